@@ -1,0 +1,1 @@
+"""The support package of the book; importing it does nothing."""

@@ -1,0 +1,86 @@
+"""The networks of the book as a table of data.
+
+Every network is `inputs -> Linear -> hidden activation -> head`, and the head is either a second Linear layer,
+optionally followed by an activation and a sign change, or an OffsetL2 layer. Names are those of the source
+(Oursland 2025, Tables 1, 3 and 5); "-Bias" marks the variants whose second Linear has a bias. The source prints
+the bias variant of ReLU2-Neg without its suffix; here it carries it.
+"""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import torch
+from torch import nn
+
+from support.layers import Abs, Neg, OffsetL2
+
+ACTIVATIONS = {"relu": nn.ReLU, "abs": Abs, "gelu": nn.GELU, "silu": nn.SiLU}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One row of the table.
+
+    hidden: activation after the first Linear, a key of `ACTIVATIONS`.
+    output: activation after the second Linear ("relu" or "abs"), or None.
+    negated: whether the last thing the network does is to change the sign.
+    output_bias: whether the second Linear has a bias; without one, its hyperplanes pass through the origin.
+    head: "linear" or "offset_l2".
+    """
+
+    name: str
+    hidden: str
+    output: str | None = None
+    negated: bool = False
+    output_bias: bool = False
+    head: str = "linear"
+
+    def module(self, inputs: int, hidden: int = 128, classes: int = 10) -> nn.Sequential:
+        """The network as an ordinary torch module, (N, inputs) -> (N, classes), with torch's default weights."""
+        layers = [nn.Linear(inputs, hidden), ACTIVATIONS[self.hidden]()]
+        if self.head == "offset_l2":
+            layers.append(OffsetL2(hidden, classes))
+        else:
+            layers.append(nn.Linear(hidden, classes, bias=self.output_bias))
+            if self.output is not None:
+                layers.append(ACTIVATIONS[self.output]())
+        if self.negated:
+            layers.append(Neg())
+        return nn.Sequential(*layers)
+
+
+def _family(activation: str, title: str) -> list[Architecture]:
+    variants = [(title, None, False), (f"{title}2", activation, False), (f"{title}2-Neg", activation, True)]
+    plain = [Architecture(name, activation, output, negated) for name, output, negated in variants]
+    biased = [Architecture(f"{a.name}-Bias", a.hidden, a.output, a.negated, output_bias=True) for a in plain]
+    l2 = [
+        Architecture(f"{title}-L2{suffix}", activation, negated=bool(suffix), head="offset_l2")
+        for suffix in ("", "-Neg")
+    ]
+    return plain + biased + l2
+
+
+TABLE = {a.name: a for a in _family("relu", "ReLU") + _family("abs", "Abs")}
+SIX = ("ReLU", "ReLU2", "ReLU2-Neg", "Abs", "Abs2", "Abs2-Neg")  # the source's Table 1
+SIX_BIAS = tuple(f"{name}-Bias" for name in SIX)  # its Table 3
+L2 = ("ReLU-L2", "ReLU-L2-Neg", "Abs-L2", "Abs-L2-Neg")  # the lower half of its Table 5
+
+
+def architecture(name: str) -> Architecture:
+    """The architecture of that name; a ValueError with a suggestion for any other name."""
+    if name not in TABLE:
+        close = get_close_matches(str(name), TABLE, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"unknown architecture {name!r}{hint} (known: {', '.join(TABLE)})")
+    return TABLE[name]
+
+
+def slope(activation: str, z: torch.Tensor) -> torch.Tensor:
+    """Derivative of an activation at z, elementwise, with torch's own convention at 0 (0 for relu and abs)."""
+    if activation == "relu":
+        return (z > 0).to(z.dtype)
+    if activation == "abs":
+        return torch.sign(z)
+    with torch.enable_grad():
+        z = z.detach().requires_grad_()
+        return torch.autograd.grad(ACTIVATIONS[activation]()(z).sum(), z)[0]

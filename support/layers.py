@@ -1,0 +1,46 @@
+"""Layers of the source as ordinary torch modules, for a reader's own network."""
+
+import torch
+from torch import nn
+
+
+class Abs(nn.Module):
+    """Elementwise absolute value; any shape in, the same out. The gradient at 0 is 0, as in torch.abs."""
+
+    def forward(self, x):
+        return torch.abs(x)
+
+
+class Neg(nn.Module):
+    """Elementwise sign change: turns a distance (small = close) into a logit (large = likely)."""
+
+    def forward(self, x):
+        return -x
+
+
+class OffsetL2(nn.Module):
+    """Weighted Euclidean distance to one learned reference point per output; (N, inputs) -> (N, outputs).
+
+    y_i = sqrt(max(sum_k s_ik (x_k - mu_ik)^2, 1e-12)), where the weight s_ik is alpha_ik in the form "code" (signed
+    and unconstrained, as the source's experiments ran) and alpha_ik^2 in the form "paper" (as its equation prints).
+    Below the floor of 1e-12 the gradient is 0, so it is finite at zero distance. The experiments start from
+    mu ~ N(0, 0.1^2) and alpha = 1.
+
+    Source: Oursland 2025, section 6.4, first equation.
+    """
+
+    FLOOR = 1e-12
+
+    def __init__(self, inputs: int, outputs: int, form: str = "code"):
+        super().__init__()
+        if form not in ("code", "paper"):
+            raise ValueError(f"form must be 'code' or 'paper', not {form!r}")
+        self.form = form
+        self.mu = nn.Parameter(0.1 * torch.randn(outputs, inputs))
+        self.alpha = nn.Parameter(torch.ones(outputs, inputs))
+
+    def forward(self, x):
+        weight = self.alpha if self.form == "code" else self.alpha**2
+        # sum_k s (x - mu)^2, expanded so that no (N, outputs, inputs) array is made
+        squared = x**2 @ weight.T - 2 * x @ (weight * self.mu).T + (weight * self.mu**2).sum(1)
+        return squared.clamp_min(self.FLOOR).sqrt()

@@ -1,0 +1,123 @@
+"""The two large products of a step, P @ weight and P^T @ dz, at a named precision by the fastest honest routine.
+
+P holds bytes, which are exact in bfloat16 (8 significant bits). So only the other operand has to be split: w = w1 +
+w2 + w3 in bfloat16 slices, multiplied with float32 accumulation, gives float32 accuracy at the speed of the tensor
+cores ("bf16x3"; "bf16x2" keeps two slices, 16 bits). Without CUDA the slices are multiplied in float32, which is
+slow and there only so that the arithmetic can be tested.
+
+On a CPU, float32 products go either to torch's default library or to oneDNN, whichever a short probe finds faster
+among those whose error is that of float32. The switch's name ("bf16") says nothing: on most machines it only
+changes the library, on machines with AMX it really rounds. Hence the probe of the error.
+"""
+
+import contextlib
+import time
+from dataclasses import dataclass
+
+import torch
+
+FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
+ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
+
+
+def split(x: torch.Tensor, slices: int) -> list[torch.Tensor]:
+    """bfloat16 tensors that sum to x up to 8 bits a slice (3 slices: all 24 bits of a float32)."""
+    parts, rest = [], x
+    for _ in range(slices):
+        part = rest.to(torch.bfloat16)
+        parts.append(part)
+        rest = rest - part
+    return parts
+
+
+@dataclass(frozen=True)
+class Products:
+    """The products at one precision. `forward` and `accumulate` are all that the trainer calls."""
+
+    precision: str
+    routine: str = "default"
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return torch.float64 if self.precision == "float64" else torch.float32
+
+    @property
+    def slices(self) -> int:
+        return {"bf16x2": 2, "bf16x3": 3}.get(self.precision, 0)
+
+    def operand(self, images: torch.Tensor, device) -> torch.Tensor:
+        """Images as bytes (N, K) -> the operand P on the device, in the type that the products read."""
+        return images.to(device).to(torch.bfloat16 if self.slices else self.dtype)
+
+    def forward(self, P, weight, bias, out=None):
+        """P @ weight + bias: (n, K), (K, M), (M,) -> (n, M)."""
+        if not self.slices:
+            return torch.addmm(bias, P, weight, out=out)
+        # one long product, so that the slices are summed in the float32 accumulator
+        return _mm(P.repeat(1, self.slices), torch.cat(split(weight, self.slices))).add_(bias)
+
+    def accumulate(self, total, P, dz):
+        """total += P^T @ dz, in place: (K, M), (n, K), (n, M)."""
+        if not self.slices:
+            return total.addmm_(P.T, dz)
+        return total.add_(_mm(P.T.repeat(1, self.slices), torch.cat(split(dz, self.slices))))
+
+    @contextlib.contextmanager
+    def active(self):
+        """Sets torch's global switches for this precision and routine, and puts them back."""
+        matmul, cuda = torch.backends.mkldnn.matmul, torch.backends.cuda.matmul
+        before = matmul.fp32_precision, cuda.fp32_precision
+        matmul.fp32_precision = ROUTINES[self.routine]
+        cuda.fp32_precision = "tf32" if self.precision == "tf32" else "ieee"
+        try:
+            yield self
+        finally:
+            matmul.fp32_precision, cuda.fp32_precision = before
+
+
+def _mm(a, b):
+    if a.is_cuda:
+        return torch.mm(a, b, out_dtype=torch.float32)
+    return a.float() @ b.float()
+
+
+def relative_error(products: Products, P: torch.Tensor, weight: torch.Tensor) -> float:
+    """Relative Frobenius error of the forward product against float64; P (n, K) bytes, weight (K, M)."""
+    exact = P.double() @ weight.double()
+    with products.active():
+        value = products.forward(
+            products.operand(P, weight.device), weight.to(products.dtype), weight.new_zeros(weight.shape[1])
+        )
+    return float((value - exact).norm() / exact.norm())
+
+
+def choose(precision: str, device: torch.device, seconds: float = 0.5) -> tuple[Products, dict]:
+    """The products to use, and what the probe found: {routine: {"gflops": ..., "error": ...}}.
+
+    seconds: at most so long a routine. Only float32 on a CPU has a choice; the rest is measured for its error.
+    """
+    generator = torch.Generator().manual_seed(0)
+    P = torch.randint(0, 256, (1000, 720), generator=generator, dtype=torch.uint8).to(device)
+    weight = torch.randn(720, 512, generator=generator).to(device)
+    names = ROUTINES if precision == "fp32" and device.type == "cpu" else ["default"]
+    found = {}
+    for name in names:
+        products = Products(precision, name)
+        found[name] = {"error": relative_error(products, P, weight)}
+        if len(names) > 1:
+            found[name]["gflops"] = _rate(products, P, weight, seconds)
+    honest = [n for n in found if len(names) == 1 or found[n]["error"] <= FP32_ERROR] or ["default"]
+    best = max(honest, key=lambda n: found[n].get("gflops", 0.0))
+    return Products(precision, best), found
+
+
+def _rate(products, P, weight, seconds):
+    """Best GFLOP/s over repeated products within about that many seconds."""
+    P, bias, best = products.operand(P, P.device), weight.new_zeros(weight.shape[1]), float("inf")
+    out = weight.new_empty(len(P), weight.shape[1])
+    end = time.perf_counter() + seconds
+    with products.active():
+        while (start := time.perf_counter()) < end:
+            products.forward(P, weight, bias, out)
+            best = min(best, time.perf_counter() - start)
+    return round(2 * len(P) * weight.numel() / best / 1e9, 1)

@@ -1,0 +1,283 @@
+"""Records: what every run gave, one JSON file and one array file a run, never changed once written.
+
+    records/<experiment>/<data>/<key>-<steps>.json     specification, environment, final numbers, digests
+    records/<experiment>/<data>/<key>-<steps>.npz      curves, active outputs, moments
+    records/<experiment>/<data>/<key>-<steps>.safetensors   final weights, where they are kept
+
+Every file is written under a temporary name and renamed, the JSON last: a run counts as recorded when its JSON is
+there, so a kill at any moment leaves either a whole record or none. Folders of records are merged by copying.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from support.runs import RunSpec
+
+HERE = Path(__file__).resolve().parent.parent
+COMMITTED = HERE / "records"  # the runs behind the paper-scale numbers
+CACHE = HERE / ".cache"  # live runs and checkpoints; ignored by git
+ARRAYS = ("steps", "train_active", "test_active", "moment_steps", "moments", "head_norm")
+CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
+DEAD, RARE = 0.0, (0.01, 0.05)  # shares of images below which an output counts as rarely active
+
+
+class RecordError(RuntimeError):
+    """A records folder that cannot be written, or a record that is not what it says."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One recorded run; `steps` is its length, `path` its JSON file."""
+
+    path: Path
+    content: dict
+
+    @cached_property
+    def spec(self) -> RunSpec:
+        return RunSpec(**self.content["spec"])
+
+    @property
+    def key(self) -> str:
+        return self.content["key"]
+
+    @property
+    def steps(self) -> int:
+        return self.content["steps"]
+
+    @property
+    def diverged_at(self) -> int | None:
+        return self.content["diverged_at"]
+
+    @property
+    def minutes(self) -> float:
+        """Training time of this run's share of its block."""
+        return self.content["environment"]["seconds"] / 60
+
+    @cached_property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The stored arrays: "steps" (S,), each curve (S,), "train_active" and "test_active" (S, C), "moment_steps" (T,),
+        "moments" (T, 2, C, C, 3), "head_norm" (T, C); see `training.Measurement`."""
+        with np.load(self.path.with_suffix(".npz"), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+
+    def weights(self) -> dict[str, torch.Tensor] | None:
+        """Final weights, or None where they were not kept."""
+        path = self.path.with_suffix(".safetensors")
+        return load_file(path) if path.exists() else None
+
+    def at(self, name: str, steps: int):
+        """The value of a curve or an active share at a recorded step."""
+        where = np.flatnonzero(self.arrays["steps"] == steps)
+        if not len(where):
+            raise KeyError(f"run {self.key} was not measured at step {steps}")
+        return self.arrays[name][where[0]]
+
+    def faults(self) -> list[str]:
+        """What is wrong with the files of this record; empty if nothing is."""
+        faults = []
+        content = {k: v for k, v in self.content.items() if k != "sha256"}
+        if _text_digest(content) != self.content.get("sha256"):
+            faults.append("the JSON was altered")
+        if self.spec.key != self.key or not self.path.name.startswith(f"{self.key}-{self.steps:06d}"):
+            faults.append("key, specification and file name disagree")
+        try:
+            if arrays_digest(self.arrays) != self.content["arrays_sha256"]:
+                faults.append("the arrays were altered")
+        except (OSError, ValueError, KeyError) as error:
+            faults.append(f"the arrays cannot be read ({type(error).__name__})")
+        else:
+            if final_numbers(self.arrays) != self.content["final"]:
+                faults.append("the final numbers do not follow from the arrays")
+        weights = self.weights() if self.content["weights_kept"] else None
+        if self.content["weights_kept"]:
+            if weights is None:
+                faults.append("the weights are missing")
+            elif arrays_digest({k: v.numpy() for k, v in weights.items()}) != self.content["weights_sha256"]:
+                faults.append("the weights were altered")
+        return faults
+
+
+class Store:
+    """Records in one or more folders; the first is the one that is written."""
+
+    def __init__(self, *roots: Path):
+        self.roots = [Path(r) for r in roots] or [COMMITTED]
+
+    def find(self, spec: RunSpec, steps: int) -> Record | None:
+        """The shortest record of that run which was measured at that step."""
+        for root in self.roots:
+            for path in sorted(_folder(root, spec).glob(f"{spec.key}-*.json")):
+                record = _read(path)
+                if record.steps >= steps and steps in record.arrays["steps"]:
+                    return record
+        return None
+
+    def __iter__(self) -> Iterator[Record]:
+        for root in self.roots:
+            for path in sorted(root.glob("*/*/*.json")):
+                yield _read(path)
+
+    def check_writable(self) -> None:
+        """A RecordError now rather than after an hour of training, if nothing can be written."""
+        try:
+            self.roots[0].mkdir(parents=True, exist_ok=True)
+            probe = self.roots[0] / f".probe-{os.getpid()}"
+            probe.write_text("")
+            probe.unlink()
+        except OSError as error:
+            raise RecordError(f"cannot write records to {self.roots[0]}: {error.strerror}") from error
+
+    def write(self, measurement, keep_weights: bool = False) -> Record:
+        """Records one `training.Measurement`; a run that is recorded already at that length is left as it is."""
+        spec, steps = measurement.spec, int(measurement.steps[-1])
+        path = _folder(self.roots[0], spec) / f"{spec.key}-{steps:06d}.json"
+        if path.exists():
+            return _read(path)
+        arrays = {name: _compact(getattr(measurement, name)) for name in ARRAYS}
+        arrays |= {name: _compact(measurement.curves[name]) for name in CURVES}
+        weights = {name: w.numpy() for name, w in measurement.weights.items()}
+        content = {
+            "format": 1,
+            "key": spec.key,
+            "steps": steps,
+            "spec": asdict(spec),
+            "final": final_numbers(arrays),
+            "diverged_at": measurement.diverged_at,
+            "arrays_sha256": arrays_digest(arrays),
+            "weights_sha256": arrays_digest(weights),
+            "weights_kept": keep_weights,
+            "environment": environment()
+            | {"division": measurement.division, "probe": measurement.probe}
+            | {"seconds": round(measurement.seconds, 3)},
+        }
+        content["sha256"] = _text_digest(content)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if keep_weights:
+                _atomically(path.with_suffix(".safetensors"), lambda p: save_file(measurement.weights, p))
+            _atomically(path.with_suffix(".npz"), lambda p: _save_arrays(p, arrays))
+            _atomically(path, lambda p: p.write_text(json.dumps(content, indent=1) + "\n"))
+        except OSError as error:
+            raise RecordError(f"cannot write the record {path}: {error.strerror}") from error
+        return _read(path)
+
+    def verify(self) -> dict[Path, list[str]]:
+        """The faults of every record that has any; a stray array file without its JSON is one too."""
+        found = {record.path: faults for record in self if (faults := record.faults())}
+        for root in self.roots:
+            for path in root.glob("*/*/*.npz"):
+                if not path.with_suffix(".json").exists():
+                    found[path] = ["arrays without a record: the write was cut short; the file can be deleted"]
+        return found
+
+
+def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
+    """The numbers at the last step that a reader looks for first; output counts are disjoint."""
+    final = {name: round(float(arrays[name][-1]), 6) for name in CURVES}
+    for side in ("train", "test"):
+        for name, count in output_counts(arrays[f"{side}_active"][-1]).items():
+            final[f"{side}_{name}"] = int(count)
+    return final
+
+
+def output_counts(active: np.ndarray) -> dict[str, np.ndarray]:
+    """How many outputs are dead, rare and scarce, disjointly, from active shares of shape (..., C).
+
+    "dead": active on no image; "rare": on some, but under 1%; "scarce": on at least 1%, but under 5%.
+    """
+    dead, rare, scarce = active <= DEAD, active < RARE[0], active < RARE[1]
+    return {"dead": dead.sum(-1), "rare": (rare & ~dead).sum(-1), "scarce": (scarce & ~rare).sum(-1)}
+
+
+def arrays_digest(arrays: dict[str, np.ndarray]) -> str:
+    """sha256 over names, types, shapes and bytes."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        value = np.ascontiguousarray(arrays[name])
+        total.update(f"{name} {value.dtype.str} {value.shape}".encode() + value.tobytes())
+    return total.hexdigest()
+
+
+def environment() -> dict:
+    """Versions, machine, commit and date."""
+    found = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+    return found | {name: version(name) for name in ("torch", "numpy")}
+
+
+def _commit() -> str | None:
+    def git(*arguments):
+        return subprocess.run(
+            ["git", *arguments], cwd=HERE, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--", "support")
+        return git("rev-parse", "HEAD") + (" with changes in support/" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _processor() -> str:
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return f"{line.split(':', 1)[1].strip()}, {os.cpu_count()} cores"
+    return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def _folder(root: Path, spec: RunSpec) -> Path:
+    return root / spec.experiment / spec.data.replace(":", "_").replace("/", "_")
+
+
+def _read(path: Path) -> Record:
+    try:
+        return Record(path, json.loads(path.read_text()))
+    except (OSError, ValueError) as error:
+        raise RecordError(f"the record {path} cannot be read: {error}") from error
+
+
+def _compact(values: np.ndarray) -> np.ndarray:
+    """float32 and int32: seven digits are more than two machines agree on."""
+    values = np.asarray(values)
+    return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
+
+
+def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    with open(path, "wb") as f:
+        np.savez_compressed(f, **arrays)
+
+
+def _atomically(path: Path, write) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(beside)
+        with open(beside, "rb+") as f:
+            os.fsync(f.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _text_digest(content: dict) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
