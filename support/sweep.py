@@ -1,6 +1,7 @@
 """From a plan to records: cut it into blocks, skip what is recorded, train the rest, here or on Dask workers.
 
-    plan = Plan("try", data="digits", architectures=SIX, scalings=("raw",), seeds=3, rates=(Rate(0.01),), steps=100)
+    plan = Plan("try", data="digits", images=1437, architectures=SIX, scalings=("raw",), seeds=3,
+                rates=(Rate(0.01),), steps=100)
     records = ensure(plan, load("digits"), Store(folder))
 
 The same plan is what a notebook's cell, the command line and a cluster's worker execute. Blocks follow from the plan
@@ -43,12 +44,12 @@ class Plan:
 
     name: str
     data: str
+    images: int  # the first so many training images
     architectures: tuple[str, ...]
     scalings: tuple[str, ...]
     seeds: int
     rates: tuple[Rate, ...]
     steps: int
-    images: int | None = None  # the first so many training images; None: all
     title: str = ""
     seeds_per_block: int = 4
     keep_weights: int = 0  # final weights are kept of the seeds below this
@@ -64,13 +65,25 @@ class Plan:
             seed=seed,
             data=self.data,
             data_digest=dataset.digest[:16],
-            images=self.images or len(dataset.train_images),
+            images=self.images,
             scaling=scaling,
             rate=rate.rate,
             first_weight_rate=rate.first_weight_rate,
             warmup=rate.warmup,
             precision=self.precision,
             hidden=self.hidden,
+        )
+
+    def asks_for(self, spec: RunSpec) -> bool:
+        """Whether a run is one of this plan's, whatever the data set's digest."""
+        return (
+            spec.data == self.data
+            and spec.images == self.images
+            and spec.architecture in self.architectures
+            and spec.scaling in self.scalings
+            and spec.seed < self.seeds
+            and Rate(spec.rate, spec.first_weight_rate, spec.warmup) in self.rates
+            and (spec.precision, spec.hidden) == (self.precision, self.hidden)
         )
 
     def blocks(self, dataset: Dataset) -> list["Block"]:
@@ -114,12 +127,12 @@ class Block:
         return 4e-6 * inputs * (images + 3 * self.plan.hidden * len(self.specs))
 
 
-_MNIST = {"data": "mnist", "seeds": 20, "keep_weights": 2, "rates": (Rate(0.001),)}
+_MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "rates": (Rate(0.001),)}
 _BOTH = ("raw", "standardised")
 STUDIES = {
     plan.name: plan
     for plan in (
-        Plan("mnist-10k", architectures=SIX, scalings=_BOTH, steps=5000, images=10_000, **_MNIST,
+        Plan("mnist-10k", architectures=SIX, scalings=_BOTH, steps=5000, **_MNIST | {"images": 10_000},
              title="six architectures, first 10,000 images, 5,000 steps"),
         Plan("mnist-60k", architectures=SIX, scalings=_BOTH, steps=5000, seeds_per_block=1, **_MNIST,
              title="six architectures, all 60,000 images, 5,000 steps"),

@@ -1,0 +1,298 @@
+"""Means, spreads, differences and shares with their uncertainty, from samples or from printed summaries.
+
+Samples are 1-d and finite, in any unit; results are plain floats in that unit. SDs are sample SDs (n - 1).
+A single value has no spread: whatever would need one is NaN, and NaN never counts as evidence. Values that
+are all equal have spread zero: intervals shrink to a point, t is 0 or infinite, p is 1 or 0.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special, stats
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its two-sided interval at `level`; `method` says how the interval was really made."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    level: float
+    method: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """First arm minus second. `interval` is Welch's, or the paired one where the arms were paired.
+
+    p-values are two-sided. Cohen's d is the difference over the pooled SD (with equal n the root mean square
+    of the two), also where the arms were paired; Hedges' g is d without its small-sample bias.
+    """
+
+    difference: float
+    interval: tuple[float, float]
+    student_t: float  # equal variances; df = sum(n) - 2
+    student_p: float
+    welch_t: float  # unequal variances
+    welch_df: float
+    welch_p: float
+    paired_t: float | None  # None where the arms were not paired; df = n - 1
+    paired_p: float | None
+    cohens_d: float
+    hedges_g: float
+    n: tuple[int, int]
+    level: float
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """Two one-sided t tests: `equivalent` iff p < alpha, iff the 1 - 2 alpha `interval` is within margin."""
+
+    difference: float
+    interval: tuple[float, float]
+    margin: float
+    p: float
+    alpha: float
+    equivalent: bool
+    n: tuple[int, int]
+
+
+def mean_interval(x, level=0.95, method="bootstrap", seed=0, resamples=9999) -> Estimate:
+    """Mean of x, shape (n,), with its interval.
+
+    "bootstrap" is bias-corrected and accelerated (BCa, Efron 1987), seeded; it asks for no normality but is a
+    little narrow below about 20 values. "t" is Student's, exact for normal values.
+    Raises ValueError for an x that is empty, not 1-d or not finite, and for an unknown method or level.
+    """
+    x, level = _sample("x", x), _level(level)
+    method = _choice("method", method, ("bootstrap", "t"))
+    mean, sd, n = _moments(x)
+    if settled := _degenerate(mean, sd, n, level):
+        return settled
+    if method == "bootstrap":
+        return Estimate(mean, *_bootstrap(x, np.mean, level, seed, resamples))
+    return Estimate(mean, *_t_interval(mean, sd / np.sqrt(n), n - 1, level), n, level, "t")
+
+
+def sd_interval(x, level=0.95, method="chi-square", seed=0, resamples=9999) -> Estimate:
+    """Sample SD (n - 1) of x, shape (n,), with its interval.
+
+    "chi-square" is exact for normal values and wrong for heavy tails; "bootstrap" (BCa) asks for no normality
+    but needs some tens of values. Raises ValueError as `mean_interval` does.
+    """
+    x, level = _sample("x", x), _level(level)
+    method = _choice("method", method, ("chi-square", "bootstrap"))
+    _, sd, n = _moments(x)
+    if settled := _degenerate(sd, sd, n, level):
+        return settled
+    if method == "bootstrap":
+        return Estimate(sd, *_bootstrap(x, _sd, level, seed, resamples))
+    low, high = (float(sd * np.sqrt((n - 1) / stats.chi2.ppf((1 + s * level) / 2, n - 1))) for s in (1, -1))
+    return Estimate(sd, low, high, n, level, "chi-square")
+
+
+def sd_ratio_interval(a, b, level=0.95, seed=0, resamples=9999) -> Estimate:
+    """SD of a over SD of b, shapes (n_a,) and (n_b,), with its percentile bootstrap interval; n is the smaller.
+
+    NaN for a single value in either arm, and for a b without spread. Raises ValueError as `mean_interval` does.
+    """
+    a, b, level = _sample("a", a), _sample("b", b), _level(level)
+    n = min(len(a), len(b))
+    if n == 1 or np.ptp(b) == 0:
+        return Estimate(np.nan, np.nan, np.nan, n, level, "none: no spread to compare with")
+    rng = np.random.default_rng(seed)
+    tops, bottoms = (_sd(x[rng.integers(0, len(x), (resamples, len(x)))]) for x in (a, b))
+    # a resample of equal values has SD 0; its ratio is infinite, which percentiles bear
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.nan_to_num(tops / bottoms, nan=1.0, posinf=np.inf)
+    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(float(_sd(a) / _sd(b)), float(low), float(high), n, level, "bootstrap percentile")
+
+
+def t_test_p(t, df) -> float:
+    """Two-sided p-value of Student's t with df degrees of freedom."""
+    return _p(t, df)
+
+
+def compare(a, b, paired=False, level=0.95) -> Comparison:
+    """Two arms, shapes (n_a,) and (n_b,), compared: a minus b. Paired arms share their seeds, in one order.
+
+    Raises ValueError for an arm that is empty, not 1-d or not finite, and for paired arms of unequal length.
+    """
+    a, b, level = _sample("a", a), _sample("b", b), _level(level)
+    return _compare(_moments(a), _moments(b), level, paired=_paired(a, b) if paired else None)
+
+
+def from_summary(mean_a, sd_a, n_a, mean_b, sd_b, n_b, population_sd=True, level=0.95) -> Comparison:
+    """The unpaired comparison from printed means, SDs and numbers of runs.
+
+    population_sd: the SDs were computed with n in the denominator (numpy's default) and are first multiplied
+    by sqrt(n / (n - 1)). Raises ValueError for a negative SD, n below 1, or anything that is not finite.
+    """
+    arms = []
+    for mean, sd, n in ((mean_a, sd_a, n_a), (mean_b, sd_b, n_b)):
+        if not (np.isfinite([mean, sd, n]).all() and sd >= 0 and n >= 1 and n == int(n)):
+            raise ValueError(f"mean {mean!r}, sd {sd!r}, n {n!r}: wanted finite numbers, sd >= 0, a whole n >= 1")
+        factor = np.sqrt(n / (n - 1)) if population_sd and n > 1 else 1.0
+        arms.append((float(mean), float(sd * factor) if n > 1 else np.nan, int(n)))
+    return _compare(*arms, _level(level))
+
+
+def equivalence(a, b, margin, paired=False, alpha=0.05) -> Equivalence:
+    """Whether the means of a and b, shapes (n_a,) and (n_b,), differ by less than margin (in their unit).
+
+    Two one-sided tests (Schuirmann 1987), Welch's or paired. Raises ValueError for a margin that is not
+    positive, an alpha outside 0 to 0.5, and as `compare` does.
+    """
+    if not (margin > 0 and 0 < alpha < 0.5):
+        raise ValueError(f"wanted margin > 0 and 0 < alpha < 0.5, got margin {margin!r} and alpha {alpha!r}")
+    a, b = _sample("a", a), _sample("b", b)
+    difference, error, df = _paired(a, b) if paired else _unpaired(_moments(a), _moments(b))
+    # Of the two one-sided p-values the larger, which counts, is that of the nearer bound.
+    p = float(stats.t.sf(_ratio(margin - abs(difference), error), df))
+    interval = _t_interval(difference, error, df, 1 - 2 * alpha)
+    return Equivalence(difference, interval, float(margin), p, alpha, p < alpha, (len(a), len(b)))
+
+
+def holm(pvalues) -> np.ndarray:
+    """p-values, shape (k,), adjusted for being k (Holm 1979), in the order given.
+
+    Raises ValueError if one is outside [0, 1] or NaN.
+
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(pvalues, float)
+    if p.ndim != 1 or not np.all((p >= 0) & (p <= 1)):
+        raise ValueError(f"p-values must be 1-d and within 0 and 1, got {pvalues!r}")
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return adjusted
+
+
+def wilson(k, n, level=0.95) -> Estimate:
+    """The share k / n with Wilson's score interval (1927), which keeps a width at k = 0 and k = n.
+
+    Raises ValueError unless 0 <= k <= n and n >= 1, both whole.
+    """
+    if not (n >= 1 and 0 <= k <= n and k == int(k) and n == int(n)):
+        raise ValueError(f"wilson(k={k!r}, n={n!r}): wanted whole numbers with 0 <= k <= n and n >= 1")
+    interval = stats.binomtest(int(k), int(n)).proportion_ci(_level(level), method="wilson")
+    return Estimate(float(k / n), float(interval.low), float(interval.high), int(n), level, "wilson")
+
+
+def _sample(name, x):
+    x = np.asarray(x, float)
+    if x.ndim != 1 or not len(x):
+        raise ValueError(f"{name} must be 1-d and not empty, got shape {x.shape}")
+    if len(bad := np.flatnonzero(~np.isfinite(x))):
+        raise ValueError(f"{name}: {len(bad)} of {len(x)} values are not finite, first {x[bad[0]]} at {bad[0]}")
+    return x
+
+
+def _level(level):
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    return level
+
+
+def _choice(name, given, known):
+    if given not in known:
+        raise ValueError(f"unknown {name} {given!r}; known: {', '.join(known)}")
+    return given
+
+
+def _moments(x):
+    """Mean, sample SD (NaN for one value) and n; exact for equal values, despite rounding."""
+    if np.ptp(x) == 0:
+        return float(x[0]), 0.0 if len(x) > 1 else np.nan, len(x)
+    return float(x.mean()), float(_sd(x)), len(x)
+
+
+def _sd(x, axis=-1):
+    return np.std(x, ddof=1, axis=axis)
+
+
+def _degenerate(value, sd, n, level):
+    """The Estimate where no method applies, or None."""
+    if n == 1:
+        return Estimate(value, np.nan, np.nan, n, level, "none: n = 1")
+    return Estimate(value, value, value, n, level, "none: all equal") if sd == 0 else None
+
+
+def _bootstrap(x, statistic, level, seed, resamples):
+    """(low, high, n, level, method) by BCa, or by percentiles where BCa is undefined."""
+    for method in ("BCa", "percentile"):
+        options = dict(n_resamples=resamples, confidence_level=level, method=method, rng=seed)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # scipy warns about the very cases that the next method is for
+            low, high = stats.bootstrap((x,), statistic, **options).confidence_interval
+        if np.isfinite([low, high]).all():
+            break
+    return float(low), float(high), len(x), level, f"bootstrap {method}"
+
+
+def _ratio(difference, error):
+    """t = difference / error, with 0 / 0 = 0 (no difference seen) and x / 0 infinite."""
+    if error == 0:
+        return float(np.copysign(np.inf, difference)) if difference else 0.0
+    return float(difference / error)
+
+
+def _p(t, df):
+    return float(2 * stats.t.sf(abs(t), df))
+
+
+def _t_interval(difference, error, df, level):
+    half = stats.t.ppf((1 + level) / 2, df) * error if error != 0 else 0.0
+    return float(difference - half), float(difference + half)
+
+
+def _unpaired(first, second):
+    """(difference, standard error, Satterthwaite's degrees of freedom) from two (mean, SD, n)."""
+    (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = first, second
+    var_a, var_b = sd_a**2 / n_a, sd_b**2 / n_b
+    if var_a + var_b > 0:
+        df = (var_a + var_b) ** 2 / (var_a**2 / (n_a - 1) + var_b**2 / (n_b - 1))
+    else:  # both zero, or one NaN
+        df = n_a + n_b - 2
+    return mean_a - mean_b, float(np.sqrt(var_a + var_b)), float(df)
+
+
+def _paired(a, b):
+    """(mean difference, standard error, degrees of freedom) of paired arms."""
+    if len(a) != len(b):
+        raise ValueError(f"paired arms must have equal length, got {len(a)} and {len(b)}")
+    mean, sd, n = _moments(a - b)
+    return mean, float(sd / np.sqrt(n)), n - 1
+
+
+def _compare(first, second, level, paired=None):
+    (_, sd_a, n_a), (_, sd_b, n_b) = first, second
+    difference, error, welch_df = _unpaired(first, second)
+    df = n_a + n_b - 2
+    pooled = np.sqrt(((n_a - 1) * sd_a**2 + (n_b - 1) * sd_b**2) / df) if df else np.nan
+    student_t, welch_t = _ratio(difference, pooled * np.sqrt(1 / n_a + 1 / n_b)), _ratio(difference, error)
+    paired_t = _ratio(*paired[:2]) if paired else None
+    d = _ratio(difference, pooled)
+    # Hedges 1981, exact: gamma(df / 2) / gamma((df - 1) / 2) / sqrt(df / 2).
+    unbias = special.poch((df - 1) / 2, 0.5) / np.sqrt(df / 2) if df > 1 else np.nan
+    return Comparison(
+        difference=difference,
+        interval=_t_interval(*(paired or (difference, error, welch_df)), level),
+        student_t=student_t,
+        student_p=_p(student_t, df),
+        welch_t=welch_t,
+        welch_df=welch_df,
+        welch_p=_p(welch_t, welch_df),
+        paired_t=paired_t,
+        paired_p=_p(paired_t, paired[2]) if paired else None,
+        cohens_d=d,
+        hedges_g=float(d * unbias),
+        n=(n_a, n_b),
+        level=level,
+    )
