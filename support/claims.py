@@ -69,9 +69,9 @@ def arm(plan: Plan, records: Iterable[Record], scaling: str, names: tuple[str, .
     by_run = {}
     for record in records:
         s = record.spec
-        if record.diverged_at is None and s.scaling == scaling and plan.asks_for(s):
-            if plan.steps in record.arrays["steps"]:
-                by_run[s.architecture, s.seed] = record
+        wanted = record.diverged_at is None and s.scaling == scaling and plan.asks_for(s)
+        if wanted and plan.steps in record.arrays["steps"]:
+            by_run[s.architecture, s.seed] = record
     seeds = [seed for seed in range(plan.seeds) if all((name, seed) in by_run for name in names)]
     return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps)
 

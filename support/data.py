@@ -110,6 +110,15 @@ class Dataset:
             return 1.0 / self.pixel_sd, -self.pixel_mean / self.pixel_sd
         raise DataError(_unknown("scaling", scaling, SCALINGS))
 
+    def top_eigenvalue(self, scaling: str) -> float:
+        """Largest eigenvalue of the uncentred second moment X'X / N of the scaled training inputs, shape (D, D).
+
+        It bounds the curvature that the inputs give a first layer, so rate times this number is the size of a step.
+        """
+        gain, offset = self.affine(scaling)
+        x = self.train_images.astype(np.float32) * np.float32(gain) + np.float32(offset)
+        return float(np.linalg.eigvalsh((x.T @ x).astype(float) / len(x))[-1])
+
 
 def load(name: str, folder: str | Path | None = None) -> Dataset:
     """The named data set: "digits", "mnist", "fashion_mnist", "kmnist" or "folder:PATH".
@@ -136,9 +145,7 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     for path, md5 in zip(paths, MD5[name], strict=True):
         if path.suffix == ".gz" and (found := _md5(path)) != md5:
             problem = f"is truncated, altered or not of {name!r}"
-            raise DataError(
-                f"{path} ({path.stat().st_size} bytes) {problem}: expected md5 {md5}, found {found}"
-            )
+            raise DataError(f"{path} ({path.stat().st_size} bytes) {problem}: expected md5 {md5}, found {found}")
     return _dataset(name, *map(read_idx, paths), CLASSES[name], where=paths[0].parent)
 
 
@@ -161,9 +168,7 @@ def read_idx(path: str | Path) -> np.ndarray:
     shape = tuple(int(size) for size in np.frombuffer(content, ">u4", dimensions, offset=4))
     expected, found = int(np.prod(shape)), len(content) - start
     if found != expected:
-        raise DataError(
-            f"{path} is truncated or altered: expected {expected} bytes for {shape}, found {found}"
-        )
+        raise DataError(f"{path} is truncated or altered: expected {expected} bytes for {shape}, found {found}")
     # A copy, because torch warns when it is given read-only memory.
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape).copy()
 
@@ -193,18 +198,14 @@ _library = None
 
 def _unknown(kind, given, known):
     close = difflib.get_close_matches(str(given).lower(), known, n=1, cutoff=0.5)
-    return f"unknown {kind} {given!r}; " + (
-        f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
-    )
+    return f"unknown {kind} {given!r}; " + (f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}")
 
 
 def _dataset(name, train_images, train_labels, test_images, test_labels, classes, where, maximum=255):
     """A Dataset from images (N, height, width[, 3]) and labels (N,), checked to belong together."""
     for images, labels in ((train_images, train_labels), (test_images, test_labels)):
         if images.ndim < 3 or labels.shape != images.shape[:1] or 0 in images.shape:
-            raise DataError(
-                f"{name!r} in {where}: images {images.shape} and labels {labels.shape} do not match"
-            )
+            raise DataError(f"{name!r} in {where}: images {images.shape} and labels {labels.shape} do not match")
         if labels.max() >= len(classes):
             raise DataError(f"{name!r} in {where}: label {labels.max()}, but only {len(classes)} classes")
     shape = train_images.shape[1:]
@@ -342,21 +343,18 @@ def _read_part(name, folder, fewest):
         wanted = f"two or more sub-folders of {folder}, one a class, with {fewest} or more images each"
         raise DataError(f"{name!r}: expected {wanted}; found {counts}")
     # The classes take turns, so that the first n images hold all of them.
-    turns = [
-        (path, label) for turn in zip_longest(*found.values()) for label, path in enumerate(turn) if path
-    ]
+    turns = [(path, label) for turn in zip_longest(*found.values()) for label, path in enumerate(turn) if path]
     images = []
     for path, _ in turns:
         try:
             with Image.open(path) as image:
                 if image.mode[0] in "IF":
                     raise DataError(f"{name!r}: {path} has mode {image.mode}; only 8-bit images are read")
-                grey = images[0].ndim == 2 if images else image.mode in ("1", "L")
+                # A grey image may stand among colour ones; a colour image among grey ones is an error, below.
+                grey = image.mode in ("1", "L") and not (images and images[0].ndim == 3)
                 images.append(np.asarray(image.convert("L" if grey else "RGB")))
         except OSError as error:
             raise DataError(f"{name!r}: cannot read {path}: {error}") from error
         if images[-1].shape != images[0].shape:
-            raise DataError(
-                f"{name!r}: {path} has shape {images[-1].shape}, the first image {images[0].shape}"
-            )
+            raise DataError(f"{name!r}: {path} has shape {images[-1].shape}, the first image {images[0].shape}")
     return np.stack(images), np.array([label for _, label in turns]), tuple(found)

@@ -69,8 +69,7 @@ class Record:
 
     @cached_property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The stored arrays: "steps" (S,), each curve (S,), "train_active" and "test_active" (S, C), "moment_steps" (T,),
-        "moments" (T, 2, C, C, 3), "head_norm" (T, C); see `training.Measurement`."""
+        """The stored arrays, by name; their shapes are in `training.Measurement`, each curve (S,) under its own name."""
         with np.load(self.path.with_suffix(".npz"), allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
 

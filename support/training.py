@@ -72,7 +72,7 @@ class Stopped(RuntimeError):
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device of that name: "auto" (CUDA where there is one), "cpu" or "cuda"; a RuntimeError where CUDA is asked for and missing."""
+    """The device of that name: "auto" is CUDA where there is one; a RuntimeError for a "cuda" that is missing."""
     if name not in ("auto", "cpu", "cuda"):
         raise ValueError(f"unknown device {name!r} (known: auto, cpu, cuda)")
     if name == "cuda" and not torch.cuda.is_available():

@@ -1,0 +1,171 @@
+"""The command line: `python -m support --help`."""
+
+import argparse
+import json
+import os
+import sys
+
+# Threads that wait by sleeping: with the default, spinning, a second busy process on the machine slows a step down
+# many times. It must be set before torch is loaded, and the chapters' kernels inherit it.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command; returns the exit status. Errors that a user can cause are one message, without traceback."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.command(options) or 0
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except (ValueError, RuntimeError, OSError) as error:
+        if os.environ.get("BOOK_TRACEBACK"):
+            raise
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m support", description="The book's command line.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name, function, text):
+        found = commands.add_parser(name, help=text, description=text)
+        found.set_defaults(command=function)
+        return found
+
+    book = command("book", _book, "execute the chapters, build the site and check it")
+    _parameters(book)
+    run = command("run", _run, "execute one chapter with your parameters")
+    run.add_argument("chapter", help="a chapter, or how its name begins: 01")
+    _parameters(run)
+    claims = command("claims", _claims, "print the ledger of claims and verdicts")
+    claims.add_argument("--json", action="store_true", help="as a JSON array")
+    claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
+    records = command("records", _records, "list, verify or replay the committed records")
+    records.add_argument("action", choices=("list", "verify", "replay"), nargs="?", default="list")
+    records.add_argument("key", nargs="?", help="key of the run to replay, or how it begins")
+    records.add_argument("--folder", help="another folder of records")
+    records.add_argument("--steps", type=int, default=100, help="replay: how many steps (default 100)")
+    records.add_argument("--device", default="auto", help="replay: auto, cpu or cuda")
+    sweep = command("sweep", _sweep, "run a study, block by block, into the records")
+    sweep.add_argument("study", nargs="?", help="name of the study; without one, the studies are listed")
+    sweep.add_argument("--dry-run", action="store_true", help="only say what there is to do")
+    sweep.add_argument("--minutes", type=float, help="stop at a checkpoint after so long; the next call goes on")
+    sweep.add_argument("--seeds", type=int, help="only the first so many seeds")
+    sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    sweep.add_argument("--precision", help="fp32 (default), tf32, bf16x3, bf16x2 or float64")
+    sweep.add_argument("--folder", help="the data folder, by default BOOK_DATA")
+    sweep.add_argument("--records", help="another folder of records")
+    sweep.add_argument("--scheduler", help="address of a Dask scheduler, tcp://...")
+    sweep.add_argument("--workers", type=int, help="start a local Dask cluster of so many processes")
+    return parser
+
+
+def _parameters(parser):
+    text = "a parameter of the chapter; may be repeated"
+    parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help=text)
+
+
+def _given(options, settings) -> dict:
+    """The parameters of the command line, read as YAML scalars and checked before anything starts."""
+    import yaml
+
+    from support import parameters
+
+    given = {name: yaml.safe_load(value) for name, value in options.p}
+    for name, value in given.items():
+        if isinstance(value, str):  # YAML takes 1e-3 for text
+            try:
+                given[name] = float(value)
+            except ValueError:
+                continue
+    parameters.check(given, settings)
+    return given
+
+
+def _book(options):
+    from support import chapters, publish
+
+    given = {}
+    for settings in chapters.CHAPTERS.values():
+        given |= _given(options, settings)
+    publish.book(given)
+
+
+def _run(options):
+    from support import chapters, publish
+
+    names = [name for name in chapters.CHAPTERS if name.startswith(options.chapter)]
+    if len(names) != 1:
+        raise ValueError(f"no chapter {options.chapter!r} (known: {', '.join(chapters.CHAPTERS)})")
+    given = _given(options, chapters.CHAPTERS[names[0]])
+    publish.execute([f"notebooks/{names[0]}"], given)
+    print(f"executed: {(publish.EXECUTED / names[0]).relative_to(publish.ROOT)}.ipynb")
+
+
+def _claims(options):
+    from support import claims, readme
+
+    rows = claims.ledger()
+    if options.write_readme:
+        readme.write(rows)
+    elif options.json:
+        print(json.dumps(rows, indent=1, allow_nan=False))
+    else:
+        for row in rows:
+            print(f"{row['id']:11} {row['verdict']:26} {row['says']}\n{'':11} {row['measured']}")
+
+
+def _records(options):
+    from support import records
+
+    store = records.Store(options.folder or records.COMMITTED)
+    if options.action == "list":
+        for r in store:
+            s, final = r.spec, r.content["final"]
+            print(
+                f"{r.key}  {s.data:8} {s.images:6,} images  {s.architecture:14} {s.scaling:13} seed {s.seed:2} "
+                f"rate {s.rate:g}  {r.steps:6,} steps  {final['test_accuracy']:6.2f}%"
+            )
+    elif options.action == "verify":
+        from support.verify import verify
+
+        return verify(store)
+    else:
+        from support.verify import replay
+
+        if not options.key:
+            raise ValueError("say which run to replay: records replay KEY")
+        return replay(store, options.key, options.steps, options.device)
+
+
+def _sweep(options):
+    from dataclasses import replace
+
+    from support.records import COMMITTED, Store
+    from support.sweep import STUDIES, sweep
+
+    if options.study is None:
+        for plan in STUDIES.values():
+            print(f"{plan.name:12} {plan.title}")
+        return 0
+    if options.study not in STUDIES:
+        raise ValueError(f"unknown study {options.study!r} (known: {', '.join(STUDIES)})")
+    plan = STUDIES[options.study]
+    changes = {"seeds": options.seeds, "precision": options.precision}
+    plan = replace(plan, **{name: value for name, value in changes.items() if value is not None})
+    sweep(
+        plan,
+        Store(options.records or COMMITTED),
+        folder=options.folder,
+        device=options.device,
+        dry_run=options.dry_run,
+        minutes=options.minutes,
+        scheduler=options.scheduler,
+        workers=options.workers,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""What pages say of themselves: the claims with their verdicts, and what the book and each chapter were built with.
+
+A chapter ends with `colophon(settings)`. What it states travels in the metadata of the cell's output, from where the
+account of the whole build collects it, like figures carry their captions.
+"""
+
+import html
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import time
+from datetime import date
+from pathlib import Path
+
+VERDICT_COLOURS = {
+    "reproduced": "success",
+    "not reproduced": "danger",
+    "source inconsistent": "info",
+    "not yet run": "light",
+    "undecided": "light",
+}
+
+
+def declared(cell: dict, key: str) -> list[dict]:
+    """What the outputs of a cell declare to the book: `name` for figures, `colophon` for the chapter's account."""
+    found = (output.get("metadata", {}).get("support", {}) for output in cell.get("outputs", []))
+    return [item for item in found if key in item]
+
+
+def ledger_table(rows: list[dict]) -> str:
+    """The ledger of `support.claims` as MyST, a table for each source; colour only repeats the words of a verdict."""
+    lines = [":::{div} ledger full-width"]
+    for source in dict.fromkeys(row["source"] for row in rows):
+        lines += ["", source, "", "| Claim | The paper says | Verdict | Measured here | Run it again |"]
+        lines += ["| --- | --- | --- | --- | --- |"]
+        for row in (row for row in rows if row["source"] == source):
+            page = f"../notebooks/{Path(row['chapter']).stem}.ipynb"
+            colour = VERDICT_COLOURS.get(row["verdict"], "warning")
+            minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
+            cells = [
+                f"[{row['id']}]({page})",
+                f"{row['says']} ({row['where']})",
+                f"{{bdg-{colour}}}`{row['verdict']}`",
+                _measured(row),
+                f"`{row['command']}`{minutes}",
+            ]
+            lines.append("| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |")
+    return "\n".join([*lines, ":::", ""])
+
+
+def _measured(row: dict) -> str:
+    """One line for each arm of a claim that has been run, and where the source contradicts itself, how."""
+    if not row["arms"] and not row["contradiction"]:
+        return row["measured"]
+    lines = [
+        f"{arm['scaling']}: {arm['text']} [{arm['low']:.2f}, {arm['high']:.2f}], n = {arm['n']}"
+        for arm in row["arms"]
+        if "text" in arm
+    ]
+    if row["contradiction"]:
+        lines.append(f"*The paper against itself:* {row['contradiction']}")
+    return "<br>".join(lines)
+
+
+def build_account(chapters: dict) -> str:
+    """Environment of the build, and for each chapter its data set, scale and timing, as MyST; page -> notebook."""
+    lines = [f"{environment()}. Built {date.today():%-d %B %Y}{_commit()}.", ""]
+    lines += ["| Chapter | Data set | Scale | Seeds | Device | Executed | Took |"]
+    lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
+    for page, notebook in chapters.items():
+        account = [item["colophon"] for cell in notebook["cells"] for item in declared(cell, "colophon")]
+        facts = account[-1] if account else {}
+        cells = [str(facts.get(key, "not stated")) for key in ("data", "scale", "seeds", "device", "date")]
+        link = f"[{Path(page).name[:2]}](../{page}.ipynb)"
+        lines.append(f"| {link} | {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |")
+    return ":::{div} colophon\n" + "\n".join(lines) + "\n:::\n"
+
+
+def environment() -> str:
+    """One sentence: the versions that decide numbers, and the machine."""
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("torch", "numpy", "scipy", "jupyter-book")]
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPU cores"
+    return f"Python {platform.python_version()}, {', '.join(versions)}; {machine}"
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty=, with uncommitted changes", "--exclude=*"]
+    if not shutil.which("git"):
+        return ""
+    run = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+    return f" from commit {run.stdout.strip()}" if run.returncode == 0 else ""
+
+
+class Colophon:
+    """How a chapter was built, for its last cell: `publish.colophon(settings)`."""
+
+    def __init__(self, facts: dict):
+        self.facts = facts
+
+    def __str__(self) -> str:
+        f = self.facts
+        asked = f"Data set {f['data']}, scale {f['scale']}, {f['seeds']} seeds, device {f['device']}"
+        return f"{asked}. {f['environment']}. {f['date']}, {f['seconds']} s since the kernel started."
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        page = f'<p class="colophon">{html.escape(str(self))}</p>'
+        return {"text/html": page, "text/plain": str(self)}, {"support": {"colophon": self.facts}}
+
+
+def colophon(settings) -> Colophon:
+    """Account of this run: data set, scale, seeds, device, environment, date, seconds since the kernel started.
+
+    Args:
+        settings: the chapter's, with attributes `data`, `scale`, `seeds` and `device`; one it lacks is "not stated".
+    """
+    import psutil
+
+    facts = {key: str(getattr(settings, key, "not stated")) for key in ("data", "scale", "seeds", "device")}
+    seconds = round(time.time() - psutil.Process().create_time())
+    return Colophon(facts | {"environment": environment(), "date": str(date.today()), "seconds": seconds})

@@ -1,0 +1,79 @@
+"""The tables of the chapters, as pandas frames: what a page prints and a reader can go on computing with."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from support import statistics
+from support.claims import Arm, printed, recompute
+from support.records import output_counts
+
+
+def verdicts(rows: list[dict]) -> pd.DataFrame:
+    """Rows of the ledger, for the head of a chapter."""
+    return pd.DataFrame(
+        [[r["says"], r["verdict"], r["measured"], r["n"]] for r in rows],
+        index=pd.Index([r["id"] for r in rows], name="claim"),
+        columns=["the paper says", "verdict", "measured", "n"],
+    )
+
+
+def accuracies(arms: list[Arm]) -> pd.DataFrame:
+    """Test accuracy in percent per architecture and scaling: mean, its 95% interval, SD, range, n."""
+    rows = []
+    for arm in arms:
+        for name in arm.records:
+            x = arm.accuracy(name)
+            found = statistics.mean_interval(x)
+            sd = x.std(ddof=1) if len(x) > 1 else np.nan
+            rows.append([arm.scaling, name, found.value, found.low, found.high, sd, x.min(), x.max(), len(x)])
+    columns = ["inputs", "network", "mean", "low", "high", "SD", "least", "most", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
+
+
+def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
+    """Percent of output nodes that are dead, active on under 1% and on under 5% of the images; disjoint counts."""
+    rows = []
+    for arm in arms:
+        for name in names:
+            for side in ("train", "test"):
+                active = arm.active(name, side)
+                shares = [100 * count.mean() / active.shape[1] for count in output_counts(active).values()]
+                rows.append([arm.scaling, name, side, *shares, len(active)])
+    columns = ["inputs", "network", "images", "dead", "under 1%", "under 5%", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network", "images"]).round(1)
+
+
+def pairs(arm: Arm, names: tuple[str, ...] | None = None) -> pd.DataFrame:
+    """Every pair of architectures: difference in points, tests as the source ran them and as they should be run.
+
+    "student" assumes equal variances (the source's test), "welch" does not, "paired" pairs by seed; p-values of the
+    paired test are Holm's over all pairs of this table. d is Cohen's, g Hedges'.
+    """
+    names = names or tuple(arm.records)
+    rows = []
+    for first, second in combinations(names, 2):
+        a, b = arm.accuracy(first), arm.accuracy(second)
+        both, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
+        row = [f"{first} - {second}", both.difference, interval.low, interval.high, both.student_t, both.welch_t]
+        rows.append([*row, both.paired_t, both.paired_p, both.cohens_d, both.hedges_g])
+    columns = ["pair", "points", "low", "high", "t student", "t welch", "t paired", "p paired (Holm)", "d", "g"]
+    table = pd.DataFrame(rows, columns=columns).set_index("pair")
+    p = table["p paired (Holm)"]
+    table["p paired (Holm)"] = statistics.holm(p) if p.notna().all() else p
+    return table.round({c: 2 for c in columns[1:] if not c.startswith("p paired")})
+
+
+def printed_tests() -> pd.DataFrame:
+    """Each t that the source prints beside the t that follows from each of its own tables."""
+    source, rows = printed()["oursland2025"], []
+    for row in source["comparisons"]:
+        first, second = row["first"], row["second"]
+        follows = []
+        for table, content in source["sets"].items():
+            there = {first, second} <= content["accuracy"].keys()
+            follows.append(recompute(first, second, table).student_t if there else np.nan)
+        rows.append([row["where"], f"{first} - {second}", row["t"], *follows])
+    columns = ["where", "pair", "printed t", *(f"t from {table}" for table in source["sets"])]
+    return pd.DataFrame(rows, columns=columns).set_index(["where", "pair"]).round(2)

@@ -1,0 +1,40 @@
+"""Fixtures shared by the tests."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from support import data
+
+
+@pytest.fixture
+def idx_bytes():
+    """A function: uint8 array -> the bytes of an IDX file."""
+
+    def pack(array):
+        return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes() + array.tobytes()
+
+    return pack
+
+
+@pytest.fixture
+def archives(tmp_path, monkeypatch, idx_bytes):
+    """A data folder with 60 + 20 random images of 4 x 4 as MNIST/raw/*.gz, whose MD5 sums data.py then expects.
+
+    The user's cache and BOOK_DATA are moved out of the way.
+    """
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("BOOK_DATA", raising=False)
+    generator = np.random.default_rng(0)
+    folder = tmp_path / "data"
+    raw = folder / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for file in data.FILES:
+        n = 60 if "train" in file else 20
+        labels = np.arange(n, dtype=np.uint8) % 10
+        array = generator.integers(0, 256, (n, 4, 4), np.uint8) if "images" in file else labels
+        (raw / f"{file}.gz").write_bytes(gzip.compress(idx_bytes(array)))
+    sums = tuple(data._md5(raw / f"{file}.gz") for file in data.FILES)
+    monkeypatch.setitem(data.MD5, "mnist", sums)
+    return folder

@@ -1,0 +1,72 @@
+"""The colour law, the shared plots, and what `show` hands to the page."""
+
+import numpy as np
+import pytest
+
+from support import figures
+from support.architectures import TABLE
+
+
+@pytest.fixture
+def axes():
+    from matplotlib import pyplot
+
+    with pyplot.rc_context():
+        figure, ax = figures.subplots()
+        yield ax
+    pyplot.close(figure)
+
+
+def test_hue_is_the_activation_and_line_the_output():
+    assert {figures.style(n)["color"] for n in TABLE if n.startswith("ReLU")} == {"#0072B2"}
+    assert {figures.style(n)["color"] for n in TABLE if n.startswith("Abs")} == {"#D55E00"}
+    for suffix, line, marker in (("", "-", "o"), ("2", "--", "s"), ("2-Neg", ":", "^")):
+        for name in (f"ReLU{suffix}", f"Abs{suffix}"):
+            assert (figures.style(name)["linestyle"], figures.style(name)["marker"]) == (line, marker)
+
+
+def test_no_two_architectures_look_the_same():
+    looks = {str(figures.style(name)) for name in TABLE}
+    assert len(looks) == len(TABLE)
+
+
+def test_an_unknown_architecture_is_refused():
+    with pytest.raises(ValueError, match="did you mean 'ReLU2-Neg'"):
+        figures.style("ReLU2-neg")
+
+
+def test_learning_curves_draw_every_run_and_the_mean(axes):
+    curves = np.array([[10.0, 50, 90], [20, 60, np.nan]])
+    figures.learning_curves(axes, [1, 10, 100], curves, "Abs2")
+    *runs, mean = axes.lines
+    assert len(runs) == 2
+    np.testing.assert_array_equal(mean.get_ydata(), [15, 55, np.nan])  # a diverged run ends the mean
+    assert mean.get_label() == "Abs2"
+    with pytest.raises(ValueError, match=r"\(2, 3\).*\(2,\)"):
+        figures.learning_curves(axes, [1, 10], curves, "Abs2")
+
+
+def test_strip_draws_every_run_and_counts_the_diverged(axes):
+    figures.strip(axes, {"ReLU": [95.0, 96, 97], "ReLU2": [40.0, np.nan, 50], "Abs": [np.nan]})
+    drawn = [line.get_xdata().tolist() for line in axes.lines if line.get_linestyle() == "None"]
+    assert drawn[0] == [95, 96, 97] and [40, 50] in drawn
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["ReLU", "ReLU2\n1 of 3 diverged", "Abs\n1 of 1 diverged"]
+
+
+def test_show_displays_once_with_name_caption_and_alt(axes, monkeypatch):
+    from matplotlib import pyplot
+
+    sent = []
+    monkeypatch.setattr("IPython.display.display", lambda *a, **k: sent.append((a, k)))
+    figures.show(axes.figure, name="fig-a", caption="All\n  runs.", alt="It falls.")
+    ((bundle,), options) = sent[0]
+    assert bundle["image/png"].startswith("iVBOR")
+    assert options["metadata"]["support"] == {"name": "fig-a", "caption": "All runs.", "alt": "It falls."}
+    assert not pyplot.fignum_exists(axes.figure.number)
+
+
+@pytest.mark.parametrize(("name", "caption", "alt"), [("Fig_A", "c", "a"), ("fig-a", " ", "a"), ("fig-a", "c", "")])
+def test_show_refuses_what_a_page_could_not_print(axes, name, caption, alt):
+    with pytest.raises(ValueError, match="figure name|needs a caption"):
+        figures.show(axes.figure, name=name, caption=caption, alt=alt)

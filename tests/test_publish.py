@@ -1,0 +1,270 @@
+"""From executed copies to a checked site; jupyter-book itself runs in `make book`, not here."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from support import accounts, offline, publish
+from support.publish import PublishError
+
+FIGURE = {"name": "fig-accuracy", "caption": "Accuracy of 20 runs.", "alt": 'ReLU2 stays "far" below & apart.'}
+
+
+def code(source="", outputs=(), **metadata):
+    cell = {"cell_type": "code", "id": f"c{abs(hash(source)) % 10**6}", "metadata": metadata, "source": source}
+    return cell | {"outputs": list(outputs), "execution_count": None}
+
+
+def shown(support=None, kind="display_data"):
+    return {"output_type": kind, "data": {"image/png": ""}, "metadata": {"support": support} if support else {}}
+
+
+def notebook(*cells, **metadata):
+    spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return {"cells": list(cells), "metadata": {"kernelspec": spec} | metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def test_importing_is_light():
+    heavy = "{'torch', 'papermill', 'nbformat', 'IPython', 'matplotlib', 'sphinx'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", f"import sys, support.publish; assert not {heavy}, {heavy}"], check=True)
+
+
+def test_pages_come_in_reading_order(tmp_path):
+    (tmp_path / "_toc.yml").write_text(
+        "root: a\nparts:\n- chapters:\n  - file: b\n    sections:\n    - file: c\n- chapters:\n  - file: d\n"
+    )
+    assert publish.pages(tmp_path) == ["a", "b", "c", "d"]
+
+
+# -- executed copies ----------------------------------------------------------------------------------------------
+
+
+def test_finish_moves_captions_to_the_cell_and_hides_parameters():
+    finished = publish.finish(
+        notebook(
+            code("scale = None", tags=["parameters"]),
+            code("scale = 'smoke'", tags=["injected-parameters"], papermill={"duration": 1}),
+            code("figures.show(...)", [shown(FIGURE)]),
+            papermill={"input_path": "somewhere"},
+        )
+    )
+    given, injected, figure = (cell["metadata"] for cell in finished["cells"])
+    assert "hide-input" in given["tags"] and "remove-input" not in given["tags"]
+    assert "remove-input" in injected["tags"]
+    assert figure["mystnb"] == {
+        "figure": {"name": "fig-accuracy", "caption": "Accuracy of 20 runs."},
+        "image": {"alt": 'ReLU2 stays "far" below & apart.'},
+    }
+    assert "papermill" not in finished["metadata"] and "papermill" not in injected
+
+
+def test_finish_refuses_a_figure_that_shares_its_cell():
+    with pytest.raises(PublishError, match="'fig-accuracy' shows 2 things"):
+        publish.finish(notebook(code("both", [shown(FIGURE), shown(kind="execute_result")])))
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A checkout of one chapter in a temporary folder; returns a function that writes the chapter's code."""
+    (tmp_path / "support").mkdir()
+    (tmp_path / "support" / "module.py").write_text("x = 1\n")
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setattr(publish, "ROOT", tmp_path)
+    monkeypatch.setattr(publish, "EXECUTED", tmp_path / "executed")
+
+    def write(source):
+        cells = [code("seeds = 20", tags=["parameters"]), code(source)]
+        (tmp_path / "notebooks" / "01_x.ipynb").write_text(json.dumps(notebook(*cells)))
+        return tmp_path
+
+    return write
+
+
+def test_fingerprint_sees_source_package_records_and_parameters(tree):
+    root = tree("1")
+    path = root / "notebooks" / "01_x.ipynb"
+    seen = [publish.fingerprint(path, {})]
+    assert publish.fingerprint(path, {}) == seen[0]
+    seen.append(publish.fingerprint(path, {"seeds": 3}))
+    (root / "support" / "module.py").write_text("x = 2\n")
+    seen.append(publish.fingerprint(path, {}))
+    (root / "records").mkdir()
+    (root / "records" / "a.json").write_text("{}")
+    seen.append(publish.fingerprint(path, {}))
+    tree("2")
+    seen.append(publish.fingerprint(path, {}))
+    assert len(set(seen)) == len(seen)
+
+
+def test_execution_replaces_parameters_and_is_used_again(tree, capsys):
+    root = tree("print('seeds:', seeds)")
+    took = publish.execute(["notebooks/01_x"], {"seeds": 3})
+    assert took["01_x"] > 0
+    copy = json.loads((root / "executed" / "01_x.ipynb").read_text())
+    assert any("seeds: 3" in "".join(o.get("text", "")) for c in copy["cells"] for o in c["outputs"])
+    assert publish.execute(["notebooks/01_x"], {"seeds": 3}) == {"01_x": None}
+    assert capsys.readouterr().out.count("executing 01_x") == 1
+
+
+def test_a_failing_chapter_is_named_with_its_error_and_leaves_no_copy(tree):
+    root = tree("limit = 3\nraise ValueError('the rate is 0')")
+    with pytest.raises(PublishError) as caught:
+        publish.execute(["notebooks/01_x"], {})
+    told = str(caught.value)
+    assert "notebooks/01_x.ipynb failed: ValueError: the rate is 0" in told
+    assert "in the cell that begins with: limit = 3" in told
+    assert not (root / "executed" / "01_x.ipynb").exists()
+
+
+def test_only_leaves_other_chapters_as_they_are(tree, monkeypatch):
+    root = tree("1")
+    (root / "notebooks" / "02_y.ipynb").write_text((root / "notebooks" / "01_x.ipynb").read_text())
+    (root / "executed").mkdir()
+    for name in ("01_x", "02_y"):
+        old = notebook(support={"fingerprint": "old", "seconds": 1})
+        (root / "executed" / f"{name}.ipynb").write_text(json.dumps(old))
+    monkeypatch.setattr(publish, "_papermill", lambda *job: 1.5)
+    both = ["notebooks/01_x", "notebooks/02_y"]
+    assert publish.execute(both, {}, only=["02"]) == {"01_x": None, "02_y": 1.5}
+    assert publish.execute(both, {}) == {"01_x": 1.5, "02_y": 1.5}
+
+
+# -- what pages say of themselves ---------------------------------------------------------------------------------
+
+
+class Settings:
+    data, scale, seeds, device = "digits", "laptop", 20, "cpu"
+
+
+def test_colophon_states_data_scale_seeds_device_and_time():
+    bundle, metadata = publish.colophon(Settings())._repr_mimebundle_()
+    for word in ("digits", "laptop", "20 seeds", "cpu", "torch 2", "s since the kernel started"):
+        assert word in bundle["text/html"]
+    cell = code("", [{"output_type": "execute_result", "data": bundle, "metadata": metadata}])
+    chapter = notebook(cell, support={"seconds": 61.2})
+    account = accounts.build_account({"notebooks/01_x": chapter})
+    assert "| digits | laptop | 20 | cpu |" in account and "61 s" in account
+
+
+def claim(**changes):
+    row = {
+        "id": "LDM-5.2-a",
+        "source": "Oursland (2025)",
+        "where": "section 5.2",
+        "says": "ReLU2 | falls behind.",
+        "verdict": "reproduced",
+        "contradiction": "",
+        "measured": "a text",
+        "arms": [
+            {"scaling": "raw", "text": "+47.52 points", "low": 40.123, "high": 52.0, "n": 20},
+            {"scaling": "standardised", "state": "missing", "n": 3},
+        ],
+        "chapter": "01_x",
+        "command": "python -m support sweep mnist-60k",
+        "minutes": 12.0,
+    }
+    return row | changes
+
+
+def test_ledger_shows_each_arm_that_was_run():
+    table = accounts.ledger_table([claim()])
+    (row,) = [line for line in table.splitlines() if "LDM-5.2-a" in line]
+    assert "raw: +47.52 points [40.12, 52.00], n = 20" in row and "standardised" not in row
+    assert "{bdg-success}`reproduced`" in row and "12 min" in row and "../notebooks/01_x.ipynb" in row
+    assert "ReLU2 \\| falls behind." in row
+
+
+def test_ledger_says_how_the_source_contradicts_itself():
+    assert "against itself:* t is -12.78" in accounts.ledger_table([claim(arms=[], contradiction="t is -12.78")])
+    assert "| a text |" in accounts.ledger_table([claim(arms=[])])
+
+
+# -- the site -----------------------------------------------------------------------------------------------------
+
+CHAPTER = """<p class="colophon">...</p><figure id="fig-accuracy">
+<img src="../_images/a.png" alt="ReLU2 stays &quot;far&quot; below &amp; apart."></figure>"""
+FILES = {
+    "index.html": "<meta http-equiv='Refresh' content='0; url=book/index.html'>",
+    "book/index.html": '<link rel="stylesheet" href="../_static/a.css?v=1"><a href="https://arxiv.org">paper</a>'
+    '<td>LDM-5.1-a</td><td>LDM-5.2-a</td><div class="colophon">built</div>',
+    "notebooks/01_x.html": CHAPTER,
+    "_static/a.css": "p { color: black } /* url(https://example.org/b.png) */",
+    "_images/a.png": "",
+}
+BREAK = {
+    "no first page": ("index.html", None, None),
+    "no page book/index": ("book/index.html", None, None),
+    "no page notebooks/01_x": ("notebooks/01_x.html", None, None),
+    "book/index does not say how it was built": ("book/index.html", "colophon", "other"),
+    "has no figure 'fig-accuracy'": ("notebooks/01_x.html", 'id="fig-accuracy"', ""),
+    "no alternative text for figure 'fig-accuracy'": ("notebooks/01_x.html", "below", "above"),
+    "does not name claim LDM-5.2-a": ("book/index.html", "LDM-5.2-a", "LDM-5.2-b"),
+    "a.css fetches https://elsewhere/x.woff2": (
+        "_static/a.css",
+        "color: black",
+        "src: url(https://elsewhere/x.woff2)",
+    ),
+    "fetches //cdn.org/a.js": (
+        "book/index.html",
+        "<td>LDM-5.1-a",
+        '<script src="//cdn.org/a.js"></script><td>LDM-5.1-a',
+    ),
+    "a.png, which is not there": ("_images/a.png", None, None),
+}
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A small complete site; returns the folders of the site and of its source."""
+    source, built = tmp_path / "source", tmp_path / "site"
+    for name, text in FILES.items():
+        (built / name).parent.mkdir(parents=True, exist_ok=True)
+        (built / name).write_text(text)
+    (source / "notebooks").mkdir(parents=True)
+    (source / "_toc.yml").write_text("root: book/index\nchapters:\n- file: notebooks/01_x\n")
+    (source / "notebooks" / "01_x.ipynb").write_text(json.dumps(notebook(code("show", [shown(FIGURE)]))))
+    return built, source
+
+
+def test_a_complete_site_passes(site):
+    publish.check(*site, claim_ids=["LDM-5.1-a", "LDM-5.2-a"])
+
+
+@pytest.mark.parametrize("fault", BREAK)
+def test_whatever_is_missing_is_named(site, fault):
+    name, old, new = BREAK[fault]
+    path = site[0] / name
+    if old is None:
+        path.unlink()
+    else:
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(PublishError) as caught:
+        publish.check(*site, claim_ids=["LDM-5.1-a", "LDM-5.2-a"])
+    told = str(caught.value).splitlines()
+    assert len(told) == 2 and fault in told[1]
+
+
+def test_settling_makes_a_site_work_without_network(tmp_path):
+    static = tmp_path / "_static"
+    for name in ("tex-svg.js", "tex-chtml.js", "sre/en.json", "input/tex/extensions/bbox.js"):
+        (static / "mathjax" / name).parent.mkdir(parents=True, exist_ok=True)
+        (static / "mathjax" / name).write_text("x")
+    (static / "icons.woff2").write_bytes(b"font")
+    (static / "icons.ttf").write_bytes(b"font")
+    (static / "all.css").write_text('src:url(icons.woff2) format("woff2"),url(icons.ttf) format("truetype")')
+    (tmp_path / "page.html").write_text(
+        '<link rel="preload" as="font" href="_static/icons.woff2" />'
+        '<script>const THEBE_JS_URL = "https://unpkg.com/thebe"; let a</script><script src="keep.js"></script>'
+        '<script defer="defer" src="_static/mathjax/tex-chtml.js"></script>'
+    )
+    (tmp_path / "keep.js").write_text("")
+    offline.settle(tmp_path)
+    page = (tmp_path / "page.html").read_text()
+    assert page == '<script src="keep.js"></script><script defer="defer" src="_static/mathjax/tex-svg.js"></script>'
+    assert (static / "all.css").read_text() == 'src:url(data:font/woff2;base64,Zm9udA==) format("woff2")'
+    left = {p.relative_to(static).as_posix() for p in static.rglob("*") if p.is_file()}
+    assert left == {"all.css", "mathjax/tex-svg.js", "mathjax/input/tex/extensions/bbox.js"}
+    assert offline.faults(tmp_path) == []

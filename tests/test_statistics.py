@@ -1,0 +1,272 @@
+"""statistics.py against the sources' printed numbers, scipy, hand-worked examples and its own promises.
+
+Coverage tests draw N samples with a fixed seed and allow 4.5 binomial SDs: for a right implementation a new seed
+would fail about 7 times in a million.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from support.statistics import compare, equivalence, from_summary, holm, mean_interval, sd_interval, wilson
+
+# Printed mean and population SD of test accuracy in %, 20 runs each.
+PROSE = {"ReLU2": (47.20, 12.00), "ReLU2-Neg": (94.93, 0.15), "Abs2": (95.35, 0.17), "Abs2-Neg": (90.08, 2.56)}
+BIAS = {
+    "ReLU": (95.69, 0.17),
+    "ReLU2": (39.94, 18.84),
+    "ReLU2-Neg": (94.92, 0.18),
+    "Abs": (95.23, 0.16),
+    "Abs2": (95.38, 0.17),
+    "Abs2-Neg": (90.53, 2.36),
+}
+EXTENDED = {
+    "ReLU": (96.62, 0.17),
+    "ReLU2": (56.31, 19.31),
+    "ReLU2-Neg": (96.46, 0.17),
+    "Abs": (95.87, 0.22),
+    "Abs2": (95.95, 0.17),
+    "Abs2-Neg": (92.25, 2.07),
+    "ReLU-L2": (97.33, 0.13),
+    "ReLU-L2-Neg": (97.36, 0.14),
+    "Abs-L2": (97.61, 0.07),
+    "Abs-L2-Neg": (97.56, 0.09),
+}
+PAIRS = [  # t(38), |d| or None, p to one digit or None
+    (PROSE, "ReLU2", "ReLU2-Neg", -17.34, 5.48, 1e-19),
+    (PROSE, "Abs2", "Abs2-Neg", 8.95, 2.83, None),
+    (BIAS, "ReLU", "Abs", 8.59, 2.72, 2e-10),
+    (BIAS, "ReLU", "ReLU2", 12.90, 4.08, None),
+    (BIAS, "ReLU2", "ReLU2-Neg", -12.72, 4.02, None),
+    (BIAS, "ReLU", "ReLU2-Neg", 13.56, 4.29, None),
+    (BIAS, "Abs", "Abs2", -2.80, 0.89, 8e-3),
+    (BIAS, "Abs", "Abs2-Neg", 8.66, 2.74, None),
+    (BIAS, "Abs2", "Abs2-Neg", 8.93, 2.83, None),
+    (EXTENDED, "ReLU", "Abs", 11.76, 3.72, 3e-14),
+    (EXTENDED, "ReLU", "ReLU2", 9.10, 2.88, None),
+    (EXTENDED, "ReLU2", "ReLU2-Neg", -9.06, 2.87, None),
+    (EXTENDED, "ReLU", "ReLU2-Neg", 2.90, 0.92, None),
+    (EXTENDED, "Abs", "Abs2", -1.25, 0.40, None),
+    (EXTENDED, "Abs", "Abs2-Neg", 7.58, 2.40, None),
+    (EXTENDED, "Abs2", "Abs2-Neg", 7.77, 2.46, None),
+    (EXTENDED, "ReLU-L2", "ReLU-L2-Neg", -0.68, None, 5e-1),
+    (EXTENDED, "Abs-L2", "Abs-L2-Neg", 1.91, None, 6e-2),
+]
+
+
+@pytest.mark.parametrize("numbers, one, other, t, d, p", PAIRS)
+def test_pair_table_from_printed_summaries(numbers, one, other, t, d, p):
+    pair = from_summary(*numbers[one], 20, *numbers[other], 20)
+    assert round(pair.student_t, 2) == t
+    assert d is None or round(abs(pair.cohens_d), 2) == d
+    assert p is None or float(f"{pair.student_p:.0e}") == p
+    assert pair.welch_t == pytest.approx(pair.student_t)  # equal n
+    assert abs(pair.cohens_d) == pytest.approx(abs(pair.student_t) * math.sqrt(2 / 20))
+
+
+def test_welch_on_the_most_unequal_printed_pair():
+    pair = from_summary(*PROSE["ReLU2"], 20, *PROSE["ReLU2-Neg"], 20)
+    assert float(f"{pair.welch_p:.0e}") == 4e-13 and 19 < pair.welch_df < 19.02
+
+
+def test_population_sd_matters_as_printed():
+    wrong = from_summary(*PROSE["ReLU2"], 20, *PROSE["ReLU2-Neg"], 20, population_sd=False)
+    assert round(wrong.student_t, 2) == -17.79  # -17.34 * sqrt(20 / 19)
+
+
+@pytest.fixture
+def arms():
+    generator = np.random.default_rng(3)
+    return generator.normal(95, 0.3, 12), generator.normal(94, 2.0, 12)
+
+
+def test_compare_agrees_with_scipy_and_with_summaries(arms):
+    a, b = arms[0], arms[1][:7]
+    result = compare(a, b)
+    student, welch = stats.ttest_ind(a, b), stats.ttest_ind(a, b, equal_var=False)
+    assert (result.student_t, result.student_p) == pytest.approx((student.statistic, student.pvalue))
+    assert (result.welch_t, result.welch_p, result.welch_df) == pytest.approx(
+        (welch.statistic, welch.pvalue, welch.df)
+    )
+    assert result.interval == pytest.approx(tuple(welch.confidence_interval(0.95)))
+    assert (result.paired_t, result.paired_p, result.n) == (None, None, (12, 7))
+    summary = from_summary(a.mean(), a.std(), 12, b.mean(), b.std(), 7)
+    for field in ("difference", "interval", "student_p", "welch_p", "welch_df", "cohens_d", "hedges_g"):
+        assert getattr(summary, field) == pytest.approx(getattr(result, field)), field
+    turned = compare(b, a)
+    assert turned.interval == pytest.approx((-result.interval[1], -result.interval[0]))
+    assert (turned.welch_p, turned.hedges_g) == pytest.approx((result.welch_p, -result.hedges_g))
+
+
+def test_paired_comparison_agrees_with_scipy(arms):
+    a, b = arms
+    result, expected = compare(a, b, paired=True, level=0.9), stats.ttest_rel(a, b)
+    assert (result.paired_t, result.paired_p) == pytest.approx((expected.statistic, expected.pvalue))
+    assert result.interval == pytest.approx(tuple(expected.confidence_interval(0.9)))
+    assert result.cohens_d == compare(a, b).cohens_d
+    shifted = compare(a, a + 0.1 + 0.001 * b, paired=True)
+    assert shifted.paired_p < 1e-10 < compare(a, a + 0.1 + 0.001 * b).welch_p
+
+
+def test_hedges_correction():
+    # Gamma(4) / (sqrt(4) Gamma(3.5)) for df = 8, near the usual approximation 1 - 3 / (4 df - 1).
+    result = from_summary(1, 1, 5, 0, 1, 5, population_sd=False)
+    assert result.cohens_d == pytest.approx(1)
+    assert result.hedges_g == pytest.approx(math.gamma(4) / (2 * math.gamma(3.5)))
+    assert result.hedges_g == pytest.approx(1 - 3 / 31, abs=1e-3)
+    large = from_summary(1, 1, 10_000, 0, 1, 10_000, population_sd=False)
+    assert large.hedges_g == pytest.approx(1, abs=1e-4)
+
+
+def test_equal_values_and_single_values_have_a_defined_comparison():
+    flat = np.full(20, 9.8)
+    same = compare(flat, flat)
+    assert (same.difference, same.welch_t, same.welch_p, same.cohens_d) == (0, 0, 1, 0)
+    apart = compare(flat, np.full(5, 95.3), paired=False)
+    assert (apart.welch_t, apart.student_p, apart.cohens_d) == (-math.inf, 0, -math.inf)
+    assert apart.interval == pytest.approx((-85.5, -85.5), abs=1e-12)
+    assert compare(flat, flat, paired=True).paired_p == 1
+    half = compare(flat, np.arange(20.0))  # only one arm varies
+    assert half.welch_df == 19 and 0 < half.welch_p < 1
+    for paired in (False, True):
+        single = compare([1.0], [2.0], paired=paired)
+        assert single.difference == -1
+        assert all(map(math.isnan, (*single.interval, single.student_p, single.welch_p, single.hedges_g)))
+    assert math.isnan(compare([1.0], [2.0, 3.0]).welch_p)
+    assert math.isnan(from_summary(1, 0, 1, 2, 1, 20).welch_p)
+
+
+@pytest.mark.parametrize("interval, value", [(mean_interval, 9.8), (sd_interval, 0.0)])
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_degenerate_intervals(interval, value, bootstrap):
+    options = {"method": "bootstrap"} if bootstrap else {"method": "t" if value else "chi-square"}
+    flat = interval(np.full(20, 9.8), **options)
+    assert (flat.value, flat.low, flat.high, flat.n, flat.method) == (value, value, value, 20, "none: all equal")
+    single = interval([9.8], **options)
+    assert math.isnan(single.low) and math.isnan(single.high) and single.method == "none: n = 1"
+    for few in ([1.0, 2.0], [0.0, 0.0, 1.0], [0.0] * 19 + [100.0]):
+        result = interval(few, **options)
+        assert result.low <= result.value <= result.high and result.low < result.high
+
+
+def test_bootstrap_is_seeded_and_says_where_bca_had_to_give_way():
+    x = np.random.default_rng(4).exponential(size=30)
+    first, again, other = mean_interval(x), mean_interval(x), mean_interval(x, seed=1)
+    assert first == again != other and first.method == "bootstrap BCa"
+    assert (first.low, first.high) == pytest.approx((other.low, other.high), rel=0.03)
+    assert first.high - x.mean() > x.mean() - first.low  # BCa follows the skewness, t cannot
+    assert sd_interval([1.0, 2.0], method="bootstrap").method == "bootstrap percentile"
+
+
+def test_intervals_agree_with_formulas_and_each_other():
+    x = np.random.default_rng(5).normal(3, 2, 400)
+    t = mean_interval(x, 0.9, "t")
+    assert (t.low, t.high) == pytest.approx(stats.t.interval(0.9, 399, x.mean(), stats.sem(x)))
+    assert (t.value, t.level, t.n) == (pytest.approx(x.mean()), 0.9, 400)
+    chi = sd_interval(x)
+    assert chi.value == pytest.approx(x.std(ddof=1))
+    # chi-square quantiles of 399 degrees of freedom: 345.55 and 456.24
+    assert (chi.low, chi.high) == pytest.approx([chi.value * (399 / q) ** 0.5 for q in (456.24, 345.55)], rel=1e-4)
+    for exact, boot in ((mean_interval(x, method="t"), mean_interval(x)), (chi, sd_interval(x, method="bootstrap"))):
+        assert (boot.low, boot.high) == pytest.approx((exact.low, exact.high), abs=0.15 * (exact.high - exact.low))
+
+
+def covered(intervals, truth):
+    return np.mean([low <= truth <= high for low, high in intervals])
+
+
+def allowance(share, n):
+    return 4.5 * math.sqrt(share * (1 - share) / n)
+
+
+def test_coverage_of_t_chi_square_and_welch():
+    draw, n = np.random.default_rng(6).normal, 1500
+    means = [mean_interval(draw(5, 2, 6), method="t") for _ in range(n)]
+    assert covered([(e.low, e.high) for e in means], 5) == pytest.approx(0.95, abs=allowance(0.95, n))
+    sds = [sd_interval(draw(5, 2, 6)) for _ in range(n)]
+    assert covered([(e.low, e.high) for e in sds], 2) == pytest.approx(0.95, abs=allowance(0.95, n))
+    # The SDs of the printed ReLU2 pair, with unequal n so that Student's test would be far off.
+    welch = [compare(draw(47, 12, 6), draw(95, 0.15, 30)).interval for _ in range(n)]
+    assert covered(welch, -48) == pytest.approx(0.95, abs=allowance(0.95, n))
+
+
+def test_coverage_of_the_bootstrap():
+    """At n = 20 a bootstrap interval is about 1.96 population standard errors wide: less than Student's 2.09."""
+    draw, n = np.random.default_rng(7).normal, 400
+    expected = 1 - 2 * stats.t.sf(1.96 * math.sqrt(19 / 20), 19)
+    assert round(expected, 3) == 0.929
+    intervals = [mean_interval(draw(5, 2, 20), resamples=999) for _ in range(n)]
+    assert covered([(e.low, e.high) for e in intervals], 5) == pytest.approx(expected, abs=allowance(expected, n))
+
+
+def test_equivalence_is_two_one_sided_tests(arms):
+    a, b = arms
+    for paired, test in ((False, lambda *x, **k: stats.ttest_ind(*x, equal_var=False, **k)), (True, stats.ttest_rel)):
+        for margin in (0.2, 1.0, 2.0, 3.0):
+            result = equivalence(a, b, margin, paired)
+            above = test(a + margin, b, alternative="greater").pvalue
+            below = test(a - margin, b, alternative="less").pvalue
+            assert result.p == pytest.approx(max(above, below))
+            inside = -margin < result.interval[0] and result.interval[1] < margin
+            assert result.equivalent == inside == (result.p < 0.05)
+            assert result.interval == pytest.approx(compare(a, b, paired, level=0.9).interval)
+    assert equivalence(a, b, 3.0).equivalent and not equivalence(a, b, 0.2).equivalent
+
+
+def test_equivalence_errs_as_often_as_it_says():
+    draw, n = np.random.default_rng(8).normal, 1500
+    wrong = np.mean([equivalence(draw(0, 1, 20), draw(2, 1, 20), margin=2).equivalent for _ in range(n)])
+    assert wrong == pytest.approx(0.05, abs=allowance(0.05, n))
+
+
+def test_equivalence_at_degenerate_ends():
+    flat = np.full(5, 9.8)
+    assert equivalence(flat, flat, 0.2).equivalent and equivalence(flat, flat, 0.2).p == 0
+    assert equivalence(flat, flat + 1, 0.2).p == 1
+    single = equivalence([1.0], [1.0], 0.2)
+    assert math.isnan(single.p) and single.equivalent is False
+
+
+def test_holm_by_hand():
+    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1 gives 0.02, 0.03, 0.06, 0.04; the last may not fall below 0.06.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.4, 0.9, 0.5]) == pytest.approx([1, 1, 1])
+    assert holm([0.2]).tolist() == [0.2] and holm([]).tolist() == []
+
+
+def test_wilson_by_hand():
+    # k = 8 of 10: centre (8 + z^2 / 2) / (10 + z^2), half-width z sqrt(8 * 2 / 10 + z^2 / 4) / (10 + z^2), z = 1.96
+    share = wilson(8, 10)
+    assert (share.value, share.n) == (0.8, 10)
+    assert (share.low, share.high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    none, every = wilson(0, 200), wilson(200, 200)
+    assert none.low == 0 and none.high == pytest.approx(0.01885, abs=1e-5)  # z^2 / (n + z^2)
+    assert (every.low, every.high) == pytest.approx((1 - none.high, 1))
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: mean_interval([]), r"x must be 1-d and not empty, got shape \(0,\)"),
+        (lambda: sd_interval([[1.0, 2.0]]), r"x must be 1-d and not empty, got shape \(1, 2\)"),
+        (lambda: mean_interval([1.0, math.nan, math.inf]), "x: 2 of 3 values are not finite, first nan at 1"),
+        (lambda: mean_interval([1.0, 2.0], method="BCa"), "unknown method 'BCa'; known: bootstrap, t"),
+        (lambda: mean_interval([1.0, 2.0], level=95), "level must be between 0 and 1, got 95"),
+        (lambda: compare([1.0, 2.0], [-math.inf]), "b: 1 of 1 values are not finite, first -inf at 0"),
+        (lambda: compare([1.0, 2.0], [1.0], paired=True), "equal length, got 2 and 1"),
+        (lambda: from_summary(1, -1, 20, 1, 1, 20), "sd -1"),
+        (lambda: from_summary(1, 1, 20, 1, 1, 0), "n 0"),
+        (lambda: from_summary(math.nan, 1, 20, 1, 1, 20), "mean nan"),
+        (lambda: equivalence([1.0], [1.0], 0), "got margin 0 "),
+        (lambda: equivalence([1.0], [1.0], 1, alpha=0.5), "alpha 0.5"),
+        (lambda: holm([0.1, 1.1]), r"got \[0.1, 1.1\]"),
+        (lambda: holm([math.nan]), "nan"),
+        (lambda: wilson(3, 2), r"wilson\(k=3, n=2\)"),
+        (lambda: wilson(0, 0), r"wilson\(k=0, n=0\)"),
+    ],
+)
+def test_errors_repeat_what_was_passed(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
