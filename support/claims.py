@@ -56,6 +56,17 @@ class Arm:
         """(seeds,) test accuracy in percent at the plan's last step."""
         return np.array([r.at("test_accuracy", self.steps) for r in self.records[name]], float)
 
+    @property
+    def steps_recorded(self) -> np.ndarray:
+        """(S,) the recorded steps up to the plan's last."""
+        steps = next(iter(self.records.values()))[0].arrays["steps"]
+        return steps[steps <= self.steps]
+
+    def curve(self, quantity: str, name: str) -> np.ndarray:
+        """(seeds, S, ...) a stored curve at the recorded steps up to the plan's last."""
+        S = len(self.steps_recorded)
+        return np.array([r.arrays[quantity][:S] for r in self.records[name]], float)
+
     def active(self, name: str, side: str = "test") -> np.ndarray:
         """(seeds, C) share of images on which each output is active."""
         return np.array([r.at(f"{side}_active", self.steps) for r in self.records[name]], float)
@@ -293,12 +304,16 @@ def verdict(outcomes: list[Outcome | None]) -> str:
     return {("holds",): "reproduced", ("fails",): "not reproduced"}.get(tuple(states), "depends on input scaling")
 
 
-def evidence(claim: Claim, records: list[Record]) -> tuple[Plan, list[Arm]]:
-    """The study to judge by, and its arms: the first with enough seeds in every arm, else the one with the most."""
+def evidence(
+    names: tuple[str, ...],
+    records: list[Record],
+    studies: tuple[str, ...] = Claim.studies,
+    scalings: tuple[str, ...] = Claim.scalings,
+) -> tuple[Plan, list[Arm]]:
+    """The study to judge these networks by, and its arms: the first with enough seeds, else the fullest."""
     options = []
-    for name in claim.studies:
-        plan = STUDIES[name]
-        arms = [arm(plan, records, scaling, claim.rule.needs) for scaling in claim.scalings]
+    for plan in (STUDIES[name] for name in studies):
+        arms = [arm(plan, records, scaling, names) for scaling in scalings]
         options.append((plan, arms))
         if min(a.seeds for a in arms) >= LEAST_SEEDS:
             return plan, arms
@@ -329,7 +344,7 @@ def entry(claim: Claim, records: list[Record]) -> dict:
             "command": "python -m support claims",
             "minutes": 0.0,
         }
-    plan, arms = evidence(claim, records)
+    plan, arms = evidence(claim.rule.needs, records, claim.studies, claim.scalings)
     outcomes = [claim.rule(a) if a.seeds >= LEAST_SEEDS else None for a in arms]
     finding = verdict(outcomes)
     used = [r for a in arms for records in a.records.values() for r in records]

@@ -132,6 +132,51 @@ def strip(ax, values_by_name: dict) -> None:
     ax.grid(axis="y", visible=False)
 
 
+def accuracy_figure(arms):
+    """One panel an arm (`claims.Arm`): every run's test accuracy with mean and interval, by architecture."""
+    fig, axes = subplots(1, len(arms), height=3.6, squeeze=False, sharex=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        strip(ax, {name: arm.accuracy(name) for name in arm.records})
+        ax.set(title=f"{arm.scaling} inputs", xlabel="test accuracy (%)")
+    for ax in axes[0][1:]:
+        ax.tick_params(labelleft=False)
+    return fig
+
+
+def curves_figure(arms):
+    """One panel an arm: test accuracy against the step, every run thin and the mean on top."""
+    fig, axes = subplots(1, len(arms), height=3.6, squeeze=False, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        for name in arm.records:
+            learning_curves(ax, arm.steps_recorded, arm.curve("test_accuracy", name), name)
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", ylim=(0, 100))
+    axes[0][0].set_ylabel("test accuracy (%)")
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return fig
+
+
+def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
+    """Rows networks, columns arms: mean number of dead and rarely active outputs against the step, stacked."""
+    from support.records import output_counts
+
+    fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
+    labels = {"dead": "active on no image", "rare": "on under 1%", "scarce": "on under 5%"}
+    greys = ("#222222", "#777777", "#bbbbbb")
+    for row, name in zip(axes, names, strict=True):
+        for ax, arm in zip(row, arms, strict=True):
+            counts = output_counts(arm.curve(f"{side}_active", name))
+            stack = [counts[kind].mean(0) for kind in labels]
+            ax.stackplot(arm.steps_recorded, stack, labels=labels.values(), colors=greys)
+            ax.set_xscale("symlog", linthresh=1)
+            ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, 10))
+    for ax in axes[-1]:
+        ax.set_xlabel("step (log scale from 1)")
+    fig.supylabel("output nodes, of 10", fontsize=10)
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return fig
+
+
 def show(fig, *, name: str, caption: str, alt: str) -> None:
     """Displays the figure with what a page needs to print it, then closes it. One call a cell, as its last line.
 

@@ -69,7 +69,7 @@ class Record:
 
     @cached_property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The stored arrays, by name; their shapes are in `training.Measurement`, each curve (S,) under its own name."""
+        """The stored arrays by name, shaped as in `training.Measurement`; each curve (S,) under its own name."""
         with np.load(self.path.with_suffix(".npz"), allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
 

@@ -77,3 +77,38 @@ def printed_tests() -> pd.DataFrame:
         rows.append([row["where"], f"{first} - {second}", row["t"], *follows])
     columns = ["where", "pair", "printed t", *(f"t from {table}" for table in source["sets"])]
     return pd.DataFrame(rows, columns=columns).set_index(["where", "pair"]).round(2)
+
+
+# Findings in a sentence, for those who do not see a figure
+
+
+def accuracy_sentence(arms: list[Arm]) -> str:
+    """The mean test accuracy of every network, arm by arm."""
+    parts = []
+    for arm in arms:
+        means = ", ".join(f"{name} {arm.accuracy(name).mean():.1f}" for name in arm.records)
+        parts.append(f"with {arm.scaling} inputs {means}")
+    return f"Mean test accuracy in percent: {'; '.join(parts)}."
+
+
+def stopping_sentence(arms: list[Arm]) -> str:
+    """How much each arm still gained over the last half of its steps, for the network that gained most."""
+    parts = []
+    for arm in arms:
+        half = int(np.abs(arm.steps_recorded - arm.steps / 2).argmin())
+        means = {name: arm.curve("test_accuracy", name).mean(0) for name in arm.records}
+        gains = {name: mean[-1] - mean[half] for name, mean in means.items()}
+        most = max(gains, key=gains.get)
+        step = arm.steps_recorded[half]
+        parts.append(f"with {arm.scaling} inputs {most} gained most after step {step:,}: {gains[most]:.1f} points")
+    return f"The curves by step; {'; '.join(parts)}."
+
+
+def outputs_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
+    """Mean number of dead outputs before training and at the end."""
+    parts = []
+    for arm in arms:
+        for name in names:
+            dead = output_counts(arm.curve("test_active", name))["dead"].mean(0)
+            parts.append(f"{name} with {arm.scaling} inputs from {dead[0]:.1f} to {dead[-1]:.1f}")
+    return f"Mean number of dead outputs of 10, from step 0 to the end: {'; '.join(parts)}."
