@@ -74,6 +74,16 @@ class Plan:
             hidden=self.hidden,
         )
 
+    @property
+    def protocol(self) -> str:
+        """What every run of the plan has in common, for captions."""
+        rates = "rate " + ", ".join(f"{r.rate:g}" for r in self.rates) if len(self.rates) < 4 else "several rates"
+        return f"{self.data}, first {self.images:,} training images, {self.steps:,} steps, {rates}"
+
+    def __str__(self):
+        size = f"{len(self.architectures)} architectures x {' and '.join(self.scalings)} inputs x {self.seeds} seeds"
+        return f"{self.name}: {size}\n{self.protocol}"
+
     def asks_for(self, spec: RunSpec) -> bool:
         """Whether a run is one of this plan's, whatever the data set's digest."""
         return (
@@ -308,11 +318,14 @@ def _sweep_on_dask(todo, store, folder, device, scheduler, workers):
 
 
 class Progress:
-    """Prints a line at most every `seconds`, with an estimate of the end; on a terminal, over the last one."""
+    """Prints a line at most every `seconds`, with an estimate of the end; on a terminal, over the last one.
+
+    To stderr, which a reader by hand sees and a built page leaves out.
+    """
 
     def __init__(self, label: str, seconds: float | None = None):
         self.label, self.begun, self.first = label, time.monotonic(), None
-        self.overwrite = sys.stdout.isatty()
+        self.overwrite = sys.stderr.isatty()
         self.seconds = seconds or (1.0 if self.overwrite else 30.0)
         self.last = self.begun
 
@@ -327,6 +340,7 @@ class Progress:
         print(
             f"{self.label}: step {step:,} of {steps:,}, about {left / 60:.1f} min left",
             end="\r" if self.overwrite else "\n",
+            file=sys.stderr,
             flush=True,
         )
 

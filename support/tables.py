@@ -10,19 +10,22 @@ from support.claims import Arm, printed, recompute
 from support.records import output_counts
 
 
-def verdicts(rows: list[dict]) -> pd.DataFrame:
-    """Rows of the ledger, for the head of a chapter."""
-    return pd.DataFrame(
-        [[r["says"], r["verdict"], r["measured"], r["n"]] for r in rows],
-        index=pd.Index([r["id"] for r in rows], name="claim"),
-        columns=["the paper says", "verdict", "measured", "n"],
+def verdicts(rows: list[dict]):
+    """Rows of the ledger, for the head of a chapter; a styled frame, so that no sentence is cut short."""
+    table = pd.DataFrame(
+        [[r["id"], r["says"], r["verdict"], r["measured"], r["n"]] for r in rows],
+        columns=["claim", "the paper says", "verdict", "measured", "n"],
+    )
+    left = {"text-align": "left", "vertical-align": "top"}
+    return (
+        table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **{"font-weight": "bold"})
     )
 
 
 def accuracies(arms: list[Arm]) -> pd.DataFrame:
     """Test accuracy in percent per architecture and scaling: mean, its 95% interval, SD, range, n."""
     rows = []
-    for arm in arms:
+    for arm in (a for a in arms if a.seeds):
         for name in arm.records:
             x = arm.accuracy(name)
             found = statistics.mean_interval(x)
@@ -35,7 +38,7 @@ def accuracies(arms: list[Arm]) -> pd.DataFrame:
 def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
     """Percent of output nodes that are dead, active on under 1% and on under 5% of the images; disjoint counts."""
     rows = []
-    for arm in arms:
+    for arm in (a for a in arms if a.seeds):
         for name in names:
             for side in ("train", "test"):
                 active = arm.active(name, side)
@@ -45,11 +48,11 @@ def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) ->
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network", "images"]).round(1)
 
 
-def pairs(arm: Arm, names: tuple[str, ...] | None = None) -> pd.DataFrame:
+def pairs(arm: Arm, names: tuple[str, ...] | None = None):
     """Every pair of architectures: difference in points, tests as the source ran them and as they should be run.
 
     "student" assumes equal variances (the source's test), "welch" does not, "paired" pairs by seed; p-values of the
-    paired test are Holm's over all pairs of this table. d is Cohen's, g Hedges'.
+    paired test are Holm's over all pairs of this table. d is Cohen's, g Hedges'. A styled frame; `.data` has it all.
     """
     names = names or tuple(arm.records)
     rows = []
@@ -62,7 +65,7 @@ def pairs(arm: Arm, names: tuple[str, ...] | None = None) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=columns).set_index("pair")
     p = table["p paired (Holm)"]
     table["p paired (Holm)"] = statistics.holm(p) if p.notna().all() else p
-    return table.round({c: 2 for c in columns[1:] if not c.startswith("p paired")})
+    return table.style.format(precision=2).format("{:.1g}", subset=["p paired (Holm)"])
 
 
 def printed_tests() -> pd.DataFrame:
