@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import sys
 
@@ -73,7 +74,10 @@ def _given(options, settings) -> dict:
 
     from support import parameters
 
-    given = {name: yaml.safe_load(value) for name, value in options.p}
+    try:
+        given = {name: yaml.safe_load(value) for name, value in options.p}
+    except yaml.YAMLError as error:
+        raise ValueError(f"a value after -p is no YAML: {' '.join(str(error).split())}") from error
     for name, value in given.items():
         if isinstance(value, str):  # YAML takes 1e-3 for text
             try:
@@ -111,10 +115,19 @@ def _claims(options):
     if options.write_readme:
         readme.write(rows)
     elif options.json:
-        print(json.dumps(rows, indent=1, allow_nan=False))
+        print(json.dumps(_strict(rows), indent=1, allow_nan=False))
     else:
         for row in rows:
             print(f"{row['id']:11} {row['verdict']:26} {row['says']}\n{'':11} {row['measured']}")
+
+
+def _strict(value):
+    """The same value with null for every number that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _strict(v) for name, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _records(options):

@@ -55,13 +55,17 @@ def _measured(row: dict) -> str:
     if not row["arms"] and not row["contradiction"]:
         return row["measured"]
     lines = [
-        f"{arm['scaling']}: {arm['text']} [{arm['low']:.2f}, {arm['high']:.2f}], n = {arm['n']}"
+        f"{arm['scaling']}: {arm['text']} [{_bound(arm['low'])}, {_bound(arm['high'])}], n = {arm['n']}"
         for arm in row["arms"]
         if "text" in arm
     ]
     if row["contradiction"]:
         lines.append(f"*The paper against itself:* {row['contradiction']}")
     return "<br>".join(lines)
+
+
+def _bound(x: float | None) -> str:
+    return "?" if x is None else f"{x:.2f}"
 
 
 def build_account(chapters: dict) -> str:

@@ -1,5 +1,6 @@
 """Checkpoints that survive a kill at any moment: written beside, flushed, renamed; the one before is kept."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -8,7 +9,11 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint that cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -18,18 +23,34 @@ class Checkpoint:
 
 
 def write(path: Path, identity: str, note: dict, tensors: dict[str, torch.Tensor]) -> None:
-    """Writes a checkpoint; at every moment a whole one is on disk under `path` or its `.previous`."""
+    """Writes a checkpoint; at every moment a whole one is on disk under `path` or its `.previous`.
+
+    Raises CheckpointError if it cannot be written, on a full disk for example.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     tensors = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
-    metadata = {"identity": identity, "note": json.dumps(note), "sha256": _sha256(tensors)}
+    metadata = {"identity": identity, "note": json.dumps(note)}
+    metadata["sha256"] = _sha256(metadata, tensors)
     beside = path.with_suffix(".writing")
-    save_file(tensors, beside, metadata)
-    with open(beside, "rb+") as f:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _flush(beside, save(tensors, metadata))
+        if path.exists():
+            path.replace(path.with_suffix(".previous"))
+        beside.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise CheckpointError(
+            f"cannot write the checkpoint {path}: {error.strerror}; the same call goes on from the one before"
+        ) from error
+
+
+def _flush(path: Path, content: bytes) -> None:
+    with open(path, "wb") as f:
+        f.write(content)
+        f.flush()
         os.fsync(f.fileno())
-    if path.exists():
-        path.replace(path.with_suffix(".previous"))
-    beside.replace(path)
 
 
 def read(path: Path | None, identity: str) -> Checkpoint | None:
@@ -39,11 +60,12 @@ def read(path: Path | None, identity: str) -> Checkpoint | None:
     for candidate in (Path(path), Path(path).with_suffix(".previous")):
         try:
             with safe_open(candidate, "pt") as f:
-                metadata = f.metadata()
+                metadata = f.metadata() or {}
                 tensors = {name: f.get_tensor(name) for name in f.keys()}  # noqa: SIM118 (not a dict)
         except (FileNotFoundError, SafetensorError):
             continue
-        if metadata["identity"] == identity and metadata["sha256"] == _sha256(tensors):
+        sha256 = metadata.pop("sha256", None)
+        if metadata.get("identity") == identity and sha256 == _sha256(metadata, tensors):
             return Checkpoint(json.loads(metadata["note"]), tensors)
     return None
 
@@ -55,8 +77,9 @@ def remove(path: Path) -> None:
         target.unlink(missing_ok=True)
 
 
-def _sha256(tensors) -> str:
-    total = hashlib.sha256()
+def _sha256(metadata, tensors) -> str:
+    total = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name in sorted(tensors):
-        total.update(name.encode() + tensors[name].numpy().tobytes())
+        value = tensors[name].numpy()
+        total.update(f"{name} {value.dtype.str} {value.shape}".encode() + value.tobytes())
     return total.hexdigest()

@@ -100,6 +100,15 @@ class Outcome:
     high: float
     text: str
 
+    def row(self) -> dict:
+        """As the ledger keeps it; a bound that could not be computed is None."""
+        numbers = {name: _number(getattr(self, name)) for name in ("value", "low", "high")}
+        return {"state": self.state, "text": self.text} | numbers
+
+
+def _number(x: float) -> float | None:
+    return round(float(x), 4) if np.isfinite(x) else None
+
 
 def _judge(low, high, holds: Callable[[float], bool]) -> str:
     """Holds or fails where both ends of the interval agree (for a rule that is monotone between them)."""
@@ -355,13 +364,13 @@ def entry(claim: Claim, records: list[Record]) -> dict:
             f"{a.scaling}: {o.text}" if o else f"{a.scaling}: {a.seeds} of {LEAST_SEEDS} seeds needed"
             for a, o in zip(arms, outcomes, strict=True)
         ),
-        "interval": [[round(o.low, 3), round(o.high, 3)] if o else None for o in outcomes],
+        "interval": [[_number(o.low), _number(o.high)] if o else None for o in outcomes],
         "n": min(a.seeds for a in arms),
         "finding": finding,
         "verdict": "source inconsistent" if contradiction else finding,
         "contradiction": contradiction,
         "arms": [
-            {"scaling": a.scaling, "n": a.seeds} | (vars(o) if o else {"state": "missing"})
+            {"scaling": a.scaling, "n": a.seeds} | (o.row() if o else {"state": "missing"})
             for a, o in zip(arms, outcomes, strict=True)
         ],
         "record": sorted({f"{r.key}-{r.steps:06d}" for r in used}),

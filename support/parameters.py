@@ -40,7 +40,7 @@ def read(namespace: dict, settings: type):
         ParameterError: repeats the name and value that were given, and suggests the nearest name.
     """
     hints = typing.get_type_hints(settings, include_extras=True)
-    for name in _assigned(namespace):
+    for name in _assigned(namespace, set(hints)):
         if name not in hints:
             raise ParameterError(f"unknown parameter {name!r}{_suggest(name, hints)}")
     missing = [name for name in hints if name not in namespace]
@@ -60,10 +60,11 @@ def check(given: dict, settings: type) -> None:
         _checked(name, value, hints[name])
 
 
-def _assigned(namespace: dict) -> list[str]:
-    """Names set by the parameter cells: the cells of nothing but assignments that were run just before this one.
+def _assigned(namespace: dict, known: set[str]) -> list[str]:
+    """Names set by the parameter cells: the cells of nothing but literals that were run just before this one.
 
-    IPython keeps the source of every cell that was run in `In`; the last entry is the cell that is asking.
+    IPython keeps the source of every cell that was run in `In`; the last entry is the cell that is asking. Where
+    none of the names is a parameter, the cells were others, and the reader asks again after having worked on.
     """
     names = []
     for source in reversed(namespace.get("In", [])[:-1]):
@@ -71,12 +72,23 @@ def _assigned(namespace: dict) -> list[str]:
             statements = ast.parse(source).body
         except SyntaxError:
             break
-        if not statements or not all(isinstance(s, ast.Assign | ast.AnnAssign) for s in statements):
+        if not statements or not all(map(_literal, statements)):
             break
         for statement in statements:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             names += [t.id for t in targets if isinstance(t, ast.Name)]
-    return names
+    return names if known & set(names) else []
+
+
+def _literal(statement: ast.stmt) -> bool:
+    """Whether it assigns a plain value, as a parameters cell does; a call or a name is work in progress."""
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+        return False
+    try:
+        ast.literal_eval(statement.value)
+    except ValueError:
+        return False
+    return True
 
 
 def _suggest(name: str, known) -> str:

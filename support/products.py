@@ -46,21 +46,24 @@ class Products:
         return {"bf16x2": 2, "bf16x3": 3}.get(self.precision, 0)
 
     def operand(self, images: torch.Tensor, device) -> torch.Tensor:
-        """Images as bytes (N, K) -> the operand P on the device, in the type that the products read."""
-        return images.to(device).to(torch.bfloat16 if self.slices else self.dtype)
+        """Images as bytes (N, K) -> the operand P on the device: (N, K), repeated side by side for each slice."""
+        P = images.to(device).to(torch.bfloat16 if self.slices else self.dtype)
+        return P.repeat(1, self.slices) if self.slices else P
 
     def forward(self, P, weight, bias, out=None):
-        """P @ weight + bias: (n, K), (K, M), (M,) -> (n, M)."""
+        """P @ weight + bias: operand of n images, (K, M), (M,) -> (n, M)."""
         if not self.slices:
             return torch.addmm(bias, P, weight, out=out)
         # one long product, so that the slices are summed in the float32 accumulator
-        return _mm(P.repeat(1, self.slices), torch.cat(split(weight, self.slices))).add_(bias)
+        return _mm(P, torch.cat(split(weight, self.slices))).add_(bias)
 
     def accumulate(self, total, P, dz):
-        """total += P^T @ dz, in place: (K, M), (n, K), (n, M)."""
+        """total += P^T @ dz, in place: (K, M), operand of n images, (n, M)."""
         if not self.slices:
             return total.addmm_(P.T, dz)
-        return total.add_(_mm(P.T.repeat(1, self.slices), torch.cat(split(dz, self.slices))))
+        K, M = total.shape
+        parts = _mm(P[:, :K].T, torch.cat(split(dz, self.slices), 1))
+        return total.add_(parts.view(K, self.slices, M).sum(1))
 
     @contextlib.contextmanager
     def active(self):

@@ -8,12 +8,16 @@ Every file is written under a temporary name and renamed, the JSON last: a run c
 there, so a kill at any moment leaves either a whole record or none. Folders of records are merged by copying.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import platform
 import subprocess
 import sys
+import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -23,13 +27,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
 
 from support.runs import RunSpec
 
 HERE = Path(__file__).resolve().parent.parent
 COMMITTED = HERE / "records"  # the runs behind the paper-scale numbers
-CACHE = HERE / ".cache"  # live runs and checkpoints; ignored by git
+CACHE = Path(os.environ.get("BOOK_CACHE") or HERE / ".cache")  # live runs and checkpoints; ignored by git
 ARRAYS = ("steps", "train_active", "test_active", "moment_steps", "moments", "head_norm")
 CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
 DEAD, RARE = 0.0, (0.01, 0.05)  # shares of images below which an output counts as rarely active
@@ -70,13 +75,20 @@ class Record:
     @cached_property
     def arrays(self) -> dict[str, np.ndarray]:
         """The stored arrays by name, shaped as in `training.Measurement`; each curve (S,) under its own name."""
-        with np.load(self.path.with_suffix(".npz"), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+        path = self.path.with_suffix(".npz")
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+        except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+            raise RecordError(f"the arrays {path} cannot be read: {error}") from error
 
     def weights(self) -> dict[str, torch.Tensor] | None:
         """Final weights, or None where they were not kept."""
         path = self.path.with_suffix(".safetensors")
-        return load_file(path) if path.exists() else None
+        try:
+            return load_file(path) if path.exists() else None
+        except (OSError, SafetensorError) as error:
+            raise RecordError(f"the weights {path} cannot be read: {error}") from error
 
     def at(self, name: str, steps: int):
         """The value of a curve or an active share at a recorded step."""
@@ -96,17 +108,16 @@ class Record:
         try:
             if arrays_digest(self.arrays) != self.content["arrays_sha256"]:
                 faults.append("the arrays were altered")
-        except (OSError, ValueError, KeyError) as error:
-            faults.append(f"the arrays cannot be read ({type(error).__name__})")
-        else:
-            if final_numbers(self.arrays) != self.content["final"]:
+            # compared as text, because a diverged run's NaN does not equal itself
+            elif _text_digest(final_numbers(self.arrays)) != _text_digest(self.content["final"]):
                 faults.append("the final numbers do not follow from the arrays")
-        weights = self.weights() if self.content["weights_kept"] else None
-        if self.content["weights_kept"]:
-            if weights is None:
-                faults.append("the weights are missing")
-            elif arrays_digest({k: v.numpy() for k, v in weights.items()}) != self.content["weights_sha256"]:
-                faults.append("the weights were altered")
+            weights = self.weights() if self.content["weights_kept"] else None
+        except RecordError as error:
+            return [*faults, str(error)]
+        if self.content["weights_kept"] and weights is None:
+            faults.append("the weights are missing")
+        elif weights and arrays_digest({k: v.numpy() for k, v in weights.items()}) != self.content["weights_sha256"]:
+            faults.append("the weights were altered")
         return faults
 
 
@@ -120,15 +131,18 @@ class Store:
         """The shortest record of that run which was measured at that step."""
         for root in self.roots:
             for path in sorted(_folder(root, spec).glob(f"{spec.key}-*.json")):
-                record = _read(path)
+                record = read(path)
                 if record.steps >= steps and steps in record.arrays["steps"]:
                     return record
         return None
 
     def __iter__(self) -> Iterator[Record]:
+        return map(read, self.paths())
+
+    def paths(self) -> Iterator[Path]:
+        """The JSON files of all records, read or not."""
         for root in self.roots:
-            for path in sorted(root.glob("*/*/*.json")):
-                yield _read(path)
+            yield from sorted(root.glob("*/*/*.json"))
 
     def check_writable(self) -> None:
         """A RecordError now rather than after an hour of training, if nothing can be written."""
@@ -144,8 +158,6 @@ class Store:
         """Records one `training.Measurement`; a run that is recorded already at that length is left as it is."""
         spec, steps = measurement.spec, int(measurement.steps[-1])
         path = _folder(self.roots[0], spec) / f"{spec.key}-{steps:06d}.json"
-        if path.exists():
-            return _read(path)
         arrays = {name: _compact(getattr(measurement, name)) for name in ARRAYS}
         arrays |= {name: _compact(measurement.curves[name]) for name in CURVES}
         weights = {name: w.numpy() for name, w in measurement.weights.items()}
@@ -166,21 +178,36 @@ class Store:
         content["sha256"] = _text_digest(content)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if keep_weights:
-                _atomically(path.with_suffix(".safetensors"), lambda p: save_file(measurement.weights, p))
-            _atomically(path.with_suffix(".npz"), lambda p: _save_arrays(p, arrays))
-            _atomically(path, lambda p: p.write_text(json.dumps(content, indent=1) + "\n"))
+            with _locked(path.parent):  # or another sweep's arrays could come between these and their JSON
+                if path.exists():
+                    return read(path)
+                if keep_weights:
+                    weight_bytes = save(measurement.weights)
+                    _atomically(path.with_suffix(".safetensors"), lambda p: p.write_bytes(weight_bytes))
+                _atomically(path.with_suffix(".npz"), lambda p: _save_arrays(p, arrays))
+                _atomically(path, lambda p: p.write_text(json.dumps(content, indent=1) + "\n"))
         except OSError as error:
             raise RecordError(f"cannot write the record {path}: {error.strerror}") from error
-        return _read(path)
+        return read(path)
 
     def verify(self) -> dict[Path, list[str]]:
-        """The faults of every record that has any; a stray array file without its JSON is one too."""
-        found = {record.path: faults for record in self if (faults := record.faults())}
-        for root in self.roots:
-            for path in root.glob("*/*/*.npz"):
-                if not path.with_suffix(".json").exists():
-                    found[path] = ["arrays without a record: the write was cut short; the file can be deleted"]
+        """The faults of every record that has any; a file that a write cut short left behind is one too."""
+        found = {}
+        for path in (p for root in self.roots for p in sorted(root.glob("*/*/*"))):
+            if path.suffix == ".json":
+                try:
+                    faults = read(path).faults()
+                except RecordError as error:
+                    faults = [str(error)]
+                except (AttributeError, KeyError, TypeError, ValueError) as error:
+                    faults = [f"this JSON is not a record ({type(error).__name__}: {error})"]
+            else:
+                torn = path.suffix in (".npz", ".safetensors") and not path.with_suffix(".json").exists()
+                faults = torn or path.name.startswith(".")
+            if faults is True:
+                faults = ["a file without a record: its write was cut short; it can be deleted"]
+            if faults:
+                found[path] = faults
         return found
 
 
@@ -249,7 +276,8 @@ def _folder(root: Path, spec: RunSpec) -> Path:
     return root / spec.experiment / spec.data.replace(":", "_").replace("/", "_")
 
 
-def _read(path: Path) -> Record:
+def read(path: Path) -> Record:
+    """One record from its JSON file; a RecordError where there is none that can be read."""
     try:
         return Record(path, json.loads(path.read_text()))
     except (OSError, ValueError) as error:
@@ -265,6 +293,17 @@ def _compact(values: np.ndarray) -> np.ndarray:
 def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     with open(path, "wb") as f:
         np.savez_compressed(f, **arrays)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Only one process at a time writes into a folder; the lock is on the folder itself and ends with the process."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _atomically(path: Path, write) -> None:

@@ -173,7 +173,8 @@ def run_block(
     if block.missing(store):
         store.check_writable()
         with _claimed(block):
-            measurements = train(
+            missing = block.missing(store)  # again: another process may have finished it meanwhile
+            measurements = missing and train(
                 list(block.specs),
                 dataset,
                 block.plan.steps,
@@ -182,7 +183,7 @@ def run_block(
                 minutes=minutes,
                 progress=progress,
             )
-            for measurement in measurements:
+            for measurement in (m for m in measurements if m.spec in missing):
                 store.write(measurement, keep_weights=measurement.spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
     return [store.find(s, block.plan.steps) for s in block.specs]
@@ -262,7 +263,7 @@ def sweep(
         return len(todo)
     store.check_writable()
     if scheduler or workers:
-        return _sweep_on_dask(todo, store, folder, device, scheduler, workers)
+        return _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers)
     return _sweep_here(todo, dataset, store, device, minutes)
 
 
@@ -287,13 +288,19 @@ def _sweep_here(todo, dataset, store, device, minutes):
     return left
 
 
-def _task(block: Block, roots: list[Path], folder: str | None, device: str) -> str:
-    """What a Dask worker does: one block, from data to records."""
-    run_block(block, load(block.plan.data, folder), Store(*roots), device=device)
-    return block.label
+def _task(block: Block, roots: list[Path], folder: str | None, device: str, until: float | None) -> str:
+    """What a Dask worker does: one block, from data to records. Returns why it is not finished, or ""."""
+    minutes = None if until is None else (until - time.time()) / 60
+    if minutes is not None and minutes <= 0:
+        return "out of time before it began"
+    try:
+        run_block(block, load(block.plan.data, folder), Store(*roots), device=device, minutes=minutes)
+    except (Stopped, Busy) as why:  # not errors, which Dask would try again
+        return str(why)
+    return ""
 
 
-def _sweep_on_dask(todo, store, folder, device, scheduler, workers):
+def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
     from dask.distributed import Client, LocalCluster, as_completed
 
     # one thread a worker: torch brings its own, and the trainer sets global switches
@@ -303,17 +310,17 @@ def _sweep_on_dask(todo, store, folder, device, scheduler, workers):
             closing.enter_context(cluster)
         client = closing.enter_context(Client(cluster))
         # retries: a worker that dies takes its task down, not the sweep; the block goes on from its checkpoint
+        until = None if minutes is None else time.time() + 60 * minutes
         futures = client.map(
-            _task, todo, roots=store.roots, folder=folder, device=device, retries=3, pure=False,
+            _task, todo, roots=store.roots, folder=folder, device=device, until=until, retries=3, pure=False,
             key=[f"{b.plan.name}-{b.checkpoint.stem}" for b in todo],
         )  # fmt: skip
-        left = len(todo)
+        left, labels = len(todo), {f.key: b.label for f, b in zip(futures, todo, strict=True)}
         for future in as_completed(futures):
-            if future.status == "finished":
-                left -= 1
-                print(f"recorded: {future.result()}; {left} blocks to do", flush=True)
-            else:
-                print(f"failed: {future.key}: {future.exception()!r}", flush=True)
+            label = labels[future.key]
+            why = future.result() if future.status == "finished" else f"failed: {future.exception()!r}"
+            left -= not why
+            print(f"{label}: {why or 'recorded'}; {left} blocks to do", flush=True)
     return left
 
 

@@ -44,28 +44,30 @@ def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) ->
                 active = arm.active(name, side)
                 shares = [100 * count.mean() / active.shape[1] for count in output_counts(active).values()]
                 rows.append([arm.scaling, name, side, *shares, len(active)])
-    columns = ["inputs", "network", "images", "dead", "under 1%", "under 5%", "n"]
+    columns = ["inputs", "network", "images", "dead (%)", "under 1% (%)", "under 5% (%)", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network", "images"]).round(1)
 
 
 def pairs(arm: Arm, names: tuple[str, ...] | None = None):
-    """Every pair of architectures: difference in points, tests as the source ran them and as they should be run.
+    """Every pair of architectures: difference in points with its interval, and three tests of it.
 
-    "student" assumes equal variances (the source's test), "welch" does not, "paired" pairs by seed; p-values of the
-    paired test are Holm's over all pairs of this table. d is Cohen's, g Hedges'. A styled frame; `.data` has it all.
+    "Student" assumes equal variances and is the source's test; "Welch" does not (with equal n its t is the same);
+    "paired" pairs the runs by seed. Its p-values are Holm's over all pairs of this table. d is Cohen's, g Hedges'. A
+    styled frame; `.data` has all digits.
     """
-    names = names or tuple(arm.records)
     rows = []
-    for first, second in combinations(names, 2):
+    for first, second in combinations(names or tuple(arm.records), 2):
         a, b = arm.accuracy(first), arm.accuracy(second)
-        both, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
-        row = [f"{first} - {second}", both.difference, interval.low, interval.high, both.student_t, both.welch_t]
-        rows.append([*row, both.paired_t, both.paired_p, both.cohens_d, both.hedges_g])
-    columns = ["pair", "points", "low", "high", "t student", "t welch", "t paired", "p paired (Holm)", "d", "g"]
-    table = pd.DataFrame(rows, columns=columns).set_index("pair")
-    p = table["p paired (Holm)"]
-    table["p paired (Holm)"] = statistics.holm(p) if p.notna().all() else p
-    return table.style.format(precision=2).format("{:.1g}", subset=["p paired (Holm)"])
+        found, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
+        row = [f"{first} - {second}", found.difference, interval.low, interval.high, found.student_t]
+        row += [found.student_p, found.welch_p, found.paired_p, found.cohens_d, found.hedges_g]
+        rows.append(row)
+    chances = ["p Student", "p Welch", "p paired, Holm"]
+    columns = ["pair", "points", "low", "high", "t", *chances, "d", "g"]
+    table = pd.DataFrame(rows, columns=columns)
+    if table["p paired, Holm"].notna().all():
+        table["p paired, Holm"] = statistics.holm(table["p paired, Holm"])
+    return table.style.hide(axis="index").format(precision=2).format("{:.1g}", subset=chances)
 
 
 def printed_tests() -> pd.DataFrame:

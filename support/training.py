@@ -179,6 +179,34 @@ class Stack:
                 warmth = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
             group.descend(gradients, warmth)
 
+    def stepper(self):
+        """`step`, or on CUDA a function that replays it as a captured graph, free of Python and launch costs.
+
+        The first steps run as they are: a warm-up changes the rates from step to step, and libraries set themselves
+        up at their first calls, which a capture does not allow.
+        """
+        if self.division.device != "cuda":
+            return self.step
+        graph, eager = None, 3
+        side = torch.cuda.Stream()
+
+        def advance(number: int) -> None:
+            nonlocal graph, eager
+            if number <= self.warmup or eager > 0:
+                eager -= 1
+                side.wait_stream(torch.cuda.current_stream())
+                with torch.cuda.stream(side):
+                    self.step(number)
+                torch.cuda.current_stream().wait_stream(side)
+                return
+            if graph is None:
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    self.step(number)
+            graph.replay()
+
+        return advance
+
     def measure(self, moments: bool) -> dict[str, np.ndarray]:
         """Loss, accuracy and active outputs of every network on the training and test set, members first.
 
@@ -241,7 +269,8 @@ def class_moments(v: torch.Tensor, hot: torch.Tensor, images: int) -> torch.Tens
     variance = deviation**2 @ hot.T / count
     third = deviation**3 @ hot.T / count
     sd = variance.sqrt()
-    skewness = torch.where(sd > 0, third / sd.clamp_min(torch.finfo(sd.dtype).tiny) ** 3, 0)
+    varies = sd > 1e-9 * mean.abs()  # what rounding of the mean leaves of a constant is far below
+    skewness = torch.where(varies, third / sd.clamp_min(torch.finfo(sd.dtype).tiny) ** 3, 0)
     return torch.stack([mean, sd, skewness.nan_to_num(0, 0, 0)], -1)
 
 
@@ -252,7 +281,10 @@ def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) 
         # measured: chunks of about 3 MB (1,500 rows x 4 networks x 128 units) are fastest, within a few per cent
         rows, width = rows or 1500, max(1, 512 // specs[0].hidden)
     else:
-        rows, width = rows or 60_000, 64  # a group's hidden layer is then 2 GB
+        width = 64
+        # about six arrays of (rows, width * hidden) live at a time; they may take half of the free memory
+        free = torch.cuda.mem_get_info()[0] / 2
+        rows = rows or max(1000, min(60_000, int(free / (6 * 4 * width * specs[0].hidden))))
     return products, Division(device.type, torch.get_num_threads(), products.routine, rows, width), probe
 
 
@@ -323,10 +355,10 @@ def train(
         with products.active(), _Interrupt() as interrupt, torch.no_grad():
             if not saved:
                 note_down()
-            last_saved = time.monotonic()
+            last_saved, advance = time.monotonic(), stack.stepper()
             while number < steps:
                 number += 1
-                stack.step(number)
+                advance(number)
                 if number in at:
                     note_down()
                 if progress is not None:

@@ -1,0 +1,59 @@
+"""The claims table of README.md: written from the ledger between two marks, and compared with it, never edited."""
+
+from pathlib import Path
+
+from support.records import HERE
+
+README = HERE / "README.md"
+BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
+
+
+def table(rows: list[dict]) -> str:
+    """The ledger as a GitHub table: claim, where the paper says it, ours, verdict, command, minutes of training."""
+    lines = ["| Claim | In the paper | Measured here | Verdict | Run it again | Minutes |"]
+    lines += ["| --- | --- | --- | --- | --- | ---: |"]
+    for row in rows:
+        paper = row["where"] + (f"; but {row['contradiction']}" if row["contradiction"] else "")
+        cells = [
+            f"**{row['id']}** {row['says']}",
+            paper,
+            _ours(row),
+            row["verdict"],
+            f"`{row['command']}`",
+            f"{row['minutes']:.3g}",
+        ]
+        lines.append("| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |")
+    return "\n".join(lines)
+
+
+def write(rows: list[dict], path: Path | None = None) -> None:
+    """Puts the table between the marks of README.md. Raises RuntimeError where the marks are missing."""
+    before, _, after = _parts(path)
+    (path or README).write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{after}", encoding="utf-8")
+
+
+def check(rows: list[dict], path: Path | None = None) -> bool:
+    """Whether README.md shows exactly this ledger. Raises RuntimeError where the marks are missing."""
+    return _parts(path)[1].strip() == table(rows)
+
+
+def _parts(path: Path | None) -> tuple[str, str, str]:
+    """README.md before, between and after the marks."""
+    path = path or README
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise RuntimeError(f"{path.name} must hold {BEGIN} and, after it, {END}, once each")
+    before, rest = text.split(BEGIN)
+    between, after = rest.split(END)
+    return before, between, after
+
+
+def _ours(row: dict) -> str:
+    """What was measured in each input scaling, short."""
+    if not row["arms"]:
+        return "does not add up" if row["contradiction"] else row["measured"]
+    cells = []
+    for arm in row["arms"]:
+        found = f"{arm['text']} [{arm['low']:.2f}, {arm['high']:.2f}]" if "text" in arm else "not yet judged"
+        cells.append(f"{arm['scaling']}: {found}, n = {arm['n']}")
+    return "<br>".join(cells)

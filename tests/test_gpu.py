@@ -1,0 +1,45 @@
+"""What only a GPU can show. Run with `pytest -m gpu` on a machine that has one; skipped elsewhere."""
+
+import pytest
+import torch
+from test_training import spec, tiny
+
+from support import training
+from support.products import Products, relative_error
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU"),
+]
+BOUNDS = {"fp32": 1e-6, "bf16x3": 1e-6, "bf16x2": 3e-5, "tf32": 2e-3, "float64": 1e-14}
+
+
+@pytest.mark.parametrize(("precision", "bound"), BOUNDS.items())
+def test_products_have_the_error_that_their_name_promises(precision, bound):
+    P = torch.randint(0, 256, (500, 720), dtype=torch.uint8, device="cuda")
+    assert relative_error(Products(precision), P, torch.randn(720, 256, device="cuda")) < bound
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16x3"])
+def test_a_captured_step_is_the_step(precision):
+    dataset = tiny()
+    specs = [spec(name, dataset, precision=precision) for name in ("ReLU2", "Abs2-Neg", "Abs-L2")]
+    division = training.Division("cuda", 1, "default", 40, 8)
+    captured, plain = (training.Stack(specs, dataset, Products(precision), division) for _ in range(2))
+    advance = captured.stepper()
+    with torch.no_grad(), Products(precision).active():
+        for number in range(1, 21):
+            advance(number)
+            plain.step(number)
+    for ours, theirs in zip(captured.weights(), plain.weights(), strict=True):
+        for name in ours:
+            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-5, atol=1e-6)
+
+
+def test_the_gpu_agrees_with_the_cpu():
+    dataset = tiny()
+    specs = [spec(name, dataset, precision="fp32") for name in ("ReLU", "Abs2")]
+    here, there = (training.train(specs, dataset, 20, device=d) for d in ("cpu", "cuda"))
+    for ours, theirs in zip(here, there, strict=True):
+        for name in ours.weights:
+            torch.testing.assert_close(ours.weights[name], theirs.weights[name], rtol=1e-3, atol=1e-4)
