@@ -5,7 +5,7 @@ from typing import Annotated
 
 from support import parameters
 from support.architectures import SIX
-from support.data import Dataset
+from support.data import load
 from support.parameters import SCALES, Limits
 from support.records import CACHE, COMMITTED, Record, Store
 from support.sweep import Plan, Rate, ensure
@@ -42,7 +42,7 @@ class DistanceVsIntensity:
         }
         return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
 
-    def plan(self, dataset: Dataset) -> Plan:
+    def plan(self) -> Plan:
         """The six architectures in both input scalings."""
         return Plan(
             f"chapter 1 at {self.scale} scale",
@@ -51,21 +51,21 @@ class DistanceVsIntensity:
             architectures=SIX,
             scalings=("raw", "standardised"),
             seeds=self.seeds,
-            rates=(Rate(self.rate or learning_rate(dataset)),),
+            rates=(Rate(self.rate or learning_rate(self.data, self.data_folder)),),
             steps=self.steps,
             seeds_per_block=20,
         )
 
 
-def learning_rate(dataset: Dataset) -> float:
+def learning_rate(data: str, folder: str | None = None) -> float:
     """The source's rate for the source's data; elsewhere 0.3 over the top eigenvalue of the standardised inputs.
 
     The rule keeps the first step as large, measured against the curvature that the inputs cause, whatever the
     number of pixels. Both input scalings get the same rate, because that is what the source did.
     """
-    if dataset.name == "mnist":
+    if data == "mnist":
         return SOURCE_RATE
-    return float(f"{STEP_TO_CURVATURE / dataset.top_eigenvalue('standardised'):.3g}")
+    return float(f"{STEP_TO_CURVATURE / load(data, folder).top_eigenvalue('standardised'):.3g}")
 
 
 CHAPTERS = {"01_distance_vs_intensity": DistanceVsIntensity}
@@ -76,8 +76,18 @@ def read(namespace: dict, chapter: str):
     return parameters.read(namespace, CHAPTERS[chapter])
 
 
-def live_records(settings, plan: Plan, dataset: Dataset) -> list[Record]:
-    """The chapter's own runs: from the cache, else trained now. At paper scale nothing is trained: committed only."""
-    if settings.scale == "paper":
-        return [r for r in Store(COMMITTED) if plan.asks_for(r.spec)]
-    return ensure(plan, dataset, Store(CACHE / "records", COMMITTED), device=settings.device)
+def live_records(settings, plan: Plan) -> list[Record]:
+    """The chapter's own runs: from the cache, else trained now.
+
+    At paper scale nothing is trained: committed records only; a ValueError says which there are if none fits.
+    """
+    if settings.scale != "paper":
+        dataset = load(settings.data, settings.data_folder)
+        print(dataset)
+        return ensure(plan, dataset, Store(CACHE / "records", COMMITTED), device=settings.device)
+    committed = list(Store(COMMITTED))
+    found = [r for r in committed if plan.asks_for(r.spec)]
+    if not found:
+        sizes = sorted({f"data {r.spec.data}, images {r.spec.images}, steps {r.steps}" for r in committed})
+        raise ValueError(f"no committed run of {plan.protocol}; committed are: {'; '.join(sizes) or 'none'}")
+    return found
