@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import math
 import os
 import sys
 
@@ -16,6 +15,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.command(options) or 0
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
@@ -53,14 +55,26 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("study", nargs="?", help="name of the study; without one, the studies are listed")
     sweep.add_argument("--dry-run", action="store_true", help="only say what there is to do")
     sweep.add_argument("--minutes", type=float, help="stop at a checkpoint after so long; the next call goes on")
-    sweep.add_argument("--seeds", type=int, help="only the first so many seeds")
+    sweep.add_argument("--seeds", type=_count, help="only the first so many seeds")
     sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
     sweep.add_argument("--precision", help="fp32 (default), tf32, bf16x3, bf16x2 or float64")
     sweep.add_argument("--folder", help="the data folder, by default BOOK_DATA")
     sweep.add_argument("--records", help="another folder of records")
     sweep.add_argument("--scheduler", help="address of a Dask scheduler, tcp://...")
-    sweep.add_argument("--workers", type=int, help="start a local Dask cluster of so many processes")
+    sweep.add_argument("--workers", type=_count, help="start a local Dask cluster of so many processes")
+    bench = command("bench", _bench, "measure speed or precision on this machine, side by side with the usual ways")
+    bench.add_argument("part", nargs="?", choices=("train", "equivalence"), default="train", help="default: train")
+    bench.add_argument("--json", action="store_true", help="print one JSON object")
+    bench.add_argument("--quick", action="store_true", help="small sizes, seconds; nothing is kept in results/")
+    bench.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    bench.add_argument("--precision", help="of the trainer, by default fp32, on a GPU bf16x3")
     return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"wanted a whole number of at least 1, not {text!r}")
+    return int(text)
 
 
 def _parameters(parser):
@@ -115,19 +129,10 @@ def _claims(options):
     if options.write_readme:
         readme.write(rows)
     elif options.json:
-        print(json.dumps(_strict(rows), indent=1, allow_nan=False))
+        print(json.dumps(rows, indent=1, allow_nan=False))
     else:
         for row in rows:
             print(f"{row['id']:11} {row['verdict']:26} {row['says']}\n{'':11} {row['measured']}")
-
-
-def _strict(value):
-    """The same value with null for every number that JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _strict(v) for name, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strict(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _records(options):
@@ -178,6 +183,16 @@ def _sweep(options):
         scheduler=options.scheduler,
         workers=options.workers,
     )
+
+
+def _bench(options):
+    from support.publish import ROOT
+
+    sys.path.insert(0, str(ROOT))  # the benchmarks stand beside the package, not in it
+    import benchmarks
+
+    found = benchmarks.run(options.part, device=options.device, precision=options.precision, quick=options.quick)
+    print(json.dumps(found, indent=None if options.json else 1, allow_nan=False))
 
 
 if __name__ == "__main__":

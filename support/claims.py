@@ -326,7 +326,7 @@ def evidence(
         options.append((plan, arms))
         if min(a.seeds for a in arms) >= LEAST_SEEDS:
             return plan, arms
-    return max(options, key=lambda option: min(a.seeds for a in option[1]))
+    return max(options, key=lambda option: sorted(a.seeds for a in option[1]))
 
 
 def entry(claim: Claim, records: list[Record]) -> dict:
@@ -361,7 +361,7 @@ def entry(claim: Claim, records: list[Record]) -> dict:
     return row | {
         "protocol": f"{images} training images, full-batch SGD at {plan.rates[0].rate:g}, {plan.steps:,} steps",
         "measured": "; ".join(
-            f"{a.scaling}: {o.text}" if o else f"{a.scaling}: {a.seeds} of {LEAST_SEEDS} seeds needed"
+            f"{a.scaling}: {o.text}" if o else f"{a.scaling}: {a.seeds} seeds, {LEAST_SEEDS} needed"
             for a, o in zip(arms, outcomes, strict=True)
         ),
         "interval": [[_number(o.low), _number(o.high)] if o else None for o in outcomes],

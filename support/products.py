@@ -87,10 +87,9 @@ def _mm(a, b):
 def relative_error(products: Products, P: torch.Tensor, weight: torch.Tensor) -> float:
     """Relative Frobenius error of the forward product against float64; P (n, K) bytes, weight (K, M)."""
     exact = P.double() @ weight.double()
+    weight = weight.to(products.dtype)
     with products.active():
-        value = products.forward(
-            products.operand(P, weight.device), weight.to(products.dtype), weight.new_zeros(weight.shape[1])
-        )
+        value = products.forward(products.operand(P, weight.device), weight, weight.new_zeros(weight.shape[1]))
     return float((value - exact).norm() / exact.norm())
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import yaml
 
-from support import offline
+from support import offline, speed
 from support.accounts import build_account, colophon, declared, ledger_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -200,6 +200,8 @@ def stage() -> None:
     generated.mkdir()
     (generated / "ledger.md").write_text(ledger_table(claims.ledger()))
     (generated / "build.md").write_text(build_account(chapters))
+    for name, text in speed.snippets(ROOT / "benchmarks" / "results").items():
+        (generated / name).write_text(text)
 
 
 # Site

@@ -54,6 +54,7 @@ def _ours(row: dict) -> str:
         return "does not add up" if row["contradiction"] else row["measured"]
     cells = []
     for arm in row["arms"]:
-        found = f"{arm['text']} [{arm['low']:.2f}, {arm['high']:.2f}]" if "text" in arm else "not yet judged"
+        low, high = ("?" if arm.get(end) is None else f"{arm[end]:.2f}" for end in ("low", "high"))
+        found = f"{arm['text']} [{low}, {high}]" if "text" in arm else "not yet judged"
         cells.append(f"{arm['scaling']}: {found}, n = {arm['n']}")
     return "<br>".join(cells)

@@ -77,7 +77,7 @@ class Record:
         """The stored arrays by name, shaped as in `training.Measurement`; each curve (S,) under its own name."""
         path = self.path.with_suffix(".npz")
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with open(path, "rb") as f, np.load(f, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
         except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
             raise RecordError(f"the arrays {path} cannot be read: {error}") from error
@@ -181,6 +181,8 @@ class Store:
             with _locked(path.parent):  # or another sweep's arrays could come between these and their JSON
                 if path.exists():
                     return read(path)
+                for left in path.parent.glob(f".{path.stem}.*"):  # by a write that was killed
+                    left.unlink()
                 if keep_weights:
                     weight_bytes = save(measurement.weights)
                     _atomically(path.with_suffix(".safetensors"), lambda p: p.write_bytes(weight_bytes))
@@ -194,21 +196,22 @@ class Store:
         """The faults of every record that has any; a file that a write cut short left behind is one too."""
         found = {}
         for path in (p for root in self.roots for p in sorted(root.glob("*/*/*"))):
+            half = path.suffix in (".npz", ".safetensors") and not path.with_suffix(".json").exists()
             if path.suffix == ".json":
-                try:
-                    faults = read(path).faults()
-                except RecordError as error:
-                    faults = [str(error)]
-                except (AttributeError, KeyError, TypeError, ValueError) as error:
-                    faults = [f"this JSON is not a record ({type(error).__name__}: {error})"]
-            else:
-                torn = path.suffix in (".npz", ".safetensors") and not path.with_suffix(".json").exists()
-                faults = torn or path.name.startswith(".")
-            if faults is True:
-                faults = ["a file without a record: its write was cut short; it can be deleted"]
-            if faults:
-                found[path] = faults
+                if faults := _faults(path):
+                    found[path] = faults
+            elif half or path.name.startswith("."):
+                found[path] = ["a file without a record: its write was cut short; it can be deleted"]
         return found
+
+
+def _faults(path: Path) -> list[str]:
+    try:
+        return read(path).faults()
+    except RecordError as error:
+        return [str(error)]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return [f"this JSON is not a record ({type(error).__name__}: {error})"]
 
 
 def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
@@ -287,7 +290,8 @@ def read(path: Path) -> Record:
 def _compact(values: np.ndarray) -> np.ndarray:
     """float32 and int32: seven digits are more than two machines agree on."""
     values = np.asarray(values)
-    return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
+    with np.errstate(over="ignore"):  # what a diverging run has beyond float32 is infinite there
+        return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
 
 
 def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:

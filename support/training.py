@@ -318,6 +318,7 @@ def train(
     """
     if steps < 0:
         raise ValueError(f"steps must be at least 0, not {steps!r}")
+    _check_block(specs, dataset)
     begun = time.monotonic()
     identity = digest([s.key for s in specs] + [steps])
     saved = checkpoints.read(checkpoint, identity)

@@ -1,45 +1,164 @@
 """Whether the records are whole, whether what the book prints follows from them, and one run trained once more."""
 
-from support import claims, readme
-from support.records import COMMITTED, Record, RecordError, Store
-from support.sweep import STUDIES
+import math
+import time
 
-ROWS = (1500, 1100, 700)  # images in a chunk of each replay: three orders of summation
-FACTOR = 10.0  # the record may be this many times as far from a replay as the replays are from each other
-LOSS_FLOOR = 1e-5  # relative; thirty times the rounding of one float32 product, which all replays may share
+import numpy as np
+
+from support import claims, readme
+from support.data import load
+from support.records import COMMITTED, CURVES, Record, RecordError, Store, read
+from support.sweep import STUDIES, Plan
+from support.training import resolve_device, train
+
+CHUNK = {"cpu": 1500, "cuda": 60_000}  # about so many images in a chunk of a replay
+REPLAYS = 3
+FACTOR = 10.0  # the record may be so many times as far from a replay as the replays are from each other
+LOSS_FLOOR = 1e-5  # relative; some thirty times the rounding of a float32 product, which the replays may share
 IMAGES_FLOOR = 3  # so many images may fall on the other side of a near tie
 
 
-def verify(store: Store) -> int:
-    """Checks every record and what is printed from them; prints a line for each fault, then counts. 0 if none.
+# -- verify -------------------------------------------------------------------------------------------------------
 
-    A study that is not finished is no fault: how many of its runs are recorded is said, and for which seeds it was
-    begun. README.md is compared only with the committed records.
+
+def verify(store: Store) -> int:
+    """Checks every record and what is printed from them; prints a line for each fault, then counts. Returns 0 or 1.
+
+    An unfinished study is no fault: how many of its runs are recorded is said, and which seeds are there in part.
+    README.md is compared only with the committed records.
     Raises RecordError for a folder that does not exist.
     """
     for root in store.roots:
         if not root.is_dir():
             raise RecordError(f"there is no folder of records {root}")
-    faulty = store.verify()
-    faults = [f"{path}: {fault}" for path, found in faulty.items() for fault in found]
-    sound = [Record(p, r.content) for r in _readable(store, faulty) if (p := r.path) not in faulty]
-    studies = []
-    for plan in STUDIES.values():
-        line, found = completeness(plan, sound)
-        studies.append(line)
-        faults += found
+    found = store.verify()
+    sound = [read(path) for path in store.paths() if path not in found]
+    faults = [f"{path}: {fault}" for path, several in found.items() for fault in several]
+    faults += _mixed(sound)
     if store.roots == [COMMITTED]:
-        try:
-            if not readme.check([claims.entry(claim, sound) for claim in claims.CLAIMS]):
-                faults.append("README.md: the table of claims does not follow from the records")
-        except RuntimeError as error:
-            faults.append(str(error))
-    print("\n".join([*faults, *studies]))
+        faults += _printed([claims.entry(claim, sound) for claim in claims.CLAIMS])
+    for line in faults + [completeness(plan, sound) for plan in STUDIES.values()]:
+        print(line)
     print(f"{len(sound)} sound records, {len(faults)} faults")
     return 1 if faults else 0
 
 
-def _readable(store: Store, faulty: dict):
-    """The records whose JSON can be read."""
-    if not faulty:
-        yield from store
+def completeness(plan: Plan, records: list[Record]) -> str:
+    """How many of a study's runs are among the records, and the seeds of which only some runs are there."""
+    specs = {r.spec for r in records if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]}
+    a_seed = len(plan.architectures) * len(plan.scalings) * len(plan.rates)
+    counts = {seed: sum(s.seed == seed for s in specs) for seed in range(plan.seeds)}
+    partly = ", ".join(f"seed {seed} ({n} of {a_seed})" for seed, n in counts.items() if 0 < n < a_seed)
+    return f"{plan.name}: {len(specs)} of {a_seed * plan.seeds} runs" + (f"; in part: {partly}" if partly else "")
+
+
+def _mixed(records: list[Record]) -> list[str]:
+    """Runs on different data under one name would be averaged without a word."""
+    digests = {}
+    for r in records:
+        digests.setdefault(r.spec.data, set()).add(r.spec.data_digest)
+    several = {data: sorted(found) for data, found in digests.items() if len(found) > 1}
+    return [f"{data}: records of {len(d)} different data sets, {', '.join(d)}" for data, d in several.items()]
+
+
+def _printed(rows: list[dict]) -> list[str]:
+    try:
+        same = readme.check(rows)
+    except RuntimeError as error:
+        return [str(error)]
+    return [] if same else ["README.md: its table is not the ledger of these records (claims --write-readme)"]
+
+
+# -- replay -------------------------------------------------------------------------------------------------------
+
+
+def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") -> int:
+    """Trains the first steps of a recorded run again and compares the curves. Prints what it finds; returns 0 or 1.
+
+    Rounding differs between machines, product routines, chunks and neighbours in a block, and a chaotic run
+    multiplies the difference; by how much, nobody knows beforehand. So the run is replayed three times with chunks
+    of three sizes, which sum in different orders. The record agrees if at each recorded step it is no further from
+    the nearest replay than the tolerance: FACTOR times the largest distance between two replays up to that step,
+    plus a floor for what the three may share. Where the record's products were less exact than the replays' (TF32
+    against a CPU, say), the tolerance grows by the ratio of their measured errors.
+
+    Args:
+        prefix: how the key of the run begins.
+        steps: how many; at most those of the record.
+        device: "auto", "cpu" or "cuda".
+    Raises:
+        ValueError: no run has such a key, several have, the data set is another one, or steps is not positive.
+    """
+    record = pick(store, prefix)
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, not {steps!r}")
+    steps, spec = min(steps, record.steps), record.spec
+    dataset = load(spec.data)
+    if not dataset.digest.startswith(spec.data_digest):
+        raise ValueError(
+            f"run {record.key} was trained on {spec.data!r} with digest {spec.data_digest}, "
+            f"but the data set here has {dataset.digest[:16]}"
+        )
+    print(f"{record.key}: {spec.architecture}, seed {spec.seed}, {spec.scaling} {spec.data}, rate {spec.rate:g}")
+    begun = time.perf_counter()
+    chunks = math.ceil(spec.images / CHUNK[resolve_device(device).type])
+    rows = [math.ceil(spec.images / (chunks + i)) for i in range(REPLAYS)]
+    replays = [train([spec], dataset, steps, device=device, rows=r)[0] for r in rows]
+    seconds = time.perf_counter() - begun
+    scale = max(1.0, product_error(record.content["environment"]) / product_error(vars(replays[0])))
+    at = np.intersect1d(record.arrays["steps"], replays[0].steps)
+    agrees = True
+    for name in CURVES:
+        curves = [m.curves[name][np.isin(m.steps, at)] for m in replays]
+        stored = record.arrays[name][np.isin(record.arrays["steps"], at)].astype(float)
+        images = len(dataset.test_images) if name.startswith("test") else spec.images
+        floor = LOSS_FLOOR * np.maximum(1, np.abs(curves[0])) if "loss" in name else 100 * IMAGES_FLOOR / images
+        spread, distance, tolerance = compare(stored, curves, scale * floor, FACTOR * scale)
+        fine = bool((distance <= tolerance).all())
+        agrees &= fine
+        with np.errstate(invalid="ignore"):
+            worst = int(np.argmax(np.nan_to_num(distance / tolerance, nan=0.0)))
+        print(
+            f"  {name:14} {'agrees' if fine else 'DISAGREES'}: at step {at[worst]:,} the record is "
+            f"{distance[worst]:.2g} from a replay, tolerance {tolerance[worst]:.2g}; "
+            f"the replays part by up to {spread[-1]:.2g}"
+        )
+    print(
+        f"the record {'agrees' if agrees else 'DISAGREES'} with {REPLAYS} replays at {len(at)} recorded steps up to "
+        f"{at[-1]:,}; tolerance = {FACTOR * scale:.3g} x how far the replays part, plus a floor; {seconds:.1f} s"
+    )
+    return 0 if agrees else 1
+
+
+def pick(store: Store, prefix: str) -> Record:
+    """The longest record of the one run whose key begins like that; a ValueError if there is none, or several."""
+    found = [r for r in store if r.key.startswith(prefix)]
+    keys = sorted({r.key for r in found})
+    if len(keys) != 1:
+        what = f"{len(keys)} runs have keys that begin" if keys else "no run has a key that begins"
+        raise ValueError(f"{what} with {prefix!r}" + (f": {', '.join(keys[:5])}" if keys else ""))
+    return max(found, key=lambda r: r.steps)
+
+
+def compare(stored: np.ndarray, curves: list[np.ndarray], floor, factor: float) -> tuple[np.ndarray, ...]:
+    """(spread, distance, tolerance), each (S,), of a stored curve against replays of it, all (S,).
+
+    spread: the largest distance between two replays so far; distance: from the record to the nearest replay, 0
+    where both are NaN or the same infinity, infinite where only one is; tolerance: floor + factor * spread.
+    """
+    parts = [_apart(a, b) for i, a in enumerate(curves) for b in curves[:i]]
+    spread = np.maximum.accumulate(np.max(parts, axis=0))
+    distance = np.min([_apart(stored, c) for c in curves], axis=0)
+    return spread, distance, floor + factor * spread
+
+
+def _apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    both = np.isfinite(a) & np.isfinite(b)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        return np.where(same, 0.0, np.where(both, np.abs(a - b), np.inf))
+
+
+def product_error(environment: dict) -> float:
+    """The measured relative error of the products that a run was trained with."""
+    return max(environment["probe"][environment["division"]["routine"]]["error"], 1e-16)

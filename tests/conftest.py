@@ -38,3 +38,14 @@ def archives(tmp_path, monkeypatch, idx_bytes):
     sums = tuple(data._md5(raw / f"{file}.gz") for file in data.FILES)
     monkeypatch.setitem(data.MD5, "mnist", sums)
     return folder
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A folder for checkpoints of this test alone, for this process and those that it starts."""
+    from support import sweep
+
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(sweep, "CACHE", folder)
+    monkeypatch.setenv("BOOK_CACHE", str(folder))
+    return folder

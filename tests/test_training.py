@@ -1,116 +1,443 @@
 """The stack against plain autograd loops, and the laws that the trainer must obey."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.stats
 import torch
-from torch.nn.functional import cross_entropy
+from agreement import RATES, TOLERANCE, PlainLoop, disagreement, four, spec, stack_of, tiny
 
-from support import training
-from support.architectures import TABLE
+from support import checkpoints, ensemble, training
+from support.architectures import SIX, SIX_BIAS, TABLE, Architecture, architecture
 from support.data import Dataset
 from support.ensemble import initial_weights
 from support.products import Products
-from support.runs import RunSpec
+from support.runs import recorded_steps
+from support.training import Stopped, class_moments, train
+
+# -- the oracle ---------------------------------------------------------------------------------------------------
 
 
-def tiny(images=40, inputs=12, classes=4, seed=0) -> Dataset:
-    """Random bytes with two constant pixels and one that varies only in the test set."""
-    rng = np.random.default_rng(seed)
-    train, test = (rng.integers(0, 256, (images, inputs), dtype=np.uint8) for _ in range(2))
-    train[:, [0, 5, 7]] = 0
-    test[:, [0, 5]] = 0
-    labels = np.arange(images) % classes
-    return Dataset(
-        name="tiny",
-        train_images=train,
-        train_labels=labels,
-        test_images=test,
-        test_labels=labels.copy(),
-        image_shape=(3, 4),
-        maximum=255,
-        classes=tuple("abcd"[:classes]),
-        digest="0" * 64,
-        pixel_mean=float(train.mean()),
-        pixel_sd=float(train.std()),
-    )
-
-
-def spec(architecture, dataset, **settings) -> RunSpec:
-    known = {"seed": 0, "scaling": "unit", "rate": 0.05, "hidden": 8, "precision": "float64"}
-    return RunSpec(
-        architecture=architecture,
-        data=dataset.name,
-        data_digest=dataset.digest[:16],
-        images=len(dataset.train_images),
-        **(known | settings),
-    )
-
-
-def stack_of(specs, dataset, rows=17, width=3) -> training.Stack:
-    division = training.Division("cpu", torch.get_num_threads(), "default", rows, width)
-    return training.Stack(specs, dataset, Products(specs[0].precision), division)
-
-
-class PlainLoop:
-    """The oracle: one torch module, autograd, the scaled images themselves."""
-
-    def __init__(self, spec: RunSpec, dataset: Dataset):
-        self.spec = spec
-        gain, offset = dataset.affine(spec.scaling)
-        self.x = torch.from_numpy(dataset.train_images).double() * gain + offset
-        self.y = torch.from_numpy(dataset.train_labels)
-        inputs, classes = self.x.shape[1], len(dataset.classes)
-        self.module = TABLE[spec.architecture].module(inputs, spec.hidden, classes).double()
-        drawn = initial_weights(spec.seed, inputs, spec.hidden, classes)
-        with torch.no_grad():
-            for name, parameter in self.named().items():
-                parameter.copy_(torch.ones_like(parameter) if name == "alpha" else drawn[name])
-
-    def named(self):
-        first, _, second = list(self.module)[:3]
-        named = {"weight": first.weight, "bias": first.bias}
-        if hasattr(second, "mu"):
-            return named | {"mu": second.mu, "alpha": second.alpha}
-        named["head"] = second.weight
-        return named | ({"head_bias": second.bias} if second.bias is not None else {})
-
-    def step(self, number=1):
-        self.module.zero_grad()
-        cross_entropy(self.module(self.x), self.y).backward()
-        warmth = min(1.0, number / self.spec.warmup) if self.spec.warmup else 1.0
-        with torch.no_grad():
-            for name, p in self.named().items():
-                rate = self.spec.first_weight_rate if name == "weight" else None
-                p -= warmth * (rate or self.spec.rate) * p.grad
-
-
-def largest_difference(stack, loops) -> float:
-    """Over all weights of all networks, relative to the largest weight of that kind."""
-    worst = 0.0
-    for weights, loop in zip(stack.weights(), loops, strict=True):
-        for name, parameter in loop.named().items():
-            expected = parameter.detach()
-            scale = expected.abs().max()
-            worst = max(worst, float((weights[name] - expected).abs().max() / scale))
-    return worst
-
-
-@pytest.mark.parametrize("scaling", ["raw", "unit", "standardised"])
+@pytest.mark.parametrize("scaling", list(RATES))
 @pytest.mark.parametrize("name", list(TABLE))
-def test_ten_steps_agree_with_a_plain_autograd_loop(name, scaling):
-    """Different learning rates side by side; 17 rows a chunk, so that chunks and groups have ragged ends."""
+def test_gradients_and_ten_steps_agree_with_a_plain_autograd_loop(name, scaling):
+    """Different rates side by side, two of the four networks in their warm-up."""
     dataset = tiny()
-    rate = 1e-4 if scaling == "raw" else 0.05
-    specs = [
-        spec(name, dataset, seed=s, scaling=scaling, rate=rate * (1 + s), first_weight_rate=rate * f)
-        for s, f in ((0, 1.0), (1, 0.5), (2, 3.0), (3, 0.7))
+    specs = four(name, scaling, dataset, warmups=(0, 4, 0, 12))
+    assert disagreement(specs, dataset) < TOLERANCE
+
+
+@pytest.mark.parametrize("hidden", ["gelu", "silu"])
+def test_a_smooth_activation_agrees_too(hidden, monkeypatch):
+    monkeypatch.setitem(TABLE, "smooth", Architecture("smooth", hidden))
+    dataset = tiny()
+    assert disagreement(four("smooth", "standardised", dataset), dataset) < TOLERANCE
+
+
+def test_ten_steps_go_somewhere():
+    """Without this, a trainer that never moves would agree with a loop that never moves."""
+    dataset = tiny()
+    start = initial_weights(0, 12, 8, 4)["weight"]
+    specs = [four(name, scaling, dataset)[0] for name in TABLE for scaling in RATES]
+    for network in train(specs, dataset, 10):
+        moved = (network.weights["weight"] - start).abs().max() / start.abs().max()
+        assert moved > 1e-5, network.spec
+
+
+def mixed(dataset, **settings):
+    """Networks of five kinds in all scalings, as one block."""
+    names = ("ReLU", "Abs2-Neg", "ReLU2-Neg-Bias", "Abs-L2", "ReLU-L2-Neg")
+    return [
+        spec(name, dataset, seed=i, scaling=scaling, rate=RATES[scaling], **settings)
+        for name in names
+        for i, scaling in enumerate(RATES)
     ]
-    stack, loops = stack_of(specs, dataset), [PlainLoop(s, dataset) for s in specs]
-    assert largest_difference(stack, loops) < 1e-14
+
+
+@pytest.mark.parametrize(("rows", "width"), [(40, 1), (7, 2), (1, 64)])
+def test_chunks_and_groups_change_nothing_but_rounding(rows, width):
+    dataset = tiny()
+    stacks = [stack_of(mixed(dataset), dataset, *division) for division in ((17, 3), (rows, width))]
     for number in range(1, 11):
+        for stack in stacks:
+            stack.step(number)
+    for ours, theirs in zip(*(s.weights() for s in stacks), strict=True):
+        for name in ours:
+            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-10, atol=1e-12)
+    first, second = (s.measure(True) for s in stacks)
+    for name in first:
+        np.testing.assert_allclose(first[name], second[name], rtol=1e-8, atol=1e-9, err_msg=name)
+
+
+def test_a_networks_neighbours_in_its_block_do_not_matter():
+    dataset = tiny()
+    specs = mixed(dataset)
+    together = train(specs, dataset, 10)
+    for s, among in zip(specs[::4], together[::4], strict=True):
+        (alone,) = train([s], dataset, 10)
+        assert among.spec == s
+        for name, curve in alone.curves.items():
+            np.testing.assert_allclose(among.curves[name], curve, rtol=1e-9)
+
+
+# -- laws ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scaling", ["unit", "standardised"])
+@pytest.mark.parametrize("name", list(TABLE))
+def test_scaling_the_inputs_is_scaling_the_first_layer(name, scaling, monkeypatch):
+    """Inputs times c = first-layer weights times c with their rate times c squared; all else unchanged."""
+    c, dataset, affine = 7.0, tiny(), Dataset.affine
+    base = spec(name, dataset, scaling=scaling, rate=0.01, first_weight_rate=0.002)
+
+    def trained(s):
+        return train([s], dataset, 20)[0]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Dataset, "affine", lambda self, word: tuple(c * v for v in affine(self, word)))
+        inputs = trained(base)
+
+    def larger(*arguments):
+        drawn = initial_weights(*arguments)
+        return drawn | {"weight": c * drawn["weight"].double()}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ensemble, "initial_weights", larger)
+        patch.setattr(training, "initial_weights", larger)
+        weights = trained(replace(base, first_weight_rate=0.002 * c**2))
+        without = trained(base)
+    assert_same(weights, inputs, c)
+    with pytest.raises(AssertionError):  # the square is not for show
+        assert_same(without, inputs, c)
+
+
+def assert_same(weights, inputs, c):
+    for name, value in inputs.weights.items():
+        factor = c if name == "weight" else 1.0
+        torch.testing.assert_close(weights.weights[name], factor * value, rtol=1e-9, atol=1e-11)
+    for name, curve in inputs.curves.items():
+        np.testing.assert_allclose(weights.curves[name], curve, rtol=1e-9)
+    np.testing.assert_allclose(weights.moments, inputs.moments, rtol=1e-6, atol=1e-9)
+
+
+def test_a_warm_up_raises_the_rate_in_a_straight_line():
+    """Where the gradient is nearly constant, the first steps move in proportion to 1, 2, 3, 4, 4."""
+    dataset = tiny()
+    stack = stack_of([spec("ReLU", dataset, rate=1e-7, warmup=4), spec("ReLU", dataset, rate=1e-7)], dataset)
+    for number, factor in enumerate((0.25, 0.5, 0.75, 1.0, 1.0), 1):
+        before = stack.weights()
         stack.step(number)
-        for loop in loops:
-            loop.step(number)
-        assert largest_difference(stack, loops) < 1e-10, f"after step {number}"
-    # the ten steps did something: the networks are not where they started
-    assert largest_difference(stack_of(specs, dataset), loops) > 1e-4
+        warming, plain = (w["bias"] - b["bias"] for w, b in zip(stack.weights(), before, strict=True))
+        torch.testing.assert_close(warming, factor * plain, rtol=1e-4, atol=1e-13)
+
+
+@pytest.mark.parametrize("scaling", ["raw", "unit"])
+def test_a_pixel_that_varies_only_in_the_test_set_keeps_its_initial_weights(scaling):
+    dataset = tiny()
+    s = spec("ReLU", dataset, scaling=scaling, rate=RATES[scaling])
+    (network,) = train([s], dataset, 30)
+    start = initial_weights(0, 12, 8, 4)["weight"].double()
+    torch.testing.assert_close(network.weights["weight"][:, 7], start[:, 7], rtol=1e-14, atol=0)
+    assert (network.weights["weight"][:, 8] != start[:, 8]).any()
+    # and there it counts: with this pixel blanked, the test loss would be another
+    loop = PlainLoop(s, dataset)
+    blank = replace(dataset, test_images=np.where(np.arange(12) == 7, 0, dataset.test_images).astype(np.uint8))
+    other = PlainLoop(s, blank)
+    for _ in range(30):
+        loop.step()
+        other.step()
+    assert network.curves["test_loss"][-1] == pytest.approx(loop.value(1), rel=1e-9)
+    assert abs(loop.value(1) - other.value(1)) > 1e-6
+
+
+def test_the_weights_of_constant_pixels_are_exact_although_they_are_not_stored():
+    dataset = tiny()
+    s = spec("Abs2-Neg", dataset, scaling="standardised", rate=0.05, first_weight_rate=0.02)
+    stack, loop = stack_of([s], dataset), PlainLoop(s, dataset)
+    assert 0 not in stack.kept and 5 not in stack.kept and 7 in stack.kept
+    for number in range(1, 31):
+        stack.step(number)
+        loop.step(number)
+    for pixel in (0, 5):
+        found, start = stack.weights()[0]["weight"][:, pixel], initial_weights(0, 12, 8, 4)["weight"][:, pixel]
+        torch.testing.assert_close(found, loop.named()["weight"][:, pixel].detach(), rtol=1e-9, atol=1e-12)
+        assert (found - start).abs().max() > 1e-3
+
+
+def test_a_shorter_run_is_the_beginning_of_a_longer_one():
+    dataset = tiny()
+    (short,), (long,) = (train([spec("Abs2-Neg", dataset)], dataset, steps) for steps in (17, 60))
+    common = sorted(set(recorded_steps(17)) & set(recorded_steps(60)))
+    assert common == [0, 1, 2, 3, 4, 5, 6, 8, 10, 15] and short.steps[-1] == 17
+    for name in ("train_loss", "train_accuracy", "test_loss", "test_accuracy"):
+        pick = [(m.curves[name][np.isin(m.steps, common)]) for m in (short, long)]
+        assert np.array_equal(*pick), name
+
+
+def test_no_steps_measure_the_initial_networks():
+    (found,) = train([spec("ReLU", tiny())], tiny(), 0)
+    assert found.steps.tolist() == [0] == found.moment_steps.tolist()
+    assert found.curves["train_loss"][0] == pytest.approx(PlainLoop(found.spec, tiny()).value(0), rel=1e-12)
+
+
+# -- initial weights ----------------------------------------------------------------------------------------------
+
+
+def test_networks_of_a_seed_start_from_the_same_weights_whatever_their_architecture():
+    dataset = tiny()
+    starts = stack_of([spec(n, dataset, seed=3) for n in SIX + SIX_BIAS], dataset).weights()
+    for name, start in zip(SIX + SIX_BIAS, starts, strict=True):
+        for part in ("weight", "bias", "head"):
+            assert torch.equal(start[part], starts[0][part]), (name, part)
+    other = stack_of([spec("ReLU", dataset, seed=4)], dataset).weights()[0]
+    assert not torch.equal(other["weight"], starts[0]["weight"])
+
+
+def test_initial_weights_are_torchs_default_distribution():
+    drawn = initial_weights(0, 100, 400, 50)
+    for name, fan_in in (("weight", 100), ("bias", 100), ("head", 400), ("head_bias", 400)):
+        x = drawn[name].flatten().numpy() * fan_in**0.5
+        assert np.abs(x).max() <= 1
+        assert scipy.stats.kstest(x, "uniform", (-1, 2)).pvalue > 1e-3, name
+    assert scipy.stats.kstest(drawn["mu"].flatten().numpy(), "norm", (0, 0.1)).pvalue > 1e-3
+    assert abs(float(np.corrcoef(drawn["head"].flatten(), drawn["mu"].flatten())[0, 1])) < 0.05
+
+
+def test_initial_weights_do_not_depend_on_the_state_of_torchs_own_generator():
+    torch.manual_seed(1)
+    first = initial_weights(5, 7, 3, 2)
+    torch.rand(10)
+    assert all(torch.equal(first[n], w) for n, w in initial_weights(5, 7, 3, 2).items())
+
+
+# -- what is measured ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ReLU2", "ReLU2-Neg"])
+def test_a_dead_output_row_counts_as_class_0_and_as_inactive(name):
+    dataset = replace(tiny(), train_labels=np.array([0] * 10 + [1] * 10 + [2] * 10 + [3] * 10))
+    stack = stack_of([spec(name, dataset)], dataset)
+    stack.groups[0].parameters["head"].fill_(-1.0)  # hidden units are never negative: nothing passes the second ReLU
+    found = stack.measure(False)
+    assert found["accuracy"][0, 0] == 25.0
+    assert (found["active"] == 0).all()
+    assert found["loss"][0, 0] == pytest.approx(np.log(4), rel=1e-12)
+
+
+def test_of_equal_outputs_the_lowest_class_is_taken():
+    dataset = replace(tiny(), train_labels=np.array([0, 1, 2, 3, 3, 3, 3, 1, 1, 1] * 4))
+    stack = stack_of([spec("ReLU", dataset)], dataset)
+    head = stack.groups[0].parameters["head"]
+    head[:, [1, 3]] = head[:, [3]].abs()
+    head[:, [0, 2]] = -1.0  # 1 and 3 tie, ahead of 0 and 2
+    assert stack.measure(False)["accuracy"][0, 0] == 40.0
+
+
+def test_an_output_is_active_beyond_one_millionth():
+    dataset = tiny()
+    stack = stack_of([spec("ReLU-Bias", dataset)], dataset)
+    parameters = stack.groups[0].parameters
+    parameters["head"].zero_()
+    parameters["head_bias"].copy_(torch.tensor([[0.0, 0.9e-6, 1.1e-6, -1.0]]))
+    assert stack.measure(False)["active"][1, 0].tolist() == [0, 0, 1, 1]
+
+
+def test_measured_numbers_are_those_of_the_modules():
+    """Active shares, accuracies, losses, moments by output and class, norms: from the torch module and scipy."""
+    dataset = replace(tiny(), train_labels=np.arange(40) % 3, test_labels=(np.arange(40) % 4)[::-1].copy())
+    specs = [spec(n, dataset, scaling="standardised", seed=i) for i, n in enumerate(("ReLU2", "Abs2-Neg", "Abs-L2"))]
+    found = stack_of(specs, dataset).measure(True)
+    for m, s in enumerate(specs):
+        loop = PlainLoop(s, dataset)
+        for side, (x, y) in enumerate(loop.sides):
+            with torch.no_grad():
+                out = loop.module(x).numpy()
+                h = loop.module[1](loop.module[0](x))
+                second = loop.module[2]
+                v = (second(h) ** 2 if hasattr(second, "mu") else second(h)).numpy()
+            assert found["accuracy"][side, m] == 100 * np.mean(out.argmax(1) == y.numpy())
+            assert found["loss"][side, m] == pytest.approx(loop.value(side), rel=1e-12)
+            np.testing.assert_allclose(found["active"][side, m], (abs(out) > 1e-6).mean(0))
+            for k in range(4):  # class 3 has no training images
+                of_class = v[y.numpy() == k]
+                if not len(of_class):
+                    assert (found["moments"][m, side, :, k] == 0).all()
+                    continue
+                expected = np.stack([of_class.mean(0), of_class.std(0), scipy.stats.skew(of_class)], -1)
+                np.testing.assert_allclose(found["moments"][m, side, :, k], expected, rtol=1e-8, atol=1e-10)
+        weights = second.mu if hasattr(second, "mu") else second.weight
+        np.testing.assert_allclose(found["head_norm"][m], weights.detach().norm(dim=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.1, -3e5])
+def test_moments_of_a_constant_have_no_skewness(constant):
+    v = torch.full((1, 2, 7), constant, dtype=torch.float64)
+    hot = torch.zeros(2, 7, dtype=torch.float64)
+    hot[0] = 1  # class 1 is empty
+    mean, sd, skewness = class_moments(v, hot, 7).unbind(-1)
+    assert mean[0, :, 0].tolist() == pytest.approx([constant] * 2) and mean[0, :, 1].tolist() == [0, 0]
+    assert sd.abs().max() <= 1e-9 * abs(constant)
+    assert (skewness == 0).all()
+
+
+# -- when it goes wrong -------------------------------------------------------------------------------------------
+
+
+def test_a_network_that_diverges_is_marked_and_the_others_do_not_notice():
+    dataset = tiny()
+    calm = [spec(name, dataset, seed=s) for name in ("Abs", "ReLU") for s in (0, 1)]
+    wild = [replace(calm[0], rate=1e9), *calm[1:]]
+    without, beside = (train(specs, dataset, 40) for specs in (calm, wild))
+    assert beside[0].diverged_at in recorded_steps(40) and beside[0].diverged_at > 0
+    finite = np.isfinite(beside[0].curves["train_loss"])
+    assert finite[beside[0].steps < beside[0].diverged_at].all() and not finite[-1]
+    for one, other in zip(without[1:], beside[1:], strict=True):
+        assert other.diverged_at is None
+        for name in one.curves:
+            assert np.array_equal(one.curves[name], other.curves[name]), name
+        assert all(torch.equal(one.weights[n], other.weights[n]) for n in one.weights)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"data": "other"}, "must share data"),
+        ({"images": 20}, "must share images"),
+        ({"hidden": 4}, "must share hidden"),
+        ({"precision": "fp32"}, "must share precision"),
+        ({"data_digest": "1" * 16}, "must share data_digest"),
+    ],
+)
+def test_a_block_must_share_its_data_and_shape(change, message):
+    dataset = tiny()
+    specs = [spec("ReLU", dataset), replace(spec("ReLU", dataset, seed=1), **change)]
+    with pytest.raises(ValueError, match=message):
+        stack_of(specs, dataset)
+
+
+def test_a_block_must_fit_its_data_set():
+    dataset = tiny()
+    with pytest.raises(ValueError, match="at least one run"):
+        train([], dataset, 1)
+    with pytest.raises(ValueError, match="digest 1111.*given is 'tiny' with digest 0000"):
+        train([replace(spec("ReLU", dataset), data_digest="1" * 16)], dataset, 1)
+    with pytest.raises(ValueError, match="between 4 .* and 40"):
+        train([replace(spec("ReLU", dataset), images=41)], dataset, 1)
+    with pytest.raises(ValueError, match="steps must be at least 0, not -1"):
+        train([spec("ReLU", dataset)], dataset, -1)
+    grey = replace(dataset, train_images=dataset.train_images.copy(), test_images=dataset.test_images.copy())
+    grey.train_images[:, 0] = grey.test_images[:, 0] = 9
+    with pytest.raises(ValueError, match="constant pixel that is not 0"):
+        train([spec("ReLU", dataset)], grey, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rate": float("nan")}, "rate must be a positive number, not nan"),
+        ({"rate": 0.0}, "rate must be a positive number"),
+        ({"first_weight_rate": -1.0}, "first_weight_rate must be a positive number"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"hidden": True}, "hidden must be a whole number"),
+        ({"precision": "fp16"}, "unknown precision 'fp16'"),
+        ({"optimiser": "adam"}, "optimiser 'adam' is not available"),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused_before_it_starts(settings, message):
+    with pytest.raises(ValueError, match=message):
+        spec("ReLU", tiny(), **settings)
+
+
+def test_an_unknown_architecture_is_refused_with_a_suggestion():
+    with pytest.raises(ValueError, match="unknown architecture 'ReLU2Neg'; did you mean 'ReLU2-Neg'"):
+        architecture("ReLU2Neg")
+
+
+def test_a_missing_gpu_is_an_error_and_never_a_silent_cpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match="'cuda' was asked for, but torch finds no GPU"):
+        train([spec("ReLU", tiny())], tiny(), 1, device="cuda")
+    with pytest.raises(ValueError, match="unknown device 'gpu'"):
+        train([spec("ReLU", tiny())], tiny(), 1, device="gpu")
+    assert training.resolve_device("auto").type == "cpu"
+
+
+# -- stop and go on -----------------------------------------------------------------------------------------------
+
+
+def test_out_of_time_it_stops_at_a_checkpoint_and_goes_on_to_the_same_end(tmp_path):
+    dataset = tiny()
+    specs, path = mixed(dataset), tmp_path / "block.safetensors"
+    whole = train(specs, dataset, 12)
+    stops = 0
+    while True:
+        try:
+            resumed = train(specs, dataset, 12, checkpoint=path, minutes=0)  # one step a call
+            break
+        except Stopped as stopped:
+            stops += 1
+            assert f"at step {stops} of 12" in str(stopped)
+    assert stops == 11
+    for a, b in zip(whole, resumed, strict=True):
+        assert all(np.array_equal(a.curves[n], b.curves[n]) for n in a.curves)
+        assert np.array_equal(a.moments, b.moments) and np.array_equal(a.test_active, b.test_active)
+        assert all(torch.equal(a.weights[n], b.weights[n]) for n in a.weights)
+
+
+def test_a_resumed_run_divides_its_work_as_it_began(tmp_path):
+    """Otherwise it would end with other bits: the checkpoint's chunk counts, not that of the second call."""
+    dataset, path = tiny(), tmp_path / "block.safetensors"
+    with pytest.raises(Stopped):
+        train([spec("ReLU", dataset)], dataset, 5, checkpoint=path, minutes=0, rows=9)
+    (resumed,) = train([spec("ReLU", dataset)], dataset, 5, checkpoint=path)
+    assert resumed.division["rows"] == 9
+
+
+def test_without_a_checkpoint_the_loss_is_told():
+    with pytest.raises(Stopped, match="no checkpoint was asked for: its work is lost"):
+        train([spec("ReLU", tiny())], tiny(), 5, minutes=0)
+
+
+def test_a_full_disk_stops_the_training_with_the_last_checkpoint_whole(tmp_path, monkeypatch):
+    dataset, path, flush, written = tiny(), tmp_path / "block.safetensors", checkpoints._flush, []
+
+    def fills(target, content):
+        if len(written) == 3:
+            target.write_bytes(content[: len(content) // 2])
+            raise OSError(28, "No space left on device")
+        written.append(target)
+        flush(target, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "_flush", fills)
+        with pytest.raises(checkpoints.CheckpointError, match="No space left on device"):
+            train([spec("Abs2", dataset)], dataset, 20, checkpoint=path, checkpoint_seconds=0)
+    assert not path.with_suffix(".writing").exists()
+    (resumed,), (whole,) = (train([spec("Abs2", dataset)], dataset, 20, **c) for c in ({"checkpoint": path}, {}))
+    assert all(np.array_equal(whole.curves[n], resumed.curves[n]) for n in whole.curves)
+
+
+# -- precisions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-4), ("bf16x3", 1e-4), ("bf16x2", 5e-3)])
+def test_each_precision_trains_the_same_network_within_its_rounding(precision, tolerance):
+    dataset = tiny()
+    ours, theirs = (
+        train([spec(n, dataset, precision=p, scaling="standardised") for n in ("ReLU-Bias", "Abs-L2")], dataset, 20)
+        for p in (precision, "float64")
+    )
+    for one, other in zip(ours, theirs, strict=True):
+        for name, value in other.weights.items():
+            apart = (one.weights[name] - value).abs().max() / value.abs().max()
+            assert 0 < apart < tolerance, name
+
+
+def test_float32_training_leaves_torchs_switches_as_they_were():
+    matmul = torch.backends.mkldnn.matmul
+    before = matmul.fp32_precision, torch.get_num_threads()
+    with Products("fp32", "onednn").active():
+        assert matmul.fp32_precision == "bf16"
+    train([spec("ReLU", tiny(), precision="fp32")], tiny(), 1)
+    assert (matmul.fp32_precision, torch.get_num_threads()) == before

@@ -1,0 +1,52 @@
+"""Speed and precision, measured: `python -m support bench`. The results are a page of the book, never a test.
+
+A part is a module with `measure(device, precision, quick) -> dict`. A full run leaves its answer in results/, one
+file a device, together with the machine that gave it.
+"""
+
+import json
+import platform
+from datetime import date
+from importlib import import_module
+from pathlib import Path
+
+import torch
+
+from support.training import resolve_device
+
+RESULTS = Path(__file__).with_name("results")
+FILES = {"train": "bench", "equivalence": "equivalence"}  # part -> the file that it shares with others like it
+
+
+def run(part: str = "train", *, device: str = "auto", precision: str | None = None, quick: bool = False) -> dict:
+    """Measures one part and returns {"machine": ..., part: {...}}; unless `quick`, results/ is brought up to date.
+
+    Args:
+        part: "train" or "equivalence".
+        device: "auto", "cpu" or "cuda".
+        precision: of the trainer; by default fp32 on a CPU and bf16x3, which is as exact, on a GPU.
+        quick: sizes for trying it out; the numbers mean little.
+    """
+    device = resolve_device(device)
+    precision = precision or ("bf16x3" if device.type == "cuda" else "fp32")
+    found = {"date": str(date.today())} | import_module(f"benchmarks.{part}").measure(device, precision, quick)
+    name = machine(device)
+    if not quick:
+        path = RESULTS / f"{FILES[part]}{'-cuda' if device.type == 'cuda' else ''}.json"
+        before = json.loads(path.read_text()) if path.exists() else {}
+        kept = before if before.get("machine") == name else {}
+        path.write_text(json.dumps(kept | {"machine": name, part: found}, indent=1, allow_nan=False) + "\n")
+    return {"machine": name, part: found}
+
+
+def machine(device: torch.device) -> str:
+    """What the numbers depend on: processor and threads, or graphics card; instruction set; system; torch."""
+    if device.type == "cuda":
+        core = torch.cuda.get_device_name()
+    else:
+        information = Path("/proc/cpuinfo")
+        lines = information.read_text().splitlines() if information.exists() else []
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
+        core = f"{model or platform.processor()}, {torch.get_num_threads()} threads"
+        core += f", {torch.backends.cpu.get_cpu_capability()}"
+    return f"{core}; {platform.system()} {platform.machine()}, torch {torch.__version__}"

@@ -1,0 +1,91 @@
+"""The results of the last benchmarks as MyST, for the page "Speed and precision"."""
+
+import json
+from pathlib import Path
+
+CONTENDERS = {
+    "loop": "a plain loop, one network at a time",
+    "vmap": "`torch.func`, the seeds of one architecture at a time",
+    "trainer": "this book's trainer, all networks at a time",
+}
+WORTH = 0.05  # share of a step that a compiler would have to save
+
+
+def snippets(results: Path) -> dict[str, str]:
+    """File name -> MyST, from the JSON files that `python -m support bench` leaves in the folder `results`."""
+    kinds = {"speed.md": ("bench*.json", _speed), "precision.md": ("equivalence*.json", _precision)}
+    return {
+        name: "\n\n".join(tell(json.loads(path.read_text())) for path in sorted(results.glob(pattern))) + "\n"
+        for name, (pattern, tell) in kinds.items()
+    }
+
+
+def _speed(result: dict) -> str:
+    t = result["train"]
+    lines = [
+        f"Measured on {result['machine']}, on {t['date']}: {t['networks']} networks on {t['images']:,} images "
+        f"({t['data']}), products in {t['precision']} ({t['routine']}), {t['turns']} turns. Each number is the "
+        "median of the turns, with the lowest and the highest.",
+        "",
+        "| | network-steps per second | the trainer does | peak memory |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, title in CONTENDERS.items():
+        rate, memory = _spread(t["network_steps_per_second"][name]), t["peak_memory_mb"][name]
+        times = "" if name == "trainer" else f"{_spread(t[f'ratio_to_{name}'])} times as many"
+        lines.append(f"| {title} | {rate} | {times} | {memory:,} MB |")
+    costs = ", ".join(f"{axis} {power:g}" for axis, power in t["exponents"].items())
+    lines += [
+        "",
+        f"The bare products reach {_spread(t['product_gflops'])} GFLOP/s; the trainer as a whole gets "
+        f"{_percent(t['share_of_peak'])} of that. The exponents of its cost: {costs}. Of a step, "
+        f"{_percent(t['elementwise_share'])} is spent outside the products.{_compiler(t)}",
+    ]
+    return "\n".join(lines)
+
+
+def _compiler(t: dict) -> str:
+    if t["compile_ratio"] is None:
+        return ""
+    saved = t["elementwise_share"]["median"] * (1 - 1 / t["compile_ratio"]["median"])
+    verdict = "so it would pay" if saved > WORTH else "so it stays out"
+    return (
+        f" `torch.compile` does that part at {_spread(t['compile_ratio'])} times the speed of the trainer's code, "
+        f"which would change the time of a step by {-100 * saved:+.1f}%, {verdict}."
+    )
+
+
+def _precision(result: dict) -> str:
+    e = result["equivalence"]
+    networks = list(e["modes"]["fp32"]["accuracy"])
+    steps = ", ".join(e["modes"]["fp32"]["drift"]["float64"])
+    lines = [
+        f"Measured on {result['machine']}, on {e['date']}: the first {e['images']:,} images of {e['data']} as raw "
+        f"bytes, {e['steps']} steps, {e['seeds']} seeds.",
+        "",
+        f"| | error of a product | drift after {steps} steps | {' | '.join(networks)} | moves them |",
+        "| --- " * (4 + len(networks)) + "|",
+    ]
+    for name, mode in e["modes"].items():
+        drift = ", ".join(f"{x:.0e}" for x in mode["drift"].get("float64", {}).values())
+        cells = [_accuracy(mode["accuracy"][network]) for network in networks]
+        moves = "**yes**" if mode["moves"] else "no"
+        lines.append(f"| `{name}` | {mode['error']:.0e} | {drift} | {' | '.join(cells)} | {moves} |")
+    return "\n".join(lines)
+
+
+def _accuracy(a: dict) -> str:
+    """Mean and SD; below, how far from plain fp32, with the interval and the p-value of Kolmogorov and Smirnov."""
+    line = f"{a['mean']:.2f} ± {a['sd']:.2f}"
+    if pair := a.get("against fp32"):
+        line += f"<br>{pair['difference']:+.2f} [{pair['low']:.2f}, {pair['high']:.2f}], *p* = {pair['p']:.2g}"
+    return line
+
+
+def _spread(s: dict, scale: float = 1, unit: str = "") -> str:
+    median, low, high = (f"{scale * s[key]:.3g}" for key in ("median", "low", "high"))
+    return f"{median}{unit} [{low}, {high}]"
+
+
+def _percent(s: dict) -> str:
+    return _spread(s, 100, "%")

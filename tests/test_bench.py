@@ -1,0 +1,164 @@
+"""The benchmarks: that they compare the same networks and say what they promise. How fast is not tested."""
+
+import importlib
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from agreement import tiny
+
+from support import speed
+from support.publish import ROOT
+
+sys.path.insert(0, str(ROOT))  # the benchmarks stand beside the package, not in it
+contenders, train, equivalence = (
+    importlib.import_module(f"benchmarks.{name}") for name in ("contenders", "train", "equivalence")
+)
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def specs():
+    return [replace(s, rate=1e-4) for s in train.networks(tiny(), seeds=2, precision="fp32", hidden=8)]
+
+
+def test_all_three_train_the_same_networks(specs):
+    """Three steps of the loop, of vmap and of the trainer: the same weights up to float32."""
+    images = contenders.Images(tiny(), CPU)
+    loop, trainer = contenders.Loop(specs, tiny(), images, CPU), contenders.Trainer(specs, tiny(), CPU)
+    ensembles = [contenders.Vmap(specs[i : i + 2], tiny(), images, CPU) for i in range(0, len(specs), 2)]
+    for _ in range(3):
+        seen = loop.step()
+        for contender in (trainer, *ensembles):
+            contender.step()
+    assert loop.networks == trainer.networks == sum(e.networks for e in ensembles) == 12
+    for m, weights in enumerate(trainer.stack.weights()):
+        for ours, theirs in contenders.NAMES.items():
+            start = contenders.module(specs[m], tiny(), CPU).state_dict()[theirs]
+            expected = loop.modules[m].state_dict()[theirs]
+            assert not torch.equal(start, expected), f"{specs[m].architecture}: {theirs} did not move"
+            torch.testing.assert_close(weights[ours], expected, rtol=1e-3, atol=1e-5)
+            torch.testing.assert_close(ensembles[m // 2].parameters[theirs][m % 2], expected, rtol=1e-3, atol=1e-5)
+    accuracy = trainer.stack.measure(moments=False)["accuracy"][1]
+    np.testing.assert_allclose(accuracy, [100 * s[2] for s in seen], atol=1e-4)
+
+
+@pytest.mark.parametrize(("hidden", "output", "negated"), [("relu", "relu", True), ("abs", None, False)])
+def test_what_the_compiler_is_given_is_what_the_trainer_computes(hidden, output, negated):
+    generator = torch.Generator().manual_seed(0)
+    z, head = (torch.randn(s, generator=generator, requires_grad=True) for s in ((5, 6), (2, 4, 3)))
+    hot = torch.eye(4)[:, [0, 1, 2, 3, 0]]
+    act = {"relu": torch.relu, "abs": torch.abs, None: lambda t: t}
+    y = act[output](torch.einsum("ngh,gch->gcn", act[hidden](z.view(5, 2, 3)), head))
+    loss = -(torch.log_softmax(-y if negated else y, 1) * hot).sum()
+    expected = torch.autograd.grad(loss, (z, head))
+    dz, dhead, dbias = train.between(z, head, hot, hidden, output, negated)
+    torch.testing.assert_close((dz, dhead, dbias), (*expected, expected[0].sum(0)))
+
+
+@pytest.mark.parametrize(("least", "enough"), [(0.0, 1), (0.05, 3)])
+def test_calls_are_repeated_until_there_is_something_to_time(least, enough):
+    calls = []
+
+    def work():
+        calls.append(1)
+        time.sleep(0.012)
+
+    assert 0.012 <= train.per_call(work, CPU, least) < 0.5
+    assert enough <= len(calls) <= 5 * least / 0.05 + 1
+
+
+def test_a_spread_has_three_digits():
+    assert train.spread([2.0, 1.23456, 9.9]) == {"median": 2.0, "low": 1.23, "high": 9.9}
+
+
+def test_bench_prints_one_object():
+    before = {p: p.read_bytes() for p in (ROOT / "benchmarks" / "results").iterdir()}
+    command = [sys.executable, "-m", "support", "bench", "--quick", "--json"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    result = json.loads(run.stdout)
+    assert "torch" in result["machine"]
+    found = result["train"]
+    assert found["exponents"].keys() == {"seeds", "steps", "images", "width"}
+    assert all(0 < e < 2 for e in found["exponents"].values()), found["exponents"]
+    for key in ("ratio_to_loop", "ratio_to_vmap", "share_of_peak", "elementwise_share"):
+        assert 0 < found[key]["low"] <= found[key]["median"] <= found[key]["high"], key
+    assert all(megabytes > 0 for megabytes in found["peak_memory_mb"].values())
+    assert before == {p: p.read_bytes() for p in (ROOT / "benchmarks" / "results").iterdir()}
+
+
+# -- equivalence --------------------------------------------------------------------------------------------------
+
+
+def run_of(accuracy, weight=1.0):
+    M = len(accuracy)
+    return equivalence.Run({1: np.full((M, 3), weight), 10: np.full((M, 3), 2 * weight)}, np.array(accuracy))
+
+
+def test_a_mode_that_moves_the_distribution_is_noticed():
+    rng = np.random.default_rng(0)
+    reference = rng.normal(90, 2, 200)
+    runs = {
+        "float64": run_of(reference),
+        "fp32": run_of(reference + rng.normal(0, 0.1, 200), weight=1.001),
+        "wider": run_of(90 + 4 * (reference - 90)),
+        "lower": run_of(reference - 1 + rng.normal(0, 0.1, 200)),
+    }
+    assert {name: equivalence.judge(name, runs)["moves"] for name in runs} == {
+        "float64": False,
+        "fp32": False,
+        "wider": True,
+        "lower": True,
+    }
+    assert equivalence.judge("fp32", runs)["drift"] == {"float64": {"1": 0.001, "10": 0.001}}
+    against = equivalence.judge("lower", runs)["accuracy"]["ReLU2"]["against float64"]
+    assert against["low"] < -1 < against["high"] < -0.9
+
+
+def test_a_coarser_product_drifts_further():
+    dataset = equivalence.load("digits").first(100)
+    sizes = equivalence.Sizes(images=100, seeds=2, steps=1, looks=(1,))
+    modes = equivalence.modes(CPU)
+    runs = {name: equivalence.train(products, dataset, sizes, CPU) for name, products in modes.items()}
+    assert list(runs) == ["float64", "fp32", "fp32 onednn", "bf16x3", "bf16x2"]
+    errors = {name: equivalence.error_of(products, CPU) for name, products in modes.items()}
+    assert errors["float64"] < 1e-15 < errors["bf16x3"] < 1e-6 < errors["bf16x2"] < 1e-5
+    drift = {name: equivalence.judge(name, runs)["drift"]["fp32"]["1"] for name in ("bf16x3", "bf16x2")}
+    assert 0 < drift["bf16x3"] < drift["bf16x2"] < 1e-6
+
+
+# -- the page -----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_tells_the_committed_results():
+    found = speed.snippets(ROOT / "benchmarks" / "results")
+    result = json.loads((ROOT / "benchmarks" / "results" / "bench.json").read_text())
+    ratio = result["train"]["ratio_to_loop"]
+    assert result["machine"] in found["speed.md"]
+    assert f"{ratio['median']:.3g} [{ratio['low']:.3g}, {ratio['high']:.3g}] times as many" in found["speed.md"]
+    for name in json.loads((ROOT / "benchmarks" / "results" / "equivalence.json").read_text())["equivalence"][
+        "modes"
+    ]:
+        assert f"| `{name}` |" in found["precision.md"]
+
+
+def test_no_default_moves_the_distribution():
+    for path in (ROOT / "benchmarks" / "results").glob("equivalence*.json"):
+        modes = json.loads(path.read_text())["equivalence"]["modes"]
+        assert [name for name in ("fp32", "fp32 onednn", "bf16x3") if modes.get(name, {}).get("moves")] == []
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.05, "it stays out"), (5.0, "it would pay"), (None, "")])
+def test_the_compiler_is_judged_by_what_a_step_would_gain(ratio, verdict):
+    result = {
+        "elementwise_share": {"median": 0.1},
+        "compile_ratio": ratio and dict.fromkeys(("median", "low", "high"), ratio),
+    }
+    said = speed._compiler(result)
+    assert verdict in said and bool(said) == bool(ratio)

@@ -1,0 +1,309 @@
+"""Every rule can come out every way, the ledger says what it should, and README shows this ledger."""
+
+import json
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from agreement import tiny
+from fabricate import measurement, record, records
+
+from support import claims, readme
+from support.__main__ import main
+from support.chapters import CHAPTERS
+from support.claims import CLAIMS, Claim, Equal, Exceeds, MoreVariable, NeverDead, ShareOfOutputs, entry
+from support.sweep import STUDIES
+
+JUDGED = [c for c in CLAIMS if c.rule]
+KEYS = {"id", "source", "where", "says", "protocol", "measured", "interval",
+        "n", "verdict", "chapter", "record", "command", "minutes"}  # fmt: skip
+VERDICTS = {
+    ("holds", "holds"): "reproduced",
+    ("fails", "fails"): "not reproduced",
+    ("holds", "fails"): "depends on input scaling",
+    ("fails", "holds"): "depends on input scaling",
+    ("holds", "undecided"): "undecided",
+    ("undecided", "fails"): "undecided",
+}
+WIGGLE = np.array([-1.0, 0.6, -0.3, 1.0, -0.6, 0.3, 0.9, -0.9])  # eight seeds, mean 0
+
+
+def evidence(rule, state):
+    """network -> (accuracies in percent, (seeds, 10) active shares), that make the rule come out like that."""
+    always = np.ones((8, 10))
+    if isinstance(rule, Exceeds):
+        gap = {"holds": rule.least + 20, "fails": rule.least / 2 - 1, "undecided": rule.least}[state]
+        return {rule.better: (70 + gap + 0.3 * WIGGLE, always), rule.worse: (np.full(8, 70.0), always)}
+    if isinstance(rule, Equal):
+        gap, spread = {"holds": (0, 0.1), "fails": (3, 0.3), "undecided": (rule.margin, 0.3)}[state]
+        return {rule.first: (90 + gap + spread * WIGGLE, always), rule.second: (np.full(8, 90.0), always)}
+    if isinstance(rule, MoreVariable):
+        times = {"holds": 30, "fails": 0.5, "undecided": rule.times}[state]
+        return {
+            rule.wide: (90 + 0.1 * times * WIGGLE, always),
+            rule.narrow: (90 + 0.1 * np.roll(WIGGLE, 3), always),
+        }
+    if isinstance(rule, ShareOfOutputs):
+        few = round(rule.percent / 10)
+        counts = {"holds": [few] * 6 + [few + 1] * 2, "fails": [9, 10] * 4, "undecided": [few - 2, few + 1] * 4}[
+            state
+        ]
+        share = 0.0 if rule.below == 0 else rule.below / 2
+        return {rule.name: (np.full(8, 50.0), np.array([[share] * c + [1.0] * (10 - c) for c in counts]))}
+    if isinstance(rule, NeverDead):
+        one = always.copy()
+        one[5, 2] = 0.0
+        last = {"holds": always, "fails": one}[state]
+        return {name: (np.full(8, 90.0), last) for name in rule.names}
+    raise TypeError(f"say here what evidence makes {type(rule).__name__} hold, fail and stay undecided")
+
+
+def made(claim, states, seeds=8, study="mnist-10k", steps=None):
+    """Fabricated measurements of a claim's networks, with these states in its scalings."""
+    plan = STUDIES[study]
+    return [
+        measurement(plan.spec(tiny(), name, scaling, seed), steps or plan.steps, accuracy[seed], active[seed])
+        for scaling, state in zip(claim.scalings, states, strict=True)
+        for name, (accuracy, active) in evidence(claim.rule, state).items()
+        for seed in range(seeds)
+    ]
+
+
+def judged(claim, states, **settings):
+    return entry(claim, [record(m) for m in made(claim, states, **settings)])
+
+
+# -- rules --------------------------------------------------------------------------------------------------------
+
+
+def can_be(rule, states):
+    """One rule has no doubts: it counts what is there."""
+    return "undecided" not in states or not isinstance(rule, NeverDead)
+
+
+CASES = [(c, s) for c in JUDGED for s in VERDICTS if can_be(c.rule, s)]
+
+
+@pytest.mark.parametrize(("claim", "states"), CASES, ids=[f"{c.id}-{'-'.join(s)}" for c, s in CASES])
+def test_every_claim_can_come_out_every_way(claim, states):
+    row = judged(claim, states)
+    assert [arm["state"] for arm in row["arms"]] == list(states), row["measured"]
+    assert row["finding"] == VERDICTS[states]
+    assert row["verdict"] == ("source inconsistent" if claim.contradiction else VERDICTS[states])
+    assert row["n"] == 8 and all(arm["n"] == 8 for arm in row["arms"])
+    for (low, high), arm in zip(row["interval"], row["arms"], strict=True):
+        assert low <= arm["value"] <= high and (low, high) == (arm["low"], arm["high"])
+
+
+@pytest.mark.parametrize("claim", JUDGED, ids=lambda c: c.id)
+def test_too_few_seeds_judge_nothing(claim):
+    assert judged(claim, ("holds", "holds"), seeds=5)["finding"] != "not yet run"
+    row = judged(claim, ("holds", "holds"), seeds=4)
+    assert row["finding"] == "not yet run" and row["n"] == 4 and row["interval"] == [None, None]
+    assert entry(claim, [])["finding"] == "not yet run" and entry(claim, [])["n"] == 0
+    # one arm alone is not enough either
+    half = [m for m in made(claim, ("holds", "holds")) if m.spec.scaling == "raw"]
+    assert entry(claim, [record(m) for m in half])["finding"] == "not yet run"
+
+
+@pytest.mark.parametrize(
+    ("rule", "differences", "state"),
+    [
+        (Equal("a", "b"), 0.19 * np.ones(6), "holds"),
+        (Equal("a", "b"), -0.19 * np.ones(6), "holds"),
+        (Equal("a", "b"), 0.21 * np.ones(6), "fails"),
+        (Equal("a", "b"), -0.21 * np.ones(6), "fails"),
+        (Exceeds("a", "b", 10.0), 10.01 * np.ones(6), "holds"),
+        (Exceeds("a", "b", 10.0), 9.99 * np.ones(6), "fails"),
+        (Exceeds("a", "b", 10.0), -40.0 * np.ones(6), "fails"),
+    ],
+)
+def test_margins_are_where_they_were_set(rule, differences, state):
+    found = {"a": 50 + differences, "b": np.full(len(differences), 50.0)}
+    made = {
+        name: [record(measurement(s, 10, x)) for s, x in zip(specs(len(values)), values, strict=True)]
+        for name, values in found.items()
+    }
+    assert rule(claims.Arm("raw", made, 10)).state == state
+
+
+def specs(n):
+    return [STUDIES["mnist-10k"].spec(tiny(), "ReLU", "raw", seed) for seed in range(n)]
+
+
+def test_the_margins_and_the_least_n_are_those_that_were_fixed_beforehand():
+    assert (claims.MARGIN, claims.CATASTROPHE, claims.SPREAD, claims.SHARE, claims.LEAST_SEEDS) == (0.2, 10, 3, 10, 5)
+
+
+def test_the_interval_is_of_differences_paired_by_seed():
+    """Spread that both networks of a seed share does not widen it."""
+    claim = Claim("x", "", "", Equal("ReLU", "Abs"))
+    shared = 5 * WIGGLE
+    plan = STUDIES["mnist-10k"]
+    runs = [
+        record(measurement(plan.spec(tiny(), name, scaling, seed), 5000, 90 + gap + shared[seed]))
+        for scaling, (name, gap), seed in product(claim.scalings, (("ReLU", 0.1), ("Abs", 0.0)), range(8))
+    ]
+    row = entry(claim, runs)
+    assert row["finding"] == "reproduced" and row["arms"][0]["high"] - row["arms"][0]["low"] < 1e-3
+
+
+# -- which records count ------------------------------------------------------------------------------------------
+
+
+def test_all_images_are_judged_before_a_part_of_them():
+    claim = CLAIMS[1]
+    part = made(claim, ("holds", "holds"))
+    few, enough = (made(claim, ("fails", "fails"), study="mnist-60k", seeds=n) for n in (4, 6))
+    row = entry(claim, [record(m) for m in part + few])
+    assert row["finding"] == "reproduced" and "10,000 of 60,000" in row["protocol"] and row["n"] == 8
+    row = entry(claim, [record(m) for m in part + enough])
+    assert row["finding"] == "not reproduced" and "all 60,000" in row["protocol"] and row["n"] == 6
+    assert row["command"] == "python -m support sweep mnist-60k"
+
+
+def test_runs_of_another_protocol_or_that_diverged_do_not_count():
+    claim = CLAIMS[1]
+    good = made(claim, ("holds", "holds"))
+    for change in ({"rate": 0.01}, {"images": 400}, {"hidden": 64}, {"data": "kmnist"}, {"precision": "tf32"}):
+        other = [replace(m, spec=replace(m.spec, **change)) for m in good]
+        assert entry(claim, [record(m) for m in other])["n"] == 0, change
+    lost = [replace(m, diverged_at=100) if m.spec.seed == 3 and m.spec.scaling == "raw" else m for m in good]
+    row = entry(claim, [record(m) for m in lost])
+    assert [arm["n"] for arm in row["arms"]] == [7, 8] and row["n"] == 7
+    # a longer run answers; a shorter one does not
+    assert entry(claim, [record(m) for m in made(claim, ("holds", "holds"), steps=50_000)])["n"] == 8
+    assert entry(claim, [record(m) for m in made(claim, ("holds", "holds"), steps=3000)])["n"] == 0
+
+
+def test_only_seeds_that_all_its_networks_have_are_used():
+    claim = CLAIMS[1]
+    runs = [m for m in made(claim, ("holds", "holds")) if (m.spec.architecture, m.spec.seed) != ("ReLU", 2)]
+    row = entry(claim, [record(m) for m in runs])
+    assert row["n"] == 7 and len(row["record"]) == 2 * 2 * 7
+
+
+# -- the ledger ---------------------------------------------------------------------------------------------------
+
+
+def test_claims_are_unique_and_complete():
+    ids = [c.id for c in CLAIMS]
+    assert len(ids) == len(set(ids)) > 10
+    for c in CLAIMS:
+        assert c.says.endswith(".") and c.where and c.source in claims.printed()
+        assert set(c.studies) <= STUDIES.keys()
+        for study in c.studies if c.rule else ():
+            assert set(c.rule.needs) <= set(STUDIES[study].architectures)
+
+
+def strict(text):
+    def refuse(word):
+        raise ValueError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_the_ledger_is_strict_json_with_all_its_keys(tmp_path, monkeypatch, capsys):
+    """On records from disk, among them a claim whose interval has no upper bound."""
+    wild = next(c for c in CLAIMS if isinstance(c.rule, MoreVariable))
+    flat = [
+        replace(m, curves=m.curves | {"test_accuracy": np.full(len(m.steps), 95.0)})
+        if m.spec.architecture == wild.rule.narrow
+        else m
+        for m in made(wild, ("holds", "holds"))
+    ]
+    store = records(tmp_path, made(CLAIMS[1], ("holds", "fails")) + flat)
+    monkeypatch.setattr(claims, "Store", lambda: store)
+    assert main(["claims", "--json"]) == 0
+    rows = strict(capsys.readouterr().out)
+    assert [row["id"] for row in rows] == [c.id for c in CLAIMS]
+    known = {*VERDICTS.values(), "not yet run", "source inconsistent"}
+    for row in rows:
+        assert row.keys() >= KEYS and row["verdict"] in known
+        assert isinstance(row["n"], int) and isinstance(row["minutes"], int | float)
+        assert row["chapter"] in CHAPTERS and row["command"].startswith("python -m support ")
+    by_id = {row["id"]: row for row in rows}
+    assert by_id[CLAIMS[1].id]["verdict"] == "depends on input scaling"
+    assert by_id[CLAIMS[1].id]["minutes"] == 2 * 2 * 8 * 0.5 and len(by_id[CLAIMS[1].id]["record"]) == 32
+    assert by_id[wild.id]["verdict"] == "undecided" and [None, None] in by_id[wild.id]["interval"]
+    assert readme.table(rows)
+
+
+# -- the source against itself ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "table", "t", "d"),
+    [  # protocols.md, 2.6
+        ("ReLU", "Abs", "table3", 8.59, 2.72),
+        ("ReLU", "Abs", "table5", 11.76, 3.72),
+        ("ReLU", "ReLU2", "table3", 12.90, 4.08),
+        ("ReLU", "ReLU2", "table5", 9.10, 2.88),
+        ("ReLU2", "ReLU2-Neg", "prose", -17.34, 5.48),
+        ("ReLU2", "ReLU2-Neg", "table3", -12.72, 4.02),
+        ("ReLU2", "ReLU2-Neg", "table5", -9.06, 2.87),
+        ("ReLU", "ReLU2-Neg", "table3", 13.56, 4.29),
+        ("ReLU", "ReLU2-Neg", "table5", 2.90, 0.92),
+        ("Abs", "Abs2", "table3", -2.80, 0.89),
+        ("Abs", "Abs2", "table5", -1.25, 0.40),
+        ("Abs", "Abs2-Neg", "table3", 8.66, 2.74),
+        ("Abs", "Abs2-Neg", "table5", 7.58, 2.40),
+        ("Abs2", "Abs2-Neg", "prose", 8.95, 2.83),
+        ("Abs2", "Abs2-Neg", "table3", 8.94, 2.83),
+        ("Abs2", "Abs2-Neg", "table5", 7.77, 2.46),
+    ],
+)
+def test_what_is_printed_gives_the_tests_that_were_recomputed(first, second, table, t, d):
+    found = claims.recompute(first, second, table)
+    assert found.student_t == pytest.approx(t, abs=0.006) and abs(found.cohens_d) == pytest.approx(d, abs=0.006)
+    assert found.n == (20, 20)
+
+
+def test_where_the_source_contradicts_itself():
+    said = {c.id: c.contradiction() for c in CLAIMS if c.contradiction}
+    assert all(said.values())
+    assert "t = 11.76, p = 3e-14" in said["LDM-5.1-a"] and "t(38) = -12.78" in said["LDM-5.3-b"]
+    assert "Table 5" in said["LDM-T2-a"]
+
+
+@pytest.mark.parametrize("claim_id", ["LDM-5.1-a", "LDM-5.3-b", "LDM-T2-a"])
+def test_without_the_contradiction_the_verdict_would_be_the_findings(claim_id, monkeypatch):
+    """Had the source printed other numbers, the rule would notice."""
+    source = json.loads(json.dumps(claims.printed()))
+    source["oursland2025"]["sets"]["table2"]["accuracy"] |= {"ReLU": [95.87, 0.22], "Abs": [95.87, 0.22]}
+    source["oursland2025"]["comparisons"] = [c | {"t": 1.0} for c in source["oursland2025"]["comparisons"]]
+    monkeypatch.setattr(claims, "printed", lambda: source)
+    row = entry(next(c for c in CLAIMS if c.id == claim_id), [])
+    assert row["contradiction"] == "" and row["verdict"] != "source inconsistent"
+
+
+# -- README -------------------------------------------------------------------------------------------------------
+
+
+def test_readme_shows_the_ledger_of_the_committed_records():
+    assert readme.check(claims.ledger()), "write it again: python -m support claims --write-readme"
+
+
+def test_the_readme_table_is_written_between_its_marks_and_an_edit_by_hand_is_noticed(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text(f"# Title\n\n{readme.BEGIN}\n{readme.END}\n\nafter\n")
+    rows = [judged(CLAIMS[1], ("holds", "fails")), entry(CLAIMS[-1], []), entry(CLAIMS[2], [])]
+    assert not readme.check(rows, path)
+    readme.write(rows, path)
+    readme.write(rows, path)  # once more changes nothing
+    text = path.read_text()
+    assert readme.check(rows, path) and text.startswith("# Title\n\n") and text.endswith("\n\nafter\n")
+    lines = text.split(readme.BEGIN)[1].split(readme.END)[0].strip().split("\n")
+    assert len(lines) == 2 + len(rows) and {line.count("|") for line in lines} == {7}
+    for word in ("LDM-5.2-a", "section 5.2", "depends on input scaling", "n = 8", "sweep mnist-10k`", "| 16 |"):
+        assert word in lines[2], word
+    path.write_text(text.replace("depends on input scaling", "reproduced"))
+    assert not readme.check(rows, path)
+
+
+@pytest.mark.parametrize("text", ["", readme.BEGIN, f"{readme.END}{readme.BEGIN}", 2 * (readme.BEGIN + readme.END)])
+def test_a_readme_without_its_marks_is_an_error(tmp_path, text):
+    (tmp_path / "README.md").write_text(text)
+    with pytest.raises(RuntimeError, match="README.md must hold <!-- ledger --> and"):
+        readme.write([], tmp_path / "README.md")

@@ -1,0 +1,201 @@
+"""Whatever a user gets wrong ends in one clear message and a non-zero exit, and leaves nothing half-written."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+from agreement import tiny
+from fabricate import measurement, records
+
+from support import publish, sweep
+from support import records as records_module
+from support.__main__ import main
+from support.chapters import CHAPTERS
+from support.sweep import STUDIES
+
+
+def refused(capsys, *arguments):
+    """What the command says on stderr; it must fail, in few lines, without a traceback."""
+    status = main([*map(str, arguments)])
+    said = capsys.readouterr().err
+    assert status not in (0, None)
+    assert said.startswith("error: ") and "Traceback" not in said and said.count("error") == 1
+    return said
+
+
+@pytest.mark.parametrize("command", [("run", "01"), ("book",)])
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("stepz", "3", "unknown parameter 'stepz'; did you mean 'steps'?"),
+        ("epochs", "3", "unknown parameter 'epochs'"),
+        ("seeds", "three", "seeds must be int or None, not 'three'"),
+        ("seeds", "0", "seeds must be at least 1, not 0"),
+        ("seeds", "true", "seeds must be int or None, not True"),
+        ("rate", ".nan", "rate must be at least 1e-12, not nan"),
+        ("rate", "nan", "rate must be at least 1e-12, not nan"),
+        ("scale", "lapto", "scale cannot be 'lapto'; did you mean 'laptop'?"),
+        ("device", "gpu", "device cannot be 'gpu'"),
+        ("data", "[a", "a value after -p is no YAML"),
+    ],
+)
+def test_a_parameter_that_cannot_be(command, name, value, message, capsys, monkeypatch):
+    for function in ("book", "execute"):
+        monkeypatch.setattr(publish, function, lambda *_, **__: pytest.fail("it started"))
+    assert message in refused(capsys, *command, "-p", name, value)
+
+
+def test_parameters_that_can_be_arrive_with_their_types(monkeypatch):
+    seen = []
+    monkeypatch.setattr(publish, "execute", lambda chapters, given: seen.append((chapters, given)))
+    monkeypatch.setattr(publish, "EXECUTED", publish.ROOT / "build")
+    given = {"rate": "1e-3", "steps": "7", "data": "folder:here", "seeds": "null"}
+    assert main(["run", "01", *(word for item in given.items() for word in ("-p", *item))]) == 0
+    ((chapters, values),) = seen
+    assert chapters == ["notebooks/01_distance_vs_intensity"]
+    assert values == {"rate": 1e-3, "steps": 7, "data": "folder:here", "seeds": None}
+
+
+def test_an_unknown_chapter(capsys):
+    said = refused(capsys, "run", "99")
+    assert "no chapter '99'" in said and "01_distance_vs_intensity" in said
+
+
+def test_an_unknown_study(capsys):
+    said = refused(capsys, "sweep", "mnist10k")
+    assert "unknown study 'mnist10k'" in said and "mnist-10k" in said
+
+
+def test_an_unknown_data_set_stops_a_chapter_where_it_is_asked_for(tmp_path, capsys, monkeypatch):
+    """Through papermill, in a chapter as small as can be."""
+    cells = [
+        "scale = 'smoke'\ndevice = 'cpu'\ndata = images = seeds = steps = rate = data_folder = None",
+        "from support import chapters\nsettings = chapters.read(globals(), '01_distance_vs_intensity')",
+        "from support.data import load\nprint(load(settings.data))",
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    code = {"cell_type": "code", "outputs": [], "execution_count": None}
+    made = [
+        code | {"source": s, "id": f"cell-{i}", "metadata": {"tags": ["parameters"] * (i == 0)}}
+        for i, s in enumerate(cells)
+    ]
+    notebook = {"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "01_distance_vs_intensity.ipynb").write_text(json.dumps(notebook))
+    monkeypatch.setattr(publish, "ROOT", tmp_path)
+    monkeypatch.setattr(publish, "EXECUTED", tmp_path / "executed")
+    said = refused(capsys, "run", "01", "-p", "data", "mnits")
+    assert "unknown data set 'mnits'; did you mean 'mnist'?" in said
+    assert not list((tmp_path / "executed").glob("*.ipynb"))
+
+
+# -- sweeps -------------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_gpu_stops_a_sweep(archives, tmp_path, cache, capsys, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    rest = ("--folder", archives, "--records", tmp_path / "records")
+    said = refused(capsys, "sweep", "mnist-10k", "--device", "cuda", *rest)
+    assert "'cuda' was asked for, but torch finds no GPU" in said and not (tmp_path / "records").exists()
+
+
+def test_an_unwritable_records_folder_stops_a_sweep_before_it_trains(archives, tmp_path, cache, capsys, monkeypatch):
+    monkeypatch.setattr(sweep, "train", lambda *_, **__: pytest.fail("it trained"))
+    (tmp_path / "file").write_text("")
+    rest = ("--folder", archives, "--records", tmp_path / "file" / "records", "--precision", "float64")
+    said = refused(capsys, "sweep", "mnist-10k", *rest)
+    assert "cannot write records to" in said and "Not a directory" in said
+
+
+def test_data_that_are_not_there_or_were_altered_stop_a_sweep(archives, tmp_path, capsys):
+    assert "does not exist" in refused(capsys, "sweep", "mnist-10k", "--folder", tmp_path / "no")
+    path = archives / "MNIST" / "raw" / "train-images-idx3-ubyte.gz"
+    path.write_bytes(path.read_bytes()[:-5])
+    said = refused(capsys, "sweep", "mnist-10k", "--folder", archives)
+    assert "is truncated, altered or not of 'mnist'" in said
+
+
+def test_too_few_images_for_a_study_stop_it_with_no_record(archives, tmp_path, cache, capsys):
+    rest = ("--folder", archives, "--records", tmp_path / "records", "--precision", "float64", "--seeds", "1")
+    assert "first(10000) of 'mnist'" in refused(capsys, "sweep", "mnist-10k", *rest)
+    assert not list((tmp_path / "records").rglob("*.*"))
+
+
+def test_an_unknown_precision(archives, capsys):
+    said = refused(capsys, "sweep", "mnist-10k", "--folder", archives, "--precision", "fp8")
+    assert "unknown precision 'fp8' (known: fp32" in said
+
+
+@pytest.mark.parametrize("given", [("--seeds", "0"), ("--workers", "-1"), ("--seeds", "many")])
+def test_a_count_that_cannot_be(given, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["sweep", "mnist-10k", *given])
+    assert stopped.value.code == 2 and f"at least 1, not {given[1]!r}" in capsys.readouterr().err
+
+
+def test_studies_are_listed(capsys):
+    assert main(["sweep"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in STUDIES)
+
+
+# -- records ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def store(tmp_path):
+    specs = [STUDIES["mnist-10k"].spec(tiny(), "ReLU", "raw", seed) for seed in range(2)]
+    return records(tmp_path / "records", [measurement(s, 5000) for s in specs])
+
+
+def test_records_are_listed_and_verified(store, capsys):
+    assert main(["records", "--folder", str(store.roots[0])]) == 0
+    said = capsys.readouterr().out
+    assert all(r.key in said for r in store) and " 90.00%" in said
+    assert main(["records", "verify", "--folder", str(store.roots[0])]) == 0
+    next(iter(store)).path.with_suffix(".npz").write_bytes(b"")
+    assert main(["records", "verify", "--folder", str(store.roots[0])]) == 1
+
+
+def test_a_broken_record_stops_the_list_with_its_name(store, capsys):
+    path = next(iter(store)).path
+    path.write_text("{")
+    assert path.name in refused(capsys, "records", "--folder", store.roots[0])
+
+
+def test_a_folder_or_key_that_is_not_there(store, tmp_path, capsys):
+    folder = ("--folder", store.roots[0])
+    assert "no folder of records" in refused(capsys, "records", "verify", "--folder", tmp_path / "no")
+    assert "say which run to replay" in refused(capsys, "records", "replay", *folder)
+    assert "no run has a key that begins with 'zz'" in refused(capsys, "records", "replay", "zz", *folder)
+    key = next(iter(store)).key
+    assert "steps must be at least 1" in refused(capsys, "records", "replay", key, "--steps", "0", *folder)
+
+
+def test_ctrl_c_is_no_traceback(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(records_module, "Store", interrupted)
+    assert main(["records"]) == 130 and capsys.readouterr().err == "interrupted\n"
+
+
+# -- real processes -----------------------------------------------------------------------------------------------
+
+
+def test_the_exit_status_reaches_the_shell():
+    cases = {
+        ("run", "01", "-p", "stepz", "3"): (1, "error: unknown parameter 'stepz'; did you mean 'steps'?\n"),
+        ("sweep", "mnist10k"): (1, f"error: unknown study 'mnist10k' (known: {', '.join(STUDIES)})\n"),
+        ("run", "99"): (1, f"error: no chapter '99' (known: {', '.join(CHAPTERS)})\n"),
+        ("records", "lisst"): (2, "invalid choice: 'lisst'"),
+        ("sweep",): (0, ""),
+    }
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = {c: subprocess.Popen([sys.executable, "-m", "support", *c], **pipes) for c in cases}
+    for command, (status, message) in cases.items():
+        _, said = started[command].communicate(timeout=60)
+        assert started[command].returncode == status, command
+        assert message in said and "Traceback" not in said

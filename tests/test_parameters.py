@@ -1,0 +1,167 @@
+"""Parameters: what does not exist, has the wrong type or cannot be stops at once, by hand and under papermill."""
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+
+from support import parameters
+from support.chapters import CHAPTERS
+from support.parameters import Limits, ParameterError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of an imaginary chapter."""
+
+    scale: Annotated[str, Limits(choices=("smoke", "laptop"))]
+    data: str | None
+    seeds: Annotated[int | None, Limits(least=1, most=100)]
+    rate: Annotated[float | None, Limits(least=1e-12, most=1e6)]
+    quick: bool
+
+    @staticmethod
+    def presets(given):
+        return {"seeds": {"smoke": 2, "laptop": 20}[given["scale"]], "rate": 0.5, "data": "digits"}
+
+
+GIVEN = {"scale": "smoke", "data": None, "seeds": None, "rate": None, "quick": False}
+CELL = "scale = 'smoke'\ndata = None\nseeds = None\nrate = None\nquick = False  # a comment"
+CHECK = "settings = parameters.read(globals(), Settings)"
+
+
+def read(**changes):
+    return parameters.read(GIVEN | changes, Settings)
+
+
+def by_hand(*cells, **changes):
+    """As after running these cells one after the other; the check is the last, as IPython has it."""
+    return parameters.read(GIVEN | changes | {"In": ["", *cells, CHECK]}, Settings)
+
+
+def test_what_is_left_open_comes_from_the_scale_and_what_is_given_wins():
+    assert read() == Settings("smoke", "digits", 2, 0.5, False)
+    assert read(scale="laptop", rate=3) == Settings("laptop", "digits", 20, 3, False)
+    assert read(seeds=7, data="mnist", quick=True) == Settings("smoke", "mnist", 7, 0.5, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("seeds", 2.0, r"seeds must be int or None, not 2\.0, which is float"),
+        ("seeds", "3", r"seeds must be int or None, not '3', which is str"),
+        ("seeds", True, r"seeds must be int or None, not True, which is bool"),
+        ("rate", True, r"rate must be float or None, not True"),
+        ("rate", "1e-3", r"rate must be float or None, not '1e-3', which is str \(in YAML, write 1.0e-3"),
+        ("quick", 1, r"quick must be bool, not 1"),
+        ("quick", None, r"quick must be bool, not None"),
+        ("scale", None, r"scale must be str, not None"),
+        ("data", ["mnist"], r"data must be str or None, not \['mnist'\]"),
+        ("seeds", 0, r"seeds must be at least 1, not 0"),
+        ("seeds", 101, r"seeds must be at most 100, not 101"),
+        ("rate", -0.1, r"rate must be at least 1e-12, not -0\.1"),
+        ("rate", math.nan, r"rate must be at least 1e-12, not nan"),
+        ("rate", math.inf, r"rate must be at most 1e\+06, not inf"),
+        ("scale", "lapto", r"scale cannot be 'lapto'; did you mean 'laptop'\?"),
+        ("scale", "x", r"scale cannot be 'x' \(known: smoke, laptop\)"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_name_and_what_would_do(name, value, message):
+    with pytest.raises(ParameterError, match=message):
+        read(**{name: value})
+    with pytest.raises(ParameterError, match=message):
+        parameters.check({name: value}, Settings)
+
+
+def test_edges_are_inside():
+    assert read(seeds=1).seeds == 1 and read(seeds=100).seeds == 100 and read(rate=1e-12).rate == 1e-12
+
+
+def test_a_parameters_cell_that_was_not_run_is_told():
+    with pytest.raises(ParameterError, match="does not set seeds, rate; run it first"):
+        parameters.read({k: v for k, v in GIVEN.items() if k not in ("seeds", "rate")}, Settings)
+
+
+def test_an_unknown_name_is_refused_with_a_suggestion():
+    with pytest.raises(ParameterError, match=r"unknown parameter 'seed'; did you mean 'seeds'\?"):
+        by_hand(CELL, "# Parameters\nseed = 3\n")  # what papermill puts after the cell
+    with pytest.raises(ParameterError, match=r"unknown parameter 'qqq' \(known: scale, data, seeds, rate, quick\)"):
+        by_hand("import support", CELL + "\nqqq = 1")
+    with pytest.raises(ParameterError, match="unknown parameter 'epochs'"):
+        parameters.check({"epochs": 5}, Settings)
+    with pytest.raises(ParameterError, match="unknown parameter 'seed'"):
+        by_hand(CELL, CHECK, CELL + "\nseed: int = -3")  # changed and run again
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [],
+        ["x = 3"],  # a plain value of the reader's own
+        ["x = 3", "label = 'mine'"],
+        ["records = live(settings)"],
+        ["for i in range(3):\n    print(i)"],
+        ["%matplotlib inline"],
+        ["def f():\n    return 1", "y = f()"],
+        ["this is no Python"],
+        [""],
+        ["# only a comment"],
+        ["a, b = settings.seeds, 2"],
+    ],
+)
+def test_asking_again_after_other_cells_raises_no_false_alarm(between):
+    assert by_hand("import support\nz = 1", CELL, CHECK, *between, seeds=4).seeds == 4
+
+
+def test_other_names_in_the_notebook_do_not_matter():
+    assert read(np=math, seed=3, _private=1, settings="old").seeds == 2
+
+
+# -- the chapters' own --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("scale", parameters.SCALES)
+def test_every_chapter_has_complete_sizes_for_every_scale(chapter, scale):
+    settings = CHAPTERS[chapter]
+    names = [f for f in settings.__dataclass_fields__]
+    given = dict.fromkeys(names) | {"scale": scale, "device": "auto"}
+    read = parameters.read({name: given[name] for name in names}, settings)
+    assert read.data and read.seeds >= 2 and read.steps >= 1 and read.images >= 10
+    small = parameters.read({name: given[name] for name in names} | {"seeds": 1}, settings)
+    assert small.seeds == 1 and small.steps == read.steps
+
+
+# -- papermill ----------------------------------------------------------------------------------------------------
+
+
+def test_papermill_stops_at_an_unknown_parameter(tmp_path):
+    """Papermill itself only warns about it. A real run, of a notebook as small as can be."""
+
+    def code(source, *tags):
+        return {
+            "cell_type": "code", "source": source, "metadata": {"tags": list(tags)}, "outputs": [],
+            "execution_count": None, "id": f"cell-{len(source)}",
+        }  # fmt: skip
+
+    source = tmp_path / "in.ipynb"
+    check = "from support import chapters\nprint(chapters.read(globals(), '01_distance_vs_intensity'))"
+    cell = "scale = 'smoke'\ndevice = 'cpu'\ndata = images = seeds = steps = rate = data_folder = None"
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    notebook = {"cells": [code(cell, "parameters"), code(check)], "metadata": kernel, "nbformat": 4}
+    source.write_text(json.dumps(notebook | {"nbformat_minor": 5}))
+
+    def papermill(*given):
+        command = [sys.executable, "-m", "papermill", str(source), str(tmp_path / f"{given[0]}.ipynb")]
+        command += ["--kernel", "python3", "--no-progress-bar", "-p", *given]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    wrong, right = papermill("stepz", "3"), papermill("steps", "3")
+    said, _ = wrong.communicate(timeout=60)
+    assert wrong.returncode != 0 and "unknown parameter 'stepz'; did you mean 'steps'?" in said
+    right.communicate(timeout=60)
+    assert right.returncode == 0 and "steps=3" in (tmp_path / "steps.ipynb").read_text()

@@ -1,0 +1,101 @@
+"""The agreement with the autograd loop is worth something: it breaks for each of these mistakes, planted one by one.
+
+A mistake is a change of a few characters in the source of one function, so the table reads like a patch. If the
+source is rewritten, the text is no longer found, and the test asks for a new one.
+"""
+
+import inspect
+import textwrap
+
+import pytest
+from agreement import TOLERANCE, disagreement, four, tiny
+
+from support import ensemble
+from support.ensemble import Group
+from support.training import Stack
+
+# what is wrong: (where, function, right text, wrong text, architecture, scaling)
+MISTAKES = {
+    "sign of Neg, backward": (Group, "head_backward", "-dlogits if", "dlogits if", "ReLU2-Neg", "unit"),
+    "sign of Neg, forward": (Group, "logits", "-v if", "v if", "Abs2-Neg", "unit"),
+    "sign of the step": (Group, "descend", "step, value=-1", "step, value=1", "ReLU", "unit"),
+    "sign of mu's gradient": (Group, "head_backward", '-2 * p["alpha"]', '2 * p["alpha"]', "ReLU-L2", "unit"),
+    "gain instead of gain squared": (Group, "descend", "self.gain**2", "self.gain", "ReLU", "unit"),
+    "no gain in the initial weights": (
+        Group, "start", "full[:, :, kept] * group.gain[:, None, None]", "full[:, :, kept]", "ReLU", "unit"),
+    "offset not divided by gain": (
+        Group, "descend", "self.offset / self.gain", "self.offset", "ReLU", "standardised"),
+    "constant pixels' start left out": (
+        Group, "effective_bias", 'self.fixed["constant_sum"] + ', "", "Abs", "standardised"),
+    "constant pixels' change left out": (
+        Group, "effective_bias", " + self.constant_pixels * self.constant_weight_change()",
+        "", "Abs", "standardised"),
+    "constant pixels at the wrong rate": (
+        Group, "constant_weight_change", "self.offset * self.first_weight_rate / self.rate",
+        "self.offset", "ReLU", "standardised"),
+    "rate of the first layer ignored": (
+        Group, "descend", "self.first_weight_rate * self.gain", "self.rate * self.gain", "ReLU", "unit"),
+    "rate of the first layer's weights for its bias": (
+        Group, "descend", "self.per_unit(rate) * gradients",
+        "self.per_unit(warmth * self.first_weight_rate) * gradients", "ReLU", "unit"),
+    "the neighbour's rate": (
+        Group, "per_unit", "repeat_interleave(self.hidden)", "repeat(self.hidden)", "ReLU", "unit"),
+    "warm-up ignored": (Group, "descend", "rate = warmth * self.rate", "rate = self.rate", "ReLU", "unit"),
+    "warm-up off by one": (Stack, "step", "(number /", "((number - 1) /", "ReLU", "unit"),
+    "head gradient transposed": (
+        Group, "head_backward", '{"head": torch.bmm(dv, h)}',
+        '{"head": torch.bmm(dv, h).transpose(1, 2)}', "ReLU", "unit"),
+    "head transposed, backward": (
+        Group, "head_backward", 'torch.bmm(dv.transpose(1, 2), p["head"], out=dh)',
+        'torch.bmm(dv.transpose(1, 2), p["head"].transpose(1, 2), out=dh)', "Abs", "unit"),
+    "mean over the chunk": (Stack, "compute_gradients", "div_(len(operand))", "div_(len(P))", "ReLU", "unit"),
+    "labels of the first chunk": (
+        Stack, "compute_gradients", "labels[:, start : start + self.division.rows]",
+        "labels[:, : self.division.rows][:, : len(operand) - start]", "ReLU", "unit"),
+    "softmax over the images": (
+        Stack, "compute_gradients", "torch.softmax(logits, 1)", "torch.softmax(logits, 2)", "ReLU", "unit"),
+    "gradients of the last step kept": (Stack, "compute_gradients", "value.zero_()", "pass", "ReLU", "unit"),
+    "slope of ReLU on the wrong side": (
+        Stack, "compute_gradients", "torch.ops.aten.threshold_backward(dz, z, 0, grad_input=dz)",
+        "dz.mul_(z <= 0)", "ReLU", "unit"),
+    "slope of Abs left out": (Stack, "compute_gradients", "dz.mul_(z.sign_())", "pass", "Abs", "unit"),
+    "slope of the output left out": (
+        Group, "head_backward", "dy * slope(a.output, v)", "dy", "ReLU2", "standardised"),
+    "slope of Abs always 1": (ensemble, "slope", "torch.sign(z)", "torch.ones_like(z)", "Abs2", "standardised"),
+    "gradient of the output bias averaged": (Group, "head_backward", "dv.sum(2)", "dv.mean(2)", "ReLU-Bias", "unit"),
+    "output bias left out": (
+        Group, "head_preactivation", "if self.architecture.output_bias", "if False", "Abs-Bias", "unit"),
+    "alpha's gradient without its factor 2": (
+        Group, "head_backward", 'dq_hh - 2 * p["mu"]', 'dq_hh - p["mu"]', "Abs-L2", "unit"),
+    "root's derivative without its factor 2": (
+        Group, "head_backward", "(2 * logits.abs())", "logits.abs()", "ReLU-L2", "unit"),
+    "OffsetL2 without its root": (Group, "logits", ".sqrt()", "", "ReLU-L2-Neg", "unit"),
+    "gradient through OffsetL2 without its factor 2": (Group, "head_backward", ".mul_(2)", "", "Abs-L2-Neg", "unit"),
+    "another seed's weights at the end": (
+        Stack, "weights", "spec = self.specs[m]", "spec = self.specs[0]", "ReLU", "unit"),
+    "training images measured for the test set": (
+        Stack, "measure", "enumerate((self.train, self.test))",
+        "enumerate((self.train, self.train))", "ReLU", "unit"),
+    "offset left out of what is measured": (
+        Stack, "measure", "group.effective_bias()", 'group.parameters["bias"]', "ReLU", "standardised"),
+}  # fmt: skip
+
+
+def plant(patch, owner, name, right, wrong):
+    function = getattr(owner, name)
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(right) == 1, f"{right!r} must stand once in {name}, to be replaced"
+    scope = {}
+    exec(compile(source.replace(right, wrong), f"<{name} with a mistake>", "exec"), function.__globals__, scope)
+    patch.setattr(owner, name, scope[name])
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_agreement_breaks_for(mistake, monkeypatch):
+    owner, name, right, wrong, architecture, scaling = MISTAKES[mistake]
+    dataset = tiny()
+    # as many hidden units as classes, so that a transposed index does not fail by its shape alone
+    specs = four(architecture, scaling, dataset, warmups=(0, 4, 0, 12), hidden=4)
+    assert disagreement(specs, dataset) < TOLERANCE
+    plant(monkeypatch, owner, name, right, wrong)
+    assert disagreement(specs, dataset) > 1000 * TOLERANCE

@@ -1,0 +1,114 @@
+"""The large products: what each precision promises, and that the probe chooses by error first, speed second."""
+
+import pytest
+import torch
+
+from support import products
+from support.products import FP32_ERROR, ROUTINES, Products, choose, relative_error, split
+
+
+@pytest.fixture(scope="module")
+def operands():
+    """Bytes (500, 720) and weights (720, 256)."""
+    generator = torch.Generator().manual_seed(3)
+    P = torch.randint(0, 256, (500, 720), generator=generator, dtype=torch.uint8)
+    return P, torch.randn(720, 256, generator=generator)
+
+
+def test_bytes_are_exact_in_bfloat16():
+    P = torch.arange(256, dtype=torch.uint8)
+    assert torch.equal(Products("bf16x3").operand(P[None], "cpu").double()[0, :256], P.double())
+    assert not torch.equal((P.double() + 256).to(torch.bfloat16).double(), P.double() + 256)  # nine bits are not
+
+
+@pytest.mark.parametrize(("slices", "error"), [(1, 2**-8), (2, 2**-16), (3, 2**-24)])
+def test_slices_add_up_to_eight_bits_each(slices, error):
+    x = torch.randn(10_000, generator=torch.Generator().manual_seed(0))
+    rest = x.double() - sum(part.double() for part in split(x, slices))
+    worst = float((rest.abs() / x.abs()).max())
+    assert worst <= error
+    assert slices == 3 or worst > error / 16  # and not more, or another slice would be for nothing
+
+
+@pytest.mark.parametrize(
+    ("precision", "low", "high"),
+    [("fp32", 0, 1e-6), ("bf16x3", 0, 1e-6), ("bf16x2", 1e-6, 3e-5), ("float64", 0, 1e-14)],
+)
+def test_products_have_the_error_that_their_name_promises(precision, low, high, operands):
+    P, weight = operands
+    assert low <= relative_error(Products(precision), P, weight) <= high
+
+
+@pytest.mark.parametrize(
+    ("precision", "bound"), [("fp32", 1e-6), ("bf16x3", 1e-6), ("bf16x2", 3e-5), ("float64", 1e-14)]
+)
+def test_the_backward_product_is_as_exact_and_adds(precision, bound, operands):
+    P, _ = operands
+    dz = torch.randn(500, 64, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    p = Products(precision)
+    dz = dz.to(p.dtype)
+    total = torch.ones(720, 64, dtype=p.dtype)
+    p.accumulate(total, p.operand(P, "cpu"), dz)
+    exact = P.double().T @ dz.double()
+    assert float((total.double() - 1 - exact).norm() / exact.norm()) < bound
+
+
+def test_the_bias_is_added_once(operands):
+    P, weight = operands
+    for precision in ("fp32", "bf16x2", "bf16x3"):
+        p = Products(precision)
+        with_bias = p.forward(p.operand(P, "cpu"), weight, torch.full((256,), 1000.0))
+        without = p.forward(p.operand(P, "cpu"), weight, torch.zeros(256))
+        torch.testing.assert_close(with_bias - without, torch.full((500, 256), 1000.0), rtol=1e-4, atol=0)
+
+
+def test_the_error_is_measured_and_not_believed(operands, monkeypatch):
+    """A product that rounds more than its name says shows in `relative_error`."""
+    P, weight = operands
+    forward = Products.forward
+    monkeypatch.setattr(
+        Products, "forward", lambda self, P, w, b, out=None: forward(self, P, w.bfloat16().float(), b)
+    )
+    assert relative_error(Products("fp32"), P, weight) > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("found", "chosen"),
+    [
+        ({"default": (2e-7, 100.0), "onednn": (3e-7, 170.0)}, "onednn"),  # both honest: the faster
+        ({"default": (2e-7, 170.0), "onednn": (3e-7, 100.0)}, "default"),
+        ({"default": (2e-7, 100.0), "onednn": (3e-3, 900.0)}, "default"),  # rounds to bfloat16, however fast
+        ({"default": (2e-7, 100.0), "onednn": (float("nan"), 900.0)}, "default"),
+        ({"default": (2e-3, 100.0), "onednn": (3e-3, 900.0)}, "default"),  # none honest: what torch does by itself
+    ],
+)
+def test_the_probe_takes_the_fastest_honest_routine(found, chosen, monkeypatch):
+    monkeypatch.setattr(products, "relative_error", lambda p, P, w: found[p.routine][0])
+    monkeypatch.setattr(products, "_rate", lambda p, P, w, seconds: found[p.routine][1])
+    p, probe = choose("fp32", torch.device("cpu"))
+    assert p == Products("fp32", chosen)
+    assert str({name: tuple(probe[name].values()) for name in probe}) == str(found)  # both stay on record
+
+
+def test_the_routine_chosen_on_this_machine_is_honest():
+    p, probe = choose("fp32", torch.device("cpu"), seconds=0.05)
+    assert probe.keys() == ROUTINES.keys()
+    assert all(entry["gflops"] > 0 for entry in probe.values())
+    assert probe[p.routine]["error"] <= FP32_ERROR
+
+
+@pytest.mark.parametrize("precision", ["float64", "tf32", "bf16x3", "bf16x2"])
+def test_other_precisions_have_no_choice_but_a_measured_error(precision):
+    p, probe = choose(precision, torch.device("cpu"))
+    assert p == Products(precision) and probe.keys() == {"default"}
+    assert 0 <= probe["default"]["error"] < 1e-4
+
+
+def test_the_global_switches_are_put_back_even_after_an_error():
+    matmul, cuda = torch.backends.mkldnn.matmul, torch.backends.cuda.matmul
+    before = matmul.fp32_precision, cuda.fp32_precision
+    for p, expected in ((Products("fp32", "onednn"), ("bf16", "ieee")), (Products("tf32"), ("ieee", "tf32"))):
+        with pytest.raises(ZeroDivisionError), p.active():
+            assert (matmul.fp32_precision, cuda.fp32_precision) == expected
+            raise ZeroDivisionError
+        assert (matmul.fp32_precision, cuda.fp32_precision) == before

@@ -1,0 +1,346 @@
+"""From plan to records: cut by the plan alone, nothing trained twice, and every way of being stopped leads on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import psutil
+import pytest
+
+from support import checkpoints, sweep
+from support.data import load
+from support.records import Store
+from support.runs import digest
+from support.sweep import STUDIES, Busy, Diverged, Plan, Progress, Rate, ensure, progress_of, run_block
+
+PLAN = Plan(
+    "try",
+    data="mnist",
+    images=200,
+    architectures=("ReLU2", "Abs2-Neg"),
+    scalings=("raw", "standardised"),
+    seeds=4,
+    rates=(Rate(0.001),),
+    steps=60,
+    seeds_per_block=2,
+    keep_weights=1,
+    precision="float64",  # the product routine is then the same in every process
+    hidden=16,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A data folder that is read as MNIST and as fast as nothing: 300 noisy images of 8 x 8, unpacked."""
+    place, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    patterns = rng.integers(0, 200, (10, 8, 8))
+    for part, n in (("train", 200), ("t10k", 100)):
+        labels = (np.arange(n) % 10).astype(np.uint8)
+        images = (patterns[labels] + rng.integers(0, 56, (n, 8, 8))).astype(np.uint8)
+        for kind, array in (("images-idx3", images), ("labels-idx1", labels)):
+            header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
+            (place / f"{part}-{kind}-ubyte").write_bytes(header + array.tobytes())
+    return place
+
+
+@pytest.fixture(scope="module")
+def dataset(folder):
+    return load("mnist", folder)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, dataset):
+    """What a sweep that nothing disturbed gives, for PLAN of any length: numbers by run."""
+    known = {}
+
+    def numbers_of(plan):
+        if plan.steps not in known:
+            store = Store(tmp_path_factory.mktemp("undisturbed"))
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(sweep, "CACHE", store.roots[0] / "cache")
+                ensure(plan, dataset, store, verbose=False)
+            known[plan.steps] = numbers(store)
+        return known[plan.steps]
+
+    return numbers_of
+
+
+def numbers(store):
+    """The final numbers of every run, and that the store holds each once and whole."""
+    assert store.verify() == {}
+    found = {}
+    for record in store:
+        assert (record.spec.key, record.steps) not in found
+        found[record.spec.key, record.steps] = record.content["final"]
+    return found
+
+
+@pytest.fixture
+def store(tmp_path, cache, folder, monkeypatch):
+    monkeypatch.setenv("BOOK_DATA", str(folder))
+    return Store(tmp_path / "records")
+
+
+# -- the cut ------------------------------------------------------------------------------------------------------
+
+
+def test_blocks_follow_from_the_plan_alone(store, dataset):
+    before = [[s.key for s in b.specs] for b in PLAN.blocks(dataset)]
+    assert len(before) == 4 and all(len(keys) == 4 for keys in before)
+    run_block(PLAN.blocks(dataset)[1], dataset, store)
+    assert [[s.key for s in b.specs] for b in PLAN.blocks(dataset)] == before
+    assert [len(b.missing(store)) for b in PLAN.blocks(dataset)] == [4, 0, 4, 4]
+    # more seeds leave the blocks of the first ones as they are; so do blocks of the same seeds in a longer list
+    more = [[s.key for s in b.specs] for b in replace(PLAN, seeds=6).blocks(dataset)]
+    assert more[:4] == before
+
+
+def test_blocks_hold_every_run_once_and_asks_for_knows_them(dataset):
+    for plan in (PLAN, *STUDIES.values()):
+        specs = [s for b in plan.blocks(dataset) for s in b.specs]
+        assert len(specs) == len(plan.architectures) * len(plan.scalings) * len(plan.rates) * plan.seeds
+        assert len({s.key for s in specs}) == len(specs)
+        assert all(map(plan.asks_for, specs))
+    s = PLAN.blocks(dataset)[0].specs[0]
+    others = {
+        "seed": 9,
+        "images": 100,
+        "rate": 0.02,
+        "scaling": "unit",
+        "hidden": 8,
+        "precision": "fp32",
+        "warmup": 3,
+    }
+    assert not any(PLAN.asks_for(replace(s, **{name: value})) for name, value in others.items())
+
+
+def test_every_first_part_of_a_study_is_a_fair_sample(dataset):
+    """Blocks come seeds first: after two of four, each network has half of its seeds in both scalings."""
+    seen = [(s.architecture, s.scaling, s.seed) for b in PLAN.blocks(dataset)[:2] for s in b.specs]
+    assert sorted(seen) == sorted((a, s, i) for a in PLAN.architectures for s in PLAN.scalings for i in (0, 1))
+
+
+def test_the_studies_are_those_that_the_sources_ask_for():
+    for name in ("mnist-10k", "mnist-60k"):
+        plan = STUDIES[name]
+        assert (plan.steps, plan.seeds, plan.rates) == (5000, 20, (Rate(0.001),))
+        assert len(plan.architectures) == 6 and set(plan.scalings) == {"raw", "standardised"}
+    assert len(STUDIES["mnist-l2"].architectures) == 10 and STUDIES["mnist-l2"].steps == 50_000
+
+
+# -- doing it -----------------------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_trains_and_writes_nothing(store, cache, monkeypatch, capsys):
+    monkeypatch.setattr(sweep, "train", lambda *_, **__: pytest.fail("it trained"))
+    assert sweep.sweep(PLAN, store, dry_run=True) == 4
+    assert not store.roots[0].exists() and not cache.exists()
+    said = capsys.readouterr().out
+    assert "16 runs: 0 from records, 16 to train" in said
+    assert said.count("to do: ") == 4 and "min" in said and "MB" in said
+
+
+def test_what_is_recorded_is_not_trained_again(store, dataset, undisturbed, monkeypatch):
+    first = ensure(PLAN, dataset, store, verbose=False)
+    assert numbers(store) == undisturbed(PLAN)
+    assert [r.spec for r in first] == [s for b in PLAN.blocks(dataset) for s in b.specs]
+    assert {r.spec.seed for r in first if r.weights()} == {0}
+    assert progress_of(PLAN, dataset, store) == {"recorded": 16, "runs": 16}
+    monkeypatch.setattr(sweep, "train", lambda *_, **__: pytest.fail("it trained"))
+    assert [r.key for r in ensure(PLAN, dataset, store, verbose=False)] == [r.key for r in first]
+    # a shorter plan is answered too, at its recorded step
+    shorter = replace(PLAN, steps=20)
+    assert len(ensure(shorter, dataset, store, verbose=False)) == 16 and sweep.sweep(shorter, store) == 0
+
+
+def test_out_of_its_minutes_a_sweep_stops_and_the_next_call_goes_on(store, undisturbed, monkeypatch, capsys):
+    class Slow(Progress):
+        def __call__(self, step, steps):
+            time.sleep(0.01)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep, "Progress", Slow)
+        left = sweep.sweep(PLAN, store, minutes=0.9 / 60)  # a block takes 0.6 s at least
+    said = capsys.readouterr().out
+    assert 0 < left < 5 and "out of its" in said and f"{left} blocks to do" in said
+    assert len(list(store)) == 4 * (4 - left)
+    assert sweep.sweep(PLAN, store) == 0
+    assert numbers(store) == undisturbed(PLAN)
+
+
+def test_a_network_that_diverges_is_recorded_and_told_once_with_advice(store, dataset):
+    plan = replace(PLAN, rates=(Rate(1e30),), scalings=("standardised",), seeds=2, steps=30)
+    for _ in range(2):  # the second time nothing is trained, and the answer is the same
+        with pytest.raises(
+            Diverged, match=r"of 4 networks of 'try' diverged, first .* with seed 0 at step \d+ .*lower"
+        ):
+            ensure(plan, dataset, store, verbose=False)
+    records = list(store)
+    assert len(records) == 4 and any(r.diverged_at is not None for r in records) and store.verify() == {}
+    assert len(ensure(replace(plan, divergence_expected=True), dataset, store, verbose=False)) == 4
+
+
+def test_a_block_that_another_process_trains_is_passed_over(store, dataset, capsys):
+    block = PLAN.blocks(dataset)[2]
+    with sweep._claimed(block):
+        with pytest.raises(Busy, match="another process is training try: raw, rate 0.001, seeds 2 to 3"):
+            run_block(block, dataset, store)
+        assert sweep.sweep(PLAN, store) == 1
+    assert "passed over" in capsys.readouterr().out
+    assert sweep.sweep(PLAN, store) == 0  # the claim ended with its holder
+
+
+def test_a_dask_task_says_why_it_did_not_finish_instead_of_being_tried_again(store, dataset, folder):
+    block = PLAN.blocks(dataset)[0]
+    rest = (store.roots, str(folder), "cpu")
+    assert sweep._task(block, *rest, until=time.time() - 1) == "out of time before it began"
+    with sweep._claimed(block):
+        assert "another process is training" in sweep._task(block, *rest, until=None)
+    assert "out of its" in sweep._task(block, *rest, until=time.time() + 0.01) and list(store) == []
+    assert sweep._task(block, *rest, until=None) == "" and len(list(store)) == 4
+
+
+def test_progress_estimates_the_end_from_where_it_began(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    progress = Progress("label", seconds=10)
+    for step in range(401, 501):  # a resumed run: 400 steps were done before
+        now[0] += 0.6
+        progress(step, 1000)
+    lines = capsys.readouterr().err.split("\n")[:-1]
+    assert 4 <= len(lines) <= 6
+    assert lines[0] == "label: step 417 of 1,000, about 5.8 min left"
+
+
+# -- real processes -----------------------------------------------------------------------------------------------
+
+LONG = replace(PLAN, steps=400)
+CHILD = f"""
+import sys
+
+if __name__ == "__main__":
+    from support import sweep
+    from support.__main__ import main
+    from support.sweep import Plan, Rate
+
+    sweep.STUDIES["try"] = {LONG!r}
+    sweep.Progress = lambda label: lambda step, steps: print("step", step, label, flush=True)
+    sys.exit(main(["sweep", "try", *sys.argv[1:]]))
+"""
+
+
+@pytest.fixture
+def child(tmp_path, store):
+    """A function that starts a sweep of LONG in a process of its own; it and its workers end with the test."""
+    script, running = tmp_path / "child.py", []
+    script.write_text(CHILD)
+
+    def begin(*arguments, cache=None):
+        environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE"} | ({"BOOK_CACHE": str(cache)} if cache else {})
+        command = [sys.executable, str(script), "--records", str(store.roots[0]), *arguments]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        process = psutil.Popen(command, env=environment, **pipes)
+        running.append(process)
+        return process
+
+    yield begin
+    for process in running:
+        for p in family(process):
+            p.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def family(process):
+    """The process and all that descend from it."""
+    try:
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+    return found
+
+
+def ended(process, seconds=60):
+    """(exit status, what it said)"""
+    said, _ = process.communicate(timeout=seconds)
+    return process.returncode, said
+
+
+def trains(process, cache):
+    """Whether the process holds the claim of a block."""
+    try:
+        return any(f.path.startswith(str(cache)) and f.path.endswith(".claim") for f in process.open_files())
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
+
+
+def same(found, expected):
+    """Within the rounding of other thread counts; everything counted is equal."""
+    assert found.keys() == expected.keys()
+    for key in expected:
+        assert found[key] == pytest.approx(expected[key], rel=1e-4), key
+
+
+def test_ctrl_c_leaves_a_state_that_the_same_command_goes_on_from(child, store, dataset, cache, undisturbed):
+    first = child()
+    for line in first.stdout:
+        if line.startswith("step 200 block 2/4"):
+            first.send_signal(signal.SIGINT)
+            break
+    status, said = ended(first)
+    assert status == 0 and "Traceback" not in said
+    assert "interrupted at step" in said and "the same command goes on from there\n3 blocks to do" in said
+    assert len(list(store)) == 4 and store.verify() == {}
+    block = LONG.blocks(dataset)[1]
+    reached = checkpoints.read(block.checkpoint, digest([s.key for s in block.specs] + [LONG.steps])).note["step"]
+    assert 200 <= reached < 400 and f"step {reached} of 400" in said
+    status, said = ended(child())
+    steps = [line for line in said.split("\n") if line.startswith("step")]
+    assert steps[0].startswith(f"step {reached + 1} block 1/3")
+    assert status == 0 and "\n0 blocks to do" in said
+    assert numbers(store) == undisturbed(LONG)
+    assert not list(cache.rglob("*.safetensors"))
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["one checkout", "two checkouts"])
+def test_two_sweeps_at_once_neither_corrupt_nor_double_anything(child, store, tmp_path, undisturbed, shared):
+    """In one checkout they share the work; in two, on one folder of records, both do it and one record stands."""
+    both = [child(), child(cache=None if shared else tmp_path / "elsewhere")]
+    results = [ended(process) for process in both]
+    assert all(status == 0 and "Traceback" not in said for status, said in results)
+    assert numbers(store) == undisturbed(LONG)
+    trained = sum(said.count("step 400 block") for _, said in results)
+    assert trained >= 4 if shared else trained > 4
+
+
+def test_dask_gives_the_same_records_although_a_worker_is_killed(child, store, cache, undisturbed):
+    first = child("--workers", "2")
+    worker = wait_until(lambda: next((p for p in family(first)[1:] if trains(p, cache)), None))
+    time.sleep(0.2)  # into its block
+    worker.kill()  # SIGKILL
+    status, said = ended(first)
+    assert status == 0 and ": recorded; 0 blocks to do" in said and said.count(": recorded") == 4
+    same(numbers(store), undisturbed(LONG))
+
+
+def test_a_killed_client_takes_its_workers_along_and_the_next_sweep_finishes(child, store, cache, undisturbed):
+    first = child("--workers", "2")
+    wait_until(lambda: len(list(store)) >= 1)
+    workers = family(first)[1:]
+    first.kill()
+    assert first.wait() == -signal.SIGKILL and len(workers) >= 2
+    wait_until(lambda: not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in workers))
+    assert all(r.faults() == [] for r in store)
+    assert sweep.sweep(LONG, store) == 0
+    same(numbers(store), undisturbed(LONG))

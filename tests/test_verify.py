@@ -1,0 +1,198 @@
+"""`records verify` finds what is wrong and only that; `records replay` tells a true record from a false one."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from agreement import tiny
+from fabricate import measurement, record, records
+
+from support import readme, sweep, verify
+from support.data import load
+from support.records import COMMITTED, RecordError, Store, _text_digest, arrays_digest, final_numbers
+from support.sweep import STUDIES, Plan, Rate, ensure
+
+PLAN = STUDIES["mnist-10k"]
+
+
+def runs(seeds, **changes):
+    """Fabricated runs of PLAN: all six networks in both scalings for these seeds."""
+    specs = [PLAN.spec(tiny(), a, s, seed) for a in PLAN.architectures for s in PLAN.scalings for seed in seeds]
+    return [measurement(replace(spec, **changes), PLAN.steps) for spec in specs]
+
+
+def test_the_committed_records_are_sound():
+    assert Store(COMMITTED).verify() == {}
+
+
+def test_a_sound_store_passes_and_unfinished_studies_are_told(tmp_path, capsys):
+    store = records(tmp_path, runs([0]) + runs([4])[:5])
+    assert verify.verify(store) == 0
+    said = capsys.readouterr().out.split("\n")
+    assert "mnist-10k: 17 of 240 runs; in part: seed 4 (5 of 12)" in said
+    assert "mnist-60k: 0 of 240 runs" in said
+    assert said[-2] == "17 sound records, 0 faults"
+
+
+def test_completeness_counts_runs_that_reach_the_studys_steps():
+    assert verify.completeness(PLAN, [record(m) for m in runs(range(20))]) == "mnist-10k: 240 of 240 runs"
+    short = [record(replace(m, steps=m.steps[m.steps < 5000])) for m in runs([0])]
+    assert verify.completeness(PLAN, short) == "mnist-10k: 0 of 240 runs"
+
+
+def test_every_fault_is_a_line_and_a_count_and_the_rest_is_still_counted(tmp_path, capsys):
+    store = records(tmp_path, runs([0])[:4])
+    first, second, third, _ = (r.path for r in store)
+    first.write_text("{")
+    second.with_suffix(".npz").write_bytes(b"PK")
+    third.rename(third.with_suffix(".bak"))
+    assert verify.verify(store) == 1
+    said = capsys.readouterr().out.split("\n")
+    for path, word in ((first, "cannot be read"), (second, "arrays"), (third.with_suffix(".npz"), "cut short")):
+        assert any(line.startswith(f"{path}: ") and word in line for line in said), word
+    assert "mnist-10k: 1 of 240 runs; in part: seed 0 (1 of 12)" in said and said[-2] == "1 sound records, 3 faults"
+
+
+def test_records_of_two_different_data_sets_under_one_name_are_a_fault(tmp_path, capsys):
+    store = records(tmp_path, runs([0])[:2] + runs([1], data_digest="1" * 16)[:2])
+    assert verify.verify(store) == 1
+    assert "mnist: records of 2 different data sets, 0000000000000000, 1111111111111111" in capsys.readouterr().out
+
+
+def test_a_folder_that_is_not_there_is_an_error_and_not_an_empty_store(tmp_path):
+    with pytest.raises(RecordError, match="no folder of records .*misspelt"):
+        verify.verify(Store(tmp_path / "misspelt"))
+
+
+@pytest.mark.parametrize("state", ["true", "edited", "without marks"])
+def test_the_table_in_readme_is_compared_with_the_committed_records(tmp_path, monkeypatch, capsys, state):
+    store = records(tmp_path / "records", runs(range(5)))
+    path = tmp_path / "README.md"
+    monkeypatch.setattr(verify, "COMMITTED", store.roots[0])
+    monkeypatch.setattr(readme, "README", path)
+    path.write_text(f"{readme.BEGIN}\n{readme.END}\n")
+    readme.write(verify.claims.ledger(store))
+    if state == "edited":
+        path.write_text(path.read_text().replace("90.00", "91.00").replace("+0.00", "+0.01"))
+    if state == "without marks":
+        path.write_text("nothing")
+    assert verify.verify(store) == (0 if state == "true" else 1)
+    assert ("README.md" in capsys.readouterr().out) == (state != "true")
+
+
+# -- replay -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """(store, records): one calm and one chaotic run on digits, in float64, so that nothing is probed."""
+    store = Store(tmp_path_factory.mktemp("trained") / "records")
+    plan = Plan("replay", "digits", 300, ("ReLU", "Abs2-Neg"), ("raw",), 1, (Rate(0.02),), 60, precision="float64")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep, "CACHE", store.roots[0].parent / "cache")
+        return store, ensure(plan, load("digits"), store, verbose=False)
+
+
+@pytest.fixture
+def copy(trained, tmp_path):
+    """A store with a copy of the calm run that a test may forge, with hashes that fit."""
+    true = trained[1][0]
+
+    def forged(change):
+        arrays = {name: value.copy() for name, value in true.arrays.items()}
+        content = json.loads(true.path.read_text())
+        change(arrays, content)
+        content |= {"arrays_sha256": arrays_digest(arrays), "final": final_numbers(arrays)}
+        content["sha256"] = _text_digest({k: v for k, v in content.items() if k != "sha256"})
+        folder = tmp_path / "records" / "classifier" / "digits"
+        folder.mkdir(parents=True)
+        np.savez(folder / true.path.with_suffix(".npz").name, **arrays)
+        (folder / true.path.name).write_text(json.dumps(content))
+        return Store(tmp_path / "records")
+
+    return forged
+
+
+@pytest.mark.parametrize("run", [0, 1], ids=["calm", "chaotic"])
+def test_a_true_record_agrees_with_its_replay(trained, run, capsys):
+    store, found = trained
+    assert verify.replay(store, found[run].key[:8], 45, "cpu") == 0
+    said = capsys.readouterr().out
+    assert said.count(" agrees: ") == 4 and "DISAGREES" not in said
+    # 45 is no recorded step of a run of 60: compared is what both were measured at
+    assert "at 13 recorded steps up to 40" in said and "tolerance = 10 x" in said and " s\n" in said
+
+
+def later(name, factor):
+    def change(arrays, content):
+        arrays[name][8:] = arrays[name][8:] * factor
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [
+        ("train_loss", 1.001),
+        ("test_loss", 0.999),
+        ("test_accuracy", 1.05),
+        ("train_accuracy", 1.05),
+        ("test_loss", np.nan),
+    ],
+)
+def test_a_curve_that_was_not_so_disagrees(copy, name, factor, capsys):
+    store = copy(later(name, np.float32(factor)))
+    assert store.verify() == {}  # its hashes fit: only the replay tells
+    key = next(iter(store)).key
+    assert verify.replay(store, key, 40, "cpu") == 1
+    said = capsys.readouterr().out
+    assert f"{name:14} DISAGREES" in said and said.count(" agrees: ") == 3
+    assert verify.replay(store, key, 3, "cpu") == 0  # before the forgery begins all is well
+
+
+def test_another_seeds_curves_disagree(copy):
+    def other(arrays, content):
+        content["spec"]["seed"] = 5
+
+    store = copy(other)
+    assert verify.replay(store, next(iter(store)).key, 10, "cpu") == 1
+
+
+@pytest.mark.parametrize(
+    ("prefix", "steps", "message"),
+    [
+        ("zz", 10, "no run has a key that begins with 'zz'"),
+        ("", 10, "2 runs have keys that begin with '': "),
+        ("whole", 0, "steps must be at least 1, not 0"),
+    ],
+)
+def test_a_key_must_name_one_run(trained, prefix, steps, message):
+    store, found = trained
+    with pytest.raises(ValueError, match=message):
+        verify.replay(store, found[0].key if prefix == "whole" else prefix, steps, "cpu")
+
+
+def test_the_data_set_must_be_the_one_of_the_record(copy):
+    def other(arrays, content):
+        content["spec"]["data_digest"] = "1" * 16
+
+    store = copy(other)
+    with pytest.raises(ValueError, match="was trained on 'digits' with digest 1111111111111111, but .* has 9078fbe0"):
+        verify.replay(store, next(iter(store)).key, 10, "cpu")
+
+
+def test_the_tolerance_follows_from_how_far_replays_part():
+    """By hand: floor 0.5, factor 10; spread is the largest so far, distance that to the nearest replay."""
+    curves = [np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.1, 3.0]), np.array([1.0, 2.0, 3.0])]
+    spread, distance, tolerance = verify.compare(np.array([1.2, 2.05, 4.0]), curves, 0.5, 10.0)
+    np.testing.assert_allclose(spread, [0, 0.1, 0.1])
+    np.testing.assert_allclose(distance, [0.2, 0.05, 1.0])
+    np.testing.assert_allclose(tolerance, [0.5, 1.5, 1.5])
+
+
+def test_what_is_not_finite_agrees_only_with_the_same():
+    nan, inf = np.nan, np.inf
+    stored = np.array([nan, inf, -inf, nan, 1.0, 1.0])
+    curves = [np.array([nan, inf, inf, 1.0, nan, inf])] * 3
+    assert verify.compare(stored, curves, 1.0, 10.0)[1].tolist() == [0, 0, inf, inf, inf, inf]
