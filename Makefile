@@ -1,4 +1,5 @@
 # make book | test | lab | bench | sweep STUDY=...      every target sets the environment up by itself
+export OMP_WAIT_POLICY ?= PASSIVE   # waiting threads sleep: spinning ones make two busy processes crawl
 PYTHON ?= python3
 BIN = .venv/bin
 
