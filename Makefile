@@ -1,5 +1,6 @@
 # make book | test | lab | bench | sweep STUDY=...      every target sets the environment up by itself
-export OMP_WAIT_POLICY ?= PASSIVE   # waiting threads sleep: spinning ones make two busy processes crawl
+# Waiting threads sleep: when they spin, two busy processes on one machine make each other crawl.
+export OMP_WAIT_POLICY ?= PASSIVE
 PYTHON ?= python3
 BIN = .venv/bin
 

@@ -13,6 +13,7 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -34,8 +35,8 @@ class Sizes:
 
     images: int = 60_000
     seeds: int = 20
-    turns: int = 6  # the first of them warms up and is not counted
-    seconds: float = 0.3  # that a measurement takes at least
+    turns: int = 5  # the first of them warms up and is not counted
+    seconds: float = 0.2  # that a measurement takes at least
     compiled: bool = True
     axes: dict[str, tuple] = field(
         default_factory=lambda: {
@@ -177,27 +178,29 @@ def side_by_side(sizes: Sizes, dataset: Dataset, device: torch.device, precision
 
 
 def product_rate(trainer: Trainer, least: float) -> float:
-    """The best FLOP/s of the two products of a chunk and a group alone.
+    """The best FLOP/s of the two products of a chunk and a group, alone.
 
-    Best over the routines that are honest at this precision, and over chunks of half, once and twice the size.
+    Best over the routines that are honest at this precision, over chunks of half, once and twice the size, and over
+    all threads in one product or, as the trainer has it, a group to each.
     """
     stack, best = trainer.stack, 0.0
-    group = stack.groups[0]
-    weight, bias, device = group.parameters["weight"], group.effective_bias(), torch.device(stack.division.device)
-    K, M = weight.shape
+    device = torch.device(stack.division.device)
     for routine in (name for name, p in trainer.probe.items() if len(trainer.probe) == 1 or p["error"] <= FP32_ERROR):
         products = Products(stack.products.precision, routine)
         for rows in (stack.division.rows // 2, stack.division.rows, 2 * stack.division.rows):
             P = stack.train[0][:rows]
-            z, total = weight.new_ones(len(P), M), torch.zeros_like(weight)
 
-            def both(products=products, P=P, z=z, total=total):
-                products.forward(P, weight, bias, z)
-                products.accumulate(total, P, z)
+            def both(group, total, products=products, P=P):
+                weight, bias = group.parameters["weight"], group.parameters["bias"]
+                z = products.forward(P, weight, bias, stack.buffer("z", len(P), len(bias)))
+                products.accumulate(total["weight"], P, z)
 
-            with products.active(), torch.no_grad():
-                both()
-                best = max(best, 4 * len(P) * K * M / per_call(both, device, least))
+            one = stack.groups[0], stack.gradients[0]
+            for work, groups in ((partial(both, *one), [one[0]]), (partial(stack.each_group, both), stack.groups)):
+                with products.active(), torch.no_grad():
+                    work()
+                    flop = 4 * len(P) * sum(g.parameters["weight"].numel() for g in groups)
+                    best = max(best, flop / per_call(work, device, least))
     return best
 
 
@@ -278,23 +281,23 @@ def beside_products(sizes: Sizes, dataset: Dataset, device: torch.device, precis
     """`elementwise_share` of a step that is not spent in products, and whether torch.compile would make it less.
 
     `compile_ratio`: the trainer's time for all that happens between the two products of a chunk, over that of a
-    compiled function of the same arithmetic; above 1 the compiler would win. None without a compiler or on a GPU,
-    where the whole step is a captured graph.
+    compiled function of the same arithmetic; above 1 the compiler wins. None without a compiler or on a GPU, where
+    the whole step is a captured graph.
     """
     dataset = part(dataset, sizes.images)
-    specs = networks(dataset, seeds=4, precision=precision)
-    trainer = Trainer(specs, dataset, device)
-    clock = trainer.stack.products = _Timed(trainer.stack.products, device)
-    shares = []
-    with clock.active(), torch.no_grad():
+    trainer = Trainer(networks(dataset, seeds=4, precision=precision), dataset, device)
+    stack, shares = trainer.stack, []
+    threads = 1 if stack.pool is None else stack.division.threads
+    timed = stack.products = _Timed(stack.products, device)
+    with timed.active(), torch.no_grad():
         for _ in range(4):
-            clock.seconds = 0.0
+            timed.seconds.clear()
             # not the captured step of a GPU, in which single products cannot be timed
-            whole = per_call(lambda: trainer.stack.step(1), device)
-            shares.append(1 - clock.seconds / whole)
+            whole = per_call(lambda: stack.step(1), device)
+            shares.append(1 - sum(timed.seconds) / threads / whole)
     found = {"elementwise_share": spread(shares[1:]), "compile_ratio": None}
     if sizes.compiled and device.type == "cpu" and shutil.which(os.environ.get("CXX", "g++")):
-        found["compile_ratio"] = spread(_compile_ratios(trainer.stack))
+        found["compile_ratio"] = spread(_compile_ratios(stack))
     return found
 
 
@@ -302,7 +305,7 @@ class _Timed:
     """Products that note how long they take."""
 
     def __init__(self, products: Products, device: torch.device):
-        self.products, self.device, self.seconds = products, device, 0.0
+        self.products, self.device, self.seconds = products, device, []
 
     def __getattr__(self, name):
         return getattr(self.products, name)
@@ -318,7 +321,7 @@ class _Timed:
         start = time.perf_counter()
         value = product(*operands)
         wait(self.device)
-        self.seconds += time.perf_counter() - start
+        self.seconds.append(time.perf_counter() - start)  # of any thread
         return value
 
 
@@ -336,21 +339,20 @@ class _NoProducts:
 
 def _compile_ratios(stack: Stack) -> list[float]:
     rows = stack.division.rows
-    stack.train = tuple(t[:rows] if i == 0 else t[:, :rows] for i, t in enumerate(stack.train))
-    stack.products = _NoProducts()
-    hot, device = stack.train[1], torch.device("cpu")
-    work = [(torch.randn_like(stack.buffer("z", rows, g.size * g.hidden)), g) for g in stack.groups]
+    stack.train, stack.products = (stack.train[0][:rows], stack.train[1][:, :rows]), _NoProducts()
     compiled = torch.compile(between, fullgraph=True, dynamic=False)
 
+    def one(group, total):
+        a, z = group.architecture, stack.buffer("z", rows, group.size * group.hidden)
+        compiled(z, group.parameters["head"], stack.train[1], a.hidden, a.output, a.negated)
+
     def theirs():
-        for z, g in work:
-            a = g.architecture
-            compiled(z, g.parameters["head"], hot, a.hidden, a.output, a.negated)
+        stack.each_group(one)
 
     with torch.no_grad():
         theirs()
-        times = [[per_call(f, device, 0.3) for f in (stack.compute_gradients, theirs)] for _ in range(7)]
-    return [ours / compiled for ours, compiled in times]
+        times = [[per_call(f, torch.device("cpu"), 0.3) for f in (stack.compute_gradients, theirs)] for _ in range(8)]
+    return [ours / compiled for ours, compiled in times[1:]]
 
 
 def between(z, head, hot, hidden, output, negated):

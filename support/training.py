@@ -3,15 +3,17 @@
     measurements = train(specs, dataset, steps)      # one Measurement per specification, in the same order
 
 A block's networks share data, images, width and precision and may differ in everything else. A step goes through
-the images in row chunks that stay in cache, and within a chunk through the groups (`support.ensemble`). Nothing is
-measured during a step; at the recorded steps (`runs.recorded_steps`) `measure` looks at the whole training and test
-set. Resumed and uninterrupted training agree bit for bit on the same machine, because the checkpoint keeps how the
-work was divided (`Division`).
+the groups (`support.ensemble`), on a CPU one to a thread, and within a group through the images, in row chunks that
+stay in cache. Nothing is measured during a step; at the recorded steps (`runs.recorded_steps`) `measure` looks at
+the whole training and test set. Resumed and uninterrupted training agree bit for bit on the same machine, because
+the checkpoint keeps how the work was divided (`Division`).
 """
 
+import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -121,10 +123,13 @@ class Stack:
         self.warmup = max(s.warmup for s in specs)
         self.gradients = [{k: torch.zeros_like(v) for k, v in g.parameters.items()} for g in self.groups]
         self.buffers = {}
+        # not where OMP_PROC_BIND keeps this thread, and with it those it starts, on one core
+        apart = device.type == "cpu" and 1 < division.threads <= min(len(self.groups), _cores())
+        self.pool = ThreadPoolExecutor(division.threads) if apart else None
 
     def buffer(self, name, rows, columns):
-        """A scratch matrix that is allocated once; fresh memory would cost as much as the arithmetic."""
-        key = name, rows, columns
+        """A thread's scratch matrix, allocated once; fresh memory would cost as much as the arithmetic."""
+        key = threading.get_ident(), name, rows, columns
         if key not in self.buffers:
             self.buffers[key] = torch.empty(rows, columns, dtype=self.products.dtype, device=self.division.device)
         return self.buffers[key]
@@ -142,16 +147,16 @@ class Stack:
     def compute_gradients(self) -> None:
         """Fills `self.gradients` with the gradients of the mean cross-entropy over all training images."""
         operand, labels = self.train
-        biases = [g.effective_bias() for g in self.groups]
-        for total in self.gradients:
+
+        def compute(group, total):
+            bias = group.effective_bias()
             for value in total.values():
                 value.zero_()
-        for start in range(0, len(operand), self.division.rows):
-            P, hot = (
-                operand[start : start + self.division.rows],
-                labels[:, start : start + self.division.rows],
-            )
-            for group, total, bias in zip(self.groups, self.gradients, biases, strict=True):
+            for start in range(0, len(operand), self.division.rows):
+                P, hot = (
+                    operand[start : start + self.division.rows],
+                    labels[:, start : start + self.division.rows],
+                )
                 z, h = self.hidden(group, P, bias)
                 dz = self.buffer("dz", *z.shape)
                 h3, dh3 = (x.view(len(P), group.size, -1).transpose(0, 1) for x in (h, dz))
@@ -168,6 +173,30 @@ class Stack:
                     dz.mul_(slope(group.architecture.hidden, z))
                 self.products.accumulate(total["weight"], P, dz)
                 total["bias"].add_(dz.sum(0))
+
+        self.each_group(compute)
+
+    def each_group(self, compute) -> None:
+        """Calls compute(group, its gradients) for every group, on a CPU one group to a thread.
+
+        Two threads that share one product, or one softmax, wait for each other at its end, which between small
+        operations costs more than it gains; threads with groups of their own never do. A group is computed by one
+        thread alone in either order, so that the result does not depend on how they take turns.
+        """
+        pairs, threads = list(zip(self.groups, self.gradients, strict=True)), self.division.threads
+        if self.pool is None:
+            for pair in pairs:
+                compute(*pair)
+            return
+
+        def alone(pair):
+            torch.set_num_threads(1)  # of this thread, from now on
+            compute(*pair)
+
+        try:
+            list(self.pool.map(alone, pairs))
+        finally:
+            torch.set_num_threads(threads)
 
     def step(self, number: int) -> None:
         """Step `number` (the first is 1): every network moves once down its own gradient."""
@@ -418,6 +447,11 @@ def _check_block(specs, dataset):
             f"the runs were specified for {specs[0].data!r} with digest {specs[0].data_digest}, "
             f"but the data set given is {dataset.name!r} with digest {dataset.digest[:16]}"
         )
+
+
+def _cores():
+    """How many cores this thread may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _grouped(specs, width):

@@ -1,11 +1,14 @@
 """Fixtures shared by the tests."""
 
 import gzip
+import os
 
 import numpy as np
 import pytest
 
 from support import data
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does: before torch, and for children
 
 
 @pytest.fixture

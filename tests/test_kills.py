@@ -71,7 +71,7 @@ def start(tmp_path):
 
     def begin(out, torn_at=STEPS + 1):
         command = [sys.executable, str(script), str(out), str(torn_at)]
-        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_WAIT_POLICY": "PASSIVE"}
+        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": "2"}
         running.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
         return running[-1]
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import psutil
 import pytest
+import torch
 
 from support import checkpoints, sweep
 from support.data import load
@@ -31,6 +32,15 @@ PLAN = Plan(
     precision="float64",  # the product routine is then the same in every process
     hidden=16,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Here as in the processes that are started: then all of them round alike, and none waits for a core."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +250,7 @@ def child(tmp_path, store):
     script.write_text(CHILD)
 
     def begin(*arguments, cache=None):
-        environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE"} | ({"BOOK_CACHE": str(cache)} if cache else {})
+        environment = os.environ | {"OMP_NUM_THREADS": "1"} | ({"BOOK_CACHE": str(cache)} if cache else {})
         command = [sys.executable, str(script), "--records", str(store.roots[0]), *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         process = psutil.Popen(command, env=environment, **pipes)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
-from agreement import RATES, TOLERANCE, PlainLoop, disagreement, four, spec, stack_of, tiny
+from agreement import RATES, TOLERANCE, PlainLoop, disagreement, four, largest_difference, spec, stack_of, tiny
 
 from support import checkpoints, ensemble, training
 from support.architectures import SIX, SIX_BIAS, TABLE, Architecture, architecture
@@ -68,6 +68,30 @@ def test_chunks_and_groups_change_nothing_but_rounding(rows, width):
     first, second = (s.measure(True) for s in stacks)
     for name in first:
         np.testing.assert_allclose(first[name], second[name], rtol=1e-8, atol=1e-9, err_msg=name)
+
+
+def test_a_group_to_a_thread_is_the_same_training_and_leaves_torchs_threads(monkeypatch):
+    monkeypatch.setattr(training, "_cores", lambda: 2)
+    dataset, before = tiny(), torch.get_num_threads()
+    specs = [spec(name, dataset) for name in (*SIX, "Abs-L2")]
+
+    def fails(group, total):
+        raise MemoryError
+
+    torch.set_num_threads(2)
+    try:
+        apart, together = stack_of(specs, dataset), stack_of(specs, dataset)
+        assert apart.pool
+        together.pool = None
+        for number in range(1, 11):
+            apart.step(number)
+            together.step(number)
+        assert largest_difference(apart.weights(), together.weights()) < 1e-13
+        with pytest.raises(MemoryError):
+            apart.each_group(fails)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_networks_neighbours_in_its_block_do_not_matter():

@@ -67,14 +67,14 @@ def test_a_folder_that_is_not_there_is_an_error_and_not_an_empty_store(tmp_path)
 
 @pytest.mark.parametrize("state", ["true", "edited", "without marks"])
 def test_the_table_in_readme_is_compared_with_the_committed_records(tmp_path, monkeypatch, capsys, state):
-    store = records(tmp_path / "records", runs(range(5)))
+    store = records(tmp_path / "records", runs([0]))
     path = tmp_path / "README.md"
     monkeypatch.setattr(verify, "COMMITTED", store.roots[0])
     monkeypatch.setattr(readme, "README", path)
     path.write_text(f"{readme.BEGIN}\n{readme.END}\n")
     readme.write(verify.claims.ledger(store))
     if state == "edited":
-        path.write_text(path.read_text().replace("90.00", "91.00").replace("+0.00", "+0.01"))
+        path.write_text(path.read_text().replace("not yet run", "reproduced", 1))
     if state == "without marks":
         path.write_text("nothing")
     assert verify.verify(store) == (0 if state == "true" else 1)
@@ -137,7 +137,6 @@ def later(name, factor):
         ("train_loss", 1.001),
         ("test_loss", 0.999),
         ("test_accuracy", 1.05),
-        ("train_accuracy", 1.05),
         ("test_loss", np.nan),
     ],
 )
