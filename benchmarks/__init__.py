@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from support.training import resolve_device
+from support.stack import resolve_device
 
 RESULTS = Path(__file__).with_name("results")
 FILES = {"train": "bench", "equivalence": "equivalence"}  # part -> the file that it shares with others like it

@@ -15,7 +15,7 @@ from support.architectures import architecture
 from support.data import Dataset
 from support.ensemble import initial_weights
 from support.runs import RunSpec
-from support.training import Stack, divide
+from support.stack import Stack, divide
 
 NAMES = {"weight": "0.weight", "bias": "0.bias", "head": "2.weight"}  # the trainer's names -> the module's
 

@@ -16,9 +16,9 @@ from scipy import stats
 from benchmarks.train import say
 from support.data import Dataset, load
 from support.products import Products, relative_error
+from support.stack import Division, Stack
 from support.statistics import compare, holm
 from support.sweep import Plan, Rate
-from support.training import Division, Stack
 
 NETWORKS = ("ReLU2", "Abs2-Neg")
 RATE = Rate(0.001)

@@ -23,8 +23,8 @@ from support.architectures import SIX
 from support.data import Dataset, load
 from support.products import FP32_ERROR, Products
 from support.runs import RunSpec, recorded_steps
+from support.stack import Stack
 from support.sweep import Plan, Rate
-from support.training import Stack
 
 STEPS = 5000  # of the study whose cost is asked for: how often the trainer's measuring falls due
 

@@ -30,13 +30,12 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from support.runs import RunSpec
+from support.runs import CURVES, RunSpec
 
 HERE = Path(__file__).resolve().parent.parent
 COMMITTED = HERE / "records"  # the runs behind the paper-scale numbers
 CACHE = Path(os.environ.get("BOOK_CACHE") or HERE / ".cache")  # live runs and checkpoints; ignored by git
 ARRAYS = ("steps", "train_active", "test_active", "moment_steps", "moments", "head_norm")
-CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
 DEAD, RARE = 0.0, (0.01, 0.05)  # shares of images below which an output counts as rarely active
 
 

@@ -7,6 +7,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 
 from support.architectures import architecture
 
+CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")  # nats and percent
 PRECISIONS = ("fp32", "float64", "tf32", "bf16x3", "bf16x2")
 
 

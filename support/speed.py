@@ -67,10 +67,10 @@ def _precision(result: dict) -> str:
         "| --- " * (4 + len(networks)) + "|",
     ]
     for name, mode in e["modes"].items():
-        drift = ", ".join(f"{x:.0e}" for x in mode["drift"].get("float64", {}).values())
+        drift = ", ".join(f"{x:.1g}" for x in mode["drift"].get("float64", {}).values())
         cells = [_accuracy(mode["accuracy"][network]) for network in networks]
         moves = "**yes**" if mode["moves"] else "no"
-        lines.append(f"| `{name}` | {mode['error']:.0e} | {drift} | {' | '.join(cells)} | {moves} |")
+        lines.append(f"| `{name}` | {mode['error']:.1g} | {drift} | {' | '.join(cells)} | {moves} |")
     return "\n".join(lines)
 
 

@@ -22,7 +22,8 @@ from support.data import Dataset, load
 from support.products import choose
 from support.records import CACHE, COMMITTED, Record, Store
 from support.runs import RunSpec, digest
-from support.training import Stopped, resolve_device, train
+from support.stack import resolve_device
+from support.training import Stopped, train
 
 ELEMENTWISE = 0.6  # nanoseconds a hidden activation and step outside the products; measured on two cores
 

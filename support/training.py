@@ -1,45 +1,25 @@
-"""The trainer: a block of networks as one stack, full-batch gradient descent, with checkpoint and resume.
+"""The trainer: full-batch gradient descent on a block of networks, with checkpoint and resume.
 
     measurements = train(specs, dataset, steps)      # one Measurement per specification, in the same order
 
-A block's networks share data, images, width and precision and may differ in everything else. A step goes through
-the groups (`support.ensemble`), on a CPU one to a thread, and within a group through the images, in row chunks that
-stay in cache. Nothing is measured during a step; at the recorded steps (`runs.recorded_steps`) `measure` looks at
-the whole training and test set. Resumed and uninterrupted training agree bit for bit on the same machine, because
-the checkpoint keeps how the work was divided (`Division`).
+A block's networks share data, images, width and precision and may differ in everything else; `support.stack` computes
+their steps, and measures them at the recorded steps (`runs.recorded_steps`). Resumed and uninterrupted training agree
+bit for bit on the same machine, because the checkpoint keeps how the work was divided (`stack.Division`).
 """
 
-import os
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import torch
-from torch.nn.functional import one_hot
 
 from support import checkpoints
-from support.architectures import ACTIVATIONS, architecture, slope
 from support.data import Dataset
-from support.ensemble import Group, initial_weights
-from support.products import Products, choose
-from support.runs import RunSpec, digest, moment_steps, recorded_steps
-
-ACTIVE = 1e-6  # an output counts as active on an image where its magnitude exceeds this (the source's threshold)
-CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
-
-
-@dataclass(frozen=True)
-class Division:
-    """How the work is divided on this machine: it changes bits, not the question, and is kept with the results."""
-
-    device: str
-    threads: int
-    routine: str  # of the products, see `products.ROUTINES`
-    rows: int  # images in a chunk
-    width: int  # networks in a group, at most
+from support.products import Products
+from support.runs import CURVES, RunSpec, digest, moment_steps, recorded_steps
+from support.stack import Division, Stack, check_block, divide, resolve_device
 
 
 @dataclass
@@ -73,250 +53,6 @@ class Stopped(RuntimeError):
     """Training stopped before its last step, at a checkpoint; the next call goes on from there."""
 
 
-def resolve_device(name: str) -> torch.device:
-    """The device of that name: "auto" is CUDA where there is one; a RuntimeError for a "cuda" that is missing."""
-    if name not in ("auto", "cpu", "cuda"):
-        raise ValueError(f"unknown device {name!r} (known: auto, cpu, cuda)")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError("device 'cuda' was asked for, but torch finds no GPU; use device 'cpu' or 'auto'")
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
-
-
-class Stack:
-    """A block's parameters, data and buffers; `step` trains, `measure` looks."""
-
-    def __init__(self, specs: list[RunSpec], dataset: Dataset, products: Products, division: Division):
-        _check_block(specs, dataset)
-        self.specs, self.products, self.division = specs, products, division
-        device = torch.device(division.device)
-        data = dataset.first(specs[0].images)
-        train, test = torch.from_numpy(data.train_images), torch.from_numpy(data.test_images)
-        # Constant in training *and* test: a pixel that varies only in the test set is kept, because its initial
-        # weight matters there.
-        low = torch.minimum(train.amin(0), test.amin(0))
-        high = torch.maximum(train.amax(0), test.amax(0))
-        if (low == high)[low != 0].any():
-            raise ValueError("a constant pixel that is not 0 is not supported; subtract it from the images")
-        self.kept = torch.nonzero(low != high).flatten()
-        self.inputs, self.classes = train.shape[1], len(data.classes)
-
-        def side(images, labels):
-            labels = one_hot(torch.from_numpy(labels), self.classes).T.to(device, products.dtype).contiguous()
-            return products.operand(images[:, self.kept], device), labels  # (N, K), (C, N)
-
-        self.train, self.test = side(train, data.train_labels), side(test, data.test_labels)
-        self.groups = []
-        for members in _grouped(specs, division.width):
-            self.groups.append(
-                Group.start(
-                    architecture(specs[members[0]].architecture),
-                    members,
-                    [specs[m] for m in members],
-                    [data.affine(specs[m].scaling) for m in members],
-                    self.kept.to(device),
-                    self.inputs,
-                    self.classes,
-                    products.dtype,
-                    device,
-                )
-            )
-        self.warmup = max(s.warmup for s in specs)
-        self.gradients = [{k: torch.zeros_like(v) for k, v in g.parameters.items()} for g in self.groups]
-        self.buffers = {}
-        # not where OMP_PROC_BIND keeps this thread, and with it those it starts, on one core
-        apart = device.type == "cpu" and 1 < division.threads <= min(len(self.groups), _cores())
-        self.pool = ThreadPoolExecutor(division.threads) if apart else None
-
-    def buffer(self, name, rows, columns):
-        """A thread's scratch matrix, allocated once; fresh memory would cost as much as the arithmetic."""
-        key = threading.get_ident(), name, rows, columns
-        if key not in self.buffers:
-            self.buffers[key] = torch.empty(rows, columns, dtype=self.products.dtype, device=self.division.device)
-        return self.buffers[key]
-
-    def hidden(self, group, P, bias):
-        """(z, h): preactivation (n, G*H) and activation, for a chunk P of the operand."""
-        n, columns = len(P), len(bias)
-        z = self.products.forward(P, group.parameters["weight"], bias, self.buffer("z", n, columns))
-        if group.architecture.hidden == "relu":  # in place: z > 0 can be read off the activation
-            return z, z.relu_()
-        if group.architecture.hidden == "abs":
-            return z, torch.abs(z, out=self.buffer("h", n, columns))
-        return z, ACTIVATIONS[group.architecture.hidden]()(z)
-
-    def compute_gradients(self) -> None:
-        """Fills `self.gradients` with the gradients of the mean cross-entropy over all training images."""
-        operand, labels = self.train
-
-        def compute(group, total):
-            bias = group.effective_bias()
-            for value in total.values():
-                value.zero_()
-            for start in range(0, len(operand), self.division.rows):
-                P, hot = (
-                    operand[start : start + self.division.rows],
-                    labels[:, start : start + self.division.rows],
-                )
-                z, h = self.hidden(group, P, bias)
-                dz = self.buffer("dz", *z.shape)
-                h3, dh3 = (x.view(len(P), group.size, -1).transpose(0, 1) for x in (h, dz))
-                v = group.head_preactivation(h3)
-                logits = group.logits(v)
-                dlogits = torch.softmax(logits, 1).sub_(hot).div_(len(operand))
-                for name, value in group.head_backward(h3, v, logits, dlogits, dh3).items():
-                    total[name].add_(value)
-                if group.architecture.hidden == "relu":
-                    torch.ops.aten.threshold_backward(dz, z, 0, grad_input=dz)  # zero where z <= 0, one pass
-                elif group.architecture.hidden == "abs":
-                    dz.mul_(z.sign_())
-                else:
-                    dz.mul_(slope(group.architecture.hidden, z))
-                self.products.accumulate(total["weight"], P, dz)
-                total["bias"].add_(dz.sum(0))
-
-        self.each_group(compute)
-
-    def each_group(self, compute) -> None:
-        """Calls compute(group, its gradients) for every group, on a CPU one group to a thread.
-
-        Two threads that share one product, or one softmax, wait for each other at its end, which between small
-        operations costs more than it gains; threads with groups of their own never do. A group is computed by one
-        thread alone in either order, so that the result does not depend on how they take turns.
-        """
-        pairs, threads = list(zip(self.groups, self.gradients, strict=True)), self.division.threads
-        if self.pool is None:
-            for pair in pairs:
-                compute(*pair)
-            return
-
-        def alone(pair):
-            torch.set_num_threads(1)  # of this thread, from now on
-            compute(*pair)
-
-        try:
-            list(self.pool.map(alone, pairs))
-        finally:
-            torch.set_num_threads(threads)
-
-    def step(self, number: int) -> None:
-        """Step `number` (the first is 1): every network moves once down its own gradient."""
-        self.compute_gradients()
-        for group, gradients in zip(self.groups, self.gradients, strict=True):
-            warmth = 1.0
-            if self.warmup:
-                warmup = [max(self.specs[m].warmup, 1) for m in group.members]
-                warmth = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
-            group.descend(gradients, warmth)
-
-    def stepper(self):
-        """`step`, or on CUDA a function that replays it as a captured graph, free of Python and launch costs.
-
-        The first steps run as they are: a warm-up changes the rates from step to step, and libraries set themselves
-        up at their first calls, which a capture does not allow.
-        """
-        if self.division.device != "cuda":
-            return self.step
-        graph, eager = None, 3
-        side = torch.cuda.Stream()
-
-        def advance(number: int) -> None:
-            nonlocal graph, eager
-            if number <= self.warmup or eager > 0:
-                eager -= 1
-                side.wait_stream(torch.cuda.current_stream())
-                with torch.cuda.stream(side):
-                    self.step(number)
-                torch.cuda.current_stream().wait_stream(side)
-                return
-            if graph is None:
-                graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(graph):
-                    self.step(number)
-            graph.replay()
-
-        return advance
-
-    def measure(self, moments: bool) -> dict[str, np.ndarray]:
-        """Loss, accuracy and active outputs of every network on the training and test set, members first.
-
-        Accuracy takes the first of equal logits, so an output row that is dead altogether counts as class 0.
-        """
-        M, C = len(self.specs), self.classes
-        found = {"loss": np.zeros((2, M)), "accuracy": np.zeros((2, M)), "active": np.zeros((2, M, C))}
-        if moments:
-            found |= {"moments": np.zeros((M, 2, C, C, 3)), "head_norm": np.zeros((M, C))}
-        for group in self.groups:
-            bias = group.effective_bias()
-            for i, (operand, labels) in enumerate((self.train, self.test)):
-                parts = []
-                for start in range(0, len(operand), self.division.rows):
-                    P = operand[start : start + self.division.rows]
-                    h = self.hidden(group, P, bias)[1].view(len(P), group.size, -1).transpose(0, 1)
-                    parts.append(group.head_preactivation(h))
-                v = torch.cat(parts, 2)  # (G, C, N)
-                logits = group.logits(v)
-                hot, N = labels.to(logits.dtype), len(operand)
-                surprise = torch.logsumexp(logits, 1) - (logits * hot).sum(1)
-                right = logits.argmax(1) == hot.argmax(0)
-                found["loss"][i, group.members] = surprise.double().mean(1).cpu()
-                found["accuracy"][i, group.members] = 100 * right.double().mean(1).cpu()
-                found["active"][i, group.members] = (logits.abs() > ACTIVE).double().mean(2).cpu()
-                if moments:
-                    found["moments"][group.members, i] = class_moments(v.double(), hot.double(), N).cpu()
-            if moments:
-                name = "mu" if group.architecture.head == "offset_l2" else "head"
-                found["head_norm"][group.members] = group.parameters[name].double().norm(dim=2).cpu()
-        return found
-
-    def state(self) -> dict[str, torch.Tensor]:
-        return {f"{i}.{name}": p for i, g in enumerate(self.groups) for name, p in g.parameters.items()}
-
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
-        for name, parameter in self.state().items():
-            parameter.copy_(tensors[name])
-
-    def weights(self) -> list[dict[str, torch.Tensor]]:
-        """Every network's weights now, in the order of the specifications."""
-        named = {}
-        for group in self.groups:
-            for position, m in enumerate(group.members):
-                spec = self.specs[m]
-                start = initial_weights(spec.seed, self.inputs, spec.hidden, self.classes)
-                named[m] = group.network(position, self.kept, start)
-        return [named[m] for m in range(len(self.specs))]
-
-
-def class_moments(v: torch.Tensor, hot: torch.Tensor, images: int) -> torch.Tensor:
-    """Mean, SD and skewness of each output's preactivation within each class.
-
-    v (G, C, N), hot (C, N) one-hot labels -> (G, C, C, 3): [network, output, class]. A class without images, and the
-    skewness of a constant, are 0.
-    """
-    count = hot.sum(1).clamp_min(1)
-    mean = v @ hot.T / count
-    deviation = v - torch.einsum("gck,kn->gcn", mean, hot)
-    variance = deviation**2 @ hot.T / count
-    third = deviation**3 @ hot.T / count
-    sd = variance.sqrt()
-    varies = sd > 1e-9 * mean.abs()  # what rounding of the mean leaves of a constant is far below
-    skewness = torch.where(varies, third / sd.clamp_min(torch.finfo(sd.dtype).tiny) ** 3, 0)
-    return torch.stack([mean, sd, skewness.nan_to_num(0, 0, 0)], -1)
-
-
-def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) -> tuple[Products, Division, dict]:
-    """The products, the division of the work and the probe's findings for this block on this machine."""
-    products, probe = choose(specs[0].precision, device)
-    if device.type == "cpu":
-        # measured: chunks of about 3 MB (1,500 rows x 4 networks x 128 units) are fastest, within a few per cent
-        rows, width = rows or 1500, max(1, 512 // specs[0].hidden)
-    else:
-        width = 64
-        # about six arrays of (rows, width * hidden) live at a time; they may take half of the free memory
-        free = torch.cuda.mem_get_info()[0] / 2
-        rows = rows or max(1000, min(60_000, int(free / (6 * 4 * width * specs[0].hidden))))
-    return products, Division(device.type, torch.get_num_threads(), products.routine, rows, width), probe
-
-
 def train(
     specs: list[RunSpec],
     dataset: Dataset,
@@ -347,7 +83,7 @@ def train(
     """
     if steps < 0:
         raise ValueError(f"steps must be at least 0, not {steps!r}")
-    _check_block(specs, dataset)
+    check_block(specs, dataset)
     begun = time.monotonic()
     identity = digest([s.key for s in specs] + [steps])
     saved = checkpoints.read(checkpoint, identity)
@@ -433,33 +169,6 @@ def _measurements(stack, curves, at, moment_at, division, probe, seconds):
             )
         )
     return results
-
-
-def _check_block(specs, dataset):
-    if not specs:
-        raise ValueError("a block needs at least one run")
-    for name in ("data", "data_digest", "images", "hidden", "precision"):
-        values = {getattr(s, name) for s in specs}
-        if len(values) > 1:
-            raise ValueError(f"the runs of one block must share {name}, but it is {sorted(values, key=str)}")
-    if not dataset.digest.startswith(specs[0].data_digest):
-        raise ValueError(
-            f"the runs were specified for {specs[0].data!r} with digest {specs[0].data_digest}, "
-            f"but the data set given is {dataset.name!r} with digest {dataset.digest[:16]}"
-        )
-
-
-def _cores():
-    """How many cores this thread may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-
-
-def _grouped(specs, width):
-    """Positions of the specifications, by architecture in order of appearance, cut to at most `width`."""
-    by_name = {}
-    for m, spec in enumerate(specs):
-        by_name.setdefault(spec.architecture, []).append(m)
-    return [ms[i : i + width] for ms in by_name.values() for i in range(0, len(ms), width)]
 
 
 class _Interrupt:

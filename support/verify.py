@@ -7,9 +7,11 @@ import numpy as np
 
 from support import claims, readme
 from support.data import load
-from support.records import COMMITTED, CURVES, Record, RecordError, Store, read
+from support.records import COMMITTED, Record, RecordError, Store, read
+from support.runs import CURVES
+from support.stack import resolve_device
 from support.sweep import STUDIES, Plan
-from support.training import resolve_device, train
+from support.training import train
 
 CHUNK = {"cpu": 1500, "cuda": 60_000}  # about so many images in a chunk of a replay
 REPLAYS = 3

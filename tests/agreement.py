@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from support import training
+from support import stack
 from support.architectures import TABLE
 from support.data import Dataset
 from support.ensemble import initial_weights
@@ -50,10 +50,10 @@ def spec(architecture: str, dataset: Dataset, **settings) -> RunSpec:
     )
 
 
-def stack_of(specs, dataset, rows=17, width=3) -> training.Stack:
+def stack_of(specs, dataset, rows=17, width=3) -> stack.Stack:
     """17 rows a chunk and 3 networks a group, so that chunks and groups have ragged ends."""
-    division = training.Division("cpu", torch.get_num_threads(), "default", rows, width)
-    return training.Stack(specs, dataset, Products(specs[0].precision), division)
+    division = stack.Division("cpu", torch.get_num_threads(), "default", rows, width)
+    return stack.Stack(specs, dataset, Products(specs[0].precision), division)
 
 
 def four(architecture, scaling, dataset, warmups=(0, 0, 0, 0), hidden=8) -> list[RunSpec]:

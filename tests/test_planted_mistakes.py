@@ -12,7 +12,7 @@ from agreement import TOLERANCE, disagreement, four, tiny
 
 from support import ensemble
 from support.ensemble import Group
-from support.training import Stack
+from support.stack import Stack
 
 # what is wrong: (where, function, right text, wrong text, architecture, scaling)
 MISTAKES = {

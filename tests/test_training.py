@@ -8,13 +8,14 @@ import scipy.stats
 import torch
 from agreement import RATES, TOLERANCE, PlainLoop, disagreement, four, largest_difference, spec, stack_of, tiny
 
-from support import checkpoints, ensemble, training
+from support import checkpoints, ensemble
 from support.architectures import SIX, SIX_BIAS, TABLE, Architecture, architecture
 from support.data import Dataset
 from support.ensemble import initial_weights
 from support.products import Products
 from support.runs import recorded_steps
-from support.training import Stopped, class_moments, train
+from support.stack import class_moments, resolve_device
+from support.training import Stopped, train
 
 # -- the oracle ---------------------------------------------------------------------------------------------------
 
@@ -71,7 +72,7 @@ def test_chunks_and_groups_change_nothing_but_rounding(rows, width):
 
 
 def test_a_group_to_a_thread_is_the_same_training_and_leaves_torchs_threads(monkeypatch):
-    monkeypatch.setattr(training, "_cores", lambda: 2)
+    monkeypatch.setattr("support.stack._cores", lambda: 2)
     dataset, before = tiny(), torch.get_num_threads()
     specs = [spec(name, dataset) for name in (*SIX, "Abs-L2")]
 
@@ -128,7 +129,7 @@ def test_scaling_the_inputs_is_scaling_the_first_layer(name, scaling, monkeypatc
 
     with monkeypatch.context() as patch:
         patch.setattr(ensemble, "initial_weights", larger)
-        patch.setattr(training, "initial_weights", larger)
+        patch.setattr("support.stack.initial_weights", larger)
         weights = trained(replace(base, first_weight_rate=0.002 * c**2))
         without = trained(base)
     assert_same(weights, inputs, c)
@@ -384,7 +385,7 @@ def test_a_missing_gpu_is_an_error_and_never_a_silent_cpu(monkeypatch):
         train([spec("ReLU", tiny())], tiny(), 1, device="cuda")
     with pytest.raises(ValueError, match="unknown device 'gpu'"):
         train([spec("ReLU", tiny())], tiny(), 1, device="gpu")
-    assert training.resolve_device("auto").type == "cpu"
+    assert resolve_device("auto").type == "cpu"
 
 
 # -- stop and go on -----------------------------------------------------------------------------------------------
