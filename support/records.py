@@ -214,8 +214,9 @@ def _faults(path: Path) -> list[str]:
 
 
 def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
-    """The numbers at the last step that a reader looks for first; output counts are disjoint."""
-    final = {name: round(float(arrays[name][-1]), 6) for name in CURVES}
+    """The numbers at the last step that a reader looks for first; None for a NaN, output counts disjoint."""
+    last = {name: float(arrays[name][-1]) for name in CURVES}
+    final = {name: round(value, 6) if np.isfinite(value) else None for name, value in last.items()}
     for side in ("train", "test"):
         for name, count in output_counts(arrays[f"{side}_active"][-1]).items():
             final[f"{side}_{name}"] = int(count)
