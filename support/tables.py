@@ -7,7 +7,7 @@ import pandas as pd
 
 from support import statistics
 from support.claims import Arm, printed, recompute
-from support.records import output_counts
+from support.records import RARE, output_counts
 
 
 def verdicts(rows: list[dict]):
@@ -20,6 +20,17 @@ def verdicts(rows: list[dict]):
     return (
         table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **{"font-weight": "bold"})
     )
+
+
+def headline(rows: list[dict], ids: tuple[str, ...] = ("LDM-5.2-a", "LDM-5.3-a")) -> str:
+    """What was measured for the two claims that carry the chapter, arm by arm, with intervals and n."""
+    by_id, parts = {r["id"]: r for r in rows}, {}
+    for arm in (arm for i in ids for arm in by_id[i]["arms"] if "text" in arm):
+        parts.setdefault((arm["scaling"], arm["n"]), []).append(
+            f"{arm['text']} [{arm['low']:.1f}, {arm['high']:.1f}]"
+        )
+    said = [f"With **{scaling}** inputs {' and '.join(texts)} (n = {n})." for (scaling, n), texts in parts.items()]
+    return " ".join(said) or "Too few runs are recorded to say."
 
 
 def accuracies(arms: list[Arm]) -> pd.DataFrame:
@@ -48,6 +59,20 @@ def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) ->
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network", "images"]).round(1)
 
 
+def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
+    """Test accuracy of the runs without an output that is active on under 1% of the test images, and with some."""
+    rows = []
+    for arm in (a for a in arms if a.seeds):
+        for name in names:
+            accuracy, few = arm.accuracy(name), (arm.active(name) < RARE[0]).sum(1)
+            for kind, chosen in (("none", few == 0), ("one", few == 1), ("two or more", few > 1)):
+                x = accuracy[chosen]
+                row = [x.mean(), x.min(), x.max()] if len(x) else [np.nan] * 3
+                rows.append([arm.scaling, name, kind, *row, len(x)])
+    columns = ["inputs", "network", "inactive outputs", "mean accuracy (%)", "least", "most", "n"]
+    return pd.DataFrame(rows, columns=columns).query("n > 0").set_index(columns[:3]).round(2)
+
+
 def pairs(arm: Arm, names: tuple[str, ...] | None = None):
     """Every pair of architectures: difference in points with its interval, and three tests of it.
 
@@ -59,11 +84,11 @@ def pairs(arm: Arm, names: tuple[str, ...] | None = None):
     for first, second in combinations(names or tuple(arm.records), 2):
         a, b = arm.accuracy(first), arm.accuracy(second)
         found, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
-        row = [f"{first} - {second}", found.difference, interval.low, interval.high, found.student_t]
+        row = [f"{first} - {second}", found.difference, f"{interval.low:.2f} to {interval.high:.2f}", found.student_t]
         row += [found.student_p, found.welch_p, found.paired_p, found.cohens_d, found.hedges_g]
         rows.append(row)
     chances = ["p Student", "p Welch", "p paired, Holm"]
-    columns = ["pair", "points", "low", "high", "t", *chances, "d", "g"]
+    columns = ["pair", "points", "95% interval", "t", *chances, "d", "g"]
     table = pd.DataFrame(rows, columns=columns)
     if table["p paired, Holm"].notna().all():
         table["p paired, Holm"] = statistics.holm(table["p paired, Holm"])
@@ -80,8 +105,8 @@ def printed_tests() -> pd.DataFrame:
             there = {first, second} <= content["accuracy"].keys()
             follows.append(recompute(first, second, table).student_t if there else np.nan)
         rows.append([row["where"], f"{first} - {second}", row["t"], *follows])
-    columns = ["where", "pair", "printed t", *(f"t from {table}" for table in source["sets"])]
-    return pd.DataFrame(rows, columns=columns).set_index(["where", "pair"]).round(2)
+    columns = ["where", "pair", "printed", *source["sets"]]
+    return pd.DataFrame(rows, columns=columns).style.hide(axis="index").format(precision=2, na_rep="")
 
 
 # Findings in a sentence, for those who do not see a figure

@@ -1,0 +1,67 @@
+"""The tables say what the records behind them say."""
+
+import numpy as np
+import pytest
+from agreement import tiny
+from fabricate import measurement, record
+
+from support import tables
+from support.claims import CLAIMS, arm, entry
+from support.sweep import STUDIES
+
+PLAN = STUDIES["mnist-10k"]
+
+
+def arms(runs):
+    """One arm of raw inputs from {network: [(accuracy, number of inactive outputs), ...]}, a pair a seed."""
+    dataset, made = tiny(), []
+    for name, values in runs.items():
+        for seed, (accuracy, few) in enumerate(values):
+            active = np.array([0.005] * few + [0.5] * (10 - few))
+            spec = PLAN.spec(dataset, name, "raw", seed)
+            made.append(record(measurement(spec, PLAN.steps, accuracy=accuracy, active=active)))
+    return [arm(PLAN, made, "raw", tuple(runs))]
+
+
+def test_accuracies_are_the_means_and_spreads_of_the_runs():
+    table = tables.accuracies(arms({"ReLU": [(90.0, 0), (92.0, 0), (94.0, 0)]}))
+    row = table.loc["raw", "ReLU"]
+    assert (row["mean"], row["SD"], row["least"], row["most"], row["n"]) == (92.0, 2.0, 90.0, 94.0, 3)
+    assert 90 <= row["low"] < 92 < row["high"] <= 94
+
+
+def test_runs_are_told_apart_by_their_inactive_outputs():
+    table = tables.by_inactive_outputs(arms({"ReLU2": [(90.0, 0), (80.0, 1), (84.0, 1), (30.0, 4)]}), ("ReLU2",))
+    found = {kind: (row["mean accuracy (%)"], row["n"]) for (_, _, kind), row in table.iterrows()}
+    assert found == {"none": (90.0, 1), "one": (82.0, 2), "two or more": (30.0, 1)}
+
+
+def test_output_counts_are_percentages_of_all_outputs():
+    table = tables.outputs(arms({"ReLU2": [(50.0, 3), (50.0, 1)]}), ("ReLU2",))
+    assert table.loc["raw", "ReLU2", "test"].tolist() == [0.0, 20.0, 0.0, 2]
+
+
+def test_pairs_are_paired_by_seed_and_corrected_together():
+    runs = {"ReLU": [(90.0, 0), (95.0, 0), (99.0, 0)], "ReLU2": [(80.0, 0), (84.0, 0), (90.0, 0)]}
+    table = tables.pairs(*arms(runs | {"Abs": [(90.5, 0), (94.0, 0), (99.0, 0)]})).data.set_index("pair")
+    row = table.loc["ReLU - ReLU2"]
+    assert row["points"] == pytest.approx(10.0)
+    # paired: differences 10, 11, 9 have SD 1, so t = 10 sqrt(3) with 2 degrees of freedom; times 3 pairs by Holm
+    assert row["p paired, Holm"] == pytest.approx(3 * 0.0033168, rel=1e-3)
+    assert len(table) == 3
+
+
+def test_a_printed_t_is_held_against_each_of_the_source_s_tables():
+    table = tables.printed_tests().data.set_index("pair")
+    assert table.loc["ReLU - Abs", "table2"] == pytest.approx(11.76, abs=0.01)
+    assert np.isnan(table.loc["ReLU - Abs", "prose"])
+    assert table.loc["ReLU2 - ReLU2-Neg", "prose"] == pytest.approx(-17.34, abs=0.01)
+
+
+def test_the_headline_says_what_was_measured_or_that_nothing_was():
+    rows = [entry(claim, []) for claim in CLAIMS]
+    assert tables.headline(rows) == "Too few runs are recorded to say."
+    judged = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = +50.00 points", "low": 40.0, "high": 60.0}
+    said = [row | {"arms": [judged]} if row["id"] in ("LDM-5.2-a", "LDM-5.3-a") else row for row in rows]
+    assert "**raw** inputs A - B = +50.00 points [40.0, 60.0]" in tables.headline(said)
+    assert "(n = 6)" in tables.headline(said)
