@@ -140,7 +140,12 @@ def _records(options):
 
     store = records.Store(options.folder or records.COMMITTED)
     if options.action == "list":
-        for r in store:
+
+        def by_kind(r):
+            s = r.spec
+            return s.data, s.images, s.scaling, s.architecture, s.rate, s.seed
+
+        for r in sorted(store, key=by_kind):
             s, final = r.spec, r.content["final"]
             print(
                 f"{r.key}  {s.data:8} {s.images:6,} images  {s.architecture:14} {s.scaling:13} seed {s.seed:2} "

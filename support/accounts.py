@@ -33,7 +33,7 @@ def ledger_table(rows: list[dict]) -> str:
     """The ledger of `support.claims` as MyST, a table for each source; colour only repeats the words of a verdict."""
     lines = [":::{div} ledger full-width"]
     for source in dict.fromkeys(row["source"] for row in rows):
-        lines += ["", source, "", "| Claim | The paper says | Verdict | Measured here | Run it again |"]
+        lines += ["", source, "", "| Claim | The paper says | Verdict | Measured here | Study |"]
         lines += ["| --- | --- | --- | --- | --- |"]
         for row in (row for row in rows if row["source"] == source):
             page = f"../notebooks/{Path(row['chapter']).stem}.ipynb"
@@ -52,16 +52,16 @@ def ledger_table(rows: list[dict]) -> str:
 
 def _measured(row: dict) -> str:
     """One line for each arm of a claim that has been run, and where the source contradicts itself, how."""
-    if not row["arms"] and not row["contradiction"]:
-        return row["measured"]
     lines = [
         f"{arm['scaling']}: {arm['text']} [{_bound(arm['low'])}, {_bound(arm['high'])}], n = {arm['n']}"
         for arm in row["arms"]
         if "text" in arm
     ]
+    if lines:
+        lines.append(row["protocol"].split(",")[0])
     if row["contradiction"]:
         lines.append(f"*The paper against itself:* {row['contradiction']}")
-    return "<br>".join(lines)
+    return "<br>".join(lines) or row["measured"]
 
 
 def _bound(x: float | None) -> str:

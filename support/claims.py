@@ -234,7 +234,7 @@ def _says_equal_but(first: str, second: str, table: str) -> Callable[[], str]:
         if found.student_p >= 0.05:
             return ""
         where = printed()["oursland2025"]["sets"][table]["where"]
-        return f"{where} gives t = {found.student_t:.2f}, p = {found.student_p:.0e} for {first} against {second}"
+        return f"{where}, printed as these networks, gives t = {found.student_t:.2f}, p = {found.student_p:.0e}"
 
     return check
 

@@ -161,7 +161,7 @@ def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
     from support.records import output_counts
 
     fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
-    labels = {"dead": "active on no image", "rare": "on under 1%", "scarce": "on under 5%"}
+    labels = {"dead": "active on no image", "rare": "on up to 1%", "scarce": "on 1 to 5%"}
     greys = ("#222222", "#777777", "#bbbbbb")
     for row, name in zip(axes, names, strict=True):
         for ax, arm in zip(row, arms, strict=True):

@@ -10,7 +10,7 @@ BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
 
 def table(rows: list[dict]) -> str:
     """The ledger as a GitHub table: claim, where the paper says it, ours, verdict, command, minutes of training."""
-    lines = ["| Claim | In the paper | Measured here | Verdict | Run it again | Minutes |"]
+    lines = ["| Claim | In the paper | Measured here | Verdict | Study | Minutes so far |"]
     lines += ["| --- | --- | --- | --- | --- | ---: |"]
     for row in rows:
         paper = row["where"] + (f"; but {row['contradiction']}" if row["contradiction"] else "")
@@ -52,7 +52,7 @@ def _ours(row: dict) -> str:
     """What was measured in each input scaling, short."""
     if not row["arms"]:
         return "does not add up" if row["contradiction"] else row["measured"]
-    cells = []
+    cells = [row["protocol"].split(",")[0]]
     for arm in row["arms"]:
         low, high = ("?" if arm.get(end) is None else f"{arm[end]:.2f}" for end in ("low", "high"))
         found = f"{arm['text']} [{low}, {high}]" if "text" in arm else "not yet judged"

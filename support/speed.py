@@ -63,7 +63,7 @@ def _precision(result: dict) -> str:
         f"Measured on {result['machine']}, on {e['date']}: the first {e['images']:,} images of {e['data']} as raw "
         f"bytes, {e['steps']} steps, {e['seeds']} seeds.",
         "",
-        f"| | error of a product | drift after {steps} steps | {' | '.join(networks)} | moves them |",
+        f"| | error of a product | drift after {steps} steps | {' | '.join(networks)} | seen to move them |",
         "| --- " * (4 + len(networks)) + "|",
     ]
     for name, mode in e["modes"].items():

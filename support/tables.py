@@ -42,12 +42,12 @@ def accuracies(arms: list[Arm]) -> pd.DataFrame:
             found = statistics.mean_interval(x)
             sd = x.std(ddof=1) if len(x) > 1 else np.nan
             rows.append([arm.scaling, name, found.value, found.low, found.high, sd, x.min(), x.max(), len(x)])
-    columns = ["inputs", "network", "mean", "low", "high", "SD", "least", "most", "n"]
+    columns = ["inputs", "network", "mean", "95% low", "95% high", "SD", "least", "most", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
 
 
 def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
-    """Percent of output nodes that are dead, active on under 1% and on under 5% of the images; disjoint counts."""
+    """Percent of output nodes that are active never, on up to 1% and on 1 to 5% of the images; disjoint counts."""
     rows = []
     for arm in (a for a in arms if a.seeds):
         for name in names:
@@ -55,8 +55,25 @@ def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) ->
                 active = arm.active(name, side)
                 shares = [100 * count.mean() / active.shape[1] for count in output_counts(active).values()]
                 rows.append([arm.scaling, name, side, *shares, len(active)])
-    columns = ["inputs", "network", "images", "dead (%)", "under 1% (%)", "under 5% (%)", "n"]
+    columns = ["inputs", "network", "images", "never (%)", "on 0-1% (%)", "on 1-5% (%)", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network", "images"]).round(1)
+
+
+def dead_by_step(
+    arms: list[Arm],
+    names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg"),
+    steps: tuple[int, ...] = (0, 1, 3, 10, 100, 1000),
+) -> pd.DataFrame:
+    """Mean number of outputs that are active on no training image, at some recorded steps and the last."""
+    rows = []
+    for arm in (a for a in arms if a.seeds):
+        at = [s for s in steps if s < arm.steps] + [arm.steps]
+        for name in names:
+            dead = output_counts(arm.curve("train_active", name))["dead"].mean(0)
+            found = [dead[np.flatnonzero(arm.steps_recorded == s)[0]] for s in at]
+            rows.append([arm.scaling, name, *found, arm.seeds])
+    columns = ["inputs", "network", *(f"step {s:,}" for s in at), "n"] if rows else ["inputs", "network"]
+    return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
 
 
 def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
@@ -95,18 +112,32 @@ def pairs(arm: Arm, names: tuple[str, ...] | None = None):
     return table.style.hide(axis="index").format(precision=2).format("{:.1g}", subset=chances)
 
 
-def printed_tests() -> pd.DataFrame:
-    """Each t that the source prints beside the t that follows from each of its own tables."""
+def printed_tests():
+    """Each t that the source prints, the t that follows from each of its own tables, and which of them it meets."""
     source, rows = printed()["oursland2025"], []
     for row in source["comparisons"]:
-        first, second = row["first"], row["second"]
-        follows = []
+        pair, follows, meets = (row["first"], row["second"]), [], []
         for table, content in source["sets"].items():
-            there = {first, second} <= content["accuracy"].keys()
-            follows.append(recompute(first, second, table).student_t if there else np.nan)
-        rows.append([row["where"], f"{first} - {second}", row["t"], *follows])
-    columns = ["where", "pair", "printed", *source["sets"]]
+            if not content["accuracy"].keys() >= set(pair):
+                follows.append(np.nan)
+                continue
+            follows.append(recompute(*pair, table).student_t)
+            low, high = rounded_t_range(*(content["accuracy"][name] for name in pair), source["n"])
+            if low <= abs(row["t"]) <= high:
+                meets.append(content["short"])
+        rows.append([row["where"], " - ".join(pair), row["t"], *follows, ", ".join(meets) or "none"])
+    columns = ["where", "pair", "printed", *(c["short"] for c in source["sets"].values()), "follows from"]
     return pd.DataFrame(rows, columns=columns).style.hide(axis="index").format(precision=2, na_rep="")
+
+
+def rounded_t_range(first, second, n: int) -> tuple[float, float]:
+    """Least and largest |t| of two printed (mean, SD) whose last digit, the second decimal, was rounded."""
+    ts = []
+    for gap in (-0.01, 0.01):
+        for sd in (-0.005, 0.005):
+            arms = (first[0] + gap, first[1] + sd, n, second[0], second[1] + sd, n)
+            ts.append(abs(statistics.from_summary(*arms).student_t))
+    return min(ts), max(ts)
 
 
 # Findings in a sentence, for those who do not see a figure

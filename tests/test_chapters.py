@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from support import chapters, parameters
+from support import chapters, claims, parameters
+from support.architectures import SIX
 from support.data import load
+from support.records import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -72,7 +74,6 @@ def test_the_scale_fills_in_and_an_explicit_value_wins():
     assert (settings().data, settings().seeds, settings().images) == ("digits", 20, 1437)
     assert settings(scale="paper").data == "mnist"
     assert settings(seeds=4).seeds == 4
-    assert settings(data="mnist", scale="paper").images == 60_000
     assert "rate" not in {k for k, v in asdict(settings()).items() if v is not None}
 
 
@@ -81,6 +82,15 @@ def test_the_learning_rate_is_the_source_s_for_mnist_and_follows_the_rule_elsewh
     rate = settings().plan().rates[0].rate
     assert rate * load("digits").top_eigenvalue("standardised") == pytest.approx(0.3, rel=2e-3)
     assert settings(rate=0.5).plan().rates[0].rate == 0.5
+
+
+def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
+    monkeypatch.setattr(chapters, "ensure", lambda *_, **__: pytest.fail("it trained"))
+    study, arms = claims.evidence(SIX, list(Store()))
+    asked = settings(scale="paper")
+    found = chapters.live_records(asked, asked.plan())
+    assert (asked.images, asked.steps) == (study.images, study.steps)
+    assert len(found) >= sum(len(runs) for arm in arms for runs in arm.records.values()) > 0
 
 
 def test_at_paper_scale_nothing_is_trained():

@@ -27,7 +27,7 @@ def test_accuracies_are_the_means_and_spreads_of_the_runs():
     table = tables.accuracies(arms({"ReLU": [(90.0, 0), (92.0, 0), (94.0, 0)]}))
     row = table.loc["raw", "ReLU"]
     assert (row["mean"], row["SD"], row["least"], row["most"], row["n"]) == (92.0, 2.0, 90.0, 94.0, 3)
-    assert 90 <= row["low"] < 92 < row["high"] <= 94
+    assert 90 <= row["95% low"] < 92 < row["95% high"] <= 94
 
 
 def test_runs_are_told_apart_by_their_inactive_outputs():
@@ -54,9 +54,21 @@ def test_pairs_are_paired_by_seed_and_corrected_together():
 
 def test_a_printed_t_is_held_against_each_of_the_source_s_tables():
     table = tables.printed_tests().data.set_index("pair")
-    assert table.loc["ReLU - Abs", "table2"] == pytest.approx(11.76, abs=0.01)
-    assert np.isnan(table.loc["ReLU - Abs", "prose"])
-    assert table.loc["ReLU2 - ReLU2-Neg", "prose"] == pytest.approx(-17.34, abs=0.01)
+    assert table.loc["ReLU - Abs", "Table 2"] == pytest.approx(11.76, abs=0.01)
+    assert np.isnan(table.loc["ReLU - Abs", "text"])
+    assert table.loc["ReLU2 - ReLU2-Neg", "text"] == pytest.approx(-17.34, abs=0.01)
+    # -17.33 is within what rounding hides of -17.34; the same number printed for ReLU - ReLU2 follows from nothing
+    assert table.loc["ReLU2 - ReLU2-Neg", "follows from"] == "text"
+    assert table.loc["ReLU - ReLU2", "follows from"] == "none"
+    assert table.loc["Abs2 - Abs2-Neg", "follows from"] == "text, Table 3"
+
+
+def test_dead_outputs_are_counted_at_their_steps():
+    (made,) = arms({"ReLU2": [(50.0, 0), (50.0, 0)]})
+    first = made.records["ReLU2"][0].arrays
+    first["train_active"][3:, :4] = 0.0  # steps 0, 1, 2 alive; from step 3 on four outputs are dead
+    row = tables.dead_by_step([made], ("ReLU2",)).loc["raw", "ReLU2"]
+    assert (row["step 1"], row["step 3"], row["step 5,000"]) == (0.0, 2.0, 2.0)
 
 
 def test_the_headline_says_what_was_measured_or_that_nothing_was():
