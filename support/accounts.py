@@ -58,7 +58,7 @@ def _measured(row: dict) -> str:
         if "text" in arm
     ]
     if lines:
-        lines.append(row["protocol"].split(",")[0])
+        lines.append(row["images"])
     if row["contradiction"]:
         lines.append(f"*The paper against itself:* {row['contradiction']}")
     return "<br>".join(lines) or row["measured"]

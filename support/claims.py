@@ -341,6 +341,7 @@ def entry(claim: Claim, records: list[Record]) -> dict:
     contradiction = claim.contradiction() if claim.contradiction else ""
     if claim.rule is None:
         return row | {
+            "images": "",
             "protocol": "the source's printed numbers, compared with each other",
             "measured": contradiction or "no contradiction found",
             "interval": None,
@@ -359,6 +360,7 @@ def entry(claim: Claim, records: list[Record]) -> dict:
     used = [r for a in arms for records in a.records.values() for r in records]
     images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,} of 60,000"
     return row | {
+        "images": f"{images} training images",
         "protocol": f"{images} training images, full-batch SGD at {plan.rates[0].rate:g}, {plan.steps:,} steps",
         "measured": "; ".join(
             f"{a.scaling}: {o.text}" if o else f"{a.scaling}: {a.seeds} seeds, {LEAST_SEEDS} needed"

@@ -52,7 +52,7 @@ def _ours(row: dict) -> str:
     """What was measured in each input scaling, short."""
     if not row["arms"]:
         return "does not add up" if row["contradiction"] else row["measured"]
-    cells = [row["protocol"].split(",")[0]]
+    cells = [row["images"]]
     for arm in row["arms"]:
         low, high = ("?" if arm.get(end) is None else f"{arm[end]:.2f}" for end in ("low", "high"))
         found = f"{arm['text']} [{low}, {high}]" if "text" in arm else "not yet judged"
