@@ -5,6 +5,7 @@ from typing import Annotated
 
 from support import parameters
 from support.architectures import SIX
+from support.claims import evidence
 from support.data import load
 from support.parameters import SCALES, Limits
 from support.records import CACHE, COMMITTED, Record, Store
@@ -32,8 +33,6 @@ class DistanceVsIntensity:
     @staticmethod
     def presets(given: dict) -> dict:
         """What the scale says, for the data set that was asked for."""
-        from support.claims import evidence
-
         scale = given["scale"]
         data = given["data"] or ("mnist" if scale == "paper" else "digits")
         small = data == "digits"

@@ -15,7 +15,7 @@ softmax over the second-last axis is many times faster than one over a last axis
 The offset and the D - K pixels that never vary act as one number per hidden unit, added to the bias:
 `effective_bias` = bias + offset * (sum of the unit's weights over all D pixels). A constant pixel's gradient is
 offset times that of the bias, so those weights need no storage either: they are recovered from the bias
-(`first_layer`). With raw bytes the offset is 0 and all of this vanishes.
+(`Group.network`). With raw bytes the offset is 0 and all of this vanishes.
 """
 
 import hashlib

@@ -230,14 +230,14 @@ class Stack:
                     parts.append(group.head_preactivation(h))
                 v = torch.cat(parts, 2)  # (G, C, N)
                 logits = group.logits(v)
-                hot, N = labels.to(logits.dtype), len(operand)
+                hot = labels.to(logits.dtype)
                 surprise = torch.logsumexp(logits, 1) - (logits * hot).sum(1)
                 right = logits.argmax(1) == hot.argmax(0)
                 found["loss"][i, group.members] = surprise.double().mean(1).cpu()
                 found["accuracy"][i, group.members] = 100 * right.double().mean(1).cpu()
                 found["active"][i, group.members] = (logits.abs() > ACTIVE).double().mean(2).cpu()
                 if moments:
-                    found["moments"][group.members, i] = class_moments(v.double(), hot.double(), N).cpu()
+                    found["moments"][group.members, i] = class_moments(v.double(), hot.double()).cpu()
             if moments:
                 name = "mu" if group.architecture.head == "offset_l2" else "head"
                 found["head_norm"][group.members] = group.parameters[name].double().norm(dim=2).cpu()
@@ -261,7 +261,7 @@ class Stack:
         return [named[m] for m in range(len(self.specs))]
 
 
-def class_moments(v: torch.Tensor, hot: torch.Tensor, images: int) -> torch.Tensor:
+def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
     """Mean, SD and skewness of each output's preactivation within each class.
 
     v (G, C, N), hot (C, N) one-hot labels -> (G, C, C, 3): [network, output, class]. A class without images, and the

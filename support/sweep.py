@@ -373,10 +373,4 @@ class Progress:
         )
 
 
-def progress_of(plan: Plan, dataset: Dataset, store: Store) -> dict[str, int]:
-    """How many runs of a plan are recorded, and how many it has."""
-    specs = [s for b in plan.blocks(dataset) for s in b.specs]
-    return {"recorded": sum(store.find(s, plan.steps) is not None for s in specs), "runs": len(specs)}
-
-
 __all__ = ["STUDIES", "Block", "Busy", "Diverged", "Plan", "Rate", "ensure", "run_block", "sweep"]
