@@ -1,0 +1,45 @@
+"""The geometry that a map pulls back to its inputs: metric, volume element, curvature.
+
+Conventions, everywhere: a map f takes one example, (d,) -> (m,), and is used as it is, with no 1/sqrt(m) added; only
+the shallow maps, given by their weights, are Phi(x) = phi(W x + b) / sqrt(n). Logarithms are natural. The Ricci
+scalar is positive on spheres, 2 / a^2 on the one of radius a. All arithmetic is float64: points and weights are
+brought to it first, and a module that holds anything less is refused.
+"""
+
+from support.geometry.curvature import ricci_scalar, shallow_ricci_scalar, shallow_slog_ricci_scalar
+from support.geometry.infinite_width import (
+    nngp_log_volume_element,
+    nngp_metric,
+    nngp_ricci_scalar,
+    random_shallow_map,
+    relative_mean_determinant,
+)
+from support.geometry.pullback import (
+    jacobian_singular_values,
+    log_volume_element,
+    pullback_metric,
+    shallow_log_volume_element,
+    shallow_pullback_metric,
+)
+from support.geometry.slices import Plane, entropy, line, plane, predicted_class
+
+__all__ = [
+    "Plane",
+    "entropy",
+    "jacobian_singular_values",
+    "line",
+    "log_volume_element",
+    "nngp_log_volume_element",
+    "nngp_metric",
+    "nngp_ricci_scalar",
+    "plane",
+    "predicted_class",
+    "pullback_metric",
+    "random_shallow_map",
+    "relative_mean_determinant",
+    "ricci_scalar",
+    "shallow_log_volume_element",
+    "shallow_pullback_metric",
+    "shallow_ricci_scalar",
+    "shallow_slog_ricci_scalar",
+]

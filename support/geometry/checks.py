@@ -1,0 +1,61 @@
+"""What every function of the package asks of its points, maps and weights, and says when it is not given."""
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+
+
+def real(name: str, value) -> torch.Tensor:
+    """The tensor in float64. Integers are refused: bytes that nobody scaled are the likelier reading."""
+    value = torch.as_tensor(value)
+    if value.dtype not in (torch.float64, torch.float32):
+        raise ValueError(f"{name} must be float64 or float32, got {value.dtype} of shape {tuple(value.shape)}")
+    value = value.detach().double()
+    if not value.isfinite().all():
+        raise ValueError(f"{name} of shape {tuple(value.shape)} is not finite everywhere")
+    return value
+
+
+def points(x) -> tuple[torch.Tensor, bool]:
+    """x as a batch (N, d), and whether it was a single point (d,)."""
+    x = real("x", x)
+    if x.ndim not in (1, 2) or 0 in x.shape:
+        raise ValueError(f"x must be one point, (d,), or a batch, (N, d), got shape {tuple(x.shape)}")
+    return (x[None], True) if x.ndim == 1 else (x, False)
+
+
+def outputs(f, x: torch.Tensor) -> int:
+    """m of the map f, (d,) -> (m,), tried at the first point of x, (N, d)."""
+    if isinstance(f, nn.Module):
+        for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
+            if tensor.is_floating_point() and tensor.dtype != torch.float64:
+                raise ValueError(f"{name} of the module is {tensor.dtype}; call .double() on the module first")
+        for name, part in f.named_modules():
+            if part.training and isinstance(part, (_DropoutNd, _BatchNorm)):
+                raise ValueError(
+                    f"{name or 'the module'}, {part}, is in training mode; call .eval() on the module first"
+                )
+    try:
+        with torch.no_grad():
+            y = f(x[0])
+    except RuntimeError as error:
+        raise ValueError(f"f cannot take a point of shape {tuple(x[0].shape)}: {error}") from error
+    if not isinstance(y, torch.Tensor) or y.ndim != 1:
+        got = tuple(y.shape) if isinstance(y, torch.Tensor) else type(y).__name__
+        raise ValueError(
+            f"f must map one example, (d,) -> (m,), but gave {got} at a point of shape {tuple(x[0].shape)}"
+        )
+    if y.dtype != torch.float64:
+        raise ValueError(f"f gave {y.dtype} at a float64 point; its weights and constants must be float64")
+    return len(y)
+
+
+def layer(weight, bias, x) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, bool]:
+    """weight (n, d), bias (n,), x as a batch (N, d), and whether x was a single point."""
+    weight, bias = real("weight", weight), real("bias", bias)
+    x, single = points(x)
+    if weight.ndim != 2 or bias.shape != weight.shape[:1] or weight.shape[1] != x.shape[1]:
+        shapes = ", ".join(f"{k} {tuple(v.shape)}" for k, v in (("weight", weight), ("bias", bias), ("x", x)))
+        raise ValueError(f"wanted weight (n, d), bias (n,) and x (d,) or (N, d), got {shapes}")
+    return weight, bias, x, single

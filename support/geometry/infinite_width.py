@@ -1,0 +1,146 @@
+"""Random shallow maps, and what their geometry becomes at infinite width: the metric of the NNGP kernel.
+
+Weights are w ~ N(0, weight_variance I), biases b ~ N(0, bias_variance). With t = |x|^2 and z ~ N(0, s), where s =
+weight_variance t + bias_variance, the metric is g = e^Omega (I + 2 Omega' x x^T) with e^Omega = weight_variance
+E[phi'(z)^2]; primes of Omega are d/dt. All follows from three numbers: Omega, u = t Omega' and v = t^2 Omega''.
+
+An activation is "erf" (that is erf(z / sqrt 2)) or a whole number q, the monomial z^q / sqrt((2q - 1)!!), both in
+closed form; or "sigmoid", "tanh", "gelu" or a function, smooth but perhaps at 0, by quadrature.
+"""
+
+import math
+
+import numpy as np
+import torch
+from scipy import integrate
+
+from support.geometry import checks
+from support.geometry.shallow import slopes
+
+
+def nngp_metric(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.Tensor:
+    """The metric of the infinitely wide layer, shape (d, d), or (N, d, d) for a batch.
+
+    Args:
+        activation: see the module.
+        x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
+        weight_variance, bias_variance: of one weight and one bias; positive, and 0 or positive.
+    Raises:
+        ValueError: for other variances, an unknown activation, or where the quadrature does not settle.
+    Source: Zavatone-Veth et al. 2025, equations E.1-E.12.
+
+    >>> nngp_metric("erf", torch.zeros(1), weight_variance=math.pi / 2).tolist()
+    [[1.0]]
+    """
+    x, single = checks.points(x)
+    t, omega, u, _ = _profile(activation, x, weight_variance, bias_variance)
+    direction = x / t.sqrt().clamp_min(1e-300)[:, None]
+    radial = 2 * u[:, None, None] * direction[:, :, None] * direction[:, None]
+    g = omega.exp()[:, None, None] * (torch.eye(x.shape[1], dtype=x.dtype, device=x.device) + radial)
+    return g[0] if single else g
+
+
+def nngp_log_volume_element(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.Tensor:
+    """Log of the volume element of the infinitely wide layer, a scalar, or (N,) for a batch; natural log.
+
+    Arguments and errors as in `nngp_metric`. Source: the same, equation E.13.
+    """
+    x, single = checks.points(x)
+    _, omega, u, _ = _profile(activation, x, weight_variance, bias_variance)
+    value = (x.shape[1] * omega + torch.log1p(2 * u)) / 2
+    return value[0] if single else value
+
+
+def nngp_ricci_scalar(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.Tensor:
+    """The Ricci scalar of the infinitely wide layer, a scalar, or (N,) for a batch.
+
+    0 at the origin, where it is defined there. Arguments and errors as in `nngp_metric`. Source: the same, E.23.
+    """
+    x, single = checks.points(x)
+    d = x.shape[1]
+    t, omega, u, v = _profile(activation, x, weight_variance, bias_variance)
+    value = -(d - 1) * (-omega).exp() * u * ((d + 2) * u + 2 * (d - 2) * u**2 + 4 * v) / (t * (1 + 2 * u) ** 2)
+    value = torch.where((t == 0) & omega.isfinite(), 0.0, value)
+    return value[0] if single else value
+
+
+def random_shallow_map(n, d, generator, weight_variance=1.0, bias_variance=0.0, maps=None):
+    """weight (n, d) and bias (n,) of one random layer, or of so many, (maps, n, d) and (maps, n); float64.
+
+    The generator is a `torch.Generator`. Monte Carlo towards infinite width averages over maps: the Ricci scalar of
+    one scatters with n^(-1/2), and has a bias of order 1/n besides.
+
+    >>> weight, bias = random_shallow_map(5, 2, torch.Generator().manual_seed(0))
+    >>> weight.shape, bias.abs().max().item()
+    (torch.Size([5, 2]), 0.0)
+    """
+    _variances(weight_variance, bias_variance)
+    many = () if maps is None else (maps,)
+    options = dict(dtype=torch.float64, generator=generator, device=generator.device)
+    weight, bias = torch.randn(*many, n, d, **options), torch.randn(*many, n, **options)
+    return weight * weight_variance**0.5, bias * bias_variance**0.5
+
+
+def relative_mean_determinant(n: int, d: int) -> float:
+    """E[det g_n] / det E[g] of a layer of n independent units: n! / ((n - d)! n^d), exact for any law of the weights.
+
+    >>> relative_mean_determinant(2, 2), relative_mean_determinant(1, 2)
+    (0.5, 0.0)
+    """
+    return math.perm(n, d) / n**d
+
+
+def _variances(weight_variance, bias_variance):
+    if not (0 < weight_variance < math.inf and 0 <= bias_variance < math.inf):
+        raise ValueError(
+            f"wanted weight_variance > 0 and bias_variance >= 0, got {weight_variance!r} and {bias_variance!r}"
+        )
+
+
+def _profile(activation, x, weight_variance, bias_variance):
+    """t, Omega, u = t Omega' and v = t^2 Omega'' at the points of x, (N,) each."""
+    _variances(weight_variance, bias_variance)
+    t = (x**2).sum(1)
+    tau = weight_variance * t
+    s = tau + bias_variance
+    if activation == "erf":
+        share, scale = tau / (1 + 2 * s), 2 * weight_variance / math.pi
+        return t, math.log(scale) - torch.log1p(2 * s) / 2, -share, 2 * share**2
+    share = tau / torch.where(s == 0, 1.0, s)  # d log s / d log t; the origin of a map without biases moves nowhere
+    if isinstance(activation, int) and not isinstance(activation, bool):
+        q = activation
+        if q < 1:
+            raise ValueError(f"a monomial activation is a whole number from 1 on, got {q!r}")
+        omega = math.log(weight_variance * q**2 / (2 * q - 1)) + torch.special.xlogy(q - 1, s)
+        return t, omega, (q - 1) * share, -(q - 1) * share**2
+    mean, first, second = _gaussian_means(activation, s)
+    return t, (weight_variance * mean).log(), share * first, share**2 * (second - first**2)
+
+
+def _gaussian_means(activation, s):
+    """E f of f = phi'(z)^2, z ~ N(0, s), then s (E f)' / E f and s^2 (E f)'' / E f with primes for d/ds.
+
+    By tanh-sinh quadrature over u = z / sqrt s, which finds an f much narrower than the Gaussian. Derivatives fall on
+    the Gaussian, so phi'' is never asked for, and each side of 0 is done alone: ReLU will do.
+    """
+    root = s.cpu().sqrt().numpy()
+
+    def integrand(u, root, scale, weight):
+        log_f = 2 * slopes(activation, torch.as_tensor(u * root)).log1.numpy()
+        return np.exp(log_f - u**2 / 2 - scale) * weight(u) / math.sqrt(2 * math.pi)
+
+    def integral(weight, scale, atol):
+        total = 0.0
+        for side in ((-np.inf, 0), (0, np.inf)):
+            options = dict(args=(root, scale), atol=atol, rtol=1e-12)
+            result = integrate.tanhsinh(lambda u, root, scale: integrand(u, root, scale, weight), *side, **options)
+            if not result.success.all():
+                bad = float(s[int(np.flatnonzero(~result.success)[0])])
+                raise ValueError(f"quadrature of {activation!r} does not settle at preactivation variance {bad:.6g}")
+            total = total + result.integral
+        return total
+
+    mean = integral(lambda u: 1, 0.0 * root, 1e-300)
+    first = integral(lambda u: (u**2 - 1) / 2, np.log(mean), 1e-12)
+    second = integral(lambda u: (u**4 - 6 * u**2 + 3) / 4, np.log(mean), 1e-12)
+    return (torch.as_tensor(value, device=s.device) for value in (mean, first, second))

@@ -1,0 +1,83 @@
+"""Jacobians of a map at many points, as many at a time as fit in memory.
+
+Rows come backwards, columns forwards, whichever are fewer; never with a graph of the parameters, which is where the
+memory of `autograd.functional.jacobian(create_graph=True)` goes.
+"""
+
+import warnings
+from functools import cache
+
+import psutil
+import torch
+from torch import nn
+
+from support.geometry import checks
+
+NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
+
+
+def of_jacobians(f, x, reduce) -> torch.Tensor:
+    """reduce(J, start) of the Jacobians of f at the points of x, (N, m, d) in groups that fit in memory, joined."""
+    x, single = checks.points(x)
+    m, d = checks.outputs(f, x), x.shape[1]
+    passes = affordable_passes(f, x[0])
+    found, start = [], 0
+    while start < len(x):
+        group = x[start : start + max(1, min(passes // min(m, d), NUMBERS // (m * d)))]
+        try:
+            J = jacobians(f, group, m, passes)
+            if not J.sum().isfinite():
+                raise ValueError(f"df/dx is not finite everywhere on points {start} to {start + len(group) - 1}")
+            found.append(reduce(J, start))
+            start += len(group)
+        except RuntimeError as error:  # torch.OutOfMemoryError is one
+            if passes == 1 or "memory" not in str(error):
+                raise
+            passes //= 2
+    found = torch.cat(found)
+    return found[0] if single else found
+
+
+def jacobians(f, x, m: int, passes: int) -> torch.Tensor:
+    """df/dx, (N, m, d), with at most so many derivatives at a time: forwards where inputs are fewer than outputs."""
+    d = x.shape[1]
+    load_forward_mode()
+
+    def one(x):
+        if d < m:
+            columns = torch.func.vmap(lambda v: torch.func.jvp(f, (x,), (v,))[1], chunk_size=passes)
+            return columns(torch.eye(d, dtype=x.dtype, device=x.device)).mT
+        pull = torch.func.vjp(f, x)[1]
+        rows = torch.func.vmap(lambda v: pull(v)[0], chunk_size=passes)
+        return rows(torch.eye(m, dtype=x.dtype, device=x.device))
+
+    with torch.no_grad():  # of the parameters, whose graph would be kept: 6 GB for a ResNet-34
+        return torch.func.vmap(one)(x)
+
+
+@cache
+def load_forward_mode() -> None:
+    """Once in a process: at its first use, torch calls a function of its own that it has deprecated."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))
+
+
+def affordable_passes(f, point: torch.Tensor) -> int:
+    """How many derivatives of f fit in a quarter of the free memory: each may need thrice what autograd saves."""
+    own = {p.untyped_storage().data_ptr() for p in f.parameters()} if isinstance(f, nn.Module) else set()
+    saved = [point.nbytes]
+
+    def note(tensor):
+        if tensor.untyped_storage().data_ptr() not in own:
+            saved.append(tensor.nbytes)
+        return tensor
+
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        y = f(point.clone().requires_grad_())
+    return max(1, free_memory(point.device) // 4 // (3 * (sum(saved) + 2 * y.nbytes)))
+
+
+def free_memory(device: torch.device) -> int:
+    """Bytes."""
+    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else psutil.virtual_memory().available

@@ -1,0 +1,225 @@
+"""Metric and volume element that a map pulls back to its inputs.
+
+J = df/dx has shape (m, d), the metric g = J^T J has shape (d, d), and the volume element is sqrt det g. Its logarithm
+comes from a QR factorisation of J, which loses as many digits as J has of condition; the Gram matrix loses twice as
+many and is taken only where its condition number, looked at each time, leaves enough.
+"""
+
+import math
+
+import torch
+from scipy.linalg import lapack
+
+from support.geometry.jacobians import NUMBERS, of_jacobians
+from support.geometry.shallow import EPS, axes, layer, scaled
+
+GAP = 1e6  # by which singular values must fall after the last of an expected rank: rounding does, chance does not
+GRAM_FROM = 64  # inputs (or outputs) above which a Gram matrix is quicker than QR
+GRAM_CONDITION = 1e6  # of the Gram matrix, up to which its log det is good to 1e-9
+AXES_UP_TO = 16  # inputs up to which shallow maps are worked out in their pivot coordinates
+
+
+def pullback_metric(f, x) -> torch.Tensor:
+    """The metric J^T J that f pulls back to its input space, shape (d, d), or (N, d, d) for a batch.
+
+    Args:
+        f: map of one example, (d,) -> (m,), used as it is: no 1/sqrt(m) is added. A module in float64, and in eval
+            mode if it has dropout or batch norm.
+        x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
+    Raises:
+        ValueError: for a map or points of another kind.
+    Source: Zavatone-Veth et al. 2025, section 2.
+
+    >>> pullback_metric(lambda x: 2 * x, torch.zeros(2)).tolist()
+    [[4.0, 0.0], [0.0, 4.0]]
+    """
+    return of_jacobians(f, x, lambda J, start: J.mT @ J)
+
+
+def jacobian_singular_values(f, x) -> torch.Tensor:
+    """The singular values of df/dx, largest first, shape (min(m, d),), or (N, min(m, d)) for a batch.
+
+    Values below about 1e-15 of the largest are rounding. Arguments and errors as in `pullback_metric`.
+    """
+    return of_jacobians(f, x, lambda J, start: torch.linalg.svdvals(J))
+
+
+def log_volume_element(f, x, rank=None, leading=None) -> torch.Tensor:
+    """Log of the volume element that f pulls back to its input space, a scalar, or (N,) for a batch.
+
+    Sum of log s_i(J) over the leading `rank` singular values of J = df/dx, shape (m, d): log sqrt det(J^T J) where
+    m >= d and rank = d; where m < d the volume of the m directions that f can see, log sqrt det(J J^T), which is
+    comparable only between points of one rank, and only for inputs on a common scale.
+
+    Args:
+        f, x: as in `pullback_metric`.
+        rank: expected rank of J; by default min(m, d). Maps that end in a normalisation lose a rank exactly.
+        leading: instead of a rank, how many of the largest singular values to take, whatever the spectrum looks
+            like. The volume lives in the small ones, so this is another quantity; papers report it.
+    Returns:
+        Natural log.
+    Raises:
+        ValueError: if the spectrum denies the rank; the message names the point and the gap. Else as
+            `pullback_metric`.
+    Source: Zavatone-Veth et al. 2025, sections 2 and I.2.
+
+    >>> round(float(log_volume_element(lambda x: 2 * x, torch.zeros(3, dtype=torch.float64))), 4)  # 3 log 2
+    2.0794
+    """
+    if rank is not None and leading is not None:
+        raise ValueError(f"rank={rank!r} and leading={leading!r}: pass one of them")
+
+    def volume(J, start):
+        most = min(J.shape[-2:])
+        for name, k in (("rank", rank), ("leading", leading)):
+            if k is not None and not (isinstance(k, int) and 1 <= k <= most):
+                raise ValueError(f"{name} must be a whole number from 1 to min(m, d) = {most}, got {k!r}")
+        if leading is not None:
+            return torch.linalg.svdvals(J)[:, :leading].log().sum(1)
+        if rank is None or rank == most:
+            return full_rank_log_volume(J, start)
+        return _ranked_log_volume(torch.linalg.svdvals(J), rank, start)
+
+    return of_jacobians(f, x, volume)
+
+
+def shallow_pullback_metric(weight, bias, activation, x) -> torch.Tensor:
+    """The metric of x -> phi(W x + b) / sqrt(n), shape (d, d), or (N, d, d) for a batch.
+
+    Its entries underflow where all slopes are below 1e-154; the log-volume does not.
+
+    Args:
+        weight: (n, d).
+        bias: (n,).
+        activation: "erf" (that is erf(z / sqrt 2)), "sigmoid", "tanh", "gelu" (the exact one), or a function.
+        x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
+    Raises:
+        ValueError: for shapes that do not fit, or integers.
+    Source: Zavatone-Veth et al. 2025, appendix D.
+
+    >>> shallow_pullback_metric(torch.eye(2), torch.zeros(2), lambda z: z, torch.zeros(2)).tolist()
+    [[0.5, 0.0], [0.0, 0.5]]
+    """
+    at = layer(weight, bias, activation, x)
+    n, d = at.weight.shape
+    metric = []
+    for log1 in at.slopes.log1.split(max(1, NUMBERS // (n * d))):
+        J = log1.exp()[..., None] * at.weight
+        metric.append(J.mT @ J / n)
+    return torch.cat(metric)[0] if at.single else torch.cat(metric)
+
+
+def shallow_log_volume_element(weight, bias, activation, x) -> torch.Tensor:
+    """Log of the volume element of x -> phi(W x + b) / sqrt(n), a scalar, or (N,) for a batch; natural log.
+
+    Finite and right where units are so dead that the metric itself underflows: exactly so up to 16 inputs, and with
+    fewer units than inputs. Then it is the volume of the n directions that the layer sees.
+    Arguments and source as in `shallow_pullback_metric`.
+
+    Raises:
+        ValueError: if the metric is singular, with the first point where it is; else as `shallow_pullback_metric`.
+
+    >>> one_unit = [[3.0]], [-400.0]
+    >>> round(float(shallow_log_volume_element(*one_unit, "sigmoid", torch.tensor([0.0]))), 4)  # log 3 - 400
+    -398.9014
+    """
+    at = layer(weight, bias, activation, x)
+    n, d = at.weight.shape
+    volume = _few_units if n <= d else _in_axes if d <= AXES_UP_TO else _many_inputs
+    groups = at.slopes.log1.split(max(1, NUMBERS // (n * d)))
+    starts = [sum(len(g) for g in groups[:i]) for i in range(len(groups))]
+    found = torch.cat([volume(at.weight, log1, start) for log1, start in zip(groups, starts, strict=True)])
+    found = found - min(n, d) / 2 * math.log(n)
+    return found[0] if at.single else found
+
+
+def _few_units(weight, log1, start):
+    """n <= d: J J^T is W W^T with rows and columns scaled, so the slopes come out as a product."""
+    dead = log1.isneginf().any(1)
+    if dead.any():
+        point = int(dead.nonzero()[0, 0])
+        unit = int(log1[point].isneginf().nonzero()[0, 0])
+        raise ValueError(
+            f"point {start + point}: unit {unit} of {log1.shape[1]} has slope 0, the rank is lower there"
+        )
+    return log1.sum(1) + full_rank_log_volume(weight[None], None)
+
+
+def _in_axes(weight, log1, start):
+    at = axes(weight, log1, start)
+    V = scaled(at.weight, log1[..., None] - at.log_scale[:, None])
+    half = torch.linalg.cholesky(V.mT @ V).diagonal(dim1=-2, dim2=-1).log().sum(1)
+    return at.log_det + at.log_scale.sum(1) + half
+
+
+def _many_inputs(weight, log1, start):
+    top = log1.amax(1, keepdim=True)
+    J = (log1 - top).exp()[..., None] * weight
+    return full_rank_log_volume(J, start) + weight.shape[1] * top[:, 0]
+
+
+# From Jacobians to volumes
+
+
+def full_rank_log_volume(J: torch.Tensor, start: int | None) -> torch.Tensor:
+    """Sum of the logs of all singular values of J, (N, m, d), whose first point has number `start`."""
+    J = J if J.shape[-2] >= J.shape[-1] else J.mT
+    if J.shape[-1] < GRAM_FROM:
+        return _qr_log_volume(J, start)
+    found = [_gram_log_volume(one) for one in J]
+    for i, value in enumerate(found):
+        if value is None:
+            found[i] = _qr_log_volume(J[i : i + 1], None if start is None else start + i)[0]
+    return torch.stack(found)
+
+
+def _gram_log_volume(J):
+    """From the Gram matrix of one J; None where its condition forbids."""
+    G = _gram(J)
+    L, failed = torch.linalg.cholesky_ex(G)
+    return None if failed or _condition(G, L) > GRAM_CONDITION else L.diagonal().log().sum()
+
+
+def _qr_log_volume(J, start):
+    # Rows in order of their size: Householder's reflections keep the digits of small rows only if these come last.
+    order = J.abs().amax(2).argsort(1, descending=True)
+    diagonal = torch.linalg.qr(J.take_along_dim(order[..., None], 1), mode="r").R.diagonal(dim1=-2, dim2=-1).abs()
+    for i in (diagonal.amin(1) <= 1e-10 * diagonal.amax(1)).nonzero()[:, 0].tolist():
+        _ranked_log_volume(torch.linalg.svdvals(J[i : i + 1]), J.shape[2], None if start is None else start + i)
+    return diagonal.log().sum(1)
+
+
+def _gram(J, blocks=4):
+    """The lower triangle of J^T J, by blocks of columns: three fifths of the work of the whole."""
+    d = J.shape[1]
+    G = J.new_zeros(d, d)
+    for i in range(blocks):
+        start, stop = d * i // blocks, d * (i + 1) // blocks
+        torch.mm(J[:, start:stop].mT, J[:, :stop], out=G[start:stop, :stop])
+    return G
+
+
+def _condition(G, L) -> float:
+    """Condition number in the 1-norm of the matrix with lower triangle G = L L^T, as LAPACK estimates it."""
+    norm = float((G.tril().abs().sum(0) + G.tril(-1).abs().sum(1)).max())
+    reciprocal, _ = lapack.dpocon(L.mT.cpu().numpy(), norm, uplo="U")
+    return 1 / reciprocal if reciprocal > 0 else math.inf
+
+
+def _ranked_log_volume(s, rank, start):
+    """Sum of the logs of the first `rank` of singular values s, (N, k), where the spectrum allows to stop there."""
+    k = s.shape[1]
+    noise = max(k, 10) * EPS * s[:, :1]
+    following = torch.cat([s, torch.zeros_like(s[:, :1])], 1)[:, rank : rank + 1]
+    denied = ((s[:, rank - 1 : rank] <= noise) | (rank < k) * (following * GAP > s[:, rank - 1 : rank]))[:, 0]
+    if denied.any():
+        i = int(denied.nonzero()[0, 0])
+        where = "the weights" if start is None else f"point {start + i}"
+        after = f", s_{rank + 1} = {s[i, rank]:.3g}" if rank < k else ""
+        above = int((s[i] > noise[i]).sum())
+        raise ValueError(
+            f"{where}: the spectrum denies rank {rank}: s_1 = {s[i, 0]:.3g}, s_{rank} = {s[i, rank - 1]:.3g}{after}; "
+            f"wanted s_{rank} above rounding, {float(noise[i, 0]):.3g}, as {above} of {k} are, "
+            f"and {GAP:.0e} times what follows"
+        )
+    return s[:, :rank].log().sum(1)

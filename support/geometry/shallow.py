@@ -1,0 +1,152 @@
+"""One hidden layer, Phi(x) = phi(W x + b) / sqrt(n), without losing the units that are nearly dead.
+
+The slope phi'(z) of a unit may be e^-300 and still decide the answer, so slopes are kept as logarithms. And metrics
+are written in coordinates in which d of the units, those with the largest slopes, are the axes: there every entry is
+a sum of terms of order one or less, whatever the slopes, where in the coordinates of the input it is one large number
+plus what got rounded away.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from support.geometry import checks
+
+HALF_LOG_2PI = math.log(2 * math.pi) / 2
+EPS = torch.finfo(torch.float64).eps
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """phi' and phi'' of any shape, as logarithms of their sizes and signs."""
+
+    log1: torch.Tensor  # log |phi'|
+    log2: torch.Tensor  # log |phi''|
+    sign: torch.Tensor  # of phi' phi''
+
+
+def slopes(activation, z: torch.Tensor) -> Slopes:
+    """First and second derivative of an activation at z: erf(z / sqrt 2), sigmoid, tanh, exact GELU, or a function.
+
+    Raises ValueError for an unknown name. A function is differentiated, and its slopes underflow below 1e-308.
+    """
+    if callable(activation):
+        one = torch.func.grad(lambda z: activation(z).sum())
+        two = torch.func.grad(lambda z: one(z).sum())
+        with torch.no_grad():
+            one, two = one(z), two(z)
+        return Slopes(one.abs().log(), two.abs().log(), one.sign() * two.sign())
+    if activation not in NAMED:
+        raise ValueError(f"unknown activation {activation!r}; known: {', '.join(NAMED)}, or a function")
+    return NAMED[activation](z)
+
+
+def _rising(log1: torch.Tensor, ratio: torch.Tensor) -> Slopes:
+    """Of an activation with phi' > 0 and phi'' = ratio * phi'."""
+    return Slopes(log1, log1 + ratio.abs().log(), ratio.sign())
+
+
+def _erf(z):
+    return _rising(math.log(2 / math.pi) / 2 - z**2 / 2, -z)
+
+
+def _sigmoid(z):
+    return _rising(-z.abs() - 2 * torch.log1p(torch.exp(-z.abs())), -torch.tanh(z / 2))
+
+
+def _tanh(z):
+    return _rising(2 * (math.log(2) - z.abs() - torch.log1p(torch.exp(-2 * z.abs()))), -2 * torch.tanh(z))
+
+
+def _gelu(z):
+    log_pdf = -(z**2) / 2 - HALF_LOG_2PI
+    left = z.clamp(max=-1)  # there phi' = pdf * (cdf / pdf + z), and the quotient does not underflow
+    mills = math.sqrt(math.pi / 2) * torch.special.erfcx(-left / math.sqrt(2)) + left
+    right = torch.special.ndtr(z) + z * log_pdf.exp()
+    log1 = torch.where(z < -1, log_pdf + mills.abs().log(), right.abs().log())
+    sign = torch.where(z < -1, mills.sign(), right.sign())
+    two = 2 - z**2
+    return Slopes(log1, log_pdf + two.abs().log(), sign * two.sign())
+
+
+NAMED = {"erf": _erf, "sigmoid": _sigmoid, "tanh": _tanh, "gelu": _gelu}
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The layer at N points, in coordinates y = A x at each, in which d units have the weight vectors e_1 ... e_d."""
+
+    weight: torch.Tensor  # (N, n, d), W A^-1: the identity in the rows of those units
+    units: torch.Tensor  # (N, d), their numbers
+    log_scale: torch.Tensor  # (N, d), log |phi'| of those units
+    log_det: torch.Tensor  # (N,), log |det A|
+
+    def rounding(self, weight: torch.Tensor) -> torch.Tensor:
+        """(N, n, d): error of self.weight, made from weight (n, d), in units of EPS; none in the rows of the axes."""
+        error = weight.abs() @ torch.linalg.inv(weight[self.units]).abs()
+        at = torch.arange(len(error), device=error.device)[:, None]
+        error[at, self.units] = 0
+        return error
+
+
+def scaled(values: torch.Tensor, log: torch.Tensor) -> torch.Tensor:
+    """values * e^log, where e^log alone might overflow; 0 stays 0."""
+    return (log + values.abs().log()).exp() * values.sign()
+
+
+def axes(weight: torch.Tensor, log1: torch.Tensor, start: int = 0) -> Axes:
+    """Chooses the axes by Gauss-Jordan elimination with complete pivoting on slope times weight.
+
+    Args:
+        weight: (n, d), n >= d.
+        log1: log |phi'|, (N, n).
+        start: number of the first of these points, for messages.
+    Raises:
+        ValueError: if at some point fewer than d units with phi' != 0 have independent weights.
+    """
+    (n, d), N = weight.shape, len(log1)
+    at = torch.arange(N, device=weight.device)
+    W, length = weight.expand(N, n, d).clone(), weight.norm(dim=1)
+    units, log_scale, log_det = at.new_empty(N, d), log1.new_empty(N, d), log1.new_zeros(N)
+    free = log1.new_zeros(N, n, d)  # -inf in the rows and columns that are taken
+    for rank in range(d):
+        size = W.abs().log() + log1[..., None] + free
+        unit, a = torch.unravel_index(size.flatten(1).argmax(1), (n, d))
+        pivot = W[at, unit, a]
+        lost = ~(size[at, unit, a].isfinite() & (pivot.abs() > 4 * d * EPS * length[unit]))
+        if lost.any():
+            point = int(lost.nonzero()[0, 0])
+            raise ValueError(
+                f"point {start + point}: the metric is singular: of {n} units only {rank} are alive and independent, "
+                f"and {d} inputs need {d}"
+            )
+        column = W[at, :, a] / pivot[:, None]
+        row = W[at, unit]
+        row[at, a] = 0
+        W -= column[..., None] * row[:, None]
+        W[at, :, a] = column
+        W[at, unit] = torch.nn.functional.one_hot(a, d).double()
+        units[at, a], log_scale[at, a] = unit, log1[at, unit]
+        log_det += pivot.abs().log()
+        free[at, unit] = free[at, :, a] = -torch.inf
+    return Axes(W, units, log_scale, log_det)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A shallow map at a batch of points."""
+
+    weight: torch.Tensor  # (n, d)
+    slopes: Slopes  # (N, n)
+    rounding: torch.Tensor  # (N, n), relative error of a slope in units of EPS: that of z, times (log phi')'
+    single: bool  # whether the caller passed one point, (d,)
+
+
+def layer(weight, bias, activation, x) -> Layer:
+    """The checked layer at x, shape (d,) or (N, d)."""
+    weight, bias, x, single = checks.layer(weight, bias, x)
+    found = slopes(activation, x @ weight.T + bias)
+    steepness = (found.log2 - found.log1).exp().clamp(max=1e8)  # infinite where phi' = 0
+    terms = x.abs() @ weight.abs().T + bias.abs()
+    return Layer(weight, found, 1 + terms * steepness.nan_to_num(0), single)

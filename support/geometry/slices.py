@@ -1,0 +1,77 @@
+"""Lines and planes through a few inputs, on which geometry and predictions are drawn."""
+
+from dataclasses import dataclass
+
+import torch
+
+from support.geometry import checks
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A square grid in the plane of three inputs a, b, c."""
+
+    points: torch.Tensor  # (points, points, d), rows along v, columns along u
+    u: torch.Tensor  # (points,), -1 to 1
+    v: torch.Tensor  # (points,), -1 to 1
+    anchors: torch.Tensor  # (3, 2), the (u, v) of a, b and c
+    ternary: torch.Tensor  # (points, points), True in the convex hull of a, b, c; the whole square is the affine one
+
+
+def line(a, b, points: int, endpoint: bool = True) -> torch.Tensor:
+    """Evenly spaced inputs from a to b, shape (points, d); without the endpoint, b itself is left out.
+
+    Raises ValueError for anchors of unequal shape, and fewer than two points.
+
+    >>> line(torch.tensor([0.0]), torch.tensor([1.0]), 4, endpoint=False).flatten().tolist()
+    [0.0, 0.25, 0.5, 0.75]
+    """
+    a, b = _anchors(points, a=a, b=b)
+    t = torch.arange(points, dtype=a.dtype, device=a.device) / (points - endpoint)
+    return torch.lerp(a, b, t[:, None])
+
+
+def plane(a, b, c, points: int) -> Plane:
+    """A grid around a, b, c, (d,) each: o + u (b - a) + v 2 sqrt(3) ((a + b) / 2 - o), o their mean, u, v in [-1, 1].
+
+    An equilateral triangle keeps its shape; any other is drawn as one. Raises ValueError as `line` does.
+    Source: Zavatone-Veth et al. 2025, public code; protocol 4.6.
+    """
+    a, b, c = _anchors(points, a=a, b=b, c=c)
+    o = (a + b + c) / 3
+    u = torch.linspace(-1, 1, points, dtype=a.dtype, device=a.device)
+    grid = o + u[:, None] * (b - a) + u[:, None, None] * 2 * 3**0.5 * ((a + b) / 2 - o)
+    anchors = a.new_tensor([[-0.5, 0.5 / 3**0.5], [0.5, 0.5 / 3**0.5], [0, -1 / 3**0.5]])
+    # the sides of the triangle: v = 1 / (2 sqrt 3) and v = +-sqrt(3) u - 1 / sqrt 3; points on them belong to it
+    v = u[:, None] + 0 * u
+    ternary = (v <= anchors[0, 1] + 1e-12) & (v >= 3**0.5 * u.abs() - 1 / 3**0.5 - 1e-12)
+    return Plane(grid, u, u.clone(), anchors, ternary)
+
+
+def predicted_class(logits) -> torch.Tensor:
+    """The class of the largest logit, shape (...), of logits (..., classes).
+
+    >>> predicted_class(torch.tensor([[0.1, 2.0]])).tolist()
+    [1]
+    """
+    return logits.argmax(-1)
+
+
+def entropy(logits) -> torch.Tensor:
+    """Entropy of the softmax of logits, (..., classes), in nats: from 0 to log(classes).
+
+    >>> round(float(entropy(torch.zeros(10))), 4)  # log 10
+    2.3026
+    """
+    log_p = torch.log_softmax(checks.real("logits", logits), -1)
+    return torch.special.entr(log_p.exp()).sum(-1)
+
+
+def _anchors(points, **anchors):
+    found = [checks.real(name, value) for name, value in anchors.items()]
+    if found[0].ndim != 1 or any(value.shape != found[0].shape for value in found):
+        shapes = ", ".join(f"{name} {tuple(value.shape)}" for name, value in zip(anchors, found, strict=True))
+        raise ValueError(f"anchors must share one shape, (d,), got {shapes}")
+    if not isinstance(points, int) or points < 2:
+        raise ValueError(f"points must be a whole number from 2 on, got {points!r}")
+    return found

@@ -1,0 +1,124 @@
+"""Layers of random units at infinite and at finite width, and the source's layer of three units.
+
+Lengths are in the unit of the inputs. Curvature is positive on spheres.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from support.geometry import infinite_width, shallow_log_volume_element, shallow_ricci_scalar
+
+
+@dataclass(frozen=True)
+class Wide:
+    """An infinitely wide random layer; see `infinite_width` for what an activation may be."""
+
+    activation: str | int | Callable
+    d: int
+    weight_variance: float = 1.0
+    bias_variance: float = 0.0
+
+    def __str__(self):
+        a = self.activation
+        name = f"z^{a}" if isinstance(a, int) else a if isinstance(a, str) else a.__name__
+        return f"{name}, d = {self.d}, bias variance {self.bias_variance:g}"
+
+    @property
+    def function(self) -> Callable:
+        """phi, for finite layers; of names only erf."""
+        a = self.activation
+        return monomial(a) if isinstance(a, int) else {"erf": erf}[a] if isinstance(a, str) else a
+
+    def log_volume(self, radii) -> torch.Tensor:
+        """(N,) at these distances from the origin; natural log."""
+        return self._at(infinite_width.nngp_log_volume_element, radii)
+
+    def ricci(self, radii) -> torch.Tensor:
+        """(N,) Ricci scalar at these distances from the origin."""
+        return self._at(infinite_width.nngp_ricci_scalar, radii)
+
+    def _at(self, quantity, radii):
+        return quantity(self.activation, ray(radii, self.d), self.weight_variance, self.bias_variance)
+
+
+def ray(radii, d: int) -> torch.Tensor:
+    """Points (N, d) on the first axis at distances radii, (N,) or a number."""
+    radii = torch.as_tensor(radii, dtype=torch.float64).reshape(-1, 1)
+    return torch.cat([radii, radii.new_zeros(len(radii), d - 1)], 1)
+
+
+def erf(z):
+    return torch.erf(z / math.sqrt(2))
+
+
+def as_a_map(weight, bias, activation=erf) -> Callable:
+    """x -> phi(W x + b) / sqrt(n)."""
+    return lambda x: activation(weight @ x + bias) / math.sqrt(len(weight))
+
+
+def monomial(q: int) -> Callable:
+    """z^q / sqrt((2q - 1)!!), whose mean square is 1 for z of variance 1."""
+    scale = math.sqrt(math.prod(range(2 * q - 1, 0, -2)))
+    return lambda z: z**q / scale
+
+
+def three_units(bias: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """weight (3, 2) and bias (3,) of the source's example: directions 120 degrees apart, one bias for all."""
+    angles = torch.tensor([0.0, 120.0, 240.0], dtype=torch.float64).deg2rad()
+    return torch.stack([angles.cos(), angles.sin()], 1), torch.full((3,), float(bias), dtype=torch.float64)
+
+
+# Finite width
+
+
+def finite(layer: Wide, n: int, networks: int, radii, generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-volume and R, (networks, N) each, of random layers of n units where `layer` has infinitely many."""
+    activation = layer.activation if layer.activation == "erf" else layer.function
+    weights, biases = infinite_width.random_shallow_map(
+        n, layer.d, generator, layer.weight_variance, layer.bias_variance, maps=networks
+    )
+    at = [(w, b, activation, ray(radii, layer.d)) for w, b in zip(weights, biases, strict=True)]
+    return tuple(torch.stack([f(*one) for one in at]) for f in (shallow_log_volume_element, shallow_ricci_scalar))
+
+
+def fluctuation(layer: Wide, radius: float, nodes=60) -> float:
+    """kappa_4 = E[(phi'^2 w^T g^-1 w)^2] over units, g their mean, in two dimensions, by Gauss-Hermite quadrature.
+
+    It sets the leading corrections at width n: E log-volume is the limit - (kappa_4 - 2) / 4n, E volume element the
+    limit times 1 - kappa_4 / 8n.
+    """
+    t, weight = (torch.as_tensor(a) for a in np.polynomial.hermite_e.hermegauss(nodes))
+    weight = weight / weight.sum()
+    w1, w2, b = torch.meshgrid(t, t, t, indexing="ij")
+    p = torch.einsum("i,j,k->ijk", weight, weight, weight)
+    w1, w2 = (w * layer.weight_variance**0.5 for w in (w1, w2))
+    z = radius * w1 + b * layer.bias_variance**0.5
+    slope = torch.func.grad(lambda z: layer.function(z).sum())(z)
+    along, across = ((p * slope**2 * w**2).sum() for w in (w1, w2))
+    return float((p * (slope**2 * (w1**2 / along + w2**2 / across)) ** 2).sum())
+
+
+def volume_bias(layer: Wide, radius: float, n: int, networks: int, generator) -> torch.Tensor:
+    """(3, 2) bias of det g, of the volume element and of log-volume at width n: mean and standard error.
+
+    The first two relative to infinite width. By Monte Carlo over networks, less a multiple of tr(g^-1 g_n) - 2, whose
+    mean is 0: what is left has the same mean, and scatters as 1 / n instead of n^-1/2. In two dimensions.
+    """
+    x = ray(radius, 2)[0]
+    limit = infinite_width.nngp_metric(layer.activation, x, layer.weight_variance, layer.bias_variance).diagonal()
+    found, group = [], max(1, 2_000_000 // n)  # networks at a time
+    for start in range(0, networks, group):
+        weight, bias = infinite_width.random_shallow_map(
+            n, 2, generator, layer.weight_variance, layer.bias_variance, maps=min(group, networks - start)
+        )
+        slope = torch.func.grad(lambda z: layer.function(z).sum())(weight @ x + bias)
+        J = slope[..., None] * weight / limit.sqrt()
+        g = J.mT @ J / n
+        det, first = torch.linalg.det(g), g.diagonal(dim1=1, dim2=2).sum(1) - 2
+        found.append(torch.stack([det - 1 - first, det.sqrt() - 1 - first / 2, det.log() / 2 - first / 2]))
+    found = torch.cat(found, 1)
+    return torch.stack([found.mean(1), found.std(1) / math.sqrt(networks)], 1)

@@ -1,0 +1,337 @@
+"""The checks of the geometry are worth something: each breaks for these mistakes, planted one by one.
+
+A mistake is a change of a few characters in the source of one function, so the table reads like a patch. If the
+source is rewritten, the text is no longer found, and the test asks for a new one.
+"""
+
+import functools
+import inspect
+import math
+import sys
+import textwrap
+
+import pytest
+import torch
+from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
+
+from support import geometry
+from support.geometry import curvature, infinite_width, jacobians, oracle, pullback, shallow, slices
+
+TOLERANCE = 1e-9
+
+
+def apart(found, expected) -> float:
+    return float((torch.as_tensor(found) - expected).abs().max())
+
+
+def graph(height):
+    return lambda x: torch.stack([x[0], x[1], height(x)])
+
+
+BENT_PLANE = (lambda x: torch.stack([x[0] * x[1].exp(), x[1] + x[0] ** 2 / 3]), 0.0)
+SPHERE = (graph(lambda x: (1 - x @ x).sqrt()), 2.0)
+SADDLE = (graph(lambda x: x[0] * x[1]), -2 / 1.25**2)  # at distance 1/2
+OFF_CENTRE = torch.tensor([0.4, 0.3], dtype=torch.float64)
+
+
+def general_curvature():
+    f = two_layers(3, 7, 9)
+    found = [geometry.ricci_scalar(f, OFF_CENTRE) for f, _ in (BENT_PLANE, SPHERE, SADDLE)]
+    deep = geometry.ricci_scalar(f, torch.zeros(3)) - oracle.christoffel_ricci_scalar(
+        lambda x: oracle.metric(f, x), torch.zeros(3, dtype=torch.float64)
+    )
+    return max(apart(R, known) for R, (_, known) in zip(found, (BENT_PLANE, SPHERE, SADDLE), strict=True)) + abs(deep)
+
+
+def intrinsic_curvature():
+    return max(
+        apart(oracle.christoffel_ricci_scalar(lambda x, f=f: oracle.metric(f, x), OFF_CENTRE), R)
+        for f, R in (BENT_PLANE, SPHERE, SADDLE)
+    )
+
+
+def layer_curvature():
+    """Relative, over activations; weights of units that are as many as inputs would hide what is symmetric."""
+    worst = 0.0
+    for name, activation in ACTIVATIONS.items():
+        for n, d in ((5, 2), (5, 3)):
+            weight, bias, x, _ = shallow_case(name, n, d)
+            expected = oracle.minors_ricci_scalar(weight, bias, activation, x)
+            worst = max(worst, apart(geometry.shallow_ricci_scalar(weight, bias, name, x) / expected, 1))
+    return worst
+
+
+def dead_layer_curvature():
+    """A dead layer is another with e^-400 on its slopes: sigmoid far to the left is the exponential."""
+    weight, _, x, _ = shallow_case("erf", 5, 2)
+    shift = torch.linspace(-3, 3, 5, dtype=torch.float64)
+    sign, log, _ = geometry.shallow_slog_ricci_scalar(weight, shift - 400, "sigmoid", x)
+    R = oracle.minors_ricci_scalar(weight, shift, torch.exp, x)
+    return apart(log, R.abs().log() + 800) + apart(sign, R.sign())
+
+
+def symmetric_curvature():
+    weight, bias, x, f = shallow_case("erf", 5, 3)
+    expected = oracle.minors_ricci_scalar(weight, bias, ACTIVATIONS["erf"], x)
+    return apart(oracle.symmetric_ricci_scalar(lambda x: oracle.metric(f, x), x), expected)
+
+
+def triples_and_pairs():
+    weight, bias, x, f = shallow_case("erf", 5, 2)
+    expected = geometry.ricci_scalar(f, x)
+    routes = oracle.triple_ricci_scalar, oracle.pair_ricci_scalar, oracle.minors_ricci_scalar
+    return max(apart(route(weight, bias, ACTIVATIONS["erf"], x), expected) for route in routes)
+
+
+def error_bar():
+    """0 where the bar covers what nearly parallel weights lose, else how far it falls short."""
+    generator = torch.Generator().manual_seed(0)
+    weight, bias = geometry.random_shallow_map(6, 2, generator, bias_variance=1.0)
+    x = torch.rand(2, dtype=torch.float64, generator=generator)
+    weight[1], bias[2:] = 3 * weight[0], -15
+    found, error = geometry.shallow_ricci_scalar(weight, bias, "sigmoid", x, with_error=True)
+    wrong = abs(mp.mpf(float(found)) - exact.ricci_scalar(weight, bias, "sigmoid", x))
+    return max(0.0, float(wrong / float(error)) - 1)
+
+
+def layer_volume():
+    worst = 0.0
+    for name, activation in ACTIVATIONS.items():
+        for n, d in ((5, 2), (6, 4)):
+            weight, bias, x, _ = shallow_case(name, n, d)
+            expected = oracle.minors_log_volume_element(weight, bias, activation, x)
+            worst = max(worst, apart(geometry.shallow_log_volume_element(weight, bias, name, x), expected))
+            metric = torch.logdet(geometry.shallow_pullback_metric(weight, bias, name, x)) / 2
+            worst = max(worst, apart(metric, expected))
+    return worst
+
+
+def few_units_volume():
+    weight, bias, x, f = shallow_case("tanh", 3, 5)
+    return apart(geometry.shallow_log_volume_element(weight, bias, "tanh", x), oracle.log_volume_element(f, x))
+
+
+def many_inputs_volume():
+    weight, bias, x, f = shallow_case("erf", 90, 70)
+    return apart(geometry.shallow_log_volume_element(weight, bias, "erf", x / 5), oracle.log_volume_element(f, x / 5))
+
+
+def general_volume():
+    worst = 0.0
+    for m, d in ((9, 4), (4, 9), (4, 4)):
+        f, x = two_layers(d, 7, m), torch.linspace(-1, 1, 3 * d, dtype=torch.float64).view(3, d)
+        expected = torch.stack([oracle.log_volume_element(f, one) for one in x])
+        worst = max(worst, apart(geometry.log_volume_element(f, x), expected))
+        worst = max(worst, apart(geometry.pullback_metric(f, x[0]), oracle.metric(f, x[0])))
+        two = torch.stack([torch.linalg.svdvals(oracle.jacobian(f, one))[:2].log().sum() for one in x])
+        worst = max(worst, apart(geometry.log_volume_element(f, x, leading=2), two))
+    return worst
+
+
+def denied_rank():
+    """0 where a lost rank is noticed and the right one is taken."""
+    f, x = two_layers(6, 8, 4), torch.linspace(-1, 1, 6, dtype=torch.float64)
+    allowed = []
+    for rank in (2, 3, 4):
+        try:
+            geometry.log_volume_element(lambda x: f(x) / f(x).norm(), x, rank=rank)
+            allowed.append(rank)
+        except ValueError:
+            pass
+    return float(allowed != [3])
+
+
+def limit():
+    """Closed forms, quadrature and Christoffel symbols of the arcsine kernel."""
+    x = torch.tensor([[0.3, -0.2, 0.5], [1.0, 0.4, -1.1]], dtype=torch.float64)
+
+    def metric(x, s2=1.5, z2=0.3):
+        D = 1 + 2 * (s2 * x @ x + z2)
+        return 2 * s2 / math.pi / D.sqrt() * (torch.eye(3) - 2 * s2 / D * torch.outer(x, x))
+
+    g = torch.stack([metric(one) for one in x])
+    R = torch.stack([oracle.christoffel_ricci_scalar(metric, one) for one in x])
+    worst = 0.0
+    for activation in ("erf", ACTIVATIONS["erf"]):
+        worst = max(worst, apart(geometry.nngp_metric(activation, x, 1.5, 0.3), g))
+        worst = max(worst, apart(geometry.nngp_log_volume_element(activation, x, 1.5, 0.3), torch.logdet(g) / 2))
+        worst = max(worst, apart(geometry.nngp_ricci_scalar(activation, x, 1.5, 0.3), R))
+    cubic = geometry.nngp_ricci_scalar(lambda z: z**3 / math.sqrt(15), x, 1.5, 0.3)
+    return max(worst, apart(geometry.nngp_ricci_scalar(3, x, 1.5, 0.3), cubic))
+
+
+def determinants():
+    """E[det g_2] of standard normal weights in the plane, by hand: 1/2 of that of the identity."""
+    weight, bias = geometry.random_shallow_map(2, 2, torch.Generator().manual_seed(0), 4.0, 9.0, maps=100_000)
+    mean = (torch.linalg.det(weight) ** 2).mean() / 4 / 16
+    return max(0.0, apart(mean, geometry.relative_mean_determinant(2, 2)) - 0.02) + max(
+        0, apart(bias.std(), 3) - 0.02
+    )
+
+
+def drawing():
+    a, b, c = torch.eye(3, dtype=torch.float64)
+    drawn = geometry.plane(a, b, c, 5)
+    corner = (a + b + c) / 3 + (b - a) - 2 * math.sqrt(3) * ((a + b) / 2 - (a + b + c) / 3)
+    hull = [[0, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+    open_ended = apart(geometry.line(a, b, 4, endpoint=False)[-1], a / 4 + 3 * b / 4)
+    wrong = torch.tensor(hull).bool() ^ drawn.ternary
+    entropies = apart(geometry.entropy(torch.zeros(10)), math.log(10))
+    return apart(drawn.points[0, 4], corner) + open_ended + entropies + float(wrong.sum())
+
+
+# what is wrong: (owner, function, right text, wrong text, the check that breaks)
+MISTAKES = {
+    "sign of the quadratic terms": (
+        oracle, "christoffel_ricci_scalar", "ricci = ricci + torch.einsum(\"aae,ebc->bc\", gamma, gamma) - torch",
+        "ricci = ricci - torch.einsum(\"aae,ebc->bc\", gamma, gamma) + torch", intrinsic_curvature),
+    "traced over the wrong index": (
+        oracle, "christoffel_ricci_scalar", 'einsum("abac->bc", D)', 'einsum("abca->bc", D)', intrinsic_curvature),
+    "Christoffel symbols transposed": (
+        oracle, "christoffel", "T.permute(0, 2, 1) + T - T.permute(2, 0, 1)",
+        "T.permute(0, 2, 1) + T + T.permute(2, 0, 1)", intrinsic_curvature),
+    "no half in Christoffel's symbols": (oracle, "christoffel", ") / 2", ")", intrinsic_curvature),
+    "three times D.15": (oracle, "triple_ricci_scalar", "return -torch", "return -3 * torch", triples_and_pairs),
+    "sign of D.15": (oracle, "triple_ricci_scalar", "return -torch", "return torch", triples_and_pairs),
+    "pairs counted twice": (oracle, "triple_ricci_scalar", "/ 2", "", triples_and_pairs),
+    "area of a pair": (oracle, "pair_ricci_scalar", "- G**2", "+ G**2", triples_and_pairs),
+    "sign of the minors form": (oracle, "minors_ricci_scalar", "total -=", "total +=", triples_and_pairs),
+    "three quarters": (
+        oracle, "symmetric_ricci_scalar", "inverse @ t) / 4", "inverse @ t) * 3 / 4", symmetric_curvature),
+    "trace and tensor exchanged": (
+        oracle, "symmetric_ricci_scalar", 'raised) - t @ inverse @ t)', 'raised) * -1 + t @ inverse @ t)',
+        symmetric_curvature),
+    "Gauss with the wrong sign": (
+        curvature, "ricci_scalar", "value = (trace**2).sum(1) -", "value = -(trace**2).sum(1) +",
+        general_curvature),
+    "tangential part left in": (
+        curvature, "ricci_scalar", "normal = H - torch.einsum", "normal = H - 0 * torch.einsum", general_curvature),
+    "frame not orthonormal on one side": (
+        curvature, "ricci_scalar", '"nmab,nac,nbe->nmce", H, inverse, inverse', '"nmab,nac->nmcb", H, inverse',
+        general_curvature),
+    "frame transposed": (
+        curvature, "ricci_scalar", '"nmab,nac,nbe->nmce"', '"nmab,nca,neb->nmce"', general_curvature),
+    "three times the curvature of a layer": (
+        curvature, "shallow_slog_ricci_scalar", "math.log(n)", "math.log(3 * n)", layer_curvature),
+    "no 1/sqrt(n) in a layer's curvature": (
+        curvature, "shallow_slog_ricci_scalar", " + math.log(n)", "", layer_curvature),
+    "sign of a layer's curvature": (
+        curvature, "shallow_slog_ricci_scalar", "R = squares - traces", "R = traces - squares", layer_curvature),
+    "slope squared where slope and bend belong": (
+        curvature, "shallow_slog_ricci_scalar", "log1 + at.slopes.log2[rows]", "log1 + log1", layer_curvature),
+    "sign of the bend": (
+        curvature, "shallow_slog_ricci_scalar", "_cubes(at.slopes.sign[rows]", "_cubes(at.slopes.sign[rows].abs()",
+        layer_curvature),
+    "scale of dead units": (curvature, "shallow_slog_ricci_scalar", "6 * top", "3 * top", dead_layer_curvature),
+    "frame of a layer transposed": (
+        curvature, "_rotated", "nabc,nia,njb,nkc->nijk", "nabc,nai,nbj,nck->nijk", layer_curvature),
+    "what is alike left in": (curvature, "_unlike", 'ab,nac,bc->n', 'ab,nac,nbc->n', layer_curvature),
+    "b = c counted among the squares": (curvature, "_unlike", ".sum(1) * off)", ".sum(1))", layer_curvature),
+    "error of parallel weights left out": (
+        curvature, "shallow_slog_ricci_scalar", "lost = frame", "lost = 0 * frame", error_bar),
+    "axes without elimination": (
+        shallow, "axes", "W -= column[..., None] * row[:, None]", "pass", layer_volume),
+    "pivot not divided out": (shallow, "axes", "/ pivot[:, None]", "", layer_volume),
+    "determinant of the axes left out": (shallow, "axes", "log_det += pivot.abs().log()", "pass", layer_volume),
+    "slope of erf(z)": (shallow, "_erf", "- z**2 / 2", "- z**2", layer_volume),
+    "height of erf's slope": (shallow, "_erf", "math.log(2 / math.pi) / 2", "math.log(2 / math.pi)", layer_volume),
+    "bend of sigmoid": (shallow, "_sigmoid", "-torch.tanh(z / 2)", "-torch.tanh(z)", layer_curvature),
+    "bend of tanh": (shallow, "_tanh", "-2 * torch.tanh(z)", "-torch.tanh(z)", layer_curvature),
+    "sign of erf's bend": (shallow, "_gelu", "two = 2 - z**2", "two = z**2 + 2", layer_curvature),
+    "GELU's slope on the left": (shallow, "_gelu", "/ math.sqrt(2)) + left", "/ math.sqrt(2)) - left", layer_volume),
+    "no 1/sqrt(n) in a layer's volume": (
+        pullback, "shallow_log_volume_element", "found - min(n, d) / 2 * math.log(n)", "found", layer_volume),
+    "1/n in a layer's volume": (
+        pullback, "shallow_log_volume_element", "/ 2 * math.log(n)", "* math.log(n)", layer_volume),
+    "no 1/n in a layer's metric": (pullback, "shallow_pullback_metric", "J / n", "J", layer_volume),
+    "volume twice": (pullback, "_in_axes", "half = ", "half = 2 * ", layer_volume),
+    "few units, inputs counted": (
+        pullback, "shallow_log_volume_element", "min(n, d)", "max(n, d)", few_units_volume),
+    "few units, slopes squared": (pullback, "_few_units", "log1.sum(1)", "2 * log1.sum(1)", few_units_volume),
+    "many inputs, scale once": (pullback, "_many_inputs", "weight.shape[1] * top", "top", many_inputs_volume),
+    "Gram matrix for its root": (pullback, "_gram_log_volume", "L.diagonal()", "G.diagonal()", many_inputs_volume),
+    "columns for rows": (
+        jacobians, "jacobians", "device=x.device)).mT", "device=x.device))", general_volume),
+    "the wrong side is small": (
+        pullback, "full_rank_log_volume", "else J.mT", "else J", general_volume),
+    "the smallest instead of the largest": (
+        pullback, "log_volume_element", "svdvals(J)[:, :leading]", "svdvals(J)[:, -leading:]", general_volume),
+    "gap never looked at": (pullback, "_ranked_log_volume", "(rank < k) *", "(rank < 0) *", denied_rank),
+    "rounding taken for a rank": (pullback, "_ranked_log_volume", "max(k, 10) * EPS", "0 * EPS", denied_rank),
+    "metric's radial part": (infinite_width, "nngp_metric", "radial = 2 *", "radial = ", limit),
+    "log-volume without its root": (
+        infinite_width, "nngp_log_volume_element", "torch.log1p(2 * u)) / 2", "torch.log1p(2 * u))", limit),
+    "d - 2 for d + 2": (infinite_width, "nngp_ricci_scalar", "((d + 2) * u", "((d - 2) * u", limit),
+    "sign of the limit": (infinite_width, "nngp_ricci_scalar", "-(d - 1)", "(d - 1)", limit),
+    "no square below": (infinite_width, "nngp_ricci_scalar", "(1 + 2 * u) ** 2", "(1 + 2 * u)", limit),
+    "Omega'' of erf": (infinite_width, "_profile", "2 * share**2", "share**2", limit),
+    "Omega'' of monomials": (infinite_width, "_profile", "-(q - 1) * share**2", "(q - 1) * share**2", limit),
+    "log of a mean of squares": (infinite_width, "_profile", "second - first**2", "second", limit),
+    "fourth Hermite polynomial": (infinite_width, "_gaussian_means", "6 * u**2", "3 * u**2", limit),
+    "second Hermite polynomial": (infinite_width, "_gaussian_means", "(u**2 - 1) / 2", "(u**2 - 1)", limit),
+    "variance of the weights for SD": (
+        infinite_width, "random_shallow_map", "weight_variance**0.5", "weight_variance", determinants),
+    "variance of the biases for SD": (
+        infinite_width, "random_shallow_map", "bias_variance**0.5", "bias_variance", determinants),
+    "n^d / n!": (infinite_width, "relative_mean_determinant", "/ n**d", "/ n", determinants),
+    "plane upside down": (slices, "plane", "3**0.5 * ((a + b) / 2 - o)", "3**0.5 * (o - (a + b) / 2)", drawing),
+    "plane without its sqrt(3)": (slices, "plane", "2 * 3**0.5", "2", drawing),
+    "rows for columns": (
+        slices, "plane", "u[:, None] * (b - a) + u[:, None, None]", "u[:, None, None] * (b - a) + u[:, None]",
+        drawing),
+    "hull upside down": (slices, "plane", "v = u[:, None] + 0 * u", "v = -u[:, None] + 0 * u", drawing),
+    "end point reached": (slices, "line", "(points - endpoint)", "(points - 1)", drawing),
+    "entropy in base 10": (slices, "entropy", ".sum(-1)", ".sum(-1) / 2.302585", drawing),
+}  # fmt: skip
+
+
+def plant(patch, owner, name, right, wrong):
+    """Wherever the package holds that function under its name."""
+    function = getattr(owner, name)
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(right) == 1, f"{right!r} must stand once in {name}, to be replaced"
+    scope = {}
+    exec(compile(source.replace(right, wrong), f"<{name} with a mistake>", "exec"), function.__globals__, scope)
+    for module in [m for key, m in sys.modules.items() if key.startswith("support.geometry")]:
+        if getattr(module, name, None) is function:
+            patch.setattr(module, name, scope[name])
+    for key, value in shallow.NAMED.items():
+        if value is function:
+            patch.setitem(shallow.NAMED, key, scope[name])
+
+
+@functools.cache
+def unharmed(check) -> float:
+    """What a check finds before anything is planted, worked out once."""
+    return check()
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_check_breaks_for(mistake, monkeypatch):
+    owner, name, right, wrong, check = MISTAKES[mistake]
+    assert unharmed(check) < TOLERANCE
+    plant(monkeypatch, owner, name, right, wrong)
+    try:
+        with torch.no_grad():
+            assert not check() < 1000 * TOLERANCE
+    except (ValueError, RuntimeError):
+        pass  # a wrong shape, or what the package's own guards refuse
+
+
+def test_the_flipped_sign_is_three_times_the_curvature_of_a_layer_and_hides_there(monkeypatch):
+    """Sections 2.2 and 12.1 of the formula sheet: what one hidden layer cannot tell, and what can."""
+    weight, bias, x, f = shallow_case("erf", 5, 2)
+    R = geometry.shallow_ricci_scalar(weight, bias, "erf", x)
+    plant(monkeypatch, *MISTAKES["sign of the quadratic terms"][:4])
+
+    def flipped(f, x):
+        return float(oracle.christoffel_ricci_scalar(lambda x: oracle.metric(f, x), x))
+
+    assert flipped(f, x) == pytest.approx(3 * float(R), rel=1e-9)
+    polar = lambda x: torch.stack([x[0].sin() * x[1].cos(), x[0].sin() * x[1].sin(), x[0].cos()])  # noqa: E731
+    assert flipped(polar, OFF_CENTRE) == pytest.approx(2)
+    assert flipped(BENT_PLANE[0], OFF_CENTRE) == pytest.approx(3.42, abs=0.005)
+    assert flipped(SPHERE[0], torch.tensor([0.5, 0.2], dtype=torch.float64)) == pytest.approx(1.183, abs=0.0005)
+    assert flipped(graph(lambda x: x @ x), torch.tensor([0.3, 0.4], dtype=torch.float64)) == pytest.approx(
+        0, abs=1e-12
+    )

@@ -1,0 +1,370 @@
+"""Metric and log-volume against textbook formulas, exact arithmetic, the laws they must obey, and their promises."""
+
+import math
+
+import pytest
+import torch
+from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
+from torch import nn
+
+from support.geometry import (
+    jacobian_singular_values,
+    jacobians,
+    log_volume_element,
+    oracle,
+    pullback,
+    pullback_metric,
+    random_shallow_map,
+    shallow_log_volume_element,
+    shallow_pullback_metric,
+)
+
+CASES = [(name, n, d) for name in ACTIVATIONS for n, d in ((2, 2), (5, 2), (8, 3), (7, 6))]
+
+
+def jacobian_with(values, outputs):
+    """J, (outputs, d), with these d singular values."""
+    generator = torch.Generator().manual_seed(0)
+    d = len(values)
+    U = torch.linalg.qr(torch.randn(outputs, d, dtype=torch.float64, generator=generator)).Q
+    V = torch.linalg.qr(torch.randn(d, d, dtype=torch.float64, generator=generator)).Q
+    return U * torch.as_tensor(values, dtype=torch.float64) @ V
+
+
+# One number by every route
+
+
+@pytest.mark.parametrize("name, n, d", CASES)
+def test_every_route_to_the_log_volume(name, n, d):
+    weight, bias, x, f = shallow_case(name, n, d)
+    expected = oracle.log_volume_element(f, x)
+    tolerance = 1e-12 * max(1, float(torch.linalg.cond(oracle.jacobian(f, x))) / 100)
+    assert abs(log_volume_element(f, x) - expected) < tolerance
+    assert abs(shallow_log_volume_element(weight, bias, name, x) - expected) < tolerance
+    assert abs(shallow_log_volume_element(weight, bias, ACTIVATIONS[name], x) - expected) < tolerance
+    assert abs(oracle.minors_log_volume_element(weight, bias, ACTIVATIONS[name], x) - expected) < tolerance
+    assert abs(jacobian_singular_values(f, x).log().sum() - expected) < tolerance
+    assert abs(torch.logdet(pullback_metric(f, x)) / 2 - expected) < tolerance**2 * 1e12
+    assert torch.allclose(shallow_pullback_metric(weight, bias, name, x), oracle.metric(f, x), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("m, d", [(9, 4), (4, 4), (4, 9)])
+def test_a_deep_map_and_a_batch(m, d):
+    f, x = two_layers(d, 7, m), torch.randn(5, d, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    expected = torch.stack([oracle.log_volume_element(f, one) for one in x])
+    assert torch.allclose(log_volume_element(f, x), expected, rtol=0, atol=1e-11)
+    assert torch.allclose(
+        pullback_metric(f, x), torch.stack([oracle.metric(f, one) for one in x]), rtol=1e-12, atol=0
+    )
+    assert jacobian_singular_values(f, x).shape == (5, min(m, d))
+    looped = torch.stack([log_volume_element(f, one) for one in x])
+    assert torch.allclose(log_volume_element(f, x), looped, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize("m, d", [(9, 4), (4, 9)])
+def test_any_number_of_derivatives_at_a_time(passes, m, d, monkeypatch):
+    f, x = two_layers(d, 7, m), torch.randn(5, d, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    expected = torch.stack([oracle.log_volume_element(f, one) for one in x])
+    monkeypatch.setattr(jacobians, "affordable_passes", lambda f, x: passes)
+    assert torch.allclose(log_volume_element(f, x), expected, rtol=0, atol=1e-11)
+
+
+def test_half_as_many_derivatives_where_memory_runs_out(monkeypatch):
+    real, asked = jacobians.jacobians, []
+
+    def scarce(f, x, m, passes):
+        asked.append(passes)
+        if passes > 3:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
+        return real(f, x, m, passes)
+
+    monkeypatch.setattr(jacobians, "jacobians", scarce)
+    monkeypatch.setattr(jacobians, "affordable_passes", lambda f, x: 16)
+    f, x = two_layers(4, 7, 9), torch.zeros(2, 4)
+    expected = [float(oracle.log_volume_element(f, one.double())) for one in x]
+    assert log_volume_element(f, x).tolist() == pytest.approx(expected)
+    assert asked == [16, 8, 4, 2, 2]
+
+
+def test_other_errors_are_not_taken_for_lack_of_memory(monkeypatch):
+    def broken(f, x, m, passes):
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(jacobians, "jacobians", broken)
+    with pytest.raises(RuntimeError, match="something else"):
+        pullback_metric(lambda x: x, torch.ones(2))
+
+
+def test_free_memory_sets_the_number_of_derivatives(monkeypatch):
+    model = nn.Sequential(nn.Linear(10, 1000), nn.Tanh(), nn.Linear(1000, 5)).double()
+    counts = []
+    for free in (10**9, 10**6, 0):
+        monkeypatch.setattr(jacobians, "free_memory", lambda device, free=free: free)
+        counts.append(jacobians.affordable_passes(model, torch.zeros(10, dtype=torch.float64)))
+    assert counts[0] == pytest.approx(1000 * counts[1], rel=0.2) and counts[1] > 1 and counts[2] == 1
+    # 1,000 numbers of 8 bytes come out of Tanh and are saved, perhaps twice; weights are shared, and do not count
+    assert 10**9 / 4 / 3 / 20_000 < counts[0] < 10**9 / 4 / 3 / 8000
+
+
+# Ill-conditioned and graded
+
+
+@pytest.mark.parametrize("condition, tolerance", [(1e2, 1e-12), (1e3, 1e-9), (1e5, 1e-9), (1e8, 1e-6), (1e11, 1e-3)])
+@pytest.mark.parametrize("d", [12, 80])  # QR alone, and a Gram matrix where that will do
+def test_singular_values_that_were_chosen(condition, tolerance, d):
+    values = torch.logspace(0, -math.log10(condition), d, dtype=torch.float64)
+    J = jacobian_with(values, 2 * d)
+    assert abs(log_volume_element(lambda x: J @ x, torch.zeros(d)) - values.log().sum()) < tolerance
+    assert abs(log_volume_element(lambda x: J.mT @ x, torch.zeros(2 * d)) - values.log().sum()) < tolerance
+
+
+def test_a_gram_matrix_is_dropped_where_its_condition_forbids():
+    for condition, taken in ((100, True), (1e4, False)):
+        J = jacobian_with(torch.logspace(0, -math.log10(condition), 80), 100)
+        assert (pullback._gram_log_volume(J) is not None) == taken
+
+
+@pytest.mark.parametrize("name, n, d, bias", [
+    ("sigmoid", 6, 2, (-60, -30)), ("sigmoid", 6, 3, (-60, -30)), ("sigmoid", 5, 2, (-402, -398)),
+    ("sigmoid", 6, 2, (-900, 0)), ("tanh", 6, 2, (20, 60)), ("erf", 6, 2, (8, 30)), ("gelu", 6, 2, (-40, 2)),
+    ("sigmoid", 30, 20, (-30, 0)), ("sigmoid", 3, 5, (-400, -30)), ("sigmoid", 1, 1, (-400, -300)),
+])  # fmt: skip
+def test_dead_units_against_900_digits(name, n, d, bias):
+    generator = torch.Generator().manual_seed(n + d)
+    weight, _ = random_shallow_map(n, d, generator)
+    bias = bias[0] + (bias[1] - bias[0]) * torch.rand(n, dtype=torch.float64, generator=generator)
+    x = torch.rand(d, dtype=torch.float64, generator=generator)
+    if n < d:  # J J^T instead
+        p = [exact.slopes(name, z)[0] ** 2 for z in exact.preactivations(weight, bias, x)]
+        W = mp.matrix(weight.tolist())
+        expected = sum(map(mp.log, p)) / 2 + mp.log(mp.det(W * W.T)) / 2 - mp.mpf(n) / 2 * mp.log(n)
+    else:
+        expected = exact.log_volume_element(weight, bias, name, x)
+    found = float(shallow_log_volume_element(weight, bias, name, x))
+    assert abs(mp.mpf(found) - expected) < 1e-10
+
+
+def test_shallow_points_in_a_batch_and_in_groups(monkeypatch):
+    for n, d in ((6, 2), (3, 5), (40, 20)):
+        generator = torch.Generator().manual_seed(0)
+        weight, bias = random_shallow_map(n, d, generator, bias_variance=1.0)
+        x = torch.randn(7, d, dtype=torch.float64, generator=generator)
+        batch = shallow_log_volume_element(weight, bias, "tanh", x)
+        monkeypatch.setattr(pullback, "NUMBERS", 3 * n * d)
+        assert torch.equal(shallow_log_volume_element(weight, bias, "tanh", x), batch)
+        looped = torch.stack([shallow_log_volume_element(weight, bias, "tanh", one) for one in x])
+        assert torch.allclose(looped, batch, rtol=0, atol=1e-12)
+
+
+# Laws
+
+
+@pytest.mark.parametrize("name, n, d", CASES)
+def test_scaling_and_changes_of_coordinates(name, n, d):
+    weight, bias, x, f = shallow_case(name, n, d)
+    volume = log_volume_element(f, x)
+    generator = torch.Generator().manual_seed(0)
+    A = torch.randn(d, d, dtype=torch.float64, generator=generator) + 3 * torch.eye(d)
+    Q = torch.linalg.qr(torch.randn(n, n, dtype=torch.float64, generator=generator)).Q
+    assert abs(log_volume_element(lambda x: 7 * f(x), x) - volume - d * math.log(7)) < 1e-11
+    assert abs(log_volume_element(lambda x: Q @ f(x), x) - volume) < 1e-11
+    there = shallow_log_volume_element(weight @ torch.linalg.inv(A), bias, name, A @ x)
+    assert abs(there - shallow_log_volume_element(weight, bias, name, x) + torch.linalg.det(A).abs().log()) < 1e-11
+
+
+def test_fewer_outputs_than_inputs_see_a_volume_that_rotations_keep():
+    f, x = two_layers(6, 7, 3), torch.linspace(-1, 1, 6, dtype=torch.float64)
+    J = oracle.jacobian(f, x)
+    assert abs(log_volume_element(f, x) - torch.logdet(J @ J.mT) / 2) < 1e-12
+    Q = torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))).Q
+    assert abs(log_volume_element(lambda y: f(Q.mT @ y), Q @ x) - log_volume_element(f, x)) < 1e-12
+
+
+def test_two_units_of_opposite_sign_and_abs_fold_without_stretching():
+    generator = torch.Generator().manual_seed(0)
+    W, b = random_shallow_map(3, 3, generator, bias_variance=1.0)
+    x = torch.randn(3, dtype=torch.float64, generator=generator)
+    linear = pullback_metric(lambda x: W @ x + b, x)
+    assert torch.allclose(pullback_metric(lambda x: (W @ x + b).abs(), x), linear, atol=1e-14)
+    pair = pullback_metric(lambda x: torch.relu(torch.cat([W @ x + b, -(W @ x + b)])), x)
+    assert torch.allclose(pair, linear, atol=1e-14)
+
+
+def test_whitening_is_the_mahalanobis_geometry():
+    generator = torch.Generator().manual_seed(0)
+    A = torch.randn(3, 3, dtype=torch.float64, generator=generator)
+    covariance, mu = A @ A.mT + torch.eye(3), torch.randn(3, dtype=torch.float64, generator=generator)
+    values, V = torch.linalg.eigh(covariance)
+
+    def f(x):
+        return (V / values.sqrt()).mT @ (x - mu)
+
+    x, y = torch.randn(2, 3, dtype=torch.float64, generator=generator)
+    assert torch.allclose(pullback_metric(f, x), torch.linalg.inv(covariance), atol=1e-12)
+    squared = f(x) @ f(x)
+    assert abs(squared - (x - mu) @ torch.linalg.solve(covariance, x - mu)) < 1e-12
+    density = torch.distributions.MultivariateNormal(mu, covariance).log_prob(x)
+    assert abs(-squared / 2 + log_volume_element(f, x) - 1.5 * math.log(2 * math.pi) - density) < 1e-12
+
+    # the path of least energy from a bent start is straight, and as long as the Mahalanobis distance
+    t = torch.linspace(0, 1, 20, dtype=torch.float64)[1:-1, None]
+    path = (x + t * (y - x) + torch.sin(3 * t) * torch.ones(3)).requires_grad_()
+
+    def steps():
+        points = torch.cat([x[None], path, y[None]])
+        return torch.vmap(f)(points).diff(dim=0)
+
+    optimiser = torch.optim.LBFGS([path], lr=1, max_iter=500, tolerance_grad=1e-14, tolerance_change=1e-16)
+
+    def energy():
+        optimiser.zero_grad()
+        value = steps().square().sum()
+        value.backward()
+        return value
+
+    optimiser.step(energy)
+    length = steps().norm(dim=1).sum().detach()
+    assert abs(length - (f(x) - f(y)).norm()) < 1e-6
+
+
+# Rank
+
+
+DEEP = two_layers(6, 8, 4)
+
+
+def normalised(x):
+    """Ends on a sphere, and so loses one rank exactly."""
+    y = DEEP(x)
+    return y / y.norm()
+
+
+def test_a_lost_rank_is_named_and_can_be_asked_for():
+    x = torch.randn(3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match=r"point 0: the spectrum denies rank 4: s_1 = .*, s_4 = .*as 3 of 4 are"):
+        log_volume_element(normalised, x)
+    expected = [float(oracle.log_volume_element(normalised, one, rank=3)) for one in x]
+    assert log_volume_element(normalised, x, rank=3).tolist() == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(ValueError, match=r"point 0: the spectrum denies rank 2: .*, s_2 = .*, s_3 = "):
+        log_volume_element(normalised, x, rank=2)
+
+
+@pytest.mark.parametrize("d", [3, 70])
+def test_the_point_where_the_rank_drops_is_named(d):
+    def f(x):
+        return torch.cat([x[:1] ** 2, x[1:]])
+
+    x = torch.ones(4, d)
+    x[2, 0] = 0
+    with pytest.raises(ValueError, match=rf"point 2: the spectrum denies rank {d}"):
+        log_volume_element(f, x)
+
+
+def test_the_largest_singular_values_are_taken_only_on_request():
+    J = jacobian_with([8.0, 4.0, 2.0, 1e-3], 6)
+
+    def f(x):
+        return J @ x
+
+    assert float(log_volume_element(f, torch.zeros(4), leading=3)) == pytest.approx(6 * math.log(2), abs=1e-12)
+    assert float(log_volume_element(f, torch.zeros(4))) == pytest.approx(math.log(64e-3), abs=1e-12)
+    assert float(log_volume_element(normalised, torch.ones(6), leading=4)) < -20  # rounding, and asked for
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"rank": 5}, r"rank must be a whole number from 1 to min\(m, d\) = 4, got 5"),
+    ({"rank": 0}, "got 0"),
+    ({"leading": 2.0}, r"leading must be a whole number .*, got 2\.0"),
+    ({"rank": 2, "leading": 2}, "rank=2 and leading=2: pass one of them"),
+])  # fmt: skip
+def test_ranks_that_cannot_be(options, message):
+    with pytest.raises(ValueError, match=message):
+        log_volume_element(linear(4, 6), torch.zeros(4), **options)
+
+
+def test_dead_and_dependent_units_are_a_singular_metric():
+    weight, x = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 1.0], [1.0, -1.0]])
+    assert shallow_log_volume_element(weight, torch.zeros(3), torch.relu, x[0]).isfinite()
+    with pytest.raises(ValueError, match="point 1: the metric is singular: of 3 units only 1 are alive"):
+        shallow_log_volume_element(weight, torch.zeros(3), torch.relu, x)
+    with pytest.raises(ValueError, match="point 1: unit 0 of 1 has slope 0"):
+        shallow_log_volume_element(weight[2:], torch.zeros(1), torch.relu, x)
+    with pytest.raises(ValueError, match="the weights: the spectrum denies rank 2"):
+        shallow_log_volume_element(torch.ones(2, 3), torch.zeros(2), "erf", torch.zeros(3))
+
+
+# What is refused
+
+
+def linear(d, m):
+    return nn.Linear(d, m, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("f, x, message", [
+    (linear(2, 3), torch.tensor([1, 2]), r"x must be float64 or float32, got torch.int64 of shape \(2,\)"),
+    (linear(2, 3), torch.zeros(2, 2, 2), r"x must be one point, \(d,\), or a batch, \(N, d\), got shape \(2, 2, 2\)"),
+    (linear(2, 3), torch.zeros(0, 2), r"got shape \(0, 2\)"),
+    (linear(2, 3), torch.tensor([1.0, math.nan]), r"x of shape \(2,\) is not finite"),
+    (nn.Linear(2, 3), torch.zeros(2), r"weight of the module is torch.float32; call \.double\(\)"),
+    (linear(2, 3), torch.zeros(4, 3), r"f cannot take a point of shape \(3,\): .*shapes cannot be multiplied"),
+    (lambda x: x.sqrt(), torch.zeros(3, 2), "df/dx is not finite everywhere on points 0 to 2"),
+    (lambda x: x.float(), torch.zeros(2), "f gave torch.float32 at a float64 point"),
+    (lambda x: x.sum(), torch.zeros(2), r"f must map one example, \(d,\) -> \(m,\), but gave \(\)"),
+    (lambda x: (x, x), torch.zeros(2), "but gave tuple"),
+    (nn.Sequential(linear(2, 3), nn.Dropout(0.5)), torch.zeros(2), r"1, Dropout\(.*\), is in training mode; call"),
+    (nn.Sequential(nn.BatchNorm1d(2).double()), torch.zeros(2), r"0, BatchNorm1d\(.*\), is in training mode"),
+])  # fmt: skip
+def test_maps_and_points_that_are_refused(f, x, message):
+    for function in (pullback_metric, jacobian_singular_values, log_volume_element):
+        with pytest.raises(ValueError, match=message):
+            function(f, x)
+
+
+def test_modules_in_eval_mode_and_float32_points_are_taken():
+    model = nn.Sequential(linear(2, 3), nn.Dropout(0.5), nn.Tanh()).eval()
+    x = torch.tensor([0.1, 0.7])
+    assert torch.equal(pullback_metric(model, x), pullback_metric(model, x.double()))
+    assert not log_volume_element(model, x).requires_grad and model[0].weight.grad is None
+
+
+class Convolutional(nn.Module):
+    """A little of everything that a residual network has, on images of 3 x 6 x 6."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.GELU())
+        self.second = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True))
+        self.pool = nn.AvgPool2d(2)
+
+    def forward(self, x):
+        h = self.first(x.view(1, 3, 6, 6))
+        return self.pool(h + self.second(h)).flatten()
+
+
+@pytest.mark.parametrize("passes", [5, 1000])
+def test_a_residual_network_with_running_statistics(passes, monkeypatch):
+    model = Convolutional().double()
+    model(torch.randn(108, dtype=torch.float64))  # statistics that are not 0 and 1
+    x = torch.rand(2, 108, generator=torch.Generator().manual_seed(0))
+    monkeypatch.setattr(jacobians, "affordable_passes", lambda f, x: passes)
+    found = log_volume_element(model.eval(), x)
+    expected = torch.stack([oracle.log_volume_element(model, one.double()) for one in x]).detach()
+    assert torch.allclose(found, expected, rtol=0, atol=1e-11)
+    assert found.max() < -100  # 72 directions, all of them felt
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ((torch.zeros(3, 2), torch.zeros(2), "erf", torch.zeros(2)),
+     r"wanted weight \(n, d\), bias \(n,\) and x .*got weight \(3, 2\), bias \(2,\), x \(1, 2\)"),
+    ((torch.zeros(3, 2), torch.zeros(3), "erf", torch.zeros(3)), r"x \(1, 3\)"),
+    ((torch.zeros(3, 2).int(), torch.zeros(3), "erf", torch.zeros(2)),
+     "weight must be float64 or float32, got torch.int32"),
+    ((torch.zeros(3, 2), torch.zeros(3), "relu6", torch.zeros(2)),
+     "unknown activation 'relu6'; known: erf, sigmoid, tanh, gelu, or a function"),
+])  # fmt: skip
+def test_layers_that_are_refused(arguments, message):
+    for function in (shallow_pullback_metric, shallow_log_volume_element):
+        with pytest.raises(ValueError, match=message):
+            function(*arguments)
