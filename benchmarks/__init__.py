@@ -15,19 +15,23 @@ import torch
 from support.stack import resolve_device
 
 RESULTS = Path(__file__).with_name("results")
-FILES = {"train": "bench", "equivalence": "equivalence"}  # part -> the file that it shares with others like it
+# part -> the file that it shares with others like it
+FILES = {"train": "bench", "mahalanobis": "bench", "geometry": "bench", "equivalence": "equivalence"}
 
 
 def run(part: str = "train", *, device: str = "auto", precision: str | None = None, quick: bool = False) -> dict:
     """Measures one part and returns {"machine": ..., part: {...}}; unless `quick`, results/ is brought up to date.
 
     Args:
-        part: "train" or "equivalence".
+        part: a key of FILES.
         device: "auto", "cpu" or "cuda".
-        precision: of the trainer; by default fp32 on a CPU and bf16x3, which is as exact, on a GPU.
+        precision: by default float64 for distance networks and geometry; for the classifiers fp32 on a CPU and
+            bf16x3, which is as exact, on a GPU.
         quick: sizes for trying it out; the numbers mean little.
     """
     device = resolve_device(device)
+    if precision is None and part in ("mahalanobis", "geometry"):
+        precision = "float64"
     precision = precision or ("bf16x3" if device.type == "cuda" else "fp32")
     found = {"date": str(date.today())} | import_module(f"benchmarks.{part}").measure(device, precision, quick)
     name = machine(device)

@@ -15,13 +15,13 @@ from scipy import stats
 
 from benchmarks.train import say
 from support.data import Dataset, load
+from support.plans import Plan, Recipe
 from support.products import Products, relative_error
 from support.stack import Division, Stack
 from support.statistics import compare, holm
-from support.sweep import Plan, Rate
 
 NETWORKS = ("ReLU2", "Abs2-Neg")
-RATE = Rate(0.001)
+RATE = Recipe(0.001)
 LEVEL = 0.05  # of the tests of one mode, together
 
 

@@ -21,10 +21,10 @@ import torch
 from benchmarks.contenders import Images, Loop, Trainer, Vmap
 from support.architectures import SIX
 from support.data import Dataset, load
+from support.plans import Plan, Recipe
 from support.products import FP32_ERROR, Products
 from support.runs import RunSpec, recorded_steps
 from support.stack import Stack
-from support.sweep import Plan, Rate
 
 STEPS = 5000  # of the study whose cost is asked for: how often the trainer's measuring falls due
 
@@ -110,7 +110,7 @@ def part(dataset: Dataset, images: int) -> Dataset:
 
 def networks(dataset: Dataset, *, seeds: int, precision: str, hidden: int = 128) -> list[RunSpec]:
     """The six architectures on raw bytes, each with so many seeds."""
-    size = len(dataset.train_images), SIX, ("raw",), seeds, (Rate(0.001),), STEPS
+    size = len(dataset.train_images), SIX, ("raw",), seeds, (Recipe(0.001),), STEPS
     plan = Plan("bench", dataset.name, *size, precision=precision, hidden=hidden)
     return [plan.spec(dataset, a, "raw", seed) for a in SIX for seed in range(seeds)]
 

@@ -9,6 +9,8 @@ import sys
 # many times. It must be set before torch is loaded, and the chapters' kernels inherit it.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+UNFINISHED = 3  # exit status of a sweep that stopped in good order before its end: `until make sweep; do :; done`
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; returns the exit status. Errors that a user can cause are one message, without traceback."""
@@ -40,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     book = command("book", _book, "execute the chapters, build the site and check it")
     _parameters(book)
     run = command("run", _run, "execute one chapter with your parameters")
-    run.add_argument("chapter", help="a chapter, or how its name begins: 01")
+    run.add_argument("chapter", help="a chapter, or how its name begins: 01, 01b")
     _parameters(run)
     claims = command("claims", _claims, "print the ledger of claims and verdicts")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
@@ -63,11 +65,15 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--scheduler", help="address of a Dask scheduler, tcp://...")
     sweep.add_argument("--workers", type=_count, help="start a local Dask cluster of so many processes")
     bench = command("bench", _bench, "measure speed or precision on this machine, side by side with the usual ways")
-    bench.add_argument("part", nargs="?", choices=("train", "equivalence"), default="train", help="default: train")
+    bench.add_argument(
+        "part", nargs="?", choices=("train", "mahalanobis", "geometry", "equivalence"), default="train"
+    )
     bench.add_argument("--json", action="store_true", help="print one JSON object")
     bench.add_argument("--quick", action="store_true", help="small sizes, seconds; nothing is kept in results/")
     bench.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    bench.add_argument("--precision", help="of the trainer, by default fp32, on a GPU bf16x3")
+    bench.add_argument(
+        "--precision", help="of the products; by default fp32, on a GPU bf16x3, for distances and geometry float64"
+    )
     return parser
 
 
@@ -82,7 +88,7 @@ def _parameters(parser):
     parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help=text)
 
 
-def _given(options, settings) -> dict:
+def _given(options, *settings) -> dict:
     """The parameters of the command line, read as YAML scalars and checked before anything starts."""
     import yaml
 
@@ -98,23 +104,21 @@ def _given(options, settings) -> dict:
                 given[name] = float(value)
             except ValueError:
                 continue
-    parameters.check(given, settings)
+    parameters.check(given, *settings)
     return given
 
 
 def _book(options):
     from support import chapters, publish
 
-    given = {}
-    for settings in chapters.CHAPTERS.values():
-        given |= _given(options, settings)
-    publish.book(given)
+    publish.book(_given(options, *chapters.CHAPTERS.values()))
 
 
 def _run(options):
     from support import chapters, publish
 
-    names = [name for name in chapters.CHAPTERS if name.startswith(options.chapter)]
+    exact = [name for name in chapters.CHAPTERS if name.split("_")[0] == options.chapter]
+    names = exact or [name for name in chapters.CHAPTERS if name.startswith(options.chapter)]
     if len(names) != 1:
         raise ValueError(f"no chapter {options.chapter!r} (known: {', '.join(chapters.CHAPTERS)})")
     given = _given(options, chapters.CHAPTERS[names[0]])
@@ -142,15 +146,11 @@ def _records(options):
     if options.action == "list":
 
         def by_kind(r):
-            s = r.spec
-            return s.data, s.images, s.scaling, s.architecture, s.rate, s.seed
+            first = ("experiment", "data", "images", "scaling", "architecture", "network", "rate", "seed")
+            return [(value is not None, value) for value in (getattr(r.spec, name, None) for name in first)]
 
         for r in sorted(store, key=by_kind):
-            s, final = r.spec, r.content["final"]
-            print(
-                f"{r.key}  {s.data:8} {s.images:6,} images  {s.architecture:14} {s.scaling:13} seed {s.seed:2} "
-                f"rate {s.rate:g}  {r.steps:6,} steps  {final['test_accuracy']:6.2f}%"
-            )
+            print(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}")
     elif options.action == "verify":
         from support.verify import verify
 
@@ -167,18 +167,19 @@ def _sweep(options):
     from dataclasses import replace
 
     from support.records import COMMITTED, Store
-    from support.sweep import STUDIES, sweep
+    from support.studies import STUDIES
+    from support.sweep import sweep
 
     if options.study is None:
         for plan in STUDIES.values():
-            print(f"{plan.name:12} {plan.title}")
+            print(f"{plan.name:24} {plan.title}")
         return 0
     if options.study not in STUDIES:
         raise ValueError(f"unknown study {options.study!r} (known: {', '.join(STUDIES)})")
     plan = STUDIES[options.study]
     changes = {"seeds": options.seeds, "precision": options.precision}
     plan = replace(plan, **{name: value for name, value in changes.items() if value is not None})
-    sweep(
+    left = sweep(
         plan,
         Store(options.records or COMMITTED),
         folder=options.folder,
@@ -188,6 +189,7 @@ def _sweep(options):
         scheduler=options.scheduler,
         workers=options.workers,
     )
+    return UNFINISHED if left and not options.dry_run else 0
 
 
 def _bench(options):

@@ -30,24 +30,30 @@ def declared(cell: dict, key: str) -> list[dict]:
 
 
 def ledger_table(rows: list[dict]) -> str:
-    """The ledger of `support.claims` as MyST, a table for each source; colour only repeats the words of a verdict."""
-    lines = [":::{div} ledger full-width"]
-    for source in dict.fromkeys(row["source"] for row in rows):
-        lines += ["", source, "", "| Claim | The paper says | Verdict | Measured here | Study |"]
-        lines += ["| --- | --- | --- | --- | --- |"]
-        for row in (row for row in rows if row["source"] == source):
-            page = f"../notebooks/{Path(row['chapter']).stem}.ipynb"
-            colour = VERDICT_COLOURS.get(row["verdict"], "warning")
-            minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
-            cells = [
-                f"[{row['id']}]({page})",
-                f"{row['says']} ({row['where']})",
-                f"{{bdg-{colour}}}`{row['verdict']}`",
-                _measured(row),
-                f"`{row['command']}`{minutes}",
-            ]
-            lines.append("| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |")
+    """The ledger of `support.claims` as MyST, a table for each source and chapter; colour only repeats a verdict."""
+    lines, groups = [":::{div} ledger full-width"], {}
+    for row in rows:
+        groups.setdefault(row["source"], {}).setdefault(row["chapter"], []).append(row)
+    for source, chapters in groups.items():
+        lines += ["", f"**{source}**"]
+        for chapter, several in chapters.items():
+            lines += ["", f"[](../notebooks/{Path(chapter).stem}.ipynb)", ""]
+            lines += ["| Claim | What is said | Verdict | Measured here | Study |"]
+            lines += ["| --- | --- | --- | --- | --- |", *map(_row, several)]
     return "\n".join([*lines, ":::", ""])
+
+
+def _row(row: dict) -> str:
+    colour = VERDICT_COLOURS.get(row["verdict"], "warning")
+    minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
+    cells = [
+        row["id"],
+        f"{row['says']} ({row['where']})",
+        f"{{bdg-{colour}}}`{row['verdict']}`",
+        _measured(row),
+        f"`{row['command']}`{minutes}",
+    ]
+    return "| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |"
 
 
 def _measured(row: dict) -> str:
@@ -77,7 +83,7 @@ def build_account(chapters: dict) -> str:
         account = [item["colophon"] for cell in notebook["cells"] for item in declared(cell, "colophon")]
         facts = account[-1] if account else {}
         cells = [str(facts.get(key, "not stated")) for key in ("data", "scale", "seeds", "device", "date")]
-        link = f"[{Path(page).name[:2]}](../{page}.ipynb)"
+        link = f"[{Path(page).name.split('_')[0]}](../{page}.ipynb)"
         lines.append(f"| {link} | {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |")
     return ":::{div} colophon\n" + "\n".join(lines) + "\n:::\n"
 

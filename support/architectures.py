@@ -6,7 +6,7 @@ optionally followed by an activation and a sign change, or an OffsetL2 layer. Na
 the bias variant of ReLU2-Neg without its suffix; here it carries it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import torch
@@ -25,7 +25,7 @@ class Architecture:
     output: activation after the second Linear ("relu" or "abs"), or None.
     negated: whether the last thing the network does is to change the sign.
     output_bias: whether the second Linear has a bias; without one, its hyperplanes pass through the origin.
-    head: "linear" or "offset_l2".
+    head: "linear" or "offset_l2"; form: of the latter, "code" or "paper" (see `layers.OffsetL2`).
     """
 
     name: str
@@ -34,12 +34,13 @@ class Architecture:
     negated: bool = False
     output_bias: bool = False
     head: str = "linear"
+    form: str = "code"
 
     def module(self, inputs: int, hidden: int = 128, classes: int = 10) -> nn.Sequential:
         """The network as an ordinary torch module, (N, inputs) -> (N, classes), with torch's default weights."""
         layers = [nn.Linear(inputs, hidden), ACTIVATIONS[self.hidden]()]
         if self.head == "offset_l2":
-            layers.append(OffsetL2(hidden, classes))
+            layers.append(OffsetL2(hidden, classes, self.form))
         else:
             layers.append(nn.Linear(hidden, classes, bias=self.output_bias))
             if self.output is not None:
@@ -49,21 +50,30 @@ class Architecture:
         return nn.Sequential(*layers)
 
 
-def _family(activation: str, title: str) -> list[Architecture]:
+def family(title: str, activation: str) -> list[Architecture]:
+    """All networks of one activation: the control, the two constraints, their bias variants, the OffsetL2 heads.
+
+    A reader's own activation goes through the same constraints: put its module class into `ACTIVATIONS`, and the
+    family into `TABLE`.
+    """
     variants = [(title, None, False), (f"{title}2", activation, False), (f"{title}2-Neg", activation, True)]
     plain = [Architecture(name, activation, output, negated) for name, output, negated in variants]
-    biased = [Architecture(f"{a.name}-Bias", a.hidden, a.output, a.negated, output_bias=True) for a in plain]
+    biased = [replace(a, name=f"{a.name}-Bias", output_bias=True) for a in plain]
     l2 = [
-        Architecture(f"{title}-L2{suffix}", activation, negated=bool(suffix), head="offset_l2")
-        for suffix in ("", "-Neg")
+        Architecture(f"{title}-L2{mark}{neg}", activation, negated=bool(neg), head="offset_l2", form=form)
+        for form, mark in (("code", ""), ("paper", "-Paper"))
+        for neg in ("", "-Neg")
     ]
     return plain + biased + l2
 
 
-TABLE = {a.name: a for a in _family("relu", "ReLU") + _family("abs", "Abs")}
+_SMOOTH = family("GELU", "gelu")[:3] + family("SiLU", "silu")[:3]  # the same constraints, not in the source
+TABLE = {a.name: a for a in family("ReLU", "relu") + family("Abs", "abs") + _SMOOTH}
 SIX = ("ReLU", "ReLU2", "ReLU2-Neg", "Abs", "Abs2", "Abs2-Neg")  # the source's Table 1
 SIX_BIAS = tuple(f"{name}-Bias" for name in SIX)  # its Table 3
 L2 = ("ReLU-L2", "ReLU-L2-Neg", "Abs-L2", "Abs-L2-Neg")  # the lower half of its Table 5
+L2_PAPER = tuple(name.replace("L2", "L2-Paper") for name in L2)  # the same with the layer as its equation prints it
+SMOOTH = tuple(a.name for a in _SMOOTH)
 
 
 def architecture(name: str) -> Architecture:

@@ -1,15 +1,21 @@
 """What each chapter can be asked for: its parameters, what a scale means for it, and the plan that follows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from support import parameters
-from support.architectures import SIX
+from support.architectures import L2, L2_PAPER, SIX, SIX_BIAS, SMOOTH
 from support.claims import evidence
 from support.data import load
+from support.mahalanobis.results import runs_of
+from support.mahalanobis.study import STUDIES as DISTANCE_STUDIES
+from support.mahalanobis.study import DistanceStudy
 from support.parameters import SCALES, Limits
+from support.plans import REMEDIES, STUDIES, PhaseGrid, Plan, Recipe
 from support.records import CACHE, COMMITTED, Record, Store
-from support.sweep import Plan, Rate, ensure
+from support.sweep import ensure
+from support.volume.study import STUDIES as VOLUME_STUDIES
+from support.volume.study import VolumeStudy
 
 SOURCE_RATE = 0.001  # the source's learning rate, for its own data set
 STEP_TO_CURVATURE = 0.3  # elsewhere: rate x largest eigenvalue of the standardised inputs' second moment
@@ -18,8 +24,8 @@ Count = Annotated[int | None, Limits(least=1)]
 
 
 @dataclass(frozen=True)
-class DistanceVsIntensity:
-    """Parameters of chapter 1; None leaves a value to the scale."""
+class Settings:
+    """Parameters of the chapters that train classifiers; None leaves a value to the scale."""
 
     scale: Annotated[str, Limits(choices=SCALES)]
     data: str | None
@@ -30,6 +36,27 @@ class DistanceVsIntensity:
     device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
     data_folder: str | None
 
+    @property
+    def recipe(self) -> Recipe:
+        """Gradient descent with one rate for everything."""
+        return Recipe(self.rate or learning_rate(self.data, self.data_folder))
+
+    def common(self, name: str) -> dict:
+        """What all plans of a chapter share."""
+        return {
+            "name": f"{name} at {self.scale} scale",
+            "data": self.data,
+            "images": self.images,
+            "seeds": self.seeds,
+            "steps": self.steps,
+            "scalings": ("raw", "standardised"),
+            "seeds_per_block": 20,
+        }
+
+
+class DistanceVsIntensity(Settings):
+    """Parameters of chapter 1."""
+
     @staticmethod
     def presets(given: dict) -> dict:
         """What the scale says, for the data set that was asked for."""
@@ -38,7 +65,7 @@ class DistanceVsIntensity:
         small = data == "digits"
         sizes = {
             "smoke": (400, 2, 60),
-            "laptop": (1437 if small else 2000, 20 if small else 3, 1000),
+            "laptop": (1437 if small else 2000, 10 if small else 3, 1000),
             # the study that the verdicts rest on so far: all 60,000 images, or the first 10,000
             "paper": (1437 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
         }
@@ -46,17 +73,276 @@ class DistanceVsIntensity:
 
     def plan(self) -> Plan:
         """The six architectures in both input scalings."""
-        return Plan(
-            f"chapter 1 at {self.scale} scale",
-            data=self.data,
-            images=self.images,
+        return Plan(architectures=SIX, recipes=(self.recipe,), **self.common("chapter 1"))
+
+    def biased(self) -> Plan:
+        """The same with a bias in the output layer."""
+        return replace(self.plan(), architectures=SIX_BIAS, name=f"with a bias at {self.scale} scale")
+
+
+class WhenOutputsDie(Settings):
+    """Parameters of the chapter on dead outputs; its grid has one seed for every ten of the remedies."""
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """What the scale says, for the data set that was asked for."""
+        scale = given["scale"]
+        data = given["data"] or ("mnist" if scale == "paper" else "digits")
+        small = data == "digits"
+        sizes = {
+            "smoke": (400, 2, 40),
+            "laptop": (1437 if small else 2000, 10 if small else 3, 300),
+            "paper": (1437 if small else STUDIES["mnist-remedies"].images, 10, 1000),
+        }
+        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
+
+    @property
+    def remedies(self) -> dict[str, Recipe]:
+        """The source's start and the gentler ones, by name; warm-up over half of the steps, as in the study."""
+        plain, warmup = self.recipe, max(1, self.steps // 2)
+        return {
+            name: remedy  # Adam's rate does not scale with the inputs: it keeps its own
+            if remedy.optimiser == "adam"
+            else replace(remedy, rate=plain.rate, warmup=warmup if remedy.warmup else 0)
+            for name, remedy in REMEDIES.items()
+        }
+
+    def plan(self) -> Plan:
+        """The two constrained ReLU networks under every remedy."""
+        recipes = tuple(self.remedies.values())
+        return Plan(architectures=("ReLU2", "ReLU2-Neg"), recipes=recipes, **self.common("remedies"))
+
+    def grid(self) -> PhaseGrid:
+        """The six networks over the points of the phase diagram."""
+        study = STUDIES["mnist-rates"]
+        return PhaseGrid(
             architectures=SIX,
-            scalings=("raw", "standardised"),
-            seeds=self.seeds,
-            rates=(Rate(self.rate or learning_rate(self.data, self.data_folder)),),
-            steps=self.steps,
-            seeds_per_block=20,
+            recipes=(self.recipe,),
+            curvatures=study.curvatures,
+            preactivations=study.preactivations,
+            divergence_expected=True,
+            **self.common("phase diagram") | {"seeds": max(1, self.seeds // 10)},
         )
+
+    def smooth(self) -> Plan:
+        """Networks of smooth activations under the same constraints."""
+        return Plan(architectures=SMOOTH, recipes=(self.recipe,), **self.common("smooth activations"))
+
+
+@dataclass(frozen=True)
+class Mahalanobis:
+    """Parameters of the chapter on the Mahalanobis distance; None leaves a value to the scale."""
+
+    scale: Annotated[str, Limits(choices=SCALES)]
+    dimension: Annotated[int | None, Limits(choices=(2, 10, 100))]
+    trials: Count
+    epochs: Count
+    samples: Annotated[int | None, Limits(least=10)]
+    device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """The study's own sizes, for the dimension that was asked for; fewer at smoke scale."""
+        dimension = given["dimension"] or 2
+        study = DISTANCE_STUDIES[f"mahalanobis-{dimension}"]
+        sizes = (3, 200, 200) if given["scale"] == "smoke" else (study.seeds, study.steps, study.samples)
+        return {"dimension": dimension} | dict(zip(("trials", "epochs", "samples"), sizes, strict=True))
+
+    @property
+    def data(self) -> str:
+        return f"gaussian-{self.dimension}"
+
+    @property
+    def seeds(self) -> int:
+        return self.trials
+
+    @property
+    def repeats(self) -> int:
+        """Seeds of the three small experiments at the end."""
+        return 2 if self.scale == "smoke" else 6
+
+    @property
+    def short(self) -> int:
+        """Their steps."""
+        return 20 if self.scale == "smoke" else 250
+
+    def plan(self) -> DistanceStudy:
+        """All networks on the one Gaussian, as the source."""
+        return DistanceStudy(
+            f"chapter 4 at {self.scale} scale", self.data, self.epochs, seeds=self.trials, samples=self.samples
+        )
+
+    def live_records(self) -> list[Record]:
+        """The chapter's own runs, trained now or in an earlier reading; at paper scale the committed ones."""
+        plan = self.plan()
+        if self.scale != "paper":
+            return ensure(plan, plan.dataset(), Store(CACHE / "records"), device=self.device)
+        found = runs_of(plan, Store(COMMITTED))
+        if not found:
+            raise ValueError(f"no committed run of {plan.protocol}")
+        return found
+
+
+class AbsNegGeometry(Settings):
+    """Parameters of chapter 2; its control has at most three seeds."""
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """What the scale says, for the data set that was asked for."""
+        scale = given["scale"]
+        data = given["data"] or ("mnist" if scale == "paper" else "digits")
+        small = data == "digits"
+        sizes = {
+            "smoke": (300, 2, 50),
+            "laptop": (1000, 5 if small else 3, 1000),
+            "paper": (1000 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
+        }
+        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
+
+    def plan(self) -> Plan:
+        """The six architectures, and the three of Abs with an output bias; all weights are kept."""
+        names = (*SIX, "Abs-Bias", "Abs2-Bias", "Abs2-Neg-Bias")
+        options = self.common("chapter 2") | {"keep_weights": self.seeds}
+        return Plan(architectures=names, recipes=(self.recipe,), **options)
+
+    def control(self) -> Plan:
+        """The four constrained networks, trained as long with shuffled labels; at paper scale the study's."""
+        if self.scale == "paper":
+            return STUDIES["mnist-shuffled"]
+        shuffled = replace(self.recipe, labels="shuffled")
+        names = ("ReLU2", "ReLU2-Neg", "Abs2", "Abs2-Neg")
+        options = self.common("chapter 2, shuffled labels") | {"seeds": min(3, self.seeds)}
+        return Plan(architectures=names, recipes=(shuffled,), **options)
+
+    def live_controls(self) -> list[Record]:
+        """The control's runs; at paper scale those that are committed, if any."""
+        plan = self.control()
+        if self.scale == "paper":
+            return [r for r in Store(COMMITTED) if plan.asks_for(r.spec)]
+        return live_records(self, plan)
+
+
+class OffsetL2Chapter(Settings):
+    """Parameters of chapter 3; its networks trained by Adam take half of the steps."""
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """What the scale says, for the data set that was asked for."""
+        scale = given["scale"]
+        data = given["data"] or ("mnist" if scale == "paper" else "digits")
+        small, study = data == "digits", STUDIES["mnist-l2"]
+        sizes = {
+            "smoke": (400, 2, 40),
+            "laptop": (1437 if small else 2000, 5 if small else 3, 400),
+            "paper": (1437 if small else study.images, study.seeds, study.steps),
+        }
+        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
+
+    def plan(self) -> Plan:
+        """The ten networks of the source's Table 5."""
+        return Plan(architectures=SIX_BIAS + L2, recipes=(self.recipe,), **self.common("chapter 3"))
+
+    def adam(self) -> Plan:
+        """Baselines and both forms of OffsetL2, trained until the speed of learning matters less."""
+        return Plan(
+            architectures=("ReLU-Bias", "Abs-Bias", *L2, *L2_PAPER),
+            recipes=(Recipe(0.003, optimiser="adam"),),
+            keep_weights=self.seeds,
+            **self.common("chapter 3, Adam") | {"steps": max(1, self.steps // 2)},
+        )
+
+    def wide(self) -> Plan:
+        """The baselines with as many parameters as the OffsetL2 networks have, by a wider hidden layer."""
+        data = load(self.data, self.data_folder)
+        inputs, classes, plan = data.train_images.shape[1], len(data.classes), self.adam()
+        parameters = plan.hidden * (inputs + 1 + 2 * classes)
+        hidden = round((parameters - classes) / (inputs + 1 + classes))
+        name = f"chapter 3, {hidden} hidden units, at {self.scale} scale"
+        return replace(plan, name=name, architectures=("ReLU-Bias", "Abs-Bias"), hidden=hidden, keep_weights=0)
+
+
+@dataclass(frozen=True)
+class InfiniteWidth:
+    """Parameters of chapter 6, which trains nothing and reads no data; None leaves a value to the scale."""
+
+    scale: Annotated[str, Limits(choices=SCALES)]
+    networks: Annotated[int | None, Limits(least=2)]
+    widest: Annotated[int | None, Limits(least=64)]
+    points: Annotated[int | None, Limits(least=5)]
+    seed: Annotated[int, Limits(least=0)]
+
+    data, device = "none", "cpu"
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """How many random layers, how wide, and at how many distances from the origin."""
+        sizes = {"smoke": (10, 64, 8), "laptop": (100, 1024, 24), "paper": (1000, 4096, 48)}
+        return dict(zip(("networks", "widest", "points"), sizes[given["scale"]], strict=True))
+
+    @property
+    def seeds(self) -> int:
+        """For the colophon: each random layer is a draw of its own."""
+        return self.networks
+
+    @property
+    def widths(self) -> list[int]:
+        """16, 64, 256 and so on, up to the widest."""
+        return [4**k for k in range(2, 16) if 4**k <= self.widest]
+
+
+@dataclass(frozen=True)
+class VolumeElement:
+    """Parameters of chapter 5; None leaves a value to the scale.
+
+    XOR and sinusoid as the source trained them come from committed records, others are trained. Images are trained at
+    every scale; MNIST takes hours.
+    """
+
+    scale: Annotated[str, Limits(choices=SCALES)]
+    data: str | None
+    seeds: Count
+    epochs: Count
+    width: Count
+    device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
+    data_folder: str | None
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """Of the images; the tasks in the plane have sizes of their own, see `planar`."""
+        data = given["data"] or "digits"
+        width = VOLUME_STUDIES["volume-mnist"].widths[0] if data == "mnist" else 160
+        if given["scale"] == "smoke":
+            return {"data": data, "seeds": 2, "width": 70}
+        return {"data": data, "seeds": 10, "width": width}
+
+    def planar(self, name: str) -> VolumeStudy:
+        """The study of that name ("volume-xor", "volume-sinusoid"); smaller at smoke scale, or as was asked for."""
+        study = replace(VOLUME_STUDIES[name], seeds=self.seeds)
+        if self.scale == "smoke":
+            study = replace(study, widths=study.widths[:2], pairs=10, points=9, steps=self.epochs or 60)
+        return replace(study, steps=self.epochs or study.steps)
+
+    def images(self) -> VolumeStudy:
+        """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps an epoch."""
+        smoke, study = self.scale == "smoke", VOLUME_STUDIES["volume-mnist"]
+        own = {} if self.data == "mnist" else {"batch": 100, "seeds_per_block": 10, "pairs": 16, "points": 13}
+        own |= {"pairs": 9, "points": 7} if smoke else {}
+        return replace(
+            study,
+            name=f"chapter 5, {self.data} at {self.scale} scale",
+            data=self.data,
+            widths=(self.width,),
+            steps=self.epochs or (20 if smoke else study.steps),
+            seeds=self.seeds,
+            keep_weights=1,
+            **own,
+        )
+
+    def live_records(self, study: VolumeStudy) -> list[Record]:
+        """The runs of a study, committed, or trained now or in an earlier reading."""
+        dataset = study.dataset(self.data_folder)
+        print(dataset)
+        return ensure(study, dataset, Store(CACHE / "records", COMMITTED), device=self.device)
 
 
 def learning_rate(data: str, folder: str | None = None) -> float:
@@ -70,7 +356,15 @@ def learning_rate(data: str, folder: str | None = None) -> float:
     return float(f"{STEP_TO_CURVATURE / load(data, folder).top_eigenvalue('standardised'):.3g}")
 
 
-CHAPTERS = {"01_distance_vs_intensity": DistanceVsIntensity}
+CHAPTERS = {
+    "01_distance_vs_intensity": DistanceVsIntensity,
+    "01b_when_outputs_die": WhenOutputsDie,
+    "02_abs2_neg_geometry": AbsNegGeometry,
+    "03_offset_l2": OffsetL2Chapter,
+    "04_mahalanobis": Mahalanobis,
+    "05_volume_element": VolumeElement,
+    "06_infinite_width": InfiniteWidth,
+}
 
 
 def read(namespace: dict, chapter: str):
@@ -86,8 +380,10 @@ def live_records(settings, plan: Plan) -> list[Record]:
     if settings.scale != "paper":
         dataset = load(settings.data, settings.data_folder)
         print(dataset)
-        return ensure(plan, dataset, Store(CACHE / "records", COMMITTED), device=settings.device)
-    committed = list(Store(COMMITTED))
+        # a record is never changed once written, so one without weights would stand in the way of one with them
+        folder = CACHE / ("records-with-weights" if plan.keep_weights else "records")
+        return ensure(plan, dataset, Store(folder, COMMITTED), device=settings.device)
+    committed = [r for r in Store(COMMITTED) if r.spec.experiment == "classifier"]
     found = [r for r in committed if plan.asks_for(r.spec)]
     if not found:
         sizes = sorted({f"data {r.spec.data}, images {r.spec.images}, steps {r.steps}" for r in committed})

@@ -96,6 +96,11 @@ class Dataset:
             raise DataError(f"first({n!r}) of {self.name!r}: the number of training images must be {limits}")
         return replace(self, train_images=self.train_images[:n], train_labels=self.train_labels[:n])
 
+    def shuffled(self) -> "Dataset":
+        """The same data set with its training labels permuted, always in the same way: nothing is left to learn."""
+        order = np.random.default_rng(0).permutation(len(self.train_labels))
+        return replace(self, train_labels=self.train_labels[order])
+
     def affine(self, scaling: str) -> tuple[float, float]:
         """(gain, offset) with network input = gain * byte + offset.
 
@@ -118,6 +123,11 @@ class Dataset:
         gain, offset = self.affine(scaling)
         x = self.train_images.astype(np.float32) * np.float32(gain) + np.float32(offset)
         return float(np.linalg.eigvalsh((x.T @ x).astype(float) / len(x))[-1])
+
+    def mean_square(self, scaling: str) -> float:
+        """Mean square of a scaled training input, over all pixels and images."""
+        gain, offset = self.affine(scaling)
+        return (gain * self.pixel_mean + offset) ** 2 + (gain * self.pixel_sd) ** 2
 
 
 def load(name: str, folder: str | Path | None = None) -> Dataset:

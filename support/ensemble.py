@@ -25,6 +25,9 @@ import torch
 
 from support.architectures import ACTIVATIONS, Architecture, slope
 from support.layers import OffsetL2
+from support.runs import RunSpec
+
+ADAM = (0.9, 0.999, 1e-8)  # decay of the average gradient, of the average square, and epsilon
 
 
 def initial(seed: int, role: str, shape: tuple[int, ...]) -> torch.Generator:
@@ -58,6 +61,12 @@ def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[s
     }
 
 
+def starting_weights(spec: RunSpec, inputs: int, classes: int) -> dict[str, torch.Tensor]:
+    """`initial_weights` of that run, its first layer's scale included."""
+    drawn = initial_weights(spec.seed, inputs, spec.hidden, classes)
+    return drawn | {"weight": spec.first_weight_scale * drawn["weight"]}
+
+
 @dataclass
 class Group:
     """Networks of one architecture, computed together; see the module's text for the layout."""
@@ -70,7 +79,9 @@ class Group:
     first_weight_rate: torch.Tensor  # (G,)
     constant_pixels: int  # D - K
     shifted: bool  # whether any network has an offset; a Python value, so that a CUDA graph needs no look
+    adam: bool  # the optimiser; else gradient descent
     parameters: dict[str, torch.Tensor] = field(default_factory=dict)
+    averages: dict[str, torch.Tensor] = field(default_factory=dict)  # Adam's, of gradients and of their squares
     fixed: dict[str, torch.Tensor] = field(default_factory=dict)  # initial bias, initial sum over constant pixels
 
     @classmethod
@@ -79,7 +90,7 @@ class Group:
 
         specs: the G run specifications; affine: their (gain, offset); kept: (K,) indices of the varying pixels.
         """
-        drawn = [initial_weights(s.seed, inputs, s.hidden, classes) for s in specs]
+        drawn = [starting_weights(s, inputs, classes) for s in specs]
 
         def put(values):
             return torch.as_tensor(values, dtype=dtype, device=device)
@@ -96,6 +107,7 @@ class Group:
             first_weight_rate=put([s.first_weight_rate or s.rate for s in specs]),
             constant_pixels=inputs - len(kept),
             shifted=any(a[1] for a in affine),
+            adam=specs[0].optimiser == "adam",
         )
         full = stacked("weight")  # (G, H, D)
         constant = torch.ones(inputs, dtype=torch.bool, device=device)
@@ -107,12 +119,16 @@ class Group:
             "weight": weight.permute(2, 0, 1).reshape(len(kept), -1).contiguous(),
             "bias": bias.flatten().clone(),
         }
-        if architecture.head == "offset_l2":
+        if group.adam:  # its steps for the constant pixels do not follow from those of the bias
+            group.parameters["constant"] = torch.zeros_like(group.parameters["bias"])
+        if architecture.head != "linear":
             mu = stacked("mu")
             group.parameters |= {"mu": mu, "alpha": torch.ones_like(mu)}
         else:
             head_bias = stacked("head_bias") if architecture.output_bias else put(torch.zeros(len(specs), classes))
             group.parameters |= {"head": stacked("head"), "head_bias": head_bias}
+        if group.adam:
+            group.averages = {f"{k}{o}": torch.zeros_like(v) for k, v in group.parameters.items() for o in (1, 2)}
         return group
 
     @property
@@ -129,6 +145,8 @@ class Group:
 
     def constant_weight_change(self) -> torch.Tensor:
         """(G*H,): how far the weight of a constant pixel has moved; the same for all of them."""
+        if self.adam:
+            return self.parameters["constant"]
         moved = self.parameters["bias"] - self.fixed["bias"]
         return self.per_unit(self.offset * self.first_weight_rate / self.rate) * moved
 
@@ -147,11 +165,16 @@ class Group:
         """(G, n, H) -> (G, C, n): what the second Linear gives, or OffsetL2's squared distance."""
         p = self.parameters
         if self.architecture.head == "offset_l2":
-            weight = p["alpha"]
+            weight = self.distance_weight()
             constant = (weight * p["mu"] ** 2).sum(2)
             return _project(h * h, weight) - 2 * _project(h, weight * p["mu"]) + constant[:, :, None]
         v = _project(h, p["head"])
         return v.add_(p["head_bias"][:, :, None]) if self.architecture.output_bias else v
+
+    def distance_weight(self) -> torch.Tensor:
+        """(G, C, H): what multiplies the squares in OffsetL2."""
+        alpha = self.parameters["alpha"]
+        return alpha if self.architecture.form == "code" else alpha**2
 
     def logits(self, v: torch.Tensor) -> torch.Tensor:
         """(G, C, n) -> (G, C, n): from the head's preactivation to what the softmax sees."""
@@ -171,11 +194,13 @@ class Group:
         if a.head == "offset_l2":
             dq = torch.where(v > OffsetL2.FLOOR, dy / (2 * logits.abs()), 0)
             dq_h, dq_hh, dq_1 = torch.bmm(dq, h), torch.bmm(dq, h * h), dq.sum(2, keepdim=True)
-            torch.mul(h, torch.bmm(dq.transpose(1, 2), p["alpha"]), out=dh)
-            dh.sub_(torch.bmm(dq.transpose(1, 2), p["alpha"] * p["mu"])).mul_(2)
+            weight = self.distance_weight()
+            torch.mul(h, torch.bmm(dq.transpose(1, 2), weight), out=dh)
+            dh.sub_(torch.bmm(dq.transpose(1, 2), weight * p["mu"])).mul_(2)
+            dweight = dq_hh - 2 * p["mu"] * dq_h + p["mu"] ** 2 * dq_1
             return {
-                "alpha": dq_hh - 2 * p["mu"] * dq_h + p["mu"] ** 2 * dq_1,
-                "mu": -2 * p["alpha"] * (dq_h - p["mu"] * dq_1),
+                "alpha": dweight if a.form == "code" else 2 * p["alpha"] * dweight,
+                "mu": -2 * weight * (dq_h - p["mu"] * dq_1),
             }
         dv = dy if a.output is None else dy * slope(a.output, v)
         torch.bmm(dv.transpose(1, 2), p["head"], out=dh)
@@ -200,6 +225,29 @@ class Group:
             shape = (-1,) + (1,) * (p[name].dim() - 1)
             p[name].sub_(rate.view(shape) * gradients[name])
 
+    def adam_step(self, gradients: dict[str, torch.Tensor], warmth: float, number: int) -> None:
+        """Step `number` (from 1) of Adam (Kingma and Ba 2015, algorithm 1), in place, on the networks' own weights.
+
+        Its step does not scale with the gradient, so the chain rule through the folded scaling is applied before
+        and after, and the constant pixels need averages of their own.
+        """
+        first_beta, second_beta, epsilon = ADAM
+        gain, offset = self.per_unit(self.gain), self.per_unit(self.offset)
+        shift = offset * gradients["bias"]
+        for name, gradient in (gradients | {"constant": shift}).items():
+            rate = warmth * (self.first_weight_rate if name in ("weight", "constant") else self.rate)
+            if name in ("weight", "bias", "constant"):
+                rate = self.per_unit(rate)
+            else:
+                rate = rate.view((-1,) + (1,) * (gradient.dim() - 1))
+            own = gain * gradient + shift if name == "weight" else gradient
+            mean, square = self.averages[f"{name}1"], self.averages[f"{name}2"]
+            mean.lerp_(own, 1 - first_beta)
+            square.mul_(second_beta).addcmul_(own, own, value=1 - second_beta)
+            size = (square / (1 - second_beta**number)).sqrt_().add_(epsilon)
+            step = mean / (1 - first_beta**number) / size * rate
+            self.parameters[name].sub_(gain * step if name == "weight" else step)
+
     # -- looking inside ---------------------------------------------------------------------------------------
 
     def network(self, position: int, kept: torch.Tensor, start: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -212,7 +260,7 @@ class Group:
         weight = start["weight"].to(p["weight"]) + self.constant_weight_change()[units, None]
         weight[:, kept] = (p["weight"][:, units] / self.gain[position]).T
         named = {"weight": weight, "bias": p["bias"][units]}
-        for name in p.keys() - {"weight", "bias"}:
+        for name in p.keys() - {"weight", "bias", "constant"}:
             named[name] = p[name][position]
         return {name: value.contiguous().cpu() for name, value in named.items()}
 

@@ -1,8 +1,9 @@
 """One look for every figure of the book: the colour law, the plots that are used twice, and `show`.
 
-The colour law: hue is the hidden activation (ReLU blue, Abs vermillion, any other black; a pair that stays apart
-under colour-blind vision), line and marker are what is done to the output (nothing, an activation as in "2", an
-activation and a sign change as in "2-Neg"). A bias in the output layer leaves the marker hollow.
+The colour law: hue is the hidden activation (ReLU blue, Abs vermillion, any other black or grey; a pair that stays
+apart under colour-blind vision), line and marker are what is done to the output (nothing, an activation as in "2", an
+activation and a sign change as in "2-Neg"). A bias in the output layer, or OffsetL2 in the paper's form, leaves the
+marker hollow.
 """
 
 import base64
@@ -17,7 +18,7 @@ from support.architectures import architecture
 WIDTH = 7.0  # inches; with DPI a little wider than the text column, so that a page never enlarges a figure
 DPI = 150
 
-HUES = {"relu": "#0072B2", "abs": "#D55E00"}
+HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
 OUTPUTS = {  # (head, output activation?, negated) -> line, marker
     ("linear", False, False): ("-", "o"),
     ("linear", True, False): ("--", "s"),
@@ -60,7 +61,7 @@ def style(name: str) -> dict:
     a = architecture(name)
     hue = HUES.get(a.hidden, "black")
     line, marker = OUTPUTS[a.head, a.output is not None, a.negated]
-    face = "white" if a.output_bias else hue
+    face = "white" if a.output_bias or a.form == "paper" else hue
     return {"color": hue, "linestyle": line, "marker": marker, "markerfacecolor": face}
 
 
@@ -158,7 +159,7 @@ def curves_figure(arms):
 
 def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
     """Rows networks, columns arms: mean number of dead and rarely active outputs against the step, stacked."""
-    from support.records import output_counts
+    from support.runs import output_counts
 
     fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
     labels = {"dead": "active on no image", "rare": "on up to 1%", "scarce": "on 1 to 5%"}
@@ -175,6 +176,170 @@ def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
     fig.supylabel("output nodes, of 10", fontsize=10)
     fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
+
+
+def remedies_figure(arms_by_remedy: dict):
+    """One panel an input scaling: every run's test accuracy under each remedy, ReLU2 above ReLU2-Neg.
+
+    arms_by_remedy: name of the remedy -> its arms (`claims.Arm`), the same input scalings for all.
+    """
+    scalings = [arm.scaling for arm in next(iter(arms_by_remedy.values()))]
+    fig, axes = subplots(1, len(scalings), height=4.4, squeeze=False, sharex=True, sharey=True)
+    for column, ax in enumerate(axes[0]):
+        for row, arms in enumerate(arms_by_remedy.values()):
+            for offset, name in ((-0.2, "ReLU2"), (0.15, "ReLU2-Neg")):
+                x = np.sort(arms[column].accuracy(name))
+                height = row + offset + 0.16 * (np.arange(len(x)) * 0.618034 % 1 - 0.5)
+                ax.plot(
+                    x, height, label=name if row == 0 else None, **style(name) | {"linestyle": "none", "alpha": 0.7}
+                )
+                if len(x):
+                    ax.plot(x.mean(), row + offset, marker="|", markersize=12, markeredgewidth=2, color="black")
+        ax.set_yticks(range(len(arms_by_remedy)), list(arms_by_remedy))
+        ax.set_ylim(len(arms_by_remedy) - 0.5, -0.5)
+        ax.grid(axis="y", visible=False)
+        ax.set(title=f"{scalings[column]} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return fig
+
+
+def phase_figure(diagrams, plan, quantity: str, label: str, names: tuple[str, ...], marks: dict | None = None):
+    """Rows input scalings, columns networks: a quantity of `phases.Diagram` over the points of the grid.
+
+    Args:
+        plan: the `plans.PhaseGrid` of the diagrams.
+        label: of the colour bar, with its unit.
+        marks: input scaling -> (curvature, preactivation) of a protocol to mark, a cross.
+    """
+    by_place = {(d.scaling, d.architecture): d for d in diagrams}
+    rows = [scaling for scaling in plan.scalings if any(d.scaling == scaling for d in diagrams)]
+    fig, axes = subplots(len(rows), len(names), height=1.2 + 1.5 * len(rows), squeeze=False, sharex=True, sharey=True)
+    x, y = np.log10(plan.preactivations), np.log10(plan.curvatures)
+    for line, scaling in zip(axes, rows, strict=True):
+        for ax, name in zip(line, names, strict=True):
+            values = np.asarray(getattr(by_place[scaling, name], quantity), float).mean(0)
+            image = ax.pcolormesh(x, y, values, vmin=0, vmax=100, shading="nearest")
+            ax.grid(visible=False)
+            ax.set_xticks(x)
+            if marks:
+                curvature, size = marks[scaling]
+                ax.plot(np.log10(size), np.log10(curvature), "x", color="white", markersize=9, markeredgewidth=2.5)
+            if scaling == rows[0]:
+                ax.set_title(name)
+        line[0].set_ylabel(f"{scaling}\n$\\log_{{10}}$ rate x curvature")
+    fig.supxlabel("$\\log_{10}$ RMS of the first preactivations", fontsize=10)
+    fig.colorbar(image, ax=axes, label=label, shrink=0.9)
+    return fig
+
+
+def gap_figure(arms, pairs):
+    """One panel an arm: test accuracy of the first of each pair minus that of the second, against the step.
+
+    Paired by seed; band: Student's 95% interval of the mean. Drawn as the pair's second network by the colour law.
+    """
+    from support.statistics import mean_interval
+
+    fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        steps = arm.steps_recorded
+        for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
+            gap = arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)
+            found = [mean_interval(g, method="t") for g in gap.T]
+            look, label = style(second), f"{first} minus {second}"
+            ax.plot(steps, [f.value for f in found], label=label, markevery=_landmarks(steps), **look)
+            low, high = [f.low for f in found], [f.high for f in found]
+            ax.fill_between(steps, low, high, color=look["color"], alpha=0.12, linewidth=0)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", xlim=(-0.2, 1.3 * arm.steps))
+    axes[0][0].set_ylabel("difference (points of accuracy)")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=2 if len(labels) > 3 else 3)
+    return fig
+
+
+def distances_figure(arms, names: tuple[str, ...], limit: float = 4.0):
+    """Rows arms, columns networks: distance of each class centre (column) to each output's hyperplane (row).
+
+    Of the run with the median accuracy; in SDs of the class, with sign, colours end at +-limit.
+    """
+    from support.hyperplanes import class_distances
+    from support.tables import median_run
+
+    height = 0.9 + 1.55 * len(arms)
+    fig, axes = subplots(len(arms), len(names), height=height, squeeze=False, sharex=True, sharey=True)
+    for row, arm in zip(axes, arms, strict=True):
+        for ax, name in zip(row, names, strict=True):
+            z = class_distances(arm.moments(name)[median_run(arm, name)])
+            image = ax.imshow(z, cmap="RdBu_r", vmin=-limit, vmax=limit)
+            ax.set(xticks=range(0, len(z), 3), yticks=range(0, len(z), 3))
+            ax.grid(visible=False)
+        row[0].set_ylabel(f"{arm.scaling}\noutput")
+    for ax, name in zip(axes[0], names, strict=True):
+        ax.set_title(name)
+    fig.supxlabel("class", fontsize=10)
+    fig.colorbar(image, ax=axes, label="signed distance (SDs of the class)", shrink=0.9, extend="both")
+    return fig
+
+
+def nearness_figure(arms, controls, names: tuple[str, ...], limit: float = 8.0):
+    """Rows arms, columns networks: distance of the own class (filled) and of the nearest other, all outputs.
+
+    A pair of boxes for each of `tables.conditions`: median and quartiles, whiskers from the 5th to the 95th centile.
+    """
+    from support.hyperplanes import own_and_nearest_other
+    from support.tables import conditions
+
+    fig, axes = subplots(len(arms), len(names), height=1.6 + 1.6 * len(arms), squeeze=False, sharex=True, sharey=True)
+    for row, arm, control in zip(axes, arms, controls, strict=True):
+        compared = conditions(arm, control)
+        for ax, name in zip(row, names, strict=True):
+            hue = style(name)["color"]
+            for place, (of, step, side) in enumerate(compared.values()):
+                values = own_and_nearest_other(of.moments(name, step, side))
+                for shift, face, x in zip((-0.2, 0.2), (hue, "white"), values, strict=True):
+                    line = {"color": "black", "linewidth": 0.8}
+                    ax.boxplot(
+                        [x.ravel()], positions=[place + shift], widths=0.32, whis=(5, 95), showfliers=False,
+                        patch_artist=True, boxprops={"facecolor": face, "edgecolor": hue},
+                        medianprops={"color": "black"}, whiskerprops=line, capprops=line,
+                    )  # fmt: skip
+            ax.set_xticks(range(len(compared)), list(compared), rotation=60, ha="right")
+            ax.set_ylim(0, limit)
+            ax.grid(axis="x", visible=False)
+        row[0].set_ylabel(f"{arm.scaling}\ndistance")
+    for ax, name in zip(axes[0], names, strict=True):
+        ax.set_title(name)
+    return fig
+
+
+def told_figure(arms, controls, names: tuple[str, ...]):
+    """One panel an arm: share of outputs as told against the step, mean and 95% interval; pale: shuffled labels."""
+    from support.claims import AsTold
+    from support.statistics import mean_interval
+
+    fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
+    for ax, arm, control in zip(axes[0], arms, controls, strict=True):
+        for of, side, look in ((control, "train", {"alpha": 0.35}), (arm, "test", {})):
+            for name in names if of.seeds else ():
+                at = of.records[name][0].arrays["moment_steps"]
+                at = at[at <= of.steps]
+                found = [mean_interval(AsTold(name).shares(of, step, side)) for step in at]
+                value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
+                label = name if of is arm else None
+                ax.errorbar(at, value, [value - low, high - value], label=label, elinewidth=0.8, **style(name) | look)
+        ax.axhline(50, color="black", linewidth=0.8)
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", ylim=(-3, 103))
+        ax.set_xlim(-0.2, 1.5 * arm.steps)
+    axes[0][0].set_ylabel("outputs as told (%)")
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return fig
+
+
+def shades(count: int) -> list:
+    """Colours for a family in order, light to dark; dark enough to be seen, light enough for black on top."""
+    return [matplotlib.colormaps["cividis"](v) for v in np.linspace(0.92, 0.18, count)]
 
 
 def show(fig, *, name: str, caption: str, alt: str) -> None:

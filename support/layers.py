@@ -19,12 +19,18 @@ class Neg(nn.Module):
 
 
 class OffsetL2(nn.Module):
-    """Weighted Euclidean distance to one learned reference point per output; (N, inputs) -> (N, outputs).
+    """Weighted Euclidean distance to one learned reference point per output; (..., inputs) -> (..., outputs).
 
     y_i = sqrt(max(sum_k s_ik (x_k - mu_ik)^2, 1e-12)), where the weight s_ik is alpha_ik in the form "code" (signed
     and unconstrained, as the source's experiments ran) and alpha_ik^2 in the form "paper" (as its equation prints).
     Below the floor of 1e-12 the gradient is 0, so it is finite at zero distance. The experiments start from
-    mu ~ N(0, 0.1^2) and alpha = 1.
+    mu ~ N(0, 0.1^2) and alpha = 1. A negative alpha in the form "code" makes it no distance at all.
+
+    In a network of your own it takes the place of the last Linear; `Neg` turns small distances into large logits:
+
+    >>> network = nn.Sequential(nn.Linear(30, 16), nn.ReLU(), OffsetL2(16, 3, "paper"), Neg())
+    >>> network(torch.zeros(5, 30)).shape
+    torch.Size([5, 3])
 
     Source: Oursland 2025, section 6.4, first equation.
     """
@@ -44,3 +50,7 @@ class OffsetL2(nn.Module):
         # sum_k s (x - mu)^2, expanded so that no (N, outputs, inputs) array is made
         squared = x**2 @ weight.T - 2 * x @ (weight * self.mu).T + (weight * self.mu**2).sum(1)
         return squared.clamp_min(self.FLOOR).sqrt()
+
+    def extra_repr(self):
+        outputs, inputs = self.mu.shape
+        return f"{inputs}, {outputs}, form={self.form!r}"

@@ -51,13 +51,20 @@ def read(namespace: dict, settings: type):
     return settings(**{f.name: filled.get(f.name) for f in fields(settings)})
 
 
-def check(given: dict, settings: type) -> None:
-    """Checks parameters that are about to be passed to a notebook, as `read` will; raises ParameterError."""
-    hints = typing.get_type_hints(settings, include_extras=True)
+def check(given: dict, *settings: type) -> None:
+    """Checks parameters that are about to be passed to notebooks, as `read` will; raises ParameterError.
+
+    Each must be known to one of the settings at least, and fit all that know it.
+    """
+    hints = [typing.get_type_hints(s, include_extras=True) for s in settings]
     for name, value in given.items():
-        if name not in hints:
-            raise ParameterError(f"unknown parameter {name!r}{_suggest(name, hints)}")
-        _checked(name, value, hints[name])
+        theirs = [h[name] for h in hints if name in h]
+        if not theirs:
+            raise ParameterError(
+                f"unknown parameter {name!r}{_suggest(name, dict.fromkeys(n for h in hints for n in h))}"
+            )
+        for hint in theirs:
+            _checked(name, value, hint)
 
 
 def _assigned(namespace: dict, known: set[str]) -> list[str]:

@@ -6,6 +6,7 @@ An executed chapter is used again as long as its fingerprint holds: its source, 
 the parameters and the installed versions. jupyter-book's own cache knows none of these and stays off.
 """
 
+import ast
 import hashlib
 import importlib.metadata
 import json
@@ -41,7 +42,7 @@ def book(parameters: dict | None = None, only: list | None = None, jobs: int = 2
     """Executes the chapters, builds the site, checks it, and returns the path of its first page.
 
     Args:
-        parameters: values for the chapters' parameter cells, for every chapter that is executed.
+        parameters: values for the parameter cells of the chapters; each gets those that it has.
         only: names of chapters, or how they begin ("01"); the others keep their last execution where there is one.
         jobs: chapters executed at the same time.
     Raises:
@@ -90,20 +91,28 @@ def execute(chapters: list, parameters: dict, only: list | None = None, jobs: in
     for chapter in chapters:
         name, copy = Path(chapter).name, EXECUTED / f"{Path(chapter).name}.ipynb"
         chosen = only is None or any(name.startswith(start) for start in only)
-        mark = fingerprint(ROOT / f"{chapter}.ipynb", parameters)
+        own = {k: v for k, v in parameters.items() if k in parameter_names(ROOT / f"{chapter}.ipynb")}
+        mark = fingerprint(ROOT / f"{chapter}.ipynb", own)
         last = _read(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
         if last is None or (chosen and last != mark):
-            due[name] = (copy, mark)
+            due[name] = (copy, mark, own)
     workers = max(1, min(jobs, len(due)))
     environment = dict(os.environ)
     if workers > 1:  # kernels side by side must not fight for the cores
         environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     with ThreadPoolExecutor(workers) as pool:
-        runs = {name: pool.submit(_papermill, *job, parameters, environment) for name, job in due.items()}
+        runs = {name: pool.submit(_papermill, *job, environment) for name, job in due.items()}
     failures = [str(run.exception()) for run in runs.values() if run.exception()]
     if failures:
         raise PublishError("\n".join(failures))
     return {Path(c).name: runs[Path(c).name].result() if Path(c).name in runs else None for c in chapters}
+
+
+def parameter_names(notebook: Path) -> set[str]:
+    """The names that the notebook's parameters cell sets."""
+    cells = (c for c in _read(notebook)["cells"] if "parameters" in c["metadata"].get("tags", []))
+    statements = [s for c in cells for s in ast.parse("".join(c["source"])).body if isinstance(s, ast.Assign)]
+    return {target.id for s in statements for target in s.targets}
 
 
 def fingerprint(notebook: Path, parameters: dict) -> str:

@@ -52,9 +52,10 @@ def _ours(row: dict) -> str:
     """What was measured in each input scaling, short."""
     if not row["arms"]:
         return "does not add up" if row["contradiction"] else row["measured"]
-    cells = [row["images"]]
-    for arm in row["arms"]:
-        low, high = ("?" if arm.get(end) is None else f"{arm[end]:.2f}" for end in ("low", "high"))
-        found = f"{arm['text']} [{low}, {high}]" if "text" in arm else "not yet judged"
-        cells.append(f"{arm['scaling']}: {found}, n = {arm['n']}")
+    cells, judged = [row["images"]], [arm for arm in row["arms"] if "text" in arm]
+    for arm in judged:
+        low, high = ("?" if arm[end] is None else f"{arm[end]:.2f}" for end in ("low", "high"))
+        cells.append(f"{arm['scaling']}: {arm['text']} [{low}, {high}], n = {arm['n']}")
+    if not judged:
+        cells.append(f"too few runs: {max(arm['n'] for arm in row['arms'])}")
     return "<br>".join(cells)

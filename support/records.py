@@ -30,13 +30,11 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from support.runs import CURVES, RunSpec
+from support.runs import Spec, specification
 
 HERE = Path(__file__).resolve().parent.parent
 COMMITTED = HERE / "records"  # the runs behind the paper-scale numbers
 CACHE = Path(os.environ.get("BOOK_CACHE") or HERE / ".cache")  # live runs and checkpoints; ignored by git
-ARRAYS = ("steps", "train_active", "test_active", "moment_steps", "moments", "head_norm")
-DEAD, RARE = 0.0, (0.01, 0.05)  # shares of images below which an output counts as rarely active
 
 
 class RecordError(RuntimeError):
@@ -51,8 +49,8 @@ class Record:
     content: dict
 
     @cached_property
-    def spec(self) -> RunSpec:
-        return RunSpec(**self.content["spec"])
+    def spec(self) -> Spec:
+        return specification(self.content["spec"])
 
     @property
     def key(self) -> str:
@@ -73,7 +71,7 @@ class Record:
 
     @cached_property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The stored arrays by name, shaped as in `training.Measurement`; each curve (S,) under its own name."""
+        """The stored arrays by name, shaped as where they were measured; for a classifier, `training.Measurement`."""
         path = self.path.with_suffix(".npz")
         try:
             with open(path, "rb") as f, np.load(f, allow_pickle=False) as stored:
@@ -107,7 +105,7 @@ class Record:
         try:
             if arrays_digest(self.arrays) != self.content["arrays_sha256"]:
                 faults.append("the arrays were altered")
-            elif final_numbers(self.arrays) != self.content["final"]:
+            elif self.spec.final_numbers(self.arrays) != self.content["final"]:
                 faults.append("the final numbers do not follow from the arrays")
             weights = self.weights() if self.content["weights_kept"] else None
         except RecordError as error:
@@ -125,7 +123,7 @@ class Store:
     def __init__(self, *roots: Path):
         self.roots = [Path(r) for r in roots] or [COMMITTED]
 
-    def find(self, spec: RunSpec, steps: int) -> Record | None:
+    def find(self, spec: Spec, steps: int) -> Record | None:
         """The shortest record of that run which was measured at that step."""
         for root in self.roots:
             for path in sorted(_folder(root, spec).glob(f"{spec.key}-*.json")):
@@ -153,18 +151,21 @@ class Store:
             raise RecordError(f"cannot write records to {self.roots[0]}: {error.strerror}") from error
 
     def write(self, measurement, keep_weights: bool = False) -> Record:
-        """Records one `training.Measurement`; a run that is recorded already at that length is left as it is."""
+        """Records what was measured of one run; a run that is recorded already at that length is left as it is.
+
+        measurement: `training.Measurement`, or another with its `spec`, `steps`, `arrays`, `weights`, `diverged_at`,
+            `division`, `probe` and `seconds`.
+        """
         spec, steps = measurement.spec, int(measurement.steps[-1])
         path = _folder(self.roots[0], spec) / f"{spec.key}-{steps:06d}.json"
-        arrays = {name: _compact(getattr(measurement, name)) for name in ARRAYS}
-        arrays |= {name: _compact(measurement.curves[name]) for name in CURVES}
+        arrays = measurement.arrays
         weights = {name: w.numpy() for name, w in measurement.weights.items()}
         content = {
             "format": 1,
             "key": spec.key,
             "steps": steps,
             "spec": asdict(spec),
-            "final": final_numbers(arrays),
+            "final": spec.final_numbers(arrays),
             "diverged_at": measurement.diverged_at,
             "arrays_sha256": arrays_digest(arrays),
             "weights_sha256": arrays_digest(weights),
@@ -212,25 +213,6 @@ def _faults(path: Path) -> list[str]:
         return [f"this JSON is not a record ({type(error).__name__}: {error})"]
 
 
-def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
-    """The numbers at the last step that a reader looks for first; None for a NaN, output counts disjoint."""
-    last = {name: float(arrays[name][-1]) for name in CURVES}
-    final = {name: round(value, 6) if np.isfinite(value) else None for name, value in last.items()}
-    for side in ("train", "test"):
-        for name, count in output_counts(arrays[f"{side}_active"][-1]).items():
-            final[f"{side}_{name}"] = int(count)
-    return final
-
-
-def output_counts(active: np.ndarray) -> dict[str, np.ndarray]:
-    """How many outputs are dead, rare and scarce, disjointly, from active shares of shape (..., C).
-
-    "dead": active on no image; "rare": on some, but under 1%; "scarce": on at least 1%, but under 5%.
-    """
-    dead, rare, scarce = active <= DEAD, active < RARE[0], active < RARE[1]
-    return {"dead": dead.sum(-1), "rare": (rare & ~dead).sum(-1), "scarce": (scarce & ~rare).sum(-1)}
-
-
 def arrays_digest(arrays: dict[str, np.ndarray]) -> str:
     """sha256 over names, types, shapes and bytes."""
     total = hashlib.sha256()
@@ -274,7 +256,7 @@ def _processor() -> str:
     return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
-def _folder(root: Path, spec: RunSpec) -> Path:
+def _folder(root: Path, spec: Spec) -> Path:
     return root / spec.experiment / spec.data.replace(":", "_").replace("/", "_")
 
 
@@ -284,13 +266,6 @@ def read(path: Path) -> Record:
         return Record(path, json.loads(path.read_text()))
     except (OSError, ValueError) as error:
         raise RecordError(f"the record {path} cannot be read: {error}") from error
-
-
-def _compact(values: np.ndarray) -> np.ndarray:
-    """float32 and int32: seven digits are more than two machines agree on."""
-    values = np.asarray(values)
-    with np.errstate(over="ignore"):  # what a diverging run has beyond float32 is infinite there
-        return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
 
 
 def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:

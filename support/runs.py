@@ -1,36 +1,98 @@
-"""What a run is: a specification made of literals, its key, and the steps at which it is measured."""
+"""What a run is: a specification made of literals, its key, and the steps at which it is measured.
+
+Every experiment has a specification of its own, a frozen dataclass that extends `Spec`; `SPECIFICATIONS` names them.
+"""
 
 import hashlib
 import json
 import math
+import pkgutil
+from abc import ABC, abstractmethod
 from dataclasses import MISSING, asdict, dataclass, fields
+
+import numpy as np
 
 from support.architectures import architecture
 
 CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")  # nats and percent
 PRECISIONS = ("fp32", "float64", "tf32", "bf16x3", "bf16x2")
+KNOWN = {
+    "initialisation": ("uniform-fan-in", "centred-head"),
+    "labels": ("true", "shuffled"),
+    "optimiser": ("sgd", "adam"),
+    "batch": ("full",),
+}
+DEAD, RARE = 0.0, (0.01, 0.05)  # shares of images below which an output counts as rarely active
+SPECIFICATIONS = {  # experiment -> where its specification is
+    "classifier": "support.runs:RunSpec",
+    "mahalanobis": "support.mahalanobis.training:DistanceSpec",
+    "volume": "support.volume.training:VolumeSpec",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSpec:
-    """One network and how it is trained: full-batch gradient descent on the cross-entropy.
+class Spec(ABC):
+    """What every experiment's specification has: fields that are literals, among them these."""
+
+    seed: int
+    data: str  # name of the data
+    data_digest: str  # sha256 of its bytes, first 16 digits
+    experiment: str  # key of `SPECIFICATIONS`; the same for all runs of a class
+
+    @property
+    def key(self) -> str:
+        """16 hex digits: sha256 of the canonical JSON of this specification.
+
+        A field that has its default value is left out, so that a field added later leaves old keys as they are.
+        """
+        default = {f.name: f.default for f in fields(self) if f.default is not MISSING}
+        return digest({k: v for k, v in asdict(self).items() if k not in default or v != default[k]})
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """The run in a few words, for messages."""
+
+    @property
+    def draw_name(self) -> str:
+        """Runs for which this is the same must have data of the same digest."""
+        return self.data
+
+    @abstractmethod
+    def listed(self, final: dict) -> str:
+        """The run and its `final_numbers` on a line of a list."""
+
+    @staticmethod
+    @abstractmethod
+    def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
+        """From the stored arrays of a run, the numbers at its last step that a reader looks for first."""
+
+
+def specification(content: dict) -> Spec:
+    """The specification that `asdict` turned into `content`."""
+    return pkgutil.resolve_name(SPECIFICATIONS[content["experiment"]])(**content)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec(Spec):
+    """One classifier and how it is trained: full-batch gradient descent on the cross-entropy.
 
     The number of steps is not part of it: a longer run answers a shorter one at its recorded steps. Device,
     threads, chunks and product routine are not part of it either: they change bits, not the question.
     """
 
     architecture: str
-    seed: int
-    data: str  # name of the data set
-    data_digest: str  # sha256 of its bytes, first 16 digits
     images: int  # the first so many training images, in stored order
     scaling: str  # raw | unit | standardised
     rate: float  # learning rate of every parameter
     first_weight_rate: float | None = None  # of the first layer's weights, where it differs
     warmup: int = 0  # the rate rises linearly over so many steps
     hidden: int = 128
-    initialisation: str = "uniform-fan-in"  # U(-1/sqrt(fan in), 1/sqrt(fan in)), torch's default for Linear
-    optimiser: str = "sgd"
+    initialisation: str = "uniform-fan-in"  # U(-1/sqrt(fan in), 1/sqrt(fan in)), torch's default for Linear;
+    # "centred-head": then each output's weights are moved so that its mean over the training images is 0
+    first_weight_scale: float = 1.0  # times the first layer's initial weights
+    labels: str = "true"  # of the training images; "shuffled": permuted, the same way for every run
+    optimiser: str = "sgd"  # "adam": with betas (0.9, 0.999) and epsilon 1e-8
     batch: str = "full"
     precision: str = "fp32"
     experiment: str = "classifier"
@@ -39,11 +101,12 @@ class RunSpec:
         architecture(self.architecture)
         if self.precision not in PRECISIONS:
             raise ValueError(f"unknown precision {self.precision!r} (known: {', '.join(PRECISIONS)})")
-        only = {"initialisation": "uniform-fan-in", "optimiser": "sgd", "batch": "full"}
-        for name, value in only.items():
-            if getattr(self, name) != value:
-                raise ValueError(f"{name} {getattr(self, name)!r} is not available (known: {value!r})")
-        for name in ("rate", "first_weight_rate"):
+        for name, known in KNOWN.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} {getattr(self, name)!r} is not available (known: {', '.join(known)})")
+        if self.initialisation == "centred-head" and architecture(self.architecture).head != "linear":
+            raise ValueError(f"initialisation 'centred-head' needs a linear head, which {self.architecture!r} lacks")
+        for name in ("rate", "first_weight_rate", "first_weight_scale"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be a positive number, not {value!r}")
@@ -53,14 +116,35 @@ class RunSpec:
                 raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
     @property
-    def key(self) -> str:
-        """16 hex digits: sha256 of the canonical JSON of this specification.
+    def label(self) -> str:
+        usual = {f.name: f.default for f in fields(self)}
+        others = ("warmup", "first_weight_rate", "first_weight_scale", "initialisation", "labels", "optimiser")
+        unusual = [f", {name.replace('_', ' ')} {v}" for name in others if (v := getattr(self, name)) != usual[name]]
+        start = f"{self.architecture}, seed {self.seed}, {self.scaling} {self.data}, rate {self.rate:g}"
+        return start + "".join(unusual)
 
-        A field that has its default value is left out, so that a field added later leaves old keys as they are.
-        """
-        default = {f.name: f.default for f in fields(self) if f.default is not MISSING}
-        said = {k: v for k, v in asdict(self).items() if k not in default or v != default[k]}
-        return digest(said)
+    def listed(self, final: dict) -> str:
+        kind = f"{self.data:8} {self.images:6,} images  {self.architecture:14} {self.scaling:13}"
+        return f"{kind} seed {self.seed:2} rate {self.rate:g}  {final['test_accuracy']:6.2f}%"
+
+    @staticmethod
+    def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
+        """Loss and accuracy at the last step, None for a NaN, and the output counts."""
+        last = {name: float(arrays[name][-1]) for name in CURVES}
+        final = {name: round(value, 6) if np.isfinite(value) else None for name, value in last.items()}
+        for side in ("train", "test"):
+            for name, count in output_counts(arrays[f"{side}_active"][-1]).items():
+                final[f"{side}_{name}"] = int(count)
+        return final
+
+
+def output_counts(active: np.ndarray) -> dict[str, np.ndarray]:
+    """How many outputs are dead, rare and scarce, disjointly, from active shares of shape (..., C).
+
+    "dead": active on no image; "rare": on some, but under 1%; "scarce": on at least 1%, but under 5%.
+    """
+    dead, rare, scarce = active <= DEAD, active < RARE[0], active < RARE[1]
+    return {"dead": dead.sum(-1), "rare": (rare & ~dead).sum(-1), "scarce": (scarce & ~rare).sum(-1)}
 
 
 def digest(value, length: int = 16) -> str:

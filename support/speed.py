@@ -13,7 +13,12 @@ WORTH = 0.05  # share of a step that a compiler would have to save
 
 def snippets(results: Path) -> dict[str, str]:
     """File name -> MyST, from the JSON files that `python -m support bench` leaves in the folder `results`."""
-    kinds = {"speed.md": ("bench*.json", _speed), "precision.md": ("equivalence*.json", _precision)}
+    kinds = {
+        "speed.md": ("bench*.json", _speed),
+        "speed_mahalanobis.md": ("bench*.json", _mahalanobis),
+        "speed_geometry.md": ("bench*.json", _geometry),
+        "precision.md": ("equivalence*.json", _precision),
+    }
     return {
         name: "\n\n".join(tell(json.loads(path.read_text())) for path in sorted(results.glob(pattern))) + "\n"
         for name, (pattern, tell) in kinds.items()
@@ -42,6 +47,49 @@ def _speed(result: dict) -> str:
         f"{_percent(t['elementwise_share'])} is spent outside the products.{_compiler(t)}",
     ]
     return "\n".join(lines)
+
+
+def _mahalanobis(result: dict) -> str:
+    m = result.get("mahalanobis")
+    if not m:
+        return f"Not measured yet on {result['machine']}."
+    lines = [
+        f"Measured on {result['machine']}, on {m['date']}: {m['networks']} networks in {m['precision']}, "
+        f"{m['turns']} turns; microseconds for one epoch of one network.",
+        "",
+        "| | one after another | as one stack | the stack is |",
+        "| --- | --- | --- | --- |",
+    ]
+    for dimension, ratio in m["ratio_to_sequential"].items():
+        one, stack = (_spread(m["microseconds_per_network_epoch"][dimension][k]) for k in ("sequential", "stack"))
+        lines.append(f"| {dimension} | {one} | {stack} | {_spread(ratio)} times as fast |")
+    return "\n".join(lines)
+
+
+def _geometry(result: dict) -> str:
+    g = result.get("geometry")
+    if not g:
+        return f"Not measured yet on {result['machine']}."
+    v, (inputs, units), (points, width) = g["log_volume"], g["map"], g["grid"]
+    milliseconds = {name: _spread(s) for name, s in v["milliseconds_per_point"].items()}
+    return "\n".join(
+        [
+            f"Measured on {result['machine']}, on {g['date']}: log-volumes of a sigmoid layer {inputs} → {units} at "
+            f"{g['points']} points, in float64; milliseconds a point.",
+            "",
+            "| | milliseconds | times as fast as `jacrev` and `svdvals` |",
+            "| --- | --- | --- |",
+            f"| `torch.func.jacrev` | {milliseconds['jacrev']} | |",
+            f"| `torch.linalg.svdvals` | {milliseconds['svdvals']} | |",
+            f"| `log_volume_element`, any module | {milliseconds['module']} | {_spread(v['module_ratio_to_svd'])} |",
+            f"| `shallow_log_volume_element` | {milliseconds['shallow']} | {_spread(v['ratio_to_svd'])} |",
+            "",
+            f"All three agree within {v['max_error']:.0e}. The factorisation alone is "
+            f"{_spread(v['factorisation_ratio'])} times as fast as the singular values, and of the time that "
+            f"the weights save, {_percent(v['share_of_gain_from_jacobian'])} is the Jacobian's. Ricci scalars "
+            f"at {points:,} points of a layer of width {width} take {_spread(g['ricci_grid_seconds'])} seconds.",
+        ]
+    )
 
 
 def _compiler(t: dict) -> str:

@@ -16,7 +16,7 @@ from torch.nn.functional import one_hot
 
 from support.architectures import ACTIVATIONS, architecture, slope
 from support.data import Dataset
-from support.ensemble import Group, initial_weights
+from support.ensemble import Group, starting_weights
 from support.products import Products, choose
 from support.runs import RunSpec
 
@@ -65,6 +65,8 @@ class Stack:
         self.specs, self.products, self.division = specs, products, division
         device = torch.device(division.device)
         data = dataset.first(specs[0].images)
+        if specs[0].labels == "shuffled":
+            data = data.shuffled()
         train, test = torch.from_numpy(data.train_images), torch.from_numpy(data.test_images)
         # Constant in training *and* test: a pixel that varies only in the test set is kept, because its initial
         # weight matters there.
@@ -96,11 +98,16 @@ class Stack:
                 )
             )
         self.warmup = max(s.warmup for s in specs)
-        self.gradients = [{k: torch.zeros_like(v) for k, v in g.parameters.items()} for g in self.groups]
+        self.gradients = [
+            {k: torch.zeros_like(v) for k, v in g.parameters.items() if k != "constant"} for g in self.groups
+        ]
         self.buffers = {}
         # not where OMP_PROC_BIND keeps this thread, and with it those it starts, on one core
         apart = device.type == "cpu" and 1 < division.threads <= min(len(self.groups), _cores())
         self.pool = ThreadPoolExecutor(division.threads) if apart else None
+        with products.active(), torch.no_grad():
+            for group in self.groups:
+                self.centre_heads(group)
 
     def buffer(self, name, rows, columns):
         """A thread's scratch matrix, allocated once; fresh memory would cost as much as the arithmetic."""
@@ -118,6 +125,23 @@ class Stack:
         if group.architecture.hidden == "abs":
             return z, torch.abs(z, out=self.buffer("h", n, columns))
         return z, ACTIVATIONS[group.architecture.hidden]()(z)
+
+    def centre_heads(self, group: Group) -> None:
+        """Initialisation "centred-head": no output is born dead.
+
+        Each output's weights lose their component along the mean hidden vector of the training images, so that the
+        mean preactivation is 0; unless it is 0 on every image, it is then positive on some.
+        """
+        chosen = [self.specs[m].initialisation == "centred-head" for m in group.members]
+        if not any(chosen):
+            return
+        operand, bias = self.train[0], group.effective_bias()
+        chunks = operand.split(self.division.rows)
+        mean = sum(self.hidden(group, P, bias)[1].sum(0) for P in chunks).view(group.size, -1) / len(operand)
+        p = group.parameters
+        along = torch.einsum("gch,gh->gc", p["head"], mean) + p["head_bias"]
+        along[~torch.tensor(chosen)] = 0
+        p["head"].sub_((along / (mean**2).sum(1, keepdim=True))[:, :, None] * mean[:, None])
 
     def compute_gradients(self) -> None:
         """Fills `self.gradients` with the gradients of the mean cross-entropy over all training images."""
@@ -181,7 +205,10 @@ class Stack:
             if self.warmup:
                 warmup = [max(self.specs[m].warmup, 1) for m in group.members]
                 warmth = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
-            group.descend(gradients, warmth)
+            if group.adam:
+                group.adam_step(gradients, warmth, number)
+            else:
+                group.descend(gradients, warmth)
 
     def stepper(self):
         """`step`, or on CUDA a function that replays it as a captured graph, free of Python and launch costs.
@@ -189,7 +216,7 @@ class Stack:
         The first steps run as they are: a warm-up changes the rates from step to step, and libraries set themselves
         up at their first calls, which a capture does not allow.
         """
-        if self.division.device != "cuda":
+        if self.division.device != "cuda" or self.groups[0].adam:  # Adam's corrections change with the step
             return self.step
         graph, eager = None, 3
         side = torch.cuda.Stream()
@@ -244,7 +271,7 @@ class Stack:
         return found
 
     def state(self) -> dict[str, torch.Tensor]:
-        return {f"{i}.{name}": p for i, g in enumerate(self.groups) for name, p in g.parameters.items()}
+        return {f"{i}.{k}": v for i, g in enumerate(self.groups) for k, v in (g.parameters | g.averages).items()}
 
     def restore(self, tensors: dict[str, torch.Tensor]) -> None:
         for name, parameter in self.state().items():
@@ -256,7 +283,7 @@ class Stack:
         for group in self.groups:
             for position, m in enumerate(group.members):
                 spec = self.specs[m]
-                start = initial_weights(spec.seed, self.inputs, spec.hidden, self.classes)
+                start = starting_weights(spec, self.inputs, self.classes)
                 named[m] = group.network(position, self.kept, start)
         return [named[m] for m in range(len(self.specs))]
 
@@ -281,7 +308,7 @@ def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
 def check_block(specs, dataset):
     if not specs:
         raise ValueError("a block needs at least one run")
-    for name in ("data", "data_digest", "images", "hidden", "precision"):
+    for name in ("data", "data_digest", "images", "hidden", "precision", "labels", "optimiser"):
         values = {getattr(s, name) for s in specs}
         if len(values) > 1:
             raise ValueError(f"the runs of one block must share {name}, but it is {sorted(values, key=str)}")

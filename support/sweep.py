@@ -1,168 +1,87 @@
-"""From a plan to records: cut it into blocks, skip what is recorded, train the rest, here or on Dask workers.
+"""From a study to records: cut it into blocks, skip what is recorded, train the rest, here or on Dask workers.
 
-    plan = Plan("try", data="digits", images=1437, architectures=SIX, scalings=("raw",), seeds=3,
-                rates=(Rate(0.01),), steps=100)
-    records = ensure(plan, load("digits"), Store(folder))
-
-The same plan is what a notebook's cell, the command line and a cluster's worker execute. Blocks follow from the plan
-alone, not from what happens to be missing, so that a run has the same companions whenever it is trained.
+Blocks follow from the study alone, not from what happens to be missing, so that a run has the same companions
+whenever it is trained.
 """
 
 import contextlib
 import fcntl
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from support import checkpoints
-from support.architectures import L2, SIX, SIX_BIAS
-from support.data import Dataset, load
-from support.products import choose
 from support.records import CACHE, COMMITTED, Record, Store
-from support.runs import RunSpec, digest
-from support.stack import resolve_device
-from support.training import Stopped, train
-
-ELEMENTWISE = 0.6  # nanoseconds a hidden activation and step outside the products; measured on two cores
+from support.runs import Spec, digest
+from support.training import Stopped
 
 
 class Diverged(RuntimeError):
     """Some networks ended in NaN or infinity; they are recorded as such, and so are the others."""
 
 
-@dataclass(frozen=True)
-class Rate:
-    """Learning rate of every parameter, and of the first layer's weights where it differs; warm-up in steps."""
+class Study(ABC):
+    """What a sweep needs to know of the runs of an experiment; `support.plans.Plan` is that of the classifiers.
 
-    rate: float
-    first_weight_rate: float | None = None
-    warmup: int = 0
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The runs of a study: every architecture x scaling x rate x seed, all for the same number of steps."""
+    name, title: on the command line, and in words. steps: of every run. seeds: how many, from 0, with runs_a_seed
+    runs each. keep_weights: final weights are kept of the seeds below this. divergence_expected: a run that ends in
+    NaN is a result, not an error.
+    """
 
     name: str
-    data: str
-    images: int  # the first so many training images
-    architectures: tuple[str, ...]
-    scalings: tuple[str, ...]
-    seeds: int
-    rates: tuple[Rate, ...]
+    title: str
     steps: int
-    title: str = ""
-    seeds_per_block: int = 4
-    keep_weights: int = 0  # final weights are kept of the seeds below this
-    divergence_expected: bool = False
-    precision: str = "fp32"
-    hidden: int = 128
+    seeds: int
+    runs_a_seed: int
+    keep_weights: int
+    divergence_expected: bool
 
-    def spec(self, dataset: Dataset, architecture: str, scaling: str, seed: int, rate: Rate | None = None):
-        """The specification of one of the plan's runs; rate: the plan's first, if none is given."""
-        rate = rate or self.rates[0]
-        return RunSpec(
-            architecture=architecture,
-            seed=seed,
-            data=self.data,
-            data_digest=dataset.digest[:16],
-            images=self.images,
-            scaling=scaling,
-            rate=rate.rate,
-            first_weight_rate=rate.first_weight_rate,
-            warmup=rate.warmup,
-            precision=self.precision,
-            hidden=self.hidden,
-        )
+    @abstractmethod
+    def dataset(self, folder: str | None = None):
+        """The data of all runs; printed, it says what they are. folder: where they lie, by default BOOK_DATA."""
 
-    @property
-    def protocol(self) -> str:
-        """What every run of the plan has in common, for captions."""
-        rates = "rate " + ", ".join(f"{r.rate:g}" for r in self.rates) if len(self.rates) < 4 else "several rates"
-        return f"{self.data}, first {self.images:,} training images, {self.steps:,} steps, {rates}"
+    @abstractmethod
+    def asks_for(self, spec: Spec) -> bool:
+        """Whether a run is one of this study's, whatever the digest of its data."""
 
-    def __str__(self):
-        size = f"{len(self.architectures)} architectures x {' and '.join(self.scalings)} inputs x {self.seeds} seeds"
-        return f"{self.name}: {size}\n{self.protocol}"
+    @abstractmethod
+    def blocks(self, dataset) -> list["Block"]:
+        """All runs, cut into what trains together; it follows from the study alone."""
 
-    def asks_for(self, spec: RunSpec) -> bool:
-        """Whether a run is one of this plan's, whatever the data set's digest."""
-        return (
-            spec.data == self.data
-            and spec.images == self.images
-            and spec.architecture in self.architectures
-            and spec.scaling in self.scalings
-            and spec.seed < self.seeds
-            and Rate(spec.rate, spec.first_weight_rate, spec.warmup) in self.rates
-            and (spec.precision, spec.hidden) == (self.precision, self.hidden)
-        )
+    @abstractmethod
+    def train(self, specs, dataset, **options) -> list:
+        """One measurement per specification, as `records.Store.write` takes it.
 
-    def blocks(self, dataset: Dataset) -> list["Block"]:
-        """All scalings and rates of a few seeds at a time, so that every prefix of the list is a fair sample."""
-        blocks = []
-        for first in range(0, self.seeds, self.seeds_per_block):
-            seeds = range(first, min(first + self.seeds_per_block, self.seeds))
-            for scaling in self.scalings:
-                for rate in self.rates:
-                    specs = [self.spec(dataset, a, scaling, s, rate) for a in self.architectures for s in seeds]
-                    label = f"{scaling}, rate {rate.rate:g}, seeds {seeds[0]} to {seeds[-1]}"
-                    blocks.append(Block(self, label, tuple(specs)))
-        return blocks
+        options: device, checkpoint, minutes, progress as of `training.train`, whose exceptions it raises.
+        """
+
+    @abstractmethod
+    def cost(self, block: "Block", dataset, device: str) -> tuple[float, float]:
+        """Estimated minutes and megabytes of a block."""
 
 
 @dataclass(frozen=True)
 class Block:
     """Runs that train as one stack."""
 
-    plan: Plan
+    plan: Study
     label: str
-    specs: tuple[RunSpec, ...]
+    specs: tuple[Spec, ...]
 
     @property
     def checkpoint(self) -> Path:
         return CACHE / "checkpoints" / f"{digest([s.key for s in self.specs] + [self.plan.steps])}.safetensors"
 
-    def missing(self, store: Store) -> list[RunSpec]:
+    def missing(self, store: Store) -> list[Spec]:
         return [s for s in self.specs if store.find(s, self.plan.steps) is None]
-
-    def minutes(self, dataset: Dataset, gflops: float) -> float:
-        """Estimated training time: the two products at their rate, and what each hidden activation costs besides."""
-        images, inputs = self.specs[0].images, dataset.train_images.shape[1]
-        activations = images * self.plan.hidden * len(self.specs) * self.plan.steps
-        return activations * (4 * inputs / gflops + ELEMENTWISE) * 1e-9 / 60
-
-    def megabytes(self, dataset: Dataset) -> float:
-        """Estimated memory: the operand of training and test images, and three copies of the first layers."""
-        images = self.specs[0].images + len(dataset.test_images)
-        inputs = dataset.train_images.shape[1]
-        return 4e-6 * inputs * (images + 3 * self.plan.hidden * len(self.specs))
-
-
-_MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "rates": (Rate(0.001),)}
-_BOTH = ("raw", "standardised")
-STUDIES = {
-    plan.name: plan
-    for plan in (
-        Plan("mnist-10k", architectures=SIX, scalings=_BOTH, steps=5000, **_MNIST | {"images": 10_000},
-             title="six architectures, first 10,000 images, 5,000 steps"),
-        Plan("mnist-60k", architectures=SIX, scalings=_BOTH, steps=5000, seeds_per_block=1, **_MNIST,
-             title="six architectures, all 60,000 images, 5,000 steps"),
-        Plan("mnist-bias", architectures=SIX_BIAS, scalings=_BOTH, steps=5000, seeds_per_block=1, **_MNIST,
-             title="the six variants with an output bias, all images, 5,000 steps"),
-        Plan("mnist-rates", data="mnist", architectures=SIX, scalings=_BOTH, seeds=5, steps=1000, images=4000,
-             rates=tuple(Rate(r, f * r) for r in (3e-4, 1e-3, 3e-3, 1e-2) for f in (0.01, 0.1, 1.0, 10.0)),
-             divergence_expected=True, title="grid of learning rates for the phase diagram, 4,000 images"),
-        Plan("mnist-l2", architectures=SIX_BIAS + L2, scalings=_BOTH, steps=50_000, seeds_per_block=1, **_MNIST,
-             title="the source's Table 5: ten networks, all images, 50,000 steps"),
-    )
-}  # fmt: skip
 
 
 def run_block(
     block: Block,
-    dataset: Dataset,
+    dataset,
     store: Store,
     *,
     device: str = "auto",
@@ -177,10 +96,9 @@ def run_block(
         store.check_writable()
         with _claimed(block):
             missing = block.missing(store)  # again: another process may have finished it meanwhile
-            measurements = missing and train(
+            measurements = missing and block.plan.train(
                 list(block.specs),
                 dataset,
-                block.plan.steps,
                 device=device,
                 checkpoint=block.checkpoint,
                 minutes=minutes,
@@ -209,7 +127,7 @@ def _claimed(block: Block) -> Iterator[None]:
         yield
 
 
-def ensure(plan: Plan, dataset: Dataset, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
+def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
     """The records of a plan, in the order of its blocks; what is missing is trained first, in this process.
 
     Raises Diverged, with everything recorded, if a network ended in NaN and the plan does not expect it.
@@ -225,33 +143,26 @@ def ensure(plan: Plan, dataset: Dataset, store: Store, *, device: str = "auto", 
     if bad and not plan.divergence_expected:
         first = bad[0]
         raise Diverged(
-            f"{len(bad)} of {len(records)} networks of {plan.name!r} diverged, first {first.spec.architecture} with "
-            f"seed {first.spec.seed} at step {first.diverged_at} (rate {first.spec.rate:g}, {first.spec.scaling} "
-            "inputs); all are recorded as they are. A lower rate would help."
+            f"{len(bad)} of {len(records)} networks of {plan.name!r} diverged, first {first.spec.label} at step "
+            f"{first.diverged_at}; all are recorded as they are. A lower rate would help."
         )
     return records
 
 
-def outlook(plan: Plan, dataset: Dataset, store: Store, device: str = "auto") -> str:
+def outlook(plan: Study, dataset, store: Store, device: str = "auto") -> str:
     """What a plan will do, what it will reuse, and an estimate of minutes and memory, in one line."""
     blocks = plan.blocks(dataset)
     todo = [b for b in blocks if b.missing(store)]
     runs, train = (sum(len(b.specs) for b in some) for some in (blocks, todo))
     line = f"{runs} runs: {runs - train} from records, {train} to train"
     if todo:
-        minutes = sum(b.minutes(dataset, product_rate(plan, device)) for b in todo)
-        line += f" (about {minutes:.1f} min, {max(b.megabytes(dataset) for b in todo):.0f} MB)"
+        minutes, megabytes = zip(*(plan.cost(b, dataset, device) for b in todo), strict=True)
+        line += f" (about {sum(minutes):.1f} min, {max(megabytes):.0f} MB)"
     return line
 
 
-def product_rate(plan: Plan, device: str) -> float:
-    """GFLOP/s of the plan's products here, by a short probe; a GPU's order of magnitude where none was measured."""
-    _, probe = choose(plan.precision, resolve_device(device))
-    return max(p.get("gflops", 0.0) for p in probe.values()) or 50_000.0
-
-
 def sweep(
-    plan: Plan,
+    plan: Study,
     store: Store | None = None,
     *,
     folder: str | None = None,
@@ -271,15 +182,14 @@ def sweep(
         workers: or start a local Dask cluster with so many processes.
     """
     store = store or Store(COMMITTED)
-    dataset = load(plan.data, folder)
+    dataset = plan.dataset(folder)
     blocks = plan.blocks(dataset)
     todo = [b for b in blocks if b.missing(store)]
-    gflops = product_rate(plan, device)
     print(f"{plan.name}: {plan.title}; {dataset}")
     print(f"{outlook(plan, dataset, store, device)}, in {len(blocks)} blocks, {len(todo)} of them to do")
     for block in todo:
-        size = f"{len(block.specs)} networks, about {block.minutes(dataset, gflops):.0f} min, "
-        print(f"  to do: {block.label}: {size}{block.megabytes(dataset):.0f} MB")
+        minutes_, megabytes = plan.cost(block, dataset, device)
+        print(f"  to do: {block.label}: {len(block.specs)} networks, about {minutes_:.0f} min, {megabytes:.0f} MB")
     if dry_run or not todo:
         return len(todo)
     store.check_writable()
@@ -289,7 +199,7 @@ def sweep(
 
 
 def _sweep_here(todo, dataset, store, device, minutes):
-    begun, left = time.monotonic(), len(todo)
+    begun = time.monotonic()
     for number, block in enumerate(todo, 1):
         remaining = None if minutes is None else minutes - (time.monotonic() - begun) / 60
         if remaining is not None and remaining <= 0:
@@ -303,8 +213,7 @@ def _sweep_here(todo, dataset, store, device, minutes):
             break
         except Busy as busy:
             print(f"{busy}; passed over")
-            continue
-        left -= 1
+    left = sum(bool(block.missing(store)) for block in todo)  # one that was passed over may be done by now
     print(f"{left} blocks to do")
     return left
 
@@ -315,7 +224,7 @@ def _task(block: Block, roots: list[Path], folder: str | None, device: str, unti
     if minutes is not None and minutes <= 0:
         return "out of time before it began"
     try:
-        run_block(block, load(block.plan.data, folder), Store(*roots), device=device, minutes=minutes)
+        run_block(block, block.plan.dataset(folder), Store(*roots), device=device, minutes=minutes)
     except (Stopped, Busy) as why:  # not errors, which Dask would try again
         return str(why)
     return ""
@@ -373,4 +282,4 @@ class Progress:
         )
 
 
-__all__ = ["STUDIES", "Block", "Busy", "Diverged", "Plan", "Rate", "ensure", "run_block", "sweep"]
+__all__ = ["Block", "Busy", "Diverged", "Study", "ensure", "run_block", "sweep"]

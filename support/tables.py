@@ -1,13 +1,17 @@
 """The tables of the chapters, as pandas frames: what a page prints and a reader can go on computing with."""
 
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from support import statistics
-from support.claims import Arm, printed, recompute
-from support.records import RARE, output_counts
+from support.architectures import architecture
+from support.claims import MARGIN, Arm, AsTold, printed, recompute
+from support.hyperplanes import NEAR, AgainstBest, as_told, class_distances, own_and_nearest_other
+from support.runs import DEAD, RARE, output_counts
 
 
 def verdicts(rows: list[dict]):
@@ -76,6 +80,42 @@ def dead_by_step(
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
 
 
+def fates(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
+    """What became of the outputs, by what they were before training and after the first step.
+
+    "dead": active on no training image. A row counts the outputs of all networks of an arm with that start, and how
+    many of them are dead after 10 steps and at the end, in percent.
+    """
+    rows = []
+    for arm in (a for a in arms if a.seeds):
+        for name in names:
+            dead = arm.curve("train_active", name) <= DEAD  # (seeds, S, C)
+            at = {step: np.flatnonzero(arm.steps_recorded == step)[0] for step in (0, 1, min(10, arm.steps))}
+            born, first, tenth = (dead[:, i] for i in at.values())
+            for start, of in (("dead", born), ("alive", ~born)):
+                for then, chosen in (("dead", of & first), ("alive", of & ~first)):
+                    count = int(chosen.sum())
+                    shares = [100 * d[chosen].mean() if count else np.nan for d in (tenth, dead[:, -1])]
+                    rows.append([arm.scaling, name, start, then, count, *shares])
+    columns = ["inputs", "network", "before", "after step 1", "outputs", "dead at step 10 (%)", "dead at the end (%)"]
+    return pd.DataFrame(rows, columns=columns).query("outputs > 0").set_index(columns[:4]).round(1)
+
+
+def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
+    """ReLU2-Neg minus ReLU2 in points of test accuracy, paired by seed, under each remedy and input scaling."""
+    rows = []
+    for remedy, arms in arms_by_remedy.items():
+        for arm in (a for a in arms if a.seeds):
+            intensity, distance = arm.accuracy("ReLU2"), arm.accuracy("ReLU2-Neg")
+            gap = statistics.mean_interval(distance - intensity)
+            dead = [100 * (arm.active(name, "train") <= DEAD).mean() for name in ("ReLU2", "ReLU2-Neg")]
+            rows.append([arm.scaling, remedy, intensity.mean(), distance.mean(), gap.value, gap.low, gap.high, *dead])
+            rows[-1].append(arm.seeds)
+    columns = ["inputs", "start", "ReLU2", "ReLU2-Neg", "gap", "95% low", "95% high"]
+    columns += ["dead, ReLU2 (%)", "dead, ReLU2-Neg (%)", "n"]
+    return pd.DataFrame(rows, columns=columns).sort_values("inputs", kind="stable").set_index(columns[:2]).round(1)
+
+
 def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
     """Test accuracy of the runs without an output that is active on under 1% of the test images, and with some."""
     rows = []
@@ -112,6 +152,121 @@ def pairs(arm: Arm, names: tuple[str, ...] | None = None):
     return table.style.hide(axis="index").format(precision=2).format("{:.1g}", subset=chances)
 
 
+def changes(arms: list[Arm], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """What changes from the first network of each pair to the second, in points of test accuracy, paired by seed."""
+    rows = []
+    for arm in (a for a in arms if a.seeds):
+        for first, second in pairs:
+            a, b = arm.accuracy(first), arm.accuracy(second)
+            found = statistics.mean_interval(b - a)
+            rows.append([arm.scaling, first, a.mean(), second, b.mean(), found.value, found.low, found.high, len(a)])
+    columns = ["inputs", "network", "mean (%)", "changed", "mean, changed (%)", "points", "95% low", "95% high", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
+
+
+def median_run(arm: Arm, name: str) -> int:
+    """Which of the arm's runs of that network has the median test accuracy, the upper one of two: the one to draw."""
+    accuracy = arm.accuracy(name)
+    return int(np.argsort(accuracy, kind="stable")[len(accuracy) // 2])
+
+
+def gaps(arms: list[Arm], pairs: Iterable[tuple[str, str]], steps: tuple[int, ...] = (10, 100, 1000)):
+    """Difference in points of test accuracy, paired by seed, at some recorded steps; at the last in training too.
+
+    For pairs of which the arm has records. Intervals are the BCa bootstrap's over seeds, 95%.
+    """
+    rows = []
+    for arm in (a for a in arms if a.seeds):
+        at = [s for s in steps if s < arm.steps] + [arm.steps]
+        for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
+            row = {"inputs": arm.scaling, "pair": f"{first} - {second}"}
+            for side, step in [("test", s) for s in at] + [("train", arm.steps)]:
+                index = np.flatnonzero(arm.steps_recorded == step)[0]
+                a, b = (arm.curve(f"{side}_accuracy", name)[:, index] for name in (first, second))
+                found = statistics.mean_interval(a - b)
+                label = f"step {step:,}" + (", training images" if side == "train" else "")
+                row[label] = f"{found.value:+.1f} [{found.low:.1f}, {found.high:.1f}]"
+            rows.append(row | {"n": arm.seeds})
+    return pd.DataFrame(rows).set_index(["inputs", "pair"]) if rows else pd.DataFrame()
+
+
+def conditions(arm: Arm, control: Arm) -> dict[str, tuple[Arm, int, str]]:
+    """What to compare a trained network's hyperplanes with: label -> (arm, step, images whose moments count).
+
+    Shuffled labels exist only on training images, and are judged there.
+    """
+    at = min(control.steps, arm.steps) if control.seeds else arm.steps
+    found = {"untrained": (arm, 0, "test")}
+    if control.seeds:
+        found[f"shuffled, step {at:,}"] = (control, at, "train")
+    return found | {f"trained, step {step:,}": (arm, step, "test") for step in dict.fromkeys((at, arm.steps))}
+
+
+def told(arms: list[Arm], controls: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
+    """Share of outputs as told (`hyperplanes.as_told`), mean over networks with interval, and where the classes lie.
+
+    Nearest and farthest: by the distance of the class centre in the class's own SDs, whatever its sign; by chance
+    each is 10%. "Others within 1 SD" and "others inside" are shares of the outputs' nine other classes; inside: in
+    the zero set of a ReLU, which is the half-space at and below 0.
+    """
+    rows = []
+    for arm, control in zip(arms, controls, strict=True):
+        for name in names if arm.seeds else ():
+            for label, (of, step, side) in conditions(arm, control).items():
+                z = class_distances(of.moments(name, step, side))
+                size, own = np.abs(z), np.eye(z.shape[-1], dtype=bool)
+                share = statistics.mean_interval(100 * as_told(z, name).mean(1))
+                row = {"inputs": arm.scaling, "network": name, "labels": label, "as told (%)": f"{share.value:.0f}"}
+                row["95% interval"] = f"{share.low:.0f} to {share.high:.0f}"
+                row["own nearest (%)"] = 100 * (size.argmin(-1) == np.arange(len(own))).mean()
+                row["own farthest (%)"] = 100 * (size.argmax(-1) == np.arange(len(own))).mean()
+                row["own within 1 SD (%)"] = 100 * (size[..., own] < NEAR).mean()
+                row["others within 1 SD (%)"] = 100 * (size[..., ~own] < NEAR).mean()
+                if architecture(name).output == "relu":
+                    row["own inside (%)"] = 100 * (z[..., own] <= 0).mean()
+                    row["others inside (%)"] = 100 * (z[..., ~own] <= 0).mean()
+                rows.append(row | {"n": of.seeds})
+    return pd.DataFrame(rows).set_index(["inputs", "network", "labels"]).round(0) if rows else pd.DataFrame()
+
+
+def told_and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
+    """Over the networks of a kind: Spearman's rank correlation of the share as told with test accuracy."""
+    rows = []
+    for arm in (a for a in arms if a.seeds > 2):
+        for name in names:
+            share, accuracy = AsTold(name).shares(arm), arm.accuracy(name)
+            varies = np.ptp(share) > 0 and np.ptp(accuracy) > 0
+            found = stats.spearmanr(share, accuracy) if varies else (np.nan, np.nan)
+            row = [arm.scaling, name, share.min(), share.max(), accuracy.min(), accuracy.max(), *found, arm.seeds]
+            rows.append(row)
+    columns = ["inputs", "network", "least as told (%)", "most", "least accuracy (%)", "most ", "Spearman", "p", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
+
+
+def hyperplanes(found: Iterable[tuple[str, str, AgainstBest]]) -> pd.DataFrame:
+    """Learned hyperplanes beside fitted ones; means over the outputs of all networks of (inputs, network, measures).
+
+    Ratios are geometric means. "Wrong": the share of pairs of test images, one of the class and one of another, of
+    which the network would put the wrong one nearer (for an intensity: farther); by the learned normal, by the best
+    one through the origin and anywhere, by a few normals (16, or all if there are fewer), and by all.
+    """
+    rows = []
+    for scaling, name, of in found:
+        wrong = of.learned_misordered if architecture(name).negated else 1 - of.learned_misordered
+        origin, anywhere = of.misordered
+        few = np.flatnonzero(of.directions <= 16)[-1]
+        values = [np.log(of.learned_ratio), np.log(of.best_ratio), 100 * of.spread, 100 * wrong]
+        values += [100 * origin[:, 0], 100 * anywhere[:, 0], 100 * anywhere[:, few], 100 * anywhere[:, -1]]
+        rows.append([scaling, name, *(v.mean() for v in values), 1])
+    ratios = ["ratio, learned", "ratio, best"]
+    wrongs = [f"wrong, {who} (%)" for who in ("learned", "best", "best anywhere", "a few", "all")]
+    columns = [*ratios, "spread (%)", *wrongs]
+    table = pd.DataFrame(rows, columns=["inputs", "network", *columns, "n"])
+    table = table.groupby(["inputs", "network"], sort=False).agg(dict.fromkeys(columns, "mean") | {"n": "sum"})
+    table[ratios] = np.exp(table[ratios])
+    return table.round(dict.fromkeys(ratios, 4) | dict.fromkeys(wrongs, 2) | {"spread (%)": 0})
+
+
 def printed_tests():
     """Each t that the source prints, the t that follows from each of its own tables, and which of them it meets."""
     source, rows = printed()["oursland2025"], []
@@ -138,6 +293,34 @@ def rounded_t_range(first, second, n: int) -> tuple[float, float]:
             arms = (first[0] + gap, first[1] + sd, n, second[0], second[1] + sd, n)
             ts.append(abs(statistics.from_summary(*arms).student_t))
     return min(ts), max(ts)
+
+
+def differences(arms: list[Arm], pairs: Iterable[tuple[str, str]], margin: float = MARGIN) -> pd.DataFrame:
+    """First minus second in points of test accuracy, paired by seed, and whether the two are equal within a margin.
+
+    "equal" if the 90% t interval is inside the margin (two one-sided tests at 5%), "different" if it is outside, else
+    "open".
+    """
+    rows = []
+    for arm in (a for a in arms if a.seeds > 1):
+        for first, second in pairs:
+            found = statistics.equivalence(arm.accuracy(first), arm.accuracy(second), margin, paired=True)
+            low, high = found.interval
+            word = "equal" if found.equivalent else "different" if low > margin or high < -margin else "open"
+            rows.append([arm.scaling, f"{first} - {second}", found.difference, low, high, word, arm.seeds])
+    columns = ["inputs", "pair", "points", "90% low", "90% high", f"within {margin}?", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
+
+
+def spreads(arms: list[Arm], names: Iterable[str]) -> pd.DataFrame:
+    """SD of the test accuracy over seeds, in points, with its 95% interval (chi-square)."""
+    rows = []
+    for arm in (a for a in arms if a.seeds > 1):
+        for name in names:
+            found = statistics.sd_interval(arm.accuracy(name))
+            rows.append([arm.scaling, name, found.value, found.low, found.high, arm.seeds])
+    columns = ["inputs", "network", "SD", "95% low", "95% high", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
 
 
 # Findings in a sentence, for those who do not see a figure
@@ -173,3 +356,41 @@ def outputs_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-
             dead = output_counts(arm.curve("test_active", name))["dead"].mean(0)
             parts.append(f"{name} with {arm.scaling} inputs from {dead[0]:.1f} to {dead[-1]:.1f}")
     return f"Mean number of dead outputs of 10, from step 0 to the end: {'; '.join(parts)}."
+
+
+def remedies_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
+    """ReLU2-Neg minus ReLU2 under each remedy, arm by arm."""
+    rows = remedies(arms_by_remedy).reset_index()
+    parts = [f"{r.start} with {r.inputs} inputs {r.gap:+.1f}" for r in rows.itertuples()]
+    return f"ReLU2-Neg minus ReLU2 in points of accuracy: {'; '.join(parts)}."
+
+
+def gap_sentence(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg") -> str:
+    """The gap at the first power of ten of steps at which it is largest, and at the end, arm by arm."""
+    parts = []
+    for arm in (a for a in arms if a.seeds):
+        gap = (arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)).mean(0)
+        most = int(gap.argmax())
+        step = arm.steps_recorded[most]
+        parts.append(f"with {arm.scaling} inputs at most {gap[most]:+.1f} (step {step:,}), at the end {gap[-1]:+.1f}")
+    return f"{first} minus {second} in points of accuracy: {'; '.join(parts)}."
+
+
+def told_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
+    """Mean share of outputs as told, before training and at the end."""
+    parts = []
+    for arm in (a for a in arms if a.seeds):
+        for name in names:
+            before, after = (AsTold(name).shares(arm, step).mean() for step in (0, arm.steps))
+            parts.append(f"{name} with {arm.scaling} inputs from {before:.0f} to {after:.0f}%")
+    return f"Outputs as told, from step 0 to the end: {'; '.join(parts)}."
+
+
+def nearness_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
+    """Median distance of an output's own class and of the nearest other, at the end."""
+    parts = []
+    for arm in (a for a in arms if a.seeds):
+        for name in names:
+            own, other = (np.median(x) for x in own_and_nearest_other(arm.moments(name)))
+            parts.append(f"{name} with {arm.scaling} inputs {own:.1f} and {other:.1f}")
+    return f"Median distance in SDs of the own class and of the nearest other: {'; '.join(parts)}."

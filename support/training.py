@@ -48,6 +48,19 @@ class Measurement:
     probe: dict
     seconds: float = field(default=0.0)  # this network's share of the block's training time
 
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What a record stores, by name; each curve under its own."""
+        names = ("steps", "train_active", "test_active", "moment_steps", "moments", "head_norm")
+        return {name: _compact(value) for name, value in ({n: getattr(self, n) for n in names} | self.curves).items()}
+
+
+def _compact(values: np.ndarray) -> np.ndarray:
+    """float32 and int32: seven digits are more than two machines agree on."""
+    values = np.asarray(values)
+    with np.errstate(over="ignore"):  # what a diverging run has beyond float32 is infinite there
+        return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
+
 
 class Stopped(RuntimeError):
     """Training stopped before its last step, at a checkpoint; the next call goes on from there."""

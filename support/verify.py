@@ -7,10 +7,12 @@ import numpy as np
 
 from support import claims, readme
 from support.data import load
+from support.mahalanobis import training as mahalanobis
 from support.records import COMMITTED, Record, RecordError, Store, read
 from support.runs import CURVES
-from support.stack import resolve_device
-from support.sweep import STUDIES, Plan
+from support.stack import Division, resolve_device
+from support.studies import STUDIES
+from support.sweep import Study
 from support.training import train
 
 CHUNK = {"cpu": 1500, "cuda": 60_000}  # about so many images in a chunk of a replay
@@ -18,6 +20,7 @@ REPLAYS = 3
 FACTOR = 10.0  # the record may be so many times as far from a replay as the replays are from each other
 LOSS_FLOOR = 1e-5  # relative; some thirty times the rounding of a float32 product, which the replays may share
 IMAGES_FLOOR = 3  # so many images may fall on the other side of a near tie
+DISTANCE_FLOOR = {"float64": 1e-9, "fp32": LOSS_FLOOR}  # relative, of the distance networks
 
 
 # -- verify -------------------------------------------------------------------------------------------------------
@@ -38,17 +41,17 @@ def verify(store: Store) -> int:
     faults = [f"{path}: {fault}" for path, several in found.items() for fault in several]
     faults += _mixed(sound)
     if store.roots == [COMMITTED]:
-        faults += _printed([claims.entry(claim, sound) for claim in claims.CLAIMS])
+        faults += _printed(claims.ledger(sound))
     for line in faults + [completeness(plan, sound) for plan in STUDIES.values()]:
         print(line)
     print(f"{len(sound)} sound records, {len(faults)} faults")
     return 1 if faults else 0
 
 
-def completeness(plan: Plan, records: list[Record]) -> str:
+def completeness(plan: Study, records: list[Record]) -> str:
     """How many of a study's runs are among the records, and the seeds of which only some runs are there."""
     specs = {r.spec for r in records if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]}
-    a_seed = len(plan.architectures) * len(plan.scalings) * len(plan.rates)
+    a_seed = plan.runs_a_seed
     counts = {seed: sum(s.seed == seed for s in specs) for seed in range(plan.seeds)}
     partly = ", ".join(f"seed {seed} ({n} of {a_seed})" for seed, n in counts.items() if 0 < n < a_seed)
     return f"{plan.name}: {len(specs)} of {a_seed * plan.seeds} runs" + (f"; in part: {partly}" if partly else "")
@@ -58,7 +61,7 @@ def _mixed(records: list[Record]) -> list[str]:
     """Runs on different data under one name would be averaged without a word."""
     digests = {}
     for r in records:
-        digests.setdefault(r.spec.data, set()).add(r.spec.data_digest)
+        digests.setdefault(r.spec.draw_name, set()).add(r.spec.data_digest)
     several = {data: sorted(found) for data, found in digests.items() if len(found) > 1}
     return [f"{data}: records of {len(d)} different data sets, {', '.join(d)}" for data, d in several.items()]
 
@@ -84,6 +87,9 @@ def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") ->
     plus a floor for what the three may share. Where the record's products were less exact than the replays' (TF32
     against a CPU, say), the tolerance grows by the ratio of their measured errors.
 
+    Distance networks start with hyperplanes through training points. On which side rounding puts such a point may
+    differ on another machine, for all replays alike: for them a disagreement is a reason to look, not a proof.
+
     Args:
         prefix: how the key of the run begins.
         steps: how many; at most those of the record.
@@ -94,27 +100,23 @@ def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") ->
     record = pick(store, prefix)
     if steps < 1:
         raise ValueError(f"steps must be at least 1, not {steps!r}")
-    steps, spec = min(steps, record.steps), record.spec
-    dataset = load(spec.data)
-    if not dataset.digest.startswith(spec.data_digest):
+    steps = min(steps, record.steps)
+    replayable = {"classifier": _classifier_replays, "mahalanobis": _distance_replays}
+    if not (again := replayable.get(record.spec.experiment)):
+        known = ", ".join(replayable)
         raise ValueError(
-            f"run {record.key} was trained on {spec.data!r} with digest {spec.data_digest}, "
-            f"but the data set here has {dataset.digest[:16]}"
+            f"run {record.key} is of {record.spec.experiment!r}, which cannot be replayed yet (can: {known})"
         )
-    print(f"{record.key}: {spec.architecture}, seed {spec.seed}, {spec.scaling} {spec.data}, rate {spec.rate:g}")
+    print(f"{record.key}: {record.spec.label}")
     begun = time.perf_counter()
-    chunks = math.ceil(spec.images / CHUNK[resolve_device(device).type])
-    rows = [math.ceil(spec.images / (chunks + i)) for i in range(REPLAYS)]
-    replays = [train([spec], dataset, steps, device=device, rows=r)[0] for r in rows]
+    replays, floors, scale = again(record, steps, device)
     seconds = time.perf_counter() - begun
-    scale = max(1.0, product_error(record.content["environment"]) / product_error(vars(replays[0])))
     at = np.intersect1d(record.arrays["steps"], replays[0].steps)
     agrees = True
-    for name in CURVES:
-        curves = [m.curves[name][np.isin(m.steps, at)] for m in replays]
+    for name, floor_of in floors.items():
+        curves = [m.arrays[name][np.isin(m.steps, at)] for m in replays]
         stored = record.arrays[name][np.isin(record.arrays["steps"], at)].astype(float)
-        images = len(dataset.test_images) if name.startswith("test") else spec.images
-        floor = LOSS_FLOOR * np.maximum(1, np.abs(curves[0])) if "loss" in name else 100 * IMAGES_FLOOR / images
+        floor = floor_of(curves[0])
         spread, distance, tolerance = compare(stored, curves, scale * floor, FACTOR * scale)
         fine = bool((distance <= tolerance).all())
         agrees &= fine
@@ -130,6 +132,37 @@ def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") ->
         f"{at[-1]:,}; tolerance = {FACTOR * scale:.3g} x how far the replays part, plus a floor; {seconds:.1f} s"
     )
     return 0 if agrees else 1
+
+
+def _classifier_replays(record: Record, steps: int, device: str):
+    """The replays, for each curve its floor as a function of the curve, and the scale of the tolerance."""
+    spec, dataset = record.spec, load(record.spec.data)
+    if not dataset.digest.startswith(spec.data_digest):
+        raise ValueError(
+            f"run {record.key} was trained on {spec.data!r} with digest {spec.data_digest}, "
+            f"but the data set here has {dataset.digest[:16]}"
+        )
+    chunks = math.ceil(spec.images / CHUNK[resolve_device(device).type])
+    rows = [math.ceil(spec.images / (chunks + i)) for i in range(REPLAYS)]
+    replays = [train([spec], dataset, steps, device=device, rows=r)[0] for r in rows]
+    images = {"train": spec.images, "test": len(dataset.test_images)}
+
+    def floor_of(name):
+        if "loss" in name:
+            return lambda curve: LOSS_FLOOR * np.maximum(1, np.abs(curve))
+        return lambda curve: 100 * IMAGES_FLOOR / images[name.split("_")[0]]
+
+    scale = max(1.0, product_error(record.content["environment"]) / product_error(vars(replays[0])))
+    return replays, {name: floor_of(name) for name in CURVES}, scale
+
+
+def _distance_replays(record: Record, steps: int, device: str):
+    """The same for a distance network, whose chunks are points and whose products are torch's own."""
+    spec, kind = record.spec, resolve_device(device).type
+    divisions = [Division(kind, 1, "default", math.ceil(spec.samples / (i + 1)), 1) for i in range(REPLAYS)]
+    replays = [mahalanobis.train([spec], steps, device=device, division=d)[0] for d in divisions]
+    floor = DISTANCE_FLOOR[spec.precision]
+    return replays, dict.fromkeys(mahalanobis.CURVES, lambda curve: floor * np.abs(curve)), 1.0
 
 
 def pick(store: Store, prefix: str) -> Record:

@@ -82,9 +82,20 @@ class PlainLoop:
         inputs, classes = dataset.train_images.shape[1], len(dataset.classes)
         self.module = TABLE[spec.architecture].module(inputs, spec.hidden, classes).double()
         drawn = initial_weights(spec.seed, inputs, spec.hidden, classes)
+        drawn["weight"] = drawn["weight"] * spec.first_weight_scale
+        if spec.labels == "shuffled":
+            self.sides[0] = (self.sides[0][0], torch.from_numpy(dataset.shuffled().train_labels))
         with torch.no_grad():
             for name, parameter in self.named().items():
                 parameter.copy_(torch.ones_like(parameter) if name == "alpha" else drawn[name])
+            if spec.initialisation == "centred-head":
+                first, activation, second = list(self.module)[:3]
+                mean = activation(first(self.sides[0][0])).mean(0)
+                second.weight -= torch.outer(second(mean), mean) / mean.dot(mean)
+        if spec.optimiser == "adam":
+            others = [p for name, p in self.named().items() if name != "weight"]
+            first = {"params": [self.named()["weight"]], "lr": spec.first_weight_rate or spec.rate}
+            self.adam = torch.optim.Adam([first, {"params": others}], lr=spec.rate)
 
     def named(self):
         first, _, second = list(self.module)[:3]
@@ -109,6 +120,10 @@ class PlainLoop:
     def step(self, number=1):
         gradients = self.gradients()
         warmth = min(1.0, number / self.spec.warmup) if self.spec.warmup else 1.0
+        if self.spec.optimiser == "adam":
+            assert warmth == 1, "the oracle knows no warm-up of Adam"
+            self.adam.step()
+            return
         with torch.no_grad():
             for name, p in self.named().items():
                 rate = self.spec.first_weight_rate if name == "weight" else None

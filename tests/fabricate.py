@@ -11,9 +11,16 @@ from support.runs import moment_steps, recorded_steps
 from support.training import Measurement
 
 
-def measurement(spec, steps, accuracy=90.0, active=None, classes=10, curves=None, diverged_at=None) -> Measurement:
-    """A run that has the same test accuracy, in percent, and the same active shares, (classes,), at every step."""
-    at, moments = np.array(recorded_steps(steps)), np.array(moment_steps(steps))
+def measurement(
+    spec, steps, accuracy=90.0, active=None, classes=10, curves=None, diverged_at=None, moments=None
+) -> Measurement:
+    """A run that has the same test accuracy, in percent, and the same active shares, (classes,), at every step.
+
+    moments: (before, after) training, each (classes, classes, 3), the same on training and test images.
+    """
+    at, moments_at = np.array(recorded_steps(steps)), np.array(moment_steps(steps))
+    before, after = moments if moments is not None else [np.full((classes, classes, 3), 0.25)] * 2
+    of_step = np.array([before] + [after] * (len(moments_at) - 1))
     active = np.ones(classes) if active is None else np.asarray(active, float)
     shares = np.tile(active, (len(at), 1))
     flat = {"train_loss": 0.5, "train_accuracy": 95.0, "test_loss": 0.6, "test_accuracy": accuracy}
@@ -24,9 +31,9 @@ def measurement(spec, steps, accuracy=90.0, active=None, classes=10, curves=None
         curves={name: np.full(len(at), value) for name, value in flat.items()} | (curves or {}),
         train_active=shares,
         test_active=shares,
-        moment_steps=moments,
-        moments=np.full((len(moments), 2, classes, classes, 3), 0.25),
-        head_norm=np.ones((len(moments), classes)),
+        moment_steps=moments_at,
+        moments=np.stack([of_step, of_step], 1),
+        head_norm=np.ones((len(moments_at), classes)),
         weights={"weight": torch.rand(4, 3, generator=generator), "bias": torch.rand(4, generator=generator)},
         diverged_at=diverged_at,
         division={"device": "cpu", "threads": 2, "routine": "default", "rows": 1500, "width": 4},
@@ -47,7 +54,5 @@ def record(m: Measurement) -> Record:
     """A record that is nowhere on disk, with what claims read."""
     content = {"key": m.spec.key, "steps": int(m.steps[-1]), "spec": asdict(m.spec), "diverged_at": m.diverged_at}
     made = Record(Path("nowhere"), content | {"environment": {"seconds": m.seconds}})
-    shares = {"train_active": m.train_active, "test_active": m.test_active}
-    arrays = {"steps": m.steps} | shares | m.curves
-    made.__dict__["arrays"] = {name: np.asarray(value, np.float32) for name, value in arrays.items()}
+    made.__dict__["arrays"] = m.arrays
     return made

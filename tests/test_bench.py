@@ -16,6 +16,7 @@ from support import speed
 from support.publish import ROOT
 
 sys.path.insert(0, str(ROOT))  # the benchmarks stand beside the package, not in it
+benchmarks = importlib.import_module("benchmarks")
 contenders, train, equivalence = (
     importlib.import_module(f"benchmarks.{name}") for name in ("contenders", "train", "equivalence")
 )
@@ -146,6 +147,23 @@ def test_the_page_tells_the_committed_results():
         "modes"
     ]:
         assert f"| `{name}` |" in found["precision.md"]
+
+
+def test_the_other_parts_are_measured_and_told():
+    """Quickly: what is required of them is there, and the page says it; how fast it is, is for `make bench`."""
+    result = {}
+    for part in ("mahalanobis", "geometry"):
+        result |= benchmarks.run(part, device="cpu", quick=True)
+    ratios = result["mahalanobis"]["ratio_to_sequential"]
+    assert ratios.keys() == {"d=2", "d=10"} and all(r["low"] <= r["median"] <= r["high"] for r in ratios.values())
+    assert result["mahalanobis"]["precision"] == "float64"
+    volume = result["geometry"]["log_volume"]
+    assert volume["max_error"] < 1e-9 and result["geometry"]["ricci_grid_seconds"]["median"] > 0
+    assert f"{ratios['d=2']['median']:.3g} [" in speed._mahalanobis(result)
+    assert f"| {volume['ratio_to_svd']['median']:.3g} [" in speed._geometry(result)
+    assert (
+        speed._geometry({"machine": "here"}) == speed._mahalanobis({"machine": "here"}) == "Not measured yet on here."
+    )
 
 
 def test_no_default_moves_the_distribution():

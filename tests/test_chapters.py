@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from support import chapters, claims, parameters
-from support.architectures import SIX
+from support.architectures import SIX, architecture
 from support.data import load
 from support.records import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run(tmp_path, **given):
-    """Executes chapter 1 through papermill, as a reader would, and returns (exit code, executed copy or log)."""
+def run(tmp_path, chapter="01_distance_vs_intensity", **given):
+    """Executes a chapter through papermill, as a reader would, and returns (exit code, executed copy or log)."""
     copy = tmp_path / "out.ipynb"
-    command = [sys.executable, "-m", "papermill", "notebooks/01_distance_vs_intensity.ipynb", str(copy)]
+    command = [sys.executable, "-m", "papermill", f"notebooks/{chapter}.ipynb", str(copy)]
     command += ["--cwd", "notebooks", "--no-progress-bar"]
     for name, value in given.items():
         command += ["-p", name, str(value)]
@@ -34,20 +34,77 @@ def outputs(notebook) -> list[dict]:
     return [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
 
 
+def figures_of(notebook) -> dict[str, dict]:
+    """Name -> what `figures.show` noted of it."""
+    noted = (output.get("metadata", {}).get("support", {}) for output in outputs(notebook))
+    return {item["name"]: item for item in noted if item.get("name")}
+
+
 def test_chapter_1_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, scale="smoke", seeds=3, steps=20, images=200)
     assert code == 0, notebook
-    shown = {
-        item["name"]: item
-        for output in outputs(notebook)
-        if (item := output.get("metadata", {}).get("support", {})).get("name")
-    }
+    shown = figures_of(notebook)
     # the substitution took place, and every caption says data set, size and n
     assert {"fig-born-dead", "fig-accuracy", "fig-curves", "fig-outputs"} <= shown.keys()
     for name in ("fig-accuracy", "fig-curves", "fig-outputs"):
         for fact in ("digits", "200 training images", "20 steps", "3 seeds", "smoke scale"):
             assert fact in shown[name]["caption"], (name, fact)
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
+
+
+def test_the_chapter_on_dead_outputs_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "01b_when_outputs_die", scale="smoke", seeds=2, steps=10, images=100)
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    assert {"fig-killed", "fig-remedies", "fig-phase", "fig-phase-dead", "fig-smooth"} <= shown.keys()
+    for name in ("fig-remedies", "fig-phase", "fig-smooth"):
+        for fact in ("digits", "100 images", "10 steps", "smoke scale"):
+            assert fact in shown[name]["caption"], (name, fact)
+
+
+def test_chapter_2_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "02_abs2_neg_geometry", scale="smoke", seeds=2, steps=10, images=150)
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    live = {"fig-gap", "fig-distances", "fig-nearness", "fig-told", "fig-normals", "fig-one-unit", "fig-all-units"}
+    assert live | {"fig-toy-lines"} <= shown.keys()
+    for name in live:
+        for fact in ("digits", "150 training images", "10 steps", "2 seeds", "smoke scale"):
+            assert fact in shown[name]["caption"], (name, fact)
+    assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
+
+
+def test_chapter_6_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "06_infinite_width", scale="smoke", networks=6, points=5)
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    assert shown.keys() == {"fig-three-units", "fig-monomials", "fig-signs", "fig-finite", "fig-rates"}
+    for name in ("fig-finite", "fig-rates"):
+        assert "6 random layers of each width, smoke scale" in shown[name]["caption"]
+
+
+def test_chapter_3_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "03_offset_l2", scale="smoke", seeds=2, steps=10, images=150)
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    live = {"fig-l2-accuracy": 10, "fig-l2-gap": 10, "fig-l2-adam": 5, "fig-l2-pixels": 5}
+    assert live.keys() | {"fig-toy-prototypes", "fig-log-odds"} <= shown.keys()
+    for name, steps in live.items():  # Adam takes half of the steps
+        for fact in ("digits", "150 training images", f"{steps} steps", "2 seeds", "smoke scale"):
+            assert fact in shown[name]["caption"], (name, fact)
+    assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
+
+
+def test_chapter_5_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "05_volume_element", scale="smoke", seeds=2, epochs=12)
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    maps = {f"fig-{name}" for name in ("xor-stages", "xor-widths", "xor-ricci", "sinusoid-widths", "sinusoid-ricci")}
+    several = {f"fig-{name}" for name in ("networks", "training", "peaks", "profiles", "spectrum")}
+    assert shown.keys() == maps | several | {"fig-lines"}
+    for name in shown:
+        for fact in ("12 epochs", "smoke scale", *(["n = 2"] if name in several else ["seed 0"])):
+            assert fact in shown[name]["caption"], (name, fact)
 
 
 @pytest.mark.parametrize(
@@ -71,17 +128,17 @@ def settings(**given):
 
 
 def test_the_scale_fills_in_and_an_explicit_value_wins():
-    assert (settings().data, settings().seeds, settings().images) == ("digits", 20, 1437)
+    assert (settings().data, settings().seeds, settings().images) == ("digits", 10, 1437)
     assert settings(scale="paper").data == "mnist"
     assert settings(seeds=4).seeds == 4
     assert "rate" not in {k for k, v in asdict(settings()).items() if v is not None}
 
 
 def test_the_learning_rate_is_the_source_s_for_mnist_and_follows_the_rule_elsewhere():
-    assert settings(data="mnist", scale="paper").plan().rates[0].rate == 0.001
-    rate = settings().plan().rates[0].rate
+    assert settings(data="mnist", scale="paper").plan().recipes[0].rate == 0.001
+    rate = settings().plan().recipes[0].rate
     assert rate * load("digits").top_eigenvalue("standardised") == pytest.approx(0.3, rel=2e-3)
-    assert settings(rate=0.5).plan().rates[0].rate == 0.5
+    assert settings(rate=0.5).plan().recipes[0].rate == 0.5
 
 
 def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
@@ -109,3 +166,19 @@ def test_every_chapter_of_the_table_of_contents_declares_its_parameters():
         exec("".join(cell["source"]), scope)
         parameters.check({k: v for k, v in scope.items() if k != "__builtins__"}, kind)
         assert scope.keys() - {"__builtins__"} == kind.__dataclass_fields__.keys()
+
+
+def test_the_wide_baselines_of_chapter_3_have_as_many_parameters_as_offset_l2():
+    asked = chapters.read(
+        dict.fromkeys(("data", "images", "seeds", "steps", "rate", "data_folder"))
+        | {"scale": "laptop", "device": "cpu"},
+        "03_offset_l2",
+    )
+    adam, wide = asked.adam(), asked.wide()
+
+    def count(name, hidden):
+        return sum(p.numel() for p in architecture(name).module(64, hidden).parameters())
+
+    offset, baseline = count("ReLU-L2", adam.hidden), count("ReLU-Bias", wide.hidden)
+    assert abs(offset - baseline) < count("ReLU-Bias", 2) - count("ReLU-Bias", 1)
+    assert (adam.steps, adam.keep_weights, wide.keep_weights) == (asked.steps // 2, asked.seeds, 0)

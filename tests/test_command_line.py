@@ -9,10 +9,10 @@ import torch
 from agreement import tiny
 from fabricate import measurement, records
 
-from support import publish, sweep
+from support import plans, publish
 from support import records as records_module
 from support.__main__ import main
-from support.sweep import STUDIES
+from support.studies import STUDIES
 
 
 def refused(capsys, *arguments):
@@ -29,7 +29,7 @@ def refused(capsys, *arguments):
     ("name", "value", "message"),
     [
         ("stepz", "3", "unknown parameter 'stepz'; did you mean 'steps'?"),
-        ("epochs", "3", "unknown parameter 'epochs'"),
+        ("colour", "3", "unknown parameter 'colour'"),
         ("seeds", "three", "seeds must be int or None, not 'three'"),
         ("seeds", "0", "seeds must be at least 1, not 0"),
         ("seeds", "true", "seeds must be int or None, not True"),
@@ -101,7 +101,7 @@ def test_a_missing_gpu_stops_a_sweep(archives, tmp_path, cache, capsys, monkeypa
 
 
 def test_an_unwritable_records_folder_stops_a_sweep_before_it_trains(archives, tmp_path, cache, capsys, monkeypatch):
-    monkeypatch.setattr(sweep, "train", lambda *_, **__: pytest.fail("it trained"))
+    monkeypatch.setattr(plans, "train", lambda *_, **__: pytest.fail("it trained"))
     (tmp_path / "file").write_text("")
     rest = ("--folder", archives, "--records", tmp_path / "file" / "records", "--precision", "float64")
     said = refused(capsys, "sweep", "mnist-10k", *rest)

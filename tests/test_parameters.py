@@ -128,12 +128,16 @@ def test_other_names_in_the_notebook_do_not_matter():
 @pytest.mark.parametrize("scale", parameters.SCALES)
 def test_every_chapter_has_complete_sizes_for_every_scale(chapter, scale):
     settings = CHAPTERS[chapter]
-    names = [f for f in settings.__dataclass_fields__]
-    given = dict.fromkeys(names) | {"scale": scale, "device": "auto"}
-    read = parameters.read({name: given[name] for name in names}, settings)
-    assert read.data and read.seeds >= 2 and read.steps >= 1 and read.images >= 10
-    small = parameters.read({name: given[name] for name in names} | {"seeds": 1}, settings)
-    assert small.seeds == 1 and small.steps == read.steps
+    known = {"scale": scale, "device": "auto", "seed": 0}
+    given = {name: known.get(name) for name in settings.__dataclass_fields__}
+    read = parameters.read(given, settings)
+    sizes = {name: value for name, value in settings.presets(given).items() if name in given}
+    assert sizes and all(getattr(read, name) == value is not None for name, value in sizes.items())
+    count = next(name for name in ("seeds", "trials", "networks") if name in sizes)
+    assert sizes[count] >= 2
+    small = parameters.read(given | {count: 2}, settings)
+    assert getattr(small, count) == 2
+    assert all(getattr(small, name) == value for name, value in sizes.items() if name != count)
 
 
 # -- papermill ----------------------------------------------------------------------------------------------------

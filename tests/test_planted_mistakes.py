@@ -6,6 +6,7 @@ source is rewritten, the text is no longer found, and the test asks for a new on
 
 import inspect
 import textwrap
+from dataclasses import replace
 
 import pytest
 from agreement import TOLERANCE, disagreement, four, tiny
@@ -14,12 +15,17 @@ from support import ensemble
 from support.ensemble import Group
 from support.stack import Stack
 
-# what is wrong: (where, function, right text, wrong text, architecture, scaling)
+ADAM, CENTRED = {"optimiser": "adam"}, {"initialisation": "centred-head"}
+
+# what is wrong: (where, function, right text, wrong text, architecture, scaling[, what else the runs ask for])
 MISTAKES = {
     "sign of Neg, backward": (Group, "head_backward", "-dlogits if", "dlogits if", "ReLU2-Neg", "unit"),
     "sign of Neg, forward": (Group, "logits", "-v if", "v if", "Abs2-Neg", "unit"),
     "sign of the step": (Group, "descend", "step, value=-1", "step, value=1", "ReLU", "unit"),
-    "sign of mu's gradient": (Group, "head_backward", '-2 * p["alpha"]', '2 * p["alpha"]', "ReLU-L2", "unit"),
+    "sign of mu's gradient": (Group, "head_backward", "-2 * weight", "2 * weight", "ReLU-L2", "unit"),
+    "slope of alpha squared left out": (
+        Group, "head_backward", '2 * p["alpha"] * dweight', "dweight", "ReLU-L2-Paper", "unit"),
+    "alpha not squared": (Group, "distance_weight", "else alpha**2", "else alpha", "ReLU-L2-Paper-Neg", "unit"),
     "gain instead of gain squared": (Group, "descend", "self.gain**2", "self.gain", "ReLU", "unit"),
     "no gain in the initial weights": (
         Group, "start", "full[:, :, kept] * group.gain[:, None, None]", "full[:, :, kept]", "ReLU", "unit"),
@@ -78,6 +84,35 @@ MISTAKES = {
         "enumerate((self.train, self.train))", "ReLU", "unit"),
     "offset left out of what is measured": (
         Stack, "measure", "group.effective_bias()", 'group.parameters["bias"]', "ReLU", "standardised"),
+    # the other optimiser, start and labels
+    "Adam: no gain before the average": (
+        Group, "adam_step", "own = gain * gradient + shift", "own = gradient + shift", "ReLU", "standardised", ADAM),
+    "Adam: no offset": (
+        Group, "adam_step", "own = gain * gradient + shift", "own = gain * gradient", "ReLU", "standardised", ADAM),
+    "Adam: no gain after it": (
+        Group, "adam_step", 'gain * step if name == "weight" else step', "step", "Abs2", "unit", ADAM),
+    "Adam: constant pixels stand still": (
+        Group, "adam_step", 'gradients | {"constant": shift}', "gradients", "ReLU", "standardised", ADAM),
+    "Adam: average not corrected": (
+        Group, "adam_step", "mean / (1 - first_beta**number)", "mean", "ReLU2-Neg", "unit", ADAM),
+    "Adam: average square not corrected": (
+        Group, "adam_step", "square / (1 - second_beta**number)", "square", "ReLU", "unit", ADAM),
+    "Adam: betas exchanged": (
+        Group, "adam_step", "first_beta, second_beta, epsilon", "second_beta, first_beta, epsilon", "Abs", "unit",
+        ADAM),
+    "Adam: rate of the first layer's weights ignored": (
+        Group, "adam_step", "self.first_weight_rate if", "self.rate if", "ReLU", "unit", ADAM),
+    "centred head: its bias left out": (
+        Stack, "centre_heads", ' + p["head_bias"]', "", "ReLU2-Bias", "unit", CENTRED),
+    "centred head: length for its square": (
+        Stack, "centre_heads", "(mean**2).sum(1, keepdim=True)", "(mean**2).sum(1, keepdim=True).sqrt()",
+        "ReLU2", "unit", CENTRED),
+    "centred head: mean of the last chunk": (
+        Stack, "centre_heads", "for P in chunks", "for P in chunks[-1:]", "Abs2", "standardised", CENTRED),
+    "first layer's scale left out": (
+        ensemble, "starting_weights", "spec.first_weight_scale * ", "", "ReLU", "unit", {"first_weight_scale": 3.0}),
+    "shuffled labels not shuffled": (
+        Stack, "__init__", "data = data.shuffled()", "pass", "ReLU", "unit", {"labels": "shuffled"}),
 }  # fmt: skip
 
 
@@ -92,10 +127,12 @@ def plant(patch, owner, name, right, wrong):
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_the_agreement_breaks_for(mistake, monkeypatch):
-    owner, name, right, wrong, architecture, scaling = MISTAKES[mistake]
-    dataset = tiny()
+    owner, name, right, wrong, architecture, scaling, *more = MISTAKES[mistake]
+    dataset, changes = tiny(), more[0] if more else {}
+    warmups = (0, 0, 0, 0) if changes == ADAM else (0, 4, 0, 12)
     # as many hidden units as classes, so that a transposed index does not fail by its shape alone
-    specs = four(architecture, scaling, dataset, warmups=(0, 4, 0, 12), hidden=4)
-    assert disagreement(specs, dataset) < TOLERANCE
+    specs = [replace(s, **changes) for s in four(architecture, scaling, dataset, warmups, hidden=4)]
+    tolerance = 10 * TOLERANCE if changes == ADAM else TOLERANCE
+    assert disagreement(specs, dataset) < tolerance
     plant(monkeypatch, owner, name, right, wrong)
-    assert disagreement(specs, dataset) > 1000 * TOLERANCE
+    assert disagreement(specs, dataset) > 1000 * tolerance

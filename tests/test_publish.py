@@ -1,6 +1,7 @@
 """From executed copies to a checked site; jupyter-book itself runs in `make book`, not here."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -100,7 +101,7 @@ def test_fingerprint_sees_source_package_records_and_parameters(tree):
 
 def test_execution_replaces_parameters_and_is_used_again(tree, capsys):
     root = tree("print('seeds:', seeds)")
-    took = publish.execute(["notebooks/01_x"], {"seeds": 3})
+    took = publish.execute(["notebooks/01_x"], {"seeds": 3, "of another chapter": 5})
     assert took["01_x"] > 0
     copy = json.loads((root / "executed" / "01_x.ipynb").read_text())
     assert any("seeds: 3" in "".join(o.get("text", "")) for c in copy["cells"] for o in c["outputs"])
@@ -174,7 +175,7 @@ def test_ledger_shows_each_arm_that_was_run():
     (row,) = [line for line in table.splitlines() if "LDM-5.2-a" in line]
     assert "raw: +47.52 points [40.12, 52.00], n = 20" in row and "standardised" not in row
     assert "10,000 of 60,000 training images" in row
-    assert "{bdg-success}`reproduced`" in row and "12 min" in row and "../notebooks/01_x.ipynb" in row
+    assert "{bdg-success}`reproduced`" in row and "12 min" in row and "](../notebooks/01_x.ipynb)" in table
     assert "ReLU2 \\| falls behind." in row
 
 
@@ -270,3 +271,11 @@ def test_settling_makes_a_site_work_without_network(tmp_path):
     left = {p.relative_to(static).as_posix() for p in static.rglob("*") if p.is_file()}
     assert left == {"all.css", "mathjax/tex-svg.js", "mathjax/input/tex/extensions/bbox.js"}
     assert offline.faults(tmp_path) == []
+
+
+def test_the_parts_that_the_book_offers_work_as_printed():
+    text = (publish.ROOT / "book" / "how_to_use.md").read_text()
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "support.geometry" in block]
+    scope = {}
+    exec(code, scope)
+    assert scope["distances"](scope["x"].float()).shape == (5, 10)

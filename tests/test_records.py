@@ -12,9 +12,9 @@ import pytest
 from agreement import spec, tiny
 from fabricate import measurement, records
 
-from support import sweep
-from support.records import CURVES, RecordError, Store, output_counts, read
-from support.runs import RunSpec, moment_steps, recorded_steps
+from support import plans, sweep
+from support.records import RecordError, Store, read
+from support.runs import CURVES, RunSpec, moment_steps, output_counts, recorded_steps
 from support.training import Stopped, train
 
 
@@ -298,9 +298,9 @@ def test_the_recorded_steps_of_all_lengths_share_a_grid():
 
 def test_an_unwritable_folder_is_an_error_before_any_training(tmp_path, cache, monkeypatch):
     (tmp_path / "file").write_text("")
-    plan = sweep.Plan("p", "digits", 20, ("ReLU",), ("raw",), 1, (sweep.Rate(0.01),), 3, precision="float64")
+    plan = plans.Plan("p", "digits", 20, ("ReLU",), ("raw",), 1, (plans.Recipe(0.01),), 3, precision="float64")
     dataset = replace(tiny(images=20), name="digits")
-    monkeypatch.setattr(sweep, "train", lambda *_, **__: pytest.fail("it trained"))
+    monkeypatch.setattr(plans, "train", lambda *_, **__: pytest.fail("it trained"))
     with pytest.raises(RecordError, match="cannot write records to .*file/records: Not a directory"):
         sweep.ensure(plan, dataset, Store(tmp_path / "file" / "records"), verbose=False)
 
@@ -333,8 +333,8 @@ def test_a_record_that_cannot_be_read_is_a_clear_error(stored):
 def test_only_what_is_missing_is_written_and_a_longer_record_is_not_doubled(tmp_path, cache):
     """One run of the block has a longer record already: the block trains, but that run gets no second record."""
     dataset = replace(tiny(images=40), name="digits")
-    plan = sweep.Plan(
-        "p", "digits", 40, ("ReLU",), ("raw",), 2, (sweep.Rate(0.01),), 10, precision="float64", hidden=8
+    plan = plans.Plan(
+        "p", "digits", 40, ("ReLU",), ("raw",), 2, (plans.Recipe(0.01),), 10, precision="float64", hidden=8
     )
     (block,) = plan.blocks(dataset)
     store = records(tmp_path / "records", [measurement(block.specs[0], 100, classes=4)])
@@ -344,8 +344,8 @@ def test_only_what_is_missing_is_written_and_a_longer_record_is_not_doubled(tmp_
 
 def test_a_block_stopped_in_time_writes_no_record(tmp_path, cache):
     dataset = replace(tiny(), name="digits")
-    plan = sweep.Plan(
-        "p", "digits", 40, ("ReLU",), ("raw",), 2, (sweep.Rate(0.01),), 10, precision="float64", hidden=8
+    plan = plans.Plan(
+        "p", "digits", 40, ("ReLU",), ("raw",), 2, (plans.Recipe(0.01),), 10, precision="float64", hidden=8
     )
     (block,) = plan.blocks(dataset)
     store = Store(tmp_path / "records")

@@ -1,13 +1,16 @@
 """The tables say what the records behind them say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
 from support import tables
-from support.claims import CLAIMS, arm, entry
-from support.sweep import STUDIES
+from support.claims import CLAIMS, Arm, arm, entry
+from support.plans import STUDIES
+from support.runs import recorded_steps
 
 PLAN = STUDIES["mnist-10k"]
 
@@ -34,6 +37,26 @@ def test_runs_are_told_apart_by_their_inactive_outputs():
     table = tables.by_inactive_outputs(arms({"ReLU2": [(90.0, 0), (80.0, 1), (84.0, 1), (30.0, 4)]}), ("ReLU2",))
     found = {kind: (row["mean accuracy (%)"], row["n"]) for (_, _, kind), row in table.iterrows()}
     assert found == {"none": (90.0, 1), "one": (82.0, 2), "two or more": (30.0, 1)}
+
+
+def test_fates_follow_every_output_from_before_training_to_the_end():
+    """Four outputs: born dead, killed by the first step, killed later, alive; and one that wakes up again."""
+    steps = np.array(recorded_steps(PLAN.steps))
+    dead_from_to = [(0, np.inf), (1, np.inf), (100, np.inf), (np.inf, np.inf), (0, 10)]
+    shares = np.array([[0.0 if a <= s < b else 0.5 for a, b in dead_from_to] for s in steps])
+    m = measurement(PLAN.spec(tiny(), "ReLU2", "raw", 0), PLAN.steps)
+    one = arm(PLAN, [record(replace(m, train_active=shares))], "raw", ("ReLU2",))
+    table = tables.fates([one], ("ReLU2",)).loc["raw", "ReLU2"]
+    found = {index: tuple(row) for index, row in table.iterrows()}
+    assert found == {("dead", "dead"): (2, 50, 50), ("alive", "dead"): (1, 100, 100), ("alive", "alive"): (2, 0, 50)}
+
+
+def test_remedies_are_compared_by_seed():
+    found = arms({"ReLU2": [(50.0, 2), (70.0, 0)], "ReLU2-Neg": [(90.0, 0), (80.0, 0)]})
+    row = tables.remedies({"gently": found}).loc["raw", "gently"]
+    assert (row["ReLU2"], row["ReLU2-Neg"], row["gap"], row["n"]) == (60, 85, 25, 2)
+    assert row["95% low"] <= 25 <= row["95% high"]
+    assert tables.remedies_sentence({"gently": found}).endswith("gently with raw inputs +25.0.")
 
 
 def test_output_counts_are_percentages_of_all_outputs():
@@ -78,3 +101,20 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
     said = [row | {"arms": [judged]} if row["id"] in ("LDM-5.2-a", "LDM-5.3-a") else row for row in rows]
     assert "**raw** inputs A - B = +50.00 points [40.0, 60.0]" in tables.headline(said)
     assert "(n = 6)" in tables.headline(said)
+
+
+def test_differences_are_equal_different_or_open_and_spreads_have_intervals():
+    wiggle = np.array([-1.0, 0.6, -0.3, 1.0, -0.6, 0.3])
+    level = {"ReLU": 90 + 0 * wiggle, "ReLU2": 90 + 0.05 * wiggle, "Abs": 91 + 0.05 * wiggle, "Abs2": 90.2 + wiggle}
+    plan, networks = STUDIES["mnist-10k"], {}
+    for name, values in level.items():
+        specs = [plan.spec(tiny(), name, "raw", seed) for seed in range(len(values))]
+        networks[name] = [record(measurement(s, plan.steps, x)) for s, x in zip(specs, values, strict=True)]
+    several = [Arm("raw", networks, plan.steps), Arm("standardised", {name: [] for name in level}, plan.steps)]
+    others = [("ReLU2", "ReLU"), ("Abs", "ReLU"), ("ReLU", "Abs"), ("Abs2", "ReLU")]
+    found = tables.differences(several, others)
+    assert list(found["within 0.2?"]) == ["equal", "different", "different", "open"]
+    assert list(found["points"]) == [0, 1, -1, 0.2] and (found["n"] == 6).all()
+    sd = tables.spreads(several, ("ReLU", "Abs2"))
+    assert list(sd["SD"]) == [0, round(wiggle.std(ddof=1), 2)] and sd["95% low"].iloc[1] < sd["SD"].iloc[1]
+    assert tables.differences(several[1:], others).empty and tables.spreads(several[1:], ("ReLU",)).empty

@@ -10,8 +10,10 @@ from fabricate import measurement, record, records
 
 from support import readme, sweep, verify
 from support.data import load
-from support.records import COMMITTED, RecordError, Store, _text_digest, arrays_digest, final_numbers
-from support.sweep import STUDIES, Plan, Rate, ensure
+from support.plans import STUDIES, Plan, Recipe
+from support.records import COMMITTED, RecordError, Store, _text_digest, arrays_digest
+from support.runs import RunSpec
+from support.sweep import ensure
 
 PLAN = STUDIES["mnist-10k"]
 
@@ -88,7 +90,7 @@ def test_the_table_in_readme_is_compared_with_the_committed_records(tmp_path, mo
 def trained(tmp_path_factory):
     """(store, records): one calm and one chaotic run on digits, in float64, so that nothing is probed."""
     store = Store(tmp_path_factory.mktemp("trained") / "records")
-    plan = Plan("replay", "digits", 300, ("ReLU", "Abs2-Neg"), ("raw",), 1, (Rate(0.02),), 60, precision="float64")
+    plan = Plan("replay", "digits", 300, ("ReLU", "Abs2-Neg"), ("raw",), 1, (Recipe(0.02),), 60, precision="float64")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "CACHE", store.roots[0].parent / "cache")
         return store, ensure(plan, load("digits"), store, verbose=False)
@@ -103,7 +105,7 @@ def copy(trained, tmp_path):
         arrays = {name: value.copy() for name, value in true.arrays.items()}
         content = json.loads(true.path.read_text())
         change(arrays, content)
-        content |= {"arrays_sha256": arrays_digest(arrays), "final": final_numbers(arrays)}
+        content |= {"arrays_sha256": arrays_digest(arrays), "final": RunSpec.final_numbers(arrays)}
         content["sha256"] = _text_digest({k: v for k, v in content.items() if k != "sha256"})
         folder = tmp_path / "records" / "classifier" / "digits"
         folder.mkdir(parents=True)
@@ -195,3 +197,9 @@ def test_what_is_not_finite_agrees_only_with_the_same():
     stored = np.array([nan, inf, -inf, nan, 1.0, 1.0])
     curves = [np.array([nan, inf, inf, 1.0, nan, inf])] * 3
     assert verify.compare(stored, curves, 1.0, 10.0)[1].tolist() == [0, 0, inf, inf, inf, inf]
+
+
+def test_a_run_of_an_experiment_without_replay_is_refused_in_one_line():
+    run = next(r for r in Store(COMMITTED) if r.spec.experiment == "volume")
+    with pytest.raises(ValueError, match="is of 'volume', which cannot be replayed yet"):
+        verify.replay(Store(COMMITTED), run.key)

@@ -1,0 +1,88 @@
+"""The phase diagram: what a network reaches, by the size of its first layer's steps and first preactivations.
+
+A `plans.PhaseGrid` trains every architecture at the same points in every input scaling. Scaling the inputs by c is
+scaling the first layer's weights by c and their rate by c squared; so if these two sizes are all that an input
+scaling does, both scalings draw the same picture. `explained` says how far they do.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from support.plans import PhaseGrid
+from support.records import Record
+from support.runs import output_counts
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """One architecture in one input scaling; each array is (seeds, curvatures, preactivations)."""
+
+    architecture: str
+    scaling: str
+    accuracy: np.ndarray  # test accuracy in percent, that of a run which diverged included
+    dead: np.ndarray  # percent of outputs that are active on no training image
+    diverged: np.ndarray  # bool
+
+
+def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
+    """The diagrams of the plan's records, by architecture and scaling, of the seeds whose whole grid is there."""
+    shape, found = (len(plan.curvatures), len(plan.preactivations)), {}
+    for record in (r for r in records if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]):
+        s = record.spec
+        found.setdefault((s.architecture, s.scaling, s.seed), []).append(record)
+    whole = {}
+    for (name, scaling, _), several in sorted(found.items()):
+        if len(several) == shape[0] * shape[1]:
+            # the plan's points are rates and scales in the order of its two lists, whatever the data set
+            ordered = sorted(several, key=lambda r: (r.spec.first_weight_rate, r.spec.first_weight_scale))
+            whole.setdefault((name, scaling), []).append(ordered)
+    return [
+        Diagram(
+            name,
+            scaling,
+            np.array([[r.at("test_accuracy", plan.steps) for r in grid] for grid in grids]).reshape(-1, *shape),
+            np.array([[_dead(r, plan.steps) for r in grid] for grid in grids]).reshape(-1, *shape),
+            np.array([[r.diverged_at is not None for r in grid] for grid in grids]).reshape(-1, *shape),
+        )
+        for name in plan.architectures
+        for scaling in plan.scalings
+        if (grids := whole.get((name, scaling)))
+    ]
+
+
+def _dead(record: Record, steps: int) -> float:
+    active = record.at("train_active", steps)
+    return 100 * float(output_counts(active)["dead"]) / len(active)
+
+
+def explained(found: list[Diagram]) -> pd.DataFrame:
+    """How much of the variance of test accuracy the two axes explain, per architecture, over seeds and scalings.
+
+    "explained": the variance between the grid's points over the total, in percent; what is left differs between
+    seeds or between scalings at one point. "scalings apart": how many points have means that differ by more than ten
+    points of accuracy between the scalings, and "farthest": the largest difference, in points.
+    """
+    rows = []
+    for name in dict.fromkeys(d.architecture for d in found):
+        of = [d.accuracy for d in found if d.architecture == name]
+        values = np.concatenate(of).astype(float)
+        total, within = values.var(), values.var(0).mean()
+        means = [a.mean(0) for a in of]
+        apart = np.ptp(means, axis=0)
+        # one network a point would be explained by its point, whatever it does
+        share = 100 * (1 - within / total) if total and len(values) > 1 else np.nan
+        parts = [int((apart > 10).sum()), float(apart.max())] if len(of) > 1 else [np.nan, np.nan]
+        rows.append([name, share, parts[0], apart.size, parts[1], len(values)])
+    columns = ["network", "explained (%)", "scalings apart", "of points", "farthest", "networks a point"]
+    return pd.DataFrame(rows, columns=columns).set_index("network").round(1)
+
+
+def sentence(found: list[Diagram]) -> str:
+    """How much the axes explain, for those who do not see the figure."""
+    shares = explained(found)["explained (%)"].dropna()
+    if not len(shares):
+        return "Too few networks a point to say how much of the variance the two axes explain."
+    return f"The two axes explain {', '.join(f'{v:.0f}% of the variance of {k}' for k, v in shares.items())}."

@@ -1,0 +1,218 @@
+"""The studies of the classifiers: which architectures, scalings, recipes and seeds, on which images, for how long.
+
+    plan = Plan("try", data="digits", images=1437, architectures=SIX, scalings=("raw",), seeds=3,
+                recipes=(Recipe(0.01),), steps=100)
+    records = ensure(plan, plan.dataset(), Store(folder))        # support.sweep
+
+The same plan is what a notebook's cell, the command line and a cluster's worker execute.
+"""
+
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+
+from support.architectures import L2, SIX, SIX_BIAS
+from support.data import Dataset, load
+from support.products import choose
+from support.runs import RunSpec
+from support.stack import resolve_device
+from support.sweep import Block, Study
+from support.training import train
+
+ELEMENTWISE = 0.6  # nanoseconds a hidden activation and step outside the products; measured on two cores
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a network starts and learns: the fields of `RunSpec` that a study varies beside architecture and seed."""
+
+    rate: float
+    first_weight_rate: float | None = None
+    warmup: int = 0
+    first_weight_scale: float = 1.0
+    initialisation: str = "uniform-fan-in"
+    optimiser: str = "sgd"
+    labels: str = "true"
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> "Recipe":
+        return cls(**{f.name: getattr(spec, f.name) for f in fields(cls)})
+
+    def __str__(self):
+        usual = {f.name: f.default for f in fields(self)}
+        said = [f"{name.replace('_', ' ')} {value}" for name, value in asdict(self).items() if value != usual[name]]
+        return ", ".join(said)
+
+
+@dataclass(frozen=True)
+class Plan(Study):
+    """The runs of a study: every architecture x scaling x recipe x seed, all for the same number of steps."""
+
+    name: str
+    data: str
+    images: int  # the first so many training images
+    architectures: tuple[str, ...]
+    scalings: tuple[str, ...]
+    seeds: int
+    recipes: tuple[Recipe, ...]
+    steps: int
+    title: str = ""
+    seeds_per_block: int = 4
+    keep_weights: int = 0  # final weights are kept of the seeds below this
+    divergence_expected: bool = False
+    precision: str = "fp32"
+    hidden: int = 128
+
+    def spec(self, dataset: Dataset, architecture: str, scaling: str, seed: int, recipe: Recipe | None = None):
+        """The specification of one of the plan's runs; recipe: the plan's first, if none is given."""
+        return RunSpec(
+            architecture=architecture,
+            seed=seed,
+            data=self.data,
+            data_digest=dataset.digest[:16],
+            images=self.images,
+            scaling=scaling,
+            precision=self.precision,
+            hidden=self.hidden,
+            **asdict(recipe or self.recipes[0]),
+        )
+
+    def recipes_for(self, dataset: Dataset, scaling: str) -> tuple[Recipe, ...]:
+        return self.recipes
+
+    @property
+    def protocol(self) -> str:
+        """What every run of the plan has in common, for captions."""
+        how = self.recipes[0] if len(self.recipes) == 1 else f"{len(self.recipes)} recipes"
+        return f"{self.data}, first {self.images:,} training images, {self.steps:,} steps, {how}"
+
+    def __str__(self):
+        size = f"{len(self.architectures)} architectures x {' and '.join(self.scalings)} inputs x {self.seeds} seeds"
+        return f"{self.name}: {size}\n{self.protocol}"
+
+    def asks_for(self, spec: RunSpec) -> bool:
+        """Whether a run is one of this plan's, whatever the data set's digest."""
+        return (
+            isinstance(spec, RunSpec)
+            and spec.data == self.data
+            and spec.images == self.images
+            and spec.architecture in self.architectures
+            and spec.scaling in self.scalings
+            and spec.seed < self.seeds
+            and self.has(Recipe.of(spec))
+            and (spec.precision, spec.hidden) == (self.precision, self.hidden)
+        )
+
+    def has(self, recipe: Recipe) -> bool:
+        return recipe in self.recipes
+
+    @property
+    def runs_a_seed(self) -> int:
+        return len(self.architectures) * len(self.scalings) * len(self.recipes)
+
+    def dataset(self, folder: str | None = None) -> Dataset:
+        return load(self.data, folder)
+
+    def train(self, specs, dataset: Dataset, **options):
+        return train(specs, dataset, self.steps, **options)
+
+    def cost(self, block: Block, dataset: Dataset, device: str) -> tuple[float, float]:
+        """The two products at their rate, and what each hidden activation costs besides; the operand of all images
+        and three copies of the first layers."""
+        images, inputs, networks = self.images, dataset.train_images.shape[1], len(block.specs)
+        activations = images * self.hidden * networks * self.steps
+        minutes = activations * (4 * inputs / product_rate(self.precision, device) + ELEMENTWISE) * 1e-9 / 60
+        megabytes = 4e-6 * inputs * (images + len(dataset.test_images) + 3 * self.hidden * networks)
+        return minutes, megabytes
+
+    def blocks(self, dataset: Dataset) -> list[Block]:
+        """A few seeds at a time in all scalings, so that every prefix of the list is a fair sample."""
+        blocks = []
+        for first in range(0, self.seeds, self.seeds_per_block):
+            seeds = range(first, min(first + self.seeds_per_block, self.seeds))
+            for scaling in self.scalings:
+                together = {}  # runs of one block share optimiser and labels
+                for recipe in self.recipes_for(dataset, scaling):
+                    together.setdefault((recipe.optimiser, recipe.labels), []).append(recipe)
+                for recipes in together.values():
+                    specs = [
+                        self.spec(dataset, name, scaling, seed, recipe)
+                        for name in self.architectures
+                        for recipe in recipes
+                        for seed in seeds
+                    ]
+                    how = recipes[0] if len(recipes) == 1 else f"{len(recipes)} recipes"
+                    label = f"{scaling}, {how}, seeds {seeds[0]} to {seeds[-1]}"
+                    blocks.append(Block(self, label, tuple(specs)))
+        return blocks
+
+
+@dataclass(frozen=True)
+class PhaseGrid(Plan):
+    """A grid over the two sizes that decide a first layer's first steps, the same points for every input scaling.
+
+    curvatures: rate of the first layer's weights times the largest eigenvalue of the inputs' second moment.
+    preactivations: root mean square of a hidden unit's initial preactivation, biases aside.
+    The one recipe gives what is not varied, among it the rate of all other parameters.
+    """
+
+    curvatures: tuple[float, ...] = ()
+    preactivations: tuple[float, ...] = ()
+
+    def recipes_for(self, dataset: Dataset, scaling: str) -> tuple[Recipe, ...]:
+        eigenvalue, square = dataset.top_eigenvalue(scaling), dataset.mean_square(scaling)
+        usual = (square / 3) ** 0.5  # a weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D)
+        return tuple(
+            replace(self.recipes[0], first_weight_rate=curvature / eigenvalue, first_weight_scale=size / usual)
+            for curvature in self.curvatures
+            for size in self.preactivations
+        )
+
+    def has(self, recipe: Recipe) -> bool:
+        same = replace(recipe, first_weight_rate=None, first_weight_scale=1.0)
+        return same in self.recipes and recipe.first_weight_rate is not None
+
+    @property
+    def runs_a_seed(self) -> int:
+        return super().runs_a_seed * len(self.curvatures) * len(self.preactivations)
+
+
+_MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "recipes": (Recipe(0.001),)}
+_SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0, "seeds_per_block": 2}
+_BOTH = ("raw", "standardised")
+REMEDIES = {
+    "as published": Recipe(0.001),  # not in mnist-remedies: the runs of mnist-10k answer it
+    "warm-up": Recipe(0.001, warmup=500),
+    "centred heads": Recipe(0.001, initialisation="centred-head"),
+    "both": Recipe(0.001, warmup=500, initialisation="centred-head"),
+    "Adam": Recipe(0.001, optimiser="adam"),
+}
+STUDIES = {
+    plan.name: plan
+    for plan in (
+        Plan("mnist-10k", architectures=SIX, scalings=_BOTH, steps=5000, **_MNIST | {"images": 10_000},
+             title="six architectures, first 10,000 images, 5,000 steps"),
+        Plan("mnist-60k", architectures=SIX, scalings=_BOTH, steps=5000, seeds_per_block=1, **_MNIST,
+             title="six architectures, all 60,000 images, 5,000 steps"),
+        Plan("mnist-bias", architectures=SIX_BIAS, scalings=_BOTH, steps=5000, seeds_per_block=1, **_MNIST,
+             title="the six variants with an output bias, all images, 5,000 steps"),
+        Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=_BOTH,
+             **_MNIST | _SMALL | {"seeds": 10, "recipes": tuple(REMEDIES.values())[1:]},
+             title="four gentler starts of the two constrained ReLU networks, 10,000 images, 1,000 steps"),
+        Plan("mnist-shuffled", architectures=SIX, scalings=_BOTH,
+             **_MNIST | _SMALL | {"seeds": 5, "recipes": (Recipe(0.001, labels="shuffled"),)},
+             title="the six with shuffled labels, a control, 10,000 images, 1,000 steps"),
+        PhaseGrid("mnist-rates", architectures=SIX, scalings=_BOTH,
+                  **_MNIST | _SMALL | {"seeds": 3, "images": 4000, "steps": 500, "seeds_per_block": 1},
+                  curvatures=(0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0), preactivations=(0.1, 1.0, 10.0, 100.0),
+                  divergence_expected=True, title="grid of learning rates and starts, for the phase diagram"),
+        Plan("mnist-l2", architectures=SIX_BIAS + L2, scalings=_BOTH, steps=50_000, seeds_per_block=1, **_MNIST,
+             title="the source's Table 5: ten networks, all images, 50,000 steps"),
+    )
+}  # fmt: skip
+
+
+@cache
+def product_rate(precision: str, device: str) -> float:
+    """GFLOP/s of the products here, by a short probe; a GPU's order of magnitude where none was measured."""
+    _, probe = choose(precision, resolve_device(device))
+    return max(p.get("gflops", 0.0) for p in probe.values()) or 50_000.0

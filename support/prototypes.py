@@ -1,0 +1,288 @@
+"""What an OffsetL2 head knows: the distances it equals when set by hand, and whether its mu are prototypes.
+
+The reading under test (Oursland 2025, section 6.4): mu_i is the centre, in the hidden layer, of class i if the output
+is negated, and of what is not class i if it is not; alpha_i weighs the hidden units as a Mahalanobis distance does.
+Call these images the group of output i. What would refute it, settled before the numbers were seen (but
+for the group of outputs that are not negated, at first class i too, changed after a look in favour of the reading):
+
+- mu_i is as far from the centre of its group as members are, or farther: an `offset_share` of 50% or more;
+- mu_i is no possible hidden vector: many of its coordinates are outside the range of the unit (`impossible`);
+- of all classes, i is not the nearest to mu_i (negated), or not the farthest (not negated);
+- units of larger precision do not get a larger alpha: a rank `correlation` within its permutation null.
+
+The third says little if it holds, because a network that classifies well can hardly avoid it.
+
+Layout: hidden vectors h (N, H), labels (N,), C outputs and classes. Permuting hidden units changes no measure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.stats import rankdata
+from torch import nn
+
+from support.architectures import architecture
+from support.data import Dataset
+from support.ensemble import starting_weights
+from support.layers import OffsetL2
+from support.mahalanobis.gaussians import Gaussian
+from support.records import Record
+from support.statistics import mean_interval
+
+PERMUTATIONS = 200
+
+# -- distances set by hand ----------------------------------------------------------------------------------------
+
+
+def mahalanobis_network(gaussians: Sequence[Gaussian], form: str = "paper") -> nn.Sequential:
+    """Linear, then OffsetL2, set so that output i is the Mahalanobis distance to Gaussian i; float64, untrained.
+
+    The Linear gives the coordinates of x along all eigenvectors, V_i^T x for each Gaussian i in turn, (C * d). Head i
+    weighs its own d of them by 1 / lambda ("code") or lambda^{-1/2} ("paper"), all others by 0; mu_i = V_i^T mean_i.
+    Rounding grows with the ratio of mean to spread, because the layer expands its square.
+
+    >>> points = torch.tensor([[3.0, 0.0]], dtype=torch.float64)
+    >>> covariance = torch.diag(torch.tensor([9.0, 1.0], dtype=torch.float64))
+    >>> gaussian = Gaussian(torch.zeros(2, dtype=torch.float64), covariance)
+    >>> round(mahalanobis_network([gaussian])(points).item(), 12)
+    1.0
+    """
+    d, C = gaussians[0].dimension, len(gaussians)
+    linear, head = nn.Linear(d, C * d, bias=False).double(), OffsetL2(C * d, C, form).double()
+    with torch.no_grad():
+        head.mu.zero_()
+        head.alpha.zero_()
+        for i, gaussian in enumerate(gaussians):
+            own = slice(i * d, (i + 1) * d)
+            values, vectors = gaussian.eigen  # eigenvectors as rows: V^T
+            linear.weight[own] = vectors
+            head.mu[i, own] = vectors @ gaussian.mean
+            head.alpha[i, own] = 1 / values if form == "code" else values**-0.5
+    return nn.Sequential(linear, head)
+
+
+def folded_distance(gaussian: Gaussian, activation: nn.Module) -> nn.Sequential:
+    """Linear with the mean in its bias, an activation, and OffsetL2 with mu = 0: what the source's networks could be.
+
+    With Abs between, the Mahalanobis distance again, because the square does not see the sign; with ReLU, not.
+    """
+    linear, head = (
+        nn.Linear(gaussian.dimension, gaussian.dimension).double(),
+        OffsetL2(gaussian.dimension, 1).double(),
+    )
+    with torch.no_grad():
+        linear.weight.copy_(gaussian.whitening)
+        linear.bias.copy_(-gaussian.whitening @ gaussian.mean)
+        head.mu.zero_()
+    return nn.Sequential(linear, activation, head)
+
+
+def learned_head(
+    x: torch.Tensor, labels: torch.Tensor, negated: bool = True, form: str = "code", seed: int = 0, steps: int = 300
+) -> OffsetL2:
+    """An OffsetL2 layer alone, trained as a classifier of points x (N, d) by Adam on the cross-entropy, float64.
+
+    It starts with its mu near the middle of all points and alpha = 1. negated: small distances are large logits.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        head = OffsetL2(x.shape[1], int(labels.max()) + 1, form).double()
+    with torch.no_grad():
+        head.mu.add_(x.mean(0))
+    adam = torch.optim.Adam(head.parameters(), lr=0.05)
+    for _ in range(steps):
+        adam.zero_grad()
+        nn.functional.cross_entropy((-1 if negated else 1) * head(x), labels).backward()
+        adam.step()
+    return head.requires_grad_(False)
+
+
+# -- mu and alpha of a trained head -----------------------------------------------------------------------------
+
+
+def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
+    """The trained network of that architecture as an ordinary module in float64, from the weights of a record."""
+    (hidden, inputs), classes = weights["weight"].shape, len(weights["mu"])
+    network = architecture(name).module(inputs, hidden, classes).double().requires_grad_(False)
+    for parameter, stored in ((network[0].weight, "weight"), (network[0].bias, "bias")):
+        parameter.copy_(weights[stored])
+    network[2].mu.copy_(weights["mu"])
+    network[2].alpha.copy_(weights["alpha"])
+    return network
+
+
+@dataclass(frozen=True)
+class Centres:
+    """Where the mu of a head lie among the classes, and what its alpha weigh; the first axis is the output.
+
+    squared: (C, C) mean squared distance, as the head measures it, from mu_i to the members of class c.
+    offset_share: (C,) percent of the mean squared distance from mu_i to its group that is the distance to the group's
+        centre; the rest is its spread about the centre. 0: mu_i is the centre. 50: it is as far from it as a member
+        usually is. NaN where a negative alpha makes a part negative, as no squared distance is.
+    impossible: (C,) percent of mu_i's coordinates outside the range that the hidden unit has on these images.
+    correlation: (C,) Spearman's, over hidden units, of alpha_i with the unit's precision within the group. Units
+        constant within it are left out; fewer than three others, or a constant alpha, give NaN.
+    null: (PERMUTATIONS, C) the same with the alphas at random units, one permutation for all outputs.
+    """
+
+    squared: np.ndarray
+    offset_share: np.ndarray
+    impossible: np.ndarray
+    correlation: np.ndarray
+    null: np.ndarray
+
+    @property
+    def nearest(self) -> np.ndarray:
+        """(C,) the class whose members are nearest to each mu."""
+        return self.squared.argmin(1)
+
+    @property
+    def farthest(self) -> np.ndarray:
+        """(C,) the class whose members are farthest from each mu."""
+        return self.squared.argmax(1)
+
+    @classmethod
+    def of(
+        cls, head: OffsetL2, h: torch.Tensor, labels: torch.Tensor, negated: bool = True, seed: int = 0
+    ) -> "Centres":
+        """Measures a head with C outputs on hidden vectors h (N, H) of labels (N,) from 0 to C - 1.
+
+        negated: whether the group of output i is class i, or all others. seed: of the permutations.
+        Raises ValueError for a class without members.
+        """
+        alpha, mu, h = head.alpha.detach().double(), head.mu.detach().double(), h.detach().double()
+        weight = alpha if head.form == "code" else alpha**2
+        members = [labels == c for c in range(len(mu))]
+        if empty := [c for c, of_class in enumerate(members) if not of_class.any()]:
+            raise ValueError(f"classes without a member: {empty}")
+        groups = [h[of_class if negated else ~of_class] for of_class in members]
+        centre = torch.stack([group.mean(0) for group in groups])
+        variance = torch.stack([group.var(0, correction=0) for group in groups])
+        variance[torch.stack([(group == group[0]).all(0) for group in groups])] = 0.0  # not only up to rounding
+        offset, spread = (weight * (mu - centre) ** 2).sum(1), (weight * variance).sum(1)
+        share = torch.where((offset < 0) | (spread < 0), torch.nan, 100 * offset / (offset + spread))
+        squared = h**2 @ weight.T - 2 * h @ (weight * mu).T + (weight * mu**2).sum(1)
+        outside = (mu < h.min(0).values) | (mu > h.max(0).values)
+        return cls(
+            torch.stack([squared[of_class].mean(0) for of_class in members], 1).numpy(),
+            share.numpy(),
+            100 * outside.double().mean(1).numpy(),
+            *_rank_correlations(weight.numpy(), variance.numpy(), seed),
+        )
+
+
+def _rank_correlations(weight, variance, seed):
+    """Spearman's correlation of weight and 1 / variance over the units that vary, (C,), and under permutations."""
+    C, H = weight.shape
+    rng = np.random.default_rng(seed)
+    orders = np.stack([np.arange(H), *(rng.permutation(H) for _ in range(PERMUTATIONS))])
+    found = np.full((len(orders), C), np.nan)
+    for i in range(C):
+        varies = variance[i] > 0
+        if varies.sum() < 3:
+            continue
+        a, b = rankdata(weight[i, orders][:, varies], axis=1), rankdata(-variance[i, varies])
+        a, b = a - a.mean(1, keepdims=True), b - b.mean()
+        size = np.sqrt((a**2).sum(1) * (b**2).sum())
+        found[size > 0, i] = (a @ b)[size > 0] / size[size > 0]
+    return found[0], found[1:]
+
+
+def reading(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
+    """The prototype reading held against the networks of these records, before training and after.
+
+    "own nearest", "own farthest": percent of all outputs i of which class i is the nearest, the farthest. "offset",
+    "impossible": percent, see `Centres`. "rank": Spearman's correlation of alpha with precision. Each is a mean over
+    outputs and networks, for the last three with its 95% t interval over networks; "chance" is the middle 95% of the
+    mean correlation under permutations.
+    """
+    own, rows = np.arange(len(dataset.classes)), []
+    for name in dict.fromkeys(r.spec.architecture for r in records):
+        several = [r for r in records if r.spec.architecture == name]
+        for when in ("before", "after"):
+            found = []
+            for record in several:
+                h, labels, network = hidden_vectors(record, dataset, trained=when == "after")
+                found.append(Centres.of(network[2], h, labels, architecture(name).negated, record.spec.seed))
+            means = {"offset": "offset_share", "impossible": "impossible", "rank": "correlation"}
+            row = {"network": name, "training": when}
+            row["own nearest"] = 100 * np.mean([c.nearest == own for c in found])
+            row["own farthest"] = 100 * np.mean([c.farthest == own for c in found])
+            for label, quantity in means.items():
+                mean = np.array([getattr(c, quantity).mean() for c in found])
+                interval = mean_interval(mean, method="t") if np.isfinite(mean).all() else None
+                row[label] = interval.value if interval else np.nan
+                row[f"{label} 95%"] = f"{interval.low:.3g} to {interval.high:.3g}" if interval else ""
+            low, high = np.quantile(np.mean([c.null.mean(1) for c in found], 0), (0.025, 0.975))
+            row["chance"] = f"{low:.2f} to {high:.2f}" if np.isfinite(low) else ""
+            rows.append(row | {"n": len(found)})
+    return pd.DataFrame(rows).set_index(["network", "training"]).round(2)
+
+
+def hidden_vectors(
+    record: Record, dataset: Dataset, trained: bool = True
+) -> tuple[torch.Tensor, torch.Tensor, nn.Sequential]:
+    """Hidden vectors (N, H) of the run's training images, their labels, and its network, trained or as it started."""
+    spec, inputs, classes = record.spec, dataset.train_images.shape[1], len(dataset.classes)
+    weights = record.weights() if trained else starting_weights(spec, inputs, classes)
+    if weights is None:
+        raise ValueError(f"the weights of {spec.label} were not kept")
+    if not trained:
+        weights = weights | {"alpha": torch.ones_like(weights["mu"])}
+    network = restored(weights, spec.architecture)
+    data, (gain, offset) = dataset.first(spec.images), dataset.affine(spec.scaling)
+    x = torch.from_numpy(data.train_images).double() * gain + offset
+    return network[:2](x), torch.from_numpy(data.train_labels), network
+
+
+# -- mu in pixels -------------------------------------------------------------------------------------------------
+
+
+def optimised_images(
+    network: nn.Sequential, start: torch.Tensor, low: float, high: float, steps: int = 300
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """For each output, the input that brings the hidden vector nearest to its mu, and the distance that is left.
+
+    Adam from `start` (D,), kept within low and high, the range of a pixel. Returns (C, D) and (C,).
+    """
+    head = network[2]
+    images = start.repeat(len(head.mu), 1).requires_grad_()
+    adam = torch.optim.Adam([images], lr=(high - low) / 50)
+    for _ in range(steps):
+        adam.zero_grad()
+        head(network[:2](images)).diagonal().sum().backward()
+        adam.step()
+        with torch.no_grad():
+            images.clamp_(low, high)
+    return images.detach(), head(network[:2](images)).diagonal().detach()
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The mu of a network as images, one an output: (C, D) in stored units, their distance to mu (C,), labels."""
+
+    nearest: np.ndarray  # the training image with the nearest hidden vector
+    nearest_distance: np.ndarray
+    nearest_label: np.ndarray
+    made: np.ndarray  # an input optimised to be nearest
+    made_distance: np.ndarray
+
+
+def in_pixels(record: Record, dataset: Dataset, steps: int = 300) -> Pictures:
+    """The points of a recorded network's outputs as images; distances are the head's own."""
+    h, labels, network = hidden_vectors(record, dataset)
+    images, (gain, offset) = dataset.first(record.spec.images).train_images, dataset.affine(record.spec.scaling)
+    distance = network[2](h)
+    nearest = distance.argmin(0)
+    grey = torch.from_numpy(images).double().mean(0) * gain + offset
+    made, left = optimised_images(network, grey, offset, dataset.maximum * gain + offset, steps)
+    return Pictures(
+        nearest=images[nearest.numpy()],
+        nearest_distance=distance.min(0).values.numpy(),
+        nearest_label=labels[nearest].numpy(),
+        made=((made - offset) / gain).numpy(),
+        made_distance=left.numpy(),
+    )

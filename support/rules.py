@@ -1,0 +1,310 @@
+"""The rules that judge claims about classifiers, and the evidence that they judge.
+
+A rule looks at one arm, the runs of a study in one input scaling, and says whether it holds, fails or is undecided,
+with a value and its interval: the BCa bootstrap's over seeds, 95%, of paired differences, where nothing else is said.
+Rules and margins were written down before the records that they judge (see the history of this file and of `claims`).
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from support import statistics
+from support.hyperplanes import as_told, class_distances
+from support.plans import Plan, Recipe
+from support.records import Record
+from support.runs import RARE
+
+MARGIN = 0.2  # points of accuracy below which two means count as equal
+CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
+SPREAD = 3.0  # times by which a "markedly higher" SD is higher at least
+IMPACT = 1.0  # points below which a change has next to no impact
+SOUND = 0.8  # share of runs that must do well
+STEADY = 0.14  # points that the SD of every OffsetL2 network is said not to exceed
+SHARE = 10.0  # percentage points within which a printed share counts as met
+
+
+# -- evidence -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The records of one plan in one input scaling: per architecture, one record a seed, the same seeds for all."""
+
+    scaling: str
+    records: dict[str, list[Record]]
+    steps: int
+
+    @property
+    def seeds(self) -> int:
+        return min(map(len, self.records.values()))
+
+    def accuracy(self, name: str) -> np.ndarray:
+        """(seeds,) test accuracy in percent at the plan's last step."""
+        return np.array([r.at("test_accuracy", self.steps) for r in self.records[name]], float)
+
+    @property
+    def steps_recorded(self) -> np.ndarray:
+        """(S,) the recorded steps up to the plan's last."""
+        steps = next(iter(self.records.values()))[0].arrays["steps"]
+        return steps[steps <= self.steps]
+
+    def curve(self, quantity: str, name: str) -> np.ndarray:
+        """(seeds, S, ...) a stored curve at the recorded steps up to the plan's last."""
+        S = len(self.steps_recorded)
+        return np.array([r.arrays[quantity][:S] for r in self.records[name]], float)
+
+    def moments(self, name: str, steps: int | None = None, side: str = "test") -> np.ndarray:
+        """(seeds, C, C, 3) moments of each output's preactivation by class, after so many steps, by default all."""
+        index, steps = ("train", "test").index(side), self.steps if steps is None else steps
+        found = [r.arrays["moments"][r.arrays["moment_steps"] == steps][0, index] for r in self.records[name]]
+        return np.array(found, float)
+
+    def active(self, name: str, side: str = "test") -> np.ndarray:
+        """(seeds, C) share of images on which each output is active."""
+        return np.array([r.at(f"{side}_active", self.steps) for r in self.records[name]], float)
+
+
+def arm(
+    plan: Plan,
+    records: Iterable[Record],
+    scaling: str,
+    names: tuple[str, ...],
+    recipe: Recipe | None = None,
+    from_seed: int = 0,
+) -> Arm:
+    """The plan's runs of these architectures among the records, for the seeds that all of them have.
+
+    A run that diverged counts as missing: it has no accuracy. recipe: of the plan's, by default its first. names:
+    any architectures that were trained as the plan says, for it or for another plan.
+    """
+    by_run, plan = {}, replace(plan, architectures=names, recipes=(recipe or plan.recipes[0],))
+    for record in records:
+        s = record.spec
+        wanted = record.diverged_at is None and plan.asks_for(s) and s.scaling == scaling
+        if wanted and plan.steps in record.arrays["steps"]:
+            by_run[s.architecture, s.seed] = record
+    seeds = [seed for seed in range(from_seed, plan.seeds) if all((name, seed) in by_run for name in names)]
+    return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps)
+
+
+# -- rules --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rule found in one arm."""
+
+    state: str  # holds | fails | undecided
+    value: float
+    low: float
+    high: float
+    text: str
+
+    def row(self) -> dict:
+        """As the ledger keeps it; a bound that could not be computed is None."""
+        numbers = {name: number(getattr(self, name)) for name in ("value", "low", "high")}
+        return {"state": self.state, "text": self.text} | numbers
+
+
+def number(x: float) -> float | None:
+    return round(float(x), 4) if np.isfinite(x) else None
+
+
+def state_of(low, high, holds: Callable[[float], bool]) -> str:
+    """Holds or fails where both ends of the interval agree (for a rule that is monotone between them)."""
+    ends = {holds(low), holds(high)}
+    return "undecided" if len(ends) == 2 or np.isnan([low, high]).any() else "holds" if ends == {True} else "fails"
+
+
+@dataclass(frozen=True)
+class Exceeds:
+    """The mean test accuracy of `better` exceeds that of `worse` by more than `least` points."""
+
+    better: str
+    worse: str
+    least: float
+
+    @property
+    def needs(self):
+        return self.better, self.worse
+
+    def __call__(self, arm: Arm) -> Outcome:
+        found = statistics.mean_interval(arm.accuracy(self.better) - arm.accuracy(self.worse))
+        state = state_of(found.low, found.high, lambda x: x > self.least)
+        text = f"{self.better} - {self.worse} = {found.value:+.2f} points"
+        return Outcome(state, found.value, found.low, found.high, text)
+
+
+@dataclass(frozen=True)
+class Equal:
+    """The mean test accuracies differ by less than `margin` points: not a large p, but an interval within it."""
+
+    first: str
+    second: str
+    margin: float = MARGIN
+
+    @property
+    def needs(self):
+        return self.first, self.second
+
+    def __call__(self, arm: Arm) -> Outcome:
+        found = statistics.mean_interval(arm.accuracy(self.first) - arm.accuracy(self.second))
+        inside = -self.margin < found.low and found.high < self.margin
+        outside = found.low > self.margin or found.high < -self.margin
+        state = "holds" if inside else "fails" if outside else "undecided"
+        text = f"{self.first} - {self.second} = {found.value:+.2f} points"
+        return Outcome(state, found.value, found.low, found.high, text)
+
+
+@dataclass(frozen=True)
+class MoreVariable:
+    """The SD of `wide` over seeds is more than `times` that of `narrow`."""
+
+    wide: str
+    narrow: str
+    times: float = SPREAD
+
+    @property
+    def needs(self):
+        return self.wide, self.narrow
+
+    def __call__(self, arm: Arm) -> Outcome:
+        wide, narrow = arm.accuracy(self.wide), arm.accuracy(self.narrow)
+        found = statistics.sd_ratio_interval(wide, narrow)
+        state = state_of(found.low, found.high, lambda x: x > self.times)
+        text = f"SD {self.wide} / SD {self.narrow} = {wide.std(ddof=1):.2f} / {narrow.std(ddof=1):.2f}"
+        return Outcome(state, found.value, found.low, found.high, text)
+
+
+@dataclass(frozen=True)
+class Steady:
+    """The SD of `name` over seeds is at most `most` points: its chi-square interval, that is, not only its value."""
+
+    name: str
+    most: float = STEADY
+
+    @property
+    def needs(self):
+        return (self.name,)
+
+    def __call__(self, arm: Arm) -> Outcome:
+        found = statistics.sd_interval(arm.accuracy(self.name))
+        state = state_of(found.low, found.high, lambda x: x <= self.most)
+        return Outcome(state, found.value, found.low, found.high, f"SD {self.name} = {found.value:.2f} points")
+
+
+@dataclass(frozen=True)
+class Every:
+    """Each of several rules holds; one that fails is enough to fail. What is reported is the one that decides."""
+
+    rules: tuple[Callable[[Arm], Outcome], ...]
+
+    @property
+    def needs(self):
+        return tuple(dict.fromkeys(name for rule in self.rules for name in rule.needs))
+
+    def __call__(self, arm: Arm) -> Outcome:
+        found = [rule(arm) for rule in self.rules]
+        decides = min(found, key=lambda o: ("fails", "undecided", "holds").index(o.state))
+        word = {"fails": "fail", "undecided": "undecided", "holds": "hold"}[decides.state]
+        count = sum(o.state == decides.state for o in found)
+        return replace(decides, text=f"{count} of {len(found)} {word}, first {decides.text}")
+
+
+@dataclass(frozen=True)
+class ShareOfOutputs:
+    """The mean share of outputs active on at most `below` of the test images is within SHARE of what is printed."""
+
+    name: str
+    below: float
+    percent: float
+
+    @property
+    def needs(self):
+        return (self.name,)
+
+    def __call__(self, arm: Arm) -> Outcome:
+        active = arm.active(self.name)
+        few = active <= 0 if self.below == 0 else active < self.below
+        found = statistics.mean_interval(100 * few.mean(1))
+        near = abs(found.low - self.percent) < SHARE and abs(found.high - self.percent) < SHARE
+        far = found.low > self.percent + SHARE or found.high < self.percent - SHARE
+        what = "dead" if self.below == 0 else f"active on under {self.below:.0%}"
+        text = f"{found.value:.1f}% of {self.name}'s outputs are {what}"
+        state = "holds" if near else "fails" if far else "undecided"
+        return Outcome(state, found.value, found.low, found.high, text)
+
+
+@dataclass(frozen=True)
+class NeverDead:
+    """No output of these networks is inactive on all test images."""
+
+    names: tuple[str, ...]
+
+    @property
+    def needs(self):
+        return self.names
+
+    def __call__(self, arm: Arm) -> Outcome:
+        dead = sum(int((arm.active(name) <= 0).sum()) for name in self.names)
+        total = sum(arm.active(name).size for name in self.names)
+        found = statistics.wilson(dead, total)
+        text = f"{dead} of {total} outputs of {' and '.join(self.names)} are dead"
+        return Outcome("fails" if dead else "holds", found.value, found.low, found.high, text)
+
+
+@dataclass(frozen=True)
+class WithoutInactive:
+    """Runs without an inactive output (active on under 1% of the test images) do about as well as `control`.
+
+    "About": within CATASTROPHE points of the control with the same seed. Holds if that is so of more than SOUND of
+    such runs of these networks.
+    """
+
+    names: tuple[str, ...]
+    control: str
+
+    @property
+    def needs(self):
+        return *self.names, self.control
+
+    def __call__(self, arm: Arm) -> Outcome:
+        well = total = 0
+        for name in self.names:
+            alive = (arm.active(name) >= RARE[0]).all(1)
+            near = arm.accuracy(name) > arm.accuracy(self.control) - CATASTROPHE
+            well, total = well + int((alive & near).sum()), total + int(alive.sum())
+        text = f"{well} of {total} runs of {' and '.join(self.names)} without an inactive output do well"
+        if not total:
+            return Outcome("undecided", np.nan, np.nan, np.nan, text)
+        found = statistics.wilson(well, total)
+        return Outcome(state_of(found.low, found.high, lambda x: x > SOUND), found.value, found.low, found.high, text)
+
+
+@dataclass(frozen=True)
+class AsTold:
+    """Most outputs lie where the source's geometric story puts them, and training put them there.
+
+    Which outputs do is said by `hyperplanes.as_told`. Holds if their mean share exceeds one half and exceeds that of
+    the same networks before training; fails if either is the other way round.
+    """
+
+    name: str
+
+    @property
+    def needs(self):
+        return (self.name,)
+
+    def shares(self, arm: Arm, steps: int | None = None, side: str = "test") -> np.ndarray:
+        """(seeds,) percent of each network's outputs that are as told."""
+        return 100 * as_told(class_distances(arm.moments(self.name, steps, side)), self.name).mean(1)
+
+    def __call__(self, arm: Arm) -> Outcome:
+        after, before = self.shares(arm), self.shares(arm, 0)
+        found, gain = statistics.mean_interval(after), statistics.mean_interval(after - before)
+        parts = {state_of(found.low, found.high, lambda x: x > 50), state_of(gain.low, gain.high, lambda x: x > 0)}
+        state = "fails" if "fails" in parts else "undecided" if "undecided" in parts else "holds"
+        text = f"{found.value:.0f}% of {self.name}'s outputs are as told ({before.mean():.0f}% untrained)"
+        return Outcome(state, found.value, found.low, found.high, text)

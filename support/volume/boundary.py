@@ -1,0 +1,166 @@
+"""The claim "training magnifies areas near decision boundaries" as numbers, for one map and many pairs of points.
+
+A decision boundary is where the predicted class changes. On the segment from a to b, t runs from 0 to 1:
+
+    pairs       of different class: the predicted class changes exactly once, at t*; of the same class: it never
+                changes. Each pair of different class is matched with one of the same class that is as long.
+    effect      log-volume at t* minus the mean of both ends; of the matched pair at the same t, where nothing is.
+    contrast    mean over the pairs of effect minus that of the match: what the boundary adds to being in between.
+    peak        where on the segment the log-volume is largest.
+    nearer      mean over the pairs of |peak - 1/2| - |peak - t*|: positive if the peak is nearer to the boundary
+                than to the middle of the segment, in lengths of the segment. A peak that sits merely between the
+                data, at the middle or wherever else without following the boundary, gives a negative number.
+
+Predictions decide, not labels: the claim is about the network's own boundaries.
+Maps are given as functions of a batch of points, (N, d): `predict` -> (N,) classes, `log_volume` -> (N,).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import torch
+
+WITHIN = 0.1  # of its length: by so much a matched segment may be longer or shorter
+ROUNDS = 25  # of bisection
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """P segments that cross the boundary once, and the P matched ones that do not."""
+
+    a: torch.Tensor  # (P, d)
+    b: torch.Tensor  # (P, d)
+    crossing: torch.Tensor  # (P,), t* in (0, 1)
+    same_a: torch.Tensor  # (P, d)
+    same_b: torch.Tensor  # (P, d)
+
+    def __len__(self):
+        return len(self.a)
+
+    @property
+    def length(self) -> torch.Tensor:
+        return (self.b - self.a).norm(dim=1)
+
+    @property
+    def same_length(self) -> torch.Tensor:
+        return (self.same_b - self.same_a).norm(dim=1)
+
+
+def candidates(labels: torch.Tensor, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Numbers of the ends of `count` random pairs, half of them with different labels and half with the same.
+
+    Raises ValueError where one of the kinds is too rare to be drawn.
+    """
+    ends = torch.randint(len(labels), (2, 50 * count), generator=generator)
+    differ = labels[ends[0]] != labels[ends[1]]
+    alike = ~differ & (ends[0] != ends[1])
+    kinds = [ends[:, kind][:, : count // 2] for kind in (differ, alike)]
+    if min(kind.shape[1] for kind in kinds) < count // 2:
+        raise ValueError(f"{len(labels)} points give too few pairs for {count} candidates")
+    return tuple(torch.cat(kinds, 1))
+
+
+def along(a: torch.Tensor, b: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+    """The points at t, (P, T) or (T,), of the segments from a to b, (P, d) each; shape (P, T, d)."""
+    return torch.lerp(a[:, None], b[:, None], t.expand(len(a), -1)[..., None])
+
+
+def of_points(f: Callable, x: torch.Tensor) -> torch.Tensor:
+    """f, a function of (N, d), at points (P, T, d); shape (P, T)."""
+    return f(x.flatten(0, 1)).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
+
+
+def find_pairs(predict: Callable, a: torch.Tensor, b: torch.Tensor, most: int, points: int) -> Pairs:
+    """Of candidate segments, (N, d) each: the first `most` that cross the boundary once and find a match.
+
+    Whether a segment crosses is seen at `points` evenly spaced points of it; where, by bisection. Matches are taken
+    in order of the segments, the nearest in length that is still free and within WITHIN.
+    """
+    t = torch.linspace(0, 1, points, dtype=a.dtype)
+    classes = of_points(predict, along(a, b, t))
+    changes = (classes[:, 1:] != classes[:, :-1]).sum(1)
+    length = (b - a).norm(dim=1)
+    once, never = ((changes == k).nonzero()[:, 0] for k in (1, 0))
+    free, chosen, matched = torch.ones(len(never), dtype=torch.bool), [], []
+    for i in once.tolist():
+        if len(chosen) == most or not free.any():
+            break
+        apart = (length[never] - length[i]).abs().masked_fill(~free, torch.inf)
+        j = int(apart.argmin())
+        if apart[j] <= WITHIN * length[i]:
+            free[j] = False
+            chosen.append(i)
+            matched.append(int(never[j]))
+    where = (classes[chosen][:, 1:] != classes[chosen][:, :-1]).int().argmax(1)
+    crossing = bisect(predict, a[chosen], b[chosen], t[where], t[where + 1])
+    return Pairs(a[chosen], b[chosen], crossing, a[matched], b[matched])
+
+
+def bisect(predict: Callable, a, b, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+    """Where, between t = low and t = high, (P,), the segments lose the class that they have at low."""
+    start = of_points(predict, along(a, b, low[:, None]))
+    for _ in range(ROUNDS):
+        middle = (low + high) / 2
+        still = (of_points(predict, along(a, b, middle[:, None])) == start)[:, 0]
+        low, high = torch.where(still, middle, low), torch.where(still, high, middle)
+    return (low + high) / 2
+
+
+def peak(profile: torch.Tensor) -> torch.Tensor:
+    """Where on evenly spaced points of [0, 1] profiles (P, T) are largest, (P,): by a parabola through three."""
+    T = profile.shape[1]
+    top = profile.argmax(1)
+    inner = top.clamp(1, T - 2)
+    left, here, right = (profile.gather(1, (inner + k)[:, None])[:, 0] for k in (-1, 0, 1))
+    bend = left - 2 * here + right
+    shift = torch.where(bend < 0, (left - right) / (2 * bend), torch.zeros_like(bend)).clamp(-0.5, 0.5)
+    return (top + torch.where(top == inner, shift, torch.zeros_like(shift))) / (T - 1)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What `measure` found of P pairs on T points a segment; log-volumes in nats."""
+
+    crossing: torch.Tensor  # (P,)
+    effect: torch.Tensor  # (P,)
+    same_effect: torch.Tensor  # (P,)
+    peak: torch.Tensor  # (P,)
+    profile: torch.Tensor  # (T,) mean over the pairs of the log-volume minus the mean of its ends
+    same_profile: torch.Tensor  # (T,)
+
+    def arrays(self) -> dict:
+        return {f.name: getattr(self, f.name).numpy() for f in fields(self)}
+
+
+def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
+    """The log-volume along all segments of the pairs; their crossings need not be of the same map."""
+    t = torch.linspace(0, 1, points, dtype=pairs.a.dtype)
+    found = []
+    for a, b in ((pairs.a, pairs.b), (pairs.same_a, pairs.same_b)):
+        at = torch.cat([t.expand(len(pairs), -1), pairs.crossing[:, None]], 1)
+        values = of_points(log_volume, along(a, b, at))
+        values = values - (values[:, :1] + values[:, points - 1 : points]) / 2
+        found.append((values[:, :-1], values[:, -1]))
+    (profile, effect), (same_profile, same_effect) = found
+    return Measured(pairs.crossing, effect, same_effect, peak(profile), profile.mean(0), same_profile.mean(0))
+
+
+def summary(measured: dict) -> dict[str, float]:
+    """The numbers of one network from the arrays of a `Measured`; NaN without pairs.
+
+    "effect", "same_effect" and "contrast" in nats; "nearer" in lengths of the segment; "correlation" of peak and
+    crossing over the pairs; "pairs", how many.
+    """
+    crossing, effect, same, top = (
+        torch.as_tensor(measured[name]).double() for name in ("crossing", "effect", "same_effect", "peak")
+    )
+    nearer = (top - 0.5).abs() - (top - crossing).abs()
+    spread = len(top) > 2 and float(top.std()) > 0 and float(crossing.std()) > 0
+    return {
+        "effect": float(effect.mean()),
+        "same_effect": float(same.mean()),
+        "contrast": float((effect - same).mean()),
+        "nearer": float(nearer.mean()),
+        "correlation": float(torch.corrcoef(torch.stack([top, crossing]))[0, 1]) if spread else float("nan"),
+        "pairs": len(top),
+    }

@@ -1,0 +1,114 @@
+"""The studies of the shallow classifiers: which tasks, widths, labels and seeds, for how many epochs."""
+
+from dataclasses import dataclass
+
+from support.runs import Spec
+from support.stack import resolve_device
+from support.sweep import Block, Study
+from support.volume.tasks import Task, resampled, task
+from support.volume.training import VolumeSpec, geometry_steps, recipe, train
+
+OVERHEAD = 1.5e-4  # seconds a step costs however small it is; measured, as are the next
+ACTIVATION = {"cpu": 1.0e-8, "cuda": 1.0e-11}  # seconds a hidden activation and step outside the products
+RATE = {"cpu": 2.5e10, "cuda": 2.0e13}  # float64 operations a second
+LOOK = 1.5e-7  # seconds a unit and input for a log-volume at a point, always on the CPU
+
+
+@dataclass(frozen=True)
+class VolumeStudy(Study):
+    """Every width x labels x seed on one task, all for the same number of epochs; width and task are a block."""
+
+    name: str
+    data: str  # a name of `tasks.task`
+    widths: tuple[int, ...]
+    steps: int  # epochs
+    title: str = ""
+    labels: tuple[str, ...] = ("true", "shuffled")
+    seeds: int = 10
+    seeds_per_block: int = 10
+    pairs: int = 48
+    points: int = 25
+    batch: int | None = None  # by default the source's
+    keep_weights: int = 0  # of tasks in the plane the arrays of a record hold them already
+    divergence_expected: bool = False
+
+    def spec(self, dataset: Task, width: int, labels: str, seed: int) -> VolumeSpec:
+        """The specification of one of the study's runs."""
+        own = task(self.data, seed) if resampled(self.data) else dataset
+        return VolumeSpec.of(own, width, self.steps, seed, labels=labels, **self.changes)
+
+    @property
+    def changes(self) -> dict:
+        """What the study sets besides the recipe of its task."""
+        set_here = {"pairs": self.pairs, "points": self.points}
+        return set_here if self.batch is None else set_here | {"batch": self.batch}
+
+    @property
+    def protocol(self) -> str:
+        """What every run has in common, for captions."""
+        how = recipe(self.data) | self.changes
+        return f"{self.data}, {self.steps:,} epochs, {how['optimiser']} {how['rate']:g}, batch {how['batch']:,}"
+
+    def __str__(self):
+        kinds = f"widths {', '.join(map(str, self.widths))} x {' and '.join(self.labels)} labels x {self.seeds} seeds"
+        return f"{self.name}: {kinds}\n{self.data}, {self.steps:,} epochs"
+
+    @property
+    def runs_a_seed(self) -> int:
+        return len(self.widths) * len(self.labels)
+
+    def dataset(self, folder: str | None = None) -> Task:
+        """What the first seed sees."""
+        return task(self.data, 0, folder)
+
+    def asks_for(self, spec: Spec) -> bool:
+        asked = recipe(self.data) | self.changes | {"data": self.data, "epochs": self.steps}
+        return (
+            isinstance(spec, VolumeSpec)
+            and spec.width in self.widths
+            and spec.labels in self.labels
+            and spec.seed < self.seeds
+            and all(getattr(spec, name) == value for name, value in asked.items())
+        )
+
+    def blocks(self, dataset: Task) -> list[Block]:
+        """A few seeds of one width at a time, with all labels."""
+        blocks = []
+        for first in range(0, self.seeds, self.seeds_per_block):
+            seeds = range(first, min(first + self.seeds_per_block, self.seeds))
+            for width in self.widths:
+                specs = tuple(self.spec(dataset, width, labels, s) for labels in self.labels for s in seeds)
+                blocks.append(Block(self, f"width {width}, seeds {seeds[0]} to {seeds[-1]}", specs))
+        return blocks
+
+    def train(self, specs, dataset: Task, **options):
+        own = None if resampled(self.data) else [dataset]
+        return train(list(specs), self.steps, tasks=own, **options)
+
+    def cost(self, block: Block, dataset: Task, device: str) -> tuple[float, float]:
+        """Steps of the stack, then the log-volumes along all segments."""
+        kind, first, networks = resolve_device(device).type, block.specs[0], len(block.specs)
+        n, d, N = first.width, dataset.inputs, len(dataset.train[0])
+        batch = min(first.batch, N)
+        steps = self.steps * (N // batch)
+        activations = networks * batch * n
+        step = OVERHEAD + activations * (ACTIVATION[kind] + 6 * (d + dataset.classes) / RATE[kind])
+        looks = 2 * len(geometry_steps(self.steps)) * networks * 2 * self.pairs * (self.points + 1)
+        minutes = (steps * step + looks * n * d * LOOK) / 60
+        kept = (len(geometry_steps(self.steps)) + 4) * networks * n * (d + dataset.classes + 2)
+        return minutes, 8e-6 * (kept + N * d + 4 * activations)
+
+
+STUDIES = {
+    study.name: study
+    for study in (
+        VolumeStudy("volume-xor", "xor", (2, 10, 100, 250, 500), 2000, labels=("true",),
+                    title="shallow sigmoid networks on XOR, and the volume element at their boundaries"),
+        VolumeStudy("volume-sinusoid", "sinusoid", (5, 20, 250), 10_000,
+                    title="the same on a sinusoidal boundary, and with shuffled labels"),
+        VolumeStudy("volume-sinusoid-resampled", "sinusoid-resampled", (5, 20, 250), 10_000,
+                    title="the same with new points for every seed"),
+        VolumeStudy("volume-mnist", "mnist", (2000,), 200, seeds_per_block=1, pairs=12, points=21,
+                    title="784-2000-10 networks on MNIST, 200 epochs, hours on two cores"),
+    )
+}  # fmt: skip

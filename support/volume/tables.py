@@ -1,0 +1,182 @@
+"""The tables and sentences of the chapter on the volume element."""
+
+import numpy as np
+import pandas as pd
+import torch
+
+from support.statistics import mean_interval
+from support.volume import claims
+from support.volume.boundary import along
+from support.volume.pictures import grid, ricci_map
+from support.volume.results import through_training, weights
+from support.volume.training import log_volume
+
+
+def interval(values, digits: int = 2) -> str:
+    """Mean and 95% bootstrap interval over networks, as text; a dash for fewer than two."""
+    values = np.asarray(values, float)
+    values = values[np.isfinite(values)]
+    if len(values) < 2:
+        return "-"
+    found = mean_interval(values)
+    return f"{found.value:+.{digits}f} [{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
+
+
+def verdicts(rows: list[dict]):
+    """Rows of the ledger, a column a task; a styled frame, so that no sentence is cut short."""
+    tasks = list(claims.ARMS)
+    lines = []
+    for row in rows:
+        told = {arm["scaling"]: arm.get("text", "not judged") for arm in row["arms"]}
+        lines.append([row["id"], row["says"], row["verdict"], *(told.get(task, "not asked") for task in tasks)])
+    table = pd.DataFrame(lines, columns=["claim", "it says", "verdict", *tasks])
+    left = {"text-align": "left", "vertical-align": "top"}
+    return (
+        table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **{"font-weight": "bold"})
+    )
+
+
+def headline(rows: list[dict], recorded: list) -> str:
+    """The contrast of every task and width, after training and before, in sentences."""
+    said = []
+    for arm in recorded:
+        widths = [w for w in arm.study.widths if len(arm.of(w)) >= claims.LEAST_SEEDS]
+        if widths:
+            after, before = (
+                ", ".join(f"{arm.of(w)[name].mean():.2f}" for w in widths) for name in ("contrast", "before_contrast")
+            )
+            n, told = min(len(arm.of(w)) for w in widths), ", ".join(map(str, widths))
+            said.append(
+                f"**{arm.name}**, {told} hidden units, n = {n} networks each: contrast {after} nats after training, "
+                f"{before} in the same places before."
+            )
+    return " ".join(said) or "Too few networks are recorded to say."
+
+
+def states(arms) -> pd.DataFrame:
+    """What every claim's rule finds at every width; "-" where it is not asked or has too few networks."""
+    found = {}
+    for claim in claims.CLAIMS:
+        row = found[claim.id] = {}
+        for arm in arms:
+            for width in arm.study.widths:
+                asked = arm.name in claim.arms or arm.name not in claims.ARMS
+                outcome = claims.judge_width(claim, arm, width) if asked else None
+                row[arm.name, width] = outcome.state if outcome else "-"
+    return pd.DataFrame(found).T.rename_axis(columns=["task", "width"])
+
+
+def conclusions(arms) -> str:
+    """A line a claim: at which widths of which task it holds, fails or is undecided; Markdown."""
+    found, lines = states(arms), []
+    for claim in claims.CLAIMS:
+        parts = []
+        for state, words in (("holds", "holds"), ("fails", "fails"), ("undecided", "is undecided")):
+            row = found.loc[claim.id]
+            where = {a.name: [str(w) for w in a.study.widths if row[a.name, w] == state] for a in arms}
+            told = [f"{name} ({', '.join(widths)} units)" for name, widths in where.items() if widths]
+            parts += [f"{words} on {' and '.join(told)}"] if told else []
+        lines.append(
+            f"- **{claim.id}**, {claim.says[0].lower()}{claim.says[1:-1]}: {'; '.join(parts) or 'not judged'}."
+        )
+    return "\n".join(lines)
+
+
+def change_sentence(runs_by_width: dict, points: int = 20) -> str:
+    """How far training moved the maps of one network of each width, over the square."""
+    x, said = grid(points), []
+    for width, run in runs_by_width.items():
+        before, after = (log_volume(weights(run, epoch), x) for epoch in (0, run.spec.epochs))
+        change = (after - after.mean() - before + before.mean()).square().mean().sqrt()
+        said.append(f"{float(change):.2f} nats at width {width}")
+    return "Training changes the shape of the map by " + ", ".join(said) + " (root mean square, means removed)."
+
+
+def curvature_sentence(runs_by_width: dict, points: int = 20) -> str:
+    """How curved the trained layers are, over the square."""
+    x, said = grid(points), []
+    for width, run in runs_by_width.items():
+        size = ricci_map(weights(run, run.spec.epochs), x)
+        said.append(f"{100 * float((size < 0).double().mean()):.0f}% negative at width {width}")
+    return "Share of the square where the curvature is negative: " + ", ".join(said) + "."
+
+
+def course_sentence(arms) -> str:
+    """The mean contrast with true labels before training, at its largest, and in the end."""
+    said = []
+    for arm in arms:
+        found = through_training(arm.study, arm.records)
+        for width in (w for w in arm.study.widths if len(arm.of(w))):
+            mean = found.loc[width, "true"].loc[arm.of(width).index].mean()
+            top = f"{mean.max():.2f} at epoch {mean.idxmax():,}"
+            said.append(
+                f"{arm.name}, width {width}: {mean.iloc[0]:.2f}, at most {top}, in the end {mean.iloc[-1]:.2f}"
+            )
+    return "Mean contrast in nats: " + "; ".join(said) + "."
+
+
+def lines_sentence(run, a, b, points: int = 64) -> str:
+    """By how much the log-volume along the segments rises over the mean of their ends, before and after training."""
+    said = []
+    for path in along(a, b, torch.linspace(0, 1, points, dtype=torch.float64)):
+        values = [log_volume(weights(run, epoch), path) for epoch in (0, run.spec.epochs)]
+        said.append(" and ".join(f"{float(v.max() - v[[0, -1]].mean()):.1f}" for v in values))
+    return "The log-volume rises over its ends by so many nats before and after training: " + "; ".join(said) + "."
+
+
+def spectrum_sentence(runs) -> str:
+    """The largest and the smallest singular value, geometric means over networks and images."""
+    said = []
+    for index, when in ((0, "before"), (-1, "after")):
+        values = np.log(np.concatenate([run.arrays["spectrum"][index] for run in runs])).mean(0)
+        said.append(f"from {np.exp(values[0]):.2g} down to {np.exp(values[-1]):.2g} {when} training")
+    return "Singular values run " + ", ".join(said) + "."
+
+
+def widths(arm) -> pd.DataFrame:
+    """A row a width: what the rules judge, as mean and interval over networks, and how well these classify."""
+    rows = []
+    for width in arm.study.widths:
+        found, shuffled = arm.of(width), arm.of(width, "shuffled")
+        rows.append(
+            [width, interval(found["effect"]), interval(found["contrast"]), interval(found["before_contrast"]),
+             interval(shuffled["contrast"]), found["test_accuracy"].mean(), len(found), len(shuffled)]
+        )  # fmt: skip
+    columns = [
+        "width",
+        "effect",
+        "contrast",
+        "contrast, step 0",
+        "contrast, shuffled labels",
+        "test accuracy (%)",
+        "n",
+    ]
+    return pd.DataFrame(rows, columns=[*columns, "n, shuffled"]).set_index("width").round(1)
+
+
+def positions(arm) -> pd.DataFrame:
+    """A row a width: is the peak nearer to the boundary than to the middle, and do the two move together?"""
+    rows = []
+    for width in arm.study.widths:
+        found, shuffled = arm.of(width), arm.of(width, "shuffled")
+        rows.append(
+            [width, *(interval(x, 3) for x in (found["nearer"], found["before_nearer"], shuffled["nearer"])),
+             interval(found["correlation"]), interval(found["before_correlation"]), len(found)]
+        )  # fmt: skip
+    columns = ["width", "nearer", "nearer, step 0", "nearer, shuffled", "correlation", "correlation, step 0", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index("width")
+
+
+def first_epoch(arms, points: int = 40) -> pd.DataFrame:
+    """How much the first epoch changes the map of the log-volume: root mean square over the square, in nats and as a
+    share of the map's own SD at step 0; means over networks."""
+    x, rows = grid(points), []
+    for arm in arms:
+        for width in arm.study.widths:
+            runs = [r for r in arm.records if (r.spec.width, r.spec.labels) == (width, "true")]
+            zero, one = ([log_volume(weights(r, epoch), x) for r in runs] for epoch in (0, 1))
+            change = np.array([float((b - a).square().mean().sqrt()) for a, b in zip(zero, one, strict=True)])
+            spread = np.array([float(a.std()) for a in zero])
+            rows.append([arm.name, width, change.mean(), 100 * (change / spread).mean(), len(runs)])
+    columns = ["task", "width", "change (nats)", "change (% of the map's SD)", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(["task", "width"]).round(3)

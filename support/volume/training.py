@@ -1,0 +1,300 @@
+"""The trainer of the shallow classifiers, with checkpoint and resume, and what is measured of their geometry.
+
+    measurements = train([VolumeSpec.of(task("xor"), 10, 2000, seed) for seed in range(10)])
+
+A step is an epoch. Step 0 is before any training. Resumed and uninterrupted training agree bit for bit on the same
+machine, since the order of an epoch's mini-batches follows from seed and epoch.
+"""
+
+import math
+import time
+from dataclasses import asdict, dataclass, fields, replace
+
+import numpy as np
+import torch
+
+from support import checkpoints, geometry
+from support.runs import CURVES, Spec, digest, recorded_steps
+from support.stack import Division, resolve_device
+from support.training import Stopped, _Interrupt
+from support.volume.boundary import candidates, find_pairs, measure, summary
+from support.volume.stack import Stack, logits
+from support.volume.tasks import DRAWN, Task, resampled, task
+
+GEOMETRY = (0, 1, 50, 100, 200, 500, 2000, 5000, 10_000)  # epochs, and the last, at which geometry is measured
+CANDIDATES = 25  # times the pairs that are wanted
+SHARED = 100_000  # weights of a first layer above which two threads are quicker than one
+ANCHORS = 3  # test images whose spectrum is stored
+RECIPES = {  # the source's; protocol 4.4 to 4.6
+    "xor": {"optimiser": "sgd", "rate": 0.02, "momentum": 0.9, "decay": 1e-4, "batch": 4},
+    "sinusoid": {"optimiser": "sgd", "rate": 0.1, "momentum": 0.9, "decay": 0.0, "batch": 50},
+    "mnist": {"optimiser": "adam", "rate": 1e-3, "momentum": 0.0, "decay": 1e-4, "batch": 1000},
+}
+KNOWN = {"labels": ("true", "shuffled"), "optimiser": ("sgd", "adam")}
+
+
+def recipe(data: str) -> dict:
+    """How the source trains on a task: fields of `VolumeSpec`. All images are treated as MNIST."""
+    return RECIPES.get(data.removesuffix("-resampled"), RECIPES["mnist"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class VolumeSpec(Spec):
+    """One shallow sigmoid network, how it is trained, and at how many pairs of points its boundary is looked at."""
+
+    width: int
+    epochs: int  # the run's length: boundaries are looked at where they are in the end
+    optimiser: str  # "sgd", or "adam" with betas (0.9, 0.999) and epsilon 1e-8
+    rate: float
+    momentum: float
+    decay: float  # weight decay, coupled
+    batch: int  # points; with as many as there are or more, the batch is full
+    labels: str = "true"  # of the training points; "shuffled": permuted, in an order of each seed's own
+    pairs: int = 48  # pairs of different class, and as many of the same, in a measurement of the boundary
+    points: int = 25  # on each segment
+    experiment: str = "volume"
+
+    def __post_init__(self):
+        for name, known in KNOWN.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} {getattr(self, name)!r} is not available (known: {', '.join(known)})")
+        for name, least in (("seed", 0), ("width", 1), ("epochs", 0), ("batch", 1), ("pairs", 1), ("points", 3)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        for name, fits, words in (
+            ("rate", self.rate > 0, "above 0"),
+            ("momentum", self.momentum >= 0, "at least 0"),
+            ("decay", self.decay >= 0, "at least 0"),
+        ):
+            if not (fits and math.isfinite(getattr(self, name))):
+                raise ValueError(f"{name} must be finite and {words}, not {getattr(self, name)!r}")
+
+    @classmethod
+    def of(cls, data: Task, width: int, epochs: int, seed: int, **changes) -> "VolumeSpec":
+        """The specification for these data (of this seed, where they are resampled), by the source's recipe."""
+        given = {"data": data.name, "data_digest": data.digest[:16], "width": width, "epochs": epochs, "seed": seed}
+        return cls(**given, **recipe(data.name) | changes)
+
+    @property
+    def label(self) -> str:
+        shuffled = "" if self.labels == "true" else ", shuffled labels"
+        return f"{self.data}, width {self.width}, seed {self.seed}{shuffled}"
+
+    @property
+    def draw_name(self) -> str:
+        return f"{self.data}, seed {self.seed}" if resampled(self.data) else self.data
+
+    def listed(self, final: dict) -> str:
+        found = "diverged" if final["test_accuracy"] is None else f"{final['test_accuracy']:6.2f}%"
+        return f"{self.data:18} width {self.width:4}  {self.labels:8} labels  seed {self.seed:2}  {found}"
+
+    def draw(self, folder: str | None = None) -> Task:
+        """The data that this run was specified for; a ValueError if there are others here."""
+        found = task(self.data, self.seed, folder)
+        if not found.digest.startswith(self.data_digest):
+            raise ValueError(
+                f"the run was specified for {self.data!r} with digest {self.data_digest}, "
+                f"but what is here has digest {found.digest[:16]}"
+            )
+        return found
+
+    @staticmethod
+    def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
+        """Loss, accuracy and contrast at the last epoch, None for what is not finite."""
+        last = {name: float(arrays[name][-1]) for name in CURVES} | {"contrast": float(arrays["own_contrast"][-1])}
+        return {name: round(value, 6) if math.isfinite(value) else None for name, value in last.items()}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was measured of one network with n hidden units. S recorded epochs, G epochs of GEOMETRY.
+
+    arrays: "steps" (S,); each of CURVES (S,), in nats and percent; "geometry_steps" (G,); at the P pairs of the last
+        epoch, whose "crossing" (P,) stays: "effect", "same_effect", "peak" (G, P) and "profile", "same_profile"
+        (G, T), as `boundary.Measured` has them; at the pairs of each epoch's own boundary the entries of
+        `boundary.summary`, "own_effect" and so on, (G,); for tasks in the plane "W1" (G, n, d), "b1", "W2", "b2";
+        for images "spectrum" (G, ANCHORS, d), the singular values at the first test images.
+    weights: "W1" (n, d), "b1" (n,), "W2" (C, n), "b2" (C,) after the last epoch.
+    diverged_at: the first recorded epoch with a loss that is not finite, or None.
+    """
+
+    spec: VolumeSpec
+    arrays: dict[str, np.ndarray]
+    weights: dict[str, torch.Tensor]
+    diverged_at: int | None
+    division: dict
+    probe: dict
+    seconds: float  # this network's share of the block's training time
+
+    @property
+    def steps(self) -> np.ndarray:
+        return self.arrays["steps"]
+
+
+def geometry_steps(steps: int) -> list[int]:
+    """The epochs at which the geometry of a run of that length is measured."""
+    return sorted({s for s in GEOMETRY if s <= steps} | {steps})
+
+
+def train(
+    specs: list[VolumeSpec],
+    steps: int | None = None,
+    *,
+    tasks: list[Task] | None = None,
+    device: str = "auto",
+    checkpoint=None,
+    checkpoint_seconds: float = 60.0,
+    minutes: float | None = None,
+    progress=None,
+) -> list[Measurement]:
+    """Trains the block and returns a Measurement per specification, in the same order.
+
+    Args:
+        specs: the networks; they may differ in seed and labels alone (and in the digest of resampled data).
+        steps: how many epochs, by default as many as the specifications say.
+        tasks: their data, one for all or one each; by default drawn or loaded here.
+        device: "auto", "cpu" or "cuda".
+        checkpoint: path of the block's checkpoint, or None. It is written every `checkpoint_seconds` and removed
+            by `checkpoints.remove` once the caller has stored the results; a run found there is continued.
+        minutes: stop at a checkpoint after so long and raise Stopped.
+        progress: called as progress(epoch, epochs).
+    Raises:
+        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
+        ValueError: the specifications do not form a block, or their data are not what is drawn here.
+    """
+    check_block(specs)
+    steps = specs[0].epochs if steps is None else steps
+    if not 0 <= steps <= specs[0].epochs:
+        raise ValueError(f"steps must be from 0 to the {specs[0].epochs:,} epochs of the runs, not {steps!r}")
+    begun = time.monotonic()
+    where = resolve_device(device)
+    tasks = tasks or ([s.draw() for s in specs] if resampled(specs[0].data) else [specs[0].draw()])
+    threads_before = torch.get_num_threads()
+    if specs[0].width * tasks[0].inputs < SHARED:
+        torch.set_num_threads(1)
+    stack = Stack(specs, tasks, where)
+    identity = digest([s.key for s in specs] + [steps])
+    at, looked = recorded_steps(steps), geometry_steps(steps)
+    curves, snapshots, number, spent = [], {}, 0, 0.0
+    saved = checkpoints.read(checkpoint, identity)
+    if saved:
+        stack.restore(saved.tensors)
+        curves = list(saved.tensors["curves"])
+        snapshots = {int(name[9:]): value for name, value in saved.tensors.items() if name.startswith("snapshot.")}
+        number, spent = saved.note["step"], saved.note["seconds"]
+
+    def note_down():
+        if number in at:
+            curves.append(stack.curves())
+        if number in looked:
+            snapshots[number] = stack.parameters.cpu().clone()
+
+    def save():
+        if checkpoint is not None:
+            note = {"step": number, "seconds": spent + time.monotonic() - begun}
+            kept = {f"snapshot.{epoch}": value for epoch, value in snapshots.items()}
+            checkpoints.write(checkpoint, identity, note, stack.state() | kept | {"curves": torch.stack(curves)})
+
+    try:
+        with _Interrupt() as interrupt, torch.no_grad():
+            if not saved:
+                note_down()
+            last_saved = time.monotonic()
+            while number < steps:
+                number += 1
+                stack.advance(number)
+                note_down()
+                if progress is not None:
+                    progress(number, steps)
+                now = time.monotonic()
+                out_of_time = minutes is not None and now - begun > 60 * minutes
+                if number < steps and (interrupt.asked or out_of_time):
+                    save()
+                    why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
+                    lost = "" if checkpoint is not None else " (no checkpoint was asked for: its work is lost)"
+                    raise Stopped(f"{why} at epoch {number:,} of {steps:,}{lost}")
+                if now - last_saved > checkpoint_seconds:
+                    save()
+                    last_saved = time.monotonic()
+        return _measurements(stack, tasks, steps, torch.stack(curves), snapshots, spent + time.monotonic() - begun)
+    finally:
+        torch.set_num_threads(threads_before)
+
+
+def _measurements(stack, tasks, steps, curves, snapshots, seconds) -> list[Measurement]:
+    """One Measurement per network from the curves (S, 2, 2, M) and the parameters by epoch."""
+    at, looked = recorded_steps(steps), geometry_steps(steps)
+    by_epoch = {}
+    for epoch in looked:
+        stack.parameters.copy_(snapshots[epoch])
+        by_epoch[epoch] = stack.weights()
+    division = Division(stack.device.type, torch.get_num_threads(), "default", stack.spec.batch, len(stack.specs))
+    begun, results = time.monotonic(), []
+    for m, spec in enumerate(stack.specs):
+        weights = {epoch: by_epoch[epoch][m] for epoch in looked}
+        found = curves[..., m]
+        arrays = {"steps": np.array(at), "geometry_steps": np.array(looked)}
+        arrays |= {name: found[:, i // 2, i % 2].numpy() for i, name in enumerate(CURVES)}
+        arrays |= look(spec, tasks[m % len(tasks)], weights)
+        bad = np.flatnonzero(~found[:, :, 0].isfinite().all(1).numpy())
+        diverged_at = int(at[bad[0]]) if len(bad) else None
+        results.append(Measurement(spec, arrays, weights[steps], diverged_at, asdict(division), {}, 0.0))
+    share = (seconds + time.monotonic() - begun) / len(results)
+    return [replace(m, seconds=share) for m in results]
+
+
+def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, torch.Tensor]]) -> dict[str, np.ndarray]:
+    """The geometry of one network from its weights by epoch: the arrays of `Measurement` that follow from them.
+
+    Every network is looked at through the same candidate pairs of test points. NaN where the metric is singular.
+    """
+    x, labels = data.test
+    first, second = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
+    last = weights[max(weights)]
+    ends = x[first], x[second], spec.pairs, spec.points
+    final_pairs = find_pairs(lambda x: geometry.predicted_class(logits(last, x)), *ends)
+    fixed, own = [], []
+    for w in weights.values():
+        pairs = find_pairs(lambda x, w=w: geometry.predicted_class(logits(w, x)), *ends)
+        fixed.append(_measured(w, final_pairs, spec.points))
+        own.append(summary(_measured(w, pairs, spec.points) if w is not last else fixed[-1]))
+    arrays = {"crossing": final_pairs.crossing.numpy()}
+    for name in ("effect", "same_effect", "peak", "profile", "same_profile"):
+        arrays[name] = np.stack([found[name] for found in fixed])
+    arrays |= {f"own_{name}": np.array([found[name] for found in own], float) for name in own[0]}
+    if spec.data in DRAWN:
+        arrays |= {name: np.stack([w[name].numpy() for w in weights.values()]) for name in last}
+    else:
+        jacobians = [_jacobians(w, x[:ANCHORS]) for w in weights.values()]
+        arrays["spectrum"] = torch.linalg.svdvals(torch.stack(jacobians)).numpy()
+    return arrays
+
+
+def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    """Log of the volume element of a network's hidden layer, over sqrt(n), at points (N, d), in nats."""
+    return geometry.shallow_log_volume_element(weights["W1"], weights["b1"], "sigmoid", x)
+
+
+def _jacobians(w, x):
+    slope = torch.sigmoid(x @ w["W1"].T + w["b1"])
+    slope = slope * (1 - slope) / len(w["b1"]) ** 0.5
+    return slope[..., None] * w["W1"]
+
+
+def _measured(weights, pairs, points):
+    try:
+        return measure(lambda x: log_volume(weights, x), pairs, points).arrays()
+    except ValueError:  # a singular metric, or weights that are not finite
+        return measure(lambda x: x.new_full((len(x),), torch.nan), pairs, points).arrays()
+
+
+def check_block(specs: list[VolumeSpec]) -> None:
+    """A ValueError unless the specifications can be trained side by side."""
+    if not specs:
+        raise ValueError("a block needs at least one run")
+    own = {"seed", "labels"} | ({"data_digest"} if resampled(specs[0].data) else set())
+    for name in (f.name for f in fields(VolumeSpec) if f.name not in own):
+        values = {getattr(s, name) for s in specs}
+        if len(values) > 1:
+            raise ValueError(f"the runs of one block must share {name}, but it is {sorted(values, key=str)}")

@@ -1,0 +1,397 @@
+"""The studies of the distance networks, from command line to verdict; why they stop; small experiments; the page."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from fabricate import record
+from test_chapters import figures_of, outputs, run
+
+from support import claims as book
+from support import studies, verify
+from support.__main__ import main
+from support.chapters import CHAPTERS, Mahalanobis
+from support.mahalanobis import claims, experiments, landscape, recovery, tables
+from support.mahalanobis.claims import CLAIMS, arm, entry, judge, verdict
+from support.mahalanobis.gaussians import Gaussian, draw
+from support.mahalanobis.measures import mean_squared_error, rotated
+from support.mahalanobis.networks import UNITS, exact, initial_weights
+from support.mahalanobis.results import measures, runs_of
+from support.mahalanobis.study import STUDIES, DistanceStudy
+from support.mahalanobis.training import Measurement, train
+from support.records import Store, _text_digest, arrays_digest
+
+SMALL = replace(STUDIES["mahalanobis-2"], steps=12, seeds=2, samples=40)
+EIGHT = replace(STUDIES["mahalanobis-2"], seeds=8)
+
+
+# -- studies ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [n for n in STUDIES if "100" not in n])
+def test_blocks_hold_every_run_once_and_asks_for_knows_them(name):
+    study = replace(STUDIES[name], seeds=3)
+    specs = [s for block in study.blocks(study.dataset()) for s in block.specs]
+    assert len({s.key for s in specs}) == len(specs) == study.runs_a_seed * 3
+    assert all(map(study.asks_for, specs))
+    assert len({s.data_digest for s in specs}) == (3 if "resampled" in name else 1)
+    others = {"seed": 9, "samples": 7, "rate": 0.02, "beta2": 0.999, "data": "gaussian-3"}
+    others["precision"] = "fp32" if study.precision == "float64" else "float64"
+    assert not any(study.asks_for(replace(specs[0], **{n: v})) for n, v in others.items())
+
+
+def test_the_studies_are_those_that_the_source_ran():
+    assert {d: STUDIES[f"mahalanobis-{d}"].steps for d in (2, 10, 100)} == {2: 10_000, 10: 50_000, 100: 250_000}
+    assert {d: STUDIES[f"mahalanobis-{d}"].samples for d in (2, 10, 100)} == {2: 1000, 10: 1000, 100: 10_000}
+    assert all(s.seeds == 20 and s.networks == tuple(UNITS) for s in STUDIES.values())
+    assert studies.STUDIES.keys() > STUDIES.keys() and set(claims.ARMS.values()) < STUDIES.keys()
+
+
+@pytest.fixture
+def swept(tmp_path, cache, monkeypatch):
+    """A folder of records that the command line made of a small study, with a Gaussian in every trial."""
+    small = replace(SMALL, data="gaussian-2-resampled")
+    monkeypatch.setitem(studies.STUDIES, "mahalanobis-2", small)
+    assert main(["sweep", "mahalanobis-2", "--records", str(tmp_path / "records"), "--device", "cpu"]) == 0
+    return tmp_path / "records"
+
+
+def test_a_sweep_is_listed_verified_and_replayed(swept, capsys):
+    assert main(["records", "--folder", str(swept)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("gaussian-2-resampled") == 6 and "MD_Sigmoid trial  1 float64  test error " in said
+    assert main(["records", "verify", "--folder", str(swept)]) == 0
+    said = capsys.readouterr().out
+    assert "mahalanobis-2: 6 of 6 runs" in said and "6 sound records, 0 faults" in said
+    key = next(r.key for r in Store(swept) if r.spec.network == "MD_Abs")
+    assert main(["records", "replay", key, "--folder", str(swept), "--device", "cpu"]) == 0
+    assert capsys.readouterr().out.count(" agrees: ") == 3
+
+
+def test_a_curve_that_was_not_so_disagrees_with_its_replay(swept, capsys):
+    true = next(r for r in Store(swept) if r.spec.network == "MD_Abs")
+    arrays = true.arrays | {"test_mse": true.arrays["test_mse"] * (1 + 1e-6 * (true.arrays["steps"] > 5))}
+    content = json.loads(true.path.read_text())
+    content |= {"arrays_sha256": arrays_digest(arrays), "final": true.spec.final_numbers(arrays)}
+    content["sha256"] = _text_digest({k: v for k, v in content.items() if k != "sha256"})
+    np.savez(true.path.with_suffix(".npz"), **arrays)
+    true.path.write_text(json.dumps(content))
+    assert Store(swept).verify() == {}  # its hashes fit: only the replay tells
+    assert verify.replay(Store(swept), true.key, 12, "cpu") == 1
+    assert "test_mse       DISAGREES" in capsys.readouterr().out
+    assert verify.replay(Store(swept), true.key, 5, "cpu") == 0
+
+
+def test_draws_of_one_name_that_differ_are_a_fault_unless_they_are_meant_to(swept):
+    runs = list(Store(swept))
+    assert verify._mixed(runs) == []
+    shared = [SimpleNamespace(spec=replace(r.spec, data="gaussian-2")) for r in runs]
+    (fault,) = verify._mixed(shared)
+    assert "2 different data sets" in fault
+
+
+# -- made-up networks ---------------------------------------------------------------------------------------------
+
+
+def fake(spec, W, b, steps=None, diverged_at=None) -> Measurement:
+    """A run that ended with these weights."""
+    steps = np.array([0, steps or EIGHT.steps])
+    weight, bias = (torch.stack([v, v]).double() for v in (W, b))
+    arrays = {"steps": steps, "weight_steps": steps, "weight": weight.numpy(), "bias": bias.numpy()}
+    error = mean_squared_error(spec.network, W.double(), b.double(), *spec.draw().validation)
+    arrays |= dict.fromkeys(("train_mse", "validation_mse", "test_mse"), np.array([1.0, error]))
+    return Measurement(spec, arrays, {"weight": weight[-1], "bias": bias[-1]}, diverged_at, {}, {}, 60.0)
+
+
+def weights_for(claim, network, yes, trial):
+    """Weights that make the claim's rule say yes or no of this trial."""
+    data = draw("gaussian-2", 1000)
+    W, b = exact(data.gaussian)
+    if network == "MD_Sigmoid":
+        return initial_weights(network, trial, data.train[0])
+    if claim.rule is claims.fails:  # the sigmoid stays as it is: its control decides
+        factor = 1 if yes else 100
+        W, b = factor * W, factor * b
+    elif claim.rule is claims.finds_eigenvectors:
+        c = 0.5**0.5
+        W, b = (W, b) if yes else rotated(W, b, torch.tensor([[c, -c], [c, c]], dtype=torch.float64))
+    elif not yes:
+        W, b = W * torch.tensor([[1.3], [1.0]]), b - torch.tensor([1.0, 2.0])
+    return (torch.cat([W, -W]), torch.cat([b, -b])) if network == "MD_ReLU" else (W, b)
+
+
+def made(claim, answers, study=EIGHT):
+    specs = [s for block in study.blocks(study.dataset()) for s in block.specs]
+    return [fake(s, *weights_for(claim, s.network, answers[s.seed], s.seed)) for s in specs]
+
+
+ANSWERS = {"holds": [True] * 8, "fails": [False] * 8, "undecided": [True, False] * 4}
+
+
+@pytest.mark.parametrize("state", ANSWERS)
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: c.id)
+def test_every_rule_can_come_out_every_way(claim, state):
+    if claim.rule is claims.pairs_up and state != "holds":
+        answers = ANSWERS[state]
+        runs = [
+            m if answers[m.spec.seed] or m.spec.network != "MD_ReLU"
+            else fake(m.spec, m.weights["weight"] * torch.tensor([[1.0], [1.0], [2.0], [2.0]]), m.weights["bias"])
+            for m in made(claim, [True] * 8)
+        ]  # fmt: skip
+    else:
+        runs = made(claim, ANSWERS[state])
+    found = judge(claim, arm("d = 2", EIGHT, map(record, runs)))
+    count = sum(ANSWERS[state])
+    assert found.state == state and found.text.startswith(f"{count} of 8 {claim.network}"), found
+    assert found.low <= found.value == count / 8 <= found.high
+    row = entry(claim, [arm("d = 2", EIGHT, map(record, runs))])
+    assert row["verdict"] == {"holds": "reproduced", "fails": "not reproduced"}.get(state, state)
+    assert row["n"] == 8 and row["minutes"] == 24.0 and len(row["record"]) == 24
+
+
+def test_rotated_networks_match_and_whiten_but_find_no_eigenvectors():
+    claim = next(c for c in CLAIMS if c.rule is claims.finds_eigenvectors)
+    found = arm("d = 2", EIGHT, map(record, made(claim, [False] * 8)))
+    for rule, share in ((claims.matches, 1), (claims.whitens, 1), (claims.centred, 1), (claim.rule, 0)):
+        assert rule(found, "MD_Abs").mean() == share, rule
+
+
+def test_too_few_trials_and_trials_that_are_not_whole_judge_nothing():
+    claim = CLAIMS[0]
+    runs = made(claim, [True] * 8)
+    few = entry(claim, [arm("d = 2", EIGHT, [record(m) for m in runs if m.spec.seed < 4])])
+    assert few["verdict"] == "not yet run" and few["arms"][0] == {"scaling": "d = 2", "n": 4, "state": "missing"}
+    lacking = [record(m) for m in runs if (m.spec.network, m.spec.seed) != ("MD_Sigmoid", 3)]
+    assert arm("d = 2", EIGHT, lacking).trials == 7
+    short = [record(fake(m.spec, m.weights["weight"], m.weights["bias"], steps=5000)) for m in runs]
+    assert runs_of(EIGHT, short) == []
+
+
+def test_a_network_that_diverged_says_no_to_everything_but_failing():
+    runs = [
+        replace(m, arrays=m.arrays | {"weight": m.arrays["weight"] * np.nan}, diverged_at=10)
+        for m in made(CLAIMS[0], [True] * 8)
+    ]
+    found = arm("d = 2", EIGHT, map(record, runs))
+    assert found.trials == 8
+    assert {c.id: judge(c, found).value for c in CLAIMS} == {c.id: float(c.rule is claims.fails) for c in CLAIMS}
+
+
+@pytest.mark.parametrize(
+    ("states", "word"),
+    [
+        ({}, "not yet run"),
+        ({"d = 2": "holds", "d = 10": "holds"}, "reproduced"),
+        ({"d = 2": "fails", "d = 2, redrawn": "fails"}, "not reproduced"),
+        ({"d = 2": "holds", "d = 10": "undecided"}, "undecided"),
+        ({"d = 2": "holds", "d = 2, redrawn": "holds", "d = 10": "fails"}, "depends on the dimension"),
+        ({"d = 2": "holds", "d = 2, redrawn": "fails", "d = 10": "fails"}, "depends on the Gaussian"),
+    ],
+)
+def test_the_verdict_follows_from_the_arms(states, word):
+    assert verdict(states) == word
+
+
+def test_the_thresholds_are_those_that_were_fixed_beforehand():
+    assert (claims.ERROR, claims.OFFSET, claims.WHITE) == (1.0, 0.05, 0.05)
+    assert (claims.CHANCE, claims.PAIRED, claims.MOST) == (0.05, 0.5, 0.5)
+
+
+def test_rows_have_the_keys_of_the_books_ledger():
+    ours, theirs = claims.ledger([]), book.ledger([])
+    assert [r["id"] for r in ours] == [c.id for c in CLAIMS] and ours[0].keys() == theirs[0].keys()
+    assert {r["id"] for r in ours} < {r["id"] for r in theirs}
+    assert all(r["chapter"] in CHAPTERS for r in ours) and tables.verdicts(ours) is not None
+
+
+def test_the_error_is_in_percent_of_the_mean_distance():
+    """A network whose output is 1.1 times the distance everywhere is wrong by 10% of each, by hand."""
+    (spec,) = (s for s in EIGHT.blocks(EIGHT.dataset())[0].specs if (s.network, s.seed) == ("MD_Abs", 0))
+    W, b = exact(spec.draw().gaussian)
+    study = replace(EIGHT, networks=("MD_Abs",), seeds=1)
+    table = measures(study, [record(fake(spec, 1.1 * W, 1.1 * b))])
+    y = spec.draw().test[1]
+    expected = 10 * float(y.square().mean().sqrt() / y.mean())
+    assert table.loc[("MD_Abs", 0), "error"] == pytest.approx(expected, rel=1e-9)
+
+
+# -- why they stop ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("network", ["MD_Abs", "MD_ReLU"])
+def test_the_descent_finds_the_exact_network_from_nearby(network):
+    data = draw("gaussian-3", 200)
+    W, b = exact(data.gaussian)
+    if network == "MD_ReLU":
+        W, b = torch.cat([W, -W]), torch.cat([b, -b])
+    generator = torch.Generator().manual_seed(0)
+    found = landscape.descend(network, W + 0.05 * torch.randn(W.shape, generator=generator), b, *data.train)
+    assert found.error < 1e-25 and found.gradient < 1e-12
+    assert mean_squared_error(network, found.weight, found.bias, *data.test) < 1e-20
+    if network == "MD_Abs":  # three rotations, and no other direction is flat
+        assert abs(found.curvatures[:3]).max() < 1e-10 < 1e-4 < found.curvatures[3]
+
+
+def test_a_lost_direction_is_a_minimum_for_the_descent_too():
+    """Two equal rows, far apart: the descent ends where the gradient is 0 and the error is not."""
+    data = draw("gaussian-2", 1000)
+    W, b = exact(data.gaussian)
+    found = landscape.descend(
+        "MD_Abs", W[[0, 0]] / 2**0.5, b[[0, 0]] / 2**0.5 + torch.tensor([1.0, -1.0]), *data.train
+    )
+    assert found.error > 0.1 and found.gradient < 1e-6 and found.curvatures[1] > 1e-4
+    with pytest.raises(ValueError, match="MD_Abs and MD_ReLU"):
+        landscape.descend("MD_Sigmoid", W, b, *data.train)
+
+
+def test_no_exact_network_is_nearer_than_the_walk():
+    gaussian = draw("gaussian-5", 10).gaussian
+    generator, start = torch.Generator().manual_seed(1), torch.linspace(-3, 3, 5).double()
+    least = landscape.walk(gaussian, start)
+    for _ in range(200):
+        Q, _ = torch.linalg.qr(torch.randn(5, 5, generator=generator, dtype=torch.float64))
+        assert (Q @ exact(gaussian)[1] - start).abs().max() >= least > 0
+    unit = Gaussian(torch.tensor([3.0, 4.0]).double(), torch.eye(2).double())
+    assert landscape.walk(unit, torch.zeros(2)) == pytest.approx(5 / 2**0.5)
+    assert landscape.walk(unit, torch.tensor([0.0, 9.0])) == 0
+
+
+def test_adam_does_not_walk_farther_than_it_can():
+    for m in train(list(SMALL.blocks(SMALL.dataset())[0].specs), 60):
+        moved = np.abs(m.arrays["bias"][-1] - m.arrays["bias"][0]).max()
+        assert 0 < moved <= landscape.bound(60)
+
+
+@pytest.mark.parametrize("growth", [1.0, 1.1, 0.9])
+def test_growing_gradients_carry_adam_to_its_bound(growth):
+    """Those that grow by a tenth a step are the worst there is; constant ones make it go at its rate."""
+    x = torch.zeros(1, dtype=torch.float64)
+    adam = torch.optim.Adam([x], 1e-3, (0.9, 0.99), eps=0)
+    for step in range(3000):
+        x.grad = torch.full_like(x, growth**step)
+        adam.step()
+    way, most = -x.item(), landscape.bound(3000)
+    if growth == 1.0:
+        assert way == pytest.approx(landscape.reach(3000))
+    else:
+        assert 0 < way <= most and (way > 0.97 * most) == (growth > 1)
+
+
+def test_a_network_is_compared_with_its_own_rotations():
+    gaussian = draw("gaussian-4", 10).gaussian
+    W, _ = exact(gaussian)
+    same = recovery.own_rotations(W, gaussian, 50)
+    assert ((same > 0) & (same < 0.9999)).all() and len(set(same.round(6))) > 40
+    assert recovery.own_rotations(torch.eye(4).double(), gaussian, 50).std() > 0
+
+
+def test_the_tables_tell_what_the_networks_are():
+    """Exact networks of three trials: all match, none is left over, nothing parts from the closed form."""
+    study = replace(EIGHT, seeds=3)
+    found = arm("d = 2", study, map(record, made(CLAIMS[0], [True] * 8, study)))
+    assert tables.chosen(found).keys() == UNITS.keys()
+    counted = tables.descended(tables.descents(found, 3, 50))
+    assert (counted["match after Adam"] == 3).all()
+    assert (counted.xs("Adam's end", level="from")["after descent"] == 3).all()
+    assert "Of the 6 recorded MD_Abs and MD_ReLU that match the distance, 6 are centred and 6 whiten; of the 3" in (
+        tables.consequences([found])
+    )
+    assert tables.floors(found).loc["MD_ReLU"].tolist() == [4, 2, 2, 2]
+    pairs = tables.pairs([found]).loc["d = 2", "match the distance"]
+    assert (pairs["n"], pairs["pairs by direction"], pairs["that act as Abs"]) == (3, 2, 2)
+    assert (
+        tables.rounding((2,))["matches"].all()
+        and tables.fitted_error(
+            found.study.dataset().gaussian.precision, found.study.dataset().gaussian.mean, found.study.dataset()
+        )
+        < 1e-20
+    )
+
+
+# -- the three experiments ----------------------------------------------------------------------------------------
+
+
+def test_calibration_is_perfect_where_probabilities_are_true():
+    generator = torch.Generator().manual_seed(0)
+    p = torch.rand(200_000, 3, generator=generator).softmax(1)
+    y = torch.multinomial(p, 1, generator=generator)[:, 0]
+    assert experiments.calibration_error(p, y) < 0.5  # percentage points; chance gives about 0.1
+    assert experiments.calibration_error((3 * p.log()).softmax(1), y) > 5
+
+
+def test_the_true_posterior_is_the_best_and_calibrated():
+    data = experiments.clusters(0)
+    p = data.log_likelihoods(data.test[0]).softmax(1)
+    assert experiments.calibration_error(p, data.test[1]) < 0.5
+    assert (p.argmax(1) == data.test[1]).double().mean() > 0.97
+    assert data.train[0].square().mean() == pytest.approx(1, abs=0.3)
+
+
+def test_a_start_from_the_data_lies_in_the_data():
+    data = experiments.clusters(1, classes=3, d=4, apart=9.0)
+    x, _ = data.train
+    weight, bias = experiments.first_layer("k-means + PCA", x, 3, 2, seed=0)
+    offsets = (weight.double() @ data.means.T + bias[:, None]).abs() / weight.norm(dim=1)[:, None]
+    home = offsets.reshape(3, 2, 3).sum(1).argmin(1)  # the class whose centre both hyperplanes go through
+    assert sorted(home.tolist()) == [0, 1, 2]
+    values, vectors = torch.linalg.eigh(data.covariances[home])
+    directions = torch.nn.functional.normalize(weight.double(), dim=1).reshape(3, 2, 4)
+    assert ((directions * vectors.flip(2).transpose(1, 2)[:, :2]).sum(2).abs() > 0.95).all()
+    sds = (1 / weight.norm(dim=1)).reshape(3, 2).double()
+    torch.testing.assert_close(sds, values.flip(1)[:, :2].sqrt(), rtol=0.15, atol=0)
+    control, _ = experiments.first_layer("random, same size", x, 3, 2, seed=0)
+    torch.testing.assert_close(control.norm(dim=1), weight.norm(dim=1))
+    with pytest.raises(ValueError, match="unknown start 'PCA'"):
+        experiments.first_layer("PCA", x, 3, 2, seed=0)
+
+
+def test_rows_that_are_principal_directions_are_aligned():
+    axes = torch.eye(3, dtype=torch.float64)
+    assert experiments._alignment(5 * axes, axes) == 1
+    assert experiments._alignment(torch.ones(1, 3), axes) == pytest.approx(3**-0.5)
+
+
+def test_the_distance_output_prefers_the_nearest_prototype():
+    logits = experiments.Distance(torch.tensor([[0.0, 0.0], [3.0, 4.0]]))(torch.tensor([[0.0, 0.0], [3.0, 0.0]]))
+    assert logits.tolist() == [[0.0, -5.0], [-3.0, -4.0]]
+
+
+def test_differences_are_paired_by_seed():
+    table = pd.DataFrame(
+        [[o, s, 10 * s + (o == "a") * (2 + 0.1 * s)] for o in "ab" for s in range(5)], columns=["output", "seed", "x"]
+    )
+    found = experiments.paired(table, "output", "x", "a", "b")
+    assert found.value == pytest.approx(2.2) and 2 <= found.low < found.high <= 2.4
+
+
+# -- the chapter --------------------------------------------------------------------------------------------------
+
+
+def test_chapter_4_runs_with_small_parameters(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOK_CACHE", str(tmp_path / "cache"))
+    code, notebook = run(tmp_path, "04_mahalanobis", scale="smoke", trials=2, epochs=30, samples=60)
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    live, recorded = {"fig-trials", "fig-best"}, {"fig-errors", "fig-walk", "fig-distance-curves", "fig-recovery"}
+    assert shown.keys() == live | recorded | {"fig-rotations"}
+    for name in live:
+        for fact in ("gaussian-2", "60 training points", "30 epochs", "2 trials", "smoke scale"):
+            assert fact in shown[name]["caption"], (name, fact)
+    for name in recorded:
+        assert "20 trials" in shown[name]["caption"]
+    assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
+
+
+def test_the_scale_says_what_the_source_did():
+    asked = {"scale": "laptop", "dimension": None, "trials": None, "epochs": None, "samples": None, "device": "cpu"}
+    assert Mahalanobis.presets(asked) == {"dimension": 2, "trials": 20, "epochs": 10_000, "samples": 1000}
+    large = Mahalanobis.presets(asked | {"dimension": 100})
+    assert (large["epochs"], large["samples"]) == (250_000, 10_000)
+    alone = Mahalanobis("paper", 2, 3, 77, 1000, "cpu")
+    assert isinstance(alone.plan(), DistanceStudy) and (alone.data, alone.seeds) == ("gaussian-2", 3)
+    with pytest.raises(ValueError, match="no committed run of gaussian-2, 1,000 training points, 77 epochs"):
+        alone.live_records()

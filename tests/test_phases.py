@@ -1,0 +1,77 @@
+"""The phase diagram puts every run where it belongs, and "explained" is the share of variance between points."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from agreement import tiny
+from fabricate import measurement, record
+
+from support import phases
+from support.plans import STUDIES
+
+GRID = replace(
+    STUDIES["mnist-rates"], architectures=("ReLU2",), seeds=2, curvatures=(0.1, 10.0), preactivations=(1.0, 5.0, 25.0)
+)
+
+
+def made(accuracy, diverged=()):
+    """Records of the whole grid; accuracy(scaling, seed, i, j) at curvature i and preactivation j."""
+    dataset, found = tiny(), []
+    for scaling in GRID.scalings:
+        recipes = GRID.recipes_for(dataset, scaling)
+        for seed in range(GRID.seeds):
+            for place, recipe in enumerate(recipes):
+                spec = GRID.spec(dataset, "ReLU2", scaling, seed, recipe)
+                i, j = divmod(place, 3)
+                active = np.where(np.arange(10) < j, 0.0, 1.0)  # as many dead outputs as the second coordinate
+                m = measurement(spec, GRID.steps, accuracy(scaling, seed, i, j), active)
+                found.append(record(replace(m, diverged_at=1) if (scaling, seed, i, j) in diverged else m))
+    return found
+
+
+def test_every_run_is_at_its_point_whatever_the_scaling_and_the_order():
+    records = made(lambda scaling, seed, i, j: 10 * i + j + 0.1 * seed, diverged=[("raw", 1, 0, 2)])
+    for order in (records, records[::-1]):
+        raw, standardised = phases.diagrams(GRID, order)
+        assert (raw.scaling, standardised.scaling) == GRID.scalings
+        for d in (raw, standardised):
+            np.testing.assert_allclose(d.accuracy[0], [[0, 1, 2], [10, 11, 12]], atol=1e-5)
+            np.testing.assert_allclose(d.dead[1], [[0, 10, 20], [0, 10, 20]])
+        assert raw.diverged.sum() == 1 and raw.diverged[1, 0, 2] and not standardised.diverged.any()
+
+
+def test_the_points_are_the_same_two_sizes_in_every_scaling():
+    dataset = tiny()
+    for scaling in GRID.scalings:
+        for place, recipe in enumerate(GRID.recipes_for(dataset, scaling)):
+            i, j = divmod(place, 3)
+            assert recipe.first_weight_rate * dataset.top_eigenvalue(scaling) == pytest.approx(GRID.curvatures[i])
+            gain, offset = dataset.affine(scaling)
+            x = gain * dataset.train_images.astype(float) + offset
+            # a weight is uniform within first_weight_scale / sqrt(D), so w.x has variance scale^2 |x|^2 / (3 D)
+            size = recipe.first_weight_scale * np.sqrt((x**2).mean() / 3)
+            assert size == pytest.approx(GRID.preactivations[j])
+
+
+def test_a_seed_without_its_whole_grid_is_left_out():
+    records = made(lambda *_: 50.0)
+    one = next(r for r in records if r.spec.seed == 1 and r.spec.scaling == "raw")
+    raw, standardised = phases.diagrams(GRID, [r for r in records if r is not one])
+    assert len(raw.accuracy) == 1 and len(standardised.accuracy) == 2
+    assert phases.diagrams(GRID, []) == []
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "share", "apart"),
+    [
+        (lambda scaling, seed, i, j: 10 * i + j, 100.0, 0),  # the point decides all
+        (lambda scaling, seed, i, j: 50.0 + seed, 0.0, 0),  # the seed does
+        (lambda scaling, seed, i, j: 50.0 + 20 * (scaling == "raw"), 0.0, 6),  # the scaling does
+        (lambda scaling, seed, i, j: 50.0 + 4 * i + 4 * seed, 50.0, 0),
+    ],
+)
+def test_explained_is_the_variance_between_points_over_all_of_it(accuracy, share, apart):
+    row = phases.explained(phases.diagrams(GRID, made(accuracy))).loc["ReLU2"]
+    assert row["explained (%)"] == pytest.approx(share, abs=0.1)
+    assert row["scalings apart"] == apart and row["of points"] == 6 and row["networks a point"] == 4

@@ -1,0 +1,263 @@
+"""OffsetL2 set by hand, its gradients, and the measures of prototypes: closed forms, laws, degenerate ends."""
+
+import numpy as np
+import pytest
+import torch
+from agreement import tiny
+from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
+from torch import nn
+
+from support import heads, prototypes
+from support.layers import Abs, Neg, OffsetL2
+from support.mahalanobis.gaussians import Gaussian
+from support.plans import Plan, Recipe
+from support.prototypes import Centres
+from support.records import Store
+from support.sweep import ensure
+
+FORMS = ("code", "paper")
+
+
+def normal(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def gaussians(count=3, d=4):
+    roots = normal(count, d, d, seed=1)
+    noise = 0.1 * torch.eye(d, dtype=torch.float64)
+    return [Gaussian(m, a @ a.T + noise) for m, a in zip(2 * normal(count, d, seed=2), roots, strict=True)]
+
+
+def head_of(mu, alpha, form="code"):
+    head = OffsetL2(*reversed(mu.shape), form).double().requires_grad_(False)
+    head.mu.copy_(mu)
+    head.alpha.copy_(alpha)
+    return head
+
+
+# -- the layer ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_layer_is_the_plain_formula_for_any_leading_shape(form):
+    x, mu, alpha = normal(2, 5, 3), normal(4, 3, seed=1), normal(4, 3, seed=2).abs()
+    weight = alpha if form == "code" else alpha**2
+    plain = (weight * (x[:, :, None] - mu) ** 2).sum(-1).sqrt()
+    assert torch.allclose(head_of(mu, alpha, form)(x), plain, rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_gradients_are_finite_at_zero_distance_and_in_a_network_of_ones_own(form, dtype):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), OffsetL2(5, 3, form), Neg()).to(dtype)
+    x = torch.randn(4, 6, dtype=dtype, requires_grad=True)
+    with torch.no_grad():
+        network[2].mu[1] = network[:2](x)[2]  # one output sits on one hidden vector
+    network(x).sum().backward()
+    for value in (x, *network.parameters()):
+        assert value.grad.isfinite().all()
+    assert network(x)[2, 1].abs() < 1e-3
+
+
+def test_a_negative_weight_under_the_root_is_held_at_the_floor():
+    head = head_of(torch.zeros(1, 1).double(), -torch.ones(1, 1).double())
+    x = torch.ones(1, 1, dtype=torch.float64, requires_grad=True)
+    y = head(x)
+    y.sum().backward()
+    assert y.item() == pytest.approx(1e-6) and x.grad.item() == 0
+
+
+# -- Table 4 ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_linear_then_offset_l2_is_the_mahalanobis_distance_of_every_class(form):
+    several, x = gaussians(), 2 * normal(50, 4, seed=3)
+    true = [cdist(x, g.mean[None], "mahalanobis", VI=np.linalg.inv(g.covariance)) for g in several]
+    with torch.no_grad():
+        found = prototypes.mahalanobis_network(several, form)(x)
+    assert np.abs(found.numpy() - np.hstack(true)).max() < 1e-12
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_head_set_from_a_diagonal_covariance_needs_no_linear_layer(form):
+    variance, mean, x = torch.tensor([4.0, 0.25, 9.0]).double(), normal(3), normal(20, 3, seed=1)
+    alpha = 1 / variance if form == "code" else variance**-0.5
+    true = Gaussian(mean, torch.diag(variance)).distance(x)
+    assert (head_of(mean[None], alpha[None], form)(x)[:, 0] - true).abs().max() < 1e-12
+    other = "paper" if form == "code" else "code"  # the forms are not the same layer
+    assert (head_of(mean[None], alpha[None], other)(x)[:, 0] - true).abs().max() > 0.1
+
+
+def test_with_the_mean_in_the_bias_abs_keeps_the_equality_and_relu_does_not():
+    one, x = gaussians(1)[0], 2 * normal(50, 4, seed=3)
+    true = one.distance(x)
+    with torch.no_grad():
+        assert (prototypes.folded_distance(one, Abs())(x)[:, 0] - true).abs().max() < 1e-12
+        assert (prototypes.folded_distance(one, nn.ReLU())(x)[:, 0] - true).abs().max() > 0.1
+
+
+def test_a_layer_alone_finds_its_own_law_again():
+    means = torch.tensor([[0, 0], [4, 0], [1, 3.5]]).double()
+    sds = torch.tensor([[1, 0.5], [0.6, 1.2], [1.5, 0.4]]).double()
+    truth = head_of(means, sds**-2)
+    x = means.mean(0) + 2.5 * normal(4000, 2)
+    labels = torch.multinomial(torch.softmax(-truth(x), 1), 1, generator=torch.Generator().manual_seed(1))[:, 0]
+
+    def miss(negated):
+        return ((prototypes.learned_head(x, labels, negated, steps=300).mu - means) / sds).norm(dim=1)
+
+    # over eight draws of 4,000 labels, a coordinate of mu had an SD of 0.3 of its blob's
+    found = miss(True)
+    assert found.max() < 1.2 and torch.equal(found, miss(True))
+    assert miss(False).min() > 5
+
+
+# -- prototypes ---------------------------------------------------------------------------------------------------
+
+
+def clusters(members=200, C=3, H=6):
+    """Hidden vectors whose class centres and precisions differ, with their exact means and variances."""
+    sds = 0.2 + torch.rand(C, H, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+    labels = torch.arange(C).repeat_interleave(members)
+    h = 4 * normal(C, H, seed=3)[labels] + sds[labels] * normal(C * members, H, seed=4)
+    mean = torch.stack([h[labels == c].mean(0) for c in range(C)])
+    variance = torch.stack([h[labels == c].var(0, correction=0) for c in range(C)])
+    return h, labels, mean, variance
+
+
+def test_a_head_of_prototypes_is_recognised():
+    h, labels, mean, variance = clusters()
+    found = Centres.of(head_of(mean, 1 / variance), h, labels)
+    assert (found.offset_share < 1e-9).all() and (found.impossible == 0).all()
+    assert (found.nearest == np.arange(3)).all() and found.correlation == pytest.approx(1)
+    assert np.abs(found.null).max() <= 1 and abs(found.null.mean()) < 0.1
+    # the mean squared Mahalanobis distance of a class to its own centre is its dimension
+    assert np.diag(found.squared) == pytest.approx(6)
+
+
+def test_a_mu_one_sd_from_the_centre_has_an_offset_of_one_half():
+    h, labels, mean, variance = clusters()
+    found = Centres.of(head_of(mean + variance.sqrt(), 1 / variance), h, labels)
+    assert found.offset_share == pytest.approx(50)
+    far = Centres.of(head_of(mean + 1000, -torch.ones_like(mean)), h, labels)
+    assert np.isnan(far.offset_share).all() and (far.impossible == 100).all()
+
+
+def test_measures_agree_with_a_slow_obvious_computation():
+    h, labels, mean, _ = clusters(members=30)
+    alpha, mu = normal(3, 6, seed=8).abs(), mean + normal(3, 6, seed=9)
+    for negated in (True, False):
+        found = Centres.of(head_of(mu, alpha, "paper"), h, labels, negated)
+        for i in range(3):
+            group = h[(labels == i) if negated else (labels != i)].numpy()
+            distances = ((alpha[i].numpy() * (group - mu[i].numpy())) ** 2).sum(1)
+            centre = ((alpha[i].numpy() * (group.mean(0) - mu[i].numpy())) ** 2).sum()
+            assert found.offset_share[i] == pytest.approx(100 * centre / distances.mean())
+            expected = spearmanr(alpha[i].numpy(), 1 / group.var(0)).statistic
+            assert found.correlation[i] == pytest.approx(expected)
+            for c in range(3):
+                plain = ((alpha[i] * (h[labels == c] - mu[i])) ** 2).sum(1).mean().item()
+                assert found.squared[i, c] == pytest.approx(plain)
+
+
+@pytest.mark.parametrize("negated", [True, False])
+def test_permuting_hidden_units_changes_no_measure(negated):
+    h, labels, mean, variance = clusters()
+    mu, alpha, order = mean + 0.3 * normal(3, 6, seed=6), normal(3, 6, seed=7).abs(), torch.randperm(6)
+    before = Centres.of(head_of(mu, alpha), h, labels, negated)
+    after = Centres.of(head_of(mu[:, order], alpha[:, order]), h[:, order], labels, negated)
+    for name in ("squared", "offset_share", "impossible", "correlation"):
+        assert getattr(after, name) == pytest.approx(getattr(before, name)), name
+
+
+def test_rescaling_a_hidden_unit_changes_no_distance():
+    h, labels, mean, _ = clusters()
+    mu, alpha, factor = mean + 0.3 * normal(3, 6, seed=6), normal(3, 6, seed=7).abs(), torch.ones(6).double()
+    factor[2] = 100.0
+    before = Centres.of(head_of(mu, alpha), h, labels)
+    after = Centres.of(head_of(mu * factor, alpha / factor**2), h * factor, labels)
+    for name in ("squared", "offset_share", "impossible"):
+        assert getattr(after, name) == pytest.approx(getattr(before, name)), name
+
+
+def test_degenerate_ends():
+    h, labels, mean, variance = clusters()
+    alpha = 1 / variance
+    one = torch.cat([h[labels == 0][:1], h[labels != 0]])  # class 0 has a single member
+    found = Centres.of(head_of(mean, alpha), one, torch.cat([torch.tensor([0]), labels[labels != 0]]))
+    assert found.offset_share[0] == pytest.approx(100) and np.isnan(found.correlation[0])
+    assert np.isfinite(found.correlation[1:]).all()
+    constant = h.clone()
+    constant[:, 0] = 0.1  # a unit that never varies has no say in the correlation
+    found = Centres.of(head_of(mean, alpha), constant, labels)
+    assert found.correlation == pytest.approx(1)
+    flat = Centres.of(head_of(mean, torch.ones_like(mean)), h, labels)
+    assert np.isnan(flat.correlation).all() and np.isnan(flat.null).all()
+    with pytest.raises(ValueError, match=r"classes without a member: \[1\]"):
+        Centres.of(head_of(mean, alpha), h[labels != 1], labels[labels != 1])
+
+
+def test_mu_that_pixels_can_reach_is_reached():
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(8, 5), Abs(), OffsetL2(5, 2)).double().requires_grad_(False)
+    goal = torch.rand(2, 8, dtype=torch.float64)
+    network[2].mu.copy_(network[:2](goal))
+    made, left = prototypes.optimised_images(network, torch.full((8,), 0.5).double(), 0.0, 1.0, steps=400)
+    assert left.max() < 0.05 < network(torch.full((1, 8), 0.5).double()).min()
+    assert made.min() >= 0 and made.max() <= 1
+
+
+def test_recorded_networks_are_read_back_as_they_were_trained(tmp_path):
+    dataset = tiny(images=40, inputs=12, classes=4)
+    names = ("ReLU-L2", "Abs-L2-Paper-Neg")
+    plan = Plan("t", data="tiny", images=40, architectures=names, scalings=("standardised",), seeds=2, hidden=16,
+                recipes=(Recipe(0.01, optimiser="adam"),), steps=30, keep_weights=2, precision="float64")  # fmt: skip
+    records = ensure(plan, dataset, Store(tmp_path), device="cpu", verbose=False)
+    for record in records:
+        h, labels, network = prototypes.hidden_vectors(record, dataset)
+        right = 100 * (network[2:](h).argmax(1) == labels).double().mean().item()
+        assert right == pytest.approx(record.at("train_accuracy", 30))
+    table = prototypes.reading(records, dataset)
+    assert list(table.index) == [(name, when) for name in names for when in ("before", "after")]
+    assert (table["n"] == 2).all() and table.xs("before", level="training")["rank"].isna().all()
+    assert table.xs("after", level="training")["rank"].between(-1, 1).all()
+    pictures = prototypes.in_pixels(records[0], dataset, steps=5)
+    assert pictures.made.shape == (4, 12) and (pictures.made_distance <= 1.5 * pictures.nearest_distance.max()).all()
+    forgotten = ensure(Plan(**vars(plan) | {"keep_weights": 0}), dataset, Store(tmp_path / "b"), verbose=False)
+    with pytest.raises(ValueError, match="the weights of ReLU-L2, seed 0, .* were not kept"):
+        prototypes.reading(forgotten, dataset)
+
+
+# -- heads --------------------------------------------------------------------------------------------------------
+
+
+def test_heads_are_compared_on_the_same_folds_and_deterministically():
+    x, y = heads.table("wine")
+    found = [heads.cross_validated(x, y, heads.hidden_layer, repeats=1, steps=30) for _ in range(2)]
+    for name in heads.HEADS:
+        assert (found[0][name] == found[1][name]).all() and len(found[0][name]) == heads.FOLDS
+        assert found[0][name].mean() > 80  # chance is 40
+    shuffled = heads.cross_validated(x, np.random.default_rng(0).permutation(y), heads.hidden_layer, 1, 30)
+    assert max(values.mean() for values in shuffled.values()) < 60  # the test labels do not leak
+
+
+def test_the_recurrent_encoder_reads_rows():
+    x, y = heads.table("digits")
+    found = heads.cross_validated(x[:200], y[:200], heads.LastState, repeats=1, steps=20)
+    assert min(values.mean() for values in found.values()) > 25  # chance is 10
+    encoder = heads.LastState(64)
+    turned = torch.arange(64.0).view(1, 8, 8).transpose(1, 2).reshape(1, 64)
+    assert not torch.allclose(encoder(torch.arange(64.0)[None]), encoder(turned))
+
+
+def test_intervals_over_folds_are_wider_than_if_folds_were_independent():
+    a, b = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.zeros(5)
+    found = heads.difference(a, b)
+    # t(4) = 2.776, SD^2 = 2.5; variance of the mean (1/5 + 1/4) * 2.5 in place of 1/5 * 2.5
+    assert found.value == 3 and found.high - found.value == pytest.approx(2.7764 * (0.45 * 2.5) ** 0.5, rel=1e-4)
+    assert heads.difference(a, a).low == heads.difference(a, a).high == 0
+    with pytest.raises(ValueError, match="two or more, got 1"):
+        heads.difference(a[:1], b[:1])

@@ -1,0 +1,192 @@
+"""The stack of shallow classifiers against autograd and torch.optim; data, snapshots, resume, records."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from support import geometry
+from support.records import Store
+from support.runs import specification
+from support.studies import STUDIES
+from support.sweep import ensure
+from support.training import Stopped
+from support.volume import training
+from support.volume.stack import Stack, initial_weights, logits
+from support.volume.study import VolumeStudy
+from support.volume.tasks import Task, task, true_labels
+from support.volume.training import VolumeSpec, geometry_steps, train
+
+FEW = {"pairs": 6, "points": 7}
+
+
+def spec(data="sinusoid", width=7, epochs=3, seed=0, **changes):
+    return VolumeSpec.of(task(data, seed), width, epochs, seed, **FEW | changes)
+
+
+def oracle(spec, epochs):
+    """One network as plain tensors with autograd and torch.optim, fed the batches of a stack of it alone."""
+    data, batches = spec.draw(), Stack([spec], [spec.draw()], torch.device("cpu")).batches
+    x, labels = data.train
+    if spec.labels == "shuffled":
+        labels = labels[torch.randperm(len(labels), generator=torch.Generator().manual_seed(spec.seed))]
+    weights = initial_weights(data.inputs, spec.width, data.classes, spec.seed)
+    for w in weights.values():
+        w.requires_grad_()
+    if spec.optimiser == "sgd":
+        optimiser = torch.optim.SGD(weights.values(), spec.rate, spec.momentum, weight_decay=spec.decay)
+    else:
+        optimiser = torch.optim.Adam(weights.values(), spec.rate, weight_decay=spec.decay)
+    for epoch in range(1, epochs + 1):
+        for batch in batches(epoch):
+            some = slice(None) if batch is None else batch[0]
+            optimiser.zero_grad()
+            cross_entropy(logits(weights, x[some]), labels[some]).backward()
+            optimiser.step()
+    return {name: w.detach() for name, w in weights.items()}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data": "xor", "epochs": 30},
+        {"data": "xor", "epochs": 5, "width": 2, "decay": 0.3},
+        {"data": "sinusoid", "labels": "shuffled"},
+        {"data": "sinusoid-resampled", "seed": 2, "momentum": 0.5},
+        {"data": "digits", "optimiser": "adam", "batch": 100, "decay": 0.1, "epochs": 2},
+    ],
+)
+def test_a_stack_trains_as_autograd_and_torch_optim_do(changes):
+    one = spec(**changes)
+    others = [one] + [replace(one, seed=one.seed + 5)] * (one.data != "sinusoid-resampled")
+    data = [s.draw() for s in others]
+    stack = Stack(others, data[:1], torch.device("cpu"))
+    for epoch in range(1, one.epochs + 1):
+        stack.advance(epoch)
+    wanted = oracle(one, one.epochs)
+    for name, value in stack.weights()[0].items():
+        torch.testing.assert_close(value, wanted[name], rtol=1e-10, atol=1e-12, msg=name)
+
+
+def test_the_output_and_the_curves_are_those_of_the_formula():
+    one = spec(width=3)
+    w, x = initial_weights(2, 3, 2, 0), torch.tensor([[0.3, -0.2]], dtype=torch.float64)
+    h = 1 / (1 + torch.exp(-(w["W1"] @ x[0] + w["b1"])))
+    torch.testing.assert_close(logits(w, x)[0], (w["W2"] @ h + w["b2"]) / 3**0.5)
+    (points, labels), stack = one.draw().test, Stack([one], [one.draw()], torch.device("cpu"))
+    loss, accuracy = stack.curves()[1, :, 0]
+    assert float(loss) == pytest.approx(float(cross_entropy(logits(w, points), labels)))
+    assert float(accuracy) == pytest.approx(100 * float((logits(w, points).argmax(1) == labels).double().mean()))
+
+
+def test_batches_hold_every_point_once_and_follow_from_seed_and_epoch():
+    stack = Stack([spec(), spec(seed=1)], [task("sinusoid")], torch.device("cpu"))
+    first, again, later = (torch.cat(stack.batches(epoch), 1) for epoch in (1, 1, 2))
+    assert first.shape == (2, 400) and len(stack.batches(1)) == 8
+    assert all(sorted(row.tolist()) == list(range(400)) for row in first)
+    assert torch.equal(first, again) and not torch.equal(first, later) and not torch.equal(first[0], first[1])
+
+
+def test_the_tasks_are_the_source_s():
+    x = torch.tensor([[0.5, 0.5], [-0.5, 0.5], [1 / 7, 0.01], [1 / 7, -0.01]], dtype=torch.float64)
+    assert true_labels("xor", x).tolist() == [0, 1, 0, 1]
+    assert true_labels("sinusoid", x[2:]).tolist() == [1, 0]  # the sine is 0 at 1/7
+    assert task("xor").train[1].tolist() == [0, 1, 1, 0]
+    assert task("sinusoid", 1).digest == task("sinusoid", 2).digest
+    assert task("sinusoid-resampled", 1).digest != task("sinusoid-resampled", 2).digest
+    digits = task("digits")
+    assert (len(digits.train[0]), len(digits.test[0])) == (1077, 360)  # three quarters of 1,437
+    assert float(digits.train[0].max()) == 1.0 and (digits.inputs, digits.classes) == (64, 10)
+
+
+def test_step_0_is_before_training_and_every_snapshot_is_the_network_at_its_epoch():
+    one = spec(epochs=60)
+    (long,), (short,) = train([one]), train([one], 1)
+    assert long.arrays["geometry_steps"].tolist() == [0, 1, 50, 60] == geometry_steps(60)
+    for name, value in initial_weights(2, 7, 2, 0).items():
+        assert np.array_equal(long.arrays[name][0], value.numpy())
+        assert np.array_equal(long.arrays[name][1], short.arrays[name][1])
+        assert np.array_equal(long.arrays[name][-1], long.weights[name].numpy())
+    assert not np.array_equal(long.arrays["W1"][0], long.arrays["W1"][1])
+
+
+def test_what_is_stored_follows_from_the_stored_weights():
+    (m,) = train([spec(epochs=60, width=20)])
+    w = {name: torch.from_numpy(m.arrays[name][-1]) for name in ("W1", "b1", "W2", "b2")}
+    again = training.look(m.spec, m.spec.draw(), {0: initial_weights(2, 20, 2, 0), 60: w})
+    for name in ("crossing", "effect", "peak"):
+        np.testing.assert_allclose(again[name][-1], m.arrays[name][-1], rtol=1e-9, atol=1e-9)
+    assert again["own_contrast"][-1] == pytest.approx((again["effect"] - again["same_effect"])[-1].mean())
+    x = task("sinusoid").test[0][:4]
+    f = lambda x: torch.sigmoid(w["W1"] @ x + w["b1"]) / 20**0.5  # noqa: E731
+    torch.testing.assert_close(training.log_volume(w, x), geometry.log_volume_element(f, x))
+
+
+def test_the_spectrum_of_images_is_that_of_the_hidden_layer():
+    (m,) = train([spec("digits", 70, 1, batch=200, pairs=2)])
+    assert m.arrays["spectrum"].shape == (2, training.ANCHORS, 64) and "W1" not in m.arrays
+    w, x = m.weights, task("digits").test[0][:1]
+    wanted = geometry.jacobian_singular_values(lambda x: torch.sigmoid(w["W1"] @ x + w["b1"]) / 70**0.5, x)[0]
+    np.testing.assert_allclose(m.arrays["spectrum"][-1, 0], wanted.numpy(), rtol=1e-8)
+
+
+def test_a_run_that_was_stopped_goes_on_bit_for_bit(tmp_path):
+    specs, path = [spec(epochs=120), spec(epochs=120, seed=1, labels="shuffled")], tmp_path / "block.safetensors"
+    with pytest.raises(Stopped, match="out of its 0 minutes at epoch 1 of 120"):
+        train(specs, checkpoint=path, minutes=0)
+    resumed, whole = train(specs, checkpoint=path), train(specs)
+    for a, b in zip(resumed, whole, strict=True):
+        assert a.arrays.keys() == b.arrays.keys()
+        assert all(np.array_equal(a.arrays[k], b.arrays[k], equal_nan=True) for k in a.arrays)
+
+
+def test_a_study_is_recorded_and_read_again(tmp_path):
+    study = VolumeStudy("try", "xor", (3, 4), 5, labels=("true",), seeds=2, **FEW)
+    records = ensure(study, study.dataset(), Store(tmp_path), verbose=False)
+    assert [(r.spec.width, r.spec.seed) for r in records] == [(3, 0), (3, 1), (4, 0), (4, 1)]
+    assert not Store(tmp_path).verify() and all(study.asks_for(r.spec) for r in records)
+    assert specification(records[0].content["spec"]) == records[0].spec
+    assert not any(replace(study, steps=6).asks_for(r.spec) for r in records)
+    minutes, megabytes = study.cost(study.blocks(study.dataset())[0], study.dataset(), "cpu")
+    assert 0 < minutes < 1 and 0 < megabytes < 10
+
+
+def test_the_studies_ask_for_their_own_runs_and_no_others():
+    for name in ("volume-xor", "volume-sinusoid", "volume-sinusoid-resampled"):
+        study = STUDIES[name]
+        specs = [s for b in study.blocks(study.dataset()) for s in b.specs]
+        assert len(set(specs)) == study.runs_a_seed * study.seeds and all(map(study.asks_for, specs))
+        assert not any(study.asks_for(replace(s, rate=9.0)) for s in specs)
+    assert not STUDIES["volume-xor"].asks_for(spec("sinusoid"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": "none"}, "labels 'none' is not available"),
+        ({"width": 0}, "width must be a whole number of at least 1, not 0"),
+        ({"rate": float("nan")}, "rate must be finite and above 0, not nan"),
+        ({"decay": -0.1}, "decay must be finite and at least 0, not -0.1"),
+    ],
+)
+def test_bad_specifications_say_what_is_wrong(changes, message):
+    with pytest.raises(ValueError, match=message):
+        spec(**changes)
+
+
+def test_bad_blocks_and_data_say_what_is_wrong():
+    with pytest.raises(ValueError, match="must share width"):
+        train([spec(), spec(width=8)])
+    with pytest.raises(ValueError, match="steps must be from 0 to the 3 epochs"):
+        train([spec()], 4)
+    with pytest.raises(ValueError, match="specified for 'sinusoid' with digest 0000"):
+        train([replace(spec(), data_digest="0000")])
+
+
+def test_a_network_that_diverges_is_measured_all_the_same():
+    (m,) = train([spec(rate=1e308, epochs=2)])
+    assert m.diverged_at == 1 and np.isnan(m.arrays["own_contrast"][-1])
+    assert m.spec.final_numbers(m.arrays)["contrast"] is None
+    assert isinstance(m.spec.draw(), Task)

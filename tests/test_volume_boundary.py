@@ -1,0 +1,223 @@
+"""The measures of the boundary on maps with a known answer, and the rules driven to each of their outcomes."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from support import claims as ledger
+from support import geometry
+from support.volume import claims
+from support.volume.boundary import Pairs, bisect, candidates, find_pairs, measure, peak, summary
+from support.volume.claims import CLAIMS, VolumeArm
+from support.volume.results import COLUMNS, numbers
+from support.volume.study import VolumeStudy
+
+POINTS = 41
+EDGE = 0.15  # of the class, on the first axis
+
+
+def predict(x):
+    return (x[:, 0] > EDGE).long()
+
+
+def ridge(at, steepness=4.0):
+    """Log-volume of x -> (tanh(steepness (x1 - at)) / steepness, x2), by the engine: log sech^2, largest at `at`."""
+
+    def f(x):
+        return torch.stack([torch.tanh(steepness * (x[0] - at)) / steepness, x[1]])
+
+    return lambda x: geometry.log_volume_element(f, x)
+
+
+def some_pairs(most=30):
+    generator = torch.Generator().manual_seed(1)
+    x = 2 * torch.rand(300, 2, generator=generator, dtype=torch.float64) - 1
+    first, second = candidates(predict(x), 400, generator)
+    return find_pairs(predict, x[first], x[second], most, POINTS)
+
+
+def test_pairs_cross_once_where_they_are_said_to_and_their_matches_never_and_are_as_long():
+    pairs = some_pairs()
+    assert len(pairs) == 30
+    exact = (EDGE - pairs.a[:, 0]) / (pairs.b - pairs.a)[:, 0]
+    torch.testing.assert_close(pairs.crossing, exact, rtol=0, atol=1e-6)
+    assert torch.equal(predict(pairs.same_a), predict(pairs.same_b))
+    assert float((pairs.same_length / pairs.length - 1).abs().max()) <= 0.1
+    matches = torch.cat([pairs.same_a, pairs.same_b], 1)
+    assert len(torch.unique(matches, dim=0)) == 30
+
+
+def test_segments_that_cross_twice_belong_to_neither_kind():
+    def island(x):
+        return (x[:, 0].abs() < 0.5).long()
+
+    ends = ([-1.0, 0], [-1.0, 0], [0.0, 0], [0.9, 0.3]), ([1.0, 0], [0.0, 0], [0.3, 0], [0.9, -0.7])
+    a, b = (torch.tensor(e, dtype=torch.float64) for e in ends)
+    pairs = find_pairs(island, a, b, 9, POINTS)
+    assert pairs.a.tolist() == [[-1.0, 0]] and pairs.b.tolist() == [[0.0, 0]]
+    assert pairs.same_a.tolist() == [[0.9, 0.3]] and float(pairs.crossing[0]) == pytest.approx(0.5, abs=1e-6)
+
+
+def test_bisection_finds_the_first_of_the_two_sides():
+    a, b = torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)
+    low, high = torch.tensor([0.2], dtype=torch.float64), torch.tensor([0.9], dtype=torch.float64)
+    assert float(bisect(lambda x: (x[:, 0] > 1 / 3).long(), a, b, low, high)) == pytest.approx(1 / 3, abs=1e-7)
+
+
+def test_a_ridge_on_the_boundary_peaks_there_and_its_effect_is_that_of_the_formula():
+    pairs = some_pairs()
+    found = measure(ridge(EDGE), pairs, POINTS)
+    torch.testing.assert_close(found.peak, pairs.crossing, rtol=0, atol=0.6 / (POINTS - 1))
+    ends = [-2 * torch.log(torch.cosh(4 * (x[:, 0] - EDGE))) for x in (pairs.a, pairs.b)]
+    torch.testing.assert_close(found.effect, -(ends[0] + ends[1]) / 2, rtol=1e-6, atol=1e-9)
+    told = summary(found.arrays())
+    assert told["effect"] > 1 and told["contrast"] > 1 and told["nearer"] > 0.1 and told["correlation"] > 0.98
+    assert told["pairs"] == 30
+    assert float(found.profile.max()) > 1 and abs(float(found.profile[0] + found.profile[-1])) < 1e-9
+
+
+def test_a_ridge_elsewhere_is_not_taken_for_one_on_the_boundary():
+    away = summary(measure(ridge(EDGE - 1.0), some_pairs(), POINTS).arrays())
+    assert away["nearer"] < 0 and away["contrast"] < 0
+
+
+def test_a_volume_that_peaks_in_the_middle_of_every_pair_is_not_nearer_to_the_boundary():
+    pairs = some_pairs()
+    t = torch.linspace(0, 1, POINTS, dtype=torch.float64)
+    bump = torch.cat([-((t - 0.5) ** 2).expand(30, -1), -((pairs.crossing - 0.5) ** 2)[:, None]], 1)
+    found = measure(lambda x: bump.flatten(), pairs, POINTS)
+    told = summary(found.arrays())
+    assert told["effect"] > 0 and told["contrast"] == 0 and told["nearer"] < 0 and np.isnan(told["correlation"])
+
+
+def test_a_constant_volume_has_no_effect_and_a_slope_none_on_average():
+    flat = summary(measure(lambda x: torch.zeros(len(x), dtype=torch.float64), some_pairs(), POINTS).arrays())
+    assert flat["effect"] == flat["contrast"] == 0
+    middle = Pairs(*(torch.tensor([[v, 0.0]], dtype=torch.float64) for v in (-1, 1)), torch.tensor([0.5]).double(),
+                   *(torch.tensor([[v, 1.0]], dtype=torch.float64) for v in (0, 2)))  # fmt: skip
+    assert summary(measure(lambda x: 3 * x[:, 0], middle, POINTS).arrays())["effect"] == pytest.approx(0)
+
+
+def test_the_peak_is_that_of_a_parabola_and_the_ends_stay_ends():
+    t = torch.linspace(0, 1, 11, dtype=torch.float64)
+    profiles = torch.stack([-((t - 0.43) ** 2), t, -t])
+    assert peak(profiles).tolist() == pytest.approx([0.43, 1, 0])
+
+
+def test_without_pairs_the_numbers_are_nan():
+    nobody = find_pairs(lambda x: torch.zeros(len(x)), *torch.rand(2, 5, 2, dtype=torch.float64), 3, POINTS)
+    told = summary(measure(ridge(0.0), nobody, POINTS).arrays())
+    assert told["pairs"] == 0 and np.isnan(told["contrast"])
+
+
+def test_candidates_are_half_of_each_kind_and_never_a_point_with_itself():
+    labels = torch.tensor([0, 0, 0, 1, 1, 2])
+    first, second = candidates(labels, 40, torch.Generator().manual_seed(0))
+    assert int((labels[first] == labels[second]).sum()) == 20 and not bool((first == second).any())
+    with pytest.raises(ValueError, match="4 points give too few pairs"):
+        candidates(torch.tensor([0, 1, 2, 3]), 10, torch.Generator().manual_seed(0))
+
+
+# -- rules --------------------------------------------------------------------------------------------------------
+
+
+def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
+    """An arm whose networks have these numbers on average, give or take a little; a dict gives them by width."""
+    rng, rows = np.random.default_rng(0), {}
+    usual = {"effect": 1.0, "contrast": 0.8, "before_contrast": 0.1, "nearer": 0.1}
+    usual |= {"before_nearer": -0.1, "pairs": 48.0}
+    for width in widths:
+        for labels in ("true", "shuffled"):
+            told = usual | {k: v[width] if isinstance(v, dict) else v for k, v in changes.items()}
+            if labels == "shuffled":
+                told["contrast"] = 0.1 if shuffled is None else shuffled
+            noise = 0.02 * rng.standard_normal((seeds, len(told)))
+            noise -= noise.mean(0)
+            for seed in range(seeds):
+                values = {k: v + (k != "pairs") * e for (k, v), e in zip(told.items(), noise[seed], strict=True)}
+                rows[width, labels, seed] = dict.fromkeys(COLUMNS, np.nan) | values
+    index = pd.MultiIndex.from_tuples(list(rows), names=["width", "labels", "seed"])
+    study = VolumeStudy("made", "sinusoid", widths, 100, seeds=seeds)
+    return VolumeArm(name, study, pd.DataFrame(list(rows.values()), index=index).sort_index(), [])
+
+
+A, B, C, D = CLAIMS
+
+
+@pytest.mark.parametrize(
+    ("claim", "numbers", "state"),
+    [
+        (A, {}, "holds"),
+        (A, {"contrast": -0.3}, "fails"),
+        (A, {"effect": -0.3}, "fails"),
+        (A, {"contrast": 0.0}, "undecided"),
+        (A, {"contrast": {5: 0.8, 20: -0.3}}, "fails"),
+        (A, {"contrast": {5: 0.8, 20: 0.0}}, "undecided"),
+        (B, {}, "holds"),
+        (B, {"before_contrast": 0.7}, "fails"),
+        (B, {"before_contrast": 0.4}, "undecided"),
+        (B, {"before_contrast": 0.7, "contrast": {5: 0.8, 20: -0.3}}, "fails"),
+        (C, {}, "holds"),
+        (C, {"shuffled": 0.8}, "fails"),
+        (C, {"shuffled": 0.4}, "undecided"),
+        (D, {}, "holds"),
+        (D, {"nearer": -0.1}, "fails"),
+        (D, {"nearer": 0.0}, "undecided"),
+        (D, {"before_nearer": 0.2}, "fails"),
+        (D, {"before_nearer": 0.1}, "undecided"),
+    ],
+)
+def test_a_rule_reaches_its_outcome(claim, numbers, state):
+    assert claims.judge(claim, made(**numbers)).state == state
+
+
+def test_what_explains_the_contrast_is_not_asked_where_there_is_none():
+    nothing = made(contrast=-0.3)
+    assert claims.judge(B, nothing) is None and claims.judge(C, nothing) is None
+    row = claims.entry(B, [nothing])
+    assert row["verdict"] == "undecided" and row["measured"] == "sinusoid: no contrast"
+    one = claims.judge(B, made(contrast={5: 0.8, 20: -0.3}, before_contrast=0.7))
+    assert one.text.startswith("1 of 1 widths fail; 5 units")
+
+
+def test_networks_without_enough_pairs_are_not_counted():
+    assert claims.judge(A, made(pairs=5.0)) is None
+    row = claims.entry(A, [made(pairs=5.0)])
+    assert (row["verdict"], row["n"]) == ("not yet run", 0) and "0 networks, 5 needed" in row["measured"]
+    assert claims.judge(A, made(pairs={5: 5.0, 20: 48.0})).text.startswith("1 of 1 widths hold; 20 units")
+
+
+@pytest.mark.parametrize(
+    ("contrasts", "verdict"),
+    [
+        ((0.8, 0.8), "reproduced"),
+        ((-0.3, -0.3), "not reproduced"),
+        ((0.8, -0.3), "depends on the task"),
+        ((0.8, 0.0), "undecided"),
+    ],
+)
+def test_the_tasks_decide_the_verdict(contrasts, verdict):
+    arms = [made(name=name, contrast=c) for name, c in zip(("XOR", "sinusoid"), contrasts, strict=True)]
+    row = claims.entry(A, arms)
+    assert row["verdict"] == verdict and row["n"] == 10
+    assert row.keys() == ledger.entry(ledger.CLAIMS[0], []).keys()
+
+
+def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_run():
+    assert "XOR" not in C.arms and "XOR" in A.arms
+    rows = claims.ledger([])
+    assert [row["id"] for row in rows] == ["RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d"]
+    assert {row["verdict"] for row in rows} == {"not yet run"}
+
+
+def test_a_row_of_the_table_has_the_last_epoch_and_the_same_places_before():
+    values = {"effect": [[1.0, 1.0], [3.0, 5.0]], "same_effect": [[1.0, 0.0], [1.0, 1.0]], "peak": [[0.5] * 2] * 2}
+    arrays = {name: np.array(v) for name, v in values.items()} | {"crossing": np.array([0.3, 0.7])}
+    arrays |= {f"own_{name}": np.array([0.25, 9.0]) for name in ("contrast", "nearer", "pairs")}
+    arrays |= {name: np.array([50.0, 97.0]) for name in ("train_accuracy", "test_accuracy")}
+    found = numbers(SimpleNamespace(arrays=arrays))
+    assert found["contrast"] == 3.0 and found["before_contrast"] == 0.5 and found["own_before_contrast"] == 0.25
+    assert found["nearer"] == pytest.approx(-0.2) and found["test_accuracy"] == 97.0 and set(found) == set(COLUMNS)
