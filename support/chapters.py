@@ -88,11 +88,11 @@ class WhenOutputsDie(Settings):
         """What the scale says, for the data set that was asked for."""
         scale = given["scale"]
         data = given["data"] or ("mnist" if scale == "paper" else "digits")
-        small = data == "digits"
+        small, study = data == "digits", STUDIES["mnist-remedies"]
         sizes = {
             "smoke": (400, 2, 40),
             "laptop": (1437 if small else 2000, 10 if small else 3, 300),
-            "paper": (1437 if small else STUDIES["mnist-remedies"].images, 10, 1000),
+            "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
         return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
 

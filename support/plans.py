@@ -196,7 +196,7 @@ STUDIES = {
         Plan("mnist-bias", architectures=SIX_BIAS, scalings=_BOTH, steps=5000, seeds_per_block=1, **_MNIST,
              title="the six variants with an output bias, all images, 5,000 steps"),
         Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=_BOTH,
-             **_MNIST | _SMALL | {"seeds": 10, "recipes": tuple(REMEDIES.values())[1:]},
+             **_MNIST | _SMALL | {"recipes": tuple(REMEDIES.values())[1:]},
              title="four gentler starts of the two constrained ReLU networks, 10,000 images, 1,000 steps"),
         Plan("mnist-shuffled", architectures=SIX, scalings=_BOTH,
              **_MNIST | _SMALL | {"seeds": 5, "recipes": (Recipe(0.001, labels="shuffled"),)},
@@ -214,5 +214,5 @@ STUDIES = {
 @cache
 def product_rate(precision: str, device: str) -> float:
     """GFLOP/s of the products here, by a short probe; a GPU's order of magnitude where none was measured."""
-    _, probe = choose(precision, resolve_device(device))
-    return max(p.get("gflops", 0.0) for p in probe.values()) or 50_000.0
+    products, probe = choose(precision, resolve_device(device))
+    return probe[products.routine].get("gflops", 50_000.0)

@@ -7,6 +7,7 @@ brought to it first, and a module that holds anything less is refused.
 """
 
 from support.geometry.curvature import ricci_scalar, shallow_ricci_scalar, shallow_slog_ricci_scalar
+from support.geometry.geodesics import Geodesic, geodesic
 from support.geometry.infinite_width import (
     nngp_log_volume_element,
     nngp_metric,
@@ -24,8 +25,10 @@ from support.geometry.pullback import (
 from support.geometry.slices import Plane, entropy, line, plane, predicted_class
 
 __all__ = [
+    "Geodesic",
     "Plane",
     "entropy",
+    "geodesic",
     "jacobian_singular_values",
     "line",
     "log_volume_element",

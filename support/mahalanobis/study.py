@@ -10,7 +10,7 @@ from support.stack import resolve_device
 from support.sweep import Block, Study
 
 ACTIVATION = {"cpu": 4.0, "cuda": 0.02}  # nanoseconds a hidden activation and step outside the products; measured
-PRODUCTS = {"cpu": 20.0, "cuda": 20_000.0}  # GFLOP/s in float64: orders of magnitude, for estimates alone
+PRODUCTS = {"cpu": 80.0, "cuda": 20_000.0}  # GFLOP/s in float64: orders of magnitude, for estimates alone
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,10 @@ STUDIES = {
         DistanceStudy("mahalanobis-10", "gaussian-10", 50_000, "the same in 10 dimensions"),
         DistanceStudy("mahalanobis-100", "gaussian-100", 250_000, "the same in 100 dimensions; for a GPU",
                       samples=10_000, seeds_per_block=5),
+        DistanceStudy("mahalanobis-100-start", "gaussian-100", 10_000, "the first of those epochs; two cores do it",
+                      samples=10_000, seeds=5, seeds_per_block=5),
+        DistanceStudy("mahalanobis-100-start-fp32", "gaussian-100", 10_000, "the same in float32 as the source",
+                      samples=10_000, seeds=5, seeds_per_block=5, precision="fp32"),
         DistanceStudy("mahalanobis-2-resampled", "gaussian-2-resampled", 10_000,
                       "in the plane, a new Gaussian and sample in every trial"),
         DistanceStudy("mahalanobis-10-resampled", "gaussian-10-resampled", 50_000,

@@ -9,7 +9,7 @@ import torch
 from support.mahalanobis import claims
 from support.mahalanobis.claims import ERROR, DistanceArm
 from support.mahalanobis.gaussians import DistanceData, draw
-from support.mahalanobis.landscape import Bottom, descend
+from support.mahalanobis.landscape import Bottom, bound, descend, reach, walk
 from support.mahalanobis.measures import best, geometry, precision_error, sphericity, sphericity_floor
 from support.mahalanobis.networks import exact, initial_weights, module
 from support.mahalanobis.quadratic import quadratic_fit
@@ -239,6 +239,34 @@ def rounding(dimensions=(2, 10, 100)) -> pd.DataFrame:
         rows[f"d = {d}"] = [float(values[0] / values[-1]), error, error < ERROR]
     columns = ["largest over smallest eigenvalue", "error of the exact network (%)", "matches"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def precisions(double: DistanceArm, single: DistanceArm) -> pd.DataFrame:
+    """Errors of the same trials in float64 and in float32, in percent, and the largest difference between them."""
+    rows = {}
+    for network in double.study.networks:
+        errors = double.of(network)["error"], single.of(network)["error"]
+        change = (errors[0] - errors[1]).abs().max()
+        rows[network] = [f"{e.median():.2f} [{e.min():.2f}, {e.max():.2f}]" for e in errors] + [f"{change:.2g}"]
+    columns = ["error in float64 (%)", "error in float32 (%)", "largest change of a trial (points)"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def ways(arm: DistanceArm, epochs: int) -> str:
+    """How far the MD_Abs of an arm have to walk, and how far Adam gets in the arm's epochs and in so many, in words."""
+    gaussian = draw(arm.study.data, arm.study.samples).gaussian
+    least = [
+        walk(gaussian, initial_weights("MD_Abs", r.spec.seed, r.spec.draw().train[0])[1])
+        for r in arm.records
+        if r.spec.network == "MD_Abs"
+    ]
+    steps = arm.study.steps
+    return (
+        f"In {arm.study.dimension} dimensions some bias of each of these {len(least)} MD_Abs has to move by "
+        f"{min(least):.0f} to {max(least):.0f}, at least, to be part of an exact network. In {steps:,} epochs Adam moves "
+        f"it by {reach(steps):.0f} steadily and {bound(steps):.0f} at the most, in {epochs:,} by {reach(epochs):.0f} and "
+        f"{bound(epochs):.0f}."
+    )
 
 
 def consequences(arms: list[DistanceArm]) -> str:

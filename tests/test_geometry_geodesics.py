@@ -1,0 +1,86 @@
+import math
+
+import pytest
+import torch
+from geometry_cases import two_layers
+
+from support.geometry import geodesic, log_volume_element, pullback_metric, ricci_scalar
+from support.mahalanobis.gaussians import draw
+from support.mahalanobis.networks import exact
+
+
+def whitening(name="gaussian-2"):
+    gaussian = draw(name, 100).gaussian
+    W, b = exact(gaussian)
+    return gaussian, lambda x: W @ x + b
+
+
+def sphere(x):
+    """From the plane by stereographic projection, on the sphere of radius 1."""
+    square = x @ x
+    return torch.cat([2 * x, (square - 1)[None]]) / (square + 1)
+
+
+@pytest.mark.parametrize("name", ["gaussian-2", "gaussian-10"])
+def test_a_whitening_layer_measures_the_mahalanobis_distance(name):
+    gaussian, f = whitening(name)
+    generator = torch.Generator().manual_seed(1)
+    a, b = gaussian.mean + torch.randn(2, gaussian.dimension, generator=generator, dtype=torch.float64)
+    path = geodesic(f, a, b, points=17, bow=0.3)
+    difference = b - a
+    wanted = float((difference @ gaussian.precision @ difference).sqrt())
+    assert path.length == pytest.approx(wanted, rel=1e-6)
+    assert path.straight == pytest.approx(wanted, rel=1e-12)
+
+
+def test_a_whitening_layer_has_the_precision_for_a_metric_everywhere():
+    gaussian, f = whitening()
+    x = torch.randn(5, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    scale = gaussian.precision.abs().max()
+    assert float((pullback_metric(f, x) - gaussian.precision).abs().max() / scale) < 1e-12
+    volume = -0.5 * float(torch.logdet(torch.linalg.inv(gaussian.precision)))
+    assert log_volume_element(f, x).tolist() == pytest.approx([volume] * 5, abs=1e-12)
+    assert ricci_scalar(f, x).tolist() == pytest.approx([0.0] * 5, abs=1e-12)
+
+
+@pytest.mark.parametrize("points", [33, 65])
+def test_on_a_sphere_it_is_a_great_circle(points):
+    a, b = torch.tensor([0.9, 0.1], dtype=torch.float64), torch.tensor([-0.3, 0.8], dtype=torch.float64)
+    path = geodesic(sphere, a, b, points)
+    angle = float(torch.arccos(sphere(a) @ sphere(b)))
+    chords = 2 * (points - 1) * math.sin(angle / (2 * (points - 1)))  # of a great circle in equal parts
+    assert path.length == pytest.approx(chords, rel=1e-7)
+    assert path.straight > 1.01 * angle
+    normal = torch.linalg.cross(sphere(a), sphere(b))
+    assert float((torch.vmap(sphere)(path.points) @ normal).abs().max()) < 1e-5
+
+
+def test_it_is_no_longer_than_the_segment_or_its_first_guess():
+    f = two_layers(3, 7, 9)
+    a, b = torch.full((3,), -0.5, dtype=torch.float64), torch.tensor([0.4, 0.9, -0.2], dtype=torch.float64)
+    found = [geodesic(f, a, b, bow=bow).length for bow in (0.0, 0.2)]
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
+    assert found[0] < geodesic(f, a, b).straight
+    assert torch.equal(geodesic(f, a, b).points[[0, -1]], torch.stack([a, b]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"b": torch.zeros(3)}, r"one shape \(d,\), got \(2,\) and \(3,\)"),
+        ({"b": torch.zeros(2)}, "two different ends"),
+        ({"points": 2}, "points=2"),
+        ({"a": torch.zeros(2, dtype=torch.int64)}, "torch.int64"),
+        ({"f": lambda x: x.float()}, "torch.float32"),
+        ({"f": lambda x: x.sum()}, r"must map one example, \(d,\) -> \(m,\)"),
+    ],
+)
+def test_bad_input_gets_one_clear_error(changes, says):
+    given = {"f": lambda x: x, "a": torch.zeros(2), "b": torch.ones(2)} | changes
+    with pytest.raises(ValueError, match=says):
+        geodesic(**given)
+
+
+def test_it_says_so_when_it_runs_out_of_steps():
+    with pytest.raises(RuntimeError, match="in 2 steps"):
+        geodesic(sphere, torch.tensor([0.9, 0.1]), torch.tensor([-0.3, 0.8]), steps=2)
