@@ -85,6 +85,27 @@ def architecture(name: str) -> Architecture:
     return TABLE[name]
 
 
+def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
+    """The network of that architecture as an ordinary module in float64, (N, inputs) -> (N, classes).
+
+    weights: of a record, or as `ensemble.initial_weights` draws them; an alpha that is not among them is 1.
+    """
+    (hidden, inputs), a = weights["weight"].shape, architecture(name)
+    classes = len(weights["mu" if a.head == "offset_l2" else "head"])
+    network = a.module(inputs, hidden, classes).double().requires_grad_(False)
+    parameters = {"weight": network[0].weight, "bias": network[0].bias}
+    if a.head == "offset_l2":
+        parameters["mu"] = network[2].mu
+        network[2].alpha.copy_(weights.get("alpha", torch.ones_like(weights["mu"])))
+    else:
+        parameters["head"] = network[2].weight
+        if a.output_bias:
+            parameters["head_bias"] = network[2].bias
+    for key, parameter in parameters.items():
+        parameter.copy_(weights[key])
+    return network
+
+
 def slope(activation: str, z: torch.Tensor) -> torch.Tensor:
     """Derivative of an activation at z, elementwise, with torch's own convention at 0 (0 for relu and abs)."""
     if activation == "relu":

@@ -9,11 +9,13 @@ The same plan is what a notebook's cell, the command line and a cluster's worker
 
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
+from typing import ClassVar
 
 from support.architectures import L2, SIX, SIX_BIAS
+from support.class_metrics import look
 from support.data import Dataset, load
 from support.products import choose
-from support.runs import RunSpec
+from support.runs import MetricSpec, RunSpec
 from support.stack import resolve_device
 from support.sweep import Block, Study
 from support.training import train
@@ -47,6 +49,8 @@ class Recipe:
 class Plan(Study):
     """The runs of a study: every architecture x scaling x recipe x seed, all for the same number of steps."""
 
+    specification: ClassVar[type[RunSpec]] = RunSpec  # of its runs
+
     name: str
     data: str
     images: int  # the first so many training images
@@ -64,7 +68,7 @@ class Plan(Study):
 
     def spec(self, dataset: Dataset, architecture: str, scaling: str, seed: int, recipe: Recipe | None = None):
         """The specification of one of the plan's runs; recipe: the plan's first, if none is given."""
-        return RunSpec(
+        return self.specification(
             architecture=architecture,
             seed=seed,
             data=self.data,
@@ -92,7 +96,7 @@ class Plan(Study):
     def asks_for(self, spec: RunSpec) -> bool:
         """Whether a run is one of this plan's, whatever the data set's digest."""
         return (
-            isinstance(spec, RunSpec)
+            type(spec) is self.specification
             and spec.data == self.data
             and spec.images == self.images
             and spec.architecture in self.architectures
@@ -147,6 +151,17 @@ class Plan(Study):
 
 
 @dataclass(frozen=True)
+class MetricPlan(Plan):
+    """A plan that looks at the metric of each trained network, by the defaults of `MetricSpec`."""
+
+    specification = MetricSpec
+
+    def train(self, specs, dataset: Dataset, **options):
+        measured = super().train(specs, dataset, **options)
+        return [replace(m, extra=look(m.spec, dataset, m.weights)) for m in measured]
+
+
+@dataclass(frozen=True)
 class PhaseGrid(Plan):
     """A grid over the two sizes that decide a first layer's first steps, the same points for every input scaling.
 
@@ -179,6 +194,7 @@ class PhaseGrid(Plan):
 _MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "recipes": (Recipe(0.001),)}
 _SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0, "seeds_per_block": 2}
 _BOTH = ("raw", "standardised")
+METRIC = ("ReLU-Bias", "Abs-Bias", "ReLU-L2-Paper-Neg", "Abs-L2-Paper-Neg")  # of which the metric is looked at
 REMEDIES = {
     "as published": Recipe(0.001),  # not in mnist-remedies: the runs of mnist-10k answer it
     "warm-up": Recipe(0.001, warmup=500),
@@ -205,6 +221,9 @@ STUDIES = {
                   **_MNIST | _SMALL | {"seeds": 3, "images": 4000, "steps": 500, "seeds_per_block": 1},
                   curvatures=(0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0), preactivations=(0.1, 1.0, 10.0, 100.0),
                   divergence_expected=True, title="grid of learning rates and starts, for the phase diagram"),
+        MetricPlan("mnist-metric", architectures=METRIC, scalings=("standardised",),
+                   **_MNIST | _SMALL | {"recipes": (Recipe(0.001, optimiser="adam"),), "seeds_per_block": 4},
+                   title="linear and OffsetL2 heads, whose metric is looked at, 10,000 images, 1,000 steps of Adam"),
         Plan("mnist-l2", architectures=SIX_BIAS + L2, scalings=_BOTH, steps=50_000, seeds_per_block=1, **_MNIST,
              title="the source's Table 5: ten networks, all images, 50,000 steps"),
     )

@@ -24,7 +24,7 @@ import torch
 from scipy.stats import rankdata
 from torch import nn
 
-from support.architectures import architecture
+from support.architectures import architecture, restored
 from support.data import Dataset
 from support.ensemble import starting_weights
 from support.layers import OffsetL2
@@ -101,17 +101,6 @@ def learned_head(
 
 
 # -- mu and alpha of a trained head -----------------------------------------------------------------------------
-
-
-def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
-    """The trained network of that architecture as an ordinary module in float64, from the weights of a record."""
-    (hidden, inputs), classes = weights["weight"].shape, len(weights["mu"])
-    network = architecture(name).module(inputs, hidden, classes).double().requires_grad_(False)
-    for parameter, stored in ((network[0].weight, "weight"), (network[0].bias, "bias")):
-        parameter.copy_(weights[stored])
-    network[2].mu.copy_(weights["mu"])
-    network[2].alpha.copy_(weights["alpha"])
-    return network
 
 
 @dataclass(frozen=True)
@@ -230,8 +219,6 @@ def hidden_vectors(
     weights = record.weights() if trained else starting_weights(spec, inputs, classes)
     if weights is None:
         raise ValueError(f"the weights of {spec.label} were not kept")
-    if not trained:
-        weights = weights | {"alpha": torch.ones_like(weights["mu"])}
     network = restored(weights, spec.architecture)
     data, (gain, offset) = dataset.first(spec.images), dataset.affine(spec.scaling)
     x = torch.from_numpy(data.train_images).double() * gain + offset

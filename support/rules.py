@@ -308,3 +308,57 @@ class AsTold:
         state = "fails" if "fails" in parts else "undecided" if "undecided" in parts else "holds"
         text = f"{found.value:.0f}% of {self.name}'s outputs are as told ({before.mean():.0f}% untrained)"
         return Outcome(state, found.value, found.low, found.high, text)
+
+
+_SPREADS = {  # of `class_metrics.spread`, in the arrays of a record: nats, (classes,)
+    "trained": lambda arrays: arrays["own"][1],
+    "untrained": lambda arrays: arrays["own"][0],
+    "against other classes": lambda arrays: arrays["others"][1],
+    "of the head": lambda arrays: arrays["head_own"][1],
+    "Euclid's": lambda arrays: arrays["euclid"],
+}
+
+
+@dataclass(frozen=True)
+class Nearer:
+    """The metric at a class is nearer to the precision of that class (its spread is smaller) than another spread.
+
+    Both are keys of `_SPREADS`; what counts is the mean over the classes of their difference, a number a network.
+    """
+
+    name: str
+    spread: str
+    than: str
+
+    @property
+    def needs(self):
+        return (self.name,)
+
+    def __call__(self, arm: Arm) -> Outcome:
+        this, that = (
+            np.array([_SPREADS[which](r.arrays).mean() for r in arm.records[self.name]], float)
+            for which in (self.spread, self.than)
+        )
+        found = statistics.mean_interval(this - that)
+        state = state_of(found.low, found.high, lambda x: x < 0)
+        text = f"{self.name}: spread {self.spread} {this.mean():.2f} nats, {self.than} {that.mean():.2f}"
+        return Outcome(state, found.value, found.low, found.high, text)
+
+
+@dataclass(frozen=True)
+class MagnifiesLess:
+    """The volume of the logits rises less at the boundary (`volume.boundary`'s contrast) in `less` than in `more`."""
+
+    less: str
+    more: str
+
+    @property
+    def needs(self):
+        return self.less, self.more
+
+    def __call__(self, arm: Arm) -> Outcome:
+        less, more = (np.array([r.arrays["contrast"][1, 1] for r in arm.records[name]], float) for name in self.needs)
+        found = statistics.mean_interval(less - more)
+        state = state_of(found.low, found.high, lambda x: x < 0)
+        text = f"contrast of {self.less} {less.mean():+.2f} nats, of {self.more} {more.mean():+.2f}"
+        return Outcome(state, found.value, found.low, found.high, text)

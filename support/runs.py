@@ -25,6 +25,7 @@ KNOWN = {
 DEAD, RARE = 0.0, (0.01, 0.05)  # shares of images below which an output counts as rarely active
 SPECIFICATIONS = {  # experiment -> where its specification is
     "classifier": "support.runs:RunSpec",
+    "metric": "support.runs:MetricSpec",
     "mahalanobis": "support.mahalanobis.training:DistanceSpec",
     "volume": "support.volume.training:VolumeSpec",
 }
@@ -136,6 +137,30 @@ class RunSpec(Spec):
             for name, count in output_counts(arrays[f"{side}_active"][-1]).items():
                 final[f"{side}_{name}"] = int(count)
         return final
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricSpec(RunSpec):
+    """A classifier of which the metric that it pulls back is measured too; `class_metrics.look` says how."""
+
+    components: int = 20  # leading principal directions of the images in which metrics are compared with precisions
+    logit_components: int = 5  # the same for the volume of the logits, of which there are fewer
+    pairs: int = 48  # pairs of different class, and as many of the same, in a measurement of the boundary
+    points: int = 25  # on each segment
+    experiment: str = "metric"
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name, least in (("components", 2), ("logit_components", 1), ("pairs", 1), ("points", 3)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+    @staticmethod
+    def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
+        """Those of a classifier, and the contrast of the logits."""
+        contrast = float(arrays["contrast"][-1, -1])
+        return RunSpec.final_numbers(arrays) | {"contrast": round(contrast, 6) if np.isfinite(contrast) else None}
 
 
 def output_counts(active: np.ndarray) -> dict[str, np.ndarray]:

@@ -47,12 +47,14 @@ class Measurement:
     division: dict
     probe: dict
     seconds: float = field(default=0.0)  # this network's share of the block's training time
+    extra: dict[str, np.ndarray] = field(default_factory=dict)  # what an experiment measures besides
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """What a record stores, by name; each curve under its own."""
         names = ("steps", "train_active", "test_active", "moment_steps", "moments", "head_norm")
-        return {name: _compact(value) for name, value in ({n: getattr(self, n) for n in names} | self.curves).items()}
+        own = {n: getattr(self, n) for n in names}
+        return {name: _compact(value) for name, value in (own | self.curves | self.extra).items()}
 
 
 def _compact(values: np.ndarray) -> np.ndarray:

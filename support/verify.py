@@ -101,7 +101,7 @@ def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") ->
     if steps < 1:
         raise ValueError(f"steps must be at least 1, not {steps!r}")
     steps = min(steps, record.steps)
-    replayable = {"classifier": _classifier_replays, "mahalanobis": _distance_replays}
+    replayable = {"classifier": _classifier_replays, "metric": _classifier_replays, "mahalanobis": _distance_replays}
     if not (again := replayable.get(record.spec.experiment)):
         known = ", ".join(replayable)
         raise ValueError(

@@ -12,11 +12,12 @@ from support.training import Measurement
 
 
 def measurement(
-    spec, steps, accuracy=90.0, active=None, classes=10, curves=None, diverged_at=None, moments=None
+    spec, steps, accuracy=90.0, active=None, classes=10, curves=None, diverged_at=None, moments=None, extra=None
 ) -> Measurement:
     """A run that has the same test accuracy, in percent, and the same active shares, (classes,), at every step.
 
     moments: (before, after) training, each (classes, classes, 3), the same on training and test images.
+    extra: arrays of an experiment.
     """
     at, moments_at = np.array(recorded_steps(steps)), np.array(moment_steps(steps))
     before, after = moments if moments is not None else [np.full((classes, classes, 3), 0.25)] * 2
@@ -39,6 +40,7 @@ def measurement(
         division={"device": "cpu", "threads": 2, "routine": "default", "rows": 1500, "width": 4},
         probe={"default": {"error": 2e-7}},
         seconds=30.0,
+        extra=extra or {},
     )
 
 

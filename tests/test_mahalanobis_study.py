@@ -47,7 +47,8 @@ def test_blocks_hold_every_run_once_and_asks_for_knows_them(name):
 def test_the_studies_are_those_that_the_source_ran():
     assert {d: STUDIES[f"mahalanobis-{d}"].steps for d in (2, 10, 100)} == {2: 10_000, 10: 50_000, 100: 250_000}
     assert {d: STUDIES[f"mahalanobis-{d}"].samples for d in (2, 10, 100)} == {2: 1000, 10: 1000, 100: 10_000}
-    assert all(s.seeds == 20 and s.networks == tuple(UNITS) for s in STUDIES.values())
+    assert all(s.networks == tuple(UNITS) for s in STUDIES.values())
+    assert all(s.seeds == 20 for name, s in STUDIES.items() if "start" not in name)
     assert studies.STUDIES.keys() > STUDIES.keys() and set(claims.ARMS.values()) < STUDIES.keys()
 
 

@@ -253,7 +253,7 @@ def precisions(double: DistanceArm, single: DistanceArm) -> pd.DataFrame:
 
 
 def ways(arm: DistanceArm, epochs: int) -> str:
-    """How far the MD_Abs of an arm have to walk, and how far Adam gets in the arm's epochs and in so many, in words."""
+    """How far an arm's MD_Abs have to walk, and how far Adam gets in its epochs and in so many, in a sentence."""
     gaussian = draw(arm.study.data, arm.study.samples).gaussian
     least = [
         walk(gaussian, initial_weights("MD_Abs", r.spec.seed, r.spec.draw().train[0])[1])
@@ -263,9 +263,9 @@ def ways(arm: DistanceArm, epochs: int) -> str:
     steps = arm.study.steps
     return (
         f"In {arm.study.dimension} dimensions some bias of each of these {len(least)} MD_Abs has to move by "
-        f"{min(least):.0f} to {max(least):.0f}, at least, to be part of an exact network. In {steps:,} epochs Adam moves "
-        f"it by {reach(steps):.0f} steadily and {bound(steps):.0f} at the most, in {epochs:,} by {reach(epochs):.0f} and "
-        f"{bound(epochs):.0f}."
+        f"{min(least):.0f} to {max(least):.0f}, at least, to be part of an exact network. In {steps:,} epochs Adam "
+        f"moves it by {reach(steps):.0f} steadily and {bound(steps):.0f} at the most, in {epochs:,} by "
+        f"{reach(epochs):.0f} and {bound(epochs):.0f}."
     )
 
 
