@@ -1,4 +1,4 @@
-import math
+import itertools
 
 import pytest
 import torch
@@ -43,16 +43,24 @@ def test_a_whitening_layer_has_the_precision_for_a_metric_everywhere():
     assert ricci_scalar(f, x).tolist() == pytest.approx([0.0] * 5, abs=1e-12)
 
 
-@pytest.mark.parametrize("points", [33, 65])
-def test_on_a_sphere_it_is_a_great_circle(points):
+def test_on_a_sphere_it_is_a_great_circle():
     a, b = torch.tensor([0.9, 0.1], dtype=torch.float64), torch.tensor([-0.3, 0.8], dtype=torch.float64)
-    path = geodesic(sphere, a, b, points)
+    paths = [geodesic(sphere, a, b, points) for points in (17, 33, 65)]
     angle = float(torch.arccos(sphere(a) @ sphere(b)))
-    chords = 2 * (points - 1) * math.sin(angle / (2 * (points - 1)))  # of a great circle in equal parts
-    assert path.length == pytest.approx(chords, rel=1e-7)
-    assert path.straight > 1.01 * angle
+    errors = [abs(path.length - angle) for path in paths]
+    assert errors[2] < 1e-4 * angle and all(p.straight > 1.01 * angle for p in paths)
+    assert [e / f for e, f in itertools.pairwise(errors)] == pytest.approx([4, 4], rel=0.05)
     normal = torch.linalg.cross(sphere(a), sphere(b))
-    assert float((torch.vmap(sphere)(path.points) @ normal).abs().max()) < 1e-5
+    assert float((torch.vmap(sphere)(paths[2].points) @ normal).abs().max()) < 1e-3
+
+
+@pytest.mark.parametrize("fold", [torch.abs, lambda z: torch.cat([z.relu(), (-z).relu()])])
+def test_a_fold_changes_no_distance(fold):
+    """Although it has one image for points on both sides of it; ReLUs in mirrored pairs do the same."""
+    gaussian, f = whitening()
+    a, b = gaussian.mean + torch.tensor([[1.0, 0.7], [-0.8, -0.9]], dtype=torch.float64)
+    path = geodesic(lambda x: fold(f(x)), a, b, points=24, bow=0.2)
+    assert path.length == pytest.approx(geodesic(f, a, b).length, rel=1e-6)
 
 
 def test_it_is_no_longer_than_the_segment_or_its_first_guess():

@@ -181,14 +181,13 @@ def drawing():
 
 
 def shortest_path():
-    """On the unit sphere by stereographic projection: a great circle in equal parts."""
+    """On the unit sphere by stereographic projection: a great circle."""
     a, b = torch.tensor([0.9, 0.1]).double(), torch.tensor([-0.3, 0.8]).double()
 
     def f(x):
         return torch.cat([2 * x, (x @ x - 1)[None]]) / (x @ x + 1)
 
-    part = torch.arccos(f(a) @ f(b)) / 32
-    return max(0.0, apart(geometry.geodesic(f, a, b, 33).length, 64 * torch.sin(part / 2)) - 1e-6)
+    return max(0.0, apart(geometry.geodesic(f, a, b, 33).length, torch.arccos(f(a) @ f(b))) - 1e-3)
 
 
 # what is wrong: (owner, function, right text, wrong text, the check that breaks)
@@ -291,8 +290,11 @@ MISTAKES = {
         slices, "plane", "u[:, None] * (b - a) + u[:, None, None]", "u[:, None, None] * (b - a) + u[:, None]",
         drawing),
     "hull upside down": (slices, "plane", "v = u[:, None] + 0 * u", "v = -u[:, None] + 0 * u", drawing),
-    "path with a loose end": (geodesics, "geodesic", "inner, b[None]]))", "inner, inner[-1:]]))", shortest_path),
+    "path with a loose end": (
+        geodesics, "geodesic", "inner.view(points - 2, -1), b[None]", "inner.view(points - 2, -1), a[None]",
+        shortest_path),
     "path as short as its squares": (geodesics, "geodesic", ".norm(dim=1)", ".square()", shortest_path),
+    "measured at the near ends": (geodesics, "geodesic", "(path[1:] + path[:-1]) / 2", "path[:-1]", shortest_path),
     "end point reached": (slices, "line", "(points - endpoint)", "(points - 1)", drawing),
     "entropy in base 10": (slices, "entropy", ".sum(-1)", ".sum(-1) / 2.302585", drawing),
 }  # fmt: skip

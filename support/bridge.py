@@ -1,0 +1,260 @@
+"""From the Mahalanobis distance to Riemannian geometry: the toys, tables and figures of the last chapter.
+
+A `Measure` is a map of a chapter on the Mahalanobis distance with the Gaussian that it should know: the exact
+whitening, or the hidden layer of a trained network. What `class_metrics` finds of classifiers is in their records.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from support import figures, statistics
+from support.architectures import ACTIVATIONS, architecture
+from support.class_metrics import spread
+from support.geometry import geodesic, pullback_metric, ricci_scalar
+from support.layers import Neg, OffsetL2
+from support.mahalanobis.claims import DistanceArm
+from support.mahalanobis.gaussians import DistanceData, Gaussian
+from support.mahalanobis.networks import exact, module
+from support.mahalanobis.results import weights
+from support.mahalanobis.tables import chosen
+
+SMOOTH = ("MD_Sigmoid", "tanh")
+GREY = "#888888"
+
+
+# -- one Gaussian, several maps -----------------------------------------------------------------------------------
+
+
+def maps(data: DistanceData, arm: DistanceArm) -> dict[str, nn.Module]:
+    """Title -> map (d,) -> (k,): the exact whitening, its folds, and the hidden layers of an arm's best networks."""
+    W, b = exact(data.gaussian)
+    found = {
+        "whitening": module("MD_Abs", W, b)[:1],
+        "whitening, Abs": module("MD_Abs", W, b)[:2],
+        "whitening, mirrored ReLUs": module("MD_ReLU", torch.cat([W, -W]), torch.cat([b, -b]))[:2],
+    }
+    if arm.trials:
+        runs = {(r.spec.network, r.spec.seed): r for r in arm.records}
+        for place in chosen(arm).items():
+            found[f"trained {place[0]}"] = module(place[0], *weights(runs[place], arm.study.steps))[:2]
+    return {title: f.requires_grad_(False) for title, f in found.items()}
+
+
+def ends(gaussian: Gaussian, pairs: int, seed: int = 0) -> torch.Tensor:
+    """(pairs, 2, d): ends of segments, drawn from the Gaussian."""
+    generator = torch.Generator().manual_seed(seed)
+    z = torch.randn(2 * pairs, gaussian.dimension, generator=generator, dtype=torch.float64)
+    values, vectors = gaussian.eigen
+    return (gaussian.mean + (z * values.sqrt()) @ vectors).view(pairs, 2, -1)
+
+
+def facts(data: DistanceData, found: dict[str, nn.Module], pairs: int = 4, points: int = 200) -> pd.DataFrame:
+    """What each map makes of the Gaussian; the first points of the training set, and segments between such points.
+
+    "spread" (nats) of the mean metric against the precision; "scale", the root of the mean eigenvalue of Sigma G, by
+    which the map's unit of length is larger than the Mahalanobis distance's; "volume varies", the SD of the
+    log-volume over the points, in nats; "median |R|", where the map has two derivatives; "geodesic", the mean
+    length of shortest paths over scale times the Mahalanobis distance; "straight", the same of straight segments.
+    """
+    x, rows = data.train[0][:points], {}
+    for title, f in found.items():
+        G = pullback_metric(f, x).mean(0)
+        L = torch.linalg.cholesky(data.gaussian.covariance)
+        scale = float(torch.linalg.eigvalsh(L.T @ G @ L).mean().sqrt())
+        ratios = []
+        for a, b in ends(data.gaussian, pairs):
+            path = geodesic(f, a, b, points=25)
+            distance = scale * float(Gaussian(b, data.gaussian.covariance).distance(a))
+            ratios.append([path.length / distance, path.straight / distance])
+        volume = _log_volume(f, x)
+        rows[title] = [float(spread(G, data.gaussian.covariance)), scale, float(volume.std())]
+        smooth = any(name in title for name in SMOOTH) or title == "whitening"
+        rows[title] += [float(ricci_scalar(f, x).abs().median()) if smooth else np.nan, *np.mean(ratios, 0)]
+    columns = ["spread", "scale", "volume varies", "median |R|", "geodesic", "straight"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _log_volume(f, x):
+    """-inf where the metric is singular, as behind the hyperplanes of ReLUs that have no mirror image."""
+    J = torch.linalg.slogdet(pullback_metric(f, x))
+    return torch.where(J.sign > 0, J.logabsdet / 2, -torch.inf)
+
+
+def geodesics_figure(data: DistanceData, found: dict[str, nn.Module], pairs: int = 3):
+    """One panel a map: log-volume over the plane, the ellipses of the Gaussian, segments and shortest paths."""
+    fig, axes = figures.subplots(1, len(found), height=2.7, squeeze=False)
+    mean, half = data.gaussian.mean, 3 * float(data.gaussian.covariance.diagonal().max().sqrt())
+    side = torch.linspace(-half, half, 60, dtype=torch.float64)  # even: the centre itself may be on a fold
+    grid = torch.stack(torch.meshgrid(mean[0] + side, mean[1] + side, indexing="xy"), -1)
+    for ax, (title, f) in zip(axes[0], found.items(), strict=True):
+        volume = _log_volume(f, grid.view(-1, 2)).view(60, 60)
+        volume = volume - volume[30, 30]
+        extent = (*(mean[0] + side[[0, -1]]).tolist(), *(mean[1] + side[[0, -1]]).tolist())
+        bound = max(0.05, float(volume.abs().max()))
+        image = ax.imshow(volume, origin="lower", extent=extent, cmap="PuOr", vmin=-bound, vmax=bound)
+        ax.contour(
+            *(grid[..., i] for i in (0, 1)), data.gaussian.distance(grid), (1, 2), colors="black", linewidths=0.7
+        )
+        for a, b in ends(data.gaussian, pairs):
+            path = geodesic(f, a, b, points=25).points
+            ax.plot(*torch.stack([a, b]).T, "--", color="black", linewidth=1)
+            ax.plot(*path.T, "-", color="black", linewidth=1.8)
+            ax.plot(*torch.stack([a, b]).T, "o", color="black", markersize=3.5)
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[])
+        ax.grid(visible=False)
+        fig.colorbar(image, ax=ax, shrink=0.7, label="log-volume over the centre's" if ax is axes[0][-1] else None)
+    return fig
+
+
+# -- three classes in the plane -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Three Gaussian classes: points x (N, 2) and their labels, and the Gaussians."""
+
+    x: torch.Tensor
+    labels: torch.Tensor
+    gaussians: tuple[Gaussian, ...]
+
+
+def toy(members: int = 150, seed: int = 0) -> Toy:
+    """Three long thin classes that point in different directions."""
+    generator, x, gaussians = torch.Generator().manual_seed(seed), [], []
+    for centre, degrees in (((-2.0, 0.0), 90), ((2.0, 0.5), 30), ((0.0, 3.0), -20)):
+        angle = torch.tensor(degrees * torch.pi / 180, dtype=torch.float64)
+        along = torch.stack([angle.cos(), angle.sin()])
+        axes = torch.stack([along, torch.stack([-along[1], along[0]])], 1) * torch.tensor([1.2, 0.3]).double()
+        mean = torch.tensor(centre, dtype=torch.float64)
+        x.append(mean + torch.randn(members, 2, generator=generator, dtype=torch.float64) @ axes.T)
+        gaussians.append(Gaussian(mean, axes @ axes.T))
+    return Toy(torch.cat(x), torch.arange(3).repeat_interleave(members), tuple(gaussians))
+
+
+def toy_networks(data: Toy, hidden: int = 32, steps: int = 400, seed: int = 0) -> dict[str, nn.Sequential]:
+    """Title -> network, trained by Adam on the cross-entropy, float64, all from the same first layer."""
+    kinds = {
+        "Abs, linear head": (ACTIVATIONS["abs"], False),
+        "Abs, OffsetL2": (ACTIVATIONS["abs"], True),
+        "tanh, linear head": (nn.Tanh, False),
+        "tanh, OffsetL2": (nn.Tanh, True),
+    }
+    found = {}
+    for title, (activation, distances) in kinds.items():
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            layers = [nn.Linear(2, hidden), activation()]
+            layers += [OffsetL2(hidden, 3, "paper"), Neg()] if distances else [nn.Linear(hidden, 3)]
+        network = nn.Sequential(*layers).double()
+        adam = torch.optim.Adam(network.parameters(), lr=0.02)
+        for _ in range(steps):
+            adam.zero_grad()
+            nn.functional.cross_entropy(network(data.x), data.labels).backward()
+            adam.step()
+        found[title] = network.requires_grad_(False)
+    return found
+
+
+def toy_figure(data: Toy, networks: dict[str, nn.Sequential], layers: int = 2):
+    """One panel a network: points, decision boundary, and at the points of a grid the unit circle of the metric that
+    its first `layers` layers pull back, all circles of a panel in one unit."""
+    from matplotlib.patches import Ellipse
+
+    fig, axes = figures.subplots(1, len(networks), height=2.4, squeeze=False, sharex=True, sharey=True)
+    side = torch.linspace(-4, 4, 9, dtype=torch.float64)
+    grid = torch.stack(torch.meshgrid(side, side + 1.2, indexing="xy"), -1).view(-1, 2)
+    fine = torch.linspace(-4.5, 4.5, 181, dtype=torch.float64)
+    plane = torch.stack(torch.meshgrid(fine, fine + 1.2, indexing="xy"), -1)
+    for ax, (title, network) in zip(axes[0], networks.items(), strict=True):
+        for c, marker in enumerate("os^"):
+            ax.plot(*data.x[data.labels == c].T, marker, color="#bbbbbb", markersize=1.5)
+        classes = network(plane.view(-1, 2)).argmax(1).view(181, 181)
+        for c in range(3):
+            ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=GREY, linewidths=0.8)
+        values, vectors = torch.linalg.eigh(pullback_metric(network[:layers], grid))
+        radii = values.clamp_min(1e-12).rsqrt()
+        unit = 0.42 / float(radii[:, 0].quantile(0.9))  # eigenvalues ascend, so the first radius is the longer
+        for x, r, v in zip(grid, radii * unit, vectors, strict=True):
+            angle = float(torch.atan2(v[1, 0], v[0, 0]).rad2deg())
+            ax.add_patch(
+                Ellipse(x.tolist(), *(2 * r.clamp_max(0.6)).tolist(), angle=angle, fill=False, linewidth=0.8)
+            )
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.5, 4.5), ylim=(-3.3, 5.7))
+        ax.title.set_fontsize(9)
+        ax.grid(visible=False)
+    return fig
+
+
+# -- classifiers, from their records ------------------------------------------------------------------------------
+
+
+def table(records: Iterable) -> pd.DataFrame:
+    """A row for each network and seed: mean over the classes of what `class_metrics.metrics` finds, by when.
+
+    "own before", "own", "others", "slope before", "slope", the same with "head" for OffsetL2 heads, "euclid";
+    "contrast before" and "contrast" of the logits, "hidden contrast" of the hidden layer; "accuracy" in percent.
+    """
+    rows = {}
+    for r in records:
+        a = r.arrays
+        row = {"accuracy": a["test_accuracy"][-1], "euclid": a["euclid"].mean()}
+        for name in ("own", "others", "slope", "head_own", "head_others", "head_slope"):
+            if name in a:
+                row[f"{name.replace('_', ' ')} before"], row[name.replace("_", " ")] = a[name].mean(1)
+        row["contrast before"], row["contrast"] = a["contrast"][:, 1]
+        row["hidden contrast before"], row["hidden contrast"] = a["contrast"][:, 0]
+        rows[r.spec.architecture, r.spec.seed] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["network", "seed"]).sort_index()
+
+
+def summary(found: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
+    """Mean over the seeds with its 95% interval (BCa), by network; columns: of `table` -> heading."""
+
+    def said(values):
+        if values.isna().any():
+            return ""
+        if len(values) < 2:
+            return f"{values.mean():.2f}"
+        e = statistics.mean_interval(values.to_numpy(float))
+        return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
+
+    names = list(dict.fromkeys(found.index.get_level_values(0)))
+    rows = {name: [said(found.loc[name][c]) for c in columns] + [len(found.loc[name])] for name in names}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=[*columns.values(), "n"])
+
+
+def spreads_figure(found: dict[str, pd.DataFrame]):
+    """One panel a data set: every network's spread before training, after, and of its OffsetL2 head."""
+    kinds = {
+        "hidden layer, untrained": ("own before", {"marker": "o", "mfc": "white"}),
+        "hidden layer, trained": ("own", {"marker": "o"}),
+        "OffsetL2 head, trained": ("head own", {"marker": "D"}),
+    }
+    fig, axes = figures.subplots(1, len(found), height=3.3, squeeze=False, sharey=True)
+    for ax, (title, one) in zip(axes[0], found.items(), strict=True):
+        names = list(dict.fromkeys(one.index.get_level_values(0)))
+        for place, name in enumerate(names):
+            hue = figures.HUES[architecture(name).hidden]
+            for shift, (column, look) in zip((-0.25, 0, 0.25), kinds.values(), strict=True):
+                if column in one and one.loc[name][column].notna().all():
+                    values = np.sort(one.loc[name][column])
+                    aside = 0.14 * (np.arange(len(values)) * 0.618034 % 1 - 0.5)
+                    ax.plot(place + shift + aside, values, linestyle="none", color=hue, markersize=4, **look)
+        ax.axhline(one["euclid"].mean(), color="black", linestyle="--", linewidth=1)
+        ax.text(len(names) - 0.5, one["euclid"].mean(), "Euclid", ha="right", va="bottom", fontsize=8)
+        ax.set_xticks(range(len(names)), [n.replace("-L2", "\nL2").replace("-Bias", "\nlinear") for n in names])
+        ax.tick_params(axis="x", labelsize=7)
+        ax.set(title=title, xlim=(-0.6, len(names) - 0.4))
+        ax.set_ylim(bottom=0)
+        ax.grid(axis="x", visible=False)
+    axes[0][0].set_ylabel("spread against the precision (nats)")
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color="black", linestyle="none", label=k, **look) for k, (_, look) in kinds.items()]
+    fig.legend(handles=handles, loc="outside lower center", ncols=3)
+    return fig
