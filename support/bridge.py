@@ -59,7 +59,8 @@ def facts(data: DistanceData, found: dict[str, nn.Module], pairs: int = 4, point
     "spread" (nats) of the mean metric against the precision; "scale", the root of the mean eigenvalue of Sigma G, by
     which the map's unit of length is larger than the Mahalanobis distance's; "volume varies", the SD of the
     log-volume over the points, in nats; "median |R|", where the map has two derivatives; "geodesic", the mean
-    length of shortest paths over scale times the Mahalanobis distance; "straight", the same of straight segments.
+    length of shortest paths over scale times the Mahalanobis distance, NaN where one was not found; "straight", the
+    same of straight segments.
     """
     x, rows = data.train[0][:points], {}
     for title, f in found.items():
@@ -68,9 +69,12 @@ def facts(data: DistanceData, found: dict[str, nn.Module], pairs: int = 4, point
         scale = float(torch.linalg.eigvalsh(L.T @ G @ L).mean().sqrt())
         ratios = []
         for a, b in ends(data.gaussian, pairs):
-            path = geodesic(f, a, b, points=25)
             distance = scale * float(Gaussian(b, data.gaussian.covariance).distance(a))
-            ratios.append([path.length / distance, path.straight / distance])
+            try:
+                path = geodesic(f, a, b, points=25)
+                ratios.append([path.length / distance, path.straight / distance])
+            except RuntimeError:  # of a metric that nearly vanishes, a polygon finds no shortest path
+                ratios.append([np.nan, np.nan])
         volume = _log_volume(f, x)
         rows[title] = [float(spread(G, data.gaussian.covariance)), scale, float(volume.std())]
         smooth = any(name in title for name in SMOOTH) or title == "whitening"
@@ -85,29 +89,42 @@ def _log_volume(f, x):
     return torch.where(J.sign > 0, J.logabsdet / 2, -torch.inf)
 
 
-def geodesics_figure(data: DistanceData, found: dict[str, nn.Module], pairs: int = 3):
-    """One panel a map: log-volume over the plane, the ellipses of the Gaussian, segments and shortest paths."""
-    fig, axes = figures.subplots(1, len(found), height=2.7, squeeze=False)
-    mean, half = data.gaussian.mean, 3 * float(data.gaussian.covariance.diagonal().max().sqrt())
-    side = torch.linspace(-half, half, 60, dtype=torch.float64)  # even: the centre itself may be on a fold
-    grid = torch.stack(torch.meshgrid(mean[0] + side, mean[1] + side, indexing="xy"), -1)
-    for ax, (title, f) in zip(axes[0], found.items(), strict=True):
+def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
+    """One panel a map: log-volume over the plane, ellipses of the Gaussians, segments (dashed) and shortest paths.
+
+    panels: title -> (map, Gaussians, ends (pairs, 2, 2)); half: side of a panel, in SDs of all that is in it.
+    """
+    fig, axes = figures.subplots(1, len(panels), height=2.7, squeeze=False)
+    drawn = {}
+    for title, (f, gaussians, _) in panels.items():
+        means = torch.stack([g.mean for g in gaussians])
+        mean, reach = means.mean(0), half * float(max(g.covariance.diagonal().max() for g in gaussians)) ** 0.5
+        reach += float((means - mean).abs().max())
+        side = torch.linspace(-reach, reach, 60, dtype=torch.float64)  # even: the centre itself may be on a fold
+        grid = torch.stack(torch.meshgrid(mean[0] + side, mean[1] + side, indexing="xy"), -1)
         volume = _log_volume(f, grid.view(-1, 2)).view(60, 60)
-        volume = volume - volume[30, 30]
-        extent = (*(mean[0] + side[[0, -1]]).tolist(), *(mean[1] + side[[0, -1]]).tolist())
-        bound = max(0.05, float(volume.abs().max()))
-        image = ax.imshow(volume, origin="lower", extent=extent, cmap="PuOr", vmin=-bound, vmax=bound)
-        ax.contour(
-            *(grid[..., i] for i in (0, 1)), data.gaussian.distance(grid), (1, 2), colors="black", linewidths=0.7
+        drawn[title] = grid, volume - volume.median()
+    bound = max(float(volume.abs().max()) for _, volume in drawn.values())
+    for ax, (title, (f, gaussians, pairs)) in zip(axes[0], panels.items(), strict=True):
+        grid, volume = drawn[title]
+        low, high = grid[0, 0].tolist(), grid[-1, -1].tolist()
+        image = ax.imshow(
+            volume,
+            origin="lower",
+            extent=(low[0], high[0], low[1], high[1]),
+            cmap="PuOr",
+            vmin=-bound,
+            vmax=bound,
         )
-        for a, b in ends(data.gaussian, pairs):
-            path = geodesic(f, a, b, points=25).points
-            ax.plot(*torch.stack([a, b]).T, "--", color="black", linewidth=1)
+        for g in gaussians:
+            ax.contour(grid[..., 0], grid[..., 1], g.distance(grid), (1, 2), colors="black", linewidths=0.6)
+        for a, b in pairs:
+            path = geodesic(f, a, b, points=33).points
+            ax.plot(*torch.stack([a, b]).T, "--o", color="black", linewidth=1, markersize=3.5)
             ax.plot(*path.T, "-", color="black", linewidth=1.8)
-            ax.plot(*torch.stack([a, b]).T, "o", color="black", markersize=3.5)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[])
         ax.grid(visible=False)
-        fig.colorbar(image, ax=ax, shrink=0.7, label="log-volume over the centre's" if ax is axes[0][-1] else None)
+    fig.colorbar(image, ax=axes[0].tolist(), shrink=0.8, label="log-volume (nats)")
     return fig
 
 
@@ -134,6 +151,13 @@ def toy(members: int = 150, seed: int = 0) -> Toy:
         x.append(mean + torch.randn(members, 2, generator=generator, dtype=torch.float64) @ axes.T)
         gaussians.append(Gaussian(mean, axes @ axes.T))
     return Toy(torch.cat(x), torch.arange(3).repeat_interleave(members), tuple(gaussians))
+
+
+def toy_ends(data: Toy) -> torch.Tensor:
+    """(6, 2, 2): from centre to centre, and along each class."""
+    means = torch.stack([g.mean for g in data.gaussians])
+    along = torch.stack([1.8 * g.eigen[0][0].sqrt() * g.eigen[1][0] for g in data.gaussians])
+    return torch.cat([torch.stack([means, means.roll(1, 0)], 1), torch.stack([means - along, means + along], 1)])
 
 
 def toy_networks(data: Toy, hidden: int = 32, steps: int = 400, seed: int = 0) -> dict[str, nn.Sequential]:
@@ -196,20 +220,24 @@ def toy_figure(data: Toy, networks: dict[str, nn.Sequential], layers: int = 2):
 def table(records: Iterable) -> pd.DataFrame:
     """A row for each network and seed: mean over the classes of what `class_metrics.metrics` finds, by when.
 
-    "own before", "own", "others", "slope before", "slope", the same with "head" for OffsetL2 heads, "euclid";
+    "own before", "own", "others", "slope before", "slope", "discriminant before", "discriminant" (percent), the same
+    with "head" for OffsetL2 heads, "euclid";
     "contrast before" and "contrast" of the logits, "hidden contrast" of the hidden layer; "accuracy" in percent.
     """
     rows = {}
     for r in records:
         a = r.arrays
         row = {"accuracy": a["test_accuracy"][-1], "euclid": a["euclid"].mean()}
-        for name in ("own", "others", "slope", "head_own", "head_others", "head_slope"):
-            if name in a:
-                row[f"{name.replace('_', ' ')} before"], row[name.replace("_", " ")] = a[name].mean(1)
+        for name in ("own", "others", "slope", "discriminant"):
+            for stored, title in ((name, name), (f"head_{name}", f"head {name}")):
+                if stored in a:
+                    values = 100 * a[stored] if name == "discriminant" else a[stored].mean(1)
+                    row[f"{title} before"], row[title] = values
         row["contrast before"], row["contrast"] = a["contrast"][:, 1]
         row["hidden contrast before"], row["hidden contrast"] = a["contrast"][:, 0]
         rows[r.spec.architecture, r.spec.seed] = row
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["network", "seed"]).sort_index()
+    index = pd.MultiIndex.from_tuples(list(rows), names=["network", "seed"]) if rows else None
+    return pd.DataFrame(list(rows.values()), index=index).sort_index()
 
 
 def summary(found: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
@@ -258,3 +286,36 @@ def spreads_figure(found: dict[str, pd.DataFrame]):
     handles = [Line2D([], [], color="black", linestyle="none", label=k, **look) for k, (_, look) in kinds.items()]
     fig.legend(handles=handles, loc="outside lower center", ncols=3)
     return fig
+
+
+def headline(found: pd.DataFrame) -> str:
+    """Spreads before and after, and contrasts by head, of all networks of a `table`, in two sentences."""
+    if not len(found):
+        return "No network of the study is recorded yet."
+    mean = found.groupby(level=0).mean()
+    linear, l2 = ([n for n in mean.index if (architecture(n).head == head)] for head in ("linear", "offset_l2"))
+
+    def span(values):
+        low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+        return low if low == high else f"{low} to {high}"
+
+    return (
+        f"Spread of the hidden layer's metric against the precision of a class: {span(mean['own before'])} nats "
+        f"before training, {span(mean['own'])} after, by network; Euclid's is {span(mean['euclid'])}. Contrast at "
+        f"the boundary: {span(mean.loc[linear, 'contrast'])} with linear heads, {span(mean.loc[l2, 'contrast'])} "
+        f"with OffsetL2 (means over {len(found) // len(mean)} networks of each kind)."
+    )
+
+
+def contrast_sentence(title: str, found: pd.DataFrame) -> str:
+    """The contrast of each OffsetL2 network minus that of the linear head with the same activation, by seed."""
+    said = []
+    for l2 in (n for n in dict.fromkeys(found.index.get_level_values(0)) if architecture(n).head == "offset_l2"):
+        a = architecture(l2)
+        linear = next(n for n in found.index.get_level_values(0)
+                      if architecture(n).head == "linear" and architecture(n).hidden == a.hidden)  # fmt: skip
+        difference = (found.loc[l2]["contrast"] - found.loc[linear]["contrast"]).dropna().to_numpy(float)
+        if len(difference) > 1:
+            e = statistics.mean_interval(difference)
+            said.append(f"{l2} minus {linear}, {e.value:+.2f} nats [{e.low:.2f}, {e.high:.2f}], n = {e.n}")
+    return f"{title}: {'; '.join(said)}." if said else f"{title}: too few networks."

@@ -11,8 +11,9 @@ from support.mahalanobis.results import runs_of
 from support.mahalanobis.study import STUDIES as DISTANCE_STUDIES
 from support.mahalanobis.study import DistanceStudy
 from support.parameters import SCALES, Limits
-from support.plans import REMEDIES, STUDIES, PhaseGrid, Plan, Recipe
+from support.plans import REMEDIES, STUDIES, MetricPlan, PhaseGrid, Plan, Recipe
 from support.records import CACHE, COMMITTED, Record, Store
+from support.runs import RunSpec
 from support.sweep import ensure
 from support.volume.study import STUDIES as VOLUME_STUDIES
 from support.volume.study import VolumeStudy
@@ -261,6 +262,30 @@ class OffsetL2Chapter(Settings):
         return replace(plan, name=name, architectures=("ReLU-Bias", "Abs-Bias"), hidden=hidden, keep_weights=0)
 
 
+class Bridge(Settings):
+    """Parameters of the chapter that joins the Mahalanobis distance and the volume element."""
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """What the scale says, for the data set that was asked for."""
+        scale = given["scale"]
+        data = given["data"] or ("mnist" if scale == "paper" else "digits")
+        small, study = data == "digits", STUDIES["mnist-metric"]
+        sizes = {
+            "smoke": (600, 2, 40),
+            "laptop": (1437 if small else 4000, 10 if small else 3, 300),
+            "paper": (1437 if small else study.images, study.seeds, study.steps),
+        }
+        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
+
+    def plan(self) -> MetricPlan:
+        """Linear and OffsetL2 heads behind Abs and ReLU, by the study's recipe."""
+        study = STUDIES["mnist-metric"]
+        recipe = replace(study.recipes[0], rate=self.rate or study.recipes[0].rate)
+        options = self.common("bridge") | {"scalings": study.scalings}
+        return MetricPlan(architectures=study.architectures, recipes=(recipe,), **options)
+
+
 @dataclass(frozen=True)
 class InfiniteWidth:
     """Parameters of chapter 6, which trains nothing and reads no data; None leaves a value to the scale."""
@@ -364,6 +389,7 @@ CHAPTERS = {
     "04_mahalanobis": Mahalanobis,
     "05_volume_element": VolumeElement,
     "06_infinite_width": InfiniteWidth,
+    "10_from_mahalanobis_to_riemann": Bridge,
 }
 
 
@@ -383,7 +409,7 @@ def live_records(settings, plan: Plan) -> list[Record]:
         # a record is never changed once written, so one without weights would stand in the way of one with them
         folder = CACHE / ("records-with-weights" if plan.keep_weights else "records")
         return ensure(plan, dataset, Store(folder, COMMITTED), device=settings.device)
-    committed = [r for r in Store(COMMITTED) if r.spec.experiment == "classifier"]
+    committed = [r for r in Store(COMMITTED) if isinstance(r.spec, RunSpec)]
     found = [r for r in committed if plan.asks_for(r.spec)]
     if not found:
         sizes = sorted({f"data {r.spec.data}, images {r.spec.images}, steps {r.steps}" for r in committed})

@@ -28,6 +28,7 @@ from support.rules import (
     STEADY,
     Arm,
     AsTold,
+    Discriminates,
     Equal,
     Every,
     Exceeds,
@@ -178,7 +179,9 @@ CLAIMS = (
           ("c", "An OffsetL2 head measures by a metric nearer to its class's precision than Euclid's.",
            tuple(Nearer(name, "of the head", "Euclid's") for name in METRIC[2:])),
           ("d", "OffsetL2 networks magnify their boundaries less than networks with a linear head.",
-           tuple(MagnifiesLess(l2, linear) for linear, l2 in zip(METRIC[:2], METRIC[2:], strict=True))))),
+           tuple(MagnifiesLess(l2, linear) for linear, l2 in zip(METRIC[:2], METRIC[2:], strict=True))),
+          ("e", "Training turns a hidden layer's metric towards the directions in which class centres differ.",
+           tuple(Discriminates(name) for name in METRIC)))),
     Claim("LDM-T2-a", "Table 2", "Table 2 shows the networks without output bias after 5,000 epochs.",
           None, contradiction=_table2_is_table5),
 )  # fmt: skip

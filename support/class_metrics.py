@@ -36,6 +36,7 @@ class Frame:
 
     basis: torch.Tensor  # (D, k), orthonormal columns
     covariances: torch.Tensor  # (C, k, k), of each class
+    centres: torch.Tensor  # (C, k), of each class
     share: float  # of the total variance that lies in these directions
 
     @classmethod
@@ -47,8 +48,10 @@ class Frame:
             raise ValueError(f"components must be from 1 to {min(x.shape[1], smallest - 1)} here, not {k!r}")
         values, vectors = torch.linalg.eigh(x.T.cov())
         basis = vectors.flip(1)[:, :k]
-        covariances = torch.stack([(x[labels == c] @ basis).T.cov().view(k, k) for c in range(classes)])
-        return cls(basis, covariances, float(values[-k:].sum() / values.sum()))
+        members = [x[labels == c] @ basis for c in range(classes)]
+        covariances = torch.stack([z.T.cov().view(k, k) for z in members])
+        centres = torch.stack([z.mean(0) for z in members])
+        return cls(basis, covariances, centres, float(values[-k:].sum() / values.sum()))
 
 
 def spread(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
@@ -79,6 +82,21 @@ def slope(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
     return (x * y).sum(-1) / (x * x).sum(-1)
 
 
+def discriminant_share(metric: torch.Tensor, frame: Frame) -> torch.Tensor:
+    """Share of a metric, (k, k), that lies in the directions in which class centres differ, a scalar from 0 to 1.
+
+    In coordinates in which the pooled covariance of the classes is the identity, where the pooled Mahalanobis metric
+    is the identity too: trace of the metric within the span of the centres, which has C - 1 dimensions at most, over
+    its trace. By chance, and for Mahalanobis, that is min(C - 1, k) / k.
+    """
+    L = torch.linalg.cholesky(frame.covariances.mean(0))
+    apart = torch.linalg.solve_triangular(L, (frame.centres - frame.centres.mean(0)).T, upper=False)
+    basis, sizes, _ = torch.linalg.svd(apart, full_matrices=False)
+    basis = basis[:, sizes > 1e-9 * sizes[0]]
+    white = L.T @ metric @ L
+    return torch.trace(basis.T @ white @ basis) / torch.trace(white)
+
+
 def hidden_metrics(network: nn.Sequential, x, labels, basis, head: bool = False) -> torch.Tensor:
     """Mean over the members of each class of the metric U^T J^T J U that the hidden layer pulls back, (C, k, k).
 
@@ -105,10 +123,11 @@ def log_volume(f, x: torch.Tensor, basis: torch.Tensor) -> torch.Tensor:
 
 
 def metrics(network: nn.Sequential, x, labels, frame: Frame) -> dict[str, torch.Tensor]:
-    """Numbers of one network, (C,) each, of its metric at the members of each class.
+    """Numbers of one network of its metric at the members of each class, (C,) each but for the last.
 
     "own": spread of the hidden layer's metric against the precision of that class; "others": the mean against the
-    others'; "slope". Of an OffsetL2 network "head_own" and so on: the same for the metric of its head.
+    others'; "slope"; "discriminant", a scalar, the `discriminant_share` of the mean over all classes. Of an OffsetL2
+    network "head_own" and so on: the same for the metric of its head.
     """
     heads = {"": False} | ({"head_": True} if isinstance(network[2], OffsetL2) else {})
     found = {}
@@ -119,6 +138,7 @@ def metrics(network: nn.Sequential, x, labels, frame: Frame) -> dict[str, torch.
         found[f"{name}own"] = own
         found[f"{name}others"] = (every.sum(1) - own) / (len(own) - 1)
         found[f"{name}slope"] = slope(G, frame.covariances)
+        found[f"{name}discriminant"] = discriminant_share(G.mean(0), frame)
     return found
 
 
@@ -151,7 +171,7 @@ def boundaries(networks: list[nn.Sequential], x, labels, parts: dict, pairs: int
 def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
     """The arrays that a record of a `MetricSpec` has beside those of a classifier, from the final weights.
 
-    Each of `metrics`, (2, C), before training and after; "euclid", (C,), the spread of the Euclidean metric;
+    Each of `metrics`, (2, C) or (2,), before training and after; "euclid", (C,), the spread of the Euclidean metric;
     "effect", "same_effect" and "contrast" of the boundary after training (see `volume.boundary`), (2, 2), before
     training and after, of the hidden layer and of the logits; "pairs", (1,).
     """

@@ -346,6 +346,24 @@ class Nearer:
 
 
 @dataclass(frozen=True)
+class Discriminates:
+    """Training raises the share of a hidden layer's metric that lies where class centres differ."""
+
+    name: str
+
+    @property
+    def needs(self):
+        return (self.name,)
+
+    def __call__(self, arm: Arm) -> Outcome:
+        before, after = 100 * np.array([r.arrays["discriminant"] for r in arm.records[self.name]], float).T
+        found = statistics.mean_interval(after - before)
+        state = state_of(found.low, found.high, lambda x: x > 0)
+        text = f"{self.name}: {after.mean():.0f}% of the metric where centres differ, {before.mean():.0f}% untrained"
+        return Outcome(state, found.value, found.low, found.high, text)
+
+
+@dataclass(frozen=True)
 class MagnifiesLess:
     """The volume of the logits rises less at the boundary (`volume.boundary`'s contrast) in `less` than in `more`."""
 

@@ -17,6 +17,7 @@ from support.claims import (
     CLAIMS,
     AsTold,
     Claim,
+    Discriminates,
     Equal,
     Every,
     Exceeds,
@@ -89,6 +90,15 @@ def evidence(rule, state):
     if isinstance(rule, Nearer):
         apart = {"holds": -0.3, "fails": 0.3, "undecided": 0.0}[state] + 0.1 * WIGGLE
         return {rule.name: (np.full(8, 90.0), always, [{"extra": spreads(rule.spread, x)} for x in apart])}
+    if isinstance(rule, Discriminates):
+        apart = {"holds": 0.3, "fails": -0.3, "undecided": 0.0}[state] + 0.1 * WIGGLE
+        return {
+            rule.name: (
+                np.full(8, 90.0),
+                always,
+                [{"extra": {"discriminant": np.array([0.45, 0.45 + x])}} for x in apart],
+            )
+        }
     if isinstance(rule, MagnifiesLess):
         apart = {"holds": -0.3, "fails": 0.3, "undecided": 0.0}[state] + 0.1 * WIGGLE
         contrasts = {rule.more: np.ones(8), rule.less: 1 + apart}

@@ -92,3 +92,9 @@ def test_bad_input_gets_one_clear_error(changes, says):
 def test_it_says_so_when_it_runs_out_of_steps():
     with pytest.raises(RuntimeError, match="in 2 steps"):
         geodesic(sphere, torch.tensor([0.9, 0.1]), torch.tensor([-0.3, 0.8]), steps=2)
+
+
+def test_a_path_that_jumps_over_what_is_between_is_refused():
+    """A steep wall, all of the length, which three corners do not see."""
+    with pytest.raises(RuntimeError, match="points=3 are too few"):
+        geodesic(lambda x: torch.tanh(20 * x), torch.tensor([-1.0]), torch.tensor([2.0]), points=3)

@@ -13,6 +13,9 @@ from scipy.optimize import least_squares
 from support.geometry import checks
 from support.geometry.jacobians import load_forward_mode
 
+COARSE = 0.05  # relative: by so much the length may change when every side is cut into FINER
+FINER = 8
+
 
 @dataclass(frozen=True)
 class Geodesic:
@@ -40,7 +43,7 @@ def geodesic(f, a, b, points: int = 33, bow: float = 0.0, steps: int = 500) -> G
     Raises:
         ValueError: for ends of unequal shape or that coincide, fewer than three points, or a map or points of another
             kind (see `pullback_metric`).
-        RuntimeError: no shortest path was found in so many steps.
+        RuntimeError: no shortest path was found in so many steps, or it is too coarse to tell its length to 5%.
     """
     a, b = checks.real("a", a), checks.real("b", b)
     if a.shape != b.shape or a.ndim != 1:
@@ -77,4 +80,12 @@ def geodesic(f, a, b, points: int = 33, bow: float = 0.0, steps: int = 500) -> G
         raise RuntimeError(f"no shortest path from {a.tolist()} to {b.tolist()} in {steps} steps: {found.message}")
     path = torch.cat([a[None], torch.from_numpy(found.x).view(points - 2, -1), b[None]])
     length, straight = (float(sides(p).norm(dim=1).sum()) for p in (path, segment))
+    along = torch.linspace(0, 1, FINER + 1, dtype=torch.float64)[1:, None, None]
+    finer = torch.cat([a[None], torch.lerp(path[:-1], path[1:], along).transpose(0, 1).reshape(-1, len(a))])
+    again = float(sides(finer).norm(dim=1).sum())
+    if abs(again - length) > COARSE * length:
+        raise RuntimeError(
+            f"points={points} are too few for the path from {a.tolist()} to {b.tolist()}: it is {length:.4g} long, "
+            f"or {again:.4g} with sides cut into {FINER}; it may have jumped over what is between"
+        )
     return Geodesic(path, length, straight)
