@@ -8,7 +8,7 @@ import json
 import math
 import pkgutil
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 
 import numpy as np
 
@@ -44,9 +44,13 @@ class Spec(ABC):
     def key(self) -> str:
         """16 hex digits: sha256 of the canonical JSON of this specification.
 
-        A field that has its default value is left out, so that a field added later leaves old keys as they are.
+        A field that has the default value of the class that brought it is left out, so that a field added later
+        leaves old keys as they are, and an experiment that extends another has keys of its own.
         """
-        default = {f.name: f.default for f in fields(self) if f.default is not MISSING}
+        lines = (
+            fields(c) for c in type(self).__mro__ if is_dataclass(c)
+        )  # the class that brought a field comes last
+        default = {f.name: f.default for several in lines for f in several if f.default is not MISSING}
         return digest({k: v for k, v in asdict(self).items() if k not in default or v != default[k]})
 
     @property
