@@ -107,6 +107,16 @@ def test_chapter_5_runs_with_small_parameters(tmp_path):
             assert fact in shown[name]["caption"], (name, fact)
 
 
+def test_the_bridge_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "10_from_mahalanobis_to_riemann", scale="smoke", seeds=2, steps=5)
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    assert shown.keys() == {"fig-geodesics", "fig-indicatrix", "fig-spreads"}
+    for fact in ("digits", "600 training images", "5 steps", "smoke scale", "n = 2"):
+        assert fact in shown["fig-spreads"]["caption"], fact
+    assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

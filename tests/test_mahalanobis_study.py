@@ -313,6 +313,25 @@ def test_the_tables_tell_what_the_networks_are():
     )
 
 
+def test_two_precisions_are_compared_trial_by_trial():
+    """Errors that change places between the trials have the same median, and a change all the same."""
+    study = replace(EIGHT, seeds=3)
+    found = arm("d = 2", study, map(record, made(CLAIMS[0], [True] * 8, study)))
+    double, single = (replace(found, table=found.table.copy()) for _ in range(2))
+    double.table.loc["MD_ReLU", "error"] = [1.0, 2.0, 4.0]
+    single.table.loc["MD_ReLU", "error"] = [4.0, 2.0, 1.5]
+    row = tables.precisions(double, single).loc["MD_ReLU"]
+    assert row.tolist() == ["2.00 [1.00, 4.00]", "2.00 [1.50, 4.00]", "3"]
+
+
+def test_ways_says_how_far_the_start_is_and_how_far_adam_goes():
+    study = replace(EIGHT, seeds=3, steps=10_000)
+    found = arm("d = 2", study, map(record, made(CLAIMS[0], [True] * 8, study)))
+    said = tables.ways(found, 250_000)
+    assert "of these 3 MD_Abs" in said and "In 10,000 epochs Adam moves it by 10 steadily and 23 at the most" in said
+    assert "in 250,000 by 250 and 586." in said
+
+
 # -- the three experiments ----------------------------------------------------------------------------------------
 
 
