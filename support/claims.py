@@ -218,56 +218,85 @@ def evidence(
     return max(options, key=lambda option: sorted(a.seeds for a in option[1]))
 
 
-def entry(claim: Claim, records: list[Record]) -> dict:
-    """One row of the ledger, judged on these records."""
-    row = {
+def row(
+    claim,
+    chapter: str,
+    *,
+    protocol: str,
+    measured: str,
+    n: int,
+    finding: str,
+    command: str,
+    images: str = "",
+    outcomes: dict[str, Outcome | None] | None = None,
+    counts: dict[str, int] | None = None,
+    records: Iterable[Record] = (),
+    contradiction: str = "",
+) -> dict:
+    """A row of the ledger, the same for all kinds of claims.
+
+    claim: anything with id, source, where and says. outcomes: what was found in each arm, None where it could not be
+    judged, and counts, how many networks each has. records: those behind it.
+    """
+    records, outcomes = list(records), outcomes or {}
+    return {
         "id": claim.id,
         "source": printed()[claim.source]["reference"],
         "where": claim.where,
         "says": claim.says,
-        "chapter": claim.chapter,
-    }
-    contradiction = claim.contradiction() if claim.contradiction else ""
-    if claim.rule is None:
-        return row | {
-            "images": "",
-            "protocol": "the source's printed numbers, compared with each other",
-            "measured": contradiction or "no contradiction found",
-            "interval": None,
-            "n": 0,
-            "finding": "source inconsistent" if contradiction else "consistent",
-            "verdict": "source inconsistent" if contradiction else "reproduced",
-            "contradiction": contradiction,
-            "arms": [],
-            "record": [],
-            "command": "python -m support claims",
-            "minutes": 0.0,
-        }
-    plan, arms = evidence(claim.rule.needs, records, claim.studies, claim.scalings, claim.recipe, claim.from_seed)
-    outcomes = [claim.rule(a) if a.seeds >= LEAST_SEEDS else None for a in arms]
-    finding = verdict(outcomes)
-    used = [r for a in arms for records in a.records.values() for r in records]
-    images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,} of 60,000"
-    return row | {
-        "images": f"{images} training images",
-        "protocol": f"{images} training images, full batch, {claim.recipe or plan.recipes[0]}, {plan.steps:,} steps",
-        "measured": "; ".join(
-            f"{a.scaling}: {o.text}" if o else f"{a.scaling}: {a.seeds} seeds, {LEAST_SEEDS} needed"
-            for a, o in zip(arms, outcomes, strict=True)
-        ),
-        "interval": [[number(o.low), number(o.high)] if o else None for o in outcomes],
-        "n": min(a.seeds for a in arms),
+        "chapter": chapter,
+        "images": images,
+        "protocol": protocol,
+        "measured": measured,
+        "interval": [[number(o.low), number(o.high)] if o else None for o in outcomes.values()] or None,
+        "n": n,
         "finding": finding,
         "verdict": "source inconsistent" if contradiction else finding,
         "contradiction": contradiction,
         "arms": [
-            {"scaling": a.scaling, "n": a.seeds} | (o.row() if o else {"state": "missing"})
-            for a, o in zip(arms, outcomes, strict=True)
+            {"scaling": name, "n": counts[name]} | (o.row() if o else {"state": "missing"})
+            for name, o in outcomes.items()
         ],
-        "record": sorted({f"{r.key}-{r.steps:06d}" for r in used}),
-        "command": f"python -m support sweep {plan.name}",
-        "minutes": round(sum(r.minutes for r in used), 1),
+        "record": sorted({f"{r.key}-{r.steps:06d}" for r in records}),
+        "command": command,
+        "minutes": round(sum(r.minutes for r in records), 1),
     }
+
+
+def entry(claim: Claim, records: list[Record]) -> dict:
+    """One row of the ledger, judged on these records."""
+    contradiction = claim.contradiction() if claim.contradiction else ""
+    if claim.rule is None:
+        return row(
+            claim,
+            claim.chapter,
+            protocol="the source's printed numbers, compared with each other",
+            measured=contradiction or "no contradiction found",
+            n=0,
+            finding="source inconsistent" if contradiction else "reproduced",
+            contradiction=contradiction,
+            command="python -m support claims",
+        )
+    plan, arms = evidence(claim.rule.needs, records, claim.studies, claim.scalings, claim.recipe, claim.from_seed)
+    outcomes = {a.scaling: claim.rule(a) if a.seeds >= LEAST_SEEDS else None for a in arms}
+    images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,} of 60,000"
+    return row(
+        claim,
+        claim.chapter,
+        images=f"{images} training images",
+        protocol=f"{images} training images, full batch, {claim.recipe or plan.recipes[0]}, {plan.steps:,} steps",
+        measured="; ".join(
+            f"{a.scaling}: {o.text}" if o else f"{a.scaling}: {a.seeds} seeds, {LEAST_SEEDS} needed"
+            for a, o in zip(arms, outcomes.values(), strict=True)
+        ),
+        n=min(a.seeds for a in arms),
+        finding=verdict(list(outcomes.values())),
+        contradiction=contradiction,
+        outcomes=outcomes,
+        counts={a.scaling: a.seeds for a in arms},
+        records=[r for a in arms for several in a.records.values() for r in several],
+        command=f"python -m support sweep {plan.name}",
+    )
 
 
 def ledger(store: Iterable[Record] | None = None) -> list[dict]:

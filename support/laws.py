@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from scipy import optimize
 
-from support.claims import printed
+from support.claims import row
 from support.geometry import (
     infinite_width,
     log_volume_element,
@@ -331,23 +331,12 @@ def ledger() -> tuple[dict, ...]:
 def entry(law: Law) -> dict:
     """One row of the ledger, judged now."""
     found = law.rule()
-    verdict = "reproduced" if found.holds else "not reproduced"
-    return {
-        "id": law.id,
-        "source": printed()[law.source]["reference"],
-        "where": law.where,
-        "says": law.says,
-        "chapter": "06_infinite_width",
-        "images": "",
-        "protocol": law.protocol,
-        "measured": law.measured.format(**found._asdict()),
-        "interval": None,
-        "n": found.cases,
-        "finding": verdict,
-        "verdict": verdict,
-        "contradiction": "",
-        "arms": [],
-        "record": [],
-        "command": "python -m support run 06",
-        "minutes": 0.0,
-    }
+    return row(
+        law,
+        "06_infinite_width",
+        protocol=law.protocol,
+        measured=law.measured.format(**found._asdict()),
+        n=found.cases,
+        finding="reproduced" if found.holds else "not reproduced",
+        command="python -m support run 06",
+    )

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support import checkpoints
+from support.loop import Stopped
 from support.records import CACHE, COMMITTED, Record, Store
 from support.runs import Spec, digest
-from support.training import Stopped
 
 
 class Diverged(RuntimeError):

@@ -7,15 +7,13 @@ their steps, and measures them at the recorded steps (`runs.recorded_steps`). Re
 bit for bit on the same machine, because the checkpoint keeps how the work was divided (`stack.Division`).
 """
 
-import signal
-import threading
 import time
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import torch
 
-from support import checkpoints
+from support import checkpoints, loop
 from support.data import Dataset
 from support.products import Products
 from support.runs import CURVES, RunSpec, digest, moment_steps, recorded_steps
@@ -64,10 +62,6 @@ def _compact(values: np.ndarray) -> np.ndarray:
         return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
 
 
-class Stopped(RuntimeError):
-    """Training stopped before its last step, at a checkpoint; the next call goes on from there."""
-
-
 def train(
     specs: list[RunSpec],
     dataset: Dataset,
@@ -89,8 +83,8 @@ def train(
         device: "auto", "cpu" or "cuda".
         checkpoint: path of the block's checkpoint, or None. It is written every `checkpoint_seconds` and removed
             by `checkpoints.remove` once the caller has stored the results; a run found there is continued.
-        minutes: stop at a checkpoint after so long and raise Stopped.
-        progress: called as progress(step, steps) after each step.
+        minutes: stop at a checkpoint after so long and raise `loop.Stopped`.
+        progress: called as progress(step, steps) a few times a second.
         rows: images in a chunk, if the default is not wanted.
     Raises:
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
@@ -113,47 +107,43 @@ def train(
     torch.set_num_threads(division.threads)
     stack = Stack(specs, dataset, products, division)
     at, when_moments = recorded_steps(steps), set(moment_steps(steps))
-    curves, spent, number = {}, 0.0, 0
+    curves, spent, done = {}, 0.0, None
     if saved:
         stack.restore(saved.tensors)
         curves = {name[7:]: value.numpy() for name, value in saved.tensors.items() if name.startswith("curves.")}
-        number, spent = saved.note["step"], saved.note["seconds"]
+        done, spent = saved.note["step"], saved.note["seconds"]
 
-    def note_down():
+    def note_down(number):
         found = stack.measure(moments=number in when_moments)
         for name, value in found.items():
             value = value[None]
             curves[name] = np.concatenate([curves[name], value]) if name in curves else value
 
-    def save():
-        if checkpoint is not None:
-            seconds = spent + time.monotonic() - begun
-            note = {"step": number, "seconds": seconds, "division": asdict(division), "probe": probe}
-            arrays = {f"curves.{name}": torch.from_numpy(value) for name, value in curves.items()}
-            checkpoints.write(checkpoint, identity, note, stack.state() | arrays)
+    def save(number):
+        seconds = spent + time.monotonic() - begun
+        note = {"step": number, "seconds": seconds, "division": asdict(division), "probe": probe}
+        arrays = {f"curves.{name}": torch.from_numpy(value) for name, value in curves.items()}
+        checkpoints.write(checkpoint, identity, note, stack.state() | arrays)
 
     try:
-        with products.active(), _Interrupt() as interrupt, torch.no_grad():
-            if not saved:
-                note_down()
-            last_saved, advance = time.monotonic(), stack.stepper()
-            while number < steps:
-                number += 1
-                advance(number)
-                if number in at:
-                    note_down()
-                if progress is not None:
-                    progress(number, steps)
-                now = time.monotonic()
-                out_of_time = minutes is not None and now - begun > 60 * minutes
-                if number < steps and (interrupt.asked or out_of_time):
-                    save()
-                    why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
-                    kept = "" if checkpoint is not None else " (no checkpoint was asked for: its work is lost)"
-                    raise Stopped(f"{why} at step {number:,} of {steps:,}{kept}")
-                if now - last_saved > checkpoint_seconds:
-                    save()
-                    last_saved = time.monotonic()
+        with products.active(), torch.no_grad():
+            step = stack.stepper()
+
+            def advance(first, last):
+                for number in range(first, last + 1):
+                    step(number)
+
+            loop.walk(
+                steps,
+                advance,
+                note_down,
+                at,
+                done=done,
+                save=save if checkpoint is not None else None,
+                checkpoint_seconds=checkpoint_seconds,
+                minutes=minutes,
+                progress=progress,
+            )
     finally:
         torch.set_num_threads(threads_before)
     seconds = (spent + time.monotonic() - begun) / len(specs)
@@ -184,25 +174,3 @@ def _measurements(stack, curves, at, moment_at, division, probe, seconds):
             )
         )
     return results
-
-
-class _Interrupt:
-    """While active, the first Ctrl-C or SIGTERM is only noted, so that training can stop at a checkpoint."""
-
-    asked = False
-
-    def __enter__(self):
-        self.before = {}
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self.before[number] = signal.signal(number, self._note)
-        return self
-
-    def _note(self, number, frame):
-        if self.asked:  # the second one means it
-            raise KeyboardInterrupt
-        self.asked = True
-
-    def __exit__(self, *_):
-        for number, handler in self.before.items():
-            signal.signal(number, handler)

@@ -13,9 +13,10 @@ from agreement import spec, tiny
 from fabricate import measurement, records
 
 from support import plans, sweep
+from support.loop import Stopped
 from support.records import RecordError, Store, read
 from support.runs import CURVES, RunSpec, moment_steps, output_counts, recorded_steps
-from support.training import Stopped, train
+from support.training import train
 
 
 @pytest.fixture

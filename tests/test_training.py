@@ -12,10 +12,11 @@ from support import checkpoints
 from support.architectures import ACTIVATIONS, SIX, SIX_BIAS, TABLE, architecture, family
 from support.data import Dataset
 from support.ensemble import initial_weights
+from support.loop import Stopped
 from support.products import Products
 from support.runs import recorded_steps
 from support.stack import class_moments, resolve_device
-from support.training import Stopped, train
+from support.training import train
 
 # -- the oracle ---------------------------------------------------------------------------------------------------
 

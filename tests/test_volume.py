@@ -8,11 +8,11 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from support import geometry
+from support.loop import Stopped
 from support.records import Store
 from support.runs import specification
 from support.studies import STUDIES
 from support.sweep import ensure
-from support.training import Stopped
 from support.volume import training
 from support.volume.stack import Stack, initial_weights, logits
 from support.volume.study import VolumeStudy

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from support import statistics
-from support.claims import LEAST_SEEDS, printed
+from support.claims import LEAST_SEEDS, row
 from support.mahalanobis.results import measures, runs_of
 from support.mahalanobis.study import STUDIES, DistanceStudy
-from support.rules import Outcome, number, state_of
+from support.rules import Outcome, state_of
 
 ERROR = 1.0  # percent of the mean distance: the root mean squared error on fresh points is below
 OFFSET = 0.05  # standard deviations: half of a network's hyperplanes pass the mean at less
@@ -112,6 +112,7 @@ class DistanceClaim:
     network: str
     rule: Callable[[DistanceArm, str], pd.Series]
     so: str  # the rule in words that follow "12 of 20 MD_Abs networks"
+    source: str = "oursland2024"
 
 
 _ALL = "results, Overview"
@@ -180,37 +181,26 @@ def arms(records) -> list[DistanceArm]:
 
 
 def entry(claim: DistanceClaim, arms: list[DistanceArm]) -> dict:
-    """One row of the ledger, with the keys of `support.claims.entry`."""
+    """One row of the ledger, see `support.claims.row`."""
     outcomes = {a.name: judge(claim, a) if a.trials >= LEAST_SEEDS else None for a in arms}
     judged = [a for a in arms if outcomes[a.name]]
-    finding = verdict({a.name: outcomes[a.name].state for a in judged})
-    records = [r for a in judged for r in a.records]
     studies = [a.study.name for a in judged or arms]
-    return {
-        "id": claim.id,
-        "source": printed()["oursland2024"]["reference"],
-        "where": claim.where,
-        "says": claim.says,
-        "chapter": "04_mahalanobis",
-        "images": f"studies {', '.join(studies)}",
-        "protocol": "; ".join(a.study.protocol for a in judged or arms),
-        "measured": "; ".join(
+    return row(
+        claim,
+        "04_mahalanobis",
+        images=f"studies {', '.join(studies)}",
+        protocol="; ".join(a.study.protocol for a in judged or arms),
+        measured="; ".join(
             f"{a.name}: {o.text}" if o else f"{a.name}: {a.trials} trials, {LEAST_SEEDS} needed"
             for a, o in zip(arms, outcomes.values(), strict=True)
         ),
-        "interval": [[number(o.low), number(o.high)] if o else None for o in outcomes.values()],
-        "n": min((a.trials for a in judged), default=0),
-        "finding": finding,
-        "verdict": finding,
-        "contradiction": "",
-        "arms": [
-            {"scaling": a.name, "n": a.trials} | (o.row() if o else {"state": "missing"})
-            for a, o in zip(arms, outcomes.values(), strict=True)
-        ],
-        "record": sorted({f"{r.key}-{r.steps:06d}" for r in records}),
-        "command": f"python -m support sweep {studies[0]}",
-        "minutes": round(sum(r.minutes for r in records), 1),
-    }
+        n=min((a.trials for a in judged), default=0),
+        finding=verdict({a.name: outcomes[a.name].state for a in judged}),
+        outcomes=outcomes,
+        counts={a.name: a.trials for a in arms},
+        records=[r for a in judged for r in a.records],
+        command=f"python -m support sweep {studies[0]}",
+    )
 
 
 def ledger(records) -> list[dict]:

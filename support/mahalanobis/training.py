@@ -12,17 +12,15 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 import torch
 
-from support import checkpoints
+from support import checkpoints, loop
 from support.mahalanobis.gaussians import DistanceData, draw, parse
 from support.mahalanobis.networks import UNITS, known
 from support.mahalanobis.stack import DTYPES, Stack, divide
 from support.runs import Spec, digest, moment_steps, recorded_steps
 from support.stack import Division, resolve_device
-from support.training import Stopped, _Interrupt
 
 CURVES = ("train_mse", "validation_mse", "test_mse")  # squared Mahalanobis distances
 SNAPSHOTS = 10  # up to this dimension the weights of all powers of ten are stored, above it only the last
-STRETCH = 0.3  # seconds between two looks at the clock and at Ctrl-C
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +138,7 @@ def train(
         device: "auto", "cpu" or "cuda".
         checkpoint: path of the block's checkpoint, or None. It is written every `checkpoint_seconds` and removed
             by `checkpoints.remove` once the caller has stored the results; a run found there is continued.
-        minutes: stop at a checkpoint after so long and raise Stopped.
+        minutes: stop at a checkpoint after so long and raise `loop.Stopped`.
         progress: called as progress(step, steps) a few times a second.
         division: how the work is divided, if the default is not wanted.
     Raises:
@@ -163,49 +161,35 @@ def train(
     stack = Stack(specs, block_data(specs), division)
     at = recorded_steps(steps)
     when_weights = moment_steps(steps) if specs[0].dimension <= SNAPSHOTS else [steps]
-    curves, snapshots, number, spent = [], {}, 0, 0.0
+    curves, snapshots, done, spent = [], {}, None, 0.0
     if saved:
         stack.restore(saved.tensors)
         curves = list(saved.tensors["curves"])
         snapshots = {name[9:]: value for name, value in saved.tensors.items() if name.startswith("snapshot.")}
-        number, spent = saved.note["step"], saved.note["seconds"]
+        done, spent = saved.note["step"], saved.note["seconds"]
 
-    def note_down():
+    def note_down(number):
         curves.append(stack.errors())
         if number in when_weights:
             for m, weights in enumerate(stack.weights()):
                 snapshots.update({f"{m}.{number}.{name}": value for name, value in weights.items()})
 
-    def save():
-        if checkpoint is not None:
-            note = {"step": number, "seconds": spent + time.monotonic() - begun, "division": asdict(division)}
-            kept = {f"snapshot.{name}": value for name, value in snapshots.items()}
-            checkpoints.write(checkpoint, identity, note, stack.state() | kept | {"curves": torch.stack(curves)})
+    def save(number):
+        note = {"step": number, "seconds": spent + time.monotonic() - begun, "division": asdict(division)}
+        kept = {f"snapshot.{name}": value for name, value in snapshots.items()}
+        checkpoints.write(checkpoint, identity, note, stack.state() | kept | {"curves": torch.stack(curves)})
 
-    with _Interrupt() as interrupt:
-        if not saved:
-            note_down()
-        last_saved, stretch = time.monotonic(), 1
-        while number < steps:
-            goal = min([number + stretch] + [s for s in at if s > number])
-            before = time.monotonic()
-            stack.advance(number + 1, goal)
-            now = time.monotonic()
-            stretch = max(1, min(2 * stretch, round(STRETCH * (goal - number) / max(now - before, 1e-9))))
-            number = goal
-            if number in at:
-                note_down()
-            if progress is not None:
-                progress(number, steps)
-            out_of_time = minutes is not None and now - begun > 60 * minutes
-            if number < steps and (interrupt.asked or out_of_time):
-                save()
-                why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
-                lost = "" if checkpoint is not None else " (no checkpoint was asked for: its work is lost)"
-                raise Stopped(f"{why} at step {number:,} of {steps:,}{lost}")
-            if now - last_saved > checkpoint_seconds:
-                save()
-                last_saved = time.monotonic()
+    loop.walk(
+        steps,
+        stack.advance,
+        note_down,
+        at,
+        done=done,
+        save=save if checkpoint is not None else None,
+        checkpoint_seconds=checkpoint_seconds,
+        minutes=minutes,
+        progress=progress,
+    )
     seconds = (spent + time.monotonic() - begun) / len(specs)
     return _measurements(stack, torch.stack(curves).numpy(), at, snapshots, when_weights, seconds)
 

@@ -39,8 +39,8 @@ import numpy as np
 import pandas as pd
 
 from support import statistics
-from support.claims import LEAST_SEEDS, printed
-from support.rules import Outcome, number, state_of
+from support.claims import LEAST_SEEDS, row
+from support.rules import Outcome, state_of
 from support.volume.results import runs_of, table
 from support.volume.study import STUDIES, VolumeStudy
 
@@ -194,13 +194,11 @@ def arms(records) -> list[VolumeArm]:
 
 
 def entry(claim: VolumeClaim, arms: list[VolumeArm]) -> dict:
-    """One row of the ledger, with the keys of `support.claims.entry`."""
+    """One row of the ledger, see `support.claims.row`."""
     asked = [a for a in arms if a.name in claim.arms]
     outcomes = {a.name: judge(claim, a) for a in asked}
     counts = {a.name: networks(claim, a) for a in asked}
     run = [a for a in asked if counts[a.name] >= LEAST_SEEDS]
-    finding = verdict({o.state for o in outcomes.values() if o}, bool(run))
-    records = [r for a in run for r in a.records]
     studies = [a.study.name for a in run or asked]
 
     def said(a):
@@ -209,29 +207,19 @@ def entry(claim: VolumeClaim, arms: list[VolumeArm]) -> dict:
         few = counts[a.name] < LEAST_SEEDS
         return f"{a.name}: {counts[a.name]} networks, {LEAST_SEEDS} needed" if few else f"{a.name}: no contrast"
 
-    return {
-        "id": claim.id,
-        "source": printed()[claim.source]["reference"],
-        "where": claim.where,
-        "says": claim.says,
-        "chapter": "05_volume_element",
-        "images": f"studies {', '.join(studies)}",
-        "protocol": "; ".join(a.study.protocol for a in run or asked),
-        "measured": "; ".join(map(said, asked)),
-        "interval": [[number(o.low), number(o.high)] if o else None for o in outcomes.values()],
-        "n": min((counts[a.name] for a in run), default=0),
-        "finding": finding,
-        "verdict": finding,
-        "contradiction": "",
-        "arms": [
-            {"scaling": a.name, "n": counts[a.name]}
-            | (outcomes[a.name].row() if outcomes[a.name] else {"state": "missing"})
-            for a in asked
-        ],
-        "record": sorted({f"{r.key}-{r.steps:06d}" for r in records}),
-        "command": f"python -m support sweep {studies[0]}",
-        "minutes": round(sum(r.minutes for r in records), 1),
-    }
+    return row(
+        claim,
+        "05_volume_element",
+        images=f"studies {', '.join(studies)}",
+        protocol="; ".join(a.study.protocol for a in run or asked),
+        measured="; ".join(map(said, asked)),
+        n=min((counts[a.name] for a in run), default=0),
+        finding=verdict({o.state for o in outcomes.values() if o}, bool(run)),
+        outcomes=outcomes,
+        counts=counts,
+        records=[r for a in run for r in a.records],
+        command=f"python -m support sweep {studies[0]}",
+    )
 
 
 def ledger(records) -> list[dict]:

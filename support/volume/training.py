@@ -13,10 +13,9 @@ from dataclasses import asdict, dataclass, fields, replace
 import numpy as np
 import torch
 
-from support import checkpoints, geometry
+from support import checkpoints, geometry, loop
 from support.runs import CURVES, Spec, digest, recorded_steps
 from support.stack import Division, resolve_device
-from support.training import Stopped, _Interrupt
 from support.volume.boundary import candidates, find_pairs, measure, summary
 from support.volume.stack import Stack, logits
 from support.volume.tasks import DRAWN, Task, resampled, task
@@ -157,8 +156,8 @@ def train(
         device: "auto", "cpu" or "cuda".
         checkpoint: path of the block's checkpoint, or None. It is written every `checkpoint_seconds` and removed
             by `checkpoints.remove` once the caller has stored the results; a run found there is continued.
-        minutes: stop at a checkpoint after so long and raise Stopped.
-        progress: called as progress(epoch, epochs).
+        minutes: stop at a checkpoint after so long and raise `loop.Stopped`.
+        progress: called as progress(epoch, epochs) a few times a second.
     Raises:
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
         ValueError: the specifications do not form a block, or their data are not what is drawn here.
@@ -176,48 +175,46 @@ def train(
     stack = Stack(specs, tasks, where)
     identity = digest([s.key for s in specs] + [steps])
     at, looked = recorded_steps(steps), geometry_steps(steps)
-    curves, snapshots, number, spent = [], {}, 0, 0.0
+    curves, snapshots, done, spent = [], {}, None, 0.0
     saved = checkpoints.read(checkpoint, identity)
     if saved:
         stack.restore(saved.tensors)
         curves = list(saved.tensors["curves"])
         snapshots = {int(name[9:]): value for name, value in saved.tensors.items() if name.startswith("snapshot.")}
-        number, spent = saved.note["step"], saved.note["seconds"]
+        done, spent = saved.note["step"], saved.note["seconds"]
 
-    def note_down():
+    def note_down(number):
         if number in at:
             curves.append(stack.curves())
         if number in looked:
             snapshots[number] = stack.parameters.cpu().clone()
 
-    def save():
-        if checkpoint is not None:
-            note = {"step": number, "seconds": spent + time.monotonic() - begun}
-            kept = {f"snapshot.{epoch}": value for epoch, value in snapshots.items()}
-            checkpoints.write(checkpoint, identity, note, stack.state() | kept | {"curves": torch.stack(curves)})
+    def advance(first, last):
+        for number in range(first, last + 1):
+            stack.advance(number)
+
+    def save(number):
+        note = {"step": number, "seconds": spent + time.monotonic() - begun}
+        kept = {f"snapshot.{epoch}": value for epoch, value in snapshots.items()}
+        checkpoints.write(checkpoint, identity, note, stack.state() | kept | {"curves": torch.stack(curves)})
 
     try:
-        with _Interrupt() as interrupt, torch.no_grad():
-            if not saved:
-                note_down()
-            last_saved = time.monotonic()
-            while number < steps:
-                number += 1
-                stack.advance(number)
-                note_down()
-                if progress is not None:
-                    progress(number, steps)
-                now = time.monotonic()
-                out_of_time = minutes is not None and now - begun > 60 * minutes
-                if number < steps and (interrupt.asked or out_of_time):
-                    save()
-                    why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
-                    lost = "" if checkpoint is not None else " (no checkpoint was asked for: its work is lost)"
-                    raise Stopped(f"{why} at epoch {number:,} of {steps:,}{lost}")
-                if now - last_saved > checkpoint_seconds:
-                    save()
-                    last_saved = time.monotonic()
-        return _measurements(stack, tasks, steps, torch.stack(curves), snapshots, spent + time.monotonic() - begun)
+        with torch.no_grad():
+            loop.walk(
+                steps,
+                advance,
+                note_down,
+                {*at, *looked},
+                done=done,
+                save=save if checkpoint is not None else None,
+                checkpoint_seconds=checkpoint_seconds,
+                minutes=minutes,
+                progress=progress,
+                unit="epoch",
+            )
+            return _measurements(
+                stack, tasks, steps, torch.stack(curves), snapshots, spent + time.monotonic() - begun
+            )
     finally:
         torch.set_num_threads(threads_before)
 

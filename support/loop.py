@@ -1,0 +1,89 @@
+"""The way through the steps, the same for every trainer: note down, report, save, and stop in time."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Collection
+
+STRETCH = 0.3  # seconds between two looks at the clock and at Ctrl-C, and between two reports
+
+
+class Stopped(RuntimeError):
+    """Training stopped before its last step, at a checkpoint; the next call goes on from there."""
+
+
+def walk(
+    steps: int,
+    advance: Callable[[int, int], None],
+    note_down: Callable[[int], None],
+    at: Collection[int],
+    *,
+    done: int | None = None,
+    save: Callable[[int], None] | None = None,
+    checkpoint_seconds: float = 60.0,
+    minutes: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    unit: str = "step",
+) -> None:
+    """Takes the steps that are left, in stretches as long as a look at the clock is worth.
+
+    Args:
+        steps: how many there are.
+        advance: takes the steps from the first to the last that it is given, both included.
+        note_down: looks at the networks after that step; called at the steps of `at`, where no stretch passes by.
+        done: the step that a checkpoint was at; None, nothing is done: step 0 is noted down first.
+        save: writes a checkpoint of that step, every `checkpoint_seconds` and before it stops; None, there is none.
+        minutes: stop after so long.
+        progress: called as progress(step, steps) after each stretch.
+        unit: what a step is called.
+    Raises:
+        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM).
+    """
+    with _Interrupt() as interrupt:
+        if done is None:
+            note_down(0)
+        number, stretch = done or 0, 1
+        begun = saved = time.monotonic()
+        while number < steps:
+            goal = min([number + stretch, steps] + [s for s in at if s > number])
+            before = time.monotonic()
+            advance(number + 1, goal)
+            now = time.monotonic()
+            stretch = max(1, min(2 * stretch, round(STRETCH * (goal - number) / max(now - before, 1e-9))))
+            number = goal
+            if number in at:
+                note_down(number)
+            if progress is not None:
+                progress(number, steps)
+            out_of_time = minutes is not None and time.monotonic() - begun > 60 * minutes
+            if number < steps and (interrupt.asked or out_of_time):
+                if save is not None:
+                    save(number)
+                why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
+                lost = "" if save is not None else " (no checkpoint was asked for: its work is lost)"
+                raise Stopped(f"{why} at {unit} {number:,} of {steps:,}{lost}")
+            if save is not None and now - saved > checkpoint_seconds:
+                save(number)
+                saved = time.monotonic()
+
+
+class _Interrupt:
+    """While active, the first Ctrl-C or SIGTERM is only noted, so that training can stop at a checkpoint."""
+
+    asked = False
+
+    def __enter__(self):
+        self.before = {}
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.before[number] = signal.signal(number, self._note)
+        return self
+
+    def _note(self, number, frame):
+        if self.asked:  # the second one means it
+            raise KeyboardInterrupt
+        self.asked = True
+
+    def __exit__(self, *_):
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
