@@ -153,18 +153,19 @@ def recovery_figure(arms: list[DistanceArm], rotations: int = 99):
 
 
 def curves_figure(arms: list[DistanceArm], floors: dict[str, float]):
-    """One panel an arm: every run's mean squared error on fresh points by epoch, and the closed form's as a line."""
+    """One panel an arm: every run's mean squared error on fresh points by epoch; dotted, the closed form's, if given."""
     fig, axes = figures.subplots(1, len(arms), height=3.0, squeeze=False, sharey=True)
     for ax, arm in zip(axes[0], arms, strict=True):
         for run in arm.records:
             look = LOOKS[run.spec.network] | {"linewidth": 0.6, "alpha": 0.6, "marker": None}
             ax.plot(run.arrays["steps"], run.arrays["test_mse"], **look)
-        ax.axhline(floors[arm.name], color="black", linestyle=":", linewidth=1.2)
+        if arm.name in floors:
+            ax.axhline(floors[arm.name], color="black", linestyle=":", linewidth=1.2)
         ax.set(title=arm.name, xscale="symlog", yscale="log", xlabel="epoch (log scale from 1)", xlim=(0, None))
     axes[0][0].set_ylabel("mean squared error, fresh points")
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=look["color"], label=network) for network, look in LOOKS.items()]
-    handles += [Line2D([], [], color="black", linestyle=":", label="closed form")]
+    handles += [Line2D([], [], color="black", linestyle=":", label="closed form")] if floors else []
     fig.legend(handles=handles, loc="outside lower center", ncols=4)
     return fig
