@@ -101,7 +101,7 @@ def test_chapter_5_runs_with_small_parameters(tmp_path):
     shown = figures_of(notebook)
     maps = {f"fig-{name}" for name in ("xor-stages", "xor-widths", "xor-ricci", "sinusoid-widths", "sinusoid-ricci")}
     several = {f"fig-{name}" for name in ("networks", "training", "peaks", "profiles", "spectrum")}
-    assert shown.keys() == maps | several | {"fig-lines"}
+    assert shown.keys() == maps | several | {"fig-lines", "fig-plane"}
     for name in shown:
         for fact in ("12 epochs", "smoke scale", *(["n = 2"] if name in several else ["seed 0"])):
             assert fact in shown[name]["caption"], (name, fact)

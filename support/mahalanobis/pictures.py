@@ -153,7 +153,7 @@ def recovery_figure(arms: list[DistanceArm], rotations: int = 99):
 
 
 def curves_figure(arms: list[DistanceArm], floors: dict[str, float]):
-    """One panel an arm: every run's mean squared error on fresh points by epoch; dotted, the closed form's, if given."""
+    """One panel an arm: every run's mean squared error on fresh points by epoch; dotted, the closed form's."""
     fig, axes = figures.subplots(1, len(arms), height=3.0, squeeze=False, sharey=True)
     for ax, arm in zip(axes[0], arms, strict=True):
         for run in arm.records:

@@ -214,6 +214,35 @@ def lines_figure(run, a: torch.Tensor, b: torch.Tensor, shape, points: int = 64)
     return fig
 
 
+def plane_figure(run, a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, points: int = 60):
+    """In the plane of three images, (d,) each: log-volume over the mean of the three before training and after, and
+    the entropy of the prediction after; the trained network's boundaries, and the triangle of the images."""
+    drawn, last = geometry.plane(a, b, c, points), weights(run, run.spec.epochs)
+    x = drawn.points.reshape(-1, len(a))
+    found = logits(last, x)
+    classes = geometry.predicted_class(found).view(points, points)
+    panels = {}
+    for epoch in (0, run.spec.epochs):
+        over = log_volume(weights(run, epoch), torch.stack([a, b, c])).mean()
+        panels[f"epoch {epoch:,}"] = log_volume(weights(run, epoch), x).view(points, points) - over
+    panels["entropy (nats)"] = geometry.entropy(found).view(points, points)
+    fig, axes = figures.subplots(1, 3, height=2.7, sharex=True, sharey=True)
+    triangle = torch.cat([drawn.anchors, drawn.anchors[:1]])
+    low, high = (float(f(panels[f"epoch {e:,}"] for e in (0, run.spec.epochs)))
+                 for f in (lambda v: min(x.min() for x in v), lambda v: max(x.max() for x in v)))  # fmt: skip
+    for ax, (title, values) in zip(axes, panels.items(), strict=True):
+        limits = {"vmin": low, "vmax": high} if title.startswith("epoch") else {"vmin": 0.0}
+        image = ax.imshow(values, origin="lower", extent=(-1, 1, -1, 1), **limits)
+        for k in torch.unique(classes).tolist():
+            ax.contour(drawn.u, drawn.v, (classes == k).double(), (0.5,), colors="white", linewidths=0.8)
+        ax.plot(*triangle.T, "-o", color="black", linewidth=0.8, markersize=3.5)
+        ax.set(title=title, xticks=(), yticks=())
+        ax.grid(visible=False)
+        if ax is not axes[0]:
+            fig.colorbar(image, ax=ax, shrink=0.8)
+    return fig
+
+
 def spectrum_figure(runs):
     """Singular values of the Jacobian at the first test images, every network: before training and after."""
     fig, ax = figures.subplots(height=2.8)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from support.geometry import plane
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.boundary import along
@@ -122,6 +123,19 @@ def lines_sentence(run, a, b, points: int = 64) -> str:
         values = [log_volume(weights(run, epoch), path) for epoch in (0, run.spec.epochs)]
         said.append(" and ".join(f"{float(v.max() - v[[0, -1]].mean()):.1f}" for v in values))
     return "The log-volume rises over its ends by so many nats before and after training: " + "; ".join(said) + "."
+
+
+def plane_sentence(run, a, b, c, points: int = 60) -> str:
+    """By how much the log-volume within the triangle of three images exceeds its corners', before and after."""
+    drawn, corners = plane(a, b, c, points), torch.stack([a, b, c])
+    said = []
+    for epoch in (0, run.spec.epochs):
+        w = weights(run, epoch)
+        over = log_volume(w, drawn.points[drawn.ternary]) - log_volume(w, corners).mean()
+        said.append(f"{float(over.mean()):+.1f}")
+    return (
+        f"Mean log-volume within the triangle over that of its corners: {' before and '.join(said)} after training."
+    )
 
 
 def spectrum_sentence(runs) -> str:
