@@ -1,5 +1,6 @@
 """What each chapter can be asked for: its parameters, what a scale means for it, and the plan that follows."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -25,7 +26,7 @@ Count = Annotated[int | None, Limits(least=1)]
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(ABC):
     """Parameters of the chapters that train classifiers; None leaves a value to the scale."""
 
     scale: Annotated[str, Limits(choices=SCALES)]
@@ -36,6 +37,18 @@ class Settings:
     rate: Annotated[float | None, Limits(least=1e-12, most=1e6)]
     device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
     data_folder: str | None
+
+    @classmethod
+    def presets(cls, given: dict) -> dict:
+        """What the scale says, for the data set that was asked for."""
+        data = given["data"] or ("mnist" if given["scale"] == "paper" else "digits")
+        sizes = cls.sizes(small=data == "digits")[given["scale"]]
+        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes, strict=True))
+
+    @staticmethod
+    @abstractmethod
+    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
+        """Images, seeds and steps by scale; small: of the 1,437 digits, else of a data set like MNIST."""
 
     @property
     def recipe(self) -> Recipe:
@@ -59,18 +72,13 @@ class DistanceVsIntensity(Settings):
     """Parameters of chapter 1."""
 
     @staticmethod
-    def presets(given: dict) -> dict:
-        """What the scale says, for the data set that was asked for."""
-        scale = given["scale"]
-        data = given["data"] or ("mnist" if scale == "paper" else "digits")
-        small = data == "digits"
-        sizes = {
+    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
+        return {
             "smoke": (400, 2, 60),
             "laptop": (1437 if small else 2000, 10 if small else 3, 1000),
             # the study that the verdicts rest on so far: all 60,000 images, or the first 10,000
             "paper": (1437 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
         }
-        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
 
     def plan(self) -> Plan:
         """The six architectures in both input scalings."""
@@ -85,17 +93,13 @@ class WhenOutputsDie(Settings):
     """Parameters of the chapter on dead outputs; its grid has one seed for every ten of the remedies."""
 
     @staticmethod
-    def presets(given: dict) -> dict:
-        """What the scale says, for the data set that was asked for."""
-        scale = given["scale"]
-        data = given["data"] or ("mnist" if scale == "paper" else "digits")
-        small, study = data == "digits", STUDIES["mnist-remedies"]
-        sizes = {
+    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
+        study = STUDIES["mnist-remedies"]
+        return {
             "smoke": (400, 2, 40),
             "laptop": (1437 if small else 2000, 10 if small else 3, 300),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
-        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
 
     @property
     def remedies(self) -> dict[str, Recipe]:
@@ -188,17 +192,12 @@ class AbsNegGeometry(Settings):
     """Parameters of chapter 2; its control has at most three seeds."""
 
     @staticmethod
-    def presets(given: dict) -> dict:
-        """What the scale says, for the data set that was asked for."""
-        scale = given["scale"]
-        data = given["data"] or ("mnist" if scale == "paper" else "digits")
-        small = data == "digits"
-        sizes = {
+    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
+        return {
             "smoke": (300, 2, 50),
             "laptop": (1000, 5 if small else 3, 1000),
             "paper": (1000 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
         }
-        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
 
     def plan(self) -> Plan:
         """The six architectures, and the three of Abs with an output bias; all weights are kept."""
@@ -227,17 +226,13 @@ class OffsetL2Chapter(Settings):
     """Parameters of chapter 3; its networks trained by Adam take half of the steps."""
 
     @staticmethod
-    def presets(given: dict) -> dict:
-        """What the scale says, for the data set that was asked for."""
-        scale = given["scale"]
-        data = given["data"] or ("mnist" if scale == "paper" else "digits")
-        small, study = data == "digits", STUDIES["mnist-l2"]
-        sizes = {
+    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
+        study = STUDIES["mnist-l2"]
+        return {
             "smoke": (400, 2, 40),
             "laptop": (1437 if small else 2000, 5 if small else 3, 400),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
-        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
 
     def plan(self) -> Plan:
         """The ten networks of the source's Table 5."""
@@ -266,17 +261,13 @@ class Bridge(Settings):
     """Parameters of the chapter that joins the Mahalanobis distance and the volume element."""
 
     @staticmethod
-    def presets(given: dict) -> dict:
-        """What the scale says, for the data set that was asked for."""
-        scale = given["scale"]
-        data = given["data"] or ("mnist" if scale == "paper" else "digits")
-        small, study = data == "digits", STUDIES["mnist-metric"]
-        sizes = {
+    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
+        study = STUDIES["mnist-metric"]
+        return {
             "smoke": (600, 2, 40),
             "laptop": (1437 if small else 4000, 10 if small else 3, 300),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
-        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes[scale], strict=True))
 
     def plan(self) -> MetricPlan:
         """Linear and OffsetL2 heads behind Abs and ReLU, by the study's recipe."""
