@@ -20,6 +20,7 @@ REPLAYS = 3
 FACTOR = 10.0  # the record may be so many times as far from a replay as the replays are from each other
 LOSS_FLOOR = 1e-5  # relative; some thirty times the rounding of a float32 product, which the replays may share
 IMAGES_FLOOR = 3  # so many images may fall on the other side of a near tie
+CURVE_UNITS = {"loss": "nats", "accuracy": "points"}  # of the rest: squared distances
 DISTANCE_FLOOR = {"float64": 1e-9, "fp32": LOSS_FLOOR}  # relative, of the distance networks
 
 
@@ -122,9 +123,10 @@ def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") ->
         agrees &= fine
         with np.errstate(invalid="ignore"):
             worst = int(np.argmax(np.nan_to_num(distance / tolerance, nan=0.0)))
+        unit = next((u for part, u in CURVE_UNITS.items() if part in name), "squared distances")
         print(
             f"  {name:14} {'agrees' if fine else 'DISAGREES'}: at step {at[worst]:,} the record is "
-            f"{distance[worst]:.2g} from a replay, tolerance {tolerance[worst]:.2g}; "
+            f"{distance[worst]:.2g} {unit} from a replay, tolerance {tolerance[worst]:.2g}; "
             f"the replays part by up to {spread[-1]:.2g}"
         )
     print(
