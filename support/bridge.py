@@ -274,8 +274,11 @@ def spreads_figure(found: dict[str, pd.DataFrame]):
                     aside = 0.14 * (np.arange(len(values)) * 0.618034 % 1 - 0.5)
                     ax.plot(place + shift + aside, values, linestyle="none", color=hue, markersize=4, **look)
         ax.axhline(one["euclid"].mean(), color="black", linestyle="--", linewidth=1)
-        ax.text(len(names) - 0.5, one["euclid"].mean(), "Euclid", ha="right", va="bottom", fontsize=8)
-        ax.set_xticks(range(len(names)), [n.replace("-L2", "\nL2").replace("-Bias", "\nlinear") for n in names])
+        for where, name in ((one["euclid"].mean(), "Euclid"), (0, "Mahalanobis")):
+            ax.text(len(names) - 0.45, where, name, ha="right", va="bottom", fontsize=8)
+        ax.set_xticks(
+            range(len(names)), [n.replace("-L2-Paper-Neg", "\nOffsetL2").replace("-Bias", "\nlinear") for n in names]
+        )
         ax.tick_params(axis="x", labelsize=7)
         ax.set(title=title, xlim=(-0.6, len(names) - 0.4))
         ax.set_ylim(bottom=0)
