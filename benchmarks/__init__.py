@@ -1,11 +1,12 @@
 """Speed and precision, measured: `python -m support bench`. The results are a page of the book, never a test.
 
-A part is a module with `measure(device, precision, quick) -> dict`. A full run leaves its answer in results/, one
-file a device, together with the machine that gave it.
+A part is a module with `measure(device, precision, quick) -> dict`. A full run leaves its answer in results/, in a file
+of the machine that gave it.
 """
 
 import json
 import platform
+import re
 from datetime import date
 from importlib import import_module
 from pathlib import Path
@@ -36,11 +37,21 @@ def run(part: str = "train", *, device: str = "auto", precision: str | None = No
     found = {"date": str(date.today())} | import_module(f"benchmarks.{part}").measure(device, precision, quick)
     name = machine(device)
     if not quick:
-        path = RESULTS / f"{FILES[part]}{'-cuda' if device.type == 'cuda' else ''}.json"
+        path = result_file(part, name)
         before = json.loads(path.read_text()) if path.exists() else {}
         kept = before if before.get("machine") == name else {}
         path.write_text(json.dumps(kept | {"machine": name, part: found}, indent=1, allow_nan=False) + "\n")
     return {"machine": name, part: found}
+
+
+def result_file(part: str, machine: str) -> Path:
+    """Where results/ keeps what a machine of that name measured of a part.
+
+    >>> result_file("geometry", "AMD EPYC, 2 threads, AVX512; Linux x86_64, torch 2.13.0").name
+    'bench-amd-epyc-2-threads-avx512.json'
+    """
+    core = re.sub(r"[^a-z0-9]+", "-", machine.split(";")[0].lower()).strip("-")
+    return RESULTS / f"{FILES[part]}-{core}.json"
 
 
 def machine(device: torch.device) -> str:

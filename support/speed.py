@@ -12,17 +12,16 @@ WORTH = 0.05  # share of a step that a compiler would have to save
 
 
 def snippets(results: Path) -> dict[str, str]:
-    """File name -> MyST, from the JSON files that `python -m support bench` leaves in the folder `results`."""
+    """File name -> MyST, from what `python -m support bench` left in the folder `results`: one file a machine."""
     kinds = {
-        "speed.md": ("bench*.json", _speed),
-        "speed_mahalanobis.md": ("bench*.json", _mahalanobis),
-        "speed_geometry.md": ("bench*.json", _geometry),
-        "precision.md": ("equivalence*.json", _precision),
+        "speed.md": ("train", _speed),
+        "speed_mahalanobis.md": ("mahalanobis", _mahalanobis),
+        "speed_geometry.md": ("geometry", _geometry),
+        "precision.md": ("equivalence", _precision),
     }
-    return {
-        name: "\n\n".join(tell(json.loads(path.read_text())) for path in sorted(results.glob(pattern))) + "\n"
-        for name, (pattern, tell) in kinds.items()
-    }
+    files = [json.loads(path.read_text()) for path in sorted(results.glob("*.json"))]
+    told = {name: [tell(f) for f in files if part in f] for name, (part, tell) in kinds.items()}
+    return {name: "\n\n".join(texts or ["Not measured yet."]) + "\n" for name, texts in told.items()}
 
 
 def _speed(result: dict) -> str:
@@ -50,9 +49,7 @@ def _speed(result: dict) -> str:
 
 
 def _mahalanobis(result: dict) -> str:
-    m = result.get("mahalanobis")
-    if not m:
-        return f"Not measured yet on {result['machine']}."
+    m = result["mahalanobis"]
     lines = [
         f"Measured on {result['machine']}, on {m['date']}: {m['networks']} networks in {m['precision']}, "
         f"{m['turns']} turns; microseconds for one epoch of one network.",
@@ -67,9 +64,7 @@ def _mahalanobis(result: dict) -> str:
 
 
 def _geometry(result: dict) -> str:
-    g = result.get("geometry")
-    if not g:
-        return f"Not measured yet on {result['machine']}."
+    g = result["geometry"]
     v, (inputs, units), (points, width) = g["log_volume"], g["map"], g["grid"]
     milliseconds = {name: _spread(s) for name, s in v["milliseconds_per_point"].items()}
     return "\n".join(
