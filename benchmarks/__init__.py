@@ -1,7 +1,7 @@
 """Speed and precision, measured: `python -m support bench`. The results are a page of the book, never a test.
 
-A part is a module with `measure(device, precision, quick) -> dict`. A full run leaves its answer in results/, in a file
-of the machine that gave it.
+A part is a module with `measure(device, precision, quick) -> dict`. A full run leaves its answer in results/, in a
+file of the machine that gave it.
 """
 
 import json
