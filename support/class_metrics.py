@@ -87,7 +87,7 @@ def discriminant_share(metric: torch.Tensor, frame: Frame) -> torch.Tensor:
 
     In coordinates in which the pooled covariance of the classes is the identity, where the pooled Mahalanobis metric
     is the identity too: trace of the metric within the span of the centres, which has C - 1 dimensions at most, over
-    its trace. By chance, and for Mahalanobis, that is min(C - 1, k) / k.
+    its trace. For the pooled Mahalanobis metric that is min(C - 1, k) / k, for Fisher's discriminants 1.
     """
     L = torch.linalg.cholesky(frame.covariances.mean(0))
     apart = torch.linalg.solve_triangular(L, (frame.centres - frame.centres.mean(0)).T, upper=False)

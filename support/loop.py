@@ -56,7 +56,8 @@ def walk(
             if progress is not None:
                 progress(number, steps)
             out_of_time = minutes is not None and time.monotonic() - begun > 60 * minutes
-            if number < steps and (interrupt.asked or out_of_time):
+            # an interrupt after the last step still stops who asked for these steps; their work is in the checkpoint
+            if (number < steps and out_of_time) or (interrupt.asked and (number < steps or save is not None)):
                 if save is not None:
                     save(number)
                 why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"

@@ -310,6 +310,14 @@ class AsTold:
         return Outcome(state, found.value, found.low, found.high, text)
 
 
+def _below_zero(differences: np.ndarray, text: str) -> Outcome:
+    """Whether the mean of differences, a number a network, is below 0; undecided where one is not finite."""
+    if not np.isfinite(differences).all():
+        return Outcome("undecided", np.nan, np.nan, np.nan, f"{text} (not finite for every network)")
+    found = statistics.mean_interval(differences)
+    return Outcome(state_of(found.low, found.high, lambda x: x < 0), found.value, found.low, found.high, text)
+
+
 _SPREADS = {  # of `class_metrics.spread`, in the arrays of a record: nats, (classes,)
     "trained": lambda arrays: arrays["own"][1],
     "untrained": lambda arrays: arrays["own"][0],
@@ -339,10 +347,8 @@ class Nearer:
             np.array([_SPREADS[which](r.arrays).mean() for r in arm.records[self.name]], float)
             for which in (self.spread, self.than)
         )
-        found = statistics.mean_interval(this - that)
-        state = state_of(found.low, found.high, lambda x: x < 0)
         text = f"{self.name}: spread {self.spread} {this.mean():.2f} nats, {self.than} {that.mean():.2f}"
-        return Outcome(state, found.value, found.low, found.high, text)
+        return _below_zero(this - that, text)
 
 
 @dataclass(frozen=True)
@@ -357,10 +363,8 @@ class Discriminates:
 
     def __call__(self, arm: Arm) -> Outcome:
         before, after = 100 * np.array([r.arrays["discriminant"] for r in arm.records[self.name]], float).T
-        found = statistics.mean_interval(after - before)
-        state = state_of(found.low, found.high, lambda x: x > 0)
         text = f"{self.name}: {after.mean():.0f}% of the metric where centres differ, {before.mean():.0f}% untrained"
-        return Outcome(state, found.value, found.low, found.high, text)
+        return _below_zero(before - after, text)
 
 
 @dataclass(frozen=True)
@@ -376,7 +380,5 @@ class MagnifiesLess:
 
     def __call__(self, arm: Arm) -> Outcome:
         less, more = (np.array([r.arrays["contrast"][1, 1] for r in arm.records[name]], float) for name in self.needs)
-        found = statistics.mean_interval(less - more)
-        state = state_of(found.low, found.high, lambda x: x < 0)
         text = f"contrast of {self.less} {less.mean():+.2f} nats, of {self.more} {more.mean():+.2f}"
-        return Outcome(state, found.value, found.low, found.high, text)
+        return _below_zero(less - more, text)

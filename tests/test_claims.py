@@ -240,6 +240,16 @@ def test_a_spread_that_could_be_larger_by_chance_is_not_yet_steady():
         assert Steady("a")(claims.Arm("raw", made, 10)).state == state
 
 
+@pytest.mark.parametrize("rule", [Nearer("Abs-Bias", "trained", "untrained"), Discriminates("Abs-Bias"),
+                                  MagnifiesLess("Abs-L2-Paper-Neg", "Abs-Bias")])  # fmt: skip
+def test_what_is_not_finite_is_undecided(rule):
+    extra = {"own": np.full((2, 10), np.inf), "discriminant": np.array([0.4, np.nan])}
+    extra["contrast"] = np.full((2, 2), np.nan)
+    made = {n: [record(measurement(s, 10, extra=extra)) for s in specs(5)] for n in ("Abs-Bias", "Abs-L2-Paper-Neg")}
+    found = rule(claims.Arm("standardised", made, 10))
+    assert found.state == "undecided" and "not finite" in found.text and found.row()["low"] is None
+
+
 def specs(n):
     return [STUDIES["mnist-10k"].spec(tiny(), "ReLU", "raw", seed) for seed in range(n)]
 

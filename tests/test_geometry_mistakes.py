@@ -294,8 +294,8 @@ MISTAKES = {
         geodesics, "geodesic", "inner.view(points - 2, -1), b[None]", "inner.view(points - 2, -1), a[None]",
         shortest_path),
     "path as short as its squares": (
-        geodesics, "geodesic", "(float(sides(p).norm(dim=1)", "(float(sides(p).square()", shortest_path),
-    "measured at the near ends": (geodesics, "geodesic", "(path[1:] + path[:-1]) / 2", "path[:-1]", shortest_path),
+        geodesics, "path_length", ".norm(dim=1)", ".square()", shortest_path),
+    "measured at the near ends": (geodesics, "_sides", "(path[1:] + path[:-1]) / 2", "path[:-1]", shortest_path),
     "end point reached": (slices, "line", "(points - endpoint)", "(points - 1)", drawing),
     "entropy in base 10": (slices, "entropy", ".sum(-1)", ".sum(-1) / 2.302585", drawing),
 }  # fmt: skip

@@ -86,6 +86,22 @@ def test_a_signal_is_heard_at_the_next_look_and_handlers_come_back(number):
     assert walked.saved == [5] and signal.getsignal(number) is before
 
 
+def test_an_interrupt_at_the_last_step_is_heard_and_loses_nothing():
+    """With a checkpoint the next call has nothing left to do; without one there is nothing to go back to."""
+
+    def asks(step):
+        if step == 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    walked = Walked()
+    with pytest.raises(loop.Stopped, match="interrupted at step 5 of 5$"):
+        loop.walk(5, walked.advance, asks, {0, 5}, save=walked.saved.append)
+    assert walked.saved == [5]
+    loop.walk(5, walked.advance, asks, {0, 5}, done=5, save=walked.saved.append)
+    loop.walk(5, walked.advance, asks, {0, 5})
+    assert walked.taken == [1, 2, 3, 4, 5] * 2
+
+
 def test_checkpoints_are_written_on_the_way():
     walked = Walked(seconds=0.01)
     walked.walk(50, {0, 50}, checkpoint_seconds=0.0)

@@ -7,7 +7,7 @@ brought to it first, and a module that holds anything less is refused.
 """
 
 from support.geometry.curvature import ricci_scalar, shallow_ricci_scalar, shallow_slog_ricci_scalar
-from support.geometry.geodesics import Geodesic, geodesic
+from support.geometry.geodesics import Geodesic, geodesic, path_length
 from support.geometry.infinite_width import (
     nngp_log_volume_element,
     nngp_metric,
@@ -35,6 +35,7 @@ __all__ = [
     "nngp_log_volume_element",
     "nngp_metric",
     "nngp_ricci_scalar",
+    "path_length",
     "plane",
     "predicted_class",
     "pullback_metric",
