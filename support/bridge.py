@@ -14,8 +14,9 @@ from torch import nn
 
 from support import figures, statistics
 from support.architectures import ACTIVATIONS, architecture
-from support.class_metrics import spread
-from support.geometry import geodesic, pullback_metric, ricci_scalar
+from support.class_metrics import Frame, discriminant_share, spread
+from support.data import Dataset
+from support.geometry import geodesic, line, path_length, pullback_metric, ricci_scalar
 from support.layers import Neg, OffsetL2
 from support.mahalanobis.claims import DistanceArm
 from support.mahalanobis.gaussians import DistanceData, Gaussian
@@ -56,10 +57,10 @@ def ends(gaussian: Gaussian, pairs: int, seed: int = 0) -> torch.Tensor:
 def facts(data: DistanceData, found: dict[str, nn.Module], pairs: int = 4, points: int = 200) -> pd.DataFrame:
     """What each map makes of the Gaussian; the first points of the training set, and segments between such points.
 
-    "spread" (nats) of the mean metric against the precision; "scale", the root of the mean eigenvalue of Sigma G, by
+    "spread" (nats) of the mean metric against the precision; "unit", the root of the mean eigenvalue of Sigma G, by
     which the map's unit of length is larger than the Mahalanobis distance's; "volume varies", the SD of the
     log-volume over the points, in nats; "median |R|", where the map has two derivatives; "geodesic", the mean
-    length of shortest paths over scale times the Mahalanobis distance, NaN where one was not found; "straight", the
+    length of shortest paths over unit times the Mahalanobis distance, NaN where one was not found; "straight", the
     same of straight segments.
     """
     x, rows = data.train[0][:points], {}
@@ -71,15 +72,15 @@ def facts(data: DistanceData, found: dict[str, nn.Module], pairs: int = 4, point
         for a, b in ends(data.gaussian, pairs):
             distance = scale * float(Gaussian(b, data.gaussian.covariance).distance(a))
             try:
-                path = geodesic(f, a, b, points=25)
-                ratios.append([path.length / distance, path.straight / distance])
+                length = geodesic(f, a, b, points=25).length
             except RuntimeError:  # of a metric that nearly vanishes, a polygon finds no shortest path
-                ratios.append([np.nan, np.nan])
+                length = np.nan
+            ratios.append([length / distance, path_length(f, line(a, b, 200)) / distance])
         volume = _log_volume(f, x)
         rows[title] = [float(spread(G, data.gaussian.covariance)), scale, float(volume.std())]
         smooth = any(name in title for name in SMOOTH) or title == "whitening"
         rows[title] += [float(ricci_scalar(f, x).abs().median()) if smooth else np.nan, *np.mean(ratios, 0)]
-    columns = ["spread", "scale", "volume varies", "median |R|", "geodesic", "straight"]
+    columns = ["spread", "unit", "volume varies", "median |R|", "geodesic", "straight"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
@@ -186,7 +187,7 @@ def toy_networks(data: Toy, hidden: int = 32, steps: int = 400, seed: int = 0) -
 
 def toy_figure(data: Toy, networks: dict[str, nn.Sequential], layers: int = 2):
     """One panel a network: points, decision boundary, and at the points of a grid the unit circle of the metric that
-    its first `layers` layers pull back, all circles of a panel in one unit."""
+    its first `layers` layers pull back, all circles of a panel in one unit; dotted, those drawn smaller to fit."""
     from matplotlib.patches import Ellipse
 
     fig, axes = figures.subplots(1, len(networks), height=2.4, squeeze=False, sharex=True, sharey=True)
@@ -222,7 +223,10 @@ def table(records: Iterable) -> pd.DataFrame:
 
     "own before", "own", "others", "slope before", "slope", "discriminant before", "discriminant" (percent), the same
     with "head" for OffsetL2 heads, "euclid";
-    "contrast before" and "contrast" of the logits, "hidden contrast" of the hidden layer; "accuracy" in percent.
+    "effect before", "effect", "same effect before", "same effect", "contrast before" and "contrast" of the logits at
+    the boundary after training (see `volume.boundary`), "contrast gained"; "hidden contrast before" and "hidden
+    contrast" of the hidden layer; "accuracy" in percent. Differences of spreads: "trained - untrained",
+    "own - others", "head: own - others" and "head - Euclid".
     """
     rows = {}
     for r in records:
@@ -233,7 +237,14 @@ def table(records: Iterable) -> pd.DataFrame:
                 if stored in a:
                     values = 100 * a[stored] if name == "discriminant" else a[stored].mean(1)
                     row[f"{title} before"], row[title] = values
-        row["contrast before"], row["contrast"] = a["contrast"][:, 1]
+        for stored in ("effect", "same_effect", "contrast"):
+            name = stored.replace("_", " ")
+            row[f"{name} before"], row[name] = a[stored][:, 1]
+        row["contrast gained"] = row["contrast"] - row["contrast before"]
+        row["trained - untrained"], row["own - others"] = row["own"] - row["own before"], row["own"] - row["others"]
+        if "head own" in row:
+            row["head: own - others"] = row["head own"] - row["head others"]
+            row["head - Euclid"] = row["head own"] - row["euclid"]
         row["hidden contrast before"], row["hidden contrast"] = a["contrast"][:, 0]
         rows[r.spec.architecture, r.spec.seed] = row
     index = pd.MultiIndex.from_tuples(list(rows), names=["network", "seed"]) if rows else None
@@ -252,6 +263,7 @@ def summary(found: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
         return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
 
     names = list(dict.fromkeys(found.index.get_level_values(0)))
+    found = found.reindex(columns=list(columns))  # without OffsetL2 there is no head to tell of
     rows = {name: [said(found.loc[name][c]) for c in columns] + [len(found.loc[name])] for name in names}
     return pd.DataFrame.from_dict(rows, orient="index", columns=[*columns.values(), "n"])
 
@@ -311,14 +323,42 @@ def headline(found: pd.DataFrame) -> str:
 
 
 def contrast_sentence(title: str, found: pd.DataFrame) -> str:
-    """The contrast of each OffsetL2 network minus that of the linear head with the same activation, by seed."""
-    said = []
-    for l2 in (n for n in dict.fromkeys(found.index.get_level_values(0)) if architecture(n).head == "offset_l2"):
-        a = architecture(l2)
-        linear = next(n for n in found.index.get_level_values(0)
-                      if architecture(n).head == "linear" and architecture(n).hidden == a.hidden)  # fmt: skip
-        difference = (found.loc[l2]["contrast"] - found.loc[linear]["contrast"]).dropna().to_numpy(float)
-        if len(difference) > 1:
-            e = statistics.mean_interval(difference)
-            said.append(f"{l2} minus {linear}, {e.value:+.2f} nats [{e.low:.2f}, {e.high:.2f}], n = {e.n}")
+    """The contrast of each OffsetL2 network minus that of the linear head with the same activation, by seed, after
+    training; and how much of it training added."""
+    names, said = list(dict.fromkeys(found.index.get_level_values(0))), []
+    linear = {architecture(n).hidden: n for n in names if architecture(n).head == "linear"}
+    for l2 in (n for n in names if architecture(n).head == "offset_l2" and architecture(n).hidden in linear):
+        other = linear[architecture(l2).hidden]
+        parts = []
+        for column in ("contrast", "contrast gained"):
+            difference = (found.loc[l2][column] - found.loc[other][column]).dropna().to_numpy(float)
+            if len(difference) > 1:
+                e = statistics.mean_interval(difference)
+                parts.append(f"{e.value:+.2f} nats [{e.low:.2f}, {e.high:.2f}]")
+        if len(parts) == 2:
+            said.append(
+                f"{l2} minus {other}, {parts[0]} after training, of which training added {parts[1]} (n = {e.n})"
+            )
     return f"{title}: {'; '.join(said)}." if said else f"{title}: too few networks."
+
+
+def references(dataset: Dataset, scaling: str, images: int, components: int) -> dict[str, float]:
+    """What metrics that nobody trained score on these images, in the same directions as `class_metrics.look`.
+
+    Means over the classes of the spread, in nats, of "Euclid", the "pooled" precision, "another" class's precision;
+    "Euclid's share" in the directions in which centres differ, and the "variance" in the directions, in percent.
+    """
+    gain, offset = dataset.affine(scaling)
+    data = dataset.first(images)
+    x = torch.from_numpy(data.train_images).double() * gain + offset
+    frame = Frame.of(x, torch.from_numpy(data.train_labels), components)
+    euclid, precisions = torch.eye(components).double(), torch.linalg.inv(frame.covariances)
+    every = spread(precisions[:, None], frame.covariances[None])
+    classes = len(every)
+    return {
+        "Euclid": float(spread(euclid, frame.covariances).mean()),
+        "pooled": float(spread(torch.linalg.inv(frame.covariances.mean(0)), frame.covariances).mean()),
+        "another": float((every.sum() - every.trace()) / (classes * (classes - 1))),
+        "Euclid's share": 100 * float(discriminant_share(euclid, frame)),
+        "variance": 100 * frame.share,
+    }

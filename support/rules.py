@@ -348,7 +348,8 @@ class Nearer:
             for which in (self.spread, self.than)
         )
         text = f"{self.name}: spread {self.spread} {this.mean():.2f} nats, {self.than} {that.mean():.2f}"
-        return _below_zero(this - that, text)
+        with np.errstate(invalid="ignore"):  # infinity minus infinity
+            return _below_zero(this - that, text)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from agreement import tiny
 from fabricate import measurement, record
 
 from support import bridge
+from support.data import load
 from support.mahalanobis.claims import DistanceArm
 from support.mahalanobis.gaussians import draw
 from support.mahalanobis.networks import module
@@ -23,7 +24,7 @@ def test_whitening_is_the_precision_and_its_folds_are_too():
     assert list(found) == ["whitening", "whitening, Abs", "whitening, mirrored ReLUs"]
     facts = bridge.facts(GAUSSIAN, found, pairs=2, points=50)
     assert (facts[["spread", "volume varies"]] < 1e-12).all(axis=None)
-    assert np.allclose(facts[["scale", "geodesic", "straight"]], 1, atol=1e-6)
+    assert np.allclose(facts[["unit", "geodesic", "straight"]], 1, atol=1e-6)
     assert facts.loc["whitening", "median |R|"] < 1e-9 and facts["median |R|"].isna().sum() == 2
 
 
@@ -31,7 +32,7 @@ def test_a_unit_of_length_is_found_and_a_wrong_metric_is_seen():
     W, b = torch.linalg.cholesky(GAUSSIAN.gaussian.precision).T, torch.zeros(2, dtype=torch.float64)
     networks = {"tripled": module("MD_Abs", 3 * W, b)[:1], "Euclid": module("MD_Abs", torch.eye(2).double(), b)[:1]}
     facts = bridge.facts(GAUSSIAN, {k: f.requires_grad_(False) for k, f in networks.items()}, pairs=2, points=20)
-    assert facts.loc["tripled", "scale"] == pytest.approx(3) and facts.loc["tripled", "spread"] < 1e-9
+    assert facts.loc["tripled", "unit"] == pytest.approx(3) and facts.loc["tripled", "spread"] < 1e-9
     assert facts.loc["tripled", "geodesic"] == pytest.approx(1)
     values = GAUSSIAN.gaussian.eigen[0].log()
     assert facts.loc["Euclid", "spread"] == pytest.approx(float(values.std(correction=0)))
@@ -58,11 +59,20 @@ def test_the_toy_is_learned_and_its_classes_are_where_they_are_said_to_be():
         assert (network(small.x).argmax(1) == small.labels).double().mean() > 0.95, title
 
 
+def test_references_are_those_of_metrics_that_nobody_trained():
+    found = bridge.references(load("digits"), "standardised", 800, 10)
+    assert 0 < found["pooled"] < found["Euclid"] < found["another"]
+    assert 9 / 10 * 50 < found["Euclid's share"] < 100 and 50 < found["variance"] < 100
+
+
 def fabricated(name, seed, own=(1.0, 2.0), contrast=(0.0, 0.5), head=(1.0, 1.5)):
-    arrays = {"own": own, "others": own, "slope": (0.0, 0.1)} | ({"head_own": head} if "L2" in name else {})
+    arrays = {"own": own, "others": own, "slope": (0.0, 0.1)} | (
+        {"head_own": head, "head_others": head} if "L2" in name else {}
+    )
     extra = {key: np.repeat(np.array(v)[:, None], 10, 1) for key, v in arrays.items()}
     extra |= {"euclid": np.full(10, 1.2), "discriminant": np.array([0.45, 0.7])}
     extra["contrast"] = np.array([[0.0, contrast[0]], [0.3, contrast[1]]])
+    extra |= {"effect": extra["contrast"] + 1, "same_effect": np.ones((2, 2))}
     spec = STUDIES["mnist-metric"].spec(tiny(), name, "standardised", seed)
     return record(measurement(spec, 10, extra=extra))
 
@@ -82,6 +92,15 @@ def test_tables_and_sentences_say_what_the_records_say():
     assert shown.loc["Abs-Bias"].tolist() == ["2.00 [2.00, 2.00]", "", 3]
     assert "1.00 nats before training, 2.00 after" in bridge.headline(found)
     assert "0.20 with linear heads, 0.90 with OffsetL2 (means over 3 networks" in bridge.headline(found)
-    assert "ReLU-L2-Paper-Neg minus ReLU-Bias, +0.70 nats" in bridge.contrast_sentence("x", found)
+    said = bridge.contrast_sentence("x", found)
+    assert (
+        "ReLU-L2-Paper-Neg minus ReLU-Bias, +0.70 nats [0.70, 0.70] after training, of which training added +0.70"
+        in said
+    )
+    assert (row["effect"], row["same effect"], row["trained - untrained"]) == pytest.approx((1.2, 1, 1))
+    assert found.loc["Abs-L2-Paper-Neg", 0]["head - Euclid"] == pytest.approx(0.3)
+    linear = found.loc[["Abs-Bias", "ReLU-Bias"]].drop(columns="head own")
+    assert bridge.summary(linear, {"head own": "head"})["head"].tolist() == ["", ""]
+    assert bridge.contrast_sentence("x", found.loc[["Abs-L2-Paper-Neg"]]) == "x: too few networks."
     assert bridge.headline(bridge.table([])) == "No network of the study is recorded yet."
     assert bridge.contrast_sentence("x", found.xs(0, level="seed", drop_level=False)) == "x: too few networks."

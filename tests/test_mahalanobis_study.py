@@ -319,9 +319,10 @@ def test_two_precisions_are_compared_trial_by_trial():
     found = arm("d = 2", study, map(record, made(CLAIMS[0], [True] * 8, study)))
     double, single = (replace(found, table=found.table.copy()) for _ in range(2))
     double.table.loc["MD_ReLU", "error"] = [1.0, 2.0, 4.0]
+    double.table.loc["MD_ReLU", "train_mse"], double.table.loc["MD_ReLU", "test_mse"] = 1.0, 4.0
     single.table.loc["MD_ReLU", "error"] = [4.0, 2.0, 1.5]
     row = tables.precisions(double, single).loc["MD_ReLU"]
-    assert row.tolist() == ["2.00 [1.00, 4.00]", "2.00 [1.50, 4.00]", "3"]
+    assert row.tolist() == ["2.00 [1.00, 4.00]", "1.00 [0.50, 2.00]", "2.00 [1.50, 4.00]", "3"]
 
 
 def test_ways_says_how_far_the_start_is_and_how_far_adam_goes():
