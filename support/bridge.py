@@ -224,7 +224,7 @@ def table(records: Iterable) -> pd.DataFrame:
     "own before", "own", "others", "slope before", "slope", "discriminant before", "discriminant" (percent), the same
     with "head" for OffsetL2 heads, "euclid";
     "effect before", "effect", "same effect before", "same effect", "contrast before" and "contrast" of the logits at
-    the boundary after training (see `volume.boundary`), "contrast gained"; "hidden contrast before" and "hidden
+    the boundary after training (see `geometry.boundary`), "contrast gained"; "hidden contrast before" and "hidden
     contrast" of the hidden layer; "accuracy" in percent. Differences of spreads: "trained - untrained",
     "own - others", "head: own - others" and "head - Euclid".
     """

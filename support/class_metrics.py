@@ -21,11 +21,11 @@ from torch import nn
 from support.architectures import restored
 from support.data import Dataset
 from support.ensemble import starting_weights
+from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.geometry.jacobians import load_forward_mode
 from support.geometry.pullback import full_rank_log_volume
 from support.layers import OffsetL2
 from support.runs import MetricSpec
-from support.volume.boundary import candidates, find_pairs, measure, summary
 
 CANDIDATES = 25  # times the pairs that are wanted
 
@@ -172,7 +172,7 @@ def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -
     """The arrays that a record of a `MetricSpec` has beside those of a classifier, from the final weights.
 
     Each of `metrics`, (2, C) or (2,), before training and after; "euclid", (C,), the spread of the Euclidean metric;
-    "effect", "same_effect" and "contrast" of the boundary after training (see `volume.boundary`), (2, 2), before
+    "effect", "same_effect" and "contrast" of the boundary after training (see `geometry.boundary`), (2, 2), before
     training and after, of the hidden layer and of the logits; "pairs", (1,).
     """
     start = starting_weights(spec, dataset.train_images.shape[1], len(dataset.classes))

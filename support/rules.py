@@ -370,7 +370,7 @@ class Discriminates:
 
 @dataclass(frozen=True)
 class MagnifiesLess:
-    """The volume of the logits rises less at the boundary (`volume.boundary`'s contrast) in `less` than in `more`."""
+    """The volume of the logits rises less at the boundary (contrast of `geometry.boundary`) in `less` than in `more`."""
 
     less: str
     more: str

@@ -1,7 +1,7 @@
 """The claim that training magnifies areas near decision boundaries: its rules, and their rows of the ledger.
 
-What is measured is said in `boundary`; the unit is the network, and an interval is the 95% bootstrap's (BCa) of the
-mean over networks. Each rule names numbers of a network whose means must be positive:
+What is measured is said in `geometry.boundary`; the unit is the network, and an interval is the 95% bootstrap's
+(BCa) of the mean over networks. Each rule names numbers of a network whose means must be positive:
 
     RG-4-a  after training, effect and contrast: the log-volume is larger where the boundary is than at the ends, and
             by more than it is at the same place of pairs as long that cross no boundary

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from support import figures, geometry
-from support.volume.boundary import along, bisect
+from support.geometry.boundary import along, bisect
 from support.volume.results import runs_of, through_training, weights
 from support.volume.stack import logits
 from support.volume.training import log_volume

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from support.volume.boundary import summary
+from support.geometry.boundary import summary
 from support.volume.stack import initial_weights
 from support.volume.study import VolumeStudy
 

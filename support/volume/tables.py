@@ -5,9 +5,9 @@ import pandas as pd
 import torch
 
 from support.geometry import plane
+from support.geometry.boundary import along
 from support.statistics import mean_interval
 from support.volume import claims
-from support.volume.boundary import along
 from support.volume.pictures import grid, ricci_map
 from support.volume.results import through_training, weights
 from support.volume.training import log_volume

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from support import checkpoints, geometry, loop
+from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.runs import CURVES, Spec, digest, recorded_steps
 from support.stack import Division, resolve_device
-from support.volume.boundary import candidates, find_pairs, measure, summary
 from support.volume.stack import Stack, logits
 from support.volume.tasks import DRAWN, Task, resampled, task
 

@@ -9,8 +9,8 @@ import torch
 
 from support import claims as ledger
 from support import geometry
+from support.geometry.boundary import Pairs, bisect, candidates, find_pairs, measure, peak, summary
 from support.volume import claims
-from support.volume.boundary import Pairs, bisect, candidates, find_pairs, measure, peak, summary
 from support.volume.claims import CLAIMS, VolumeArm
 from support.volume.results import COLUMNS, numbers
 from support.volume.study import VolumeStudy
