@@ -370,7 +370,7 @@ class Discriminates:
 
 @dataclass(frozen=True)
 class MagnifiesLess:
-    """The volume of the logits rises less at the boundary (contrast of `geometry.boundary`) in `less` than in `more`."""
+    """The logits' volume rises less at the boundary (contrast of `geometry.boundary`) in `less` than in `more`."""
 
     less: str
     more: str
