@@ -4,7 +4,7 @@ import pytest
 import torch
 from geometry_cases import two_layers
 
-from support.geometry import geodesic, log_volume_element, pullback_metric, ricci_scalar
+from support.geometry import geodesic, log_volume_element, path_length, pullback_metric, ricci_scalar
 from support.mahalanobis.gaussians import draw
 from support.mahalanobis.networks import exact
 
@@ -98,3 +98,10 @@ def test_a_path_that_jumps_over_what_is_between_is_refused():
     """A steep wall, all of the length, which three corners do not see."""
     with pytest.raises(RuntimeError, match="points=3 are too few"):
         geodesic(lambda x: torch.tanh(20 * x), torch.tensor([-1.0]), torch.tensor([2.0]), points=3)
+
+
+def test_a_module_whose_weights_could_be_trained_is_measured_without_a_word():
+    module = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh()).double()
+    path = geodesic(module, torch.zeros(2), torch.ones(2), points=5)
+    assert path.length <= path_length(module, torch.stack([torch.zeros(2), torch.ones(2)])) * 1.1
+    assert not path.points.requires_grad

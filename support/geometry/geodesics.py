@@ -42,7 +42,7 @@ def path_length(f, points) -> float:
     if points.ndim != 2 or len(points) < 2:
         raise ValueError(f"a polygon needs points (P, d), at least two of them, got shape {tuple(points.shape)}")
     checks.outputs(f, points)
-    return float(_sides(f, points).norm(dim=1).sum())
+    return float(_sides(f, points).detach().norm(dim=1).sum())
 
 
 def _sides(f, path):
