@@ -187,7 +187,7 @@ def toy_networks(data: Toy, hidden: int = 32, steps: int = 400, seed: int = 0) -
 
 def toy_figure(data: Toy, networks: dict[str, nn.Sequential], layers: int = 2):
     """One panel a network: points, decision boundary, and at the points of a grid the unit circle of the metric that
-    its first `layers` layers pull back, all circles of a panel in one unit; dotted, those drawn smaller to fit."""
+    its first `layers` layers pull back, all circles of a panel in one unit."""
     from matplotlib.patches import Ellipse
 
     fig, axes = figures.subplots(1, len(networks), height=2.4, squeeze=False, sharex=True, sharey=True)
@@ -206,9 +206,7 @@ def toy_figure(data: Toy, networks: dict[str, nn.Sequential], layers: int = 2):
         unit = 0.42 / float(radii[:, 0].quantile(0.9))  # eigenvalues ascend, so the first radius is the longer
         for x, r, v in zip(grid, radii * unit, vectors, strict=True):
             angle = float(torch.atan2(v[1, 0], v[0, 0]).rad2deg())
-            ax.add_patch(
-                Ellipse(x.tolist(), *(2 * r.clamp_max(0.6)).tolist(), angle=angle, fill=False, linewidth=0.8)
-            )
+            ax.add_patch(Ellipse(x.tolist(), *(2 * r).tolist(), angle=angle, fill=False, linewidth=0.8))
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.5, 4.5), ylim=(-3.3, 5.7))
         ax.title.set_fontsize(9)
         ax.grid(visible=False)
@@ -260,7 +258,7 @@ def summary(found: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
         if len(values) < 2:
             return f"{values.mean():.2f}"
         e = statistics.mean_interval(values.to_numpy(float))
-        return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
+        return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]".replace("-0.00", "0.00")
 
     names = list(dict.fromkeys(found.index.get_level_values(0)))
     found = found.reindex(columns=list(columns))  # without OffsetL2 there is no head to tell of
@@ -293,9 +291,9 @@ def spreads_figure(found: dict[str, pd.DataFrame]):
         )
         ax.tick_params(axis="x", labelsize=7)
         ax.set(title=title, xlim=(-0.6, len(names) - 0.4))
-        ax.set_ylim(bottom=0)
         ax.grid(axis="x", visible=False)
     axes[0][0].set_ylabel("spread against the precision (nats)")
+    axes[0][0].set_ylim(bottom=0)  # last: it ends the search for limits that all panels share
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color="black", linestyle="none", label=k, **look) for k, (_, look) in kinds.items()]

@@ -310,12 +310,12 @@ class AsTold:
         return Outcome(state, found.value, found.low, found.high, text)
 
 
-def _below_zero(differences: np.ndarray, text: str) -> Outcome:
-    """Whether the mean of differences, a number a network, is below 0; undecided where one is not finite."""
-    if not np.isfinite(differences).all():
+def _judged(values: np.ndarray, holds: Callable[[float], bool], text: str) -> Outcome:
+    """The mean of a number a network by a monotone rule; undecided where one of them is not finite."""
+    if not np.isfinite(values).all():
         return Outcome("undecided", np.nan, np.nan, np.nan, f"{text} (not finite for every network)")
-    found = statistics.mean_interval(differences)
-    return Outcome(state_of(found.low, found.high, lambda x: x < 0), found.value, found.low, found.high, text)
+    found = statistics.mean_interval(values)
+    return Outcome(state_of(found.low, found.high, holds), found.value, found.low, found.high, text)
 
 
 _SPREADS = {  # of `class_metrics.spread`, in the arrays of a record: nats, (classes,)
@@ -347,9 +347,10 @@ class Nearer:
             np.array([_SPREADS[which](r.arrays).mean() for r in arm.records[self.name]], float)
             for which in (self.spread, self.than)
         )
-        text = f"{self.name}: spread {self.spread} {this.mean():.2f} nats, {self.than} {that.mean():.2f}"
         with np.errstate(invalid="ignore"):  # infinity minus infinity
-            return _below_zero(this - that, text)
+            difference = this - that
+        what = f"{self.name}: spread {self.spread} - {self.than}"
+        return _judged(difference, lambda x: x < 0, f"{what} = {difference.mean():+.2f} nats")
 
 
 @dataclass(frozen=True)
@@ -364,8 +365,9 @@ class Discriminates:
 
     def __call__(self, arm: Arm) -> Outcome:
         before, after = 100 * np.array([r.arrays["discriminant"] for r in arm.records[self.name]], float).T
-        text = f"{self.name}: {after.mean():.0f}% of the metric where centres differ, {before.mean():.0f}% untrained"
-        return _below_zero(before - after, text)
+        gained = after - before
+        text = f"{self.name}: share where centres differ, trained - untrained = {gained.mean():+.1f} points"
+        return _judged(gained, lambda x: x > 0, text)
 
 
 @dataclass(frozen=True)
@@ -381,5 +383,5 @@ class MagnifiesLess:
 
     def __call__(self, arm: Arm) -> Outcome:
         less, more = (np.array([r.arrays["contrast"][1, 1] for r in arm.records[name]], float) for name in self.needs)
-        text = f"contrast of {self.less} {less.mean():+.2f} nats, of {self.more} {more.mean():+.2f}"
-        return _below_zero(less - more, text)
+        text = f"contrast {self.less} - {self.more} = {(less - more).mean():+.2f} nats"
+        return _judged(less - more, lambda x: x < 0, text)

@@ -18,7 +18,7 @@ def verdicts(rows: list[dict]):
     """Rows of the ledger, for the head of a chapter; a styled frame, so that no sentence is cut short."""
     table = pd.DataFrame(
         [[r["id"], r["says"], r["verdict"], r["measured"], r["n"]] for r in rows],
-        columns=["claim", "the paper says", "verdict", "measured", "n"],
+        columns=["claim", "says", "verdict", "measured", "n"],
     )
     left = {"text-align": "left", "vertical-align": "top"}
     return (

@@ -305,7 +305,7 @@ def test_the_tables_tell_what_the_networks_are():
     pairs = tables.pairs([found]).loc["d = 2", "match the distance"]
     assert (pairs["n"], pairs["pairs by direction"], pairs["that act as Abs"]) == (3, 2, 2)
     assert (
-        tables.rounding((2,))["matches"].all()
+        tables.rounding((2,))["matches"].tolist() == ["yes"]
         and tables.fitted_error(
             found.study.dataset().gaussian.precision, found.study.dataset().gaussian.mean, found.study.dataset()
         )

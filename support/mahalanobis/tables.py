@@ -40,7 +40,7 @@ def verdicts(rows: list[dict]):
             + [f"{round(a['value'] * a['n'])} of {a['n']}" if "text" in a else "not run" for a in r["arms"]]
             for r in rows
         ],
-        columns=["claim", "the paper says", "verdict", *(a["scaling"] for a in rows[0]["arms"])],
+        columns=["claim", "says", "verdict", *(a["scaling"] for a in rows[0]["arms"])],
     )
     left = {"text-align": "left", "vertical-align": "top"}
     return (
@@ -62,13 +62,13 @@ def headline(rows: list[dict]) -> str:
 
 
 def summary(arm: DistanceArm):
-    """Median over the trials of every measure, and below it the least and the largest."""
+    """A row a measure, a column a network: median over the trials, least and largest."""
     rows = {}
     for network in arm.study.networks:
         of = arm.of(network)[list(SHOWN)]
         for name, values in (("median", of.median()), ("least", of.min()), ("largest", of.max())):
             rows[network, name] = values.rename(SHOWN)
-    return pd.DataFrame(rows).T.style.format("{:.2g}")
+    return pd.DataFrame(rows).style.format("{:.2g}")
 
 
 def chosen(arm: DistanceArm) -> dict[str, int]:
@@ -236,7 +236,8 @@ def rounding(dimensions=(2, 10, 100)) -> pd.DataFrame:
             found = module("MD_Abs", *(v.float() for v in exact(data.gaussian)))(x.float()).double()
         values = data.gaussian.eigen[0]
         error = 100 * float((found - y).square().mean().sqrt() / y.mean())
-        rows[f"d = {d}"] = [float(values[0] / values[-1]), error, error < ERROR]
+        matches = "yes" if error < ERROR else "no"
+        rows[f"d = {d}"] = [f"{float(values[0] / values[-1]):,.3g}", f"{error:.2g}", matches]
     columns = ["largest over smallest eigenvalue", "error of the exact network (%)", "matches"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
