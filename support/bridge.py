@@ -23,6 +23,7 @@ from support.mahalanobis.gaussians import DistanceData, Gaussian
 from support.mahalanobis.networks import exact, module
 from support.mahalanobis.results import weights
 from support.mahalanobis.tables import chosen
+from support.runs import MetricSpec
 
 SMOOTH = ("MD_Sigmoid", "tanh")
 GREY = "#888888"
@@ -340,17 +341,14 @@ def contrast_sentence(title: str, found: pd.DataFrame) -> str:
     return f"{title}: {'; '.join(said)}." if said else f"{title}: too few networks."
 
 
-def references(dataset: Dataset, scaling: str, images: int, components: int) -> dict[str, float]:
-    """What metrics that nobody trained score on these images, in the same directions as `class_metrics.look`.
+def references(spec: MetricSpec, dataset: Dataset) -> dict[str, float]:
+    """What metrics that nobody trained score on the images of a run, in the same directions as `class_metrics.look`.
 
     Means over the classes of the spread, in nats, of "Euclid", the "pooled" precision, "another" class's precision;
     "Euclid's share" in the directions in which centres differ, and the "variance" in the directions, in percent.
     """
-    gain, offset = dataset.affine(scaling)
-    data = dataset.first(images)
-    x = torch.from_numpy(data.train_images).double() * gain + offset
-    frame = Frame.of(x, torch.from_numpy(data.train_labels), components)
-    euclid, precisions = torch.eye(components).double(), torch.linalg.inv(frame.covariances)
+    frame = Frame.asked_for(spec, dataset)
+    euclid, precisions = torch.eye(spec.components).double(), torch.linalg.inv(frame.covariances)
     every = spread(precisions[:, None], frame.covariances[None])
     classes = len(every)
     return {

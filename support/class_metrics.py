@@ -40,12 +40,23 @@ class Frame:
     share: float  # of the total variance that lies in these directions
 
     @classmethod
+    def asked_for(cls, spec: MetricSpec, dataset: Dataset) -> "Frame":
+        """That of the run's own training images."""
+        data, (gain, offset) = dataset.first(spec.images), dataset.affine(spec.scaling)
+        x = torch.from_numpy(data.train_images).double() * gain + offset
+        return cls.of(x, torch.from_numpy(data.train_labels), spec.components)
+
+    @classmethod
     def of(cls, x: torch.Tensor, labels: torch.Tensor, k: int) -> "Frame":
         """From images x (N, D), float64. Raises ValueError for a k that the smallest class cannot fill."""
         classes = int(labels.max()) + 1
         smallest = int(torch.bincount(labels, minlength=classes).min())
         if not 1 <= k <= min(x.shape[1], smallest - 1):
-            raise ValueError(f"components must be from 1 to {min(x.shape[1], smallest - 1)} here, not {k!r}")
+            most = min(x.shape[1], smallest - 1)
+            raise ValueError(
+                f"components must be from 1 to {most} here, not {k!r}: there are {x.shape[1]} inputs, and the "
+                f"smallest class has {smallest} of the {len(x):,} images"
+            )
         values, vectors = torch.linalg.eigh(x.T.cov())
         basis = vectors.flip(1)[:, :k]
         members = [x[labels == c] @ basis for c in range(classes)]
@@ -149,7 +160,7 @@ def boundaries(networks: list[nn.Sequential], x, labels, parts: dict, pairs: int
         networks: of one architecture, by training.
         x, labels: images between which the segments lie.
         parts: name -> (how many of the network's layers, directions (D, k)); the volume is that of these layers.
-        pairs, points: as of `volume.training.VolumeSpec`.
+        pairs, points: as of `runs.MetricSpec`.
     Returns:
         For each network {part: numbers}; NaN where the volume is 0 somewhere.
     """
@@ -181,7 +192,7 @@ def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -
     data = dataset.first(spec.images)
     x, test = (torch.from_numpy(i).double() * gain + offset for i in (data.train_images, data.test_images))
     labels, test_labels = torch.from_numpy(data.train_labels), torch.from_numpy(data.test_labels)
-    frame = Frame.of(x, labels, spec.components)
+    frame = Frame.asked_for(spec, dataset)
     by_time = [metrics(network, x, labels, frame) for network in networks]
     found = {name: torch.stack([one[name] for one in by_time]).numpy() for name in by_time[0]}
     found["euclid"] = spread(torch.eye(spec.components).double(), frame.covariances).numpy()

@@ -12,7 +12,7 @@ from functools import cache
 from typing import ClassVar
 
 from support.architectures import L2, SIX, SIX_BIAS
-from support.class_metrics import look
+from support.class_metrics import Frame, look
 from support.data import Dataset, load
 from support.products import choose
 from support.runs import MetricSpec, RunSpec
@@ -157,6 +157,7 @@ class MetricPlan(Plan):
     specification = MetricSpec
 
     def train(self, specs, dataset: Dataset, **options):
+        Frame.asked_for(specs[0], dataset)  # too few images should be said before the training
         measured = super().train(specs, dataset, **options)
         return [replace(m, extra=look(m.spec, dataset, m.weights)) for m in measured]
 

@@ -1,5 +1,7 @@
 """The toys and tables of the last chapter, on networks whose answers are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,7 +62,10 @@ def test_the_toy_is_learned_and_its_classes_are_where_they_are_said_to_be():
 
 
 def test_references_are_those_of_metrics_that_nobody_trained():
-    found = bridge.references(load("digits"), "standardised", 800, 10)
+    dataset = load("digits")
+    plan = replace(STUDIES["mnist-metric"], data="digits", images=800)
+    spec = replace(plan.spec(dataset, METRIC[0], "standardised", 0), components=10)
+    found = bridge.references(spec, dataset)
     assert 0 < found["pooled"] < found["Euclid"] < found["another"]
     assert 9 / 10 * 50 < found["Euclid's share"] < 100 and 50 < found["variance"] < 100
 

@@ -8,6 +8,7 @@ import torch
 from agreement import tiny
 from torch import nn
 
+from support import plans
 from support.architectures import restored
 from support.class_metrics import (
     Frame,
@@ -224,3 +225,10 @@ def test_a_specification_refuses_what_cannot_be_measured(name, value):
     spec = SMALL.spec(tiny(), "Abs-Bias", "standardised", 0)
     with pytest.raises(ValueError, match=f"{name} must be a whole number"):
         replace(spec, **{name: value})
+
+
+def test_too_few_images_are_said_before_anything_is_trained(monkeypatch):
+    monkeypatch.setattr(plans, "train", lambda *_, **__: pytest.fail("it trained"))
+    few = replace(SMALL, images=100)
+    with pytest.raises(ValueError, match="components must be from 1 to .* of the 100 images"):
+        few.train(few.blocks(few.dataset())[0].specs, few.dataset())
