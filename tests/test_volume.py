@@ -8,12 +8,13 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from support import geometry
+from support.data import load
 from support.loop import Stopped
 from support.records import Store
 from support.runs import specification
 from support.studies import STUDIES
 from support.sweep import ensure
-from support.volume import training
+from support.volume import training, views
 from support.volume.stack import Stack, initial_weights, logits
 from support.volume.study import VolumeStudy
 from support.volume.tasks import Task, task, true_labels
@@ -32,7 +33,7 @@ def oracle(spec, epochs):
     x, labels = data.train
     if spec.labels == "shuffled":
         labels = labels[torch.randperm(len(labels), generator=torch.Generator().manual_seed(spec.seed))]
-    weights = initial_weights(data.inputs, spec.width, data.classes, spec.seed)
+    weights = initial_weights(data.inputs, spec.width, data.classes, spec.seed, spec.layers)
     for w in weights.values():
         w.requires_grad_()
     if spec.optimiser == "sgd":
@@ -54,6 +55,7 @@ def oracle(spec, epochs):
         {"data": "xor", "epochs": 30},
         {"data": "xor", "epochs": 5, "width": 2, "decay": 0.3},
         {"data": "sinusoid", "labels": "shuffled"},
+        {"data": "sinusoid", "layers": 3, "decay": 0.1},
         {"data": "sinusoid-resampled", "seed": 2, "momentum": 0.5},
         {"data": "digits", "optimiser": "adam", "batch": 100, "decay": 0.1, "epochs": 2},
     ],
@@ -98,7 +100,7 @@ def test_the_tasks_are_the_source_s():
     assert task("sinusoid-resampled", 1).digest != task("sinusoid-resampled", 2).digest
     digits = task("digits")
     assert (len(digits.train[0]), len(digits.test[0])) == (1077, 360)  # three quarters of 1,437
-    assert float(digits.train[0].max()) == 1.0 and (digits.inputs, digits.classes) == (64, 10)
+    assert float(digits.train[0].max()) == 1.0 and (digits.inputs, digits.classes) == (61, 10)
 
 
 def test_step_0_is_before_training_and_every_snapshot_is_the_network_at_its_epoch():
@@ -124,10 +126,51 @@ def test_what_is_stored_follows_from_the_stored_weights():
     torch.testing.assert_close(training.log_volume(w, x), geometry.log_volume_element(f, x))
 
 
+def test_the_output_and_the_geometry_of_deep_networks_are_those_of_the_formula():
+    (m,) = train([spec(layers=3, epochs=60, rate=1.0)])
+    w = {name: torch.from_numpy(m.arrays[name][-1]) for name in initial_weights(2, 7, 2, 0, 3)}
+    x = task("sinusoid").test[0][:4]
+    one = lambda x: torch.sigmoid(w["W1"] @ x + w["b1"])  # noqa: E731
+    two = lambda x: torch.sigmoid((w["W2"] @ one(x) + w["b2"]) / 7**0.5)  # noqa: E731
+    three = lambda x: torch.sigmoid((w["W3"] @ two(x) + w["b3"]) / 7**0.5)  # noqa: E731
+    wanted = torch.stack([(w["W4"] @ three(p) + w["b4"]) / 7**0.5 for p in x])
+    torch.testing.assert_close(logits(w, x), wanted)
+    for layer, f in ((1, one), (2, two), (3, three), (None, three)):
+        found = training.log_volume(w, x, layer) + np.log(7)  # of two inputs: sqrt(7) for each
+        torch.testing.assert_close(found, geometry.log_volume_element(f, x))
+    assert m.arrays["layer_contrast"].shape == (4, 3)
+    told = (m.arrays["effect"] - m.arrays["same_effect"]).mean(1)
+    np.testing.assert_allclose(m.arrays["layer_contrast"][:, -1], told, rtol=1e-12)
+    assert not np.allclose(m.arrays["layer_contrast"][-1, 0], told[-1])
+
+
+def test_pixels_that_are_always_0_are_no_inputs_and_come_back_in_pictures():
+    found, images = task("digits"), load("digits").train_images / 16
+    assert sorted((~found.kept).nonzero()[:, 0].tolist()) == [0, 32, 39]
+    whole = found.pictures(torch.cat([found.train[0], found.test[0]]))
+    assert sorted(map(tuple, whole.tolist())) == sorted(map(tuple, images.tolist()))
+
+
+def test_lines_and_planes_between_images_are_those_of_the_last_network():
+    (m,) = train([spec("digits", 70, 1, batch=200, pairs=2, plane=4)])
+    a, w, data = m.arrays, m.weights, task("digits")
+    x, labels = data.test
+    ends = [x[labels == k][i] for k, i in ((7, 0), (6, 0), (1, 0), (6, 1))]
+    np.testing.assert_array_equal(a["corners"], data.pictures(torch.stack(ends)).numpy())
+    path = geometry.line(ends[2], ends[1], views.POINTS)  # from the 1 to the 6
+    np.testing.assert_allclose(a["line_volume"][-1, 1], training.log_volume(w, path), rtol=1e-6)
+    assert a["line_class"][-1, 1].tolist() == logits(w, path).argmax(1).tolist()
+    plane = geometry.plane(*ends[:3], 4).points
+    np.testing.assert_allclose(a["plane_volume"][-1, 3, 1], training.log_volume(w, plane[3, 1:2])[0], rtol=1e-6)
+    np.testing.assert_allclose(a["plane_entropy"][-1], geometry.entropy(logits(w, plane)), rtol=1e-5)
+    assert a["plane_class"].shape == (2, 4, 4) and a["corner_volume"].shape == (2, 4)
+
+
 def test_the_spectrum_of_images_is_that_of_the_hidden_layer():
     (m,) = train([spec("digits", 70, 1, batch=200, pairs=2)])
-    assert m.arrays["spectrum"].shape == (2, training.ANCHORS, 64) and "W1" not in m.arrays
-    w, x = m.weights, task("digits").test[0][:1]
+    assert m.arrays["spectrum"].shape == (2, 4, 61) and "W1" not in m.arrays and "plane_volume" not in m.arrays
+    w, data = m.weights, task("digits")
+    x = data.test[0][data.test[1] == 7][:1]
     wanted = geometry.jacobian_singular_values(lambda x: torch.sigmoid(w["W1"] @ x + w["b1"]) / 70**0.5, x)[0]
     np.testing.assert_allclose(m.arrays["spectrum"][-1, 0], wanted.numpy(), rtol=1e-8)
 
@@ -154,7 +197,7 @@ def test_a_study_is_recorded_and_read_again(tmp_path):
 
 
 def test_the_studies_ask_for_their_own_runs_and_no_others():
-    for name in ("volume-xor", "volume-sinusoid", "volume-sinusoid-resampled"):
+    for name in ("volume-xor", "volume-sinusoid", "volume-sinusoid-resampled", "volume-sinusoid-deep"):
         study = STUDIES[name]
         specs = [s for b in study.blocks(study.dataset()) for s in b.specs]
         assert len(set(specs)) == study.runs_a_seed * study.seeds and all(map(study.asks_for, specs))
@@ -166,6 +209,7 @@ def test_the_studies_ask_for_their_own_runs_and_no_others():
     ("changes", "message"),
     [
         ({"labels": "none"}, "labels 'none' is not available"),
+        ({"layers": 0}, "layers must be a whole number of at least 1, not 0"),
         ({"width": 0}, "width must be a whole number of at least 1, not 0"),
         ({"rate": float("nan")}, "rate must be finite and above 0, not nan"),
         ({"decay": -0.1}, "decay must be finite and at least 0, not -0.1"),

@@ -1,4 +1,4 @@
-"""Shallow sigmoid classifiers, and whether training magnifies space near their decision boundaries.
+"""Sigmoid classifiers, and whether training magnifies space near their decision boundaries.
 
 `tasks` has the data, `stack` and `training` train many networks at once and look at them with `geometry.boundary`,
 which turns the claim into numbers; `results` reads these from runs, `claims` judges them, `study` says what is run.

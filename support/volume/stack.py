@@ -1,14 +1,21 @@
-"""Many shallow sigmoid classifiers as one stack, with hand-written gradients.
+"""Many sigmoid classifiers as one stack, with hand-written gradients.
 
-A network is x -> (W2 h + b2) / sqrt(n), h = sigmoid(W1 x + b1), with n hidden units and all weights and biases drawn
-from N(0, 1). Layout, for M networks with d inputs and C classes: `first` (M, d + 1, n) holds W1 transposed with b1 in
-its last row and meets points with a 1 appended; `second` (M, n, C) holds W2 transposed, `bias` (M, 1, C) holds b2.
-All three are views of one tensor (M, K), so that a step of the optimiser is a few operations.
+A network has L hidden layers of n units each, h_l = sigmoid(z_l), and gives its last z, where
 
-For the mean cross-entropy over B points, with e = (softmax(output) - one-hot) / (B sqrt(n)):
+    z_1 = W_1 x + b_1,     z_l = (W_l h_(l-1) + b_l) / sqrt(n) above,
 
-    dLoss/dW2 = e^T h,     dLoss/db2 = sum e,     dLoss/dz = (e W2) h (1 - h)
+and all weights and biases are drawn from N(0, 1). Most networks here are shallow, L = 1.
+
+Layout, for M networks: a layer's weights (M, fan in, fan out), transposed, and its biases (M, 1, fan out). All are
+views of one tensor (M, K), so that a step of the optimiser is a few operations.
+
+For the mean cross-entropy over B points, with s_1 = 1 and s_l = 1 / sqrt(n) above, going down from the top, where
+e = s (softmax(output) - one-hot) / B:
+
+    dLoss/dW = e^T h,     dLoss/db = sum e,     and below, e' = s' (e W) h (1 - h)
 """
+
+from itertools import pairwise
 
 import torch
 
@@ -17,17 +24,31 @@ from support.volume.tasks import Task
 ROWS = 4000  # points at a time where only the output is asked for
 
 
-def initial_weights(inputs: int, width: int, classes: int, seed: int) -> dict[str, torch.Tensor]:
-    """The weights before training: W1 (n, d), b1 (n,), W2 (C, n), b2 (C,), float64."""
+def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: int = 1) -> dict[str, torch.Tensor]:
+    """The weights before training, from below: W1 (n, d), b1 (n,), W2 (C or n, n), b2 and so on, float64."""
     generator = torch.Generator().manual_seed(seed)
-    shapes = {"W1": (width, inputs), "b1": (width,), "W2": (classes, width), "b2": (classes,)}
-    return {name: torch.randn(shape, generator=generator, dtype=torch.float64) for name, shape in shapes.items()}
+    weights = {}
+    for number, (fan_in, fan_out) in enumerate(pairwise([inputs, *[width] * layers, classes]), 1):
+        for name, shape in ((f"W{number}", (fan_out, fan_in)), (f"b{number}", (fan_out,))):
+            weights[name] = torch.randn(shape, generator=generator, dtype=torch.float64)
+    return weights
+
+
+def forward(weights: dict[str, torch.Tensor], x: torch.Tensor) -> list[torch.Tensor]:
+    """Of one network at points (..., d): the hidden layers (..., n) from below, and the output (..., C)."""
+    found, last = [], len(weights) // 2
+    for number in range(1, last + 1):
+        W, b = weights[f"W{number}"], weights[f"b{number}"]
+        z = x @ W.T + b
+        z = z if number == 1 else z / W.shape[1] ** 0.5
+        x = z if number == last else torch.sigmoid(z)
+        found.append(x)
+    return found
 
 
 def logits(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
     """The output of one network at points (..., d), shape (..., C)."""
-    h = torch.sigmoid(x @ weights["W1"].T + weights["b1"])
-    return (h @ weights["W2"].T + weights["b2"]) / len(weights["b1"]) ** 0.5
+    return forward(weights, x)[-1]
 
 
 class Stack:
@@ -36,29 +57,31 @@ class Stack:
     def __init__(self, specs, tasks: list[Task], device: torch.device):
         """specs: M specifications; tasks: one for all, or one each."""
         self.specs, self.spec, self.seeds = specs, specs[0], [s.seed for s in specs]
-        M, n, d, C = len(specs), self.spec.width, tasks[0].inputs, tasks[0].classes
-        sizes = ((d + 1) * n, n * C, C)
-        self.parameters = torch.empty(M, sum(sizes), dtype=torch.float64, device=device)
+        spec, inputs, classes = self.spec, tasks[0].inputs, tasks[0].classes
+        self.sizes = list(pairwise([inputs, *[spec.width] * spec.layers, classes]))
+        numbers = sum((fan_in + 1) * fan_out for fan_in, fan_out in self.sizes)
+        self.parameters = torch.empty(len(specs), numbers, dtype=torch.float64, device=device)
         self.gradient, self.mean, self.square = (torch.zeros_like(self.parameters) for _ in range(3))
-        self.views = [self._views(t, sizes, (d + 1, n, C)) for t in (self.parameters, self.gradient)]
+        self.layers, self.gradients = self._views(self.parameters), self._views(self.gradient)
         for m, seed in enumerate(self.seeds):
-            w = initial_weights(d, n, C, seed)
-            first, second, bias = (view[m] for view in self.views[0])
-            first.copy_(torch.cat([w["W1"].T, w["b1"][None]]))
-            second.copy_(w["W2"].T)
-            bias.copy_(w["b2"][None])
+            weights = initial_weights(inputs, spec.width, classes, seed, spec.layers)
+            for number, (W, b) in enumerate(self.layers, 1):
+                W[m].copy_(weights[f"W{number}"].T)
+                b[m, 0].copy_(weights[f"b{number}"])
         self.sides = [self._points(specs, tasks, side) for side in ("train", "test")]
         self.points = len(tasks[0].train[0])
         self.device = device
 
-    @staticmethod
-    def _views(tensor, sizes, shape):
-        M, (d1, n, C) = len(tensor), shape
-        first, second, bias = tensor.split(sizes, 1)
-        return first.view(M, d1, n), second.view(M, n, C), bias.view(M, 1, C)
+    def _views(self, tensor):
+        """Weights (M, fan in, fan out) and biases (M, 1, fan out) of every layer, as parts of (M, K)."""
+        found, start = [], 0
+        for fan_in, fan_out in self.sizes:
+            both = tensor[:, start : (start := start + (fan_in + 1) * fan_out)].unflatten(1, (fan_in + 1, fan_out))
+            found.append((both[:, :-1], both[:, -1:]))
+        return found
 
     def _points(self, specs, tasks, side):
-        """Points with a 1 appended, (S, N, d + 1), S = 1 where all share them, and labels (M, N)."""
+        """Points, (S, N, d), S = 1 where all share them, and labels (M, N)."""
         x = torch.stack([getattr(t, side)[0] for t in tasks])
         labels = []
         for m, spec in enumerate(specs):
@@ -67,7 +90,7 @@ class Stack:
                 own = own[torch.randperm(len(own), generator=torch.Generator().manual_seed(spec.seed))]
             labels.append(own)
         device = self.parameters.device
-        return torch.cat([x, torch.ones_like(x[..., :1])], 2).to(device), torch.stack(labels).to(device)
+        return x.to(device), torch.stack(labels).to(device)
 
     def batches(self, epoch: int) -> list[torch.Tensor | None]:
         """The mini-batches of an epoch (the first is 1), each (M, B) numbers of points; [None]: all at once.
@@ -87,19 +110,34 @@ class Stack:
     def compute_gradient(self, batch: torch.Tensor | None) -> None:
         """Fills `gradient` with that of the mean cross-entropy over a batch, weight decay not included."""
         x, labels = self.sides[0]
-        (first, second, bias), (g_first, g_second, g_bias) = self.views
-        M, n = len(first), first.shape[2]
+        M = len(self.parameters)
         x = x.expand(M, -1, -1)
         if batch is not None:
             x, labels = x[torch.arange(M, device=self.device)[:, None], batch], labels.gather(1, batch)
-        h = torch.bmm(x, first).sigmoid_()
-        error = torch.baddbmm(bias, h, second).mul_(n**-0.5).softmax(2)
+        *hidden, output = self._forward(x)
+        error = output.softmax(2)
         error.scatter_add_(2, labels[..., None], error.new_full((), -1.0).expand(*labels.shape, 1))
-        error.mul_(1 / (labels.shape[1] * n**0.5))
-        torch.bmm(h.mT, error, out=g_second)
-        torch.sum(error, 1, keepdim=True, out=g_bias)
-        slope = torch.addcmul(h, h, h, value=-1)
-        g_first.copy_(torch.bmm(x.mT, torch.bmm(error, second.mT).mul_(slope)))
+        error.mul_(1 / labels.shape[1])
+        for number in reversed(range(len(self.layers))):
+            (W, _), (g_W, g_b) = self.layers[number], self.gradients[number]
+            below = hidden[number - 1] if number else x
+            if number:
+                error.mul_(W.shape[1] ** -0.5)
+            torch.bmm(below.mT, error, out=g_W)
+            torch.sum(error, 1, keepdim=True, out=g_b)
+            if number:
+                error = torch.bmm(error, W.mT).mul_(torch.addcmul(below, below, below, value=-1))
+
+    def _forward(self, x):
+        found = []
+        for number, (W, b) in enumerate(self.layers):
+            x = torch.baddbmm(b, x, W)
+            if number:
+                x.mul_(W.shape[1] ** -0.5)
+            if number < len(self.layers) - 1:
+                x.sigmoid_()
+            found.append(x)
+        return found
 
     def step(self, batch: torch.Tensor | None, number: int) -> None:
         """Step `number` (the first is 1), as torch.optim.SGD or Adam takes it, weight decay coupled."""
@@ -127,13 +165,12 @@ class Stack:
 
         Of the training points against the labels that are trained on, of the test points against the true ones.
         """
-        first, second, bias = self.views[0]
-        found = torch.zeros(2, 2, len(first), dtype=torch.float64)
+        M, found = len(self.parameters), torch.zeros(2, 2, len(self.parameters), dtype=torch.float64)
+        rows = max(1, ROWS * 2000 // (M * self.spec.width))
         for side, (x, labels) in enumerate(self.sides):
-            rows = max(1, ROWS * 2000 // (len(first) * first.shape[2]))
             for start in range(0, x.shape[1], rows):
-                part, own = x[:, start : start + rows].expand(len(first), -1, -1), labels[:, start : start + rows]
-                output = torch.baddbmm(bias, torch.bmm(part, first).sigmoid_(), second).div_(first.shape[2] ** 0.5)
+                part, own = x[:, start : start + rows].expand(M, -1, -1), labels[:, start : start + rows]
+                output = self._forward(part)[-1]
                 losses = output.logsumexp(2) - output.gather(2, own[..., None])[..., 0]
                 found[side, 0] += losses.sum(1).cpu()
                 found[side, 1] += 100.0 * (output.argmax(2) == own).sum(1).cpu()
@@ -142,15 +179,10 @@ class Stack:
 
     def weights(self) -> list[dict[str, torch.Tensor]]:
         """A copy of every network's weights, laid out as by `initial_weights`, on the CPU."""
-        first, second, bias = (view.cpu() for view in self.views[0])
+        copies = [(W.mT.cpu().contiguous(), b[:, 0].cpu().clone()) for W, b in self.layers]
         return [
-            {
-                "W1": first[m, :-1].T.contiguous(),
-                "b1": first[m, -1].clone(),
-                "W2": second[m].T.contiguous(),
-                "b2": bias[m, 0].clone(),
-            }
-            for m in range(len(first))
+            {f"{kind}{number}": both[i][m] for number, both in enumerate(copies, 1) for i, kind in enumerate("Wb")}
+            for m in range(len(self.parameters))
         ]
 
     def state(self) -> dict[str, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""The studies of the shallow classifiers: which tasks, widths, labels and seeds, for how many epochs."""
+"""The studies of the sigmoid classifiers: which tasks, widths, labels and seeds, for how many epochs."""
 
 from dataclasses import dataclass
 
@@ -23,11 +23,13 @@ class VolumeStudy(Study):
     widths: tuple[int, ...]
     steps: int  # epochs
     title: str = ""
+    layers: int = 1  # hidden ones, each of that width
     labels: tuple[str, ...] = ("true", "shuffled")
     seeds: int = 10
     seeds_per_block: int = 10
     pairs: int = 48
     points: int = 25
+    plane: int = 0  # see VolumeSpec; of the first seed with true labels alone
     batch: int | None = None  # by default the source's
     keep_weights: int = 0  # of tasks in the plane the arrays of a record hold them already
     divergence_expected: bool = False
@@ -35,22 +37,32 @@ class VolumeStudy(Study):
     def spec(self, dataset: Task, width: int, labels: str, seed: int) -> VolumeSpec:
         """The specification of one of the study's runs."""
         own = task(self.data, seed) if resampled(self.data) else dataset
-        return VolumeSpec.of(own, width, self.steps, seed, labels=labels, **self.changes)
+        plane = self._plane(labels, seed)
+        return VolumeSpec.of(own, width, self.steps, seed, labels=labels, plane=plane, **self.changes)
+
+    def _plane(self, labels: str, seed: int) -> int:
+        return self.plane if (labels, seed) == ("true", 0) else 0
 
     @property
     def changes(self) -> dict:
         """What the study sets besides the recipe of its task."""
-        set_here = {"pairs": self.pairs, "points": self.points}
+        set_here = {"layers": self.layers, "pairs": self.pairs, "points": self.points}
         return set_here if self.batch is None else set_here | {"batch": self.batch}
 
     @property
     def protocol(self) -> str:
         """What every run has in common, for captions."""
         how = recipe(self.data) | self.changes
-        return f"{self.data}, {self.steps:,} epochs, {how['optimiser']} {how['rate']:g}, batch {how['batch']:,}"
+        step = f"{how['optimiser']} {how['rate']:g}, batch {how['batch']:,}"
+        return f"{self.data}{self._deep}, {self.steps:,} epochs, {step}"
+
+    @property
+    def _deep(self) -> str:
+        return f", {self.layers} hidden layers" if self.layers > 1 else ""
 
     def __str__(self):
-        kinds = f"widths {', '.join(map(str, self.widths))} x {' and '.join(self.labels)} labels x {self.seeds} seeds"
+        widths = ", ".join(map(str, self.widths))
+        kinds = f"widths {widths}{self._deep} x {' and '.join(self.labels)} labels x {self.seeds} seeds"
         return f"{self.name}: {kinds}\n{self.data}, {self.steps:,} epochs"
 
     @property
@@ -68,6 +80,7 @@ class VolumeStudy(Study):
             and spec.width in self.widths
             and spec.labels in self.labels
             and spec.seed < self.seeds
+            and spec.plane == self._plane(spec.labels, spec.seed)
             and all(getattr(spec, name) == value for name, value in asked.items())
         )
 
@@ -108,7 +121,9 @@ STUDIES = {
                     title="the same on a sinusoidal boundary, and with shuffled labels"),
         VolumeStudy("volume-sinusoid-resampled", "sinusoid-resampled", (5, 20, 250), 10_000,
                     title="the same with new points for every seed"),
-        VolumeStudy("volume-mnist", "mnist", (2000,), 200, seeds_per_block=1, pairs=12, points=21,
+        VolumeStudy("volume-sinusoid-deep", "sinusoid", (8,), 10_000, layers=3,
+                    title="the sinusoid with three hidden layers of eight units"),
+        VolumeStudy("volume-mnist", "mnist", (2000,), 200, seeds_per_block=1, pairs=12, points=21, plane=60,
                     title="784-2000-10 networks on MNIST, 200 epochs, hours on two cores"),
     )
 }  # fmt: skip

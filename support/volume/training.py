@@ -1,4 +1,4 @@
-"""The trainer of the shallow classifiers, with checkpoint and resume, and what is measured of their geometry.
+"""The trainer of the sigmoid classifiers, with checkpoint and resume, and what is measured of their geometry.
 
     measurements = train([VolumeSpec.of(task("xor"), 10, 2000, seed) for seed in range(10)])
 
@@ -17,13 +17,13 @@ from support import checkpoints, geometry, loop
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.runs import CURVES, Spec, digest, recorded_steps
 from support.stack import Division, resolve_device
-from support.volume.stack import Stack, logits
+from support.volume import views
+from support.volume.stack import Stack, forward, logits
 from support.volume.tasks import DRAWN, Task, resampled, task
 
 GEOMETRY = (0, 1, 50, 100, 200, 500, 2000, 5000, 10_000)  # epochs, and the last, at which geometry is measured
 CANDIDATES = 25  # times the pairs that are wanted
 SHARED = 100_000  # weights of a first layer above which two threads are quicker than one
-ANCHORS = 3  # test images whose spectrum is stored
 RECIPES = {  # the source's; protocol 4.4 to 4.6
     "xor": {"optimiser": "sgd", "rate": 0.02, "momentum": 0.9, "decay": 1e-4, "batch": 4},
     "sinusoid": {"optimiser": "sgd", "rate": 0.1, "momentum": 0.9, "decay": 0.0, "batch": 50},
@@ -39,25 +39,28 @@ def recipe(data: str) -> dict:
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeSpec(Spec):
-    """One shallow sigmoid network, how it is trained, and at how many pairs of points its boundary is looked at."""
+    """One sigmoid network, how it is trained, and at how many pairs of points its boundary is looked at."""
 
-    width: int
+    width: int  # of every hidden layer
     epochs: int  # the run's length: boundaries are looked at where they are in the end
     optimiser: str  # "sgd", or "adam" with betas (0.9, 0.999) and epsilon 1e-8
     rate: float
     momentum: float
     decay: float  # weight decay, coupled
     batch: int  # points; with as many as there are or more, the batch is full
+    layers: int = 1  # hidden ones
     labels: str = "true"  # of the training points; "shuffled": permuted, in an order of each seed's own
     pairs: int = 48  # pairs of different class, and as many of the same, in a measurement of the boundary
     points: int = 25  # on each segment
+    plane: int = 0  # points a side of the plane that is looked at, of images; 0: none
     experiment: str = "volume"
 
     def __post_init__(self):
         for name, known in KNOWN.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not available (known: {', '.join(known)})")
-        for name, least in (("seed", 0), ("width", 1), ("epochs", 0), ("batch", 1), ("pairs", 1), ("points", 3)):
+        whole = {"seed": 0, "width": 1, "layers": 1, "epochs": 0, "batch": 1, "pairs": 1, "points": 3, "plane": 0}
+        for name, least in whole.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
@@ -78,7 +81,11 @@ class VolumeSpec(Spec):
     @property
     def label(self) -> str:
         shuffled = "" if self.labels == "true" else ", shuffled labels"
-        return f"{self.data}, width {self.width}, seed {self.seed}{shuffled}"
+        return f"{self.data}, width {self.width}{self._depth}, seed {self.seed}{shuffled}"
+
+    @property
+    def _depth(self) -> str:
+        return "" if self.layers == 1 else f" x {self.layers}"
 
     @property
     def draw_name(self) -> str:
@@ -86,7 +93,9 @@ class VolumeSpec(Spec):
 
     def listed(self, final: dict) -> str:
         found = "diverged" if final["test_accuracy"] is None else f"{final['test_accuracy']:6.2f}%"
-        return f"{self.data:18} width {self.width:4}  {self.labels:8} labels  seed {self.seed:2}  {found}"
+        return (
+            f"{self.data:18} width {self.width:4}{self._depth:4}  {self.labels:8} labels  seed {self.seed:2}  {found}"
+        )
 
     def draw(self, folder: str | None = None) -> Task:
         """The data that this run was specified for; a ValueError if there are others here."""
@@ -107,14 +116,18 @@ class VolumeSpec(Spec):
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured of one network with n hidden units. S recorded epochs, G epochs of GEOMETRY.
+    """What was measured of one network with L hidden layers of n units. S recorded epochs, G epochs of GEOMETRY.
+
+    Log-volumes are those of the last hidden layer.
 
     arrays: "steps" (S,); each of CURVES (S,), in nats and percent; "geometry_steps" (G,); at the P pairs of the last
         epoch, whose "crossing" (P,) stays: "effect", "same_effect", "peak" (G, P) and "profile", "same_profile"
         (G, T), as `boundary.Measured` has them; at the pairs of each epoch's own boundary the entries of
-        `boundary.summary`, "own_effect" and so on, (G,); for tasks in the plane "W1" (G, n, d), "b1", "W2", "b2";
-        for images "spectrum" (G, ANCHORS, d), the singular values at the first test images.
-    weights: "W1" (n, d), "b1" (n,), "W2" (C, n), "b2" (C,) after the last epoch.
+        `boundary.summary`, "own_effect" and so on, (G,); with more than one hidden layer the same of every layer at
+        the pairs of the last epoch, "layer_effect" and so on, (G, L); for tasks in the plane the weights, "W1"
+        (G, n, d), "b1", "W2", "b2", ...;
+        for images what `views.look` gives, and "spectrum" (G, 4, d), the singular values at its corners.
+    weights: those after the last epoch, as `stack.initial_weights` lays them out.
     diverged_at: the first recorded epoch with a loss that is not finite, or None.
     """
 
@@ -150,7 +163,7 @@ def train(
     """Trains the block and returns a Measurement per specification, in the same order.
 
     Args:
-        specs: the networks; they may differ in seed and labels alone (and in the digest of resampled data).
+        specs: the networks; they may differ in seed, labels and plane alone (and in the digest of resampled data).
         steps: how many epochs, by default as many as the specifications say.
         tasks: their data, one for all or one each; by default drawn or loaded here.
         device: "auto", "cpu" or "cuda".
@@ -260,17 +273,31 @@ def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, torch.Tensor
     for name in ("effect", "same_effect", "peak", "profile", "same_profile"):
         arrays[name] = np.stack([found[name] for found in fixed])
     arrays |= {f"own_{name}": np.array([found[name] for found in own], float) for name in own[0]}
+    if spec.layers > 1:
+        arrays |= _by_layer(weights, final_pairs, spec)
     if spec.data in DRAWN:
         arrays |= {name: np.stack([w[name].numpy() for w in weights.values()]) for name in last}
     else:
-        jacobians = [_jacobians(w, x[:ANCHORS]) for w in weights.values()]
+        arrays |= views.look(_log_volume_or_nan, list(weights.values()), data, spec.plane)
+        jacobians = [_jacobians(w, views.corners(data)) for w in weights.values()]
         arrays["spectrum"] = torch.linalg.svdvals(torch.stack(jacobians)).numpy()
     return arrays
 
 
-def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-    """Log of the volume element of a network's hidden layer, over sqrt(n), at points (N, d), in nats."""
-    return geometry.shallow_log_volume_element(weights["W1"], weights["b1"], "sigmoid", x)
+def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor, layer: int | None = None) -> torch.Tensor:
+    """Log of the volume element of a network's hidden layer, over sqrt(n), at points (N, d), in nats.
+
+    layer: 1 is the lowest, None the last.
+    """
+    layer = layer or len(weights) // 2 - 1
+    if layer == 1:
+        return geometry.shallow_log_volume_element(weights["W1"], weights["b1"], "sigmoid", x)
+    return geometry.log_volume_element(hidden_map(weights, layer), x)
+
+
+def hidden_map(weights: dict[str, torch.Tensor], layer: int):
+    """x -> h / sqrt(n) of that hidden layer, 1 is the lowest, of one point (d,) -> (n,)."""
+    return lambda x: forward(weights, x)[layer - 1] / weights[f"b{layer}"].shape[0] ** 0.5
 
 
 def _jacobians(w, x):
@@ -279,18 +306,31 @@ def _jacobians(w, x):
     return slope[..., None] * w["W1"]
 
 
-def _measured(weights, pairs, points):
+def _by_layer(weights, pairs, spec):
+    layers = range(1, spec.layers + 1)
+    found = [[summary(_measured(w, pairs, spec.points, layer)) for layer in layers] for w in weights.values()]
+    return {
+        f"layer_{name}": np.array([[layer[name] for layer in epoch] for epoch in found], float)
+        for name in found[0][0]
+    }
+
+
+def _log_volume_or_nan(weights, x, layer=None):
     try:
-        return measure(lambda x: log_volume(weights, x), pairs, points).arrays()
+        return log_volume(weights, x, layer)
     except ValueError:  # a singular metric, or weights that are not finite
-        return measure(lambda x: x.new_full((len(x),), torch.nan), pairs, points).arrays()
+        return x.new_full((len(x),), torch.nan)
+
+
+def _measured(weights, pairs, points, layer=None):
+    return measure(lambda x: _log_volume_or_nan(weights, x, layer), pairs, points).arrays()
 
 
 def check_block(specs: list[VolumeSpec]) -> None:
     """A ValueError unless the specifications can be trained side by side."""
     if not specs:
         raise ValueError("a block needs at least one run")
-    own = {"seed", "labels"} | ({"data_digest"} if resampled(specs[0].data) else set())
+    own = {"seed", "labels", "plane"} | ({"data_digest"} if resampled(specs[0].data) else set())
     for name in (f.name for f in fields(VolumeSpec) if f.name not in own):
         values = {getattr(s, name) for s in specs}
         if len(values) > 1:
