@@ -341,8 +341,9 @@ class VolumeElement:
     def images(self) -> VolumeStudy:
         """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps an epoch."""
         smoke, study = self.scale == "smoke", VOLUME_STUDIES["volume-mnist"]
-        own = {} if self.data == "mnist" else {"batch": 100, "seeds_per_block": 10, "pairs": 16, "points": 13}
-        own |= {"pairs": 9, "points": 7} if smoke else {}
+        small = {"batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 40}
+        own = {} if self.data == "mnist" else small
+        own |= {"pairs": 8, "points": 7, "plane": 8} if smoke else {}
         return replace(
             study,
             name=f"chapter 5, {self.data} at {self.scale} scale",
@@ -350,7 +351,6 @@ class VolumeElement:
             widths=(self.width,),
             steps=self.epochs or (20 if smoke else study.steps),
             seeds=self.seeds,
-            keep_weights=1,
             **own,
         )
 

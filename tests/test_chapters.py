@@ -99,7 +99,10 @@ def test_chapter_5_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "05_volume_element", scale="smoke", seeds=2, epochs=12)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    maps = {f"fig-{name}" for name in ("xor-stages", "xor-widths", "xor-ricci", "sinusoid-widths", "sinusoid-ricci")}
+    maps = {
+        f"fig-{name}"
+        for name in ("xor-stages", "xor-widths", "xor-ricci", "sinusoid-widths", "sinusoid-ricci", "layers")
+    }
     several = {f"fig-{name}" for name in ("networks", "training", "peaks", "profiles", "spectrum")}
     assert shown.keys() == maps | several | {"fig-lines", "fig-plane"}
     for name in shown:

@@ -1,13 +1,16 @@
 """The figures of the chapter on the volume element. Every network is sigmoid, so black; grey is a control."""
 
+import math
+
 import numpy as np
 import torch
 
 from support import figures, geometry
-from support.geometry.boundary import along, bisect
-from support.volume.results import runs_of, through_training, weights
+from support.geometry.boundary import along
+from support.volume import views
+from support.volume.results import at, runs_of, through_training, weights
 from support.volume.stack import logits
-from support.volume.training import log_volume
+from support.volume.training import hidden_layers, hidden_map, log_volume
 
 HALF = 1.5  # of the square that the source draws
 CLIP = 100.0  # curvatures are clipped to +-CLIP before they are drawn, as the source's
@@ -20,20 +23,25 @@ def grid(points: int, half: float = HALF) -> torch.Tensor:
     return torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
 
 
-def volume_map(w, x):
-    """Log of the volume element."""
-    return log_volume(w, x)
+def volume_map(w, x, layer=None):
+    """Log of the volume element of a hidden layer, by default the last."""
+    return log_volume(w, x, layer)
 
 
-def ricci_map(w, x):
-    """sign(R) log10(1 + |R|), R the Ricci scalar clipped to +-CLIP."""
+def ricci_map(w, x, layer=None):
+    """sign(R) log10(1 + |R|), R the Ricci scalar of a hidden layer, by default the last, clipped to +-CLIP."""
+    layer = layer or hidden_layers(w)
     if len(w["b1"]) == 2:  # as many units as inputs: the map is a change of coordinates, and flat
         return torch.zeros(len(x), dtype=torch.float64)
-    R = geometry.shallow_ricci_scalar(w["W1"], w["b1"], "sigmoid", x).clamp(-CLIP, CLIP)
+    if layer == 1:
+        R = geometry.shallow_ricci_scalar(w["W1"], w["b1"], "sigmoid", x)
+    else:
+        R = geometry.ricci_scalar(hidden_map(w, layer), x)
+    R = R.clamp(-CLIP, CLIP)
     return R.sign() * torch.log10(1 + R.abs())
 
 
-def probability_map(w, x):
+def probability_map(w, x, layer=None):
     """Probability that the network gives to class 1."""
     return logits(w, x).softmax(-1)[:, 1]
 
@@ -45,11 +53,12 @@ QUANTITIES = {  # map, label of the colour bar, colours, and their ends or None
 }
 
 
-def maps(axes, networks, quantity: str, points: int):
-    """Draws a quantity for the networks, all on one colour scale, with their boundaries."""
+def maps(axes, networks, quantity: str, points: int, layer: int | None = None):
+    """Draws a quantity for the networks, of a hidden layer (by default the last), all on one colour scale, with their
+    boundaries."""
     f, label, colours, end = QUANTITIES[quantity]
     x, side = grid(points), np.linspace(-HALF, HALF, points)
-    values = [f(w, x).view(points, points).numpy() for w in networks]
+    values = [f(w, x, layer).view(points, points).numpy() for w in networks]
     low, high = (-end, end) if end else (0, 1) if quantity == "class" else np.quantile(values, [0.02, 1])
     for ax, w, v in zip(axes, networks, values, strict=True):
         ax.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1), aspect="equal")
@@ -82,6 +91,21 @@ def widths_figure(runs_by_width: dict, epochs, quantity: str = "volume", points:
         row[0].set_ylabel(f"width {width}")
     for ax, epoch in zip(axes[0], epochs, strict=True):
         ax.set_title(f"epoch {epoch:,}")
+    return fig
+
+
+def layers_figure(run, epochs, points: int = 40):
+    """Of one network: rows hidden layers from below, columns the log-volume at these epochs, one colour scale a row,
+    and the curvature in the end."""
+    rows, columns = run.spec.layers, len(epochs) + 1
+    fig, axes = figures.subplots(rows, columns, height=0.5 + 1.4 * rows, squeeze=False, sharex=True, sharey=True)
+    for layer, row in enumerate(axes, 1):
+        maps(row[:-1], [weights(run, epoch) for epoch in epochs], "volume", points, layer)
+        maps(row[-1:], [weights(run, run.spec.epochs)], "ricci", points, layer)
+        row[0].set_ylabel(f"layer {layer}")
+    titles = [*(f"epoch {epoch:,}" for epoch in epochs), f"curvature, {run.spec.epochs:,}"]
+    for ax, title in zip(axes[0], titles, strict=True):
+        ax.set_title(title, fontsize=9)
     return fig
 
 
@@ -187,59 +211,59 @@ def profiles_figure(study, runs, width: int, labels: str = "true"):
     return fig
 
 
-def lines_figure(run, a: torch.Tensor, b: torch.Tensor, shape, points: int = 64):
-    """A column a pair of images, (P, d) each: both ends and the images between; the log-volume along the segment
-    before and after training; the class that the trained network predicts changes at the vertical lines."""
-    t = torch.linspace(0, 1, points, dtype=torch.float64)
-    x, last = along(a, b, t), weights(run, run.spec.epochs)
-    fig, axes = figures.subplots(2, len(a), height=3.2, squeeze=False, sharey="row", height_ratios=(1, 4))
-    for column, path in enumerate(x):
-        strip = np.hstack([path[i].view(*shape).numpy() for i in np.linspace(0, points - 1, 5).astype(int)])
-        axes[0][column].imshow(strip, cmap="gray_r", aspect="auto")
+def lines_figure(run, epochs):
+    """A column for each of `views.LINES`: images along it; the log-volume at these epochs, over the mean of the ends;
+    vertical lines where the class changes that the network predicts in the end."""
+    a, t = run.arrays, torch.linspace(0, 1, views.POINTS, dtype=torch.float64)
+    corners = torch.from_numpy(a["corners"])
+    first, last = corners[torch.tensor(views.LINES)].unbind(1)
+    strips = along(first, last, torch.linspace(0, 1, 5, dtype=torch.float64))
+    side = math.isqrt(corners.shape[1])
+    fig, axes = figures.subplots(2, len(strips), height=3.3, squeeze=False, sharey="row", height_ratios=(1, 4))
+    for column, strip in enumerate(strips):
+        axes[0][column].imshow(np.hstack(strip.view(-1, side, side).numpy()), cmap="gray_r")
         axes[0][column].set_axis_off()
         ax = axes[1][column]
-        for epoch, line in ((0, "--"), (run.spec.epochs, "-")):
-            value = log_volume(weights(run, epoch), path)
-            ax.plot(t, value - value[[0, -1]].mean(), line, color="black", label=f"epoch {epoch:,}")
-        classes = geometry.predicted_class(logits(last, path))
-        for i in (classes[1:] != classes[:-1]).nonzero()[:, 0]:
-            where = bisect(lambda x: geometry.predicted_class(logits(last, x)), path[:1], path[-1:], t[i, None],
-                           t[i + 1, None])  # fmt: skip
-            ax.axvline(float(where), color="#D55E00", linewidth=1)
-        told = torch.unique_consecutive(classes).tolist()
+        for epoch, line in zip(epochs, ("--", "-", ":", "-."), strict=False):
+            value = a["line_volume"][at(run, epoch), column]
+            look = {"color": "black" if epoch in (epochs[0], epochs[-1]) else GREY}
+            ax.plot(t, value - value[[0, -1]].mean(), line, label=f"epoch {epoch:,}", **look)
+        classes = a["line_class"][-1, column]
+        for i in np.flatnonzero(classes[1:] != classes[:-1]):
+            ax.axvline(float(t[i : i + 2].mean()), color="#D55E00", linewidth=1)
+        told = classes[np.r_[True, classes[1:] != classes[:-1]]]
         ax.set_title("predicted " + " - ".join(map(str, told)), fontsize=9)
         ax.set(xticks=(0, 0.5, 1), xlabel="segment")
     axes[1][0].set_ylabel("log-volume\nover the ends (nats)")
-    fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(epochs))
     return fig
 
 
-def plane_figure(run, a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, points: int = 60):
-    """In the plane of three images, (d,) each: log-volume over the mean of the three before training and after, and
-    the entropy of the prediction after; the trained network's boundaries, and the triangle of the images."""
-    drawn, last = geometry.plane(a, b, c, points), weights(run, run.spec.epochs)
-    x = drawn.points.reshape(-1, len(a))
-    found = logits(last, x)
-    classes = geometry.predicted_class(found).view(points, points)
-    panels = {}
-    for epoch in (0, run.spec.epochs):
-        over = log_volume(weights(run, epoch), torch.stack([a, b, c])).mean()
-        panels[f"epoch {epoch:,}"] = log_volume(weights(run, epoch), x).view(points, points) - over
-    panels["entropy (nats)"] = geometry.entropy(found).view(points, points)
-    fig, axes = figures.subplots(1, 3, height=2.7, sharex=True, sharey=True)
-    triangle = torch.cat([drawn.anchors, drawn.anchors[:1]])
-    low, high = (float(f(panels[f"epoch {e:,}"] for e in (0, run.spec.epochs)))
-                 for f in (lambda v: min(x.min() for x in v), lambda v: max(x.max() for x in v)))  # fmt: skip
-    for ax, (title, values) in zip(axes, panels.items(), strict=True):
-        limits = {"vmin": low, "vmax": high} if title.startswith("epoch") else {"vmin": 0.0}
-        image = ax.imshow(values, origin="lower", extent=(-1, 1, -1, 1), **limits)
-        for k in torch.unique(classes).tolist():
-            ax.contour(drawn.u, drawn.v, (classes == k).double(), (0.5,), colors="white", linewidths=0.8)
-        ax.plot(*triangle.T, "-o", color="black", linewidth=0.8, markersize=3.5)
-        ax.set(title=title, xticks=(), yticks=())
-        ax.grid(visible=False)
-        if ax is not axes[0]:
-            fig.colorbar(image, ax=ax, shrink=0.8)
+def plane_figure(run, epochs):
+    """In the plane of three images, the corners of the triangle: columns epochs; rows the log-volume over the mean of
+    the three and the entropy of the prediction, one colour scale a row; white: the network's boundaries then."""
+    a, rows = run.arrays, {}
+    places = [at(run, epoch) for epoch in epochs]
+    over = a["corner_volume"][places, :3].mean(1)[:, None, None]
+    rows["log-volume over\nthe corners (nats)"] = a["plane_volume"][places] - over
+    rows["entropy (nats)"] = a["plane_entropy"][places]
+    side = np.linspace(-1, 1, a["plane_class"].shape[1])
+    triangle = geometry.plane(*torch.eye(3, dtype=torch.float64), 2).anchors[[0, 1, 2, 0]]
+    fig, axes = figures.subplots(2, len(epochs), height=4.2, squeeze=False, sharex=True, sharey=True)
+    for row, (label, values) in zip(axes, rows.items(), strict=True):
+        low, high = np.nanmin(values), np.nanmax(values)
+        for ax, place, value in zip(row, places, values, strict=True):
+            image = ax.imshow(value, origin="lower", extent=(-1, 1, -1, 1), vmin=low, vmax=high)
+            classes = a["plane_class"][place]
+            for k in np.unique(classes):
+                if (classes != k).any():
+                    ax.contour(side, side, (classes == k).astype(float), (0.5,), colors="white", linewidths=0.8)
+            ax.plot(*triangle.T, "-o", color="black", linewidth=0.8, markersize=3.5)
+            ax.set(xticks=(), yticks=())
+            ax.grid(visible=False)
+        fig.colorbar(image, ax=list(row), label=label, shrink=0.9)
+    for ax, epoch in zip(axes[0], epochs, strict=True):
+        ax.set_title(f"epoch {epoch:,}")
     return fig
 
 

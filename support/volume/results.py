@@ -7,7 +7,6 @@ import pandas as pd
 import torch
 
 from support.geometry.boundary import summary
-from support.volume.stack import initial_weights
 from support.volume.study import VolumeStudy
 
 MEASURED = ("crossing", "effect", "same_effect", "peak")
@@ -58,16 +57,15 @@ def through_training(study: VolumeStudy, runs: Iterable, name: str = "contrast")
     return pd.DataFrame(list(rows.values()), index=index).sort_index()
 
 
+def at(run, epoch: int) -> int:
+    """The index of that epoch among those at which the run's geometry was measured; a ValueError if it is not."""
+    known = run.arrays["geometry_steps"].tolist()
+    if epoch not in known:
+        raise ValueError(f"the geometry of {run.spec.label} was measured at epochs {known}, not at {epoch}")
+    return known.index(epoch)
+
+
 def weights(run, epoch: int) -> dict[str, torch.Tensor]:
-    """The weights of a run at a geometry step: from its arrays, or where these have none, drawn again for step 0 and
-    the stored ones for the last."""
-    arrays = run.arrays
-    if "W1" in arrays:
-        at = np.flatnonzero(arrays["geometry_steps"] == epoch)[0]
-        return {name: torch.from_numpy(np.ascontiguousarray(arrays[name][at])) for name in ("W1", "b1", "W2", "b2")}
-    if epoch == 0:
-        data = run.spec.draw()
-        return initial_weights(data.inputs, run.spec.width, data.classes, run.spec.seed)
-    if epoch != run.spec.epochs:
-        raise ValueError(f"of {run.spec.label} only the weights of the first and last epoch are known, not {epoch}")
-    return run.weights() if callable(run.weights) else run.weights
+    """The weights of a run on a task in the plane at a geometry step."""
+    index, names = at(run, epoch), [f"{kind}{n}" for n in range(1, run.spec.layers + 2) for kind in "Wb"]
+    return {name: torch.from_numpy(np.ascontiguousarray(run.arrays[name][index])) for name in names}

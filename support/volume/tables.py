@@ -4,13 +4,15 @@ import numpy as np
 import pandas as pd
 import torch
 
-from support.geometry import plane
-from support.geometry.boundary import along
+from support import geometry
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
-from support.volume.results import through_training, weights
-from support.volume.training import log_volume
+from support.volume.results import runs_of, through_training, weights
+from support.volume.training import KNOWN, log_volume
+
+LABELS = KNOWN["labels"]
+CONTRASTS = ("contrast", "contrast, step 0", "contrast, shuffled labels")
 
 
 def interval(values, digits: int = 2) -> str:
@@ -116,26 +118,43 @@ def course_sentence(arms) -> str:
     return "Mean contrast in nats: " + "; ".join(said) + "."
 
 
-def lines_sentence(run, a, b, points: int = 64) -> str:
-    """By how much the log-volume along the segments rises over the mean of their ends, before and after training."""
+def lines_sentence(run) -> str:
+    """By how much the log-volume along the lines rises over the mean of their ends, before and after training."""
     said = []
-    for path in along(a, b, torch.linspace(0, 1, points, dtype=torch.float64)):
-        values = [log_volume(weights(run, epoch), path) for epoch in (0, run.spec.epochs)]
-        said.append(" and ".join(f"{float(v.max() - v[[0, -1]].mean()):.1f}" for v in values))
+    for values in run.arrays["line_volume"][[0, -1]].swapaxes(0, 1):
+        said.append(" and ".join(f"{v.max() - v[[0, -1]].mean():.1f}" for v in values))
     return "The log-volume rises over its ends by so many nats before and after training: " + "; ".join(said) + "."
 
 
-def plane_sentence(run, a, b, c, points: int = 60) -> str:
+def plane_sentence(run) -> str:
     """By how much the log-volume within the triangle of three images exceeds its corners', before and after."""
-    drawn, corners = plane(a, b, c, points), torch.stack([a, b, c])
-    said = []
-    for epoch in (0, run.spec.epochs):
-        w = weights(run, epoch)
-        over = log_volume(w, drawn.points[drawn.ternary]) - log_volume(w, corners).mean()
-        said.append(f"{float(over.mean()):+.1f}")
+    points = run.arrays["plane_volume"].shape[1]
+    inside = geometry.plane(*torch.eye(3, dtype=torch.float64), points).ternary.numpy()
+    volume, corners = (run.arrays[name][[0, -1]] for name in ("plane_volume", "corner_volume"))
+    before, after = volume[:, inside].mean(1) - corners[:, :3].mean(1)
     return (
-        f"Mean log-volume within the triangle over that of its corners: {' before and '.join(said)} after training."
+        f"Mean log-volume within the triangle over that of its corners: {before:+.1f} before and {after:+.1f} after "
+        "training."
     )
+
+
+def layers(arm) -> pd.DataFrame:
+    """A row a hidden layer of deep networks: contrast and place of the peak, as mean and interval over networks."""
+    found, width = runs_of(arm.study, arm.records), arm.study.widths[0]
+    kinds = {labels: [found[width, labels, seed] for seed in arm.of(width, labels).index] for labels in LABELS}
+    rows = []
+    for layer in range(arm.study.layers):
+
+        def of(name, labels="true", index=-1, layer=layer):
+            return [run.arrays[f"layer_{name}"][index, layer] for run in kinds[labels]]
+
+        rows.append(
+            [layer + 1, interval(of("contrast")), interval(of("contrast", index=0)),
+             interval(of("contrast", "shuffled")), interval(of("nearer"), 3), interval(of("correlation")),
+             len(kinds["true"])]
+        )  # fmt: skip
+    columns = ["layer", *CONTRASTS, "nearer", "correlation", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index("layer")
 
 
 def spectrum_sentence(runs) -> str:
@@ -156,16 +175,8 @@ def widths(arm) -> pd.DataFrame:
             [width, interval(found["effect"]), interval(found["contrast"]), interval(found["before_contrast"]),
              interval(shuffled["contrast"]), found["test_accuracy"].mean(), len(found), len(shuffled)]
         )  # fmt: skip
-    columns = [
-        "width",
-        "effect",
-        "contrast",
-        "contrast, step 0",
-        "contrast, shuffled labels",
-        "test accuracy (%)",
-        "n",
-    ]
-    return pd.DataFrame(rows, columns=[*columns, "n, shuffled"]).set_index("width").round(1)
+    columns = ["width", "effect", *CONTRASTS, "test accuracy (%)", "n", "n, shuffled"]
+    return pd.DataFrame(rows, columns=columns).set_index("width").round(1)
 
 
 def positions(arm) -> pd.DataFrame:

@@ -289,10 +289,15 @@ def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor, layer: int | N
 
     layer: 1 is the lowest, None the last.
     """
-    layer = layer or len(weights) // 2 - 1
+    layer = layer or hidden_layers(weights)
     if layer == 1:
         return geometry.shallow_log_volume_element(weights["W1"], weights["b1"], "sigmoid", x)
     return geometry.log_volume_element(hidden_map(weights, layer), x)
+
+
+def hidden_layers(weights: dict[str, torch.Tensor]) -> int:
+    """How many hidden layers a network has."""
+    return len(weights) // 2 - 1
 
 
 def hidden_map(weights: dict[str, torch.Tensor], layer: int):
