@@ -341,15 +341,15 @@ class VolumeElement:
     def images(self) -> VolumeStudy:
         """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps an epoch."""
         smoke, study = self.scale == "smoke", VOLUME_STUDIES["volume-mnist"]
-        small = {"batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 40}
+        small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 40}
         own = {} if self.data == "mnist" else small
-        own |= {"pairs": 8, "points": 7, "plane": 8} if smoke else {}
+        own |= {"steps": 20, "pairs": 8, "points": 7, "plane": 8} if smoke else {}
+        own |= {"steps": self.epochs} if self.epochs else {}
         return replace(
             study,
             name=f"chapter 5, {self.data} at {self.scale} scale",
             data=self.data,
             widths=(self.width,),
-            steps=self.epochs or (20 if smoke else study.steps),
             seeds=self.seeds,
             **own,
         )

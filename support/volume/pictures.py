@@ -103,7 +103,7 @@ def layers_figure(run, epochs, points: int = 40):
         maps(row[:-1], [weights(run, epoch) for epoch in epochs], "volume", points, layer)
         maps(row[-1:], [weights(run, run.spec.epochs)], "ricci", points, layer)
         row[0].set_ylabel(f"layer {layer}")
-    titles = [*(f"epoch {epoch:,}" for epoch in epochs), f"curvature, {run.spec.epochs:,}"]
+    titles = [*(f"epoch {epoch:,}" for epoch in epochs), "curvature"]
     for ax, title in zip(axes[0], titles, strict=True):
         ax.set_title(title, fontsize=9)
     return fig
@@ -224,10 +224,10 @@ def lines_figure(run, epochs):
         axes[0][column].imshow(np.hstack(strip.view(-1, side, side).numpy()), cmap="gray_r")
         axes[0][column].set_axis_off()
         ax = axes[1][column]
-        for epoch, line in zip(epochs, ("--", "-", ":", "-."), strict=False):
+        for epoch in epochs:
             value = a["line_volume"][at(run, epoch), column]
-            look = {"color": "black" if epoch in (epochs[0], epochs[-1]) else GREY}
-            ax.plot(t, value - value[[0, -1]].mean(), line, label=f"epoch {epoch:,}", **look)
+            line, hue = "-" if epoch else "--", GREY if 0 < epoch < epochs[-1] else "black"
+            ax.plot(t, value - value[[0, -1]].mean(), line, color=hue, label=f"epoch {epoch:,}")
         classes = a["line_class"][-1, column]
         for i in np.flatnonzero(classes[1:] != classes[:-1]):
             ax.axvline(float(t[i : i + 2].mean()), color="#D55E00", linewidth=1)

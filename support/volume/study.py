@@ -123,7 +123,9 @@ STUDIES = {
                     title="the same with new points for every seed"),
         VolumeStudy("volume-sinusoid-deep", "sinusoid", (8,), 10_000, layers=3,
                     title="the sinusoid with three hidden layers of eight units"),
-        VolumeStudy("volume-mnist", "mnist", (2000,), 200, seeds_per_block=1, pairs=12, points=21, plane=60,
-                    title="784-2000-10 networks on MNIST, 200 epochs, hours on two cores"),
+        VolumeStudy("volume-mnist", "mnist", (2000,), 50, seeds_per_block=1, pairs=12, points=21, plane=60,
+                    title="2,000 hidden units on MNIST, 50 epochs, and with shuffled labels"),
+        VolumeStudy("volume-mnist-long", "mnist", (2000,), 200, labels=("true",), seeds_per_block=1, pairs=12,
+                    points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as the source"),
     )
 }  # fmt: skip

@@ -78,7 +78,7 @@ def conclusions(arms) -> str:
             row = found.loc[claim.id]
             where = {a.name: [str(w) for w in a.study.widths if row[a.name, w] == state] for a in arms}
             told = [f"{name} ({', '.join(widths)} units)" for name, widths in where.items() if widths]
-            parts += [f"{words} on {' and '.join(told)}"] if told else []
+            parts += [f"{words} on {', '.join(told)}"] if told else []
         lines.append(
             f"- **{claim.id}**, {claim.says[0].lower()}{claim.says[1:-1]}: {'; '.join(parts) or 'not judged'}."
         )
