@@ -211,6 +211,11 @@ def profiles_figure(study, runs, width: int, labels: str = "true"):
     return fig
 
 
+def shades(epochs) -> dict[int, str]:
+    """A grey for every epoch, the last one black."""
+    return {e: str(shade) for e, shade in zip(epochs, np.linspace(0.7, 0, len(epochs)), strict=True)}
+
+
 def lines_figure(run, epochs):
     """A column for each of `views.LINES`: images along it; the log-volume at these epochs, over the mean of the ends;
     vertical lines where the class changes that the network predicts in the end."""
@@ -224,10 +229,9 @@ def lines_figure(run, epochs):
         axes[0][column].imshow(np.hstack(strip.view(-1, side, side).numpy()), cmap="gray_r")
         axes[0][column].set_axis_off()
         ax = axes[1][column]
-        for epoch in epochs:
+        for epoch, shade in shades(epochs).items():
             value = a["line_volume"][at(run, epoch), column]
-            line, hue = "-" if epoch else "--", GREY if 0 < epoch < epochs[-1] else "black"
-            ax.plot(t, value - value[[0, -1]].mean(), line, color=hue, label=f"epoch {epoch:,}")
+            ax.plot(t, value - value[[0, -1]].mean(), color=shade, label=f"epoch {epoch:,}")
         classes = a["line_class"][-1, column]
         for i in np.flatnonzero(classes[1:] != classes[:-1]):
             ax.axvline(float(t[i : i + 2].mean()), color="#D55E00", linewidth=1)
@@ -267,14 +271,14 @@ def plane_figure(run, epochs):
     return fig
 
 
-def spectrum_figure(runs):
-    """Singular values of the Jacobian at the first test images, every network: before training and after."""
+def spectrum_figure(runs, epochs):
+    """Singular values of the Jacobian at the corners of `views`, every network, at these epochs."""
     fig, ax = figures.subplots(height=2.8)
-    for index, hue, label in ((0, GREY, "epoch 0"), (-1, "black", f"epoch {runs[0].spec.epochs:,}")):
-        values = np.concatenate([run.arrays["spectrum"][index] for run in runs])
+    for epoch, shade in shades(epochs).items():
+        values = np.concatenate([run.arrays["spectrum"][at(run, epoch)] for run in runs])
         ranks = np.arange(1, values.shape[1] + 1)
-        ax.plot(ranks, values.T, color=hue, linewidth=0.4, alpha=0.4)
-        ax.plot(ranks, np.exp(np.log(values).mean(0)), color=hue, label=label)
+        ax.plot(ranks, values.T, color=shade, linewidth=0.4, alpha=0.4)
+        ax.plot(ranks, np.exp(np.log(values).mean(0)), color=shade, label=f"epoch {epoch:,}")
     ax.set_yscale("log")
     ax.set(xlabel="rank", ylabel="singular value of $J$")
     ax.legend()
