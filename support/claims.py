@@ -19,7 +19,7 @@ from importlib.resources import files
 
 from support import statistics
 from support.architectures import L2, SIX, SIX_BIAS
-from support.plans import METRIC, REMEDIES, STUDIES, Plan, Recipe
+from support.plans import LINEAR_AND_L2, REMEDIES, STUDIES, Plan, Recipe
 from support.records import Record, Store
 from support.rules import (
     CATASTROPHE,
@@ -173,17 +173,17 @@ CLAIMS = (
             source="own", chapter=_BRIDGE)
       for letter, says, rules in (
           ("a", "Training brings a hidden layer's metric nearer to the precisions of the classes.",
-           tuple(Nearer(name, "trained", "untrained") for name in METRIC)),
+           tuple(Nearer(name, "trained", "untrained") for name in LINEAR_AND_L2)),
           ("b", "A hidden layer's metric at a class is nearer to that class's precision than to the others'.",
            # Abs was in this rule, and was taken out after the records: its metric is the same at every class, so that
            # only rounding tells own from others; of ReLU the rule and its verdict are what they were
-           tuple(Nearer(name, "trained", "against other classes") for name in METRIC if "ReLU" in name)),
+           tuple(Nearer(name, "trained", "against other classes") for name in LINEAR_AND_L2 if "ReLU" in name)),
           ("c", "An OffsetL2 head measures by a metric nearer to its class's precision than Euclid's.",
-           tuple(Nearer(name, "of the head", "Euclid's") for name in METRIC[2:])),
+           tuple(Nearer(name, "of the head", "Euclid's") for name in LINEAR_AND_L2[2:])),
           ("d", "OffsetL2 networks magnify their boundaries less than networks with a linear head.",
-           tuple(MagnifiesLess(l2, linear) for linear, l2 in zip(METRIC[:2], METRIC[2:], strict=True))),
+           tuple(MagnifiesLess(l2, linear) for linear, l2 in zip(LINEAR_AND_L2[:2], LINEAR_AND_L2[2:], strict=True))),
           ("e", "Training turns a hidden layer's metric towards the directions in which class centres differ.",
-           tuple(Discriminates(name) for name in METRIC)))),
+           tuple(Discriminates(name) for name in LINEAR_AND_L2)))),
     Claim("LDM-T2-a", "Table 2", "Table 2 shows the networks without output bias after 5,000 epochs.",
           None, contradiction=_table2_is_table5),
 )  # fmt: skip

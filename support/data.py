@@ -138,13 +138,13 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     folder itself, packed or unpacked. That folder is only read. If it has none of the files, they come from
     the user's cache, or by download into it. "folder:PATH" reads the images in PATH/train/CLASS and
     PATH/test/CLASS, or those in PATH/CLASS with every fifth of them split off as the test; PATH is relative
-    to the current folder.
+    to the current folder, or else to `folder`.
 
     Raises:
         DataError: for an unknown name, and for files that are missing, truncated or altered.
     """
     if name.startswith("folder:"):
-        return _image_folder(name)
+        return _image_folder(name, folder or os.environ.get("BOOK_DATA"))
     if name == "digits":
         return _digits()
     if name not in FOLDERS:
@@ -328,8 +328,11 @@ def _fetch(urls, path, md5):
     raise OSError(f"{problem} ({1 + RETRIES} attempts)")
 
 
-def _image_folder(name):
-    root = Path(name.removeprefix("folder:")).expanduser().resolve()
+def _image_folder(name, folder):
+    path = Path(name.removeprefix("folder:")).expanduser()
+    if folder and not path.is_dir() and (Path(folder).expanduser() / path).is_dir():
+        path = Path(folder).expanduser() / path
+    root = path.resolve()
     split = (root / "train").is_dir() and (root / "test").is_dir()
     parts = [root / "train", root / "test"] if split else [root]
     images, labels, classes = zip(*(_read_part(name, part, 1 if split else 2) for part in parts), strict=True)

@@ -195,7 +195,7 @@ class PhaseGrid(Plan):
 _MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "recipes": (Recipe(0.001),)}
 _SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0, "seeds_per_block": 2}
 _BOTH = ("raw", "standardised")
-METRIC = ("ReLU-Bias", "Abs-Bias", "ReLU-L2-Paper-Neg", "Abs-L2-Paper-Neg")  # of which the metric is looked at
+LINEAR_AND_L2 = ("ReLU-Bias", "Abs-Bias", "ReLU-L2-Paper-Neg", "Abs-L2-Paper-Neg")  # linear and OffsetL2
 REMEDIES = {
     "as published": Recipe(0.001),  # not in mnist-remedies: the runs of mnist-10k answer it
     "warm-up": Recipe(0.001, warmup=500),
@@ -222,9 +222,12 @@ STUDIES = {
                   **_MNIST | _SMALL | {"seeds": 3, "images": 4000, "steps": 500, "seeds_per_block": 1},
                   curvatures=(0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0), preactivations=(0.1, 1.0, 10.0, 100.0),
                   divergence_expected=True, title="grid of learning rates and starts, for the phase diagram"),
-        MetricPlan("mnist-metric", architectures=METRIC, scalings=("standardised",),
+        MetricPlan("mnist-metric", architectures=LINEAR_AND_L2, scalings=("standardised",),
                    **_MNIST | _SMALL | {"recipes": (Recipe(0.001, optimiser="adam"),), "seeds_per_block": 4},
                    title="linear and OffsetL2 heads, whose metric is looked at, 10,000 images, 1,000 steps of Adam"),
+        Plan("cifar10-heads", data="folder:cifar10-jpeg", images=10_000, architectures=LINEAR_AND_L2, steps=500,
+             scalings=("standardised",), seeds=5, recipes=(Recipe(0.003, optimiser="adam"),),
+             title="linear and OffsetL2 heads on CIFAR-10 (JPEG copy), 10,000 images, 500 steps of Adam"),
         Plan("mnist-l2", architectures=SIX_BIAS + L2, scalings=_BOTH, steps=50_000, seeds_per_block=1, **_MNIST,
              title="the source's Table 5: ten networks, all images, 50,000 steps"),
     )

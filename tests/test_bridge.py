@@ -15,7 +15,7 @@ from support.mahalanobis.claims import DistanceArm
 from support.mahalanobis.gaussians import draw
 from support.mahalanobis.networks import module
 from support.mahalanobis.study import STUDIES as DISTANCE_STUDIES
-from support.plans import METRIC, STUDIES
+from support.plans import LINEAR_AND_L2, STUDIES
 
 GAUSSIAN = draw("gaussian-2", 300)
 NOTHING = DistanceArm("d = 2", DISTANCE_STUDIES["mahalanobis-2"], pd.DataFrame(), [])
@@ -64,7 +64,7 @@ def test_the_toy_is_learned_and_its_classes_are_where_they_are_said_to_be():
 def test_references_are_those_of_metrics_that_nobody_trained():
     dataset = load("digits")
     plan = replace(STUDIES["mnist-metric"], data="digits", images=800)
-    spec = replace(plan.spec(dataset, METRIC[0], "standardised", 0), components=10)
+    spec = replace(plan.spec(dataset, LINEAR_AND_L2[0], "standardised", 0), components=10)
     found = bridge.references(spec, dataset)
     assert 0 < found["pooled"] < found["Euclid"] < found["another"]
     assert 9 / 10 * 50 < found["Euclid's share"] < 100 and 50 < found["variance"] < 100
@@ -86,7 +86,7 @@ def test_tables_and_sentences_say_what_the_records_say():
     wiggle = [0.0, 0.01, -0.01]
     found = bridge.table(
         fabricated(name, seed, contrast=(0.0, (0.9 if "L2" in name else 0.2) + wiggle[seed]))
-        for name in METRIC
+        for name in LINEAR_AND_L2
         for seed in range(3)
     )
     row = found.loc["Abs-Bias", 0]

@@ -22,7 +22,7 @@ from support.class_metrics import (
 )
 from support.ensemble import initial_weights
 from support.geometry import log_volume_element
-from support.plans import METRIC, MetricPlan, Plan, Recipe
+from support.plans import LINEAR_AND_L2, MetricPlan, Plan, Recipe
 from support.records import Store
 from support.runs import MetricSpec, specification
 from support.sweep import ensure
@@ -116,7 +116,7 @@ def test_a_frame_must_fit_images_and_classes(k):
 # -- what a network pulls back ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", METRIC)
+@pytest.mark.parametrize("name", LINEAR_AND_L2)
 def test_metrics_are_the_mean_of_those_at_the_members(name):
     """Against autograd, point by point; of the head too, with weights that are not 1."""
     x, labels = classes(members=7)
@@ -183,8 +183,8 @@ def test_the_boundary_of_abs_does_not_raise_its_hidden_volume():
 
 # -- into the records ---------------------------------------------------------------------------------------------
 
-SMALL = MetricPlan("small", data="digits", images=600, architectures=METRIC[1:3], scalings=("standardised",), seeds=2,
-                   recipes=(Recipe(0.001, optimiser="adam"),), steps=3, hidden=24)  # fmt: skip
+SMALL = MetricPlan("small", data="digits", images=600, architectures=LINEAR_AND_L2[1:3], seeds=2, steps=3, hidden=24,
+                   scalings=("standardised",), recipes=(Recipe(0.001, optimiser="adam"),))  # fmt: skip
 
 
 def test_a_metric_plan_records_what_it_looked_at(tmp_path):

@@ -294,6 +294,15 @@ def test_image_folder_without_a_split_and_in_colour(pictures):
     assert load(f"folder:{root}").digest != dataset.digest
 
 
+def test_an_image_folder_may_lie_in_the_data_folder(pictures, tmp_path, monkeypatch):
+    found, elsewhere = load(f"folder:{pictures('')}"), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert load("folder:pictures", folder=tmp_path).digest == found.digest
+    monkeypatch.setenv("BOOK_DATA", str(tmp_path))
+    assert load("folder:pictures").digest == found.digest
+
+
 def test_image_folder_errors(pictures):
     with pytest.raises(DataError, match=r"'folder:nowhere': expected two or more sub-folders .*nowhere.*found \{\}"):
         load("folder:nowhere")
