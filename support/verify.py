@@ -2,6 +2,7 @@
 
 import math
 import time
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from support.stack import Division, resolve_device
 from support.studies import STUDIES
 from support.sweep import Study
 from support.training import train
+from support.volume import training as volume
 
 CHUNK = {"cpu": 1500, "cuda": 60_000}  # about so many images in a chunk of a replay
 REPLAYS = 3
@@ -21,7 +23,8 @@ FACTOR = 10.0  # the record may be so many times as far from a replay as the rep
 LOSS_FLOOR = 1e-5  # relative; some thirty times the rounding of a float32 product, which the replays may share
 IMAGES_FLOOR = 3  # so many images may fall on the other side of a near tie
 CURVE_UNITS = {"loss": "nats", "accuracy": "points"}  # of the rest: squared distances
-DISTANCE_FLOOR = {"float64": 1e-9, "fp32": LOSS_FLOOR}  # relative, of the distance networks
+EXACT_FLOOR = 1e-9  # the same in float64
+DISTANCE_FLOOR = {"float64": EXACT_FLOOR, "fp32": LOSS_FLOOR}  # of the distance networks
 
 
 # -- verify -------------------------------------------------------------------------------------------------------
@@ -83,10 +86,10 @@ def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") ->
 
     Rounding differs between machines, product routines, chunks and neighbours in a block, and a chaotic run
     multiplies the difference; by how much, nobody knows beforehand. So the run is replayed three times with chunks
-    of three sizes, which sum in different orders. The record agrees if at each recorded step it is no further from
-    the nearest replay than the tolerance: FACTOR times the largest distance between two replays up to that step,
-    plus a floor for what the three may share. Where the record's products were less exact than the replays' (TF32
-    against a CPU, say), the tolerance grows by the ratio of their measured errors.
+    of three sizes, or batches in three orders, which sum in different orders. The record agrees if at each recorded
+    step it is no further from the nearest replay than the tolerance: FACTOR times the largest distance between two
+    replays up to that step, plus a floor for what the three may share. Where the record's products were less exact
+    than the replays' (TF32 against a CPU, say), the tolerance grows by the ratio of their measured errors.
 
     Distance networks start with hyperplanes through training points. On which side rounding puts such a point may
     differ on another machine, for all replays alike: for them a disagreement is a reason to look, not a proof.
@@ -102,12 +105,7 @@ def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") ->
     if steps < 1:
         raise ValueError(f"steps must be at least 1, not {steps!r}")
     steps = min(steps, record.steps)
-    replayable = {"classifier": _classifier_replays, "metric": _classifier_replays, "mahalanobis": _distance_replays}
-    if not (again := replayable.get(record.spec.experiment)):
-        known = ", ".join(replayable)
-        raise ValueError(
-            f"run {record.key} is of {record.spec.experiment!r}, which cannot be replayed yet (can: {known})"
-        )
+    again = REPLAYABLE[record.spec.experiment]
     print(f"{record.key}: {record.spec.label}")
     begun = time.perf_counter()
     replays, floors, scale = again(record, steps, device)
@@ -165,6 +163,32 @@ def _distance_replays(record: Record, steps: int, device: str):
     replays = [mahalanobis.train([spec], steps, device=device, division=d)[0] for d in divisions]
     floor = DISTANCE_FLOOR[spec.precision]
     return replays, dict.fromkeys(mahalanobis.CURVES, lambda curve: floor * np.abs(curve)), 1.0
+
+
+def _volume_replays(record: Record, steps: int, device: str):
+    """The same for a network of chapter 5, whose mini-batches are summed in other orders; a full batch has one."""
+    spec, found = record.spec, []
+    for i in range(REPLAYS):
+        at, arrays = volume.curves_again(spec, steps, device, roll=i)
+        found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
+    points = dict(
+        zip(("train", "test"), (len(side[0]) for side in (spec.draw().train, spec.draw().test)), strict=True)
+    )
+
+    def floor_of(name):
+        if "loss" in name:
+            return lambda curve: EXACT_FLOOR * np.maximum(1, np.abs(curve))
+        return lambda curve: 100 * IMAGES_FLOOR / points[name.split("_")[0]]
+
+    return found, {name: floor_of(name) for name in CURVES}, 1.0
+
+
+REPLAYABLE = {
+    "classifier": _classifier_replays,
+    "metric": _classifier_replays,
+    "mahalanobis": _distance_replays,
+    "volume": _volume_replays,
+}
 
 
 def pick(store: Store, prefix: str) -> Record:

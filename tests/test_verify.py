@@ -14,6 +14,8 @@ from support.plans import STUDIES, Plan, Recipe
 from support.records import COMMITTED, RecordError, Store, _text_digest, arrays_digest
 from support.runs import RunSpec
 from support.sweep import ensure
+from support.volume import training as volume
+from support.volume.study import STUDIES as VOLUME
 
 PLAN = STUDIES["mnist-10k"]
 
@@ -199,7 +201,14 @@ def test_what_is_not_finite_agrees_only_with_the_same():
     assert verify.compare(stored, curves, 1.0, 10.0)[1].tolist() == [0, 0, inf, inf, inf, inf]
 
 
-def test_a_run_of_an_experiment_without_replay_is_refused_in_one_line():
-    run = next(r for r in Store(COMMITTED) if r.spec.experiment == "volume")
-    with pytest.raises(ValueError, match="is of 'volume', which cannot be replayed yet"):
-        verify.replay(Store(COMMITTED), run.key)
+def test_a_volume_run_agrees_with_its_replay_and_another_seeds_does_not(tmp_path, capsys):
+    study = replace(VOLUME["volume-sinusoid"], widths=(5,), steps=30, seeds=1, labels=("true",), pairs=3, points=5)
+    ensure(study, study.dataset(), Store(tmp_path), verbose=False)
+    (run,) = Store(tmp_path)
+    assert verify.replay(Store(tmp_path), run.key, 30, "cpu") == 0
+    assert "the replays part by up to" in capsys.readouterr().out
+    again = {roll: volume.curves_again(run.spec, 30, "cpu", roll)[1]["train_loss"] for roll in (0, 1)}
+    assert 0 < np.abs(again[0] - again[1]).max() < 1e-12
+    other = volume.curves_again(replace(run.spec, seed=1), 30, "cpu")[1]["train_loss"]
+    spread, distance, tolerance = verify.compare(other, list(again.values()), 1e-9, 10.0)
+    assert (distance > tolerance).all()

@@ -54,8 +54,9 @@ def logits(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
 class Stack:
     """Networks of one width that train side by side; they differ in seed, labels and, where resampled, in points."""
 
-    def __init__(self, specs, tasks: list[Task], device: torch.device):
-        """specs: M specifications; tasks: one for all, or one each."""
+    def __init__(self, specs, tasks: list[Task], device: torch.device, roll: int = 0):
+        """specs: M specifications; tasks: one for all, or one each; roll: by how many places the points of a batch
+        are rotated, which changes nothing but the order of their sums."""
         self.specs, self.spec, self.seeds = specs, specs[0], [s.seed for s in specs]
         spec, inputs, classes = self.spec, tasks[0].inputs, tasks[0].classes
         self.sizes = list(pairwise([inputs, *[spec.width] * spec.layers, classes]))
@@ -69,7 +70,7 @@ class Stack:
                 W[m].copy_(weights[f"W{number}"].T)
                 b[m, 0].copy_(weights[f"b{number}"])
         self.sides = [self._points(specs, tasks, side) for side in ("train", "test")]
-        self.points = len(tasks[0].train[0])
+        self.points, self.roll = len(tasks[0].train[0]), roll
         self.device = device
 
     def _views(self, tensor):
@@ -105,7 +106,8 @@ class Stack:
         for seed in self.seeds:
             generator = torch.Generator().manual_seed(1_000_003 * (seed + 1) + epoch)
             orders.append(torch.randperm(self.points, generator=generator))
-        return list(torch.stack(orders)[:, : self.points // B * B].to(self.device).split(B, 1))
+        whole = torch.stack(orders)[:, : self.points // B * B].to(self.device)
+        return [batch.roll(self.roll, 1) for batch in whole.split(B, 1)]
 
     def compute_gradient(self, batch: torch.Tensor | None) -> None:
         """Fills `gradient` with that of the mean cross-entropy over a batch, weight decay not included."""

@@ -232,6 +232,23 @@ def train(
         torch.set_num_threads(threads_before)
 
 
+def curves_again(spec: VolumeSpec, steps: int, device: str = "auto", roll: int = 0) -> tuple[list[int], dict]:
+    """The recorded epochs up to `steps` of one network trained again, and its CURVES (S,) there; no geometry."""
+    stack, at, found = Stack([spec], [spec.draw()], resolve_device(device), roll), recorded_steps(steps), []
+    with torch.no_grad():
+        for number in range(steps + 1):
+            if number:
+                stack.advance(number)
+            if number in at:
+                found.append(stack.curves()[..., 0])
+    return at, _by_name(torch.stack(found))
+
+
+def _by_name(curves: torch.Tensor) -> dict[str, np.ndarray]:
+    """CURVES of one network from (S, 2, 2)."""
+    return {name: curves[:, i // 2, i % 2].numpy() for i, name in enumerate(CURVES)}
+
+
 def _measurements(stack, tasks, steps, curves, snapshots, seconds) -> list[Measurement]:
     """One Measurement per network from the curves (S, 2, 2, M) and the parameters by epoch."""
     at, looked = recorded_steps(steps), geometry_steps(steps)
@@ -245,7 +262,7 @@ def _measurements(stack, tasks, steps, curves, snapshots, seconds) -> list[Measu
         weights = {epoch: by_epoch[epoch][m] for epoch in looked}
         found = curves[..., m]
         arrays = {"steps": np.array(at), "geometry_steps": np.array(looked)}
-        arrays |= {name: found[:, i // 2, i % 2].numpy() for i, name in enumerate(CURVES)}
+        arrays |= _by_name(found)
         arrays |= look(spec, tasks[m % len(tasks)], weights)
         bad = np.flatnonzero(~found[:, :, 0].isfinite().all(1).numpy())
         diverged_at = int(at[bad[0]]) if len(bad) else None
