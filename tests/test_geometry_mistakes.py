@@ -259,6 +259,8 @@ MISTAKES = {
         pullback, "shallow_log_volume_element", "min(n, d)", "max(n, d)", few_units_volume),
     "few units, slopes squared": (pullback, "_few_units", "log1.sum(1)", "2 * log1.sum(1)", few_units_volume),
     "many inputs, scale once": (pullback, "_many_inputs", "weight.shape[1] * top", "top", many_inputs_volume),
+    "lengths of the Gram matrix's columns left out": (
+        pullback, "_gram_log_volume", " + length.log().sum()", "", many_inputs_volume),
     "Gram matrix for its root": (pullback, "_gram_log_volume", "L.diagonal()", "G.diagonal()", many_inputs_volume),
     "columns for rows": (
         jacobians, "jacobians", "device=x.device)).mT", "device=x.device))", general_volume),

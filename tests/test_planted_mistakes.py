@@ -4,12 +4,10 @@ A mistake is a change of a few characters in the source of one function, so the 
 source is rewritten, the text is no longer found, and the test asks for a new one.
 """
 
-import inspect
-import textwrap
 from dataclasses import replace
 
 import pytest
-from agreement import TOLERANCE, disagreement, four, tiny
+from agreement import TOLERANCE, disagreement, four, plant, tiny
 
 from support import ensemble
 from support.ensemble import Group
@@ -114,15 +112,6 @@ MISTAKES = {
     "shuffled labels not shuffled": (
         Stack, "__init__", "data = data.shuffled()", "pass", "ReLU", "unit", {"labels": "shuffled"}),
 }  # fmt: skip
-
-
-def plant(patch, owner, name, right, wrong):
-    function = getattr(owner, name)
-    source = textwrap.dedent(inspect.getsource(function))
-    assert source.count(right) == 1, f"{right!r} must stand once in {name}, to be replaced"
-    scope = {}
-    exec(compile(source.replace(right, wrong), f"<{name} with a mistake>", "exec"), function.__globals__, scope)
-    patch.setattr(owner, name, scope[name])
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

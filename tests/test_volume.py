@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from agreement import plant
 from torch.nn.functional import cross_entropy
 
 from support import geometry
@@ -70,6 +71,37 @@ def test_a_stack_trains_as_autograd_and_torch_optim_do(changes):
     wanted = oracle(one, one.epochs)
     for name, value in stack.weights()[0].items():
         torch.testing.assert_close(value, wanted[name], rtol=1e-10, atol=1e-12, msg=name)
+
+
+DEEP = {"data": "sinusoid", "layers": 2, "decay": 0.1, "epochs": 1}
+MISTAKES = {  # what is wrong: (function, right text, wrong text)
+    "slope h(1 + h)": ("compute_gradient", "value=-1))", "value=1))"),
+    "layer below not divided, backward": (
+        "compute_gradient", "error.mul_(W.shape[1] ** -0.5)", "error.mul_(1.0)"),
+    "layer not divided, forward": ("_forward", "x.mul_(W.shape[1] ** -0.5)", "x.mul_(1.0)"),
+    "gradient of the layer above": ("compute_gradient", "self.gradients[number]", "self.gradients[number or 1]"),
+    "sum for mean": ("compute_gradient", "error.mul_(1 / labels.shape[1])", "error.mul_(1.0)"),
+    "bias of one point": ("compute_gradient", "torch.sum(error, 1,", "torch.sum(error[:, :1], 1,"),
+    "weights transposed, backward": ("compute_gradient", "torch.bmm(error, W.mT)", "torch.bmm(error, W)"),
+    "no weight decay": ("step", "alpha=spec.decay", "alpha=0.0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_agreement_of_deep_networks_breaks_for(mistake, monkeypatch):
+    one = spec(
+        **DEEP, width=2
+    )  # as many units as classes, so that a transposed index does not fail by its shape alone
+    wanted = torch.cat([w.flatten() for w in oracle(one, 1).values()])
+
+    def apart():
+        stack = Stack([one], [one.draw()], torch.device("cpu"))
+        stack.advance(1)
+        return (torch.cat([w.flatten() for w in stack.weights()[0].values()]) - wanted).abs().max()
+
+    assert apart() < 1e-12
+    plant(monkeypatch, Stack, *MISTAKES[mistake])
+    assert not apart() < 1e-6
 
 
 def test_the_output_and_the_curves_are_those_of_the_formula():
