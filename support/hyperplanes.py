@@ -21,6 +21,7 @@ from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 from support.architectures import ACTIVATIONS, architecture
+from support.data import Dataset
 from support.stack import class_moments
 
 NEAR = 1.0  # SDs of the class within which its centre counts as near the hyperplane
@@ -224,3 +225,26 @@ def against_best(train: tuple, test: tuple, head: np.ndarray) -> AgainstBest:
         rows.append([ratio(own, others), misordered(own**2, others**2), spread, best])
         curves.append(fits)
     return AgainstBest(*np.array(rows).T, directions, np.array(curves).transpose(1, 0, 2))
+
+
+def of_runs(arms, names: tuple[str, ...], dataset: Dataset, most: int = 2) -> list[tuple[str, str, AgainstBest]]:
+    """(input scaling, network, what `against_best` finds) for the first runs of each kind whose weights are kept.
+
+    Args:
+        arms: as `support.claims.arm` gives them.
+        dataset: the whole data set that the runs saw the first images of.
+    """
+    found = []
+    for arm in arms:
+        for name in names:
+            for run in [r for r in arm.records[name] if r.weights()][:most]:
+                of, weights = dataset.first(run.spec.images), run.weights()
+                sides = [
+                    (representation(weights, images, of.affine(arm.scaling), name), labels)
+                    for images, labels in (
+                        (of.train_images, of.train_labels),
+                        (of.test_images, of.test_labels),
+                    )
+                ]
+                found.append((arm.scaling, name, against_best(*sides, weights["head"].double().numpy())))
+    return found
