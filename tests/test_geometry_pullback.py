@@ -120,9 +120,11 @@ def test_singular_values_that_were_chosen(condition, tolerance, d):
 
 
 def test_a_gram_matrix_is_dropped_where_its_condition_forbids():
-    for condition, taken in ((100, True), (1e4, False)):
-        J = jacobian_with(torch.logspace(0, -math.log10(condition), 80), 100)
-        assert (pullback._gram_log_volume(J) is not None) == taken
+    for condition, error, taken in ((1e2, 1e-9, True), (1e4, 1e-9, False), (1e4, 1e-6, True), (1e6, 1e-6, False)):
+        values = torch.logspace(0, -math.log10(condition), 80, dtype=torch.float64)
+        found = pullback._gram_log_volume(jacobian_with(values, 100), error)
+        assert (found is not None) == taken
+        assert not taken or abs(found - values.log().sum()) < error
 
 
 @pytest.mark.parametrize("name, n, d, bias", [

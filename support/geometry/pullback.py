@@ -15,7 +15,7 @@ from support.geometry.shallow import EPS, axes, layer, scaled
 
 GAP = 1e6  # by which singular values must fall after the last of an expected rank: rounding does, chance does not
 GRAM_FROM = 64  # inputs (or outputs) above which a Gram matrix is quicker than QR
-GRAM_CONDITION = 1e7  # of the Gram matrix, up to which its log det is good to 1e-9: errors were a tenth of this
+GRAM_ERROR = 1e-16  # of a log-volume from a Gram matrix, times its condition number, in nats; measured: a tenth of it
 AXES_UP_TO = 16  # inputs up to which shallow maps are worked out in their pivot coordinates
 
 
@@ -109,12 +109,14 @@ def shallow_pullback_metric(weight, bias, activation, x) -> torch.Tensor:
     return torch.cat(metric)[0] if at.single else torch.cat(metric)
 
 
-def shallow_log_volume_element(weight, bias, activation, x) -> torch.Tensor:
+def shallow_log_volume_element(weight, bias, activation, x, error=1e-9) -> torch.Tensor:
     """Log of the volume element of x -> phi(W x + b) / sqrt(n), a scalar, or (N,) for a batch; natural log.
 
     Finite and right where units are so dead that the metric itself underflows: exactly so up to 16 inputs, and with
     fewer units than inputs. Then it is the volume of the n directions that the layer sees.
-    Arguments and source as in `shallow_pullback_metric`.
+    Arguments and source as in `shallow_pullback_metric`, and
+
+        error: that a quicker factorisation may make from 64 inputs on, in nats.
 
     Raises:
         ValueError: if the metric is singular, with the first point where it is; else as `shallow_pullback_metric`.
@@ -128,12 +130,12 @@ def shallow_log_volume_element(weight, bias, activation, x) -> torch.Tensor:
     volume = _few_units if n <= d else _in_axes if d <= AXES_UP_TO else _many_inputs
     groups = at.slopes.log1.split(max(1, NUMBERS // (n * d)))
     starts = [sum(len(g) for g in groups[:i]) for i in range(len(groups))]
-    found = torch.cat([volume(at.weight, log1, start) for log1, start in zip(groups, starts, strict=True)])
+    found = torch.cat([volume(at.weight, log1, start, error) for log1, start in zip(groups, starts, strict=True)])
     found = found - min(n, d) / 2 * math.log(n)
     return found[0] if at.single else found
 
 
-def _few_units(weight, log1, start):
+def _few_units(weight, log1, start, error):
     """n <= d: J J^T is W W^T with rows and columns scaled, so the slopes come out as a product."""
     dead = log1.isneginf().any(1)
     if dead.any():
@@ -142,44 +144,44 @@ def _few_units(weight, log1, start):
         raise ValueError(
             f"point {start + point}: unit {unit} of {log1.shape[1]} has slope 0, the rank is lower there"
         )
-    return log1.sum(1) + full_rank_log_volume(weight[None], None)
+    return log1.sum(1) + full_rank_log_volume(weight[None], None, error)
 
 
-def _in_axes(weight, log1, start):
+def _in_axes(weight, log1, start, error):
     at = axes(weight, log1, start)
     V = scaled(at.weight, log1[..., None] - at.log_scale[:, None])
     half = torch.linalg.cholesky(V.mT @ V).diagonal(dim1=-2, dim2=-1).log().sum(1)
     return at.log_det + at.log_scale.sum(1) + half
 
 
-def _many_inputs(weight, log1, start):
+def _many_inputs(weight, log1, start, error):
     top = log1.amax(1, keepdim=True)
     J = (log1 - top).exp()[..., None] * weight
-    return full_rank_log_volume(J, start) + weight.shape[1] * top[:, 0]
+    return full_rank_log_volume(J, start, error) + weight.shape[1] * top[:, 0]
 
 
 # From Jacobians to volumes
 
 
-def full_rank_log_volume(J: torch.Tensor, start: int | None) -> torch.Tensor:
-    """Sum of the logs of all singular values of J, (N, m, d), whose first point has number `start`."""
+def full_rank_log_volume(J: torch.Tensor, start: int | None, error: float = 1e-9) -> torch.Tensor:
+    """Sum of the logs of all singular values of J, (N, m, d), whose first point has number `start`; `error` as above."""
     J = J if J.shape[-2] >= J.shape[-1] else J.mT
     if J.shape[-1] < GRAM_FROM:
         return _qr_log_volume(J, start)
-    found = [_gram_log_volume(one) for one in J]
+    found = [_gram_log_volume(one, error) for one in J]
     for i, value in enumerate(found):
         if value is None:
             found[i] = _qr_log_volume(J[i : i + 1], None if start is None else start + i)[0]
     return torch.stack(found)
 
 
-def _gram_log_volume(J):
+def _gram_log_volume(J, error):
     """From the Gram matrix of one J; None where its condition forbids."""
     G = _gram(J)
     length = G.diagonal().sqrt()
     G /= length[:, None] * length  # columns of length 1: Cholesky's error does not depend on their lengths
     L, failed = torch.linalg.cholesky_ex(G)
-    if failed or _condition(G, L) > GRAM_CONDITION:
+    if failed or _condition(G, L) * GRAM_ERROR > error:
         return None
     return L.diagonal().log().sum() + length.log().sum()
 

@@ -11,7 +11,7 @@ from support.volume.training import VolumeSpec, geometry_steps, recipe, train
 OVERHEAD = 1.5e-4  # seconds a step costs however small it is; measured, as are the next
 ACTIVATION = {"cpu": 1.0e-8, "cuda": 1.0e-11}  # seconds a hidden activation and step outside the products
 RATE = {"cpu": 2.5e10, "cuda": 2.0e13}  # float64 operations a second
-LOOK = 1.5e-7  # seconds a unit and input for a log-volume at a point, always on the CPU
+LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on the CPU
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,11 @@ class VolumeStudy(Study):
         steps = self.steps * (N // batch)
         activations = networks * batch * n
         step = OVERHEAD + activations * (ACTIVATION[kind] + 6 * (d + dataset.classes) / RATE[kind])
-        looks = 2 * len(geometry_steps(self.steps)) * networks * 2 * self.pairs * (self.points + 1)
+        epochs = len(geometry_steps(self.steps))
+        looks = 2 * epochs * networks * 2 * self.pairs * (self.points + 1)
+        looks += epochs * sum(spec.plane**2 for spec in block.specs)
         minutes = (steps * step + looks * n * d * LOOK) / 60
-        kept = (len(geometry_steps(self.steps)) + 4) * networks * n * (d + dataset.classes + 2)
+        kept = (epochs + 4) * networks * n * (d + dataset.classes + 2)
         return minutes, 8e-6 * (kept + N * d + 4 * activations)
 
 

@@ -22,6 +22,7 @@ from support.volume.stack import Stack, forward, logits
 from support.volume.tasks import DRAWN, Task, resampled, task
 
 GEOMETRY = (0, 1, 50, 100, 200, 500, 2000, 5000, 10_000)  # epochs, and the last, at which geometry is measured
+ERROR = 1e-6  # of a log-volume of images, in nats
 CANDIDATES = 25  # times the pairs that are wanted
 SHARED = 100_000  # weights of a first layer above which two threads are quicker than one
 RECIPES = {  # the source's; protocol 4.4 to 4.6
@@ -308,7 +309,7 @@ def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor, layer: int | N
     """
     layer = layer or hidden_layers(weights)
     if layer == 1:
-        return geometry.shallow_log_volume_element(weights["W1"], weights["b1"], "sigmoid", x)
+        return geometry.shallow_log_volume_element(weights["W1"], weights["b1"], "sigmoid", x, error=ERROR)
     return geometry.log_volume_element(hidden_map(weights, layer), x)
 
 
