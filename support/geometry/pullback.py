@@ -164,7 +164,7 @@ def _many_inputs(weight, log1, start, error):
 
 
 def full_rank_log_volume(J: torch.Tensor, start: int | None, error: float = 1e-9) -> torch.Tensor:
-    """Sum of the logs of all singular values of J, (N, m, d), whose first point has number `start`; `error` as above."""
+    """Sum of the logs of all singular values of J, (N, m, d); start: number of the first point, error: as above."""
     J = J if J.shape[-2] >= J.shape[-1] else J.mT
     if J.shape[-1] < GRAM_FROM:
         return _qr_log_volume(J, start)

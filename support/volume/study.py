@@ -10,7 +10,7 @@ from support.volume.training import VolumeSpec, geometry_steps, recipe, train
 
 OVERHEAD = 1.5e-4  # seconds a step costs however small it is; measured, as are the next
 ACTIVATION = {"cpu": 1.0e-8, "cuda": 1.0e-11}  # seconds a hidden activation and step outside the products
-RATE = {"cpu": 2.5e10, "cuda": 2.0e13}  # float64 operations a second
+RATE = {"cpu": 8.0e10, "cuda": 2.0e13}  # float64 operations a second
 LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on the CPU
 
 
