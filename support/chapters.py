@@ -1,7 +1,7 @@
 """What each chapter can be asked for: its parameters, what a scale means for it, and the plan that follows."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated
 
 from support import parameters
@@ -51,6 +51,15 @@ class Settings(ABC):
         """Images, seeds and steps by scale; small: of the 1,437 digits, else of a data set like MNIST."""
 
     @property
+    def beside(self) -> "Settings":
+        """The settings for what a chapter shows beside its study: no records are made of it, so at paper scale it is
+        trained as at laptop scale."""
+        if self.scale != "paper":
+            return self
+        given = dict.fromkeys(f.name for f in fields(self)) | {"scale": "laptop", "device": self.device}
+        return parameters.read(given | {"data_folder": self.data_folder}, type(self))
+
+    @property
     def recipe(self) -> Recipe:
         """Gradient descent with one rate for everything."""
         return Recipe(self.rate or learning_rate(self.data, self.data_folder))
@@ -85,8 +94,8 @@ class DistanceVsIntensity(Settings):
         return Plan(architectures=SIX, recipes=(self.recipe,), **self.common("chapter 1"))
 
     def biased(self) -> Plan:
-        """The same with a bias in the output layer."""
-        return replace(self.plan(), architectures=SIX_BIAS, name=f"with a bias at {self.scale} scale")
+        """The same without and with a bias in the output layer."""
+        return replace(self.plan(), architectures=SIX + SIX_BIAS, name=f"with a bias at {self.scale} scale")
 
 
 class WhenOutputsDie(Settings):

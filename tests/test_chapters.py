@@ -163,7 +163,12 @@ def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
     assert len(found) >= sum(len(runs) for arm in arms for runs in arm.records.values()) > 0
 
 
-def test_at_paper_scale_nothing_is_trained():
+def test_what_stands_beside_the_study_is_shown_at_laptop_scale():
+    beside, laptop = settings(scale="paper", steps=7, device="cpu").beside, settings(scale="laptop", device="cpu")
+    assert beside == laptop and settings(scale="smoke").beside == settings(scale="smoke")
+
+
+def test_at_paper_scale_no_run_of_the_study_is_trained():
     asked = settings(scale="paper", images=123)
     with pytest.raises(ValueError, match="no committed run of mnist, first 123 training images"):
         chapters.live_records(asked, asked.plan())
