@@ -128,7 +128,7 @@ def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
     """An arm whose networks have these numbers on average, give or take a little; a dict gives them by width."""
     rng, rows = np.random.default_rng(0), {}
     usual = {"effect": 1.0, "contrast": 0.8, "before_contrast": 0.1, "nearer": 0.1}
-    usual |= {"before_nearer": -0.1, "pairs": 48.0}
+    usual |= {"before_nearer": -0.1, "pairs": 48.0, "train_accuracy": 97.0, "test_accuracy": 96.0}
     for width in widths:
         for labels in ("true", "shuffled"):
             told = usual | {k: v[width] if isinstance(v, dict) else v for k, v in changes.items()}
@@ -144,7 +144,7 @@ def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
     return VolumeArm(name, study, pd.DataFrame(list(rows.values()), index=index).sort_index(), [])
 
 
-A, B, C, D = CLAIMS
+A, B, C, D, E = CLAIMS
 
 
 @pytest.mark.parametrize(
@@ -168,6 +168,9 @@ A, B, C, D = CLAIMS
         (D, {"nearer": 0.0}, "undecided"),
         (D, {"before_nearer": 0.2}, "fails"),
         (D, {"before_nearer": 0.1}, "undecided"),
+        (E, {}, "holds"),
+        (E, {"train_accuracy": 94.0}, "fails"),
+        (E, {"test_accuracy": 95.0}, "undecided"),
     ],
 )
 def test_a_rule_reaches_its_outcome(claim, numbers, state):
@@ -207,9 +210,10 @@ def test_the_tasks_decide_the_verdict(contrasts, verdict):
 
 
 def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_run():
-    assert "XOR" not in C.arms and "XOR" in A.arms
+    assert "XOR" not in C.arms and "XOR" in A.arms and "MNIST, long" not in C.arms
+    assert E.arms == ("MNIST", "MNIST, long")
     rows = claims.ledger([])
-    assert [row["id"] for row in rows] == ["RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d"]
+    assert [row["id"] for row in rows] == ["RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d", "RG-I-a"]
     assert {row["verdict"] for row in rows} == {"not yet run"}
 
 

@@ -179,6 +179,20 @@ def widths(arm) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).set_index("width").round(1)
 
 
+def accuracies(arms, epochs=(1, 5, 10, 20, 30, 50, 100, 200)) -> pd.DataFrame:
+    """A row a study of one width, a column an epoch: mean training and test accuracy in percent, true labels."""
+    rows = {}
+    for arm in arms:
+        found = [r for (_, labels, _), r in runs_of(arm.study, arm.records).items() if labels == "true"]
+        for side in ("train", "test"):
+            at = {int(s): i for i, s in enumerate(found[0].arrays["steps"])} if found else {}
+            rows[f"{arm.study.steps} epochs", side, len(found)] = {
+                e: np.mean([r.arrays[f"{side}_accuracy"][at[e]] for r in found]) for e in epochs if e in at
+            }
+    table = pd.DataFrame(rows).T.round(1)
+    return table.rename_axis(["study", "images", "n"]).rename_axis(columns="epoch").fillna("")
+
+
 def positions(arm) -> pd.DataFrame:
     """A row a width: is the peak nearer to the boundary than to the middle, and do the two move together?"""
     rows = []
