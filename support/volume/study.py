@@ -30,7 +30,8 @@ class VolumeStudy(Study):
     pairs: int = 48
     points: int = 25
     plane: int = 0  # see VolumeSpec; of the first seed with true labels alone
-    batch: int | None = None  # by default the source's
+    batch: int | None = None  # by default the source's, as is
+    decay: float | None = None  # the weight decay
     keep_weights: int = 0  # of tasks in the plane the arrays of a record hold them already
     divergence_expected: bool = False
 
@@ -47,13 +48,14 @@ class VolumeStudy(Study):
     def changes(self) -> dict:
         """What the study sets besides the recipe of its task."""
         set_here = {"layers": self.layers, "pairs": self.pairs, "points": self.points}
-        return set_here if self.batch is None else set_here | {"batch": self.batch}
+        others = {"batch": self.batch, "decay": self.decay}
+        return set_here | {name: value for name, value in others.items() if value is not None}
 
     @property
     def protocol(self) -> str:
         """What every run has in common, for captions."""
         how = recipe(self.data) | self.changes
-        step = f"{how['optimiser']} {how['rate']:g}, batch {how['batch']:,}"
+        step = f"{how['optimiser']} {how['rate']:g}, weight decay {how['decay']:g}, batch {how['batch']:,}"
         return f"{self.data}{self._deep}, {self.steps:,} epochs, {step}"
 
     @property
@@ -129,5 +131,7 @@ STUDIES = {
                     title="2,000 hidden units on MNIST, 50 epochs, and with shuffled labels"),
         VolumeStudy("volume-mnist-long", "mnist", (2000,), 200, labels=("true",), seeds_per_block=1, pairs=12,
                     points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as the source"),
+        VolumeStudy("volume-mnist-no-decay", "mnist", (2000,), 50, labels=("true",), seeds=5, seeds_per_block=1,
+                    pairs=12, points=21, plane=60, decay=0.0, title="the same for 50 epochs without weight decay"),
     )
 }  # fmt: skip

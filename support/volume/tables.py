@@ -184,9 +184,9 @@ def accuracies(arms, epochs=(1, 5, 10, 20, 30, 50, 100, 200)) -> pd.DataFrame:
     rows = {}
     for arm in arms:
         found = [r for (_, labels, _), r in runs_of(arm.study, arm.records).items() if labels == "true"]
-        for side in ("train", "test"):
-            at = {int(s): i for i, s in enumerate(found[0].arrays["steps"])} if found else {}
-            rows[f"{arm.study.steps} epochs", side, len(found)] = {
+        for side in ("train", "test") if found else ():
+            at = {int(s): i for i, s in enumerate(found[0].arrays["steps"])}
+            rows[arm.study.name, side, len(found)] = {
                 e: np.mean([r.arrays[f"{side}_accuracy"][at[e]] for r in found]) for e in epochs if e in at
             }
     table = pd.DataFrame(rows).T.round(1)
