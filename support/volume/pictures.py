@@ -253,7 +253,8 @@ def plane_figure(run, epochs):
     rows["entropy (nats)"] = a["plane_entropy"][places]
     side = np.linspace(-1, 1, a["plane_class"].shape[1])
     triangle = geometry.plane(*torch.eye(3, dtype=torch.float64), 2).anchors[[0, 1, 2, 0]]
-    fig, axes = figures.subplots(2, len(epochs), height=4.2, squeeze=False, sharex=True, sharey=True)
+    height = 0.3 + 14 / (len(epochs) + 0.6)  # square panels
+    fig, axes = figures.subplots(2, len(epochs), height=height, squeeze=False, sharex=True, sharey=True)
     for row, (label, values) in zip(axes, rows.items(), strict=True):
         low, high = np.nanmin(values), np.nanmax(values)
         for ax, place, value in zip(row, places, values, strict=True):

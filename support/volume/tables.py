@@ -8,7 +8,7 @@ from support import geometry
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
-from support.volume.results import runs_of, through_training, weights
+from support.volume.results import at, runs_of, through_training, weights
 from support.volume.training import KNOWN, log_volume
 
 LABELS = KNOWN["labels"]
@@ -157,13 +157,15 @@ def layers(arm) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).set_index("layer")
 
 
-def spectrum_sentence(runs) -> str:
-    """The largest and the smallest singular value, geometric means over networks and images."""
+def spectrum_sentence(runs, epochs, within: float = 100.0) -> str:
+    """How many singular values are within a factor of the largest, and the smallest, by epoch; means over networks
+    and images, of the smallest the geometric one."""
     said = []
-    for index, when in ((0, "before"), (-1, "after")):
-        values = np.log(np.concatenate([run.arrays["spectrum"][index] for run in runs])).mean(0)
-        said.append(f"from {np.exp(values[0]):.2g} down to {np.exp(values[-1]):.2g} {when} training")
-    return "Singular values run " + ", ".join(said) + "."
+    for epoch in epochs:
+        s = np.concatenate([run.arrays["spectrum"][at(run, epoch)] for run in runs])
+        near = (s * within >= s[:, :1]).sum(1).mean()
+        said.append(f"{near:.0f} at epoch {epoch:,}, the smallest {np.exp(np.log(s[:, -1]).mean()):.1g}")
+    return f"Of {s.shape[1]} singular values so many are within a factor of {within:g} of the largest: {'; '.join(said)}."
 
 
 def widths(arm) -> pd.DataFrame:
@@ -185,9 +187,9 @@ def accuracies(arms, epochs=(1, 5, 10, 20, 30, 50, 100, 200)) -> pd.DataFrame:
     for arm in arms:
         found = [r for (_, labels, _), r in runs_of(arm.study, arm.records).items() if labels == "true"]
         for side in ("train", "test") if found else ():
-            at = {int(s): i for i, s in enumerate(found[0].arrays["steps"])}
+            places = {int(s): i for i, s in enumerate(found[0].arrays["steps"]) if s in epochs}
             rows[arm.study.name, side, len(found)] = {
-                e: np.mean([r.arrays[f"{side}_accuracy"][at[e]] for r in found]) for e in epochs if e in at
+                e: np.mean([r.arrays[f"{side}_accuracy"][i] for r in found]) for e, i in places.items()
             }
     table = pd.DataFrame(rows).T.round(1)
     return table.rename_axis(["study", "images", "n"]).rename_axis(columns="epoch").fillna("")
