@@ -165,7 +165,8 @@ def spectrum_sentence(runs, epochs, within: float = 100.0) -> str:
         s = np.concatenate([run.arrays["spectrum"][at(run, epoch)] for run in runs])
         near = (s * within >= s[:, :1]).sum(1).mean()
         said.append(f"{near:.0f} at epoch {epoch:,}, the smallest {np.exp(np.log(s[:, -1]).mean()):.1g}")
-    return f"Of {s.shape[1]} singular values so many are within a factor of {within:g} of the largest: {'; '.join(said)}."
+    counted = f"Of {s.shape[1]} singular values so many are within a factor of {within:g} of the largest"
+    return f"{counted}: {'; '.join(said)}."
 
 
 def widths(arm) -> pd.DataFrame:
