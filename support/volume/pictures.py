@@ -245,30 +245,29 @@ def lines_figure(run, epochs):
 
 def plane_figure(run, epochs):
     """In the plane of three images, the corners of the triangle: columns epochs; rows the log-volume over the mean of
-    the three and the entropy of the prediction, one colour scale a row; white: the network's boundaries then."""
-    a, rows = run.arrays, {}
-    places = [at(run, epoch) for epoch in epochs]
-    over = a["corner_volume"][places, :3].mean(1)[:, None, None]
-    rows["log-volume over\nthe corners (nats)"] = a["plane_volume"][places] - over
-    rows["entropy (nats)"] = a["plane_entropy"][places]
-    side = np.linspace(-1, 1, a["plane_class"].shape[1])
+    the three, each panel on a scale of its own, and the entropy of the prediction; white: the boundaries then."""
+    a, side = run.arrays, np.linspace(-1, 1, run.spec.plane)
     triangle = geometry.plane(*torch.eye(3, dtype=torch.float64), 2).anchors[[0, 1, 2, 0]]
-    height = 0.3 + 14 / (len(epochs) + 0.6)  # square panels
+    height = 0.5 + 14 / (len(epochs) + 0.6)  # square panels
     fig, axes = figures.subplots(2, len(epochs), height=height, squeeze=False, sharex=True, sharey=True)
-    for row, (label, values) in zip(axes, rows.items(), strict=True):
-        low, high = np.nanmin(values), np.nanmax(values)
-        for ax, place, value in zip(row, places, values, strict=True):
-            image = ax.imshow(value, origin="lower", extent=(-1, 1, -1, 1), vmin=low, vmax=high)
-            classes = a["plane_class"][place]
+    highest = np.nanmax(a["plane_entropy"])
+    for (top, bottom), epoch in zip(axes.T, epochs, strict=True):
+        i = at(run, epoch)
+        volume = a["plane_volume"][i] - a["corner_volume"][i, :3].mean()
+        square = {"origin": "lower", "extent": (-1, 1, -1, 1)}
+        top.imshow(volume, **square)
+        top.set_title(f"epoch {epoch:,}\n{np.nanmin(volume):+.0f} to {np.nanmax(volume):+.0f} nats", fontsize=9)
+        image = bottom.imshow(a["plane_entropy"][i], vmin=0, vmax=highest, **square)
+        for ax in (top, bottom):
+            classes = a["plane_class"][i]
             for k in np.unique(classes):
                 if (classes != k).any():
                     ax.contour(side, side, (classes == k).astype(float), (0.5,), colors="white", linewidths=0.8)
             ax.plot(*triangle.T, "-o", color="black", linewidth=0.8, markersize=3.5)
             ax.set(xticks=(), yticks=())
             ax.grid(visible=False)
-        fig.colorbar(image, ax=list(row), label=label, shrink=0.9)
-    for ax, epoch in zip(axes[0], epochs, strict=True):
-        ax.set_title(f"epoch {epoch:,}")
+    axes[0][0].set_ylabel("log-volume")
+    fig.colorbar(image, ax=list(axes[1]), label="entropy (nats)", shrink=0.9)
     return fig
 
 

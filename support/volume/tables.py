@@ -174,11 +174,10 @@ def widths(arm) -> pd.DataFrame:
     rows = []
     for width in arm.study.widths:
         found, shuffled = arm.of(width), arm.of(width, "shuffled")
-        rows.append(
-            [width, interval(found["effect"]), interval(found["contrast"]), interval(found["before_contrast"]),
-             interval(shuffled["contrast"]), found["test_accuracy"].mean(), len(found), len(shuffled)]
-        )  # fmt: skip
-    columns = ["width", "effect", *CONTRASTS, "test accuracy (%)", "n", "n, shuffled"]
+        contrasts = (found["contrast"], found["before_contrast"], shuffled["contrast"])
+        told = map(interval, (found["effect"], found["before_effect"], *contrasts))
+        rows.append([width, *told, found["test_accuracy"].mean(), len(found), len(shuffled)])
+    columns = ["width", "effect", "effect, step 0", *CONTRASTS, "test accuracy (%)", "n", "n, shuffled"]
     return pd.DataFrame(rows, columns=columns).set_index("width").round(1)
 
 
@@ -186,7 +185,7 @@ def accuracies(arms, epochs=(1, 5, 10, 20, 30, 50, 100, 200)) -> pd.DataFrame:
     """A row a study of one width, a column an epoch: mean training and test accuracy in percent, true labels."""
     rows = {}
     for arm in arms:
-        found = [r for (_, labels, _), r in runs_of(arm.study, arm.records).items() if labels == "true"]
+        found = arm.true_runs
         for side in ("train", "test") if found else ():
             places = {int(s): i for i, s in enumerate(found[0].arrays["steps"]) if s in epochs}
             rows[arm.study.name, side, len(found)] = {
