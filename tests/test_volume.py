@@ -15,7 +15,7 @@ from support.records import Store
 from support.runs import specification
 from support.studies import STUDIES
 from support.sweep import ensure
-from support.volume import training, views
+from support.volume import views
 from support.volume.stack import Stack, initial_weights, logits
 from support.volume.study import VolumeStudy
 from support.volume.tasks import Task, task, true_labels
@@ -149,13 +149,13 @@ def test_step_0_is_before_training_and_every_snapshot_is_the_network_at_its_epoc
 def test_what_is_stored_follows_from_the_stored_weights():
     (m,) = train([spec(epochs=60, width=20)])
     w = {name: torch.from_numpy(m.arrays[name][-1]) for name in ("W1", "b1", "W2", "b2")}
-    again = training.look(m.spec, m.spec.draw(), {0: initial_weights(2, 20, 2, 0), 60: w})
+    again = views.look(m.spec, m.spec.draw(), {0: initial_weights(2, 20, 2, 0), 60: w})
     for name in ("crossing", "effect", "peak"):
         np.testing.assert_allclose(again[name][-1], m.arrays[name][-1], rtol=1e-9, atol=1e-9)
     assert again["own_contrast"][-1] == pytest.approx((again["effect"] - again["same_effect"])[-1].mean())
     x = task("sinusoid").test[0][:4]
     f = lambda x: torch.sigmoid(w["W1"] @ x + w["b1"]) / 20**0.5  # noqa: E731
-    torch.testing.assert_close(training.log_volume(w, x), geometry.log_volume_element(f, x))
+    torch.testing.assert_close(views.log_volume(w, x), geometry.log_volume_element(f, x))
 
 
 def test_the_output_and_the_geometry_of_deep_networks_are_those_of_the_formula():
@@ -168,7 +168,7 @@ def test_the_output_and_the_geometry_of_deep_networks_are_those_of_the_formula()
     wanted = torch.stack([(w["W4"] @ three(p) + w["b4"]) / 7**0.5 for p in x])
     torch.testing.assert_close(logits(w, x), wanted)
     for layer, f in ((1, one), (2, two), (3, three), (None, three)):
-        found = training.log_volume(w, x, layer) + np.log(7)  # of two inputs: sqrt(7) for each
+        found = views.log_volume(w, x, layer) + np.log(7)  # of two inputs: sqrt(7) for each
         torch.testing.assert_close(found, geometry.log_volume_element(f, x))
     assert m.arrays["layer_contrast"].shape == (4, 3)
     told = (m.arrays["effect"] - m.arrays["same_effect"]).mean(1)
@@ -190,10 +190,10 @@ def test_lines_and_planes_between_images_are_those_of_the_last_network():
     ends = [x[labels == k][i] for k, i in ((7, 0), (6, 0), (1, 0), (6, 1))]
     np.testing.assert_array_equal(a["corners"], data.pictures(torch.stack(ends)).numpy())
     path = geometry.line(ends[2], ends[1], views.POINTS)  # from the 1 to the 6
-    np.testing.assert_allclose(a["line_volume"][-1, 1], training.log_volume(w, path), rtol=1e-6)
+    np.testing.assert_allclose(a["line_volume"][-1, 1], views.log_volume(w, path), rtol=1e-6)
     assert a["line_class"][-1, 1].tolist() == logits(w, path).argmax(1).tolist()
     plane = geometry.plane(*ends[:3], 4).points
-    np.testing.assert_allclose(a["plane_volume"][-1, 3, 1], training.log_volume(w, plane[3, 1:2])[0], rtol=1e-6)
+    np.testing.assert_allclose(a["plane_volume"][-1, 3, 1], views.log_volume(w, plane[3, 1:2])[0], rtol=1e-6)
     np.testing.assert_allclose(a["plane_entropy"][-1], geometry.entropy(logits(w, plane)), rtol=1e-5)
     assert a["plane_class"].shape == (2, 4, 4) and a["corner_volume"].shape == (2, 4)
 
@@ -262,6 +262,8 @@ def test_bad_blocks_and_data_say_what_is_wrong():
 
 
 def test_a_network_that_diverges_is_measured_all_the_same():
+    (images,) = train([spec("digits", 70, 2, batch=200, pairs=2, optimiser="sgd", rate=1e308)])
+    assert images.diverged_at == 1 and np.isnan(images.arrays["spectrum"][-1]).all()
     (m,) = train([spec(rate=1e308, epochs=2)])
     assert m.diverged_at == 1 and np.isnan(m.arrays["own_contrast"][-1])
     assert m.spec.final_numbers(m.arrays)["contrast"] is None

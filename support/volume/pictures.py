@@ -10,7 +10,7 @@ from support.geometry.boundary import along
 from support.volume import views
 from support.volume.results import at, runs_of, through_training, weights
 from support.volume.stack import logits
-from support.volume.training import hidden_layers, hidden_map, log_volume
+from support.volume.views import hidden_layers, hidden_map, log_volume
 
 HALF = 1.5  # of the square that the source draws
 CLIP = 100.0  # curvatures are clipped to +-CLIP before they are drawn, as the source's

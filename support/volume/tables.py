@@ -9,7 +9,8 @@ from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
 from support.volume.results import at, runs_of, through_training, weights
-from support.volume.training import KNOWN, log_volume
+from support.volume.training import KNOWN
+from support.volume.views import log_volume
 
 LABELS = KNOWN["labels"]
 CONTRASTS = ("contrast", "contrast, step 0", "contrast, shuffled labels")

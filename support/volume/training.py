@@ -13,17 +13,14 @@ from dataclasses import asdict, dataclass, fields, replace
 import numpy as np
 import torch
 
-from support import checkpoints, geometry, loop
-from support.geometry.boundary import candidates, find_pairs, measure, summary
+from support import checkpoints, loop
 from support.runs import CURVES, Spec, digest, recorded_steps
 from support.stack import Division, resolve_device
 from support.volume import views
-from support.volume.stack import Stack, forward, logits
-from support.volume.tasks import DRAWN, Task, resampled, task
+from support.volume.stack import Stack
+from support.volume.tasks import Task, resampled, task
 
 GEOMETRY = (0, 1, 50, 100, 200, 500, 2000, 5000, 10_000)  # epochs, and the last, at which geometry is measured
-ERROR = 1e-6  # of a log-volume of images, in nats
-CANDIDATES = 25  # times the pairs that are wanted
 SHARED = 100_000  # weights of a first layer above which two threads are quicker than one
 RECIPES = {  # the source's; protocol 4.4 to 4.6
     "xor": {"optimiser": "sgd", "rate": 0.02, "momentum": 0.9, "decay": 1e-4, "batch": 4},
@@ -127,7 +124,7 @@ class Measurement:
         `boundary.summary`, "own_effect" and so on, (G,); with more than one hidden layer the same of every layer at
         the pairs of the last epoch, "layer_effect" and so on, (G, L); for tasks in the plane the weights, "W1"
         (G, n, d), "b1", "W2", "b2", ...;
-        for images what `views.look` gives, and "spectrum" (G, 4, d), the singular values at its corners.
+        for images what `views.between_images` gives.
     weights: those after the last epoch, as `stack.initial_weights` lays them out.
     diverged_at: the first recorded epoch with a loss that is not finite, or None.
     """
@@ -264,89 +261,12 @@ def _measurements(stack, tasks, steps, curves, snapshots, seconds) -> list[Measu
         found = curves[..., m]
         arrays = {"steps": np.array(at), "geometry_steps": np.array(looked)}
         arrays |= _by_name(found)
-        arrays |= look(spec, tasks[m % len(tasks)], weights)
+        arrays |= views.look(spec, tasks[m % len(tasks)], weights)
         bad = np.flatnonzero(~found[:, :, 0].isfinite().all(1).numpy())
         diverged_at = int(at[bad[0]]) if len(bad) else None
         results.append(Measurement(spec, arrays, weights[steps], diverged_at, asdict(division), {}, 0.0))
     share = (seconds + time.monotonic() - begun) / len(results)
     return [replace(m, seconds=share) for m in results]
-
-
-def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, torch.Tensor]]) -> dict[str, np.ndarray]:
-    """The geometry of one network from its weights by epoch: the arrays of `Measurement` that follow from them.
-
-    Every network is looked at through the same candidate pairs of test points. NaN where the metric is singular.
-    """
-    x, labels = data.test
-    first, second = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
-    last = weights[max(weights)]
-    ends = x[first], x[second], spec.pairs, spec.points
-    final_pairs = find_pairs(lambda x: geometry.predicted_class(logits(last, x)), *ends)
-    fixed, own = [], []
-    for w in weights.values():
-        pairs = find_pairs(lambda x, w=w: geometry.predicted_class(logits(w, x)), *ends)
-        fixed.append(_measured(w, final_pairs, spec.points))
-        own.append(summary(_measured(w, pairs, spec.points) if w is not last else fixed[-1]))
-    arrays = {"crossing": final_pairs.crossing.numpy()}
-    for name in ("effect", "same_effect", "peak", "profile", "same_profile"):
-        arrays[name] = np.stack([found[name] for found in fixed])
-    arrays |= {f"own_{name}": np.array([found[name] for found in own], float) for name in own[0]}
-    if spec.layers > 1:
-        arrays |= _by_layer(weights, final_pairs, spec)
-    if spec.data in DRAWN:
-        arrays |= {name: np.stack([w[name].numpy() for w in weights.values()]) for name in last}
-    else:
-        arrays |= views.look(_log_volume_or_nan, list(weights.values()), data, spec.plane)
-        jacobians = [_jacobians(w, views.corners(data)) for w in weights.values()]
-        arrays["spectrum"] = torch.linalg.svdvals(torch.stack(jacobians)).numpy()
-    return arrays
-
-
-def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor, layer: int | None = None) -> torch.Tensor:
-    """Log of the volume element of a network's hidden layer, over sqrt(n), at points (N, d), in nats.
-
-    layer: 1 is the lowest, None the last.
-    """
-    layer = layer or hidden_layers(weights)
-    if layer == 1:
-        return geometry.shallow_log_volume_element(weights["W1"], weights["b1"], "sigmoid", x, error=ERROR)
-    return geometry.log_volume_element(hidden_map(weights, layer), x)
-
-
-def hidden_layers(weights: dict[str, torch.Tensor]) -> int:
-    """How many hidden layers a network has."""
-    return len(weights) // 2 - 1
-
-
-def hidden_map(weights: dict[str, torch.Tensor], layer: int):
-    """x -> h / sqrt(n) of that hidden layer, 1 is the lowest, of one point (d,) -> (n,)."""
-    return lambda x: forward(weights, x)[layer - 1] / weights[f"b{layer}"].shape[0] ** 0.5
-
-
-def _jacobians(w, x):
-    slope = torch.sigmoid(x @ w["W1"].T + w["b1"])
-    slope = slope * (1 - slope) / len(w["b1"]) ** 0.5
-    return slope[..., None] * w["W1"]
-
-
-def _by_layer(weights, pairs, spec):
-    layers = range(1, spec.layers + 1)
-    found = [[summary(_measured(w, pairs, spec.points, layer)) for layer in layers] for w in weights.values()]
-    return {
-        f"layer_{name}": np.array([[layer[name] for layer in epoch] for epoch in found], float)
-        for name in found[0][0]
-    }
-
-
-def _log_volume_or_nan(weights, x, layer=None):
-    try:
-        return log_volume(weights, x, layer)
-    except ValueError:  # a singular metric, or weights that are not finite
-        return x.new_full((len(x),), torch.nan)
-
-
-def _measured(weights, pairs, points, layer=None):
-    return measure(lambda x: _log_volume_or_nan(weights, x, layer), pairs, points).arrays()
 
 
 def check_block(specs: list[VolumeSpec]) -> None:
