@@ -94,8 +94,8 @@ class DistanceVsIntensity(Settings):
         return Plan(architectures=SIX, recipes=(self.recipe,), **self.common("chapter 1"))
 
     def biased(self) -> Plan:
-        """The same without and with a bias in the output layer."""
-        return replace(self.plan(), architectures=SIX + SIX_BIAS, name=f"with a bias at {self.scale} scale")
+        """The same with a bias in the output layer."""
+        return replace(self.plan(), architectures=SIX_BIAS, name=f"with a bias at {self.scale} scale")
 
 
 class WhenOutputsDie(Settings):
