@@ -27,13 +27,12 @@ def interval(values, digits: int = 2) -> str:
 
 
 def verdicts(rows: list[dict]):
-    """Rows of the ledger, a column a task; a styled frame, so that no sentence is cut short."""
-    tasks = list(claims.ARMS)
+    """Rows of the ledger, a line a task that is judged; a styled frame, so that no sentence is cut short."""
     lines = []
     for row in rows:
-        told = {arm["scaling"]: arm.get("text", "not judged") for arm in row["arms"]}
-        lines.append([row["id"], row["says"], row["verdict"], *(told.get(task, "not asked") for task in tasks)])
-    table = pd.DataFrame(lines, columns=["claim", "it says", "verdict", *tasks])
+        told = [f"{arm['scaling']}: {arm['text']}" for arm in row["arms"] if "text" in arm]
+        lines.append([row["id"], row["says"], row["verdict"], "<br>".join(told) or "too few networks"])
+    table = pd.DataFrame(lines, columns=["claim", "it says", "verdict", "measured"])
     left = {"text-align": "left", "vertical-align": "top"}
     return (
         table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **{"font-weight": "bold"})
