@@ -177,11 +177,16 @@ def disagreement(specs: list[RunSpec], dataset: Dataset, steps=10) -> float:
     return max(worst, float(np.abs(stack.measure(False)["loss"] - losses).max()))
 
 
-def plant(patch, owner, name, right, wrong):
-    """Replaces a few characters in the source of a function."""
+def mistaken(owner, name, right, wrong):
+    """The function with a few characters of its source replaced."""
     function = getattr(owner, name)
     source = textwrap.dedent(inspect.getsource(function))
     assert source.count(right) == 1, f"{right!r} must stand once in {name}, to be replaced"
     scope = {}
     exec(compile(source.replace(right, wrong), f"<{name} with a mistake>", "exec"), function.__globals__, scope)
-    patch.setattr(owner, name, scope[name])
+    return scope[name]
+
+
+def plant(patch, owner, name, right, wrong):
+    """Puts the mistaken function in the place of the right one."""
+    patch.setattr(owner, name, mistaken(owner, name, right, wrong))

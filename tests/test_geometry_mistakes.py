@@ -5,13 +5,12 @@ source is rewritten, the text is no longer found, and the test asks for a new on
 """
 
 import functools
-import inspect
 import math
 import sys
-import textwrap
 
 import pytest
 import torch
+from agreement import mistaken
 from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
 
 from support import geometry
@@ -305,17 +304,13 @@ MISTAKES = {
 
 def plant(patch, owner, name, right, wrong):
     """Wherever the package holds that function under its name."""
-    function = getattr(owner, name)
-    source = textwrap.dedent(inspect.getsource(function))
-    assert source.count(right) == 1, f"{right!r} must stand once in {name}, to be replaced"
-    scope = {}
-    exec(compile(source.replace(right, wrong), f"<{name} with a mistake>", "exec"), function.__globals__, scope)
+    function, planted = getattr(owner, name), mistaken(owner, name, right, wrong)
     for module in [m for key, m in sys.modules.items() if key.startswith("support.geometry")]:
         if getattr(module, name, None) is function:
-            patch.setattr(module, name, scope[name])
+            patch.setattr(module, name, planted)
     for key, value in shallow.NAMED.items():
         if value is function:
-            patch.setitem(shallow.NAMED, key, scope[name])
+            patch.setitem(shallow.NAMED, key, planted)
 
 
 @functools.cache
