@@ -144,7 +144,7 @@ def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
     return VolumeArm(name, study, pd.DataFrame(list(rows.values()), index=index).sort_index(), [])
 
 
-A, B, C, D, E = CLAIMS
+A, B, C, D, E, F, G = CLAIMS
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,8 @@ A, B, C, D, E = CLAIMS
         (E, {}, "holds"),
         (E, {"train_accuracy": 94.0}, "fails"),
         (E, {"test_accuracy": 95.0}, "undecided"),
+        (F, {"test_accuracy": 94.0}, "fails"),
+        (G, {"before_contrast": 0.7}, "fails"),
     ],
 )
 def test_a_rule_reaches_its_outcome(claim, numbers, state):
@@ -211,9 +213,10 @@ def test_the_tasks_decide_the_verdict(contrasts, verdict):
 
 def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_run():
     assert "XOR" not in C.arms and "XOR" in A.arms and "MNIST, long" not in C.arms
-    assert E.arms == ("MNIST", "MNIST, long")
+    assert E.arms == ("MNIST", "MNIST, long") and F.arms == G.arms == ("MNIST, no decay",)
+    assert "MNIST, no decay" not in A.arms
     rows = claims.ledger([])
-    assert [row["id"] for row in rows] == ["RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d", "RG-I-a"]
+    assert [row["id"] for row in rows] == ["RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d", "RG-I-a", "OWN-5-a", "OWN-5-b"]
     assert {row["verdict"] for row in rows} == {"not yet run"}
 
 

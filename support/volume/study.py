@@ -1,5 +1,6 @@
 """The studies of the sigmoid classifiers: which tasks, widths, labels and seeds, for how many epochs."""
 
+import itertools
 from dataclasses import dataclass
 
 from support.runs import Spec
@@ -16,7 +17,7 @@ LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on t
 
 @dataclass(frozen=True)
 class VolumeStudy(Study):
-    """Every width x labels x seed on one task, all for the same number of epochs; width and task are a block."""
+    """Every width x labels x seed on one task, all for the same number of epochs."""
 
     name: str
     data: str  # a name of `tasks.task`
@@ -87,13 +88,13 @@ class VolumeStudy(Study):
         )
 
     def blocks(self, dataset: Task) -> list[Block]:
-        """A few seeds of one width at a time, with all labels."""
+        """A few seeds of one width and one kind of labels at a time."""
         blocks = []
         for first in range(0, self.seeds, self.seeds_per_block):
             seeds = range(first, min(first + self.seeds_per_block, self.seeds))
-            for width in self.widths:
-                specs = tuple(self.spec(dataset, width, labels, s) for labels in self.labels for s in seeds)
-                blocks.append(Block(self, f"width {width}, seeds {seeds[0]} to {seeds[-1]}", specs))
+            for width, labels in itertools.product(self.widths, self.labels):
+                specs = tuple(self.spec(dataset, width, labels, s) for s in seeds)
+                blocks.append(Block(self, f"width {width}, {labels} labels, seeds {seeds[0]} to {seeds[-1]}", specs))
         return blocks
 
     def train(self, specs, dataset: Task, **options):
