@@ -1,15 +1,94 @@
-"""The way through the steps, the same for every trainer: note down, report, save, and stop in time."""
+"""The way through the steps, the same for every trainer: note down, report, save, and stop in time.
+
+course = Course(specs, steps, Options(**options))        # reads the checkpoint, if there is one
+course.walk(advance, note_down, at, state)               # takes the steps that are left
+"""
 
 import signal
 import threading
 import time
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from support import checkpoints
+from support.runs import Spec, digest
+from support.stack import resolve_device
 
 STRETCH = 0.3  # seconds between two looks at the clock and at Ctrl-C, and between two reports
 
 
 class Stopped(RuntimeError):
     """Training stopped before its last step, at a checkpoint; the next call goes on from there."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keywords of every `train`.
+
+    device: "auto", "cpu" or "cuda".
+    checkpoint: path of the block's checkpoint, or None. It is written every `checkpoint_seconds` and removed by
+        `checkpoints.remove` once the caller has stored the results; a run found there is continued.
+    minutes: stop at a checkpoint after so long and raise `Stopped`.
+    progress: called as progress(step, steps) a few times a second.
+    """
+
+    device: str = "auto"
+    checkpoint: Path | None = None
+    checkpoint_seconds: float = 60.0
+    minutes: float | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+class Course:
+    """The way of a block to its last step, with its checkpoint and its clock.
+
+    saved: the checkpoint that it goes on from, or None. seconds: taken so far, those before the checkpoint too.
+    """
+
+    def __init__(self, specs: Collection[Spec], steps: int, options: Options):
+        self.steps, self.options, self.begun = steps, options, time.monotonic()
+        self.device = resolve_device(options.device)
+        self.identity = digest([s.key for s in specs] + [steps])
+        self.saved = checkpoints.read(options.checkpoint, self.identity)
+        self.before = self.saved.note["seconds"] if self.saved else 0.0
+        if self.saved and self.saved.note["device"] != self.device.type:
+            made = f"the checkpoint was made on {self.saved.note['device']!r}, not on {options.device!r}"
+            raise ValueError(f"{made}: {options.checkpoint}")
+
+    @property
+    def seconds(self) -> float:
+        return self.before + time.monotonic() - self.begun
+
+    def walk(
+        self,
+        advance: Callable[[int, int], None],
+        note_down: Callable[[int], None],
+        at: Collection[int],
+        state: Callable[[], tuple[dict, dict[str, torch.Tensor]]],
+        unit: str = "step",
+    ) -> None:
+        """As `walk`; state gives what a checkpoint keeps, a note for JSON and tensors."""
+
+        def save(number):
+            note, tensors = state()
+            note |= {"step": number, "seconds": self.seconds, "device": self.device.type}
+            checkpoints.write(self.options.checkpoint, self.identity, note, tensors)
+
+        walk(
+            self.steps,
+            advance,
+            note_down,
+            at,
+            done=self.saved.note["step"] if self.saved else None,
+            save=save if self.options.checkpoint is not None else None,
+            checkpoint_seconds=self.options.checkpoint_seconds,
+            minutes=self.options.minutes,
+            progress=self.options.progress,
+            unit=unit,
+        )
 
 
 def walk(

@@ -153,8 +153,7 @@ class Store:
     def write(self, measurement, keep_weights: bool = False) -> Record:
         """Records what was measured of one run; a run that is recorded already at that length is left as it is.
 
-        measurement: `training.Measurement`, or another with its `spec`, `steps`, `arrays`, `weights`, `diverged_at`,
-            `division`, `probe` and `seconds`.
+        measurement: `runs.Measurement`, or what has its fields.
         """
         spec, steps = measurement.spec, int(measurement.steps[-1])
         path = _folder(self.roots[0], spec) / f"{spec.key}-{steps:06d}.json"

@@ -8,9 +8,11 @@ import json
 import math
 import pkgutil
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 
 import numpy as np
+import torch
 
 from support.architectures import architecture
 
@@ -72,6 +74,64 @@ class Spec(ABC):
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
         """From the stored arrays of a run, the numbers at its last step that a reader looks for first."""
 
+    def check_data(self, name: str, digest: str) -> None:
+        """A ValueError unless the data of that name and digest are those that the run was specified for."""
+        if not digest.startswith(self.data_digest):
+            raise ValueError(
+                f"the run was specified for {self.data!r} with digest {self.data_digest}, "
+                f"but what is here is {name!r} with digest {digest[:16]}"
+            )
+
+    def _check_known(self, **known) -> None:
+        for name, values in known.items():
+            if getattr(self, name) not in values:
+                raise ValueError(f"unknown {name} {getattr(self, name)!r} (known: {', '.join(values)})")
+
+    def _check_whole(self, **least: int) -> None:
+        for name, low in least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < low:
+                raise ValueError(f"{name} must be a whole number of at least {low}, not {value!r}")
+
+    def _check_positive(self, *names: str) -> None:
+        for name in names:
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was measured of one network; a trainer gives one per specification, and `records.Store` keeps it.
+
+    arrays: by name, as the trainer says, among them "steps" (S,), the recorded steps.
+    weights: those after the last step, by name.
+    diverged_at: the first recorded step with a loss that is not finite, or None.
+    division, probe: how the work was divided, and what decided it.
+    seconds: this network's share of the block's training time.
+    """
+
+    spec: Spec
+    arrays: dict[str, np.ndarray]
+    weights: dict[str, torch.Tensor]
+    diverged_at: int | None
+    division: dict
+    probe: dict
+    seconds: float
+
+    @property
+    def steps(self) -> np.ndarray:
+        return self.arrays["steps"]
+
+
+def check_shared(specs: Collection[Spec], names: Iterable[str]) -> None:
+    """A ValueError unless there are specifications, and all have the same values of these fields."""
+    if not specs:
+        raise ValueError("a block needs at least one run")
+    for name in names:
+        values = {getattr(s, name) for s in specs}
+        if len(values) > 1:
+            raise ValueError(f"the runs of one block must share {name}, but it is {sorted(values, key=str)}")
+
 
 def specification(content: dict) -> Spec:
     """The specification that `asdict` turned into `content`."""
@@ -104,21 +164,12 @@ class RunSpec(Spec):
 
     def __post_init__(self):
         architecture(self.architecture)
-        if self.precision not in PRECISIONS:
-            raise ValueError(f"unknown precision {self.precision!r} (known: {', '.join(PRECISIONS)})")
-        for name, known in KNOWN.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} {getattr(self, name)!r} is not available (known: {', '.join(known)})")
+        self._check_known(precision=PRECISIONS, **KNOWN)
         if self.initialisation == "centred-head" and architecture(self.architecture).head != "linear":
             raise ValueError(f"initialisation 'centred-head' needs a linear head, which {self.architecture!r} lacks")
-        for name in ("rate", "first_weight_rate", "first_weight_scale"):
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be a positive number, not {value!r}")
-        for name, least in (("seed", 0), ("images", 1), ("hidden", 1), ("warmup", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        own = ("first_weight_rate",) if self.first_weight_rate is not None else ()
+        self._check_positive("rate", "first_weight_scale", *own)
+        self._check_whole(seed=0, images=1, hidden=1, warmup=0)
 
     @property
     def label(self) -> str:
@@ -155,10 +206,7 @@ class MetricSpec(RunSpec):
 
     def __post_init__(self):
         super().__post_init__()
-        for name, least in (("components", 2), ("logit_components", 1), ("pairs", 1), ("points", 3)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        self._check_whole(components=2, logit_components=1, pairs=1, points=3)
 
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:

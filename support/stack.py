@@ -18,7 +18,7 @@ from support.architectures import ACTIVATIONS, architecture, slope
 from support.data import Dataset
 from support.ensemble import Group, starting_weights
 from support.products import Products, choose
-from support.runs import RunSpec
+from support.runs import RunSpec, check_shared
 
 ACTIVE = 1e-6  # an output counts as active on an image where its magnitude exceeds this (the source's threshold)
 
@@ -306,17 +306,8 @@ def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
 
 
 def check_block(specs, dataset):
-    if not specs:
-        raise ValueError("a block needs at least one run")
-    for name in ("data", "data_digest", "images", "hidden", "precision", "labels", "optimiser"):
-        values = {getattr(s, name) for s in specs}
-        if len(values) > 1:
-            raise ValueError(f"the runs of one block must share {name}, but it is {sorted(values, key=str)}")
-    if not dataset.digest.startswith(specs[0].data_digest):
-        raise ValueError(
-            f"the runs were specified for {specs[0].data!r} with digest {specs[0].data_digest}, "
-            f"but the data set given is {dataset.name!r} with digest {dataset.digest[:16]}"
-        )
+    check_shared(specs, ("data", "data_digest", "images", "hidden", "precision", "labels", "optimiser"))
+    specs[0].check_data(dataset.name, dataset.digest)
 
 
 def _cores():

@@ -7,17 +7,16 @@ their steps, and measures them at the recorded steps (`runs.recorded_steps`). Re
 bit for bit on the same machine, because the checkpoint keeps how the work was divided (`stack.Division`).
 """
 
-import time
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import torch
 
-from support import checkpoints, loop
+from support import loop
 from support.data import Dataset
 from support.products import Products
-from support.runs import CURVES, RunSpec, digest, moment_steps, recorded_steps
-from support.stack import Division, Stack, check_block, divide, resolve_device
+from support.runs import CURVES, RunSpec, moment_steps, recorded_steps
+from support.stack import Division, Stack, check_block, divide
 
 
 @dataclass
@@ -63,16 +62,7 @@ def _compact(values: np.ndarray) -> np.ndarray:
 
 
 def train(
-    specs: list[RunSpec],
-    dataset: Dataset,
-    steps: int,
-    *,
-    device: str = "auto",
-    checkpoint=None,
-    checkpoint_seconds: float = 60.0,
-    minutes: float | None = None,
-    progress=None,
-    rows: int | None = None,
+    specs: list[RunSpec], dataset: Dataset, steps: int, *, rows: int | None = None, **options
 ) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification.
 
@@ -80,12 +70,8 @@ def train(
         specs: the networks; they must share data, images, hidden width and precision.
         dataset: the data set that they name.
         steps: how many steps, the same for all.
-        device: "auto", "cpu" or "cuda".
-        checkpoint: path of the block's checkpoint, or None. It is written every `checkpoint_seconds` and removed
-            by `checkpoints.remove` once the caller has stored the results; a run found there is continued.
-        minutes: stop at a checkpoint after so long and raise `loop.Stopped`.
-        progress: called as progress(step, steps) a few times a second.
         rows: images in a chunk, if the default is not wanted.
+        options: device, checkpoint, minutes and so on, see `loop.Options`.
     Raises:
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
         ValueError: the specifications do not form a block, or do not fit the data set.
@@ -93,25 +79,20 @@ def train(
     if steps < 0:
         raise ValueError(f"steps must be at least 0, not {steps!r}")
     check_block(specs, dataset)
-    begun = time.monotonic()
-    identity = digest([s.key for s in specs] + [steps])
-    saved = checkpoints.read(checkpoint, identity)
-    if saved:
-        division = Division(**saved.note["division"])
-        if resolve_device(device).type != division.device:
-            raise ValueError(f"the checkpoint was made on {division.device!r}, not on {device!r}: {checkpoint}")
-        products, probe = Products(specs[0].precision, division.routine), saved.note["probe"]
+    course = loop.Course(specs, steps, loop.Options(**options))
+    if saved := course.saved:
+        division, probe = Division(**saved.note["division"]), saved.note["probe"]
+        products = Products(specs[0].precision, division.routine)
     else:
-        products, division, probe = divide(specs, resolve_device(device), rows)
+        products, division, probe = divide(specs, course.device, rows)
     threads_before = torch.get_num_threads()
     torch.set_num_threads(division.threads)
     stack = Stack(specs, dataset, products, division)
     at, when_moments = recorded_steps(steps), set(moment_steps(steps))
-    curves, spent, done = {}, 0.0, None
+    curves = {}
     if saved:
         stack.restore(saved.tensors)
         curves = {name[7:]: value.numpy() for name, value in saved.tensors.items() if name.startswith("curves.")}
-        done, spent = saved.note["step"], saved.note["seconds"]
 
     def note_down(number):
         found = stack.measure(moments=number in when_moments)
@@ -119,11 +100,9 @@ def train(
             value = value[None]
             curves[name] = np.concatenate([curves[name], value]) if name in curves else value
 
-    def save(number):
-        seconds = spent + time.monotonic() - begun
-        note = {"step": number, "seconds": seconds, "division": asdict(division), "probe": probe}
+    def state():
         arrays = {f"curves.{name}": torch.from_numpy(value) for name, value in curves.items()}
-        checkpoints.write(checkpoint, identity, note, stack.state() | arrays)
+        return {"division": asdict(division), "probe": probe}, stack.state() | arrays
 
     try:
         with products.active(), torch.no_grad():
@@ -133,20 +112,10 @@ def train(
                 for number in range(first, last + 1):
                     step(number)
 
-            loop.walk(
-                steps,
-                advance,
-                note_down,
-                at,
-                done=done,
-                save=save if checkpoint is not None else None,
-                checkpoint_seconds=checkpoint_seconds,
-                minutes=minutes,
-                progress=progress,
-            )
+            course.walk(advance, note_down, at, state)
     finally:
         torch.set_num_threads(threads_before)
-    seconds = (spent + time.monotonic() - begun) / len(specs)
+    seconds = course.seconds / len(specs)
     return _measurements(stack, curves, at, sorted(when_moments), division, probe, seconds)
 
 

@@ -22,8 +22,9 @@ from support.mahalanobis.measures import mean_squared_error, rotated
 from support.mahalanobis.networks import UNITS, exact, initial_weights
 from support.mahalanobis.results import measures, runs_of
 from support.mahalanobis.study import STUDIES, DistanceStudy
-from support.mahalanobis.training import Measurement, train
+from support.mahalanobis.training import train
 from support.records import Store, _text_digest, arrays_digest
+from support.runs import Measurement
 
 SMALL = replace(STUDIES["mahalanobis-2"], steps=12, seeds=2, samples=40)
 EIGHT = replace(STUDIES["mahalanobis-2"], seeds=8)

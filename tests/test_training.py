@@ -369,7 +369,7 @@ def test_a_block_must_fit_its_data_set():
     dataset = tiny()
     with pytest.raises(ValueError, match="at least one run"):
         train([], dataset, 1)
-    with pytest.raises(ValueError, match="digest 1111.*given is 'tiny' with digest 0000"):
+    with pytest.raises(ValueError, match="digest 1111.*is 'tiny' with digest 0000"):
         train([replace(spec("ReLU", dataset), data_digest="1" * 16)], dataset, 1)
     with pytest.raises(ValueError, match="between 4 .* and 40"):
         train([replace(spec("ReLU", dataset), images=41)], dataset, 1)
@@ -390,7 +390,7 @@ def test_a_block_must_fit_its_data_set():
         ({"seed": -1}, "seed must be a whole number of at least 0"),
         ({"hidden": True}, "hidden must be a whole number"),
         ({"precision": "fp16"}, "unknown precision 'fp16'"),
-        ({"optimiser": "lbfgs"}, r"optimiser 'lbfgs' is not available \(known: sgd, adam\)"),
+        ({"optimiser": "lbfgs"}, r"unknown optimiser 'lbfgs' \(known: sgd, adam\)"),
         ({"architecture": "ReLU-L2", "initialisation": "centred-head"}, "needs a linear head, which 'ReLU-L2' lacks"),
     ],
 )

@@ -240,10 +240,10 @@ def test_the_studies_ask_for_their_own_runs_and_no_others():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"labels": "none"}, "labels 'none' is not available"),
+        ({"labels": "none"}, "unknown labels 'none'"),
         ({"layers": 0}, "layers must be a whole number of at least 1, not 0"),
         ({"width": 0}, "width must be a whole number of at least 1, not 0"),
-        ({"rate": float("nan")}, "rate must be finite and above 0, not nan"),
+        ({"rate": float("nan")}, "rate must be a positive number, not nan"),
         ({"decay": -0.1}, "decay must be finite and at least 0, not -0.1"),
     ],
 )

@@ -6,18 +6,17 @@ Resumed and uninterrupted training agree bit for bit on the same machine, and on
 """
 
 import math
-import time
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 import torch
 
-from support import checkpoints, loop
+from support import loop
 from support.mahalanobis.gaussians import DistanceData, draw, parse
 from support.mahalanobis.networks import UNITS, known
 from support.mahalanobis.stack import DTYPES, Stack, divide
-from support.runs import Spec, digest, moment_steps, recorded_steps
-from support.stack import Division, resolve_device
+from support.runs import Measurement, Spec, check_shared, moment_steps, recorded_steps
+from support.stack import Division
 
 CURVES = ("train_mse", "validation_mse", "test_mse")  # squared Mahalanobis distances
 SNAPSHOTS = 10  # up to this dimension the weights of all powers of ten are stored, above it only the last
@@ -42,18 +41,12 @@ class DistanceSpec(Spec):
     def __post_init__(self):
         known(self.network)
         parse(self.data)
-        if self.precision not in DTYPES:
-            raise ValueError(f"unknown precision {self.precision!r} (known: {', '.join(DTYPES)})")
-        for name in ("rate", "epsilon"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
+        self._check_known(precision=DTYPES)
+        self._check_positive("rate", "epsilon")
         for name in ("beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, not {getattr(self, name)!r}")
-        for name, least in (("seed", 0), ("samples", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        self._check_whole(seed=0, samples=1)
 
     @classmethod
     def of(cls, network: str, data: str, seed: int, samples: int | None = None, **settings) -> "DistanceSpec":
@@ -83,11 +76,7 @@ class DistanceSpec(Spec):
     def draw(self) -> DistanceData:
         """The data that this run was specified for; a ValueError if this machine draws others."""
         data = draw(self.data, self.samples, self.seed if parse(self.data)[2] else 0)
-        if not data.digest.startswith(self.data_digest):
-            raise ValueError(
-                f"the run was specified for {self.data!r} with digest {self.data_digest}, "
-                f"but what is drawn here has digest {data.digest[:16]}"
-            )
+        self.check_data(self.data, data.digest)
         return data
 
     @staticmethod
@@ -97,50 +86,17 @@ class DistanceSpec(Spec):
         return {name: value if math.isfinite(value) else None for name, value in last.items()}
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """What was measured of one network with k hidden units. S recorded steps, T steps with weights.
-
-    arrays: "steps" (S,); each of CURVES (S,); "weight_steps" (T,), "weight" (T, k, d), "bias" (T, k).
-    weights: "weight" (k, d) and "bias" (k,) after the last step.
-    diverged_at: the first recorded step with an error that is not finite, or None.
-    """
-
-    spec: DistanceSpec
-    arrays: dict[str, np.ndarray]
-    weights: dict[str, torch.Tensor]
-    diverged_at: int | None
-    division: dict
-    probe: dict
-    seconds: float  # this network's share of the block's training time
-
-    @property
-    def steps(self) -> np.ndarray:
-        return self.arrays["steps"]
-
-
-def train(
-    specs: list[DistanceSpec],
-    steps: int,
-    *,
-    device: str = "auto",
-    checkpoint=None,
-    checkpoint_seconds: float = 60.0,
-    minutes: float | None = None,
-    progress=None,
-    division: Division | None = None,
-) -> list[Measurement]:
+def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = None, **options) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification, in the same order.
+
+    Its arrays are, of S recorded steps, T steps with weights and a network with k hidden units, "steps" (S,); each of
+    CURVES (S,); "weight_steps" (T,), "weight" (T, k, d) and "bias" (T, k). Its weights are "weight" and "bias".
 
     Args:
         specs: the networks; they may differ in network and seed alone (and in the digest of resampled data).
         steps: how many steps, the same for all.
-        device: "auto", "cpu" or "cuda".
-        checkpoint: path of the block's checkpoint, or None. It is written every `checkpoint_seconds` and removed
-            by `checkpoints.remove` once the caller has stored the results; a run found there is continued.
-        minutes: stop at a checkpoint after so long and raise `loop.Stopped`.
-        progress: called as progress(step, steps) a few times a second.
         division: how the work is divided, if the default is not wanted.
+        options: device, checkpoint, minutes and so on, see `loop.Options`.
     Raises:
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
         ValueError: the specifications do not form a block, or their data are not what is drawn here.
@@ -148,25 +104,20 @@ def train(
     if steps < 0:
         raise ValueError(f"steps must be at least 0, not {steps!r}")
     check_block(specs)
-    begun = time.monotonic()
-    identity = digest([s.key for s in specs] + [steps])
-    saved = checkpoints.read(checkpoint, identity)
-    if saved:
+    course = loop.Course(specs, steps, loop.Options(**options))
+    if saved := course.saved:
         division = Division(**saved.note["division"])
-        if resolve_device(device).type != division.device:
-            raise ValueError(f"the checkpoint was made on {division.device!r}, not on {device!r}: {checkpoint}")
     elif division is None:
         units = max(UNITS[s.network] for s in specs) * specs[0].dimension
-        division = divide(specs[0].samples, units, len(specs), resolve_device(device))
+        division = divide(specs[0].samples, units, len(specs), course.device)
     stack = Stack(specs, block_data(specs), division)
     at = recorded_steps(steps)
     when_weights = moment_steps(steps) if specs[0].dimension <= SNAPSHOTS else [steps]
-    curves, snapshots, done, spent = [], {}, None, 0.0
+    curves, snapshots = [], {}
     if saved:
         stack.restore(saved.tensors)
         curves = list(saved.tensors["curves"])
         snapshots = {name[9:]: value for name, value in saved.tensors.items() if name.startswith("snapshot.")}
-        done, spent = saved.note["step"], saved.note["seconds"]
 
     def note_down(number):
         curves.append(stack.errors())
@@ -174,23 +125,12 @@ def train(
             for m, weights in enumerate(stack.weights()):
                 snapshots.update({f"{m}.{number}.{name}": value for name, value in weights.items()})
 
-    def save(number):
-        note = {"step": number, "seconds": spent + time.monotonic() - begun, "division": asdict(division)}
+    def state():
         kept = {f"snapshot.{name}": value for name, value in snapshots.items()}
-        checkpoints.write(checkpoint, identity, note, stack.state() | kept | {"curves": torch.stack(curves)})
+        return {"division": asdict(division)}, stack.state() | kept | {"curves": torch.stack(curves)}
 
-    loop.walk(
-        steps,
-        stack.advance,
-        note_down,
-        at,
-        done=done,
-        save=save if checkpoint is not None else None,
-        checkpoint_seconds=checkpoint_seconds,
-        minutes=minutes,
-        progress=progress,
-    )
-    seconds = (spent + time.monotonic() - begun) / len(specs)
+    course.walk(stack.advance, note_down, at, state)
+    seconds = course.seconds / len(specs)
     return _measurements(stack, torch.stack(curves).numpy(), at, snapshots, when_weights, seconds)
 
 
@@ -210,13 +150,8 @@ def _measurements(stack, mse, at, snapshots, when_weights, seconds) -> list[Meas
 
 def check_block(specs: list[DistanceSpec]) -> None:
     """A ValueError unless the specifications can be trained side by side."""
-    if not specs:
-        raise ValueError("a block needs at least one run")
-    own = {"network", "seed"} | ({"data_digest"} if parse(specs[0].data)[2] else set())
-    for name in (f.name for f in fields(DistanceSpec) if f.name not in own):
-        values = {getattr(s, name) for s in specs}
-        if len(values) > 1:
-            raise ValueError(f"the runs of one block must share {name}, but it is {sorted(values, key=str)}")
+    own = {"network", "seed"} | ({"data_digest"} if specs and parse(specs[0].data)[2] else set())
+    check_shared(specs, (f.name for f in fields(DistanceSpec) if f.name not in own))
 
 
 def block_data(specs: list[DistanceSpec]) -> list[DistanceData]:

@@ -7,14 +7,13 @@ machine, since the order of an epoch's mini-batches follows from seed and epoch.
 """
 
 import math
-import time
 from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 import torch
 
-from support import checkpoints, loop
-from support.runs import CURVES, Spec, digest, recorded_steps
+from support import loop
+from support.runs import CURVES, Measurement, Spec, check_shared, recorded_steps
 from support.stack import Division, resolve_device
 from support.volume import views
 from support.volume.stack import Stack
@@ -54,21 +53,12 @@ class VolumeSpec(Spec):
     experiment: str = "volume"
 
     def __post_init__(self):
-        for name, known in KNOWN.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} {getattr(self, name)!r} is not available (known: {', '.join(known)})")
-        whole = {"seed": 0, "width": 1, "layers": 1, "epochs": 0, "batch": 1, "pairs": 1, "points": 3, "plane": 0}
-        for name, least in whole.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
-        for name, fits, words in (
-            ("rate", self.rate > 0, "above 0"),
-            ("momentum", self.momentum >= 0, "at least 0"),
-            ("decay", self.decay >= 0, "at least 0"),
-        ):
-            if not (fits and math.isfinite(getattr(self, name))):
-                raise ValueError(f"{name} must be finite and {words}, not {getattr(self, name)!r}")
+        self._check_known(**KNOWN)
+        self._check_whole(seed=0, width=1, layers=1, epochs=0, batch=1, pairs=1, points=3, plane=0)
+        self._check_positive("rate")
+        for name in ("momentum", "decay"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise ValueError(f"{name} must be finite and at least 0, not {getattr(self, name)!r}")
 
     @classmethod
     def of(cls, data: Task, width: int, epochs: int, seed: int, **changes) -> "VolumeSpec":
@@ -98,11 +88,7 @@ class VolumeSpec(Spec):
     def draw(self, folder: str | None = None) -> Task:
         """The data that this run was specified for; a ValueError if there are others here."""
         found = task(self.data, self.seed, folder)
-        if not found.digest.startswith(self.data_digest):
-            raise ValueError(
-                f"the run was specified for {self.data!r} with digest {self.data_digest}, "
-                f"but what is here has digest {found.digest[:16]}"
-            )
+        self.check_data(found.name, found.digest)
         return found
 
     @staticmethod
@@ -112,63 +98,35 @@ class VolumeSpec(Spec):
         return {name: round(value, 6) if math.isfinite(value) else None for name, value in last.items()}
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """What was measured of one network with L hidden layers of n units. S recorded epochs, G epochs of GEOMETRY.
-
-    Log-volumes are those of the last hidden layer.
-
-    arrays: "steps" (S,); each of CURVES (S,), in nats and percent; "geometry_steps" (G,); at the P pairs of the last
-        epoch, whose "crossing" (P,) stays: "effect", "same_effect", "peak" (G, P) and "profile", "same_profile"
-        (G, T), as `boundary.Measured` has them; at the pairs of each epoch's own boundary the entries of
-        `boundary.summary`, "own_effect" and so on, (G,); with more than one hidden layer the same of every layer at
-        the pairs of the last epoch, "layer_effect" and so on, (G, L); for tasks in the plane the weights, "W1"
-        (G, n, d), "b1", "W2", "b2", ...;
-        for images what `views.between_images` gives.
-    weights: those after the last epoch, as `stack.initial_weights` lays them out.
-    diverged_at: the first recorded epoch with a loss that is not finite, or None.
-    """
-
-    spec: VolumeSpec
-    arrays: dict[str, np.ndarray]
-    weights: dict[str, torch.Tensor]
-    diverged_at: int | None
-    division: dict
-    probe: dict
-    seconds: float  # this network's share of the block's training time
-
-    @property
-    def steps(self) -> np.ndarray:
-        return self.arrays["steps"]
-
-
 def geometry_steps(steps: int) -> list[int]:
     """The epochs at which the geometry of a run of that length is measured."""
     return sorted({s for s in GEOMETRY if s <= steps} | {steps})
 
 
 def train(
-    specs: list[VolumeSpec],
-    steps: int | None = None,
-    *,
-    tasks: list[Task] | None = None,
-    device: str = "auto",
-    checkpoint=None,
-    checkpoint_seconds: float = 60.0,
-    minutes: float | None = None,
-    progress=None,
+    specs: list[VolumeSpec], steps: int | None = None, *, tasks: list[Task] | None = None, **options
 ) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification, in the same order.
+
+    Its arrays are, of networks with L hidden layers of n units, S recorded epochs and G epochs of GEOMETRY, with
+    log-volumes of the last hidden layer:
+
+        "steps" (S,) and each of CURVES (S,), in nats and percent; "geometry_steps" (G,)
+        at the P pairs of the last epoch, whose "crossing" (P,) stays: "effect", "same_effect", "peak" (G, P) and
+            "profile", "same_profile" (G, T), as `boundary.Measured` has them
+        at the pairs of each epoch's own boundary: the entries of `boundary.summary`, "own_effect" and so on, (G,)
+        with more than one hidden layer: the same of every layer at the pairs of the last epoch, "layer_effect" and so
+            on, (G, L)
+        for tasks in the plane the weights, "W1" (G, n, d), "b1", "W2", "b2", ...
+        for images what `views.between_images` gives
+
+    Its weights are laid out as by `stack.initial_weights`.
 
     Args:
         specs: the networks; they may differ in seed, labels and plane alone (and in the digest of resampled data).
         steps: how many epochs, by default as many as the specifications say.
         tasks: their data, one for all or one each; by default drawn or loaded here.
-        device: "auto", "cpu" or "cuda".
-        checkpoint: path of the block's checkpoint, or None. It is written every `checkpoint_seconds` and removed
-            by `checkpoints.remove` once the caller has stored the results; a run found there is continued.
-        minutes: stop at a checkpoint after so long and raise `loop.Stopped`.
-        progress: called as progress(epoch, epochs) a few times a second.
+        options: device, checkpoint, minutes and so on, see `loop.Options`.
     Raises:
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
         ValueError: the specifications do not form a block, or their data are not what is drawn here.
@@ -177,22 +135,18 @@ def train(
     steps = specs[0].epochs if steps is None else steps
     if not 0 <= steps <= specs[0].epochs:
         raise ValueError(f"steps must be from 0 to the {specs[0].epochs:,} epochs of the runs, not {steps!r}")
-    begun = time.monotonic()
-    where = resolve_device(device)
+    course = loop.Course(specs, steps, loop.Options(**options))
     tasks = tasks or ([s.draw() for s in specs] if resampled(specs[0].data) else [specs[0].draw()])
     threads_before = torch.get_num_threads()
     if specs[0].width * tasks[0].inputs < SHARED:
         torch.set_num_threads(1)
-    stack = Stack(specs, tasks, where)
-    identity = digest([s.key for s in specs] + [steps])
+    stack = Stack(specs, tasks, course.device)
     at, looked = recorded_steps(steps), geometry_steps(steps)
-    curves, snapshots, done, spent = [], {}, None, 0.0
-    saved = checkpoints.read(checkpoint, identity)
-    if saved:
+    curves, snapshots = [], {}
+    if saved := course.saved:
         stack.restore(saved.tensors)
         curves = list(saved.tensors["curves"])
         snapshots = {int(name[9:]): value for name, value in saved.tensors.items() if name.startswith("snapshot.")}
-        done, spent = saved.note["step"], saved.note["seconds"]
 
     def note_down(number):
         if number in at:
@@ -204,28 +158,14 @@ def train(
         for number in range(first, last + 1):
             stack.advance(number)
 
-    def save(number):
-        note = {"step": number, "seconds": spent + time.monotonic() - begun}
+    def state():
         kept = {f"snapshot.{epoch}": value for epoch, value in snapshots.items()}
-        checkpoints.write(checkpoint, identity, note, stack.state() | kept | {"curves": torch.stack(curves)})
+        return {}, stack.state() | kept | {"curves": torch.stack(curves)}
 
     try:
         with torch.no_grad():
-            loop.walk(
-                steps,
-                advance,
-                note_down,
-                {*at, *looked},
-                done=done,
-                save=save if checkpoint is not None else None,
-                checkpoint_seconds=checkpoint_seconds,
-                minutes=minutes,
-                progress=progress,
-                unit="epoch",
-            )
-            return _measurements(
-                stack, tasks, steps, torch.stack(curves), snapshots, spent + time.monotonic() - begun
-            )
+            course.walk(advance, note_down, {*at, *looked}, state, unit="epoch")
+            return _measurements(stack, tasks, steps, torch.stack(curves), snapshots, course)
     finally:
         torch.set_num_threads(threads_before)
 
@@ -247,7 +187,7 @@ def _by_name(curves: torch.Tensor) -> dict[str, np.ndarray]:
     return {name: curves[:, i // 2, i % 2].numpy() for i, name in enumerate(CURVES)}
 
 
-def _measurements(stack, tasks, steps, curves, snapshots, seconds) -> list[Measurement]:
+def _measurements(stack, tasks, steps, curves, snapshots, course) -> list[Measurement]:
     """One Measurement per network from the curves (S, 2, 2, M) and the parameters by epoch."""
     at, looked = recorded_steps(steps), geometry_steps(steps)
     by_epoch = {}
@@ -255,7 +195,7 @@ def _measurements(stack, tasks, steps, curves, snapshots, seconds) -> list[Measu
         stack.parameters.copy_(snapshots[epoch])
         by_epoch[epoch] = stack.weights()
     division = Division(stack.device.type, torch.get_num_threads(), "default", stack.spec.batch, len(stack.specs))
-    begun, results = time.monotonic(), []
+    results = []
     for m, spec in enumerate(stack.specs):
         weights = {epoch: by_epoch[epoch][m] for epoch in looked}
         found = curves[..., m]
@@ -265,16 +205,10 @@ def _measurements(stack, tasks, steps, curves, snapshots, seconds) -> list[Measu
         bad = np.flatnonzero(~found[:, :, 0].isfinite().all(1).numpy())
         diverged_at = int(at[bad[0]]) if len(bad) else None
         results.append(Measurement(spec, arrays, weights[steps], diverged_at, asdict(division), {}, 0.0))
-    share = (seconds + time.monotonic() - begun) / len(results)
-    return [replace(m, seconds=share) for m in results]
+    return [replace(m, seconds=course.seconds / len(results)) for m in results]
 
 
 def check_block(specs: list[VolumeSpec]) -> None:
     """A ValueError unless the specifications can be trained side by side."""
-    if not specs:
-        raise ValueError("a block needs at least one run")
-    own = {"seed", "labels", "plane"} | ({"data_digest"} if resampled(specs[0].data) else set())
-    for name in (f.name for f in fields(VolumeSpec) if f.name not in own):
-        values = {getattr(s, name) for s in specs}
-        if len(values) > 1:
-            raise ValueError(f"the runs of one block must share {name}, but it is {sorted(values, key=str)}")
+    own = {"seed", "labels", "plane"} | ({"data_digest"} if specs and resampled(specs[0].data) else set())
+    check_shared(specs, (f.name for f in fields(VolumeSpec) if f.name not in own))
