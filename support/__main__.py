@@ -178,7 +178,10 @@ def _sweep(options):
         raise ValueError(f"unknown study {options.study!r} (known: {', '.join(STUDIES)})")
     plan = STUDIES[options.study]
     changes = {"seeds": options.seeds, "precision": options.precision}
-    plan = replace(plan, **{name: value for name, value in changes.items() if value is not None})
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if missing := [name for name in changes if not hasattr(plan, name)]:
+        raise ValueError(f"study {plan.name!r} has no {missing[0]} to change")
+    plan = replace(plan, **changes)
     left = sweep(
         plan,
         Store(options.records or COMMITTED),

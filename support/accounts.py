@@ -46,32 +46,19 @@ def ledger_table(rows: list[dict]) -> str:
 def _row(row: dict) -> str:
     colour = VERDICT_COLOURS.get(row["verdict"], "warning")
     minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
+    from support.ledger import markdown_row, told  # not for those who only want a colophon
+
+    lines = told(row)
+    if row["contradiction"]:
+        lines.append(f"*The paper against itself:* {row['contradiction']}")
     cells = [
         row["id"],
         f"{row['says']} ({row['where']})",
         f"{{bdg-{colour}}}`{row['verdict']}`",
-        _measured(row),
+        "<br>".join(lines),
         f"`{row['command']}`{minutes}",
     ]
-    return "| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |"
-
-
-def _measured(row: dict) -> str:
-    """One line for each arm of a claim that has been run, and where the source contradicts itself, how."""
-    lines = [
-        f"{arm['scaling']}: {arm['text']} [{_bound(arm['low'])}, {_bound(arm['high'])}], n = {arm['n']}"
-        for arm in row["arms"]
-        if "text" in arm
-    ]
-    if lines:
-        lines.append(row["images"])
-    if row["contradiction"]:
-        lines.append(f"*The paper against itself:* {row['contradiction']}")
-    return "<br>".join(lines) or row["measured"]
-
-
-def _bound(x: float | None) -> str:
-    return "?" if x is None else f"{x:.2f}"
+    return markdown_row(cells)
 
 
 def build_account(chapters: dict) -> str:

@@ -11,14 +11,13 @@ scalings: its text says standardised images, its code fed raw bytes. One arm of 
 `finding` still says what was measured.
 """
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
-from support import statistics
+from support import laws, statistics
 from support.architectures import L2, SIX, SIX_BIAS
+from support.ledger import LEAST_SEEDS, printed, row
+from support.mahalanobis import claims as mahalanobis
 from support.plans import LINEAR_AND_L2, REMEDIES, STUDIES, Plan, Recipe
 from support.records import Record, Store
 from support.rules import (
@@ -41,17 +40,8 @@ from support.rules import (
     Steady,
     WithoutInactive,
     arm,
-    number,
 )
-
-LEAST_SEEDS = 5  # below this, a claim is not judged
-
-
-@cache
-def printed() -> dict:
-    """What the sources print: tables and test statistics, with their places."""
-    return json.loads(files("support").joinpath("printed.json").read_text())
-
+from support.volume import claims as volume
 
 # -- the source against itself ------------------------------------------------------------------------------------
 
@@ -76,10 +66,10 @@ def _says_equal_but(first: str, second: str, table: str) -> Callable[[], str]:
 
 def _printed_t_says_different(first: str, second: str) -> Callable[[], str]:
     def check() -> str:
-        for row in printed()["oursland2025"]["comparisons"]:
-            if (row["first"], row["second"]) == (first, second):
-                p = statistics.t_test_p(row["t"], 38)
-                return f"the same sentence prints t(38) = {row['t']}, p = {p:.0e}" if p < 0.05 else ""
+        for said in printed()["oursland2025"]["comparisons"]:
+            if (said["first"], said["second"]) == (first, second):
+                p = statistics.t_test_p(said["t"], 38)
+                return f"the same sentence prints t(38) = {said['t']}, p = {p:.0e}" if p < 0.05 else ""
         return ""
 
     return check
@@ -220,51 +210,6 @@ def evidence(
     return max(options, key=lambda option: sorted(a.seeds for a in option[1]))
 
 
-def row(
-    claim,
-    chapter: str,
-    *,
-    protocol: str,
-    measured: str,
-    n: int,
-    finding: str,
-    command: str,
-    images: str = "",
-    outcomes: dict[str, Outcome | None] | None = None,
-    counts: dict[str, int] | None = None,
-    records: Iterable[Record] = (),
-    contradiction: str = "",
-) -> dict:
-    """A row of the ledger, the same for all kinds of claims.
-
-    claim: anything with id, source, where and says. outcomes: what was found in each arm, None where it could not be
-    judged, and counts, how many networks each has. records: those behind it.
-    """
-    records, outcomes = list(records), outcomes or {}
-    return {
-        "id": claim.id,
-        "source": printed()[claim.source]["reference"],
-        "where": claim.where,
-        "says": claim.says,
-        "chapter": chapter,
-        "images": images,
-        "protocol": protocol,
-        "measured": measured,
-        "interval": [[number(o.low), number(o.high)] if o else None for o in outcomes.values()] or None,
-        "n": n,
-        "finding": finding,
-        "verdict": "source inconsistent" if contradiction else finding,
-        "contradiction": contradiction,
-        "arms": [
-            {"scaling": name, "n": counts[name]} | (o.row() if o else {"state": "missing"})
-            for name, o in outcomes.items()
-        ],
-        "record": sorted({f"{r.key}-{r.steps:06d}" for r in records}),
-        "command": command,
-        "minutes": round(sum(r.minutes for r in records), 1),
-    }
-
-
 def entry(claim: Claim, records: list[Record]) -> dict:
     """One row of the ledger, judged on these records."""
     contradiction = claim.contradiction() if claim.contradiction else ""
@@ -303,13 +248,14 @@ def entry(claim: Claim, records: list[Record]) -> dict:
 
 def ledger(store: Iterable[Record] | None = None) -> list[dict]:
     """Every claim with its verdict, in the order of the chapters; by default on the committed records."""
-    from support import laws
-    from support.mahalanobis import claims as mahalanobis  # which, as the next, builds on this module
-    from support.volume import claims as volume
-
     records = list(Store() if store is None else store)
     own = [entry(claim, records) for claim in CLAIMS]
     return [*own, *mahalanobis.ledger(records), *volume.ledger(records), *laws.ledger()]
 
 
-__all__ = ["CLAIMS", "Arm", "Claim", "arm", "entry", "evidence", "ledger", "printed", "recompute", "verdict"]
+def ids() -> list[str]:
+    """What the claims of the ledger are called, in its order; none is judged."""
+    return [claim.id for claim in (*CLAIMS, *mahalanobis.CLAIMS, *volume.CLAIMS, *laws.LAWS)]
+
+
+__all__ = ["CLAIMS", "Arm", "Claim", "arm", "entry", "evidence", "ids", "ledger", "printed", "recompute", "verdict"]

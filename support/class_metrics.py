@@ -184,10 +184,11 @@ def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -
 
     Each of `metrics`, (2, C) or (2,), before training and after; "euclid", (C,), the spread of the Euclidean metric;
     "effect", "same_effect" and "contrast" of the boundary after training (see `geometry.boundary`), (2, 2), before
-    training and after, of the hidden layer and of the logits; "pairs", (1,).
+    training and after, of the hidden layer and of the logits; "pairs", (1,). NaN after a training that diverged.
     """
     start = starting_weights(spec, dataset.train_images.shape[1], len(dataset.classes))
-    networks = [restored(w, spec.architecture) for w in (start, weights)]
+    diverged = not all(w.isfinite().all() for w in weights.values())
+    networks = [restored(w, spec.architecture) for w in (start, start if diverged else weights)]
     gain, offset = dataset.affine(spec.scaling)
     data = dataset.first(spec.images)
     x, test = (torch.from_numpy(i).double() * gain + offset for i in (data.train_images, data.test_images))
@@ -200,4 +201,7 @@ def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -
     seen = boundaries(networks, test, test_labels, parts, spec.pairs, spec.points)
     for name in ("effect", "same_effect", "contrast"):
         found[name] = np.array([[one[part][name] for part in parts] for one in seen])
-    return found | {"pairs": np.array([seen[-1]["logits"]["pairs"]])}
+    if diverged:  # a result like others, of which nothing after training can be said
+        for name in set(found) - {"euclid"}:
+            found[name][-1] = np.nan
+    return found | {"pairs": np.array([0 if diverged else seen[-1]["logits"]["pairs"]])}

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import torch
 from scipy import optimize
 
-from support.claims import row
 from support.geometry import (
     infinite_width,
     log_volume_element,
@@ -28,6 +27,7 @@ from support.geometry import (
     shallow_ricci_scalar,
 )
 from support.geometry.wide_layers import Wide, as_a_map, erf, finite, ray, three_units
+from support.ledger import row
 
 RADII = torch.linspace(0, 8, 161, dtype=torch.float64)[1:]  # distances from the origin
 ROUNDING = 1e-10  # relative: a change below is none

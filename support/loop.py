@@ -4,10 +4,11 @@ course = Course(specs, steps, Options(**options))        # reads the checkpoint,
 course.walk(advance, note_down, at, state)               # takes the steps that are left
 """
 
+import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,9 +55,9 @@ class Course:
         self.identity = digest([s.key for s in specs] + [steps])
         self.saved = checkpoints.read(options.checkpoint, self.identity)
         self.before = self.saved.note["seconds"] if self.saved else 0.0
-        if self.saved and self.saved.note["device"] != self.device.type:
-            made = f"the checkpoint was made on {self.saved.note['device']!r}, not on {options.device!r}"
-            raise ValueError(f"{made}: {options.checkpoint}")
+        made = self.saved.note.get("device", self.device.type) if self.saved else self.device.type
+        if made != self.device.type:
+            raise ValueError(f"the checkpoint was made on {made!r}, not on {options.device!r}: {options.checkpoint}")
 
     @property
     def seconds(self) -> float:
@@ -145,6 +146,17 @@ def walk(
             if save is not None and now - saved > checkpoint_seconds:
                 save(number)
                 saved = time.monotonic()
+
+
+@contextlib.contextmanager
+def threads(number: int | None) -> Iterator[None]:
+    """So many threads for torch, None as many as it has now; in the end as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class _Interrupt:

@@ -61,19 +61,20 @@ def _dead(record: Record, steps: int) -> float:
 def explained(found: list[Diagram]) -> pd.DataFrame:
     """How much of the variance of test accuracy the two axes explain, per architecture, over seeds and scalings.
 
-    "explained": the variance between the grid's points over the total, in percent; what is left differs between
-    seeds or between scalings at one point. "scalings apart": how many points have means that differ by more than ten
-    points of accuracy between the scalings, and "farthest": the largest difference, in points.
+    "explained": one minus the variance within the grid's points over the total, both unbiased (adjusted R^2), in
+    percent; what is left differs between seeds or between scalings at one point. "scalings apart": how many points
+    have means that differ by more than ten points of accuracy between the scalings, and "farthest": the largest
+    difference, in points.
     """
     rows = []
     for name in dict.fromkeys(d.architecture for d in found):
         of = [d.accuracy for d in found if d.architecture == name]
         values = np.concatenate(of).astype(float)
-        total, within = values.var(), values.var(0).mean()
+        many = len(values) > 1  # one network a point would be explained by its point, whatever it does
+        total, within = (values.var(ddof=1), values.var(0, ddof=1).mean()) if many else (0, 0)
         means = [a.mean(0) for a in of]
         apart = np.ptp(means, axis=0)
-        # one network a point would be explained by its point, whatever it does
-        share = 100 * (1 - within / total) if total and len(values) > 1 else np.nan
+        share = 100 * (1 - within / total) if total else np.nan
         parts = [int((apart > 10).sum()), float(apart.max())] if len(of) > 1 else [np.nan, np.nan]
         rows.append([name, share, parts[0], apart.size, parts[1], len(values)])
     columns = ["network", "explained (%)", "scalings apart", "of points", "farthest", "networks a point"]

@@ -116,7 +116,7 @@ def parameter_names(notebook: Path) -> set[str]:
 
 
 def fingerprint(notebook: Path, parameters: dict) -> str:
-    """Digest of everything that an execution of the notebook depends on."""
+    """Digest of the notebook, the package, the records, the parameters and the versions; not of data elsewhere."""
     digest = hashlib.sha256()
     package = [path for suffix in ("py", "json") for path in (ROOT / "support").rglob(f"*.{suffix}")]
     records = [path for path in (ROOT / "records").rglob("*") if path.is_file()]
@@ -246,7 +246,7 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
     if claim_ids is None:
         from support import claims
 
-        claim_ids = [row["id"] for row in claims.ledger()]
+        claim_ids = claims.ids()
     expected = pages(source)
     faults = [] if (site / "index.html").exists() else ["no first page index.html"]
     for page in expected:

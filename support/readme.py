@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from support.ledger import markdown_row, told
 from support.records import HERE
 
 README = HERE / "README.md"
@@ -17,12 +18,12 @@ def table(rows: list[dict]) -> str:
         cells = [
             f"**{row['id']}** {row['says']}",
             paper,
-            _ours(row),
+            "<br>".join(told(row)),
             row["verdict"],
             f"`{row['command']}`",
             f"{row['minutes']:.3g}",
         ]
-        lines.append("| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |")
+        lines.append(markdown_row(cells))
     return "\n".join(lines)
 
 
@@ -46,16 +47,3 @@ def _parts(path: Path | None) -> tuple[str, str, str]:
     before, rest = text.split(BEGIN)
     between, after = rest.split(END)
     return before, between, after
-
-
-def _ours(row: dict) -> str:
-    """What was measured in each input scaling, short."""
-    if not row["arms"]:
-        return "does not add up" if row["contradiction"] else row["measured"]
-    cells, judged = [row["images"]], [arm for arm in row["arms"] if "text" in arm]
-    for arm in judged:
-        low, high = ("?" if arm[end] is None else f"{arm[end]:.2f}" for end in ("low", "high"))
-        cells.append(f"{arm['scaling']}: {arm['text']} [{low}, {high}], n = {arm['n']}")
-    if not judged:
-        cells.append(f"too few runs: {max(arm['n'] for arm in row['arms'])}")
-    return "<br>".join(cells)

@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 
@@ -100,7 +100,7 @@ class Record:
         content = {k: v for k, v in self.content.items() if k != "sha256"}
         if _text_digest(content) != self.content.get("sha256"):
             faults.append("the JSON was altered")
-        if self.spec.key != self.key or not self.path.name.startswith(f"{self.key}-{self.steps:06d}"):
+        if self.spec.key != self.key or self.path.stem != f"{self.key}-{self.steps:06d}":
             faults.append("key, specification and file name disagree")
         try:
             if arrays_digest(self.arrays) != self.content["arrays_sha256"]:
@@ -142,6 +142,7 @@ class Store:
 
     def check_writable(self) -> None:
         """A RecordError now rather than after an hour of training, if nothing can be written."""
+        _commit()  # of the code that will train, not of what it has become an hour later
         try:
             self.roots[0].mkdir(parents=True, exist_ok=True)
             probe = self.roots[0] / f".probe-{os.getpid()}"
@@ -234,7 +235,10 @@ def environment() -> dict:
     return found | {name: version(name) for name in ("torch", "numpy")}
 
 
+@cache
 def _commit() -> str | None:
+    """The commit of the code, and whether the package differs from it, when this process first asked."""
+
     def git(*arguments):
         return subprocess.run(
             ["git", *arguments], cwd=HERE, capture_output=True, text=True, check=True

@@ -206,6 +206,7 @@ class MetricSpec(RunSpec):
 
     def __post_init__(self):
         super().__post_init__()
+        self._check_known(labels=("true",), initialisation=KNOWN["initialisation"][:1])  # as `look` takes them to be
         self._check_whole(components=2, logit_components=1, pairs=1, points=3)
 
     @staticmethod

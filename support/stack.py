@@ -202,7 +202,7 @@ class Stack:
         self.compute_gradients()
         for group, gradients in zip(self.groups, self.gradients, strict=True):
             warmth = 1.0
-            if self.warmup:
+            if number <= self.warmup:  # never within a captured graph, which takes nothing from the CPU
                 warmup = [max(self.specs[m].warmup, 1) for m in group.members]
                 warmth = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
             if group.adam:

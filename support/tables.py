@@ -9,8 +9,9 @@ from scipy import stats
 
 from support import statistics
 from support.architectures import architecture
-from support.claims import MARGIN, Arm, AsTold, printed, recompute
+from support.claims import MARGIN, Arm, AsTold, recompute
 from support.hyperplanes import NEAR, AgainstBest, as_told, class_distances, own_and_nearest_other
+from support.ledger import printed, styled
 from support.runs import DEAD, RARE, output_counts
 
 
@@ -20,10 +21,7 @@ def verdicts(rows: list[dict]):
         [[r["id"], r["says"], r["verdict"], r["measured"], r["n"]] for r in rows],
         columns=["claim", "says", "verdict", "measured", "n"],
     )
-    left = {"text-align": "left", "vertical-align": "top"}
-    return (
-        table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **{"font-weight": "bold"})
-    )
+    return styled(table)
 
 
 def headline(rows: list[dict], ids: tuple[str, ...] = ("LDM-5.2-a", "LDM-5.3-a")) -> str:
@@ -90,8 +88,8 @@ def fates(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> p
     for arm in (a for a in arms if a.seeds):
         for name in names:
             dead = arm.curve("train_active", name) <= DEAD  # (seeds, S, C)
-            at = {step: np.flatnonzero(arm.steps_recorded == step)[0] for step in (0, 1, min(10, arm.steps))}
-            born, first, tenth = (dead[:, i] for i in at.values())
+            steps = (0, min(1, arm.steps), min(10, arm.steps))
+            born, first, tenth = (dead[:, np.flatnonzero(arm.steps_recorded == step)[0]] for step in steps)
             for start, of in (("dead", born), ("alive", ~born)):
                 for then, chosen in (("dead", of & first), ("alive", of & ~first)):
                     count = int(chosen.sum())
@@ -287,7 +285,7 @@ def printed_tests():
 
 def rounded_t_range(first, second, n: int) -> tuple[float, float]:
     """Least and largest |t| of two printed (mean, SD) whose last digit, the second decimal, was rounded."""
-    ts = []
+    ts = [0.0] if abs(first[0] - second[0]) < 0.01 else []
     for gap in (-0.01, 0.01):
         for sd in (-0.005, 0.005):
             arms = (first[0] + gap, first[1] + sd, n, second[0], second[1] + sd, n)
@@ -366,7 +364,7 @@ def remedies_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
 
 
 def gap_sentence(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg") -> str:
-    """The gap at the first power of ten of steps at which it is largest, and at the end, arm by arm."""
+    """The gap where it is largest among the recorded steps, and at the end, arm by arm."""
     parts = []
     for arm in (a for a in arms if a.seeds):
         gap = (arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)).mean(0)

@@ -85,36 +85,30 @@ def train(
         products = Products(specs[0].precision, division.routine)
     else:
         products, division, probe = divide(specs, course.device, rows)
-    threads_before = torch.get_num_threads()
-    torch.set_num_threads(division.threads)
-    stack = Stack(specs, dataset, products, division)
     at, when_moments = recorded_steps(steps), set(moment_steps(steps))
     curves = {}
-    if saved:
-        stack.restore(saved.tensors)
-        curves = {name[7:]: value.numpy() for name, value in saved.tensors.items() if name.startswith("curves.")}
+    with loop.threads(division.threads), products.active(), torch.no_grad():
+        stack = Stack(specs, dataset, products, division)
+        if saved:
+            stack.restore(saved.tensors)
+            curves = {name[7:]: value.numpy() for name, value in saved.tensors.items() if name.startswith("curves.")}
+        step = stack.stepper()
 
-    def note_down(number):
-        found = stack.measure(moments=number in when_moments)
-        for name, value in found.items():
-            value = value[None]
-            curves[name] = np.concatenate([curves[name], value]) if name in curves else value
+        def advance(first, last):
+            for number in range(first, last + 1):
+                step(number)
 
-    def state():
-        arrays = {f"curves.{name}": torch.from_numpy(value) for name, value in curves.items()}
-        return {"division": asdict(division), "probe": probe}, stack.state() | arrays
+        def note_down(number):
+            found = stack.measure(moments=number in when_moments)
+            for name, value in found.items():
+                value = value[None]
+                curves[name] = np.concatenate([curves[name], value]) if name in curves else value
 
-    try:
-        with products.active(), torch.no_grad():
-            step = stack.stepper()
+        def state():
+            arrays = {f"curves.{name}": torch.from_numpy(value) for name, value in curves.items()}
+            return {"division": asdict(division), "probe": probe}, stack.state() | arrays
 
-            def advance(first, last):
-                for number in range(first, last + 1):
-                    step(number)
-
-            course.walk(advance, note_down, at, state)
-    finally:
-        torch.set_num_threads(threads_before)
+        course.walk(advance, note_down, at, state)
     seconds = course.seconds / len(specs)
     return _measurements(stack, curves, at, sorted(when_moments), division, probe, seconds)
 

@@ -16,11 +16,12 @@ from support.class_metrics import (
     discriminant_share,
     hidden_metrics,
     log_volume,
+    look,
     metrics,
     slope,
     spread,
 )
-from support.ensemble import initial_weights
+from support.ensemble import initial_weights, starting_weights
 from support.geometry import log_volume_element
 from support.plans import LINEAR_AND_L2, MetricPlan, Plan, Recipe
 from support.records import Store
@@ -225,6 +226,19 @@ def test_a_specification_refuses_what_cannot_be_measured(name, value):
     spec = SMALL.spec(tiny(), "Abs-Bias", "standardised", 0)
     with pytest.raises(ValueError, match=f"{name} must be a whole number"):
         replace(spec, **{name: value})
+
+
+def test_a_network_that_diverged_is_recorded_beside_the_others():
+    dataset = SMALL.dataset()
+    one = SMALL.spec(dataset, "ReLU-L2-Paper-Neg", "standardised", 0)
+    weights = starting_weights(one, dataset.train_images.shape[1], 10)
+    sound = look(one, dataset, weights)
+    found = look(one, dataset, {name: torch.full_like(w, torch.nan) for name, w in weights.items()})
+    assert found.keys() == sound.keys() and found["pairs"] == [0]
+    assert np.array_equal(found["euclid"], sound["euclid"])
+    for name in set(found) - {"euclid", "pairs"}:
+        assert np.isnan(found[name][-1]).all(), name
+        assert np.array_equal(found[name][0], sound[name][0], equal_nan=True), name
 
 
 def test_too_few_images_are_said_before_anything_is_trained(monkeypatch):

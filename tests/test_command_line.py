@@ -122,6 +122,12 @@ def test_too_few_images_for_a_study_stop_it_with_no_record(archives, tmp_path, c
     assert not list((tmp_path / "records").rglob("*.*"))
 
 
+def test_a_study_that_has_no_precision(capsys):
+    assert "study 'volume-xor' has no precision to change" in refused(
+        capsys, "sweep", "volume-xor", "--precision", "fp32"
+    )
+
+
 def test_an_unknown_precision(archives, capsys):
     said = refused(capsys, "sweep", "mnist-10k", "--folder", archives, "--precision", "fp8")
     assert "unknown precision 'fp8' (known: fp32" in said

@@ -188,6 +188,13 @@ def test_what_explains_the_contrast_is_not_asked_where_there_is_none():
     assert one.text.startswith("1 of 1 widths fail; 5 units")
 
 
+def test_networks_recorded_before_a_rule_do_not_judge_it():
+    assert F.from_seed == G.from_seed == 3
+    row = claims.entry(F, [made(name="MNIST, no decay", seeds=8)])
+    assert (row["verdict"], row["n"]) == ("reproduced", 5)
+    assert claims.entry(F, [made(name="MNIST, no decay", seeds=7)])["verdict"] == "not yet run"
+
+
 def test_networks_without_enough_pairs_are_not_counted():
     assert claims.judge(A, made(pairs=5.0)) is None
     row = claims.entry(A, [made(pairs=5.0)])

@@ -20,10 +20,11 @@ def test_products_have_the_error_that_their_name_promises(precision, bound):
     assert relative_error(Products(precision), P, torch.randn(720, 256, device="cuda")) < bound
 
 
+@pytest.mark.parametrize("warmup", [0, 6])
 @pytest.mark.parametrize("precision", ["fp32", "bf16x3"])
-def test_a_captured_step_is_the_step(precision):
+def test_a_captured_step_is_the_step(precision, warmup):
     dataset = tiny()
-    specs = [spec(name, dataset, precision=precision) for name in ("ReLU2", "Abs2-Neg", "Abs-L2")]
+    specs = [spec(name, dataset, precision=precision, warmup=warmup) for name in ("ReLU2", "Abs2-Neg", "Abs-L2")]
     division = stack.Division("cuda", 1, "default", 40, 8)
     captured, plain = (stack.Stack(specs, dataset, Products(precision), division) for _ in range(2))
     advance = captured.stepper()

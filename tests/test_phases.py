@@ -71,7 +71,14 @@ def test_a_seed_without_its_whole_grid_is_left_out():
         (lambda scaling, seed, i, j: 50.0 + 4 * i + 4 * seed, 50.0, 0),
     ],
 )
-def test_explained_is_the_variance_between_points_over_all_of_it(accuracy, share, apart):
+def test_explained_is_the_variance_between_points_over_all_of_it_adjusted(accuracy, share, apart):
+    """share: the plain R^2. Four networks at each of six points, so the adjusted one follows by hand."""
     row = phases.explained(phases.diagrams(GRID, made(accuracy))).loc["ReLU2"]
-    assert row["explained (%)"] == pytest.approx(share, abs=0.1)
+    assert row["explained (%)"] == pytest.approx(100 - (100 - share) * (4 / 3) / (24 / 23), abs=0.1)
     assert row["scalings apart"] == apart and row["of points"] == 6 and row["networks a point"] == 4
+
+
+def test_points_that_decide_nothing_explain_nothing_on_average():
+    rng = np.random.default_rng(0)
+    noise = [phases.explained(phases.diagrams(GRID, made(lambda *_: 50 + rng.standard_normal()))) for _ in range(60)]
+    assert abs(np.mean([found.loc["ReLU2", "explained (%)"] for found in noise])) < 8  # plain R^2: about 22

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from support import statistics
-from support.claims import LEAST_SEEDS, row
+from support.ledger import LEAST_SEEDS, row
 from support.mahalanobis.results import measures, runs_of
 from support.mahalanobis.study import STUDIES, DistanceStudy
 from support.rules import Outcome, state_of
@@ -181,7 +181,7 @@ def arms(records) -> list[DistanceArm]:
 
 
 def entry(claim: DistanceClaim, arms: list[DistanceArm]) -> dict:
-    """One row of the ledger, see `support.claims.row`."""
+    """One row of the ledger, see `support.ledger.row`."""
     outcomes = {a.name: judge(claim, a) if a.trials >= LEAST_SEEDS else None for a in arms}
     judged = [a for a in arms if outcomes[a.name]]
     studies = [a.study.name for a in judged or arms]

@@ -158,7 +158,7 @@ def alignments(seeds: int, steps: int, hidden: int = 40) -> pd.DataFrame:
     """Mean over the rows of the largest |cosine| with a set of directions, before and after training, by seed.
 
     Sets: the principal directions of all classes, all weighted equally; the directions Sigma^-1 (mu_i - mu_j) that
-    separate pairs of classes, Sigma the mean covariance, as many of them drawn as there are principal directions.
+    separate pairs of classes, Sigma the mean covariance. Of the larger set as many are taken as the smaller has.
     """
     rows = []
     for seed in range(seeds):

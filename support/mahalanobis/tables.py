@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from support.ledger import styled
 from support.mahalanobis import claims
 from support.mahalanobis.claims import ERROR, DistanceArm
 from support.mahalanobis.gaussians import DistanceData, draw
@@ -42,10 +43,7 @@ def verdicts(rows: list[dict]):
         ],
         columns=["claim", "says", "verdict", *(a["scaling"] for a in rows[0]["arms"])],
     )
-    left = {"text-align": "left", "vertical-align": "top"}
-    return (
-        table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **{"font-weight": "bold"})
-    )
+    return styled(table)
 
 
 def headline(rows: list[dict]) -> str:

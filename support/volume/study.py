@@ -132,7 +132,7 @@ STUDIES = {
                     title="2,000 hidden units on MNIST, 50 epochs, and with shuffled labels"),
         VolumeStudy("volume-mnist-long", "mnist", (2000,), 200, labels=("true",), seeds_per_block=1, pairs=12,
                     points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as the source"),
-        VolumeStudy("volume-mnist-no-decay", "mnist", (2000,), 50, labels=("true",), seeds=5, seeds_per_block=1,
+        VolumeStudy("volume-mnist-no-decay", "mnist", (2000,), 50, labels=("true",), seeds=8, seeds_per_block=1,
                     pairs=12, points=21, plane=60, decay=0.0,
                     title="2,000 hidden units on MNIST, 50 epochs, no weight decay"),
     )

@@ -5,6 +5,7 @@ import pandas as pd
 import torch
 
 from support import geometry
+from support.ledger import styled
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
@@ -30,13 +31,9 @@ def verdicts(rows: list[dict]):
     """Rows of the ledger, a line a task that is judged; a styled frame, so that no sentence is cut short."""
     lines = []
     for row in rows:
-        told = [f"{arm['scaling']}: {arm['text']}" for arm in row["arms"] if "text" in arm]
-        lines.append([row["id"], row["says"], row["verdict"], "<br>".join(told) or "too few networks"])
+        lines.append([row["id"], row["says"], row["verdict"], row["measured"].replace("; ", "<br>")])
     table = pd.DataFrame(lines, columns=["claim", "it says", "verdict", "measured"])
-    left = {"text-align": "left", "vertical-align": "top"}
-    return (
-        table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **{"font-weight": "bold"})
-    )
+    return styled(table)
 
 
 def headline(rows: list[dict], recorded: list) -> str:
@@ -64,7 +61,7 @@ def states(arms) -> pd.DataFrame:
         for arm in arms:
             for width in arm.study.widths:
                 asked = arm.name in claim.arms or arm.name not in claims.ARMS
-                outcome = claims.judge_width(claim, arm, width) if asked else None
+                outcome = claims.judge_width(claim, arm.since(claim.from_seed), width) if asked else None
                 row[arm.name, width] = outcome.state if outcome else "-"
     return pd.DataFrame(found).T.rename_axis(columns=["task", "width"])
 

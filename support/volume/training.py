@@ -137,37 +137,32 @@ def train(
         raise ValueError(f"steps must be from 0 to the {specs[0].epochs:,} epochs of the runs, not {steps!r}")
     course = loop.Course(specs, steps, loop.Options(**options))
     tasks = tasks or ([s.draw() for s in specs] if resampled(specs[0].data) else [specs[0].draw()])
-    threads_before = torch.get_num_threads()
-    if specs[0].width * tasks[0].inputs < SHARED:
-        torch.set_num_threads(1)
-    stack = Stack(specs, tasks, course.device)
     at, looked = recorded_steps(steps), geometry_steps(steps)
     curves, snapshots = [], {}
-    if saved := course.saved:
-        stack.restore(saved.tensors)
-        curves = list(saved.tensors["curves"])
-        snapshots = {int(name[9:]): value for name, value in saved.tensors.items() if name.startswith("snapshot.")}
+    small = specs[0].width * tasks[0].inputs < SHARED
+    with loop.threads(1 if small else None), torch.no_grad():
+        stack = Stack(specs, tasks, course.device)
+        if saved := course.saved:
+            stack.restore(saved.tensors)
+            curves = list(saved.tensors["curves"])
+            snapshots = {int(k[9:]): value for k, value in saved.tensors.items() if k.startswith("snapshot.")}
 
-    def note_down(number):
-        if number in at:
-            curves.append(stack.curves())
-        if number in looked:
-            snapshots[number] = stack.parameters.cpu().clone()
+        def advance(first, last):
+            for number in range(first, last + 1):
+                stack.advance(number)
 
-    def advance(first, last):
-        for number in range(first, last + 1):
-            stack.advance(number)
+        def note_down(number):
+            if number in at:
+                curves.append(stack.curves())
+            if number in looked:
+                snapshots[number] = stack.parameters.cpu().clone()
 
-    def state():
-        kept = {f"snapshot.{epoch}": value for epoch, value in snapshots.items()}
-        return {}, stack.state() | kept | {"curves": torch.stack(curves)}
+        def state():
+            kept = {f"snapshot.{epoch}": value for epoch, value in snapshots.items()}
+            return {}, stack.state() | kept | {"curves": torch.stack(curves)}
 
-    try:
-        with torch.no_grad():
-            course.walk(advance, note_down, {*at, *looked}, state, unit="epoch")
-            return _measurements(stack, tasks, steps, torch.stack(curves), snapshots, course)
-    finally:
-        torch.set_num_threads(threads_before)
+        course.walk(advance, note_down, {*at, *looked}, state, unit="epoch")
+        return _measurements(stack, tasks, steps, torch.stack(curves), snapshots, course)
 
 
 def curves_again(spec: VolumeSpec, steps: int, device: str = "auto", roll: int = 0) -> tuple[list[int], dict]:
@@ -205,7 +200,8 @@ def _measurements(stack, tasks, steps, curves, snapshots, course) -> list[Measur
         bad = np.flatnonzero(~found[:, :, 0].isfinite().all(1).numpy())
         diverged_at = int(at[bad[0]]) if len(bad) else None
         results.append(Measurement(spec, arrays, weights[steps], diverged_at, asdict(division), {}, 0.0))
-    return [replace(m, seconds=course.seconds / len(results)) for m in results]
+    share = course.seconds / len(results)
+    return [replace(m, seconds=share) for m in results]
 
 
 def check_block(specs: list[VolumeSpec]) -> None:

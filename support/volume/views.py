@@ -100,8 +100,10 @@ def corners(data: Task) -> torch.Tensor:
     x, labels = data.test
     found = []
     for k in (k % data.classes for k in CLASSES):
-        of_class = (labels == k).nonzero()[:, 0].tolist()
-        found.append(next(i for i in of_class if i not in found))
+        of_class = [i for i in (labels == k).nonzero()[:, 0].tolist() if i not in found]
+        if not of_class:
+            raise ValueError(f"too few test images of class {k} in {data.name!r} to look between them")
+        found.append(of_class[0])
     return x[found]
 
 

@@ -1,0 +1,89 @@
+"""A row of the ledger, the same for every kind of claim, and how rows are told."""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+import pandas as pd
+
+from support.records import Record
+from support.rules import Outcome, number
+
+LEAST_SEEDS = 5  # below this, a claim is not judged
+
+
+@cache
+def printed() -> dict:
+    """What the sources print: tables and test statistics, with their places."""
+    return json.loads(files("support").joinpath("printed.json").read_text())
+
+
+def row(
+    claim,
+    chapter: str,
+    *,
+    protocol: str,
+    measured: str,
+    n: int,
+    finding: str,
+    command: str,
+    images: str = "",
+    outcomes: dict[str, Outcome | None] | None = None,
+    counts: dict[str, int] | None = None,
+    records: Iterable[Record] = (),
+    contradiction: str = "",
+) -> dict:
+    """A row of the ledger, the same for all kinds of claims.
+
+    claim: anything with id, source, where and says. outcomes: what was found in each arm, None where it could not be
+    judged, and counts, how many networks each has. records: those behind it.
+    """
+    records, outcomes = list(records), outcomes or {}
+    return {
+        "id": claim.id,
+        "source": printed()[claim.source]["reference"],
+        "where": claim.where,
+        "says": claim.says,
+        "chapter": chapter,
+        "images": images,
+        "protocol": protocol,
+        "measured": measured,
+        "interval": [[number(o.low), number(o.high)] if o else None for o in outcomes.values()] or None,
+        "n": n,
+        "finding": finding,
+        "verdict": "source inconsistent" if contradiction else finding,
+        "contradiction": contradiction,
+        "arms": [
+            {"scaling": name, "n": counts[name]} | (o.row() if o else {"state": "missing"})
+            for name, o in outcomes.items()
+        ],
+        "record": sorted({f"{r.key}-{r.steps:06d}" for r in records}),
+        "command": command,
+        "minutes": round(sum(r.minutes for r in records), 1),
+    }
+
+
+def told(row: dict) -> list[str]:
+    """What was measured, a line an arm that could be judged, with interval and n; or why none could be."""
+
+    def bound(x):
+        return "?" if x is None else f"{x:.2f}"
+
+    lines = [
+        f"{arm['scaling']}: {arm['text']} [{bound(arm['low'])}, {bound(arm['high'])}], n = {arm['n']}"
+        for arm in row["arms"]
+        if "text" in arm
+    ]
+    return [*lines, row["images"]] if lines else [row["measured"]] if row["measured"] else []
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    """A line of a Markdown table."""
+    return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
+
+
+def styled(table: pd.DataFrame):
+    """A table with a column "verdict", for the head of a chapter: no sentence is cut short."""
+    left, bold = {"text-align": "left", "vertical-align": "top"}, {"font-weight": "bold"}
+    return table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **bold)
