@@ -25,7 +25,7 @@ from support.mahalanobis.results import weights
 from support.mahalanobis.tables import chosen
 from support.runs import MetricSpec
 
-SMOOTH = ("MD_Sigmoid", "tanh")
+SMOOTH = ("whitening", "trained MD_Sigmoid")  # the maps with two derivatives everywhere
 GREY = "#888888"
 
 
@@ -77,16 +77,22 @@ def facts(data: DistanceData, found: dict[str, nn.Module], pairs: int = 4, point
             except RuntimeError:  # of a metric that nearly vanishes, a polygon finds no shortest path
                 length = np.nan
             ratios.append([length / distance, path_length(f, line(a, b, 200)) / distance])
-        volume = _log_volume(f, x)
+        volume = log_volume(f, x)
         rows[title] = [float(spread(G, data.gaussian.covariance)), scale, float(volume.std())]
-        smooth = any(name in title for name in SMOOTH) or title == "whitening"
-        rows[title] += [float(ricci_scalar(f, x).abs().median()) if smooth else np.nan, *np.mean(ratios, 0)]
+        curved = float(ricci_scalar(f, x).abs().median()) if title in SMOOTH else np.nan
+        rows[title] += [curved, *np.mean(ratios, 0)]
     columns = ["spread", "unit", "volume varies", "median |R|", "geodesic", "straight"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _log_volume(f, x):
-    """-inf where the metric is singular, as behind the hyperplanes of ReLUs that have no mirror image."""
+def shortening(f, pairs: torch.Tensor) -> float:
+    """Mean length of the shortest paths between the pairs (P, 2, d), over that of straight segments."""
+    found = [geodesic(f, a, b, points=33) for a, b in pairs]
+    return float(np.mean([path.length / path.straight for path in found]))
+
+
+def log_volume(f, x):
+    """Of points (N, d); -inf where the metric is singular, as behind hyperplanes of ReLUs without a mirror image."""
     J = torch.linalg.slogdet(pullback_metric(f, x))
     return torch.where(J.sign > 0, J.logabsdet / 2, -torch.inf)
 
@@ -104,7 +110,7 @@ def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
         reach += float((means - mean).abs().max())
         side = torch.linspace(-reach, reach, 60, dtype=torch.float64)  # even: the centre itself may be on a fold
         grid = torch.stack(torch.meshgrid(mean[0] + side, mean[1] + side, indexing="xy"), -1)
-        volume = _log_volume(f, grid.view(-1, 2)).view(60, 60)
+        volume = log_volume(f, grid.view(-1, 2)).view(60, 60)
         drawn[title] = grid, volume - volume.median()
     bound = max(float(volume.abs().max()) for _, volume in drawn.values())
     for ax, (title, (f, gaussians, pairs)) in zip(axes[0], panels.items(), strict=True):
@@ -166,7 +172,6 @@ def toy_networks(data: Toy, hidden: int = 32, steps: int = 400, seed: int = 0) -
     """Title -> network, trained by Adam on the cross-entropy, float64, all from the same first layer."""
     kinds = {
         "Abs, linear head": (ACTIVATIONS["abs"], False),
-        "Abs, OffsetL2": (ACTIVATIONS["abs"], True),
         "tanh, linear head": (nn.Tanh, False),
         "tanh, OffsetL2": (nn.Tanh, True),
     }
@@ -186,9 +191,9 @@ def toy_networks(data: Toy, hidden: int = 32, steps: int = 400, seed: int = 0) -
     return found
 
 
-def toy_figure(data: Toy, networks: dict[str, nn.Sequential], layers: int = 2):
+def toy_figure(data: Toy, networks: dict[str, nn.Sequential]):
     """One panel a network: points, decision boundary, and at the points of a grid the unit circle of the metric that
-    its first `layers` layers pull back, all circles of a panel in one unit."""
+    its hidden layer pulls back, all circles of a panel in one unit."""
     from matplotlib.patches import Ellipse
 
     fig, axes = figures.subplots(1, len(networks), height=2.4, squeeze=False, sharex=True, sharey=True)
@@ -202,7 +207,7 @@ def toy_figure(data: Toy, networks: dict[str, nn.Sequential], layers: int = 2):
         classes = network(plane.view(-1, 2)).argmax(1).view(181, 181)
         for c in range(3):
             ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=GREY, linewidths=0.8)
-        values, vectors = torch.linalg.eigh(pullback_metric(network[:layers], grid))
+        values, vectors = torch.linalg.eigh(pullback_metric(network[:2], grid))
         radii = values.clamp_min(1e-12).rsqrt()
         unit = 0.42 / float(radii[:, 0].quantile(0.9))  # eigenvalues ascend, so the first radius is the longer
         for x, r, v in zip(grid, radii * unit, vectors, strict=True):

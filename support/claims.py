@@ -242,8 +242,16 @@ def entry(claim: Claim, records: list[Record]) -> dict:
         outcomes=outcomes,
         counts={a.scaling: a.seeds for a in arms},
         records=[r for a in arms for several in a.records.values() for r in several],
-        command=f"python -m support sweep {plan.name}",
+        command=f"python -m support sweep {_trainer(plan, claim).name}",
     )
+
+
+def _trainer(plan: Plan, claim: Claim) -> Plan:
+    """The study whose sweep trains what a claim is judged on: another's runs may answer one of a plan's recipes."""
+    if claim.recipe is None or plan.has(claim.recipe):
+        return plan
+    same = (p for p in STUDIES.values() if p.has(claim.recipe) and (p.data, p.images) == (plan.data, plan.images))
+    return next(p for p in same if set(claim.rule.needs) <= set(p.architectures))
 
 
 def ledger(store: Iterable[Record] | None = None) -> list[dict]:

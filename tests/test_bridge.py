@@ -42,7 +42,7 @@ def test_a_unit_of_length_is_found_and_a_wrong_metric_is_seen():
 
 def test_a_metric_that_vanishes_has_volume_zero():
     behind = module("MD_ReLU", torch.eye(2).double(), torch.zeros(2).double())[:2].requires_grad_(False)
-    volume = bridge._log_volume(behind, torch.tensor([[1.0, 1.0], [-1.0, 1.0]]).double())
+    volume = bridge.log_volume(behind, torch.tensor([[1.0, 1.0], [-1.0, 1.0]]).double())
     assert volume.tolist() == [0.0, -np.inf]
 
 
