@@ -141,7 +141,7 @@ def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
                 rows[width, labels, seed] = dict.fromkeys(COLUMNS, np.nan) | values
     index = pd.MultiIndex.from_tuples(list(rows), names=["width", "labels", "seed"])
     study = VolumeStudy("made", "sinusoid", widths, 100, seeds=seeds)
-    return VolumeArm(name, study, pd.DataFrame(list(rows.values()), index=index).sort_index(), [])
+    return VolumeArm(name, study, {}, pd.DataFrame(list(rows.values()), index=index).sort_index())
 
 
 A, B, C, D, E, F, G = CLAIMS

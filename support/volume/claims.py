@@ -76,12 +76,12 @@ CONTROLLED = ("sinusoid", "deep", "MNIST")  # those with networks that were trai
 
 @dataclass(frozen=True)
 class VolumeArm:
-    """One task: the table of a study's networks (`results.table`), and the records that it is of."""
+    """One task: a study's runs by (width, labels, seed), and the table of their numbers (`results.table`)."""
 
     name: str
     study: VolumeStudy
+    runs: dict[tuple, object]
     table: pd.DataFrame
-    records: list
 
     def of(self, width: int, labels: str = "true") -> pd.DataFrame:
         """The networks of a kind that have enough pairs and finite numbers, by seed."""
@@ -93,18 +93,18 @@ class VolumeArm:
     def since(self, seed: int) -> "VolumeArm":
         """The arm without the networks of smaller seeds."""
         late = self.table.index.get_level_values("seed") >= seed if len(self.table) else slice(0)
-        return replace(self, table=self.table[late], records=[r for r in self.records if r.spec.seed >= seed])
+        runs = {key: run for key, run in self.runs.items() if key[2] >= seed}
+        return replace(self, runs=runs, table=self.table[late])
 
-    @property
-    def true_runs(self) -> list:
-        """The records of networks with true labels that went to their last epoch."""
-        return [run for (_, labels, _), run in runs_of(self.study, self.records).items() if labels == "true"]
+    def networks(self, labels: str = "true") -> list:
+        """The runs with such labels, of all widths."""
+        return [run for (_, kind, _), run in self.runs.items() if kind == labels]
 
 
 def arm(name: str, study: VolumeStudy, records) -> VolumeArm:
     """The study's arm among these records."""
-    found = [r for r in records if study.asks_for(r.spec)]
-    return VolumeArm(name, study, table(study, found), list(runs_of(study, found).values()))
+    runs = runs_of(study, records)
+    return VolumeArm(name, study, runs, table(runs))
 
 
 # -- rules: of the networks of one width, the numbers whose means must be positive, each with its sentence --------
@@ -263,7 +263,7 @@ def entry(claim: VolumeClaim, arms: list[VolumeArm]) -> dict:
         finding=verdict({o.state for o in outcomes.values() if o}, bool(run)),
         outcomes=outcomes,
         counts=counts,
-        records=[r for a in run for r in a.records],
+        records=[r for a in run for r in a.runs.values()],
         command=f"python -m support sweep {studies[0]}",
     )
 

@@ -8,7 +8,7 @@ import torch
 from support import figures, geometry
 from support.geometry.boundary import along
 from support.volume import views
-from support.volume.results import at, runs_of, through_training, weights
+from support.volume.results import at, through_training, weights
 from support.volume.stack import logits
 from support.volume.views import hidden_layers, hidden_map, log_volume
 
@@ -153,7 +153,7 @@ def training_figure(arms):
     for row, arm in zip(axes, arms, strict=True):
         for ax in row[len(arm.study.widths) :]:
             ax.set_axis_off()
-        found = through_training(arm.study, arm.records)
+        found = through_training(arm.runs)
         for ax, width in zip(row, arm.study.widths, strict=False):
             for labels, hue in (("shuffled", GREY), ("true", "black")):
                 seeds = arm.of(width, labels).index
@@ -174,12 +174,11 @@ def training_figure(arms):
 def peaks_figure(arm, width: int):
     """Where along a segment the volume peaks against where the boundary is, every pair of every network of a width:
     before training, after, and after training with shuffled labels."""
-    found = runs_of(arm.study, arm.records)
     panels = {"step 0": ("true", 0), "after training": ("true", -1), "shuffled labels": ("shuffled", -1)}
     panels = {title: kind for title, kind in panels.items() if len(arm.of(width, kind[0]))}
     fig, axes = figures.subplots(1, len(panels), height=3.3, squeeze=False, sharex=True, sharey=True)
     for ax, (title, (labels, index)) in zip(axes[0], panels.items(), strict=True):
-        runs = [found[width, labels, seed] for seed in arm.of(width, labels).index]
+        runs = [arm.runs[width, labels, seed] for seed in arm.of(width, labels).index]
         crossing = np.concatenate([r.arrays["crossing"] for r in runs])
         peak = np.concatenate([r.arrays["peak"][index] for r in runs])
         ax.plot([0, 1], [0, 1], color="#D55E00", linewidth=1, label="at the boundary")
@@ -191,9 +190,9 @@ def peaks_figure(arm, width: int):
     return fig
 
 
-def profiles_figure(study, runs, width: int, labels: str = "true"):
+def profiles_figure(arm, width: int):
     """Mean log-volume along the pairs, over that of their ends, of every network: across the boundary, and not."""
-    found = [run for (w, kind, _), run in runs_of(study, runs).items() if (w, kind) == (width, labels)]
+    found = [arm.runs[width, "true", seed] for seed in arm.table.loc[width, "true"].index]
     places = {int(step): i for i, step in enumerate(found[0].arrays["geometry_steps"])}
     fig, axes = figures.subplots(1, len(places), height=2.6, squeeze=False, sharex=True, sharey=True)
     for ax, (epoch, index) in zip(axes[0], places.items(), strict=True):

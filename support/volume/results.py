@@ -39,22 +39,23 @@ def numbers(run) -> dict[str, float]:
     return found | {name: float(run.arrays[name][-1]) for name in ("train_accuracy", "test_accuracy")}
 
 
-def table(study: VolumeStudy, runs: Iterable) -> pd.DataFrame:
-    """A row for each network of the study, (width, labels, seed), with COLUMNS; nats, lengths, percent."""
-    rows = {key: numbers(run) for key, run in runs_of(study, runs).items()}
-    index = pd.MultiIndex.from_tuples(list(rows), names=["width", "labels", "seed"]) if rows else None
-    return pd.DataFrame(list(rows.values()), index=index, columns=COLUMNS, dtype=float).sort_index()
+def table(runs: dict[tuple, object]) -> pd.DataFrame:
+    """A row for each network of `runs_of`, by its key, with COLUMNS; nats, lengths, percent."""
+    rows = [numbers(run) for run in runs.values()]
+    return pd.DataFrame(rows, index=_index(runs), columns=COLUMNS, dtype=float).sort_index()
 
 
-def through_training(study: VolumeStudy, runs: Iterable, name: str = "contrast") -> pd.DataFrame:
-    """That entry of the summary by geometry step, at the places of the last boundary: a row a network."""
-    found = runs_of(study, runs)
-    rows = {
-        key: {int(step): at_epoch(run, i)[name] for i, step in enumerate(run.arrays["geometry_steps"])}
-        for key, run in found.items()
-    }
-    index = pd.MultiIndex.from_tuples(list(rows), names=["width", "labels", "seed"]) if rows else None
-    return pd.DataFrame(list(rows.values()), index=index).sort_index()
+def through_training(runs: dict[tuple, object]) -> pd.DataFrame:
+    """The contrast by geometry step, at the places of the last boundary: a row for each network of `runs_of`."""
+    rows = [
+        {int(step): at_epoch(run, i)["contrast"] for i, step in enumerate(run.arrays["geometry_steps"])}
+        for run in runs.values()
+    ]
+    return pd.DataFrame(rows, index=_index(runs)).sort_index()
+
+
+def _index(runs):
+    return pd.MultiIndex.from_tuples(list(runs), names=["width", "labels", "seed"]) if runs else None
 
 
 def at(run, epoch: int) -> int:

@@ -1,5 +1,7 @@
 """The tables and sentences of the chapter on the volume element."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import torch
@@ -9,7 +11,7 @@ from support.ledger import styled
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
-from support.volume.results import at, runs_of, through_training, weights
+from support.volume.results import at, through_training, weights
 from support.volume.training import KNOWN
 from support.volume.views import log_volume
 
@@ -105,7 +107,7 @@ def course_sentence(arms) -> str:
     """The mean contrast with true labels before training, at its largest, and in the end."""
     said = []
     for arm in arms:
-        found = through_training(arm.study, arm.records)
+        found = through_training(arm.runs)
         for width in (w for w in arm.study.widths if len(arm.of(w))):
             mean = found.loc[width, "true"].loc[arm.of(width).index].mean()
             top = f"{mean.max():.2f} at epoch {mean.idxmax():,}"
@@ -137,8 +139,8 @@ def plane_sentence(run) -> str:
 
 def layers(arm) -> pd.DataFrame:
     """A row a hidden layer of deep networks: contrast and place of the peak, as mean and interval over networks."""
-    found, width = runs_of(arm.study, arm.records), arm.study.widths[0]
-    kinds = {labels: [found[width, labels, seed] for seed in arm.of(width, labels).index] for labels in LABELS}
+    width = arm.study.widths[0]
+    kinds = {labels: [arm.runs[width, labels, seed] for seed in arm.of(width, labels).index] for labels in LABELS}
     rows = []
     for layer in range(arm.study.layers):
 
@@ -179,17 +181,17 @@ def widths(arm) -> pd.DataFrame:
 
 
 def accuracies(arms, epochs=(1, 5, 10, 20, 30, 50, 100, 200)) -> pd.DataFrame:
-    """A row a study of one width, a column an epoch: mean training and test accuracy in percent, true labels."""
+    """A row a study of one width and its labels, a column an epoch: mean training and test accuracy in percent."""
     rows = {}
-    for arm in arms:
-        found = arm.true_runs
+    for arm, labels in itertools.product(arms, LABELS):
+        found = arm.networks(labels)
         for side in ("train", "test") if found else ():
             places = {int(s): i for i, s in enumerate(found[0].arrays["steps"]) if s in epochs}
-            rows[arm.study.name, side, len(found)] = {
+            rows[arm.study.name, labels, side, len(found)] = {
                 e: np.mean([r.arrays[f"{side}_accuracy"][i] for r in found]) for e, i in places.items()
             }
     table = pd.DataFrame(rows).T.round(1)
-    return table.rename_axis(["study", "images", "n"]).rename_axis(columns="epoch").fillna("")
+    return table.rename_axis(["study", "labels", "images", "n"]).rename_axis(columns="epoch").fillna("")
 
 
 def positions(arm) -> pd.DataFrame:
@@ -211,7 +213,7 @@ def first_epoch(arms, points: int = 40) -> pd.DataFrame:
     x, rows = grid(points), []
     for arm in arms:
         for width in arm.study.widths:
-            runs = [r for r in arm.records if (r.spec.width, r.spec.labels) == (width, "true")]
+            runs = [run for run in arm.networks() if run.spec.width == width]
             zero, one = ([log_volume(weights(r, epoch), x) for r in runs] for epoch in (0, 1))
             change = np.array([float((b - a).square().mean().sqrt()) for a, b in zip(zero, one, strict=True)])
             spread = np.array([float(a.std()) for a in zero])
