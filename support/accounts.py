@@ -70,7 +70,7 @@ def build_account(chapters: dict) -> str:
         account = [item["colophon"] for cell in notebook["cells"] for item in declared(cell, "colophon")]
         facts = account[-1] if account else {}
         cells = [str(facts.get(key, "not stated")) for key in ("data", "scale", "seeds", "device", "date")]
-        link = f"[{Path(page).name.split('_')[0]}](../{page}.ipynb)"
+        link = f"[](../{page}.ipynb)"
         lines.append(f"| {link} | {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |")
     return ":::{div} colophon\n" + "\n".join(lines) + "\n:::\n"
 

@@ -29,6 +29,7 @@ BUILD = ROOT / "build"
 EXECUTED = BUILD / "executed"
 STAGED = BUILD / "site-src"
 SITE = BUILD / "_build" / "html"
+SIDE_BY_SIDE = 2  # chapters that are executed at the same time
 CELL_LIMIT = 1800  # seconds; papermill's limit holds for each cell
 
 __all__ = ["PublishError", "book", "check", "colophon"]
@@ -38,19 +39,17 @@ class PublishError(RuntimeError):
     """The book cannot be built, or what was built is incomplete; the message says where."""
 
 
-def book(parameters: dict | None = None, only: list | None = None, jobs: int = 2) -> Path:
+def book(parameters: dict | None = None) -> Path:
     """Executes the chapters, builds the site, checks it, and returns the path of its first page.
 
     Args:
         parameters: values for the parameter cells of the chapters; each gets those that it has.
-        only: names of chapters, or how they begin ("01"); the others keep their last execution where there is one.
-        jobs: chapters executed at the same time.
     Raises:
         PublishError: for a chapter that fails, a warning of jupyter-book, or an incomplete site.
     """
     start = time.perf_counter()
     chapters = [page for page in pages() if page.startswith("notebooks/")]
-    took = execute(chapters, parameters or {}, only, jobs)
+    took = execute(chapters, parameters or {})
     rendering = time.perf_counter()
     print("rendering the site", flush=True)
     stage()
@@ -85,18 +84,17 @@ def pages(root: Path = ROOT) -> list[str]:
 # Execution
 
 
-def execute(chapters: list, parameters: dict, only: list | None = None, jobs: int = 2) -> dict:
+def execute(chapters: list, parameters: dict) -> dict:
     """Executes what is not up to date; chapter -> seconds, or None where the last execution still holds."""
     due = {}
     for chapter in chapters:
         name, copy = Path(chapter).name, EXECUTED / f"{Path(chapter).name}.ipynb"
-        chosen = only is None or any(name.startswith(start) for start in only)
         own = {k: v for k, v in parameters.items() if k in parameter_names(ROOT / f"{chapter}.ipynb")}
         mark = fingerprint(ROOT / f"{chapter}.ipynb", own)
         last = _read(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
-        if last is None or (chosen and last != mark):
+        if last != mark:
             due[name] = (copy, mark, own)
-    workers = max(1, min(jobs, len(due)))
+    workers = max(1, min(SIDE_BY_SIDE, len(due)))
     environment = dict(os.environ)
     if workers > 1:  # kernels side by side must not fight for the cores
         environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))

@@ -5,6 +5,7 @@ with a value and its interval: the BCa bootstrap's over seeds, 95%, of paired di
 Rules and margins were written down before the records that they judge (see the history of this file and of `claims`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -102,6 +103,10 @@ class Outcome:
     high: float
     text: str
 
+    @classmethod
+    def of(cls, state: str, found: statistics.Estimate, text: str) -> "Outcome":
+        return cls(state, found.value, found.low, found.high, text)
+
     def row(self) -> dict:
         """As the ledger keeps it; a bound that could not be computed is None."""
         numbers = {name: number(getattr(self, name)) for name in ("value", "low", "high")}
@@ -118,88 +123,90 @@ def state_of(low, high, holds: Callable[[float], bool]) -> str:
     return "undecided" if len(ends) == 2 or np.isnan([low, high]).any() else "holds" if ends == {True} else "fails"
 
 
-@dataclass(frozen=True)
-class Exceeds:
-    """The mean test accuracy of `better` exceeds that of `worse` by more than `least` points."""
-
-    better: str
-    worse: str
-    least: float
+class Rule(ABC):
+    """What a claim asks of an arm; in its fields `name`, `first`, `second`, `names` are the networks it looks at."""
 
     @property
-    def needs(self):
-        return self.better, self.worse
+    def needs(self) -> tuple[str, ...]:
+        """These networks."""
+        own = (getattr(self, field) for field in ("name", "first", "second") if hasattr(self, field))
+        return *own, *getattr(self, "names", ())
 
+    @abstractmethod
     def __call__(self, arm: Arm) -> Outcome:
-        found = statistics.mean_interval(arm.accuracy(self.better) - arm.accuracy(self.worse))
-        state = state_of(found.low, found.high, lambda x: x > self.least)
-        text = f"{self.better} - {self.worse} = {found.value:+.2f} points"
-        return Outcome(state, found.value, found.low, found.high, text)
+        """Whether it holds there."""
+
+
+def _within(found: statistics.Estimate, centre: float, margin: float) -> str:
+    """Holds if the whole interval is nearer to the centre than the margin, fails if it is all farther."""
+    low, high = found.low - centre, found.high - centre
+    inside, outside = -margin < low and high < margin, low > margin or high < -margin
+    return "holds" if inside else "fails" if outside else "undecided"
 
 
 @dataclass(frozen=True)
-class Equal:
+class Exceeds(Rule):
+    """The mean test accuracy of `first` exceeds that of `second` by more than `least` points."""
+
+    first: str
+    second: str
+    least: float
+
+    def __call__(self, arm: Arm) -> Outcome:
+        found = statistics.mean_interval(arm.accuracy(self.first) - arm.accuracy(self.second))
+        state = state_of(found.low, found.high, lambda x: x > self.least)
+        text = f"{self.first} - {self.second} = {found.value:+.2f} points"
+        return Outcome.of(state, found, text)
+
+
+@dataclass(frozen=True)
+class Equal(Rule):
     """The mean test accuracies differ by less than `margin` points: not a large p, but an interval within it."""
 
     first: str
     second: str
     margin: float = MARGIN
 
-    @property
-    def needs(self):
-        return self.first, self.second
-
     def __call__(self, arm: Arm) -> Outcome:
         found = statistics.mean_interval(arm.accuracy(self.first) - arm.accuracy(self.second))
-        inside = -self.margin < found.low and found.high < self.margin
-        outside = found.low > self.margin or found.high < -self.margin
-        state = "holds" if inside else "fails" if outside else "undecided"
         text = f"{self.first} - {self.second} = {found.value:+.2f} points"
-        return Outcome(state, found.value, found.low, found.high, text)
+        return Outcome.of(_within(found, 0.0, self.margin), found, text)
 
 
 @dataclass(frozen=True)
-class MoreVariable:
-    """The SD of `wide` over seeds is more than `times` that of `narrow`."""
+class MoreVariable(Rule):
+    """The SD of `first` over seeds is more than `times` that of `second`."""
 
-    wide: str
-    narrow: str
+    first: str
+    second: str
     times: float = SPREAD
 
-    @property
-    def needs(self):
-        return self.wide, self.narrow
-
     def __call__(self, arm: Arm) -> Outcome:
-        wide, narrow = arm.accuracy(self.wide), arm.accuracy(self.narrow)
+        wide, narrow = arm.accuracy(self.first), arm.accuracy(self.second)
         found = statistics.sd_ratio_interval(wide, narrow)
         state = state_of(found.low, found.high, lambda x: x > self.times)
-        text = f"SD {self.wide} / SD {self.narrow} = {wide.std(ddof=1):.2f} / {narrow.std(ddof=1):.2f}"
-        return Outcome(state, found.value, found.low, found.high, text)
+        text = f"SD {self.first} / SD {self.second} = {wide.std(ddof=1):.2f} / {narrow.std(ddof=1):.2f}"
+        return Outcome.of(state, found, text)
 
 
 @dataclass(frozen=True)
-class Steady:
+class Steady(Rule):
     """The SD of `name` over seeds is at most `most` points: its chi-square interval, that is, not only its value."""
 
     name: str
     most: float = STEADY
 
-    @property
-    def needs(self):
-        return (self.name,)
-
     def __call__(self, arm: Arm) -> Outcome:
         found = statistics.sd_interval(arm.accuracy(self.name))
         state = state_of(found.low, found.high, lambda x: x <= self.most)
-        return Outcome(state, found.value, found.low, found.high, f"SD {self.name} = {found.value:.2f} points")
+        return Outcome.of(state, found, f"SD {self.name} = {found.value:.2f} points")
 
 
 @dataclass(frozen=True)
-class Every:
+class Every(Rule):
     """Each of several rules holds; one that fails is enough to fail. What is reported is the one that decides."""
 
-    rules: tuple[Callable[[Arm], Outcome], ...]
+    rules: tuple[Rule, ...]
 
     @property
     def needs(self):
@@ -214,49 +221,38 @@ class Every:
 
 
 @dataclass(frozen=True)
-class ShareOfOutputs:
+class ShareOfOutputs(Rule):
     """The mean share of outputs active on at most `below` of the test images is within SHARE of what is printed."""
 
     name: str
     below: float
     percent: float
 
-    @property
-    def needs(self):
-        return (self.name,)
-
     def __call__(self, arm: Arm) -> Outcome:
         active = arm.active(self.name)
         few = active <= 0 if self.below == 0 else active < self.below
         found = statistics.mean_interval(100 * few.mean(1))
-        near = abs(found.low - self.percent) < SHARE and abs(found.high - self.percent) < SHARE
-        far = found.low > self.percent + SHARE or found.high < self.percent - SHARE
         what = "dead" if self.below == 0 else f"active on under {self.below:.0%}"
         text = f"{found.value:.1f}% of {self.name}'s outputs are {what}"
-        state = "holds" if near else "fails" if far else "undecided"
-        return Outcome(state, found.value, found.low, found.high, text)
+        return Outcome.of(_within(found, self.percent, SHARE), found, text)
 
 
 @dataclass(frozen=True)
-class NeverDead:
+class NeverDead(Rule):
     """No output of these networks is inactive on all test images."""
 
     names: tuple[str, ...]
-
-    @property
-    def needs(self):
-        return self.names
 
     def __call__(self, arm: Arm) -> Outcome:
         dead = sum(int((arm.active(name) <= 0).sum()) for name in self.names)
         total = sum(arm.active(name).size for name in self.names)
         found = statistics.wilson(dead, total)
         text = f"{dead} of {total} outputs of {' and '.join(self.names)} are dead"
-        return Outcome("fails" if dead else "holds", found.value, found.low, found.high, text)
+        return Outcome.of("fails" if dead else "holds", found, text)
 
 
 @dataclass(frozen=True)
-class WithoutInactive:
+class WithoutInactive(Rule):
     """Runs without an inactive output (active on under 1% of the test images) do about as well as `control`.
 
     "About": within CATASTROPHE points of the control with the same seed. Holds if that is so of more than SOUND of
@@ -268,7 +264,7 @@ class WithoutInactive:
 
     @property
     def needs(self):
-        return *self.names, self.control
+        return *super().needs, self.control
 
     def __call__(self, arm: Arm) -> Outcome:
         well = total = 0
@@ -280,11 +276,11 @@ class WithoutInactive:
         if not total:
             return Outcome("undecided", np.nan, np.nan, np.nan, text)
         found = statistics.wilson(well, total)
-        return Outcome(state_of(found.low, found.high, lambda x: x > SOUND), found.value, found.low, found.high, text)
+        return Outcome.of(state_of(found.low, found.high, lambda x: x > SOUND), found, text)
 
 
 @dataclass(frozen=True)
-class AsTold:
+class AsTold(Rule):
     """Most outputs lie where the source's geometric story puts them, and training put them there.
 
     Which outputs do is said by `hyperplanes.as_told`. Holds if their mean share exceeds one half and exceeds that of
@@ -292,10 +288,6 @@ class AsTold:
     """
 
     name: str
-
-    @property
-    def needs(self):
-        return (self.name,)
 
     def shares(self, arm: Arm, steps: int | None = None, side: str = "test") -> np.ndarray:
         """(seeds,) percent of each network's outputs that are as told."""
@@ -307,7 +299,7 @@ class AsTold:
         parts = {state_of(found.low, found.high, lambda x: x > 50), state_of(gain.low, gain.high, lambda x: x > 0)}
         state = "fails" if "fails" in parts else "undecided" if "undecided" in parts else "holds"
         text = f"{found.value:.0f}% of {self.name}'s outputs are as told ({before.mean():.0f}% untrained)"
-        return Outcome(state, found.value, found.low, found.high, text)
+        return Outcome.of(state, found, text)
 
 
 def _judged(values: np.ndarray, holds: Callable[[float], bool], text: str) -> Outcome:
@@ -315,7 +307,7 @@ def _judged(values: np.ndarray, holds: Callable[[float], bool], text: str) -> Ou
     if not np.isfinite(values).all():
         return Outcome("undecided", np.nan, np.nan, np.nan, f"{text} (not finite for every network)")
     found = statistics.mean_interval(values)
-    return Outcome(state_of(found.low, found.high, holds), found.value, found.low, found.high, text)
+    return Outcome.of(state_of(found.low, found.high, holds), found, text)
 
 
 _SPREADS = {  # of `class_metrics.spread`, in the arrays of a record: nats, (classes,)
@@ -328,7 +320,7 @@ _SPREADS = {  # of `class_metrics.spread`, in the arrays of a record: nats, (cla
 
 
 @dataclass(frozen=True)
-class Nearer:
+class Nearer(Rule):
     """The metric at a class is nearer to the precision of that class (its spread is smaller) than another spread.
 
     Both are keys of `_SPREADS`; what counts is the mean over the classes of their difference, a number a network.
@@ -337,10 +329,6 @@ class Nearer:
     name: str
     spread: str
     than: str
-
-    @property
-    def needs(self):
-        return (self.name,)
 
     def __call__(self, arm: Arm) -> Outcome:
         this, that = (
@@ -354,14 +342,10 @@ class Nearer:
 
 
 @dataclass(frozen=True)
-class Discriminates:
+class Discriminates(Rule):
     """Training raises the share of a hidden layer's metric that lies where class centres differ."""
 
     name: str
-
-    @property
-    def needs(self):
-        return (self.name,)
 
     def __call__(self, arm: Arm) -> Outcome:
         before, after = 100 * np.array([r.arrays["discriminant"] for r in arm.records[self.name]], float).T
@@ -371,17 +355,13 @@ class Discriminates:
 
 
 @dataclass(frozen=True)
-class MagnifiesLess:
-    """The logits' volume rises less at the boundary (contrast of `geometry.boundary`) in `less` than in `more`."""
+class MagnifiesLess(Rule):
+    """The logits' volume rises less at the boundary (contrast of `geometry.boundary`) in `first` than in `second`."""
 
-    less: str
-    more: str
-
-    @property
-    def needs(self):
-        return self.less, self.more
+    first: str
+    second: str
 
     def __call__(self, arm: Arm) -> Outcome:
         less, more = (np.array([r.arrays["contrast"][1, 1] for r in arm.records[name]], float) for name in self.needs)
-        text = f"contrast {self.less} - {self.more} = {(less - more).mean():+.2f} nats"
+        text = f"contrast {self.first} - {self.second} = {(less - more).mean():+.2f} nats"
         return _judged(less - more, lambda x: x < 0, text)

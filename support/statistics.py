@@ -114,7 +114,7 @@ def sd_ratio_interval(a, b, level=0.95, seed=0, resamples=9999) -> Estimate:
 
 def t_test_p(t, df) -> float:
     """Two-sided p-value of Student's t with df degrees of freedom."""
-    return _p(t, df)
+    return float(2 * stats.t.sf(abs(t), df))
 
 
 def compare(a, b, paired=False, level=0.95) -> Comparison:
@@ -243,10 +243,6 @@ def _ratio(difference, error):
     return float(difference / error)
 
 
-def _p(t, df):
-    return float(2 * stats.t.sf(abs(t), df))
-
-
 def _t_interval(difference, error, df, level):
     half = stats.t.ppf((1 + level) / 2, df) * error if error != 0 else 0.0
     return float(difference - half), float(difference + half)
@@ -285,12 +281,12 @@ def _compare(first, second, level, paired=None):
         difference=difference,
         interval=_t_interval(*(paired or (difference, error, welch_df)), level),
         student_t=student_t,
-        student_p=_p(student_t, df),
+        student_p=t_test_p(student_t, df),
         welch_t=welch_t,
         welch_df=welch_df,
-        welch_p=_p(welch_t, welch_df),
+        welch_p=t_test_p(welch_t, welch_df),
         paired_t=paired_t,
-        paired_p=_p(paired_t, paired[2]) if paired else None,
+        paired_p=t_test_p(paired_t, paired[2]) if paired else None,
         cohens_d=d,
         hedges_g=float(d * unbias),
         n=(n_a, n_b),

@@ -57,15 +57,15 @@ def evidence(rule, state):
     always = np.ones((8, 10))
     if isinstance(rule, Exceeds):
         gap = {"holds": rule.least + 20, "fails": rule.least / 2 - 1, "undecided": rule.least}[state]
-        return {rule.better: (70 + gap + 0.3 * WIGGLE, always), rule.worse: (np.full(8, 70.0), always)}
+        return {rule.first: (70 + gap + 0.3 * WIGGLE, always), rule.second: (np.full(8, 70.0), always)}
     if isinstance(rule, Equal):
         gap, spread = {"holds": (0, 0.1), "fails": (3, 0.3), "undecided": (rule.margin, 0.3)}[state]
         return {rule.first: (90 + gap + spread * WIGGLE, always), rule.second: (np.full(8, 90.0), always)}
     if isinstance(rule, MoreVariable):
         times = {"holds": 30, "fails": 0.5, "undecided": rule.times}[state]
         return {
-            rule.wide: (90 + 0.1 * times * WIGGLE, always),
-            rule.narrow: (90 + 0.1 * np.roll(WIGGLE, 3), always),
+            rule.first: (90 + 0.1 * times * WIGGLE, always),
+            rule.second: (90 + 0.1 * np.roll(WIGGLE, 3), always),
         }
     if isinstance(rule, ShareOfOutputs):
         few = round(rule.percent / 10)
@@ -101,7 +101,7 @@ def evidence(rule, state):
         }
     if isinstance(rule, MagnifiesLess):
         apart = {"holds": -0.3, "fails": 0.3, "undecided": 0.0}[state] + 0.1 * WIGGLE
-        contrasts = {rule.more: np.ones(8), rule.less: 1 + apart}
+        contrasts = {rule.second: np.ones(8), rule.first: 1 + apart}
         return {
             name: (np.full(8, 90.0), always, [{"extra": {"contrast": np.array([[9.0, 9.0], [9.0, x]])}} for x in xs])
             for name, xs in contrasts.items()
@@ -346,7 +346,7 @@ def test_the_ledger_is_strict_json_with_all_its_keys(tmp_path, monkeypatch, caps
     wild = next(c for c in CLAIMS if isinstance(c.rule, MoreVariable))
     flat = [
         replace(m, curves=m.curves | {"test_accuracy": np.full(len(m.steps), 95.0)})
-        if m.spec.architecture == wild.rule.narrow
+        if m.spec.architecture == wild.rule.second
         else m
         for m in made(wild, ("holds", "holds"))
     ]

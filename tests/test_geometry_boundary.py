@@ -45,7 +45,8 @@ def test_pairs_cross_once_where_they_are_said_to_and_their_matches_never_and_are
     exact = (EDGE - pairs.a[:, 0]) / (pairs.b - pairs.a)[:, 0]
     torch.testing.assert_close(pairs.crossing, exact, rtol=0, atol=1e-6)
     assert torch.equal(predict(pairs.same_a), predict(pairs.same_b))
-    assert float((pairs.same_length / pairs.length - 1).abs().max()) <= 0.1
+    length, same_length = ((b - a).norm(dim=1) for a, b in ((pairs.a, pairs.b), (pairs.same_a, pairs.same_b)))
+    assert float((same_length / length - 1).abs().max()) <= 0.1
     matches = torch.cat([pairs.same_a, pairs.same_b], 1)
     assert len(torch.unique(matches, dim=0)) == 30
 

@@ -119,19 +119,6 @@ def test_a_failing_chapter_is_named_with_its_error_and_leaves_no_copy(tree):
     assert not (root / "executed" / "01_x.ipynb").exists()
 
 
-def test_only_leaves_other_chapters_as_they_are(tree, monkeypatch):
-    root = tree("1")
-    (root / "notebooks" / "02_y.ipynb").write_text((root / "notebooks" / "01_x.ipynb").read_text())
-    (root / "executed").mkdir()
-    for name in ("01_x", "02_y"):
-        old = notebook(support={"fingerprint": "old", "seconds": 1})
-        (root / "executed" / f"{name}.ipynb").write_text(json.dumps(old))
-    monkeypatch.setattr(publish, "_papermill", lambda *job: 1.5)
-    both = ["notebooks/01_x", "notebooks/02_y"]
-    assert publish.execute(both, {}, only=["02"]) == {"01_x": None, "02_y": 1.5}
-    assert publish.execute(both, {}) == {"01_x": 1.5, "02_y": 1.5}
-
-
 # -- what pages say of themselves ---------------------------------------------------------------------------------
 
 

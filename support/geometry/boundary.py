@@ -37,14 +37,6 @@ class Pairs:
     def __len__(self):
         return len(self.a)
 
-    @property
-    def length(self) -> torch.Tensor:
-        return (self.b - self.a).norm(dim=1)
-
-    @property
-    def same_length(self) -> torch.Tensor:
-        return (self.same_b - self.same_a).norm(dim=1)
-
 
 def candidates(labels: torch.Tensor, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Numbers of the ends of `count` random pairs, half of them with different labels and half with the same.

@@ -152,7 +152,7 @@ def judge(claim: DistanceClaim, arm: DistanceArm) -> Outcome:
     text = f"{yes.sum()} of {len(yes)} {claim.network} {claim.so}"
     if claim.rule not in (matches, fails):
         text += f" ({(yes & learned).sum()} of the {learned.sum()} that match the distance)"
-    return Outcome(state_of(found.low, found.high, lambda x: x > MOST), found.value, found.low, found.high, text)
+    return Outcome.of(state_of(found.low, found.high, lambda x: x > MOST), found, text)
 
 
 def verdict(states: dict[str, str]) -> str:

@@ -193,7 +193,7 @@ def judge_width(claim: VolumeClaim, arm: VolumeArm, width: int) -> Outcome | Non
             return None
         estimate = statistics.mean_interval(values)
         state = state_of(estimate.low, estimate.high, lambda x: x > 0)
-        found.append(Outcome(state, estimate.value, estimate.low, estimate.high, sentence.format(estimate.value)))
+        found.append(Outcome.of(state, estimate, sentence.format(estimate.value)))
     return min(reversed(found), key=_severity)
 
 
@@ -207,8 +207,7 @@ def judge(claim: VolumeClaim, arm: VolumeArm) -> Outcome | None:
     decides = found[width]
     word = {"fails": "fail", "undecided": "undecided", "holds": "hold"}[decides.state]
     count = sum(o.state == decides.state for o in found.values())
-    text = f"{count} of {len(found)} widths {word}; {width} units: {decides.text}"
-    return Outcome(decides.state, decides.value, decides.low, decides.high, text)
+    return replace(decides, text=f"{count} of {len(found)} widths {word}; {width} units: {decides.text}")
 
 
 def _severity(outcome: Outcome) -> int:

@@ -23,20 +23,17 @@ def grid(points: int, half: float = HALF) -> torch.Tensor:
     return torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
 
 
-def volume_map(w, x, layer=None):
-    """Log of the volume element of a hidden layer, by default the last."""
-    return log_volume(w, x, layer)
-
-
 def ricci_map(w, x, layer=None):
-    """sign(R) log10(1 + |R|), R the Ricci scalar of a hidden layer, by default the last, clipped to +-CLIP."""
+    """sign(R) log10(1 + |R|), R the Ricci scalar of a hidden layer, by default the last, clipped to +-CLIP; NaN where
+    rounding may change R by more than a hundredth, of |R| or of 1."""
     layer = layer or hidden_layers(w)
     if len(w["b1"]) == 2:  # as many units as inputs: the map is a change of coordinates, and flat
         return torch.zeros(len(x), dtype=torch.float64)
     if layer == 1:
-        R = geometry.shallow_ricci_scalar(w["W1"], w["b1"], "sigmoid", x)
+        R, error = geometry.shallow_ricci_scalar(w["W1"], w["b1"], "sigmoid", x, with_error=True)
     else:
-        R = geometry.ricci_scalar(hidden_map(w, layer), x)
+        R, error = geometry.ricci_scalar(hidden_map(w, layer), x, with_error=True)
+    R = torch.where(error <= R.abs().clamp_min(1) / 100, R, torch.nan)
     R = R.clamp(-CLIP, CLIP)
     return R.sign() * torch.log10(1 + R.abs())
 
@@ -47,7 +44,7 @@ def probability_map(w, x, layer=None):
 
 
 QUANTITIES = {  # map, label of the colour bar, colours, and their ends or None
-    "volume": (volume_map, "log-volume\n(nats)", "cividis", None),
+    "volume": (log_volume, "log-volume\n(nats)", "cividis", None),
     "ricci": (ricci_map, r"sign$(R)\,\log_{10}(1+|R|)$", "RdBu_r", np.log10(1 + CLIP)),
     "class": (probability_map, "probability of class 1", "PuOr_r", None),
 }
