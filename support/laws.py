@@ -186,15 +186,7 @@ def loop_ricci_scalar(f, x, radius=0.005, steps=200) -> float:
 
 def intrinsic_ricci_scalar(f, x, quadratic=1) -> torch.Tensor:
     """R that f pulls back, from Christoffel symbols; quadratic = -1 gives their products the public code's sign."""
-
-    def metric(x):
-        return oracle.metric(f, x)
-
-    G = oracle.christoffel(metric, x)
-    D = torch.func.jacrev(lambda x: oracle.christoffel(metric, x))(x)  # D[a, b, c, e] = d_e Gamma^a_bc
-    ricci = torch.einsum("abca->bc", D) - torch.einsum("abac->bc", D)
-    products = torch.einsum("aae,ebc->bc", G, G) - torch.einsum("ace,eba->bc", G, G)
-    return (torch.linalg.inv(metric(x)) * (ricci + quadratic * products)).sum()
+    return oracle.christoffel_ricci_scalar(lambda x: oracle.metric(f, x), x, quadratic)
 
 
 def public_code(weight, bias, activation, x) -> torch.Tensor:

@@ -192,8 +192,7 @@ def shortest_path():
 # what is wrong: (owner, function, right text, wrong text, the check that breaks)
 MISTAKES = {
     "sign of the quadratic terms": (
-        oracle, "christoffel_ricci_scalar", "ricci = ricci + torch.einsum(\"aae,ebc->bc\", gamma, gamma) - torch",
-        "ricci = ricci - torch.einsum(\"aae,ebc->bc\", gamma, gamma) + torch", intrinsic_curvature),
+        oracle, "christoffel_ricci_scalar", "ricci + quadratic", "ricci - quadratic", intrinsic_curvature),
     "traced over the wrong index": (
         oracle, "christoffel_ricci_scalar", 'einsum("abac->bc", D)', 'einsum("abca->bc", D)', intrinsic_curvature),
     "Christoffel symbols transposed": (

@@ -33,13 +33,15 @@ def christoffel(g, x):
     return torch.einsum("ae,ebc->abc", torch.linalg.inv(g(x)), lower)
 
 
-def christoffel_ricci_scalar(g, x):
-    """R of a metric x -> (d, d), smooth, from its Christoffel symbols; their signs decide, see geometry's tests."""
+def christoffel_ricci_scalar(g, x, quadratic=1):
+    """R of a metric x -> (d, d), smooth, from its Christoffel symbols; their signs decide, see geometry's tests.
+
+    quadratic: sign of the products; -1 is a mistake, kept to show what it does."""
     gamma = christoffel(g, x)
     D = jacrev(lambda x: christoffel(g, x))(x)  # D[a, b, c, e] = d_e Gamma^a_bc
     ricci = torch.einsum("abca->bc", D) - torch.einsum("abac->bc", D)
-    ricci = ricci + torch.einsum("aae,ebc->bc", gamma, gamma) - torch.einsum("ace,eba->bc", gamma, gamma)
-    return torch.einsum("bc,bc->", torch.linalg.inv(g(x)), ricci)
+    products = torch.einsum("aae,ebc->bc", gamma, gamma) - torch.einsum("ace,eba->bc", gamma, gamma)
+    return torch.einsum("bc,bc->", torch.linalg.inv(g(x)), ricci + quadratic * products)
 
 
 def symmetric_ricci_scalar(g, x):
