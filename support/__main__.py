@@ -5,6 +5,8 @@ import json
 import os
 import sys
 
+from support.parameters import suggest
+
 # Threads that wait by sleeping: with the default, spinning, a second busy process on the machine slows a step down
 # many times. It must be set before torch is loaded, and the chapters' kernels inherit it.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -120,7 +122,7 @@ def _run(options):
     exact = [name for name in chapters.CHAPTERS if name.split("_")[0] == options.chapter]
     names = exact or [name for name in chapters.CHAPTERS if name.startswith(options.chapter)]
     if len(names) != 1:
-        raise ValueError(f"no chapter {options.chapter!r} (known: {', '.join(chapters.CHAPTERS)})")
+        raise ValueError(f"no chapter {options.chapter!r}{suggest(options.chapter, chapters.CHAPTERS)}")
     given = _given(options, chapters.CHAPTERS[names[0]])
     publish.execute([f"notebooks/{names[0]}"], given)
     print(f"executed: {(publish.EXECUTED / names[0]).relative_to(publish.ROOT)}.ipynb")
@@ -175,7 +177,7 @@ def _sweep(options):
             print(f"{plan.name:24} {plan.title}")
         return 0
     if options.study not in STUDIES:
-        raise ValueError(f"unknown study {options.study!r} (known: {', '.join(STUDIES)})")
+        raise ValueError(f"unknown study {options.study!r}{suggest(options.study, STUDIES)}")
     plan = STUDIES[options.study]
     changes = {"seeds": options.seeds, "precision": options.precision}
     changes = {name: value for name, value in changes.items() if value is not None}

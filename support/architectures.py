@@ -7,12 +7,12 @@ the bias variant of ReLU2-Neg without its suffix; here it carries it.
 """
 
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 import torch
 from torch import nn
 
 from support.layers import Abs, Neg, OffsetL2
+from support.parameters import suggest
 
 ACTIVATIONS = {"relu": nn.ReLU, "abs": Abs, "gelu": nn.GELU, "silu": nn.SiLU}
 
@@ -79,9 +79,7 @@ SMOOTH = tuple(a.name for a in _SMOOTH)
 def architecture(name: str) -> Architecture:
     """The architecture of that name; a ValueError with a suggestion for any other name."""
     if name not in TABLE:
-        close = get_close_matches(str(name), TABLE, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"unknown architecture {name!r}{hint} (known: {', '.join(TABLE)})")
+        raise ValueError(f"unknown architecture {name!r}{suggest(name, TABLE)}")
     return TABLE[name]
 
 

@@ -5,7 +5,6 @@ scaled here: `Dataset.affine` gives the (gain, offset) that a network folds into
 Archives are read by a few lines of numpy; torchvision is asked only where a missing one can be fetched.
 """
 
-import difflib
 import gzip
 import hashlib
 import importlib
@@ -21,6 +20,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
+
+from support.parameters import suggest
 
 SCALINGS = ("raw", "unit", "standardised")
 TIMEOUT, RETRIES, PAUSE = 10.0, 2, 1.0  # seconds a connection; further rounds; seconds between rounds
@@ -113,7 +114,7 @@ class Dataset:
             return 1.0 / self.maximum, 0.0
         if scaling == "standardised":
             return 1.0 / self.pixel_sd, -self.pixel_mean / self.pixel_sd
-        raise DataError(_unknown("scaling", scaling, SCALINGS))
+        raise DataError(f"unknown scaling {scaling!r}{suggest(scaling, SCALINGS)}")
 
     def top_eigenvalue(self, scaling: str) -> float:
         """Largest eigenvalue of the uncentred second moment X'X / N of the scaled training inputs, shape (D, D).
@@ -148,7 +149,7 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     if name == "digits":
         return _digits()
     if name not in FOLDERS:
-        raise DataError(_unknown("data set", name, ("digits", *FOLDERS, "folder:PATH")))
+        raise DataError(f"unknown data set {name!r}{suggest(name, ('digits', *FOLDERS, 'folder:PATH'))}")
     folder = folder or os.environ.get("BOOK_DATA")
     paths = _locate(name, Path(folder).expanduser()) if folder else None
     paths = paths or _download(name, asked=folder)
@@ -204,11 +205,6 @@ def import_torchvision():
 
 
 _library = None
-
-
-def _unknown(kind, given, known):
-    close = difflib.get_close_matches(str(given).lower(), known, n=1, cutoff=0.5)
-    return f"unknown {kind} {given!r}; " + (f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}")
 
 
 def _dataset(name, train_images, train_labels, test_images, test_labels, classes, where, maximum=255):

@@ -11,6 +11,7 @@ import ast
 import difflib
 import types
 import typing
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 SCALES = ("smoke", "laptop", "paper")
@@ -42,7 +43,7 @@ def read(namespace: dict, settings: type):
     hints = typing.get_type_hints(settings, include_extras=True)
     for name in _assigned(namespace, set(hints)):
         if name not in hints:
-            raise ParameterError(f"unknown parameter {name!r}{_suggest(name, hints)}")
+            raise ParameterError(f"unknown parameter {name!r}{suggest(name, hints)}")
     missing = [name for name in hints if name not in namespace]
     if missing:
         raise ParameterError(f"the parameters cell does not set {', '.join(missing)}; run it first")
@@ -61,7 +62,7 @@ def check(given: dict, *settings: type) -> None:
         theirs = [h[name] for h in hints if name in h]
         if not theirs:
             raise ParameterError(
-                f"unknown parameter {name!r}{_suggest(name, dict.fromkeys(n for h in hints for n in h))}"
+                f"unknown parameter {name!r}{suggest(name, dict.fromkeys(n for h in hints for n in h))}"
             )
         for hint in theirs:
             _checked(name, value, hint)
@@ -98,9 +99,11 @@ def _literal(statement: ast.stmt) -> bool:
     return True
 
 
-def _suggest(name: str, known) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f" (known: {', '.join(known)})"
+def suggest(name: str, known: Iterable[str]) -> str:
+    """How a message goes on after a name that is none of the known ones: the nearest of them, or all."""
+    by_lower = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
+    return f"; did you mean {by_lower[close[0]]!r}?" if close else f" (known: {', '.join(by_lower.values())})"
 
 
 def _checked(name: str, value, hint):
@@ -115,7 +118,7 @@ def _checked(name: str, value, hint):
         hint = " (in YAML, write 1.0e-3 for a number)" if isinstance(value, str) and float in allowed else ""
         raise ParameterError(f"{name} must be {wanted}, not {value!r}, which is {type(value).__name__}{hint}")
     if limits.choices and value not in limits.choices:
-        near = _suggest(value, limits.choices) if isinstance(value, str) else f" (known: {limits.choices})"
+        near = suggest(value, limits.choices) if isinstance(value, str) else f" (known: {limits.choices})"
         raise ParameterError(f"{name} cannot be {value!r}{near}")
     for bound, wrong, word in ((limits.least, float.__lt__, "at least"), (limits.most, float.__gt__, "at most")):
         # "not (inside)" rather than "outside", so that NaN is refused too

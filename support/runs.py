@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from support.architectures import architecture
+from support.parameters import suggest
 
 CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")  # nats and percent
 PRECISIONS = ("fp32", "float64", "tf32", "bf16x3", "bf16x2")
@@ -85,7 +86,7 @@ class Spec(ABC):
     def _check_known(self, **known) -> None:
         for name, values in known.items():
             if getattr(self, name) not in values:
-                raise ValueError(f"unknown {name} {getattr(self, name)!r} (known: {', '.join(values)})")
+                raise ValueError(f"unknown {name} {getattr(self, name)!r}{suggest(getattr(self, name), values)}")
 
     def _check_whole(self, **least: int) -> None:
         for name, low in least.items():

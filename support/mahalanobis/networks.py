@@ -1,13 +1,12 @@
 """The networks as ordinary torch modules: points (N, d) -> distances (N,), sqrt(sum_i act(w_i.x + b_i)^2)."""
 
-from difflib import get_close_matches
-
 import torch
 from torch import nn
 
 from support.ensemble import initial
 from support.layers import Abs
 from support.mahalanobis.gaussians import Gaussian
+from support.parameters import suggest
 
 UNITS = {"MD_Abs": 1, "MD_ReLU": 2, "MD_Sigmoid": 2}  # hidden units per input dimension
 ACTIVATIONS = {"MD_Abs": Abs, "MD_ReLU": nn.ReLU, "MD_Sigmoid": nn.Sigmoid}
@@ -62,6 +61,4 @@ def initial_weights(network: str, seed: int, x: torch.Tensor) -> tuple[torch.Ten
 def known(network: str) -> None:
     """A ValueError with a suggestion for a name that is not a network's."""
     if network not in UNITS:
-        close = get_close_matches(str(network), UNITS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"unknown network {network!r}{hint} (known: {', '.join(UNITS)})")
+        raise ValueError(f"unknown network {network!r}{suggest(network, UNITS)}")
