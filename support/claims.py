@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from support import laws, statistics
 from support.architectures import L2, SIX, SIX_BIAS
-from support.ledger import LEAST_SEEDS, printed, row
+from support.ledger import LEAST_SEEDS, agreed, printed, row
 from support.mahalanobis import claims as mahalanobis
 from support.plans import LINEAR_AND_L2, REMEDIES, STUDIES, Plan, Recipe
 from support.records import Record, Store
@@ -184,12 +184,9 @@ CLAIMS = (
 
 def verdict(outcomes: list[Outcome | None]) -> str:
     """The verdict that follows from the arms; None is an arm with too few seeds."""
-    states = {o.state if o else "missing" for o in outcomes}
-    if "missing" in states:
+    if None in outcomes:
         return "not yet run"
-    if "undecided" in states:
-        return "undecided"
-    return {("holds",): "reproduced", ("fails",): "not reproduced"}.get(tuple(states), "depends on input scaling")
+    return agreed((o.state for o in outcomes), "depends on input scaling")
 
 
 def evidence(

@@ -64,6 +64,14 @@ def row(
     }
 
 
+def agreed(states: Iterable[str], parted: str) -> str:
+    """The verdict from the states of the judged arms; parted: the words for it where some hold and some fail."""
+    found = set(states)
+    if "undecided" in found:
+        return "undecided"
+    return {(): "not yet run", ("holds",): "reproduced", ("fails",): "not reproduced"}.get(tuple(found), parted)
+
+
 def told(row: dict) -> list[str]:
     """What was measured, a line an arm that could be judged, with interval and n; or why none could be."""
 

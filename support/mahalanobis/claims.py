@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from support import statistics
-from support.ledger import LEAST_SEEDS, row
+from support.ledger import LEAST_SEEDS, agreed, row
 from support.mahalanobis.results import measures, runs_of
 from support.mahalanobis.study import STUDIES, DistanceStudy
 from support.rules import Outcome, state_of
@@ -160,15 +160,8 @@ def verdict(states: dict[str, str]) -> str:
     by_dimension = {}
     for name, state in states.items():
         by_dimension.setdefault(name.split(",")[0], set()).add(state)
-    found = set(states.values())
-    if not found:
-        return "not yet run"
-    if "undecided" in found:
-        return "undecided"
-    if len(found) == 1:
-        return {"holds": "reproduced", "fails": "not reproduced"}[found.pop()]
     agree = all(len(several) == 1 for several in by_dimension.values())
-    return "depends on the dimension" if agree else "depends on the Gaussian"
+    return agreed(states.values(), f"depends on the {'dimension' if agree else 'Gaussian'}")
 
 
 # -- the ledger ---------------------------------------------------------------------------------------------------

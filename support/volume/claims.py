@@ -54,7 +54,7 @@ import numpy as np
 import pandas as pd
 
 from support import statistics
-from support.ledger import LEAST_SEEDS, row
+from support.ledger import LEAST_SEEDS, agreed, row
 from support.rules import Outcome, state_of
 from support.volume.results import runs_of, table
 from support.volume.study import STUDIES, VolumeStudy
@@ -222,11 +222,7 @@ def networks(claim: VolumeClaim, arm: VolumeArm) -> int:
 
 def verdict(states: set[str], run: bool) -> str:
     """The verdict from the states of the tasks that could be judged; run: whether any has networks enough."""
-    if not run:
-        return "not yet run"
-    if not states or "undecided" in states:
-        return "undecided"
-    return {("holds",): "reproduced", ("fails",): "not reproduced"}.get(tuple(states), "depends on the task")
+    return agreed(states or ({"undecided"} if run else ()), "depends on the task")
 
 
 # -- the ledger ---------------------------------------------------------------------------------------------------
