@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from support.stack import resolve_device
+from support.machine import resolve_device
 
 RESULTS = Path(__file__).with_name("results")
 # part -> the file that it shares with others like it

@@ -15,9 +15,10 @@ from scipy import stats
 
 from benchmarks.train import say
 from support.data import Dataset, load
+from support.machine import Division
 from support.plans import Plan, Recipe
 from support.products import Products, relative_error
-from support.stack import Division, Stack
+from support.stack import Stack
 from support.statistics import compare, holm
 
 NETWORKS = ("ReLU2", "Abs2-Neg")

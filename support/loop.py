@@ -4,19 +4,18 @@ course = Course(specs, steps, Options(**options))        # reads the checkpoint,
 course.walk(advance, note_down, at, state)               # takes the steps that are left
 """
 
-import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from support import checkpoints
+from support.machine import resolve_device
 from support.runs import Spec, digest
-from support.stack import resolve_device
 
 STRETCH = 0.3  # seconds between two looks at the clock and at Ctrl-C, and between two reports
 
@@ -146,17 +145,6 @@ def walk(
             if save is not None and now - saved > checkpoint_seconds:
                 save(number)
                 saved = time.monotonic()
-
-
-@contextlib.contextmanager
-def threads(number: int | None) -> Iterator[None]:
-    """So many threads for torch, None as many as it has now; in the end as many as before."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class _Interrupt:

@@ -14,9 +14,9 @@ from typing import ClassVar
 from support.architectures import L2, SIX, SIX_BIAS
 from support.class_metrics import Frame, look
 from support.data import Dataset, load
+from support.machine import resolve_device
 from support.products import choose
 from support.runs import MetricSpec, RunSpec
-from support.stack import resolve_device
 from support.sweep import Block, Study
 from support.training import train
 

@@ -5,10 +5,8 @@ in row chunks that stay in cache. Nothing is measured during a step; `Stack.meas
 test set.
 """
 
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,30 +15,11 @@ from torch.nn.functional import one_hot
 from support.architectures import ACTIVATIONS, architecture, slope
 from support.data import Dataset
 from support.ensemble import Group, starting_weights
+from support.machine import Division, cores
 from support.products import Products, choose
 from support.runs import RunSpec, check_shared
 
 ACTIVE = 1e-6  # an output counts as active on an image where its magnitude exceeds this (the source's threshold)
-
-
-@dataclass(frozen=True)
-class Division:
-    """How the work is divided on this machine: it changes bits, not the question, and is kept with the results."""
-
-    device: str
-    threads: int
-    routine: str  # of the products, see `products.ROUTINES`
-    rows: int  # images in a chunk
-    width: int  # networks in a group, at most
-
-
-def resolve_device(name: str) -> torch.device:
-    """The device of that name: "auto" is CUDA where there is one; a RuntimeError for a "cuda" that is missing."""
-    if name not in ("auto", "cpu", "cuda"):
-        raise ValueError(f"unknown device {name!r} (known: auto, cpu, cuda)")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError("device 'cuda' was asked for, but torch finds no GPU; use device 'cpu' or 'auto'")
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 
 def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) -> tuple[Products, Division, dict]:
@@ -103,7 +82,7 @@ class Stack:
         ]
         self.buffers = {}
         # not where OMP_PROC_BIND keeps this thread, and with it those it starts, on one core
-        apart = device.type == "cpu" and 1 < division.threads <= min(len(self.groups), _cores())
+        apart = device.type == "cpu" and 1 < division.threads <= min(len(self.groups), cores())
         self.pool = ThreadPoolExecutor(division.threads) if apart else None
         with products.active(), torch.no_grad():
             for group in self.groups:
@@ -308,11 +287,6 @@ def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
 def check_block(specs, dataset):
     check_shared(specs, ("data", "data_digest", "images", "hidden", "precision", "labels", "optimiser"))
     specs[0].check_data(dataset.name, dataset.digest)
-
-
-def _cores():
-    """How many cores this thread may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _grouped(specs, width):

@@ -4,7 +4,7 @@
 
 A block's networks share data, images, width and precision and may differ in everything else; `support.stack` computes
 their steps, and measures them at the recorded steps (`runs.recorded_steps`). Resumed and uninterrupted training agree
-bit for bit on the same machine, because the checkpoint keeps how the work was divided (`stack.Division`).
+bit for bit on the same machine, because the checkpoint keeps how the work was divided (`machine.Division`).
 """
 
 from dataclasses import asdict, dataclass, field
@@ -14,9 +14,10 @@ import torch
 
 from support import loop
 from support.data import Dataset
+from support.machine import Division, threads
 from support.products import Products
 from support.runs import CURVES, RunSpec, moment_steps, recorded_steps
-from support.stack import Division, Stack, check_block, divide
+from support.stack import Stack, check_block, divide
 
 
 @dataclass
@@ -87,7 +88,7 @@ def train(
         products, division, probe = divide(specs, course.device, rows)
     at, when_moments = recorded_steps(steps), set(moment_steps(steps))
     curves = {}
-    with loop.threads(division.threads), products.active(), torch.no_grad():
+    with threads(division.threads), products.active(), torch.no_grad():
         stack = Stack(specs, dataset, products, division)
         if saved:
             stack.restore(saved.tensors)

@@ -8,10 +8,10 @@ import numpy as np
 
 from support import claims, readme
 from support.data import load
+from support.machine import Division, resolve_device
 from support.mahalanobis import training as mahalanobis
 from support.records import COMMITTED, Record, RecordError, Store, read
 from support.runs import CURVES
-from support.stack import Division, resolve_device
 from support.studies import STUDIES
 from support.sweep import Study
 from support.training import train

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from support import stack
+from support import machine, stack
 from support.architectures import TABLE
 from support.data import Dataset
 from support.ensemble import initial_weights
@@ -54,7 +54,7 @@ def spec(architecture: str, dataset: Dataset, **settings) -> RunSpec:
 
 def stack_of(specs, dataset, rows=17, width=3) -> stack.Stack:
     """17 rows a chunk and 3 networks a group, so that chunks and groups have ragged ends."""
-    division = stack.Division("cpu", torch.get_num_threads(), "default", rows, width)
+    division = machine.Division("cpu", torch.get_num_threads(), "default", rows, width)
     return stack.Stack(specs, dataset, Products(specs[0].precision), division)
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from test_training import spec, tiny
 
-from support import stack, training
+from support import machine, stack, training
 from support.products import Products, relative_error
 
 pytestmark = [
@@ -25,7 +25,7 @@ def test_products_have_the_error_that_their_name_promises(precision, bound):
 def test_a_captured_step_is_the_step(precision, warmup):
     dataset = tiny()
     specs = [spec(name, dataset, precision=precision, warmup=warmup) for name in ("ReLU2", "Abs2-Neg", "Abs-L2")]
-    division = stack.Division("cuda", 1, "default", 40, 8)
+    division = machine.Division("cuda", 1, "default", 40, 8)
     captured, plain = (stack.Stack(specs, dataset, Products(precision), division) for _ in range(2))
     advance = captured.stepper()
     with torch.no_grad(), Products(precision).active():

@@ -11,6 +11,7 @@ from test_planted_mistakes import plant
 
 from support import checkpoints
 from support.loop import Stopped
+from support.machine import Division
 from support.mahalanobis import gaussians, networks, training
 from support.mahalanobis import stack as stack_module
 from support.mahalanobis.gaussians import Gaussian, draw
@@ -18,7 +19,6 @@ from support.mahalanobis.networks import UNITS, exact, initial_weights, module
 from support.mahalanobis.stack import Group, Stack, divide
 from support.mahalanobis.training import DistanceSpec, block_data, train
 from support.runs import moment_steps, recorded_steps
-from support.stack import Division
 
 TOLERANCE = 1e-10  # relative, after 100 steps in float64
 STEPS = 100

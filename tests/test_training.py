@@ -13,9 +13,10 @@ from support.architectures import ACTIVATIONS, SIX, SIX_BIAS, TABLE, architectur
 from support.data import Dataset
 from support.ensemble import initial_weights
 from support.loop import Stopped
+from support.machine import resolve_device
 from support.products import Products
 from support.runs import recorded_steps
-from support.stack import class_moments, resolve_device
+from support.stack import class_moments
 from support.training import train
 
 # -- the oracle ---------------------------------------------------------------------------------------------------
@@ -103,7 +104,7 @@ def test_chunks_and_groups_change_nothing_but_rounding(rows, width):
 
 
 def test_a_group_to_a_thread_is_the_same_training_and_leaves_torchs_threads(monkeypatch):
-    monkeypatch.setattr("support.stack._cores", lambda: 2)
+    monkeypatch.setattr("support.stack.cores", lambda: 2)
     dataset, before = tiny(), torch.get_num_threads()
     specs = [spec(name, dataset) for name in (*SIX, "Abs-L2")]
 

@@ -17,9 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
+from support.machine import Division
 from support.mahalanobis.gaussians import DistanceData
 from support.mahalanobis.networks import initial_weights
-from support.stack import Division
 
 ELEMENTS = {"cpu": 2**17, "cuda": 2**27}  # activations of a group at a time: 1 MB in float64 stays in cache
 ORDER = ("MD_Sigmoid", "MD_ReLU", "MD_Abs")  # the dearest first, so that threads end together

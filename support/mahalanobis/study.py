@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from support.machine import resolve_device
 from support.mahalanobis.gaussians import DistanceData, draw, parse
 from support.mahalanobis.networks import UNITS
 from support.mahalanobis.training import DistanceSpec, train
 from support.runs import Spec
-from support.stack import resolve_device
 from support.sweep import Block, Study
 
 ACTIVATION = {"cpu": 4.0, "cuda": 0.02}  # nanoseconds a hidden activation and step outside the products; measured

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from support import loop
+from support.machine import Division
 from support.mahalanobis.gaussians import DistanceData, draw, parse
 from support.mahalanobis.networks import UNITS, known
 from support.mahalanobis.stack import DTYPES, Stack, divide
 from support.runs import Measurement, Spec, check_shared, moment_steps, recorded_steps
-from support.stack import Division
 
 CURVES = ("train_mse", "validation_mse", "test_mse")  # squared Mahalanobis distances
 SNAPSHOTS = 10  # up to this dimension the weights of all powers of ten are stored, above it only the last

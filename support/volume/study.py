@@ -3,8 +3,8 @@
 import itertools
 from dataclasses import dataclass
 
+from support.machine import resolve_device
 from support.runs import Spec
-from support.stack import resolve_device
 from support.sweep import Block, Study
 from support.volume.tasks import Task, resampled, task
 from support.volume.training import VolumeSpec, geometry_steps, recipe, train

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from support import loop
+from support.machine import Division, resolve_device, threads
 from support.runs import CURVES, Measurement, Spec, check_shared, recorded_steps
-from support.stack import Division, resolve_device
 from support.volume import views
 from support.volume.stack import Stack
 from support.volume.tasks import Task, resampled, task
@@ -140,7 +140,7 @@ def train(
     at, looked = recorded_steps(steps), geometry_steps(steps)
     curves, snapshots = [], {}
     small = specs[0].width * tasks[0].inputs < SHARED
-    with loop.threads(1 if small else None), torch.no_grad():
+    with threads(1 if small else None), torch.no_grad():
         stack = Stack(specs, tasks, course.device)
         if saved := course.saved:
             stack.restore(saved.tensors)

@@ -1,0 +1,44 @@
+"""The machine that trains: its device, its threads, and how the work is divided."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True)
+class Division:
+    """How the work is divided on this machine: it changes bits, not the question, and is kept with the results."""
+
+    device: str
+    threads: int
+    routine: str  # of the products, see `products.ROUTINES`
+    rows: int  # images in a chunk
+    width: int  # networks in a group, at most
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device of that name: "auto" is CUDA where there is one; a RuntimeError for a "cuda" that is missing."""
+    if name not in ("auto", "cpu", "cuda"):
+        raise ValueError(f"unknown device {name!r} (known: auto, cpu, cuda)")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise RuntimeError("device 'cuda' was asked for, but torch finds no GPU; use device 'cpu' or 'auto'")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def cores() -> int:
+    """How many cores this thread may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+@contextlib.contextmanager
+def threads(number: int | None) -> Iterator[None]:
+    """So many threads for torch, None as many as it has now; in the end as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
