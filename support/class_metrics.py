@@ -22,6 +22,7 @@ from support.architectures import restored
 from support.data import Dataset
 from support.ensemble import starting_weights
 from support.geometry.boundary import candidates, find_pairs, measure, summary
+from support.geometry.checks import SingularMetric
 from support.geometry.jacobians import load_forward_mode
 from support.geometry.pullback import full_rank_log_volume
 from support.layers import OffsetL2
@@ -172,7 +173,7 @@ def boundaries(networks: list[nn.Sequential], x, labels, parts: dict, pairs: int
         for name, (layers, basis) in parts.items():
             try:
                 measured = measure(lambda x, f=network[:layers], U=basis: log_volume(f, x, U), found, points)
-            except ValueError:  # a singular metric
+            except SingularMetric:
                 measured = measure(lambda x: x.new_full((len(x),), torch.nan), found, points)
             result[name] = summary(measured.arrays())
         results.append(result)

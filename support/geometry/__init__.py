@@ -6,6 +6,7 @@ scalar is positive on spheres, 2 / a^2 on the one of radius a. All arithmetic is
 brought to it first, and a module that holds anything less is refused.
 """
 
+from support.geometry.checks import SingularMetric
 from support.geometry.curvature import ricci_scalar, shallow_ricci_scalar, shallow_slog_ricci_scalar
 from support.geometry.geodesics import Geodesic, geodesic, path_length
 from support.geometry.infinite_width import (
@@ -27,6 +28,7 @@ from support.geometry.slices import Plane, entropy, line, plane, predicted_class
 __all__ = [
     "Geodesic",
     "Plane",
+    "SingularMetric",
     "entropy",
     "geodesic",
     "jacobian_singular_values",

@@ -6,6 +6,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
 
+class SingularMetric(ValueError):
+    """The metric has less than full rank at a point, so that there is no volume element of all directions."""
+
+
 def real(name: str, value) -> torch.Tensor:
     """The tensor in float64. Integers are refused: bytes that nobody scaled are the likelier reading."""
     value = torch.as_tensor(value)

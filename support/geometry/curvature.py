@@ -176,7 +176,7 @@ def _condition(R, start):
     flat = s[:, -1] <= 10 * R.shape[-1] * EPS * s[:, 0]
     if flat.any():
         i = int(flat.nonzero()[0, 0])
-        raise ValueError(
+        raise checks.SingularMetric(
             f"point {start + i}: the metric is singular, df/dx has singular values from {s[i, 0]:.3g} "
             f"down to {s[i, -1]:.3g}: there is no curvature"
         )

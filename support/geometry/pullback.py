@@ -10,6 +10,7 @@ import math
 import torch
 from scipy.linalg import lapack
 
+from support.geometry.checks import SingularMetric
 from support.geometry.jacobians import NUMBERS, of_jacobians
 from support.geometry.shallow import EPS, axes, layer, scaled
 
@@ -59,7 +60,7 @@ def log_volume_element(f, x, rank=None, leading=None) -> torch.Tensor:
     Returns:
         Natural log.
     Raises:
-        ValueError: if the spectrum denies the rank; the message names the point and the gap. Else as
+        SingularMetric: if the spectrum denies the rank; the message names the point and the gap. Else as
             `pullback_metric`.
     Source: Zavatone-Veth et al. 2025, sections 2 and I.2.
 
@@ -119,7 +120,7 @@ def shallow_log_volume_element(weight, bias, activation, x, error=1e-9) -> torch
         error: that a quicker factorisation may make from 64 inputs on, in nats.
 
     Raises:
-        ValueError: if the metric is singular, with the first point where it is; else as `shallow_pullback_metric`.
+        SingularMetric: names the first point where the metric is singular; else as `shallow_pullback_metric`.
 
     >>> one_unit = [[3.0]], [-400.0]
     >>> round(float(shallow_log_volume_element(*one_unit, "sigmoid", torch.tensor([0.0]))), 4)  # log 3 - 400
@@ -141,7 +142,7 @@ def _few_units(weight, log1, start, error):
     if dead.any():
         point = int(dead.nonzero()[0, 0])
         unit = int(log1[point].isneginf().nonzero()[0, 0])
-        raise ValueError(
+        raise SingularMetric(
             f"point {start + point}: unit {unit} of {log1.shape[1]} has slope 0, the rank is lower there"
         )
     return log1.sum(1) + full_rank_log_volume(weight[None], None, error)
@@ -223,7 +224,7 @@ def _ranked_log_volume(s, rank, start):
         where = "the weights" if start is None else f"point {start + i}"
         after = f", s_{rank + 1} = {s[i, rank]:.3g}" if rank < k else ""
         above = int((s[i] > noise[i]).sum())
-        raise ValueError(
+        raise SingularMetric(
             f"{where}: the spectrum denies rank {rank}: s_1 = {s[i, 0]:.3g}, s_{rank} = {s[i, rank - 1]:.3g}{after}; "
             f"wanted s_{rank} above rounding, {float(noise[i, 0]):.3g}, as {above} of {k} are, "
             f"and {GAP:.0e} times what follows"

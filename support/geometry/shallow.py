@@ -103,7 +103,7 @@ def axes(weight: torch.Tensor, log1: torch.Tensor, start: int = 0) -> Axes:
         log1: log |phi'|, (N, n).
         start: number of the first of these points, for messages.
     Raises:
-        ValueError: if at some point fewer than d units with phi' != 0 have independent weights.
+        SingularMetric: if at some point fewer than d units with phi' != 0 have independent weights.
     """
     (n, d), N = weight.shape, len(log1)
     at = torch.arange(N, device=weight.device)
@@ -117,7 +117,7 @@ def axes(weight: torch.Tensor, log1: torch.Tensor, start: int = 0) -> Axes:
         lost = ~(size[at, unit, a].isfinite() & (pivot.abs() > 4 * d * EPS * length[unit]))
         if lost.any():
             point = int(lost.nonzero()[0, 0])
-            raise ValueError(
+            raise checks.SingularMetric(
                 f"point {start + point}: the metric is singular: of {n} units only {rank} are alive and independent, "
                 f"and {d} inputs need {d}"
             )

@@ -38,10 +38,9 @@ def measures(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
     rows = {}
     for run in runs_of(study, runs):
         data = run.spec.draw()
-        try:
-            found = geometry(run.spec.network, *weights(run, study.steps), data, ROTATIONS[study.dimension <= 10])
-        except ValueError:
-            found = {}
+        W, b = weights(run, study.steps)
+        sound = W.isfinite().all() and b.isfinite().all()
+        found = geometry(run.spec.network, W, b, data, ROTATIONS[study.dimension <= 10]) if sound else {}
         last = np.flatnonzero(run.arrays["steps"] == study.steps)[0]
         found["validation_mse"] = float(run.arrays["validation_mse"][last])
         found["error"] = 100 * found.get("test_mse", np.nan) ** 0.5 / float(data.test[1].mean())

@@ -4,6 +4,8 @@ Of images lines and a plane are looked at besides pairs, as the source's: betwee
 and a 1 and the second 6 (of other classes where there are fewer).
 """
 
+import contextlib
+
 import numpy as np
 import torch
 
@@ -85,10 +87,10 @@ def _by_layer(weights, pairs, spec):
 
 
 def _log_volume_or_nan(weights, x, layer=None):
-    try:
-        return log_volume(weights, x, layer)
-    except ValueError:  # a singular metric, or weights that are not finite
-        return x.new_full((len(x),), torch.nan)
+    if all(w.isfinite().all() for w in weights.values()):
+        with contextlib.suppress(geometry.SingularMetric):
+            return log_volume(weights, x, layer)
+    return x.new_full((len(x),), torch.nan)
 
 
 def _measured(weights, pairs, points, layer=None):
