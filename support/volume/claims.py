@@ -207,6 +207,8 @@ def judge(claim: VolumeClaim, arm: VolumeArm) -> Outcome | None:
     decides = found[width]
     word = {"fails": "fail", "undecided": "undecided", "holds": "hold"}[decides.state]
     count = sum(o.state == decides.state for o in found.values())
+    if len(arm.study.widths) == 1:
+        return decides
     return replace(decides, text=f"{count} of {len(found)} widths {word}; {width} units: {decides.text}")
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 
 from support import geometry
-from support.ledger import styled
+from support.ledger import LEAST_SEEDS, styled
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
@@ -20,11 +20,11 @@ CONTRASTS = ("contrast", "contrast, step 0", "contrast, shuffled labels")
 
 
 def interval(values, digits: int = 2) -> str:
-    """Mean and 95% bootstrap interval over networks, as text; a dash for fewer than two."""
+    """Mean and 95% bootstrap interval over networks, as text; of too few to be judged the mean alone."""
     values = np.asarray(values, float)
     values = values[np.isfinite(values)]
-    if len(values) < 2:
-        return "-"
+    if len(values) < LEAST_SEEDS:
+        return f"{values.mean():+.{digits}f}" if len(values) else "-"
     found = mean_interval(values)
     return f"{found.value:+.{digits}f} [{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
 
@@ -33,7 +33,11 @@ def verdicts(rows: list[dict]):
     """Rows of the ledger, a line a task that is judged; a styled frame, so that no sentence is cut short."""
     lines = []
     for row in rows:
-        lines.append([row["id"], row["says"], row["verdict"], row["measured"].replace("; ", "<br>")])
+        told = [
+            f"{arm['scaling']} {arm['state']}: {arm['text']}" if "text" in arm else f"{arm['scaling']}: not judged"
+            for arm in row["arms"]
+        ]
+        lines.append([row["id"], row["says"], row["verdict"], "<br>".join(told)])
     table = pd.DataFrame(lines, columns=["claim", "it says", "verdict", "measured"])
     return styled(table)
 
@@ -42,7 +46,7 @@ def headline(rows: list[dict], recorded: list) -> str:
     """The contrast of every task and width, after training and before, in sentences."""
     said = []
     for arm in recorded:
-        widths = [w for w in arm.study.widths if len(arm.of(w)) >= claims.LEAST_SEEDS]
+        widths = [w for w in arm.study.widths if len(arm.of(w)) >= LEAST_SEEDS]
         if widths:
             after, before = (
                 ", ".join(f"{arm.of(w)[name].mean():.2f}" for w in widths) for name in ("contrast", "before_contrast")
