@@ -119,8 +119,9 @@ def _book(options):
 def _run(options):
     from support import chapters, publish
 
-    exact = [name for name in chapters.CHAPTERS if name.split("_")[0] == options.chapter]
-    names = exact or [name for name in chapters.CHAPTERS if name.startswith(options.chapter)]
+    number = options.chapter.zfill(2) if options.chapter.isdigit() else options.chapter
+    exact = [name for name in chapters.CHAPTERS if name.split("_")[0] == number]
+    names = exact or [name for name in chapters.CHAPTERS if name.startswith(number) and not number.isdigit()]
     if len(names) != 1:
         raise ValueError(f"no chapter {options.chapter!r}{suggest(options.chapter, chapters.CHAPTERS)}")
     given = _given(options, chapters.CHAPTERS[names[0]])

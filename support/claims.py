@@ -223,6 +223,7 @@ def entry(claim: Claim, records: list[Record]) -> dict:
         )
     plan, arms = evidence(claim.rule.needs, records, claim.studies, claim.scalings, claim.recipe, claim.from_seed)
     outcomes = {a.scaling: claim.rule(a) if a.seeds >= LEAST_SEEDS else None for a in arms}
+    late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
     images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,} of 60,000"
     return row(
         claim,
@@ -230,7 +231,7 @@ def entry(claim: Claim, records: list[Record]) -> dict:
         images=f"{images} training images",
         protocol=f"{images} training images, full batch, {claim.recipe or plan.recipes[0]}, {plan.steps:,} steps",
         measured="; ".join(
-            f"{a.scaling}: {o.text}" if o else f"{a.scaling}: {a.seeds} seeds, {LEAST_SEEDS} needed"
+            f"{a.scaling}: {o.text}" if o else f"{a.scaling}: {a.seeds} seeds{late}, {LEAST_SEEDS} needed"
             for a, o in zip(arms, outcomes.values(), strict=True)
         ),
         n=min(a.seeds for a in arms),
