@@ -44,10 +44,10 @@ def ledger_table(rows: list[dict]) -> str:
 
 
 def _row(row: dict) -> str:
-    colour = VERDICT_COLOURS.get(row["verdict"], "warning")
-    minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
     from support.ledger import markdown_row, told  # not for those who only want a colophon
 
+    colour = VERDICT_COLOURS.get(row["verdict"], "warning")
+    minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
     lines = told(row)
     if row["contradiction"]:
         lines.append(f"*The paper against itself:* {row['contradiction']}")

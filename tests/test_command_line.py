@@ -202,3 +202,13 @@ def test_the_exit_status_reaches_the_shell():
         _, said = started[command].communicate(timeout=60)
         assert started[command].returncode == status, command
         assert message in said and "Traceback" not in said
+
+
+def test_a_number_is_that_chapter_and_no_other(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(publish, "execute", lambda chapters, given: asked.extend(chapters))
+    for given in ("1", "01", "10", "01b"):
+        assert main(["run", given]) in (0, None)
+    names = ("01_distance", "01_distance", "10_from", "01b_when")
+    assert all(name in chapter for name, chapter in zip(names, asked, strict=True))
+    assert "no chapter '0'" in refused(capsys, "run", "0")

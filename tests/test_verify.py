@@ -151,7 +151,19 @@ def test_a_curve_that_was_not_so_disagrees(copy, name, factor, capsys):
     assert verify.replay(store, key, 40, "cpu") == 1
     said = capsys.readouterr().out
     assert f"{name:14} DISAGREES" in said and said.count(" agrees: ") == 3
+    assert "recorded on" not in said  # it was made here
     assert verify.replay(store, key, 3, "cpu") == 0  # before the forgery begins all is well
+
+
+def test_a_record_of_another_machine_that_disagrees_is_said_to_be_one(copy, capsys):
+    def elsewhere(arrays, content):
+        later("train_loss", np.float32(1.001))(arrays, content)
+        content["environment"]["processor"] = "an abacus"
+
+    store = copy(elsewhere)
+    record = next(iter(store))
+    assert verify.replay(store, f"{record.key}-{record.steps:06d}", 40, "cpu") == 1  # named as in the ledger
+    assert "recorded on an abacus" in capsys.readouterr().out
 
 
 def test_another_seeds_curves_disagree(copy):
