@@ -71,7 +71,7 @@ ARMS = {
     "MNIST, no decay": "volume-mnist-no-decay",
 }
 PRINTED = tuple(name for name in ARMS if name != "MNIST, no decay")  # as the source says that it was done
-CONTROLLED = ("sinusoid", "deep", "MNIST")  # those with networks that were trained on shuffled labels
+CONTROLLED = tuple(name for name in PRINTED if "shuffled" in STUDIES[ARMS[name]].labels)  # trained on these too
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def maps(axes, networks, quantity: str, points: int, layer: int | None = None):
     for ax, w, v in zip(axes, networks, values, strict=True):
         ax.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1), aspect="equal")
         ax.grid(visible=False)
+        ax.set_facecolor(GREY)  # shows through where a value is NaN
         image = ax.pcolormesh(side, side, v, cmap=colours, vmin=low, vmax=high, shading="nearest", rasterized=True)
         margin = (logits(w, x) @ torch.tensor([-1.0, 1.0], dtype=torch.float64)).view(points, points).numpy()
         if margin.min() < 0 < margin.max():
