@@ -17,7 +17,7 @@ from support.data import Dataset, load
 from support.machine import resolve_device
 from support.products import choose
 from support.runs import MetricSpec, RunSpec
-from support.sweep import Block, Study
+from support.sweep import Block, Study, named
 from support.training import train
 
 ELEMENTWISE = 0.6  # nanoseconds a hidden activation and step outside the products; measured on two cores
@@ -145,7 +145,7 @@ class Plan(Study):
                         for seed in seeds
                     ]
                     how = recipes[0] if len(recipes) == 1 else f"{len(recipes)} recipes"
-                    label = f"{scaling}, {how}, seeds {seeds[0]} to {seeds[-1]}"
+                    label = f"{scaling}, {how}, {named(seeds)}"
                     blocks.append(Block(self, label, tuple(specs)))
         return blocks
 
@@ -210,6 +210,9 @@ STUDIES = {
              title="six architectures, first 10,000 images, 5,000 steps"),
         Plan("mnist-60k", architectures=SIX, scalings=_BOTH, steps=5000, seeds_per_block=1, **_MNIST,
              title="six architectures, all 60,000 images, 5,000 steps"),
+        Plan("mnist-10k-heads", architectures=SIX_BIAS + L2, scalings=_BOTH, steps=5000,
+             **_MNIST | {"images": 10_000, "seeds_per_block": 2},
+             title="six with an output bias and four with OffsetL2, first 10,000 images, 5,000 steps"),
         Plan("mnist-bias", architectures=SIX_BIAS, scalings=_BOTH, steps=5000, seeds_per_block=1, **_MNIST,
              title="the six variants with an output bias, all images, 5,000 steps"),
         Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=_BOTH,

@@ -9,7 +9,7 @@ import fcntl
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +77,11 @@ class Block:
 
     def missing(self, store: Store) -> list[Spec]:
         return [s for s in self.specs if store.find(s, self.plan.steps) is None]
+
+
+def named(seeds: Sequence[int]) -> str:
+    """Neighbouring seeds in the label of a block."""
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
 
 
 def run_block(

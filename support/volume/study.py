@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from support.machine import resolve_device
 from support.runs import Spec
-from support.sweep import Block, Study
+from support.sweep import Block, Study, named
 from support.volume.tasks import Task, resampled, task
 from support.volume.training import VolumeSpec, geometry_steps, recipe, train
 
@@ -94,7 +94,7 @@ class VolumeStudy(Study):
             seeds = range(first, min(first + self.seeds_per_block, self.seeds))
             for width, labels in itertools.product(self.widths, self.labels):
                 specs = tuple(self.spec(dataset, width, labels, s) for s in seeds)
-                blocks.append(Block(self, f"width {width}, {labels} labels, seeds {seeds[0]} to {seeds[-1]}", specs))
+                blocks.append(Block(self, f"width {width}, {labels} labels, {named(seeds)}", specs))
         return blocks
 
     def train(self, specs, dataset: Task, **options):
