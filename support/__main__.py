@@ -51,20 +51,20 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
     records = command("records", _records, "list, verify or replay the committed records")
     records.add_argument("action", choices=("list", "verify", "replay"), nargs="?", default="list")
-    records.add_argument("key", nargs="?", help="key of the run to replay, or how it begins")
+    records.add_argument("key", nargs="?", help="list: only the runs of this study; replay: a key, or how it begins")
     records.add_argument("--folder", help="another folder of records")
-    records.add_argument("--steps", type=int, default=100, help="replay: how many steps (default 100)")
+    records.add_argument("--steps", type=int, help="replay: how many steps (default: about a minute's, at most 100)")
     records.add_argument("--device", default="auto", help="replay: auto, cpu or cuda")
     sweep = command("sweep", _sweep, "run a study, block by block, into the records")
     sweep.add_argument("study", nargs="?", help="name of the study; without one, the studies are listed")
     sweep.add_argument("--dry-run", action="store_true", help="only say what there is to do")
-    sweep.add_argument("--minutes", type=float, help="stop at a checkpoint after so long; the next call goes on")
+    sweep.add_argument("--minutes", type=_positive, help="stop at a checkpoint after so long; the next call goes on")
     sweep.add_argument("--seeds", type=_count, help="only the first so many seeds")
     sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
     sweep.add_argument("--precision", help="fp32 (default), tf32, bf16x3, bf16x2 or float64")
     sweep.add_argument("--folder", help="the data folder, by default BOOK_DATA")
     sweep.add_argument("--records", help="another folder of records")
-    sweep.add_argument("--scheduler", help="address of a Dask scheduler, tcp://...")
+    sweep.add_argument("--scheduler", type=_address, help="address of a Dask scheduler, tcp://...")
     sweep.add_argument("--workers", type=_count, help="start a local Dask cluster of so many processes")
     bench = command("bench", _bench, "measure speed or precision on this machine, side by side with the usual ways")
     bench.add_argument(
@@ -83,6 +83,22 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"wanted a whole number of at least 1, not {text!r}")
     return int(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"wanted a number above 0, not {text!r}")
+    return number
+
+
+def _address(text: str) -> str:
+    if "://" not in text:
+        raise argparse.ArgumentTypeError(f"wanted an address such as tcp://host:8786, not {text!r}")
+    return text
 
 
 def _parameters(parser):
@@ -130,7 +146,7 @@ def _run(options):
 
 
 def _claims(options):
-    from support import claims, readme
+    from support import claims, ledger, readme
 
     rows = claims.ledger()
     if options.write_readme:
@@ -139,20 +155,25 @@ def _claims(options):
         print(json.dumps(rows, indent=1, allow_nan=False))
     else:
         for row in rows:
-            print(f"{row['id']:11} {row['verdict']:26} {row['says']}\n{'':11} {row['measured']}")
+            print(f"{row['id']:11} {row['verdict']:26} {row['says']}")
+            for line in ledger.told(row):
+                print(f"{'':11} {line}")
 
 
 def _records(options):
     from support import records
 
     store = records.Store(options.folder or records.COMMITTED)
+    if not store.roots[0].is_dir():
+        raise ValueError(f"there is no folder of records {store.roots[0]}")
     if options.action == "list":
+        shown = [r for r in store if not options.key or _study(options.key).asks_for(r.spec)]
 
         def by_kind(r):
             first = ("experiment", "data", "images", "scaling", "architecture", "network", "rate", "seed")
             return [(value is not None, value) for value in (getattr(r.spec, name, None) for name in first)]
 
-        for r in sorted(store, key=by_kind):
+        for r in sorted(shown, key=by_kind):
             print(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}")
     elif options.action == "verify":
         from support.verify import verify
@@ -166,6 +187,14 @@ def _records(options):
         return replay(store, options.key, options.steps, options.device)
 
 
+def _study(name: str):
+    from support.studies import STUDIES
+
+    if name not in STUDIES:
+        raise ValueError(f"unknown study {name!r}{suggest(name, STUDIES)}")
+    return STUDIES[name]
+
+
 def _sweep(options):
     from dataclasses import replace
 
@@ -177,9 +206,7 @@ def _sweep(options):
         for plan in STUDIES.values():
             print(f"{plan.name:24} {plan.title}")
         return 0
-    if options.study not in STUDIES:
-        raise ValueError(f"unknown study {options.study!r}{suggest(options.study, STUDIES)}")
-    plan = STUDIES[options.study]
+    plan = _study(options.study)
     changes = {"seeds": options.seeds, "precision": options.precision}
     changes = {name: value for name, value in changes.items() if value is not None}
     if missing := [name for name in changes if not hasattr(plan, name)]:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from support import claims, readme
 from support.data import load
 from support.machine import Division, resolve_device
 from support.mahalanobis import training as mahalanobis
-from support.records import COMMITTED, Record, RecordError, Store, environment, read
+from support.records import COMMITTED, Record, Store, environment, read
 from support.runs import CURVES
 from support.studies import STUDIES
 from support.sweep import Study
@@ -18,10 +19,11 @@ from support.training import train
 from support.volume import training as volume
 
 CHUNK = {"cpu": 1500, "cuda": 60_000}  # about so many images in a chunk of a replay
-REPLAYS = 3
+REPLAYS = 3  # at the record's own precision
+MOST_STEPS, MINUTES = 100, 1.0  # where no number is asked for: so many, or as many as about so long allows
 FACTOR = 10.0  # the record may be so many times as far from a replay as the replays are from each other
-LOSS_FLOOR = 1e-5  # relative; some thirty times the rounding of a float32 product, which the replays may share
-IMAGES_FLOOR = 3  # so many images may fall on the other side of a near tie
+LOSS_FLOOR = 1e-5  # relative; some thirty times the rounding of a float32 product
+FLIPS = 3, 1000, 100  # so many images may fall on the other side of a near tie, or one in 1,000; never over 1 in 100
 CURVE_UNITS = {"loss": "nats", "accuracy": "points"}  # of the rest: squared distances
 EXACT_FLOOR = 1e-9  # the same in float64
 DISTANCE_FLOOR = {"float64": EXACT_FLOOR, "fp32": LOSS_FLOOR}  # of the distance networks
@@ -31,24 +33,21 @@ DISTANCE_FLOOR = {"float64": EXACT_FLOOR, "fp32": LOSS_FLOOR}  # of the distance
 
 
 def verify(store: Store) -> int:
-    """Checks every record and what is printed from them; prints a line for each fault, then counts. Returns 0 or 1.
+    """Checks every record and what is printed from them; prints counts, and a line for each fault. Returns 0 or 1.
 
     An unfinished study is no fault: how many of its runs are recorded is said, and which seeds are there in part.
     README.md is compared only with the committed records.
-    Raises RecordError for a folder that does not exist.
     """
-    for root in store.roots:
-        if not root.is_dir():
-            raise RecordError(f"there is no folder of records {root}")
     found = store.verify()
     sound = [read(path) for path in store.paths() if path not in found]
     faults = [f"{path}: {fault}" for path, several in found.items() for fault in several]
     faults += _mixed(sound)
     if store.roots == [COMMITTED]:
         faults += _printed(claims.ledger(sound))
-    for line in faults + [completeness(plan, sound) for plan in STUDIES.values()]:
+    for line in [completeness(plan, sound) for plan in STUDIES.values()] + faults:
         print(line)
-    print(f"{len(sound)} sound records, {len(faults)} faults")
+    compared = "; README.md compared with them" if store.roots == [COMMITTED] else ""
+    print(f"{len(sound)} sound records, {len(faults)} faults{compared}")
     return 1 if faults else 0
 
 
@@ -81,32 +80,35 @@ def _printed(rows: list[dict]) -> list[str]:
 # -- replay -------------------------------------------------------------------------------------------------------
 
 
-def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") -> int:
+def replay(store: Store, prefix: str, steps: int | None = None, device: str = "auto") -> int:
     """Trains the first steps of a recorded run again and compares the curves. Prints what it finds; returns 0 or 1.
 
     Rounding differs between machines, product routines, chunks and neighbours in a block, and a chaotic run
     multiplies the difference; by how much, nobody knows beforehand. So the run is replayed three times with chunks
-    of three sizes, or batches in three orders, which sum in different orders. The record agrees if at each recorded
-    step it is no further from the nearest replay than the tolerance: FACTOR times the largest distance between two
-    replays up to that step, plus a floor for what the three may share. Where the record's products were less exact
-    than the replays' (TF32 against a CPU, say), the tolerance grows by the ratio of their measured errors.
+    of three sizes, or batches in three orders, which sum in different orders, and a run that was not trained in
+    float64 once more in float64, because the three share the order within a product. The record agrees if at each
+    recorded step it is no further from the nearest replay than the tolerance: FACTOR times the largest distance
+    between two replays up to that step, plus a floor. Where the record's products were less exact than the replays'
+    (TF32 against a CPU, say), the tolerance grows by the ratio of their measured errors.
 
     Distance networks start with hyperplanes through training points. On which side rounding puts such a point may
     differ on another machine, for all replays alike: for them a disagreement is a reason to look, not a proof.
 
     Args:
         prefix: how the key of the run begins, or the name of its record, key and steps.
-        steps: how many; at most those of the record.
+        steps: how many; at most those of the record. By default as many as take about a minute, at most 100.
         device: "auto", "cpu" or "cuda".
     Raises:
         ValueError: no run has such a key, several have, the data set is another one, or steps is not positive.
     """
     record = pick(store, prefix)
-    if steps < 1:
+    if steps is not None and steps < 1:
         raise ValueError(f"steps must be at least 1, not {steps!r}")
-    steps = min(steps, record.steps)
+    a_step = REPLAYS * record.minutes / record.steps  # or more: a network alone costs more than its share of a block
+    steps = min(steps or max(1, min(MOST_STEPS, int(MINUTES / max(a_step, 1e-9)))), record.steps)
     again = REPLAYABLE[record.spec.experiment]
     print(f"{record.key}: {record.spec.label}")
+    print(f"training the first {steps:,} of {record.steps:,} steps {REPLAYS} times and more", flush=True)
     begun = time.perf_counter()
     replays, floors, scale = again(record, steps, device)
     seconds = time.perf_counter() - begun
@@ -127,9 +129,10 @@ def replay(store: Store, prefix: str, steps: int = 100, device: str = "auto") ->
             f"{distance[worst]:.2g} {unit} from a replay, tolerance {tolerance[worst]:.2g}; "
             f"the replays part by up to {spread[-1]:.2g}"
         )
+    word = "agrees" if agrees else "DISAGREES"
     print(
-        f"the record {'agrees' if agrees else 'DISAGREES'} with {REPLAYS} replays at {len(at)} recorded steps up to "
-        f"{at[-1]:,}; tolerance = {FACTOR * scale:.3g} x how far the replays part, plus a floor; {seconds:.1f} s"
+        f"the record {word} with {len(replays)} replays at {len(at)} recorded steps "
+        f"up to {at[-1]:,}; tolerance = {FACTOR * scale:.3g} x how far they part, plus a floor; {seconds:.1f} s"
     )
     here, there = environment()["processor"], record.content["environment"]["processor"]
     if not agrees and here != there:
@@ -149,12 +152,13 @@ def _classifier_replays(record: Record, steps: int, device: str):
     chunks = math.ceil(spec.images / CHUNK[resolve_device(device).type])
     rows = [math.ceil(spec.images / (chunks + i)) for i in range(REPLAYS)]
     replays = [train([spec], dataset, steps, device=device, rows=r)[0] for r in rows]
+    replays += [train([s], dataset, steps, device=device)[0] for s in _in_float64(spec)]
     images = {"train": spec.images, "test": len(dataset.test_images)}
 
     def floor_of(name):
         if "loss" in name:
             return lambda curve: LOSS_FLOOR * np.maximum(1, np.abs(curve))
-        return lambda curve: 100 * IMAGES_FLOOR / images[name.split("_")[0]]
+        return lambda curve: _flips(images[name.split("_")[0]])
 
     scale = max(1.0, product_error(record.content["environment"]) / product_error(vars(replays[0])))
     return replays, {name: floor_of(name) for name in CURVES}, scale
@@ -165,6 +169,7 @@ def _distance_replays(record: Record, steps: int, device: str):
     spec, kind = record.spec, resolve_device(device).type
     divisions = [Division(kind, 1, "default", math.ceil(spec.samples / (i + 1)), 1) for i in range(REPLAYS)]
     replays = [mahalanobis.train([spec], steps, device=device, division=d)[0] for d in divisions]
+    replays += [mahalanobis.train([s], steps, device=device)[0] for s in _in_float64(spec)]
     floor = DISTANCE_FLOOR[spec.precision]
     return replays, dict.fromkeys(mahalanobis.CURVES, lambda curve: floor * np.abs(curve)), 1.0
 
@@ -182,9 +187,20 @@ def _volume_replays(record: Record, steps: int, device: str):
     def floor_of(name):
         if "loss" in name:
             return lambda curve: EXACT_FLOOR * np.maximum(1, np.abs(curve))
-        return lambda curve: 100 * IMAGES_FLOOR / points[name.split("_")[0]]
+        return lambda curve: _flips(points[name.split("_")[0]])
 
     return found, {name: floor_of(name) for name in CURVES}, 1.0
+
+
+def _in_float64(spec) -> list:
+    """The same run in float64, unless that is what it is."""
+    return [] if spec.precision == "float64" else [replace(spec, precision="float64")]
+
+
+def _flips(points: int) -> float:
+    """The floor of an accuracy, in percent: what the images of FLIPS make, at least one."""
+    few, share, most = FLIPS
+    return 100 * max(1, min(max(few, points // share), points // most)) / points
 
 
 REPLAYABLE = {

@@ -140,6 +140,13 @@ def test_a_count_that_cannot_be(given, capsys):
     assert stopped.value.code == 2 and f"at least 1, not {given[1]!r}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("given", [("--minutes", "-1"), ("--minutes", "nan"), ("--scheduler", "foo")])
+def test_a_limit_or_an_address_that_cannot_be(given, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["sweep", "mnist-10k", "--dry-run", *given])
+    assert stopped.value.code == 2 and f"not {given[1]!r}" in capsys.readouterr().err
+
+
 def test_studies_are_listed(capsys):
     assert main(["sweep"]) == 0
     said = capsys.readouterr().out
@@ -159,6 +166,9 @@ def test_records_are_listed_and_verified(store, capsys):
     assert main(["records", "--folder", str(store.roots[0])]) == 0
     said = capsys.readouterr().out
     assert all(r.key in said for r in store) and " 90.00%" in said
+    assert main(["records", "list", "volume-xor", "--folder", str(store.roots[0])]) == 0
+    assert capsys.readouterr().out == ""
+    assert "unknown study 'mnist-1k'" in refused(capsys, "records", "list", "mnist-1k", "--folder", store.roots[0])
     assert main(["records", "verify", "--folder", str(store.roots[0])]) == 0
     next(iter(store)).path.with_suffix(".npz").write_bytes(b"")
     assert main(["records", "verify", "--folder", str(store.roots[0])]) == 1
@@ -172,7 +182,8 @@ def test_a_broken_record_stops_the_list_with_its_name(store, capsys):
 
 def test_a_folder_or_key_that_is_not_there(store, tmp_path, capsys):
     folder = ("--folder", store.roots[0])
-    assert "no folder of records" in refused(capsys, "records", "verify", "--folder", tmp_path / "no")
+    for action in ("list", "verify", "replay"):
+        assert "no folder of records" in refused(capsys, "records", action, "--folder", tmp_path / "no")
     assert "say which run to replay" in refused(capsys, "records", "replay", *folder)
     assert "no run has a key that begins with 'zz'" in refused(capsys, "records", "replay", "zz", *folder)
     key = next(iter(store)).key
