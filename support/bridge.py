@@ -256,7 +256,7 @@ def table(records: Iterable) -> pd.DataFrame:
 
 
 def summary(found: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """Mean over the seeds with its 95% interval (BCa), by network; columns: of `table` -> heading."""
+    """Mean over the seeds with its 95% interval, by network; columns: of `table` -> heading."""
 
     def said(values):
         if values.isna().any():

@@ -206,6 +206,8 @@ def remedies_figure(arms_by_remedy: dict):
 def phase_figure(diagrams, plan, quantity: str, label: str, names: tuple[str, ...], marks: dict | None = None):
     """Rows input scalings, columns networks: a quantity of `phases.Diagram` over the points of the grid.
 
+    A dot is a point of which some run diverged.
+
     Args:
         plan: the `plans.PhaseGrid` of the diagrams.
         label: of the colour bar, with its unit.
@@ -217,10 +219,13 @@ def phase_figure(diagrams, plan, quantity: str, label: str, names: tuple[str, ..
     x, y = np.log10(plan.preactivations), np.log10(plan.curvatures)
     for line, scaling in zip(axes, rows, strict=True):
         for ax, name in zip(line, names, strict=True):
-            values = np.asarray(getattr(by_place[scaling, name], quantity), float).mean(0)
+            diagram = by_place[scaling, name]
+            values = np.asarray(getattr(diagram, quantity), float).mean(0)
             image = ax.pcolormesh(x, y, values, vmin=0, vmax=100, shading="nearest")
             ax.grid(visible=False)
             ax.set_xticks(x)
+            lost = np.argwhere(diagram.diverged.any(0))
+            ax.plot(x[lost[:, 1]], y[lost[:, 0]], ".", color="white", markersize=5)
             if marks:
                 curvature, size = marks[scaling]
                 ax.plot(np.log10(size), np.log10(curvature), "x", color="white", markersize=9, markeredgewidth=2.5)
@@ -239,6 +244,7 @@ def gap_figure(arms, pairs):
     """
     from support.statistics import mean_interval
 
+    pairs = list(pairs)
     fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
     for ax, arm in zip(axes[0], arms, strict=True):
         steps = arm.steps_recorded
@@ -285,17 +291,20 @@ def distances_figure(arms, names: tuple[str, ...], limit: float = 4.0):
 def nearness_figure(arms, controls, names: tuple[str, ...], limit: float = 8.0):
     """Rows arms, columns networks: distance of the own class (filled) and of the nearest other, all outputs.
 
+    controls: for each arm, network -> its arm with shuffled labels.
     A pair of boxes for each of `tables.conditions`: median and quartiles, whiskers from the 5th to the 95th centile.
     """
     from support.hyperplanes import own_and_nearest_other
     from support.tables import conditions
 
     fig, axes = subplots(len(arms), len(names), height=1.6 + 1.6 * len(arms), squeeze=False, sharex=True, sharey=True)
-    for row, arm, control in zip(axes, arms, controls, strict=True):
-        compared = conditions(arm, control)
+    both = list(zip(arms, controls, strict=True))
+    labels = list(max((conditions(arm, control[name]) for arm, control in both for name in names), key=len))
+    for row, (arm, control) in zip(axes, both, strict=True):
         for ax, name in zip(row, names, strict=True):
             hue = style(name)["color"]
-            for place, (of, step, side) in enumerate(compared.values()):
+            for label, (of, step, side) in conditions(arm, control[name]).items():
+                place = labels.index(label)
                 values = own_and_nearest_other(of.moments(name, step, side))
                 for shift, face, x in zip((-0.2, 0.2), (hue, "white"), values, strict=True):
                     line = {"color": "black", "linewidth": 0.8}
@@ -304,7 +313,7 @@ def nearness_figure(arms, controls, names: tuple[str, ...], limit: float = 8.0):
                         patch_artist=True, boxprops={"facecolor": face, "edgecolor": hue},
                         medianprops={"color": "black"}, whiskerprops=line, capprops=line,
                     )  # fmt: skip
-            ax.set_xticks(range(len(compared)), list(compared), rotation=60, ha="right")
+            ax.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
             ax.set_ylim(0, limit)
             ax.grid(axis="x", visible=False)
         row[0].set_ylabel(f"{arm.scaling}\ndistance")
@@ -320,14 +329,14 @@ def told_figure(arms, controls, names: tuple[str, ...]):
 
     fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
     for ax, arm, control in zip(axes[0], arms, controls, strict=True):
-        for of, side, look in ((control, "train", {"alpha": 0.35}), (arm, "test", {})):
-            for name in names if of.seeds else ():
-                at = of.records[name][0].arrays["moment_steps"]
-                at = at[at <= of.steps]
-                found = [mean_interval(AsTold(name).shares(of, step, side)) for step in at]
-                value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
-                label = name if of is arm else None
-                ax.errorbar(at, value, [value - low, high - value], label=label, elinewidth=0.8, **style(name) | look)
+        pale = [(name, control[name], "train", {"alpha": 0.35}) for name in names if control[name].seeds]
+        for name, of, side, look in [*pale, *((name, arm, "test", {}) for name in names if arm.seeds)]:
+            at = of.records[name][0].arrays["moment_steps"]
+            at = at[at <= of.steps]
+            found = [mean_interval(AsTold(name).shares(of, step, side), within=(0, 100)) for step in at]
+            value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
+            label = name if of is arm else None
+            ax.errorbar(at, value, [value - low, high - value], label=label, elinewidth=0.8, **style(name) | look)
         ax.axhline(50, color="black", linewidth=0.8)
         ax.set_xscale("symlog", linthresh=1)
         ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", ylim=(-3, 103))

@@ -10,8 +10,6 @@ import pandas as pd
 from support.records import Record
 from support.rules import Outcome, number
 
-LEAST_SEEDS = 5  # below this, a claim is not judged
-
 
 @cache
 def printed() -> dict:

@@ -53,6 +53,17 @@ def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
     ]
 
 
+def place(plan: PhaseGrid, records: Iterable[Record], scaling: str, rate: float) -> tuple[float, float]:
+    """Where plain gradient descent with one rate and the usual start would lie: (curvature, preactivation).
+
+    From the rates and scales that the plan's records were trained with, so that the images are not needed.
+    """
+    specs = [r.spec for r in records if plan.asks_for(r.spec) and r.spec.scaling == scaling]
+    eigenvalue = plan.curvatures[0] / min(s.first_weight_rate for s in specs)
+    usual = plan.preactivations[0] / min(s.first_weight_scale for s in specs)
+    return rate * eigenvalue, usual
+
+
 def _dead(record: Record, steps: int) -> float:
     active = record.at("train_active", steps)
     return 100 * float(output_counts(active)["dead"]) / len(active)

@@ -1,8 +1,10 @@
 """The rules that judge claims about classifiers, and the evidence that they judge.
 
 A rule looks at one arm, the runs of a study in one input scaling, and says whether it holds, fails or is undecided,
-with a value and its interval: the BCa bootstrap's over seeds, 95%, of paired differences, where nothing else is said.
-Rules and margins were written down before the records that they judge (see the history of this file and of `claims`).
+with a value and its 95% interval over seeds, of paired differences, where nothing else is said: the wider of the BCa
+bootstrap's and Student's. Rules and margins were written down before the records that they judge (see the history of
+this file and of `claims`). One change came after: until then the interval was the bootstrap's alone, too narrow for a
+handful of seeds. A wider interval can turn "holds" or "fails" into "undecided", and nothing else.
 """
 
 from abc import ABC, abstractmethod
@@ -17,11 +19,11 @@ from support.plans import Plan, Recipe
 from support.records import Record
 from support.runs import RARE
 
+LEAST_SEEDS = 5  # below this, a claim is not judged
 MARGIN = 0.2  # points of accuracy below which two means count as equal
 CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
 SPREAD = 3.0  # times by which a "markedly higher" SD is higher at least
 IMPACT = 1.0  # points below which a change has next to no impact
-SOUND = 0.8  # share of runs that must do well
 STEADY = 0.14  # points that the SD of every OffsetL2 network is said not to exceed
 SHARE = 10.0  # percentage points within which a printed share counts as met
 
@@ -88,6 +90,11 @@ def arm(
             by_run[s.architecture, s.seed] = record
     seeds = [seed for seed in range(from_seed, plan.seeds) if all((name, seed) in by_run for name in names)]
     return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps)
+
+
+def alone(plan: Plan, records: Iterable[Record], scaling: str, names: Iterable[str]) -> dict[str, Arm]:
+    """The arm of each architecture by itself: the seeds that another one lost by diverging still count here."""
+    return {name: arm(plan, records, scaling, (name,)) for name in names}
 
 
 # -- rules --------------------------------------------------------------------------------------------------------
@@ -231,7 +238,7 @@ class ShareOfOutputs(Rule):
     def __call__(self, arm: Arm) -> Outcome:
         active = arm.active(self.name)
         few = active <= 0 if self.below == 0 else active < self.below
-        found = statistics.mean_interval(100 * few.mean(1))
+        found = statistics.mean_interval(100 * few.mean(1), within=(0, 100))
         what = "dead" if self.below == 0 else f"active on under {self.below:.0%}"
         text = f"{found.value:.1f}% of {self.name}'s outputs are {what}"
         return Outcome.of(_within(found, self.percent, SHARE), found, text)
@@ -253,30 +260,25 @@ class NeverDead(Rule):
 
 @dataclass(frozen=True)
 class WithoutInactive(Rule):
-    """Runs without an inactive output (active on under 1% of the test images) do about as well as `control`.
+    """Runs without an inactive output (active on under 1% of the test images) do about as well as the control.
 
-    "About": within CATASTROPHE points of the control with the same seed. Holds if that is so of more than SOUND of
-    such runs of these networks.
+    "About": the mean of what they lose against the run of `second` with the same seed is under CATASTROPHE points.
+    Undecided with fewer than `least` such runs.
     """
 
-    names: tuple[str, ...]
-    control: str
-
-    @property
-    def needs(self):
-        return *super().needs, self.control
+    first: str
+    second: str
+    least: int = LEAST_SEEDS
 
     def __call__(self, arm: Arm) -> Outcome:
-        well = total = 0
-        for name in self.names:
-            alive = (arm.active(name) >= RARE[0]).all(1)
-            near = arm.accuracy(name) > arm.accuracy(self.control) - CATASTROPHE
-            well, total = well + int((alive & near).sum()), total + int(alive.sum())
-        text = f"{well} of {total} runs of {' and '.join(self.names)} without an inactive output do well"
-        if not total:
-            return Outcome("undecided", np.nan, np.nan, np.nan, text)
-        found = statistics.wilson(well, total)
-        return Outcome.of(state_of(found.low, found.high, lambda x: x > SOUND), found, text)
+        alive = (arm.active(self.first) >= RARE[0]).all(1)
+        loss = (arm.accuracy(self.second) - arm.accuracy(self.first))[alive]
+        who = f"{self.first} without an inactive output"
+        if len(loss) < self.least:
+            return Outcome("undecided", np.nan, np.nan, np.nan, f"{len(loss)} runs of {who}, {self.least} needed")
+        found = statistics.mean_interval(loss)
+        text = f"{len(loss)} runs of {who} lose {found.value:.1f} points against {self.second}"
+        return Outcome.of(state_of(found.low, found.high, lambda x: x < CATASTROPHE), found, text)
 
 
 @dataclass(frozen=True)
@@ -295,7 +297,7 @@ class AsTold(Rule):
 
     def __call__(self, arm: Arm) -> Outcome:
         after, before = self.shares(arm), self.shares(arm, 0)
-        found, gain = statistics.mean_interval(after), statistics.mean_interval(after - before)
+        found, gain = statistics.mean_interval(after, within=(0, 100)), statistics.mean_interval(after - before)
         parts = {state_of(found.low, found.high, lambda x: x > 50), state_of(gain.low, gain.high, lambda x: x > 0)}
         state = "fails" if "fails" in parts else "undecided" if "undecided" in parts else "holds"
         text = f"{found.value:.0f}% of {self.name}'s outputs are as told ({before.mean():.0f}% untrained)"

@@ -60,21 +60,26 @@ class Equivalence:
     n: tuple[int, int]
 
 
-def mean_interval(x, level=0.95, method="bootstrap", seed=0, resamples=9999) -> Estimate:
+def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=0, resamples=9999) -> Estimate:
     """Mean of x, shape (n,), with its interval.
 
-    "bootstrap" is bias-corrected and accelerated (BCa, Efron 1987), seeded; it asks for no normality but is a
-    little narrow below about 20 values. "t" is Student's, exact for normal values.
+    "bootstrap" is bias-corrected and accelerated (BCa, Efron 1987), seeded: it asks for no normality, but is too
+    narrow below about 20 values. "t" is Student's, exact for normal values. "wider" takes at each end the farther
+    of the two. within: the range that a value can have, where the interval ends too.
     Raises ValueError for an x that is empty, not 1-d or not finite, and for an unknown method or level.
     """
     x, level = _sample("x", x), _level(level)
-    method = _choice("method", method, ("bootstrap", "t"))
+    method = _choice("method", method, ("wider", "bootstrap", "t"))
     mean, sd, n = _moments(x)
     if settled := _degenerate(mean, sd, n, level):
         return settled
-    if method == "bootstrap":
-        return Estimate(mean, *_bootstrap(x, np.mean, level, seed, resamples))
-    return Estimate(mean, *_t_interval(mean, sd / np.sqrt(n), n - 1, level), n, level, "t")
+    made = []
+    if method != "t":
+        made.append(_bootstrap(x, np.mean, level, seed, resamples))
+    if method != "bootstrap":
+        made.append((*_t_interval(mean, sd / np.sqrt(n), n - 1, level), n, level, "t"))
+    low, high = max(min(m[0] for m in made), within[0]), min(max(m[1] for m in made), within[1])
+    return Estimate(mean, low, high, n, level, " or ".join(m[-1] for m in made))
 
 
 def sd_interval(x, level=0.95, method="chi-square", seed=0, resamples=9999) -> Estimate:

@@ -12,6 +12,8 @@ from support.architectures import architecture
 from support.claims import MARGIN, Arm, AsTold, recompute
 from support.hyperplanes import NEAR, AgainstBest, as_told, class_distances, own_and_nearest_other
 from support.ledger import printed, styled
+from support.plans import Plan
+from support.records import Record
 from support.runs import DEAD, RARE, output_counts
 
 
@@ -41,7 +43,7 @@ def accuracies(arms: list[Arm]) -> pd.DataFrame:
     for arm in (a for a in arms if a.seeds):
         for name in arm.records:
             x = arm.accuracy(name)
-            found = statistics.mean_interval(x)
+            found = statistics.mean_interval(x, within=(0, 100))
             sd = x.std(ddof=1) if len(x) > 1 else np.nan
             rows.append([arm.scaling, name, found.value, found.low, found.high, sd, x.min(), x.max(), len(x)])
     columns = ["inputs", "network", "mean", "95% low", "95% high", "SD", "least", "most", "n"]
@@ -114,17 +116,29 @@ def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).sort_values("inputs", kind="stable").set_index(columns[:2]).round(1)
 
 
+def seeds_told(arms: Iterable[Arm]) -> str:
+    """How many seeds the arms have, for captions: "8 seeds", or "8 to 9 seeds" where they differ."""
+    counts = sorted({arm.seeds for arm in arms})
+    return " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1]))) + " seeds"
+
+
 def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
-    """Test accuracy of the runs without an output that is active on under 1% of the test images, and with some."""
+    """Test accuracy of the runs without an output that is active on under 1% of the test images, and with some.
+
+    "lowest": the least and the largest index that the lowest of a run's inactive outputs has. An image on which
+    several logits are largest together, as the zeros of ReLU2-Neg are, goes to the one with the lowest index.
+    """
     rows = []
     for arm in (a for a in arms if a.seeds):
         for name in names:
-            accuracy, few = arm.accuracy(name), (arm.active(name) < RARE[0]).sum(1)
+            accuracy, inactive = arm.accuracy(name), arm.active(name) < RARE[0]
+            few, lowest = inactive.sum(1), inactive.argmax(1)
             for kind, chosen in (("none", few == 0), ("one", few == 1), ("two or more", few > 1)):
-                x = accuracy[chosen]
+                x, at = accuracy[chosen], lowest[chosen]
                 row = [x.mean(), x.min(), x.max()] if len(x) else [np.nan] * 3
-                rows.append([arm.scaling, name, kind, *row, len(x)])
-    columns = ["inputs", "network", "inactive outputs", "mean accuracy (%)", "least", "most", "n"]
+                where = f"{at.min()} to {at.max()}" if len(x) and kind != "none" else ""
+                rows.append([arm.scaling, name, kind, where, *row, len(x)])
+    columns = ["inputs", "network", "inactive outputs", "lowest", "mean accuracy (%)", "least", "most", "n"]
     return pd.DataFrame(rows, columns=columns).query("n > 0").set_index(columns[:3]).round(2)
 
 
@@ -152,7 +166,7 @@ def pairs(arm: Arm, names: tuple[str, ...] | None = None):
 
 def changes(arms: list[Arm], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     """What changes from the first network of each pair to the second, in points of test accuracy, paired by seed."""
-    rows = []
+    rows, pairs = [], list(pairs)
     for arm in (a for a in arms if a.seeds):
         for first, second in pairs:
             a, b = arm.accuracy(first), arm.accuracy(second)
@@ -171,9 +185,9 @@ def median_run(arm: Arm, name: str) -> int:
 def gaps(arms: list[Arm], pairs: Iterable[tuple[str, str]], steps: tuple[int, ...] = (10, 100, 1000)):
     """Difference in points of test accuracy, paired by seed, at some recorded steps; at the last in training too.
 
-    For pairs of which the arm has records. Intervals are the BCa bootstrap's over seeds, 95%.
+    For pairs of which the arm has records. Intervals are those of `statistics.mean_interval` over seeds, 95%.
     """
-    rows = []
+    rows, pairs = [], list(pairs)
     for arm in (a for a in arms if a.seeds):
         at = [s for s in steps if s < arm.steps] + [arm.steps]
         for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
@@ -200,7 +214,19 @@ def conditions(arm: Arm, control: Arm) -> dict[str, tuple[Arm, int, str]]:
     return found | {f"trained, step {step:,}": (arm, step, "test") for step in dict.fromkeys((at, arm.steps))}
 
 
-def told(arms: list[Arm], controls: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
+def controls(plan: Plan, records: Iterable[Record], names: tuple[str, ...]) -> pd.DataFrame:
+    """What became of the plan's runs with shuffled labels: how many diverged, and how well the others fit them."""
+    rows, found = [], [r for r in records if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]]
+    for scaling in plan.scalings:
+        for name in names:
+            runs = [r for r in found if (r.spec.scaling, r.spec.architecture) == (scaling, name)]
+            fit = [float(r.at("train_accuracy", plan.steps)) for r in runs if r.diverged_at is None]
+            rows.append([scaling, name, len(runs), len(runs) - len(fit), np.mean(fit) if fit else np.nan])
+    columns = ["inputs", "network", "runs", "diverged", "accuracy on the shuffled labels (%)"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(1)
+
+
+def told(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...]) -> pd.DataFrame:
     """Share of outputs as told (`hyperplanes.as_told`), mean over networks with interval, and where the classes lie.
 
     Nearest and farthest: by the distance of the class centre in the class's own SDs, whatever its sign; by chance
@@ -210,10 +236,10 @@ def told(arms: list[Arm], controls: list[Arm], names: tuple[str, ...]) -> pd.Dat
     rows = []
     for arm, control in zip(arms, controls, strict=True):
         for name in names if arm.seeds else ():
-            for label, (of, step, side) in conditions(arm, control).items():
+            for label, (of, step, side) in conditions(arm, control[name]).items():
                 z = class_distances(of.moments(name, step, side))
                 size, own = np.abs(z), np.eye(z.shape[-1], dtype=bool)
-                share = statistics.mean_interval(100 * as_told(z, name).mean(1))
+                share = statistics.mean_interval(100 * as_told(z, name).mean(1), within=(0, 100))
                 row = {"inputs": arm.scaling, "network": name, "labels": label, "as told (%)": f"{share.value:.0f}"}
                 row["95% interval"] = f"{share.low:.0f} to {share.high:.0f}"
                 row["own nearest (%)"] = 100 * (size.argmin(-1) == np.arange(len(own))).mean()
@@ -228,17 +254,36 @@ def told(arms: list[Arm], controls: list[Arm], names: tuple[str, ...]) -> pd.Dat
 
 
 def told_and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
-    """Over the networks of a kind: Spearman's rank correlation of the share as told with test accuracy."""
+    """Over the networks of a kind: Spearman's rank correlation of the share as told with test accuracy.
+
+    p is that of permutations, all of them or 9,999, and then Holm's over the correlations of this table.
+    """
     rows = []
     for arm in (a for a in arms if a.seeds > 2):
         for name in names:
             share, accuracy = AsTold(name).shares(arm), arm.accuracy(name)
             varies = np.ptp(share) > 0 and np.ptp(accuracy) > 0
-            found = stats.spearmanr(share, accuracy) if varies else (np.nan, np.nan)
+            found = _spearman(share, accuracy) if varies else (np.nan, np.nan)
             row = [arm.scaling, name, share.min(), share.max(), accuracy.min(), accuracy.max(), *found, arm.seeds]
             rows.append(row)
     columns = ["inputs", "network", "least as told (%)", "most", "least accuracy (%)", "most ", "Spearman", "p", "n"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
+    table = pd.DataFrame(rows, columns=columns).set_index(columns[:2])
+    known = table["p"].notna()
+    table.insert(7, "p, Holm", np.nan)
+    table.loc[known, "p, Holm"] = statistics.holm(table.loc[known, "p"])
+    return table.round(3)
+
+
+def _spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Rank correlation and its two-sided p by permutation, which small samples and ties leave right."""
+
+    def correlation(x):
+        return stats.spearmanr(x, b).statistic
+
+    found = stats.permutation_test(
+        (a,), correlation, permutation_type="pairings", n_resamples=9999, rng=np.random.default_rng(0)
+    )
+    return float(found.statistic), float(found.pvalue)
 
 
 def hyperplanes(found: Iterable[tuple[str, str, AgainstBest]]) -> pd.DataFrame:
@@ -293,16 +338,18 @@ def rounded_t_range(first, second, n: int) -> tuple[float, float]:
     return min(ts), max(ts)
 
 
-def differences(arms: list[Arm], pairs: Iterable[tuple[str, str]], margin: float = MARGIN) -> pd.DataFrame:
-    """First minus second in points of test accuracy, paired by seed, and whether the two are equal within a margin.
+def differences(arms: list[Arm], pairs: Iterable[tuple[str, str]], margin: float = MARGIN, paired: bool = True):
+    """First minus second in points of test accuracy, and whether the two are equal within a margin; a frame.
+
+    Paired by seed; networks of different sizes start from different numbers and are not, their interval is Welch's.
 
     "equal" if the 90% t interval is inside the margin (two one-sided tests at 5%), "different" if it is outside, else
-    "open".
+    "open". The ledger asks the same of a 95% interval that is never narrower.
     """
-    rows = []
+    rows, pairs = [], list(pairs)
     for arm in (a for a in arms if a.seeds > 1):
         for first, second in pairs:
-            found = statistics.equivalence(arm.accuracy(first), arm.accuracy(second), margin, paired=True)
+            found = statistics.equivalence(arm.accuracy(first), arm.accuracy(second), margin, paired=paired)
             low, high = found.interval
             word = "equal" if found.equivalent else "different" if low > margin or high < -margin else "open"
             rows.append([arm.scaling, f"{first} - {second}", found.difference, low, high, word, arm.seeds])

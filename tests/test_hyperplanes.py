@@ -286,7 +286,7 @@ def diagonal(own, others):
 def test_the_table_compares_trained_untrained_and_shuffled():
     trained = arms_of((diagonal(5, 0.5), diagonal(0.5, 5)), [80.0, 84.0])
     shuffled = arms_of((diagonal(5, 0.5), diagonal(2, 3)), [10.0, 10.0], STUDIES["mnist-shuffled"].recipes[0])
-    table = tables.told([trained], [shuffled], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
+    table = tables.told([trained], [{"Abs2-Neg": shuffled}], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
     columns = ["as told (%)", "own nearest (%)", "own farthest (%)", "own within 1 SD (%)", "others within 1 SD (%)"]
     found = {label: [float(row[c]) for c in columns] for label, row in table.iterrows()}
     assert found == {
@@ -295,7 +295,7 @@ def test_the_table_compares_trained_untrained_and_shuffled():
         "trained, step 1,000": [100, 100, 0, 100, 0],
         "trained, step 5,000": [100, 100, 0, 100, 0],
     }
-    without = tables.told([trained], [replace(shuffled, records={"Abs2-Neg": []})], ("Abs2-Neg",))
+    without = tables.told([trained], [{"Abs2-Neg": replace(shuffled, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
     assert list(without.index.get_level_values("labels")) == ["untrained", "trained, step 5,000"]
 
 

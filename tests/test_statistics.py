@@ -153,7 +153,7 @@ def test_degenerate_intervals(interval, value, bootstrap):
 
 def test_bootstrap_is_seeded_and_says_where_bca_had_to_give_way():
     x = np.random.default_rng(4).exponential(size=30)
-    first, again, other = mean_interval(x), mean_interval(x), mean_interval(x, seed=1)
+    first, again, other = (mean_interval(x, method="bootstrap", seed=s) for s in (0, 0, 1))
     assert first == again != other and first.method == "bootstrap BCa"
     assert (first.low, first.high) == pytest.approx((other.low, other.high), rel=0.03)
     assert first.high - x.mean() > x.mean() - first.low  # BCa follows the skewness, t cannot
@@ -197,8 +197,24 @@ def test_coverage_of_the_bootstrap():
     draw, n = np.random.default_rng(7).normal, 400
     expected = 1 - 2 * stats.t.sf(1.96 * math.sqrt(19 / 20), 19)
     assert round(expected, 3) == 0.929
-    intervals = [mean_interval(draw(5, 2, 20), resamples=999) for _ in range(n)]
+    intervals = [mean_interval(draw(5, 2, 20), method="bootstrap", resamples=999) for _ in range(n)]
     assert covered([(e.low, e.high) for e in intervals], 5) == pytest.approx(expected, abs=allowance(expected, n))
+
+
+def test_of_five_values_the_wider_interval_covers_and_the_bootstrap_does_not():
+    draw, n = np.random.default_rng(8).normal, 400
+    samples = [draw(5, 2, 5) for _ in range(n)]
+    boot, wider = ([mean_interval(x, method=m, resamples=999) for x in samples] for m in ("bootstrap", "wider"))
+    assert covered([(e.low, e.high) for e in boot], 5) < 0.9
+    assert covered([(e.low, e.high) for e in wider], 5) > 0.95 - allowance(0.95, n)
+
+
+def test_the_wider_interval_is_the_hull_of_the_two_and_ends_where_values_do():
+    x = [60.0, 97.0, 98.0, 99.0, 99.5]
+    boot, t, wider = (mean_interval(x, method=m) for m in ("bootstrap", "t", "wider"))
+    assert (wider.low, wider.high) == (min(boot.low, t.low), max(boot.high, t.high))
+    assert boot.low < t.low and t.high > 100 > boot.high and wider.method == "bootstrap BCa or t"
+    assert mean_interval(x, within=(0, 100)).high == 100
 
 
 def test_equivalence_is_two_one_sided_tests(arms):
@@ -252,7 +268,7 @@ def test_wilson_by_hand():
         (lambda: mean_interval([]), r"x must be 1-d and not empty, got shape \(0,\)"),
         (lambda: sd_interval([[1.0, 2.0]]), r"x must be 1-d and not empty, got shape \(1, 2\)"),
         (lambda: mean_interval([1.0, math.nan, math.inf]), "x: 2 of 3 values are not finite, first nan at 1"),
-        (lambda: mean_interval([1.0, 2.0], method="BCa"), "unknown method 'BCa'; known: bootstrap, t"),
+        (lambda: mean_interval([1.0, 2.0], method="BCa"), "unknown method 'BCa'; known: wider, bootstrap, t"),
         (lambda: mean_interval([1.0, 2.0], level=95), "level must be between 0 and 1, got 95"),
         (lambda: compare([1.0, 2.0], [-math.inf]), "b: 1 of 1 values are not finite, first -inf at 0"),
         (lambda: compare([1.0, 2.0], [1.0], paired=True), "equal length, got 2 and 1"),

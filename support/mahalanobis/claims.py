@@ -27,10 +27,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from support import statistics
-from support.ledger import LEAST_SEEDS, agreed, row
+from support.ledger import agreed, row
 from support.mahalanobis.results import measures, runs_of
 from support.mahalanobis.study import STUDIES, DistanceStudy
-from support.rules import Outcome, state_of
+from support.rules import LEAST_SEEDS, Outcome, state_of
 
 ERROR = 1.0  # percent of the mean distance: the root mean squared error on fresh points is below
 OFFSET = 0.05  # standard deviations: half of a network's hyperplanes pass the mean at less

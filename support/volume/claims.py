@@ -1,7 +1,7 @@
 """The claim that training magnifies areas near decision boundaries: its rules, and their rows of the ledger.
 
-What is measured is said in `geometry.boundary`; the unit is the network, and an interval is the 95% bootstrap's
-(BCa) of the mean over networks. Each rule names numbers of a network whose means must be positive:
+What is measured is said in `geometry.boundary`; the unit is the network, and an interval the 95% one of the mean over
+networks (`statistics.mean_interval`). A rule names numbers of a network whose means must be positive:
 
     RG-4-a  after training, effect and contrast: the log-volume is larger where the boundary is than at the ends, and
             by more than it is at the same place of pairs as long that cross no boundary
@@ -54,8 +54,8 @@ import numpy as np
 import pandas as pd
 
 from support import statistics
-from support.ledger import LEAST_SEEDS, agreed, row
-from support.rules import Outcome, state_of
+from support.ledger import agreed, row
+from support.rules import LEAST_SEEDS, Outcome, state_of
 from support.volume.results import runs_of, table
 from support.volume.study import STUDIES, VolumeStudy
 

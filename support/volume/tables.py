@@ -7,7 +7,8 @@ import pandas as pd
 import torch
 
 from support import geometry
-from support.ledger import LEAST_SEEDS, styled
+from support.ledger import styled
+from support.rules import LEAST_SEEDS
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
@@ -20,7 +21,7 @@ CONTRASTS = ("contrast", "contrast, step 0", "contrast, shuffled labels")
 
 
 def interval(values, digits: int = 2) -> str:
-    """Mean and 95% bootstrap interval over networks, as text; of too few to be judged the mean alone."""
+    """Mean and 95% interval over networks, as text; of too few to be judged the mean alone."""
     values = np.asarray(values, float)
     values = values[np.isfinite(values)]
     if len(values) < LEAST_SEEDS:
