@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from benchmarks.train import images_like_mnist, say, spread, wait
+from benchmarks.train import images_like_mnist, say, spread
 from support import geometry
 from support.geometry.jacobians import affordable_passes, jacobians
 from support.geometry.pullback import full_rank_log_volume
+from support.machine import wait
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def side_by_side(dimension: int, sizes: Sizes, device: torch.device, precision: 
     units = max(UNITS.values()) * dimension
     stack = Stack(specs, block_data(specs), divide(specs[0].samples, units, len(specs), device))
     steps, total = 20, EPOCHS[dimension]
+    stack.errors()  # the first look finds its memory
     looking = per_call(stack.errors, device) * len(recorded_steps(total)) / total
     seconds = [], []
     for turn in range(sizes.turns):

@@ -21,6 +21,7 @@ import torch
 from benchmarks.contenders import Images, Loop, Trainer, Vmap
 from support.architectures import SIX
 from support.data import Dataset, load
+from support.machine import wait
 from support.plans import Plan, Recipe
 from support.products import FP32_ERROR, Products
 from support.runs import RunSpec, recorded_steps
@@ -117,18 +118,13 @@ def networks(dataset: Dataset, *, seeds: int, precision: str, hidden: int = 128)
 
 def per_call(work, device: torch.device, least: float = 0.0) -> float:
     """Mean seconds of a call, called until `least` seconds have gone by."""
+    wait(device)
     calls, start = 0, time.perf_counter()
     while calls == 0 or time.perf_counter() - start < least:
         work()
         calls += 1
         wait(device)
     return (time.perf_counter() - start) / calls
-
-
-def wait(device: torch.device) -> None:
-    """Until a GPU has done what it was asked to."""
-    if device.type == "cuda":
-        torch.cuda.synchronize()
 
 
 def spread(values) -> dict[str, float]:
@@ -148,6 +144,7 @@ def side_by_side(sizes: Sizes, dataset: Dataset, device: torch.device, precision
     loop = Loop(specs[:: sizes.seeds], dataset, images, device)  # the first seed of each architecture
     ensembles = [Vmap([s for s in specs if s.architecture == a], dataset, images, device) for a in SIX]
     trainer = Trainer(specs, dataset, device)
+    trainer.measure()  # the first look finds its memory
     looking = per_call(trainer.measure, device) * len(recorded_steps(STEPS)) / STEPS
     seconds = {"loop": [], "vmap": [], "trainer": []}  # of one step of one network
     peaks = []

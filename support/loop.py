@@ -14,9 +14,10 @@ from pathlib import Path
 import torch
 
 from support import checkpoints
-from support.machine import resolve_device
+from support.machine import resolve_device, wait
 from support.runs import Spec, digest
 
+CPU = torch.device("cpu")
 STRETCH = 0.3  # seconds between two looks at the clock and at Ctrl-C, and between two reports
 
 
@@ -50,12 +51,12 @@ class Course:
 
     def __init__(self, specs: Collection[Spec], steps: int, options: Options):
         self.steps, self.options, self.begun = steps, options, time.monotonic()
-        self.device = resolve_device(options.device)
         self.identity = digest([s.key for s in specs] + [steps])
         self.saved = checkpoints.read(options.checkpoint, self.identity)
         self.before = self.saved.note["seconds"] if self.saved else 0.0
-        made = self.saved.note.get("device", self.device.type) if self.saved else self.device.type
-        if made != self.device.type:
+        made = self.saved.note.get("device") if self.saved else None
+        self.device = resolve_device(made if made and options.device == "auto" else options.device)
+        if made not in (None, self.device.type):
             raise ValueError(f"the checkpoint was made on {made!r}, not on {options.device!r}: {options.checkpoint}")
 
     @property
@@ -84,9 +85,8 @@ class Course:
             at,
             done=self.saved.note["step"] if self.saved else None,
             save=save if self.options.checkpoint is not None else None,
-            checkpoint_seconds=self.options.checkpoint_seconds,
-            minutes=self.options.minutes,
-            progress=self.options.progress,
+            options=self.options,
+            device=self.device,
             unit=unit,
         )
 
@@ -99,9 +99,8 @@ def walk(
     *,
     done: int | None = None,
     save: Callable[[int], None] | None = None,
-    checkpoint_seconds: float = 60.0,
-    minutes: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    options: Options = Options(),
+    device: torch.device = CPU,
     unit: str = "step",
 ) -> None:
     """Takes the steps that are left, in stretches as long as a look at the clock is worth.
@@ -112,12 +111,13 @@ def walk(
         note_down: looks at the networks after that step; called at the steps of `at`, where no stretch passes by.
         done: the step that a checkpoint was at; None, nothing is done: step 0 is noted down first.
         save: writes a checkpoint of that step, every `checkpoint_seconds` and before it stops; None, there is none.
-        minutes: stop after so long.
-        progress: called as progress(step, steps) after each stretch.
+        options: of them `checkpoint_seconds`, `minutes` and `progress`, which is called after each stretch.
+        device: what the clock waits for before it is read.
         unit: what a step is called.
     Raises:
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM).
     """
+    minutes, progress = options.minutes, options.progress
     with _Interrupt() as interrupt:
         if done is None:
             note_down(0)
@@ -127,6 +127,7 @@ def walk(
             goal = min([number + stretch, steps] + [s for s in at if s > number])
             before = time.monotonic()
             advance(number + 1, goal)
+            wait(device)
             now = time.monotonic()
             stretch = max(1, min(2 * stretch, round(STRETCH * (goal - number) / max(now - before, 1e-9))))
             number = goal
@@ -142,7 +143,7 @@ def walk(
                 why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
                 lost = "" if save is not None else " (no checkpoint was asked for: its work is lost)"
                 raise Stopped(f"{why} at {unit} {number:,} of {steps:,}{lost}")
-            if save is not None and now - saved > checkpoint_seconds:
+            if save is not None and now - saved > options.checkpoint_seconds:
                 save(number)
                 saved = time.monotonic()
 

@@ -28,6 +28,12 @@ def resolve_device(name: str) -> torch.device:
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 
+def wait(device: torch.device) -> None:
+    """Until a GPU has done what it was asked to; it is asked ahead of time."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
 def cores() -> int:
     """How many cores this thread may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

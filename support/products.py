@@ -2,8 +2,10 @@
 
 P holds bytes, which are exact in bfloat16 (8 significant bits). So only the other operand has to be split: w = w1 +
 w2 + w3 in bfloat16 slices, multiplied with float32 accumulation, gives float32 accuracy at the speed of the tensor
-cores ("bf16x3"; "bf16x2" keeps two slices, 16 bits). Without CUDA the slices are multiplied in float32, which is
-slow and there only so that the arithmetic can be tested.
+cores ("bf16x3"; "bf16x2" keeps two slices, 16 bits). They do so only if few large numbers are added before the small
+ones, because tensor cores cut off what does not fit each time they add: hence the order of the slices and the limit
+`SLICED_ROWS`. Without CUDA the slices are multiplied in float32, which is slow and there only so that the arithmetic
+can be tested. "tf32" rounds the small products of the heads too.
 
 On a CPU, float32 products go either to torch's default library or to oneDNN, whichever a short probe finds faster
 among those whose error is that of float32. The switch's name ("bf16") says nothing: on most machines it only
@@ -16,7 +18,10 @@ from dataclasses import dataclass
 
 import torch
 
+from support.machine import wait
+
 FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
+SLICED_ROWS = 4096  # at most so many images in one sum of sliced products
 ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
 
 
@@ -24,9 +29,8 @@ def split(x: torch.Tensor, slices: int) -> list[torch.Tensor]:
     """bfloat16 tensors that sum to x up to 8 bits a slice (3 slices: all 24 bits of a float32)."""
     parts, rest = [], x
     for _ in range(slices):
-        part = rest.to(torch.bfloat16)
-        parts.append(part)
-        rest = rest - part
+        rest = rest - parts[-1] if parts else rest
+        parts.append(rest.to(torch.bfloat16))
     return parts
 
 
@@ -54,8 +58,8 @@ class Products:
         """P @ weight + bias: operand of n images, (K, M), (M,) -> (n, M)."""
         if not self.slices:
             return torch.addmm(bias, P, weight, out=out)
-        # one long product, so that the slices are summed in the float32 accumulator
-        return _mm(P, torch.cat(split(weight, self.slices))).add_(bias)
+        # one long product, so that the slices are summed in the float32 accumulator, the small ones first
+        return _mm(P, torch.cat(split(weight, self.slices)[::-1]), out).add_(bias)
 
     def accumulate(self, total, P, dz):
         """total += P^T @ dz, in place: (K, M), operand of n images, (n, M)."""
@@ -78,10 +82,13 @@ class Products:
             matmul.fp32_precision, cuda.fp32_precision = before
 
 
-def _mm(a, b):
-    if a.is_cuda:
+def _mm(a, b, out=None):
+    """The product of bfloat16 matrices in float32."""
+    if not a.is_cuda:
+        return torch.mm(a.float(), b.float(), out=out)
+    if out is None:
         return torch.mm(a, b, out_dtype=torch.float32)
-    return a.float() @ b.float()
+    return torch.ops.aten.mm.dtype_out(a, b, torch.float32, out=out)
 
 
 def relative_error(products: Products, P: torch.Tensor, weight: torch.Tensor) -> float:
@@ -98,28 +105,35 @@ def choose(precision: str, device: torch.device, seconds: float = 0.5) -> tuple[
 
     seconds: at most so long a routine. Only float32 on a CPU has a choice; the rest is measured for its error.
     """
-    generator = torch.Generator().manual_seed(0)
-    P = torch.randint(0, 256, (1000, 720), generator=generator, dtype=torch.uint8).to(device)
-    weight = torch.randn(720, 512, generator=generator).to(device)
+    P, weight = sample(device)
     names = ROUTINES if precision == "fp32" and device.type == "cpu" else ["default"]
     found = {}
     for name in names:
         products = Products(precision, name)
         found[name] = {"error": relative_error(products, P, weight)}
         if len(names) > 1:
-            found[name]["gflops"] = _rate(products, P, weight, seconds)
+            found[name]["gflops"] = rate(products, P, weight, seconds)
     honest = [n for n in found if len(names) == 1 or found[n]["error"] <= FP32_ERROR] or ["default"]
     best = max(honest, key=lambda n: found[n].get("gflops", 0.0))
     return Products(precision, best), found
 
 
-def _rate(products, P, weight, seconds):
+def sample(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Bytes (1000, 720) and weights (720, 512) to try a routine with."""
+    generator = torch.Generator().manual_seed(0)
+    P = torch.randint(0, 256, (1000, 720), generator=generator, dtype=torch.uint8)
+    return P.to(device), torch.randn(720, 512, generator=generator).to(device)
+
+
+def rate(products: Products, P: torch.Tensor, weight: torch.Tensor, seconds: float = 0.2) -> float:
     """Best GFLOP/s over repeated products within about that many seconds."""
-    P, bias, best = products.operand(P, P.device), weight.new_zeros(weight.shape[1]), float("inf")
-    out = weight.new_empty(len(P), weight.shape[1])
+    P, weight, best = products.operand(P, P.device), weight.to(products.dtype), float("inf")
+    bias, out = weight.new_zeros(weight.shape[1]), weight.new_empty(len(P), weight.shape[1])
+    wait(P.device)
     end = time.perf_counter() + seconds
     with products.active():
         while (start := time.perf_counter()) < end:
             products.forward(P, weight, bias, out)
+            wait(P.device)
             best = min(best, time.perf_counter() - start)
     return round(2 * len(P) * weight.numel() / best / 1e9, 1)

@@ -121,7 +121,7 @@ class Store:
     """Records in one or more folders; the first is the one that is written."""
 
     def __init__(self, *roots: Path):
-        self.roots = [Path(r) for r in roots] or [COMMITTED]
+        self.roots = [Path(r).absolute() for r in roots] or [COMMITTED]  # a worker may stand in another folder
 
     def find(self, spec: Spec, steps: int) -> Record | None:
         """The shortest record of that run which was measured at that step."""

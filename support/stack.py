@@ -16,9 +16,10 @@ from support.architectures import ACTIVATIONS, architecture, slope
 from support.data import Dataset
 from support.ensemble import Group, starting_weights
 from support.machine import Division, cores
-from support.products import Products, choose
+from support.products import SLICED_ROWS, Products, choose
 from support.runs import RunSpec, check_shared
 
+ALIGNED = {"cpu": 1, "cuda": 8}  # the kept pixels are a multiple of so many, if there are enough
 ACTIVE = 1e-6  # an output counts as active on an image where its magnitude exceeds this (the source's threshold)
 
 
@@ -30,9 +31,10 @@ def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) 
         rows, width = rows or 1500, max(1, 512 // specs[0].hidden)
     else:
         width = 64
-        # about six arrays of (rows, width * hidden) live at a time; they may take half of the free memory
-        free = torch.cuda.mem_get_info()[0] / 2
-        rows = rows or max(1000, min(60_000, int(free / (6 * 4 * width * specs[0].hidden))))
+        torch.cuda.empty_cache()  # what an earlier block had counts as taken until then
+        # about eight arrays of (rows, width * hidden) live at a time; they may take half of the free memory
+        free, most = torch.cuda.mem_get_info()[0] / 2, SLICED_ROWS if products.slices else 60_000
+        rows = rows or max(1000, min(most, int(free / (8 * 4 * width * specs[0].hidden))))
     return products, Division(device.type, torch.get_num_threads(), products.routine, rows, width), probe
 
 
@@ -53,7 +55,11 @@ class Stack:
         high = torch.maximum(train.amax(0), test.amax(0))
         if (low == high)[low != 0].any():
             raise ValueError("a constant pixel that is not 0 is not supported; subtract it from the images")
-        self.kept = torch.nonzero(low != high).flatten()
+        varies = low != high
+        # tensor cores are fast on rows of whole 16 bytes; a constant pixel is 0 and adds nothing to a product
+        few = -int(varies.sum()) % ALIGNED[division.device]
+        varies[torch.nonzero(~varies).flatten()[:few]] = True
+        self.kept = torch.nonzero(varies).flatten()
         self.inputs, self.classes = train.shape[1], len(data.classes)
 
         def side(images, labels):

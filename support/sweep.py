@@ -7,6 +7,7 @@ whenever it is trained.
 import contextlib
 import fcntl
 import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -127,7 +128,7 @@ def _claimed(block: Block) -> Iterator[None]:
     with open(path, "w") as f:
         try:
             fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise Busy(f"another process is training {block.plan.name}: {block.label}") from error
         yield
 
@@ -140,7 +141,7 @@ def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose:
     records = []
     blocks = plan.blocks(dataset)
     if verbose:
-        print(outlook(plan, dataset, store, device))
+        print(outlook(blocks, [b for b in blocks if b.missing(store)], dataset, device))
     for number, block in enumerate(blocks, 1):
         progress = Progress(f"{plan.name} {number}/{len(blocks)} ({block.label})") if verbose else None
         records += run_block(block, dataset, store, device=device, progress=progress)
@@ -154,14 +155,12 @@ def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose:
     return records
 
 
-def outlook(plan: Study, dataset, store: Store, device: str = "auto") -> str:
-    """What a plan will do, what it will reuse, and an estimate of minutes and memory, in one line."""
-    blocks = plan.blocks(dataset)
-    todo = [b for b in blocks if b.missing(store)]
+def outlook(blocks: list[Block], todo: list[Block], dataset, device: str = "auto") -> str:
+    """What will be trained, what is there already, and an estimate of minutes and memory, in one line."""
     runs, train = (sum(len(b.specs) for b in some) for some in (blocks, todo))
     line = f"{runs} runs: {runs - train} from records, {train} to train"
     if todo:
-        minutes, megabytes = zip(*(plan.cost(b, dataset, device) for b in todo), strict=True)
+        minutes, megabytes = zip(*(b.plan.cost(b, dataset, device) for b in todo), strict=True)
         line += f" (about {sum(minutes):.1f} min, {max(megabytes):.0f} MB)"
     return line
 
@@ -191,7 +190,7 @@ def sweep(
     blocks = plan.blocks(dataset)
     todo = [b for b in blocks if b.missing(store)]
     print(f"{plan.name}: {plan.title}; {dataset}")
-    print(f"{outlook(plan, dataset, store, device)}, in {len(blocks)} blocks, {len(todo)} of them to do")
+    print(f"{outlook(blocks, todo, dataset, device)}, in {len(blocks)} blocks, {len(todo)} of them to do")
     for block in todo:
         minutes_, megabytes = plan.cost(block, dataset, device)
         print(f"  to do: {block.label}: {len(block.specs)} networks, about {minutes_:.0f} min, {megabytes:.0f} MB")
@@ -225,14 +224,18 @@ def _sweep_here(todo, dataset, store, device, minutes):
 
 def _task(block: Block, roots: list[Path], folder: str | None, device: str, until: float | None) -> str:
     """What a Dask worker does: one block, from data to records. Returns why it is not finished, or ""."""
-    minutes = None if until is None else (until - time.time()) / 60
-    if minutes is not None and minutes <= 0:
-        return "out of time before it began"
-    try:
-        run_block(block, block.plan.dataset(folder), Store(*roots), device=device, minutes=minutes)
-    except (Stopped, Busy) as why:  # not errors, which Dask would try again
-        return str(why)
+    with _ALONE:
+        minutes = None if until is None else (until - time.time()) / 60
+        if minutes is not None and minutes <= 0:
+            return "out of time before it began"
+        try:
+            run_block(block, block.plan.dataset(folder), Store(*roots), device=device, minutes=minutes)
+        except (Stopped, Busy) as why:
+            return str(why)
     return ""
+
+
+_ALONE = threading.Lock()  # the trainer sets switches of the whole process: a worker with many threads takes turns
 
 
 def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
@@ -244,10 +247,10 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
         if not scheduler:
             closing.enter_context(cluster)
         client = closing.enter_context(Client(cluster))
-        # retries: a worker that dies takes its task down, not the sweep; the block goes on from its checkpoint
+        # Dask itself tries a task whose worker was lost again, three times; the block goes on from its checkpoint
         until = None if minutes is None else time.time() + 60 * minutes
         futures = client.map(
-            _task, todo, roots=store.roots, folder=folder, device=device, until=until, retries=3, pure=False,
+            _task, todo, roots=store.roots, folder=folder, device=device, until=until, pure=False,
             key=[f"{b.plan.name}-{b.checkpoint.stem}" for b in todo],
         )  # fmt: skip
         left, labels = len(todo), {f.key: b.label for f, b in zip(futures, todo, strict=True)}

@@ -7,7 +7,7 @@ their steps, and measures them at the recorded steps (`runs.recorded_steps`). Re
 bit for bit on the same machine, because the checkpoint keeps how the work was divided (`machine.Division`).
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ import torch
 from support import loop
 from support.data import Dataset
 from support.machine import Division, threads
-from support.products import Products
+from support.products import FP32_ERROR, Products, choose
 from support.runs import CURVES, RunSpec, moment_steps, recorded_steps
 from support.stack import Stack, check_block, divide
 
@@ -84,6 +84,10 @@ def train(
     if saved := course.saved:
         division, probe = Division(**saved.note["division"]), saved.note["probe"]
         products = Products(specs[0].precision, division.routine)
+        if division.routine != "default":  # honest where the block began; another machine may round in it
+            best, here = choose(specs[0].precision, course.device)
+            if here[division.routine]["error"] > FP32_ERROR:
+                products, probe, division = best, here, replace(division, routine=best.routine)
     else:
         products, division, probe = divide(specs, course.device, rows)
     at, when_moments = recorded_steps(steps), set(moment_steps(steps))

@@ -11,6 +11,7 @@ from support import claims, readme
 from support.data import load
 from support.machine import Division, resolve_device
 from support.mahalanobis import training as mahalanobis
+from support.products import SLICED_ROWS
 from support.records import COMMITTED, Record, Store, environment, read
 from support.runs import CURVES
 from support.studies import STUDIES
@@ -18,7 +19,7 @@ from support.sweep import Study
 from support.training import train
 from support.volume import training as volume
 
-CHUNK = {"cpu": 1500, "cuda": 60_000}  # about so many images in a chunk of a replay
+CHUNK = {"cpu": 1500, "cuda": SLICED_ROWS}  # about so many images in a chunk of a replay
 REPLAYS = 3  # at the record's own precision
 MOST_STEPS, MINUTES = 100, 1.0  # where no number is asked for: so many, or as many as about so long allows
 FACTOR = 10.0  # the record may be so many times as far from a replay as the replays are from each other
@@ -180,9 +181,8 @@ def _volume_replays(record: Record, steps: int, device: str):
     for i in range(REPLAYS):
         at, arrays = volume.curves_again(spec, steps, device, roll=i)
         found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
-    points = dict(
-        zip(("train", "test"), (len(side[0]) for side in (spec.draw().train, spec.draw().test)), strict=True)
-    )
+    task = spec.draw()
+    points = {"train": len(task.train[0]), "test": len(task.test[0])}
 
     def floor_of(name):
         if "loss" in name:

@@ -4,8 +4,8 @@ import pytest
 import torch
 from test_training import spec, tiny
 
-from support import machine, stack, training
-from support.products import Products, relative_error
+from support import loop, machine, stack, training
+from support.products import SLICED_ROWS, Products, relative_error
 
 pytestmark = [
     pytest.mark.gpu,
@@ -20,11 +20,27 @@ def test_products_have_the_error_that_their_name_promises(precision, bound):
     assert relative_error(Products(precision), P, torch.randn(720, 256, device="cuda")) < bound
 
 
+@pytest.mark.parametrize(("precision", "bound"), BOUNDS.items())
+def test_a_sum_over_all_images_has_that_error_too(precision, bound):
+    """In chunks as the trainer sums them; with a mean, as gradients have one."""
+    images, products = 60_000, Products(precision)
+    P = torch.randint(0, 256, (images, 720), dtype=torch.uint8, device="cuda")
+    dz = (torch.randn(images, 256, device="cuda") + 0.5).to(products.dtype)
+    exact, total = P.double().T @ dz.double(), torch.zeros(720, 256, dtype=products.dtype, device="cuda")
+    rows = SLICED_ROWS if products.slices else images
+    with products.active():
+        for P_chunk, dz_chunk in zip(products.operand(P, "cuda").split(rows), dz.split(rows), strict=True):
+            products.accumulate(total, P_chunk, dz_chunk)
+    assert (total - exact).norm() / exact.norm() < 3 * bound
+
+
 @pytest.mark.parametrize("warmup", [0, 6])
+@pytest.mark.parametrize("scaling", ["raw", "standardised"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16x3"])
-def test_a_captured_step_is_the_step(precision, warmup):
+def test_a_captured_step_is_the_step(precision, scaling, warmup):
     dataset = tiny()
-    specs = [spec(name, dataset, precision=precision, warmup=warmup) for name in ("ReLU2", "Abs2-Neg", "Abs-L2")]
+    names = ("ReLU2", "Abs2-Neg", "Abs-L2", "GELU2")
+    specs = [spec(name, dataset, precision=precision, warmup=warmup, scaling=scaling) for name in names]
     division = machine.Division("cuda", 1, "default", 40, 8)
     captured, plain = (stack.Stack(specs, dataset, Products(precision), division) for _ in range(2))
     advance = captured.stepper()
@@ -32,9 +48,26 @@ def test_a_captured_step_is_the_step(precision, warmup):
         for number in range(1, 21):
             advance(number)
             plain.step(number)
+            if number % 5 == 0:  # a look between two replays
+                captured.measure(moments=True)
     for ours, theirs in zip(captured.weights(), plain.weights(), strict=True):
         for name in ours:
             torch.testing.assert_close(ours[name], theirs[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("changes", [{}, {"optimiser": "adam"}, {"initialisation": "centred-head"}], ids=str)
+def test_a_run_that_was_stopped_goes_on_bit_for_bit(changes, tmp_path):
+    dataset = tiny()
+    specs = [spec(name, dataset, **changes) for name in ("ReLU2", "Abs2-Neg")]
+    whole, parts = training.train(specs, dataset, 30, device="cuda"), None
+    while parts is None:
+        try:
+            parts = training.train(specs, dataset, 30, device="cuda", minutes=0, checkpoint=tmp_path / "half")
+        except loop.Stopped:
+            continue
+    for ours, theirs in zip(whole, parts, strict=True):
+        for name in ours.weights:
+            assert torch.equal(ours.weights[name], theirs.weights[name])
 
 
 def test_the_gpu_agrees_with_the_cpu():

@@ -20,8 +20,11 @@ class Walked:
         self.taken += range(first, last + 1)
         time.sleep(self.seconds * (last - first + 1))
 
-    def walk(self, steps, at, **options):
-        loop.walk(steps, self.advance, self.noted.append, at, save=self.saved.append, **options)
+    def walk(self, steps, at, done=None, unit="step", **options):
+        options = loop.Options(**options)
+        loop.walk(
+            steps, self.advance, self.noted.append, at, done=done, save=self.saved.append, options=options, unit=unit
+        )
 
 
 def test_every_step_is_taken_once_and_notes_are_where_they_belong():
@@ -69,7 +72,7 @@ def test_the_last_step_is_never_out_of_time():
 def test_without_a_checkpoint_it_says_that_the_work_is_lost():
     walked = Walked(seconds=0.001)
     with pytest.raises(loop.Stopped, match="its work is lost"):
-        loop.walk(1000, walked.advance, walked.noted.append, {0}, minutes=0)
+        loop.walk(1000, walked.advance, walked.noted.append, {0}, options=loop.Options(minutes=0))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

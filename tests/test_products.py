@@ -84,7 +84,7 @@ def test_the_error_is_measured_and_not_believed(operands, monkeypatch):
 )
 def test_the_probe_takes_the_fastest_honest_routine(found, chosen, monkeypatch):
     monkeypatch.setattr(products, "relative_error", lambda p, P, w: found[p.routine][0])
-    monkeypatch.setattr(products, "_rate", lambda p, P, w, seconds: found[p.routine][1])
+    monkeypatch.setattr(products, "rate", lambda p, P, w, seconds: found[p.routine][1])
     p, probe = choose("fp32", torch.device("cpu"))
     assert p == Products("fp32", chosen)
     assert str({name: tuple(probe[name].values()) for name in probe}) == str(found)  # both stay on record
@@ -102,6 +102,41 @@ def test_other_precisions_have_no_choice_but_a_measured_error(precision):
     p, probe = choose(precision, torch.device("cpu"))
     assert p == Products(precision) and probe.keys() == {"default"}
     assert 0 <= probe["default"]["error"] < 1e-4
+
+
+@pytest.mark.parametrize("precision", ["float64", "bf16x3"])
+def test_a_rate_is_measured_where_there_is_no_choice_too(precision):
+    assert 0 < products.rate(Products(precision), *products.sample(torch.device("cpu")), seconds=0.02) < 5000
+
+
+def test_where_additions_cut_off_the_small_slices_come_first():
+    """Tensor cores truncate each partial sum of 16; done by hand, the order of the slices decides the error."""
+    generator = torch.Generator().manual_seed(5)
+    P = torch.randint(0, 256, (50, 720), generator=generator).double()
+    weight = torch.randn(720, 8, generator=generator)
+
+    def truncated(operand, columns):
+        total = torch.zeros(len(operand), columns.shape[1], dtype=torch.float64)
+        for start in range(0, len(columns), 16):
+            total += operand[:, start : start + 16] @ columns[start : start + 16].double()
+            bits = total.float().double()  # rounded to nearest; back towards zero where that went away from it
+            away = bits.abs() > total.abs()
+            total = torch.where(away, torch.nextafter(bits.float(), torch.zeros(())).double(), bits)
+        return total
+
+    exact = P @ weight.double()
+    sliced = split(weight, 3)
+    found = [truncated(P.repeat(1, 3), torch.cat(order)) for order in (sliced[::-1], sliced)]
+    small_first, large_first = (float((f - exact).norm() / exact.norm()) for f in found)
+    assert small_first < FP32_ERROR < large_first
+    ours = Products("bf16x3")
+    taken = []
+    mm, products._mm = products._mm, lambda a, b, out=None: taken.append(b) or mm(a, b, out)
+    try:
+        ours.forward(ours.operand(P.to(torch.uint8), "cpu"), weight, torch.zeros(8))
+    finally:
+        products._mm = mm
+    assert torch.equal(taken[0], torch.cat(sliced[::-1]))
 
 
 def test_the_global_switches_are_put_back_even_after_an_error():

@@ -8,14 +8,14 @@ import scipy.stats
 import torch
 from agreement import RATES, TOLERANCE, PlainLoop, disagreement, four, largest_difference, spec, stack_of, tiny
 
-from support import checkpoints
+from support import checkpoints, stack, training
 from support.architectures import ACTIVATIONS, SIX, SIX_BIAS, TABLE, architecture, family
 from support.data import Dataset
 from support.ensemble import initial_weights
 from support.loop import Stopped
-from support.machine import resolve_device
+from support.machine import Division, resolve_device
 from support.products import Products
-from support.runs import recorded_steps
+from support.runs import digest, recorded_steps
 from support.stack import class_moments
 from support.training import train
 
@@ -93,8 +93,8 @@ def test_chunks_and_groups_change_nothing_but_rounding(rows, width):
     dataset = tiny()
     stacks = [stack_of(mixed(dataset), dataset, *division) for division in ((17, 3), (rows, width))]
     for number in range(1, 11):
-        for stack in stacks:
-            stack.step(number)
+        for one in stacks:
+            one.step(number)
     for ours, theirs in zip(*(s.weights() for s in stacks), strict=True):
         for name in ours:
             torch.testing.assert_close(ours[name], theirs[name], rtol=1e-10, atol=1e-12)
@@ -443,6 +443,37 @@ def test_a_resumed_run_divides_its_work_as_it_began(tmp_path):
         train([spec("ReLU", dataset)], dataset, 5, checkpoint=path, minutes=0, rows=9)
     (resumed,) = train([spec("ReLU", dataset)], dataset, 5, checkpoint=path)
     assert resumed.division["rows"] == 9
+
+
+def test_a_routine_that_rounds_on_this_machine_is_not_taken_over_from_another(tmp_path, monkeypatch):
+    """A checkpoint names the product routine; whether that is float32 depends on the processor."""
+    dataset, path = tiny(), tmp_path / "block.safetensors"
+    elsewhere = {"default": {"error": 2e-7, "gflops": 1.0}, "onednn": {"error": 3e-7, "gflops": 9.0}}
+    here = elsewhere | {"onednn": {"error": 2e-3, "gflops": 9.0}}
+    monkeypatch.setattr(stack, "choose", lambda *_: (Products("fp32", "onednn"), elsewhere))
+    specs = [spec("ReLU", dataset, precision="fp32")]
+    with pytest.raises(Stopped):
+        train(specs, dataset, 5, checkpoint=path, minutes=0)
+    for probe, routine in ((elsewhere, "onednn"), (here, "default")):
+        monkeypatch.setattr(training, "choose", lambda *_, p=probe, r=routine: (Products("fp32", r), p))
+        with pytest.raises(Stopped):
+            train(specs, dataset, 5, checkpoint=path, minutes=0)
+        assert checkpoints.read(path, digest([specs[0].key, 5])).note["division"]["routine"] == routine
+
+
+def test_pixels_kept_for_the_sake_of_whole_rows_change_nothing(monkeypatch):
+    """Constant pixels are 0: kept or not, they get what their formula says."""
+    dataset = tiny()
+    for scaling in ("raw", "standardised"):
+        specs = [spec(name, dataset, scaling=scaling) for name in ("ReLU2", "Abs-L2")]
+        monkeypatch.setattr(stack, "ALIGNED", {"cpu": 1})
+        few = train(specs, dataset, 10)
+        monkeypatch.setattr(stack, "ALIGNED", {"cpu": 11})
+        kept = stack.Stack(specs, dataset, Products("float64"), Division("cpu", 1, "default", 99, 4)).kept
+        assert kept.tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]  # of 0 and 5, which never vary, one
+        for a, b in zip(few, train(specs, dataset, 10), strict=True):
+            for name in a.weights:
+                torch.testing.assert_close(a.weights[name], b.weights[name], rtol=1e-10, atol=1e-12)
 
 
 def test_without_a_checkpoint_the_loss_is_told():
