@@ -198,14 +198,17 @@ class MoreVariable(Rule):
 
 @dataclass(frozen=True)
 class Steady(Rule):
-    """The SD of `name` over seeds is at most `most` points: its chi-square interval, that is, not only its value."""
+    """The SD of `name` over seeds is at most `most` points: its chi-square interval, that is, not only its value.
+
+    Undecided where all accuracies are equal, which says more of the number of test images than of the SD.
+    """
 
     name: str
     most: float = STEADY
 
     def __call__(self, arm: Arm) -> Outcome:
         found = statistics.sd_interval(arm.accuracy(self.name))
-        state = state_of(found.low, found.high, lambda x: x <= self.most)
+        state = state_of(found.low, found.high, lambda x: x <= self.most) if found.value else "undecided"
         return Outcome.of(state, found, f"SD {self.name} = {found.value:.2f} points")
 
 
@@ -246,7 +249,10 @@ class ShareOfOutputs(Rule):
 
 @dataclass(frozen=True)
 class NeverDead(Rule):
-    """No output of these networks is inactive on all test images."""
+    """No output of these networks is inactive on all test images.
+
+    None seen is what "cannot" predicts, and no proof of it; |w . h| is 0 on all images where w . h is.
+    """
 
     names: tuple[str, ...]
 
