@@ -12,6 +12,7 @@ import re
 
 import matplotlib
 import numpy as np
+from matplotlib.patheffects import withStroke
 
 from support.architectures import architecture
 
@@ -228,7 +229,8 @@ def phase_figure(diagrams, plan, quantity: str, label: str, names: tuple[str, ..
             ax.plot(x[lost[:, 1]], y[lost[:, 0]], ".", color="white", markersize=5)
             if marks:
                 curvature, size = marks[scaling]
-                ax.plot(np.log10(size), np.log10(curvature), "x", color="white", markersize=9, markeredgewidth=2.5)
+                cross = ax.plot(np.log10(size), np.log10(curvature), "x", color="white", markersize=9, mew=2.5)
+                cross[0].set_path_effects([withStroke(linewidth=4, foreground="black")])
             if scaling == rows[0]:
                 ax.set_title(name)
         line[0].set_ylabel(f"{scaling}\n$\\log_{{10}}$ rate x curvature")

@@ -229,9 +229,9 @@ def controls(plan: Plan, records: Iterable[Record], names: tuple[str, ...]) -> p
 def told(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...]) -> pd.DataFrame:
     """Share of outputs as told (`hyperplanes.as_told`), mean over networks with interval, and where the classes lie.
 
-    Nearest and farthest: by the distance of the class centre in the class's own SDs, whatever its sign; by chance
-    each is 10%. "Others within 1 SD" and "others inside" are shares of the outputs' nine other classes; inside: in
-    the zero set of a ReLU, which is the half-space at and below 0.
+    For an absolute value nearest and farthest: by the distance of the class centre in the class's own SDs; by chance
+    each is 10%. For a ReLU inside: in the zero set, which is the half-space at and below 0. "Others": shares of the
+    outputs' nine other classes.
     """
     rows = []
     for arm, control in zip(arms, controls, strict=True):
@@ -242,13 +242,14 @@ def told(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...]
                 share = statistics.mean_interval(100 * as_told(z, name).mean(1), within=(0, 100))
                 row = {"inputs": arm.scaling, "network": name, "labels": label, "as told (%)": f"{share.value:.0f}"}
                 row["95% interval"] = f"{share.low:.0f} to {share.high:.0f}"
-                row["own nearest (%)"] = 100 * (size.argmin(-1) == np.arange(len(own))).mean()
-                row["own farthest (%)"] = 100 * (size.argmax(-1) == np.arange(len(own))).mean()
-                row["own within 1 SD (%)"] = 100 * (size[..., own] < NEAR).mean()
-                row["others within 1 SD (%)"] = 100 * (size[..., ~own] < NEAR).mean()
                 if architecture(name).output == "relu":
                     row["own inside (%)"] = 100 * (z[..., own] <= 0).mean()
                     row["others inside (%)"] = 100 * (z[..., ~own] <= 0).mean()
+                else:
+                    row["own nearest (%)"] = 100 * (size.argmin(-1) == np.arange(len(own))).mean()
+                    row["own farthest (%)"] = 100 * (size.argmax(-1) == np.arange(len(own))).mean()
+                row["own within 1 SD (%)"] = 100 * (size[..., own] < NEAR).mean()
+                row["others within 1 SD (%)"] = 100 * (size[..., ~own] < NEAR).mean()
                 rows.append(row | {"n": of.seeds})
     return pd.DataFrame(rows).set_index(["inputs", "network", "labels"]).round(0) if rows else pd.DataFrame()
 
@@ -269,7 +270,7 @@ def told_and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
     columns = ["inputs", "network", "least as told (%)", "most", "least accuracy (%)", "most ", "Spearman", "p", "n"]
     table = pd.DataFrame(rows, columns=columns).set_index(columns[:2])
     known = table["p"].notna()
-    table.insert(7, "p, Holm", np.nan)
+    table.insert(6, "p, Holm", np.nan)
     table.loc[known, "p, Holm"] = statistics.holm(table.loc[known, "p"])
     return table.round(3)
 
