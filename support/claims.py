@@ -138,7 +138,7 @@ CLAIMS = (
           ("as published", "within 1,000 steps"),
           ("warm-up", "even if the first steps are gentle"),
           ("centred heads", "with centred heads, which cannot be born dead"),
-          ("both", "with both"),
+          ("both", "with a warm-up and centred heads"),
           ("Adam", "with Adam in place of gradient descent too")))),
     Claim("OWN-1-a", "our own", "Without an inactive output, ReLU2 and ReLU2-Neg do about as well as ReLU.",
           Every((WithoutInactive("ReLU2", "ReLU"), WithoutInactive("ReLU2-Neg", "ReLU"))),
