@@ -12,10 +12,10 @@ from torch.func import functional_call, grad, stack_module_state, vmap
 from torch.nn.functional import cross_entropy
 
 from support.architectures import architecture
+from support.classifiers.ensemble import initial_weights
+from support.classifiers.specs import RunSpec
+from support.classifiers.stack import Stack, divide
 from support.data import Dataset
-from support.ensemble import initial_weights
-from support.runs import RunSpec
-from support.stack import Stack, divide
 
 NAMES = {"weight": "0.weight", "bias": "0.bias", "head": "2.weight"}  # the trainer's names -> the module's
 

@@ -14,11 +14,11 @@ from numpy.linalg import norm
 from scipy import stats
 
 from benchmarks.train import say
+from support.classifiers.products import SLICED_ROWS, Products, relative_error
+from support.classifiers.stack import Stack
+from support.classifiers.study import Plan, Recipe
 from support.data import Dataset, load
 from support.machine import Division
-from support.plans import Plan, Recipe
-from support.products import SLICED_ROWS, Products, relative_error
-from support.stack import Stack
 from support.statistics import compare, holm
 
 NETWORKS = ("ReLU2", "Abs2-Neg")

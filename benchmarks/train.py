@@ -20,12 +20,13 @@ import torch
 
 from benchmarks.contenders import Images, Loop, Trainer, Vmap
 from support.architectures import SIX
+from support.classifiers.products import FP32_ERROR, Products
+from support.classifiers.specs import RunSpec
+from support.classifiers.stack import Stack
+from support.classifiers.study import Plan, Recipe
 from support.data import Dataset, load
 from support.machine import wait
-from support.plans import Plan, Recipe
-from support.products import FP32_ERROR, Products
-from support.runs import RunSpec, recorded_steps
-from support.stack import Stack
+from support.runs import recorded_steps
 
 STEPS = 5000  # of the study whose cost is asked for: how often the trainer's measuring falls due
 

@@ -44,7 +44,7 @@ def ledger_table(rows: list[dict]) -> str:
 
 
 def _row(row: dict) -> str:
-    from support.ledger import markdown_row, told  # not for those who only want a colophon
+    from support.ledger import markdown_row, told
 
     colour = VERDICT_COLOURS.get(row["verdict"], "warning")
     minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
@@ -98,7 +98,8 @@ class Colophon:
 
     def __str__(self) -> str:
         f = self.facts
-        asked = f"Data set {f['data']}, scale {f['scale']}, {f['seeds']} seeds, device {f['device']}"
+        seeds = "seed" if f["seeds"] == "1" else "seeds"
+        asked = f"Data set {f['data']}, scale {f['scale']}, {f['seeds']} {seeds}, device {f['device']}"
         return f"{asked}. {f['environment']}. {f['date']}, {f['seconds']} s since the kernel started."
 
     def _repr_mimebundle_(self, include=None, exclude=None):

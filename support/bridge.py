@@ -14,7 +14,8 @@ from torch import nn
 
 from support import figures, statistics
 from support.architectures import ACTIVATIONS, architecture
-from support.class_metrics import Frame, discriminant_share, spread
+from support.classifiers.class_metrics import Frame, discriminant_share, spread
+from support.classifiers.specs import MetricSpec
 from support.data import Dataset
 from support.geometry import geodesic, line, path_length, pullback_metric, ricci_scalar
 from support.layers import Neg, OffsetL2
@@ -23,7 +24,6 @@ from support.mahalanobis.gaussians import DistanceData, Gaussian
 from support.mahalanobis.networks import exact, module
 from support.mahalanobis.results import weights
 from support.mahalanobis.tables import chosen
-from support.runs import MetricSpec
 
 SMOOTH = ("whitening", "trained MD_Sigmoid")  # the maps with two derivatives everywhere
 GREY = "#888888"

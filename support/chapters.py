@@ -6,15 +6,15 @@ from typing import Annotated
 
 from support import parameters
 from support.architectures import L2, L2_PAPER, SIX, SIX_BIAS, SMOOTH
-from support.claims import evidence
+from support.classifiers.claims import evidence
+from support.classifiers.specs import RunSpec
+from support.classifiers.study import REMEDIES, STUDIES, MetricPlan, PhaseGrid, Plan, Recipe
 from support.data import load
 from support.mahalanobis.results import runs_of
 from support.mahalanobis.study import STUDIES as DISTANCE_STUDIES
 from support.mahalanobis.study import DistanceStudy
 from support.parameters import SCALES, Limits
-from support.plans import REMEDIES, STUDIES, MetricPlan, PhaseGrid, Plan, Recipe
 from support.records import CACHE, COMMITTED, Record, Store
-from support.runs import RunSpec
 from support.sweep import ensure
 from support.volume.study import STUDIES as VOLUME_STUDIES
 from support.volume.study import VolumeStudy

@@ -1,14 +1,48 @@
 """A row of the ledger, the same for every kind of claim, and how rows are told."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+import numpy as np
 import pandas as pd
 
+from support import statistics
 from support.records import Record
-from support.rules import Outcome, number
+
+LEAST_SEEDS = 5  # below this, a claim is not judged
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rule found in one arm."""
+
+    state: str  # holds | fails | undecided
+    value: float
+    low: float
+    high: float
+    text: str
+
+    @classmethod
+    def of(cls, state: str, found: statistics.Estimate, text: str) -> "Outcome":
+        return cls(state, found.value, found.low, found.high, text)
+
+    def row(self) -> dict:
+        """As the ledger keeps it; a bound that could not be computed is None."""
+        numbers = {name: number(getattr(self, name)) for name in ("value", "low", "high")}
+        return {"state": self.state, "text": self.text} | numbers
+
+
+def number(x: float) -> float | None:
+    return round(float(x), 4) if np.isfinite(x) else None
+
+
+def state_of(low, high, holds: Callable[[float], bool]) -> str:
+    """Holds or fails where both ends of the interval agree (for a rule that is monotone between them)."""
+    ends = {holds(low), holds(high)}
+    return "undecided" if len(ends) == 2 or np.isnan([low, high]).any() else "holds" if ends == {True} else "fails"
 
 
 @cache
@@ -93,3 +127,12 @@ def styled(table: pd.DataFrame):
     """A table with a column "verdict", for the head of a chapter: no sentence is cut short."""
     left, bold = {"text-align": "left", "vertical-align": "top"}, {"font-weight": "bold"}
     return table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **bold)
+
+
+def verdicts(rows: list[dict]):
+    """Rows of the ledger, for the head of a chapter; a styled frame, so that no sentence is cut short."""
+    table = pd.DataFrame(
+        [[r["id"], r["says"], r["verdict"], r["measured"], r["n"]] for r in rows],
+        columns=["claim", "says", "verdict", "measured", "n"],
+    )
+    return styled(table)

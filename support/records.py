@@ -30,7 +30,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from support.runs import Spec, specification
+from support.runs import Measurement, Spec, specification
 
 HERE = Path(__file__).resolve().parent.parent
 COMMITTED = HERE / "records"  # the runs behind the paper-scale numbers
@@ -71,7 +71,7 @@ class Record:
 
     @cached_property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The stored arrays by name, shaped as where they were measured; for a classifier, `training.Measurement`."""
+        """The stored arrays by name, shaped as where they were measured, by the trainer of the experiment."""
         path = self.path.with_suffix(".npz")
         try:
             with open(path, "rb") as f, np.load(f, allow_pickle=False) as stored:
@@ -151,14 +151,11 @@ class Store:
         except OSError as error:
             raise RecordError(f"cannot write records to {self.roots[0]}: {error.strerror}") from error
 
-    def write(self, measurement, keep_weights: bool = False) -> Record:
-        """Records what was measured of one run; a run that is recorded already at that length is left as it is.
-
-        measurement: `runs.Measurement`, or what has its fields.
-        """
+    def write(self, measurement: Measurement, keep_weights: bool = False) -> Record:
+        """Records what was measured of one run; a run that is recorded already at that length is left as it is."""
         spec, steps = measurement.spec, int(measurement.steps[-1])
         path = _folder(self.roots[0], spec) / f"{spec.key}-{steps:06d}.json"
-        arrays = measurement.arrays
+        arrays = spec.kept(measurement.arrays)
         weights = {name: w.numpy() for name, w in measurement.weights.items()}
         content = {
             "format": 1,

@@ -17,7 +17,7 @@ from pathlib import Path
 from support import checkpoints
 from support.loop import Stopped
 from support.records import CACHE, COMMITTED, Record, Store
-from support.runs import Spec, digest
+from support.runs import Spec, counted, digest
 
 
 class Diverged(RuntimeError):
@@ -25,7 +25,7 @@ class Diverged(RuntimeError):
 
 
 class Study(ABC):
-    """What a sweep needs to know of the runs of an experiment; `support.plans.Plan` is that of the classifiers.
+    """What a sweep needs to know of the runs of an experiment; `classifiers.study.Plan` is that of the classifiers.
 
     name, title: on the command line, and in words. steps: of every run. seeds: how many, from 0, with runs_a_seed
     runs each. keep_weights: final weights are kept of the seeds below this. divergence_expected: a run that ends in
@@ -56,7 +56,7 @@ class Study(ABC):
     def train(self, specs, dataset, **options) -> list:
         """One measurement per specification, as `records.Store.write` takes it.
 
-        options: device, checkpoint, minutes, progress as of `training.train`, whose exceptions it raises.
+        options: device, checkpoint, minutes, progress as of `loop.Options`, whose exceptions it raises.
         """
 
     @abstractmethod
@@ -158,7 +158,7 @@ def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose:
 def outlook(blocks: list[Block], todo: list[Block], dataset, device: str = "auto") -> str:
     """What will be trained, what is there already, and an estimate of minutes and memory, in one line."""
     runs, train = (sum(len(b.specs) for b in some) for some in (blocks, todo))
-    line = f"{runs} runs: {runs - train} from records, {train} to train"
+    line = f"{counted(runs, 'run')}: {runs - train} from records, {train} to train"
     if todo:
         minutes, megabytes = zip(*(b.plan.cost(b, dataset, device) for b in todo), strict=True)
         line += f" (about {sum(minutes):.1f} min, {max(megabytes):.0f} MB)"
@@ -190,10 +190,11 @@ def sweep(
     blocks = plan.blocks(dataset)
     todo = [b for b in blocks if b.missing(store)]
     print(f"{plan.name}: {plan.title}; {dataset}")
-    print(f"{outlook(blocks, todo, dataset, device)}, in {len(blocks)} blocks, {len(todo)} of them to do")
+    cut = f"in {counted(len(blocks), 'block')}, {len(todo):,} of them to do"
+    print(f"{outlook(blocks, todo, dataset, device)}, {cut}")
     for block in todo:
-        minutes_, megabytes = plan.cost(block, dataset, device)
-        print(f"  to do: {block.label}: {len(block.specs)} networks, about {minutes_:.0f} min, {megabytes:.0f} MB")
+        size, (minutes_, megabytes) = counted(len(block.specs), "network"), plan.cost(block, dataset, device)
+        print(f"  to do: {block.label}: {size}, about {minutes_:.0f} min, {megabytes:.0f} MB")
     if dry_run or not todo:
         return len(todo)
     store.check_writable()
@@ -218,7 +219,7 @@ def _sweep_here(todo, dataset, store, device, minutes):
         except Busy as busy:
             print(f"{busy}; passed over")
     left = sum(bool(block.missing(store)) for block in todo)  # one that was passed over may be done by now
-    print(f"{left} blocks to do")
+    print(f"{counted(left, 'block')} to do")
     return left
 
 
@@ -258,7 +259,7 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
             label = labels[future.key]
             why = future.result() if future.status == "finished" else f"failed: {future.exception()!r}"
             left -= not why
-            print(f"{label}: {why or 'recorded'}; {left} blocks to do", flush=True)
+            print(f"{label}: {why or 'recorded'}; {counted(left, 'block')} to do", flush=True)
     return left
 
 

@@ -8,15 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 
 from support import claims, readme
+from support.classifiers.products import SLICED_ROWS
+from support.classifiers.training import train
 from support.data import load
 from support.machine import Division, resolve_device
 from support.mahalanobis import training as mahalanobis
-from support.products import SLICED_ROWS
 from support.records import COMMITTED, Record, Store, environment, read
 from support.runs import CURVES
 from support.studies import STUDIES
 from support.sweep import Study
-from support.training import train
 from support.volume import training as volume
 
 CHUNK = {"cpu": 1500, "cuda": SLICED_ROWS}  # about so many images in a chunk of a replay

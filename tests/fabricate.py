@@ -7,8 +7,7 @@ import numpy as np
 import torch
 
 from support.records import Record, Store
-from support.runs import moment_steps, recorded_steps
-from support.training import Measurement
+from support.runs import Measurement, moment_steps, recorded_steps
 
 
 def measurement(
@@ -26,21 +25,22 @@ def measurement(
     shares = np.tile(active, (len(at), 1))
     flat = {"train_loss": 0.5, "train_accuracy": 95.0, "test_loss": 0.6, "test_accuracy": accuracy}
     generator = torch.Generator().manual_seed(spec.seed)
+    arrays = {name: np.full(len(at), value) for name, value in flat.items()} | {
+        "steps": at,
+        "train_active": shares,
+        "test_active": shares,
+        "moment_steps": moments_at,
+        "moments": np.stack([of_step, of_step], 1),
+        "head_norm": np.ones((len(moments_at), classes)),
+    }
     return Measurement(
         spec=spec,
-        steps=at,
-        curves={name: np.full(len(at), value) for name, value in flat.items()} | (curves or {}),
-        train_active=shares,
-        test_active=shares,
-        moment_steps=moments_at,
-        moments=np.stack([of_step, of_step], 1),
-        head_norm=np.ones((len(moments_at), classes)),
+        arrays=arrays | (curves or {}) | (extra or {}),
         weights={"weight": torch.rand(4, 3, generator=generator), "bias": torch.rand(4, generator=generator)},
         diverged_at=diverged_at,
         division={"device": "cpu", "threads": 2, "routine": "default", "rows": 1500, "width": 4},
         probe={"default": {"error": 2e-7}},
         seconds=30.0,
-        extra=extra or {},
     )
 
 
@@ -56,5 +56,5 @@ def record(m: Measurement) -> Record:
     """A record that is nowhere on disk, with what claims read."""
     content = {"key": m.spec.key, "steps": int(m.steps[-1]), "spec": asdict(m.spec), "diverged_at": m.diverged_at}
     made = Record(Path("nowhere"), content | {"environment": {"seconds": m.seconds}})
-    made.__dict__["arrays"] = m.arrays
+    made.__dict__["arrays"] = m.spec.kept(m.arrays)
     return made

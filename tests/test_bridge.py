@@ -10,12 +10,12 @@ from agreement import tiny
 from fabricate import measurement, record
 
 from support import bridge
+from support.classifiers.study import LINEAR_AND_L2, STUDIES
 from support.data import load
 from support.mahalanobis.claims import DistanceArm
 from support.mahalanobis.gaussians import draw
 from support.mahalanobis.networks import module
 from support.mahalanobis.study import STUDIES as DISTANCE_STUDIES
-from support.plans import LINEAR_AND_L2, STUDIES
 
 GAUSSIAN = draw("gaussian-2", 300)
 NOTHING = DistanceArm("d = 2", DISTANCE_STUDIES["mahalanobis-2"], pd.DataFrame(), [])

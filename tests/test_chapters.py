@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from support import chapters, claims, parameters
+from support import chapters, parameters
 from support.architectures import SIX, architecture
+from support.classifiers import claims
 from support.data import load
 from support.records import Store
 

@@ -9,14 +9,16 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record, records
 
-from support import claims, laws, readme, rules
+from support import claims, laws, readme
 from support.__main__ import main
 from support.architectures import SIX
 from support.chapters import CHAPTERS
-from support.claims import (
-    CLAIMS,
+from support.classifiers import claims as classifiers
+from support.classifiers import rules
+from support.classifiers.claims import CLAIMS, Claim, entry, recompute
+from support.classifiers.results import Arm
+from support.classifiers.rules import (
     AsTold,
-    Claim,
     Discriminates,
     Equal,
     Every,
@@ -28,10 +30,10 @@ from support.claims import (
     ShareOfOutputs,
     Steady,
     WithoutInactive,
-    entry,
 )
+from support.classifiers.study import STUDIES
+from support.ledger import LEAST_SEEDS, printed
 from support.mahalanobis import claims as distances
-from support.plans import STUDIES
 from support.volume import claims as volumes
 
 JUDGED = [c for c in CLAIMS if c.rule]
@@ -207,7 +209,7 @@ def test_margins_are_where_they_were_set(rule, differences, state):
         name: [record(measurement(s, 10, x)) for s, x in zip(specs(len(values)), values, strict=True)]
         for name, values in found.items()
     }
-    assert rule(claims.Arm("raw", made, 10)).state == state
+    assert rule(Arm("raw", made, 10)).state == state
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_of_several_rules_the_worst_decides(states, state, text):
         rule.name: [record(measurement(s, 10, x)) for s, x in zip(specs(8), values, strict=True)]
         for rule, values in zip(rules, found, strict=True)
     }
-    outcome = Every(tuple(rules))(claims.Arm("raw", made, 10))
+    outcome = Every(tuple(rules))(Arm("raw", made, 10))
     assert outcome.state == state and outcome.text.startswith(text)
     assert outcome.low <= outcome.value <= outcome.high
 
@@ -234,9 +236,9 @@ def test_a_spread_that_could_be_larger_by_chance_is_not_yet_steady():
     """An SD right at the limit is undecided with 20 seeds; it takes one well below to hold."""
     for times, state in ((1.0, "undecided"), (0.6, "holds"), (2.0, "fails")):
         x = np.random.default_rng(0).normal(size=20)
-        values = 97 + times * claims.STEADY * (x - x.mean()) / x.std(ddof=1)
+        values = 97 + times * rules.STEADY * (x - x.mean()) / x.std(ddof=1)
         made = {"a": [record(measurement(s, 10, v)) for s, v in zip(specs(20), values, strict=True)]}
-        assert Steady("a")(claims.Arm("raw", made, 10)).state == state
+        assert Steady("a")(Arm("raw", made, 10)).state == state
 
 
 @pytest.mark.parametrize("rule", [Nearer("Abs-Bias", "trained", "untrained"), Discriminates("Abs-Bias"),
@@ -245,7 +247,7 @@ def test_what_is_not_finite_is_undecided(rule):
     extra = {"own": np.full((2, 10), np.inf), "discriminant": np.array([0.4, np.nan])}
     extra["contrast"] = np.full((2, 2), np.nan)
     made = {n: [record(measurement(s, 10, extra=extra)) for s in specs(5)] for n in ("Abs-Bias", "Abs-L2-Paper-Neg")}
-    found = rule(claims.Arm("standardised", made, 10))
+    found = rule(Arm("standardised", made, 10))
     assert found.state == "undecided" and "not finite" in found.text and found.row()["low"] is None
 
 
@@ -254,7 +256,7 @@ def specs(n):
 
 
 def test_the_margins_and_the_least_n_are_those_that_were_fixed_beforehand():
-    assert (rules.MARGIN, rules.CATASTROPHE, rules.SPREAD, rules.SHARE, claims.LEAST_SEEDS) == (0.2, 10, 3, 10, 5)
+    assert (rules.MARGIN, rules.CATASTROPHE, rules.SPREAD, rules.SHARE, LEAST_SEEDS) == (0.2, 10, 3, 10, 5)
     assert (rules.IMPACT, rules.STEADY) == (1, 0.14)
 
 
@@ -267,13 +269,13 @@ def test_runs_with_an_inactive_output_are_not_asked_how_they_do():
         name: [record(measurement(s, 10, *run)) for s, run in zip(specs(40), several, strict=True)]
         for name, several in runs.items()
     }
-    found = rule(claims.Arm("raw", made, 10))
+    found = rule(Arm("raw", made, 10))
     assert found.state == "holds" and found.text.startswith(
         "20 runs of ReLU2 without an inactive output lose 2.0 points"
     )
     few = {name: several[:9] for name, several in made.items()}  # five of them without
-    assert rule(claims.Arm("raw", few, 10)).state == "holds"
-    too_few = rule(claims.Arm("raw", {name: several[:8] for name, several in made.items()}, 10))
+    assert rule(Arm("raw", few, 10)).state == "holds"
+    too_few = rule(Arm("raw", {name: several[:8] for name, several in made.items()}, 10))
     assert (too_few.state, too_few.text) == ("undecided", "4 runs of ReLU2 without an inactive output, 5 needed")
 
 
@@ -332,7 +334,7 @@ def test_claims_are_unique_and_complete():
     ids = [c.id for c in CLAIMS]
     assert len(ids) == len(set(ids)) > 10
     for c in CLAIMS:
-        assert c.says.endswith(".") and c.where and c.source in claims.printed()
+        assert c.says.endswith(".") and c.where and c.source in printed()
         assert set(c.studies) <= STUDIES.keys()
         # a study, or all of them together where a claim compares two, trains what the rule needs
         trained = {name for study in c.studies for name in STUDIES[study].architectures}
@@ -350,7 +352,7 @@ def test_the_ledger_is_strict_json_with_all_its_keys(tmp_path, monkeypatch, caps
     """On records from disk, among them a claim whose interval has no upper bound."""
     wild = next(c for c in CLAIMS if isinstance(c.rule, MoreVariable))
     flat = [
-        replace(m, curves=m.curves | {"test_accuracy": np.full(len(m.steps), 95.0)})
+        replace(m, arrays=m.arrays | {"test_accuracy": np.full(len(m.steps), 95.0)})
         if m.spec.architecture == wild.rule.second
         else m
         for m in made(wild, ("holds", "holds"))
@@ -399,7 +401,7 @@ def test_the_ledger_is_strict_json_with_all_its_keys(tmp_path, monkeypatch, caps
     ],
 )
 def test_what_is_printed_gives_the_tests_that_were_recomputed(first, second, table, t, d):
-    found = claims.recompute(first, second, table)
+    found = recompute(first, second, table)
     assert found.student_t == pytest.approx(t, abs=0.006) and abs(found.cohens_d) == pytest.approx(d, abs=0.006)
     assert found.n == (20, 20)
 
@@ -414,10 +416,10 @@ def test_where_the_source_contradicts_itself():
 @pytest.mark.parametrize("claim_id", ["LDM-5.1-a", "LDM-5.3-b", "LDM-T2-a"])
 def test_without_the_contradiction_the_verdict_would_be_the_findings(claim_id, monkeypatch):
     """Had the source printed other numbers, the rule would notice."""
-    source = json.loads(json.dumps(claims.printed()))
+    source = json.loads(json.dumps(printed()))
     source["oursland2025"]["sets"]["table2"]["accuracy"] |= {"ReLU": [95.87, 0.22], "Abs": [95.87, 0.22]}
     source["oursland2025"]["comparisons"] = [c | {"t": 1.0} for c in source["oursland2025"]["comparisons"]]
-    monkeypatch.setattr(claims, "printed", lambda: source)
+    monkeypatch.setattr(classifiers, "printed", lambda: source)
     row = entry(next(c for c in CLAIMS if c.id == claim_id), [])
     assert row["contradiction"] == "" and row["verdict"] != "source inconsistent"
 

@@ -8,9 +8,9 @@ import torch
 from agreement import tiny
 from torch import nn
 
-from support import plans
 from support.architectures import restored
-from support.class_metrics import (
+from support.classifiers import study
+from support.classifiers.class_metrics import (
     Frame,
     boundaries,
     discriminant_share,
@@ -21,11 +21,12 @@ from support.class_metrics import (
     slope,
     spread,
 )
-from support.ensemble import initial_weights, starting_weights
+from support.classifiers.ensemble import initial_weights, starting_weights
+from support.classifiers.specs import MetricSpec
+from support.classifiers.study import LINEAR_AND_L2, MetricPlan, Plan, Recipe
 from support.geometry import log_volume_element
-from support.plans import LINEAR_AND_L2, MetricPlan, Plan, Recipe
 from support.records import Store
-from support.runs import MetricSpec, specification
+from support.runs import specification
 from support.sweep import ensure
 
 
@@ -242,7 +243,7 @@ def test_a_network_that_diverged_is_recorded_beside_the_others():
 
 
 def test_too_few_images_are_said_before_anything_is_trained(monkeypatch):
-    monkeypatch.setattr(plans, "train", lambda *_, **__: pytest.fail("it trained"))
+    monkeypatch.setattr(study, "train", lambda *_, **__: pytest.fail("it trained"))
     few = replace(SMALL, images=100)
     with pytest.raises(ValueError, match="components must be from 1 to .* of the 100 images"):
         few.train(few.blocks(few.dataset())[0].specs, few.dataset())

@@ -9,9 +9,10 @@ import torch
 from agreement import tiny
 from fabricate import measurement, records
 
-from support import plans, publish
+from support import publish
 from support import records as records_module
 from support.__main__ import main
+from support.classifiers import study
 from support.studies import STUDIES
 
 
@@ -101,7 +102,7 @@ def test_a_missing_gpu_stops_a_sweep(archives, tmp_path, cache, capsys, monkeypa
 
 
 def test_an_unwritable_records_folder_stops_a_sweep_before_it_trains(archives, tmp_path, cache, capsys, monkeypatch):
-    monkeypatch.setattr(plans, "train", lambda *_, **__: pytest.fail("it trained"))
+    monkeypatch.setattr(study, "train", lambda *_, **__: pytest.fail("it trained"))
     (tmp_path / "file").write_text("")
     rest = ("--folder", archives, "--records", tmp_path / "file" / "records", "--precision", "float64")
     said = refused(capsys, "sweep", "mnist-10k", *rest)

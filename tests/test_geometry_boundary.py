@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import torch
 
-from support import claims as ledger
 from support import geometry
+from support.classifiers import claims as classifiers
 from support.geometry.boundary import Pairs, bisect, candidates, find_pairs, measure, peak, summary
 from support.volume import claims
 from support.volume.claims import CLAIMS, VolumeArm
@@ -216,7 +216,7 @@ def test_the_tasks_decide_the_verdict(contrasts, verdict):
     arms = [made(name=name, contrast=c) for name, c in zip(("XOR", "sinusoid"), contrasts, strict=True)]
     row = claims.entry(A, arms)
     assert row["verdict"] == verdict and row["n"] == 10
-    assert row.keys() == ledger.entry(ledger.CLAIMS[0], []).keys()
+    assert row.keys() == classifiers.entry(classifiers.CLAIMS[0], []).keys()
 
 
 def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_run():

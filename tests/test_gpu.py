@@ -4,8 +4,9 @@ import pytest
 import torch
 from test_training import spec, tiny
 
-from support import loop, machine, stack, training
-from support.products import SLICED_ROWS, Products, relative_error
+from support import loop, machine
+from support.classifiers import stack, training
+from support.classifiers.products import SLICED_ROWS, Products, relative_error
 
 pytestmark = [
     pytest.mark.gpu,

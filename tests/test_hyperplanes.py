@@ -10,10 +10,10 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
-from support import hyperplanes as hp
-from support import tables
-from support.claims import arm
-from support.plans import STUDIES
+from support.classifiers import hyperplanes as hp
+from support.classifiers import tables
+from support.classifiers.results import arm
+from support.classifiers.study import STUDIES
 
 C = 4
 

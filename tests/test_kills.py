@@ -19,8 +19,9 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from agreement import RATES, spec, tiny
-from support import checkpoints, products
-from support.training import train
+from support import checkpoints
+from support.classifiers import products
+from support.classifiers.training import train
 
 products.ROUTINES = {{"default": "ieee"}}  # the probe could choose another one in each uninterrupted process
 out, torn_at = Path(sys.argv[1]), int(sys.argv[2])
@@ -57,7 +58,7 @@ found = train(
 )
 arrays = {{}}
 for i, m in enumerate(found):
-    kept = m.curves | m.weights | dict(a=m.train_active, b=m.test_active, moments=m.moments, norm=m.head_norm)
+    kept = m.arrays | m.weights
     arrays |= {{f"{{i}}.{{name}}": np.asarray(value) for name, value in kept.items()}}
 np.savez(out, **arrays)
 """

@@ -5,8 +5,9 @@ import math
 import pytest
 import torch
 
-from support import claims, laws
+from support import laws
 from support.chapters import CHAPTERS
+from support.classifiers import claims
 from support.geometry import infinite_width, oracle, relative_mean_determinant, ricci_scalar, wide_layers
 from support.geometry.wide_layers import Wide
 from support.laws import wide

@@ -7,8 +7,8 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support import phases
-from support.plans import STUDIES
+from support.classifiers import phases
+from support.classifiers.study import STUDIES
 
 GRID = replace(
     STUDIES["mnist-rates"], architectures=("ReLU2",), seeds=2, curvatures=(0.1, 10.0), preactivations=(1.0, 5.0, 25.0)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from support import products
-from support.products import FP32_ERROR, ROUTINES, Products, choose, relative_error, split
+from support.classifiers import products
+from support.classifiers.products import FP32_ERROR, ROUTINES, Products, choose, relative_error, split
 
 
 @pytest.fixture(scope="module")

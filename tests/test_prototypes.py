@@ -8,11 +8,11 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from torch import nn
 
-from support import heads, prototypes
+from support.classifiers import heads, prototypes
+from support.classifiers.prototypes import Centres
+from support.classifiers.study import Plan, Recipe
 from support.layers import Abs, Neg, OffsetL2
 from support.mahalanobis.gaussians import Gaussian
-from support.plans import Plan, Recipe
-from support.prototypes import Centres
 from support.records import Store
 from support.sweep import ensure
 

@@ -12,11 +12,13 @@ import pytest
 from agreement import spec, tiny
 from fabricate import measurement, records
 
-from support import plans, sweep
+from support import sweep
+from support.classifiers import study
+from support.classifiers.specs import RunSpec, output_counts
+from support.classifiers.training import train
 from support.loop import Stopped
 from support.records import RecordError, Store, read
-from support.runs import CURVES, RunSpec, moment_steps, output_counts, recorded_steps
-from support.training import train
+from support.runs import CURVES, moment_steps, recorded_steps
 
 
 @pytest.fixture
@@ -42,10 +44,10 @@ def test_a_record_gives_back_what_was_measured(stored):
     store, m, record = stored
     assert record.spec == m.spec and record.steps == 20 and record.key == m.spec.key
     for name in CURVES:
-        np.testing.assert_array_equal(record.arrays[name], m.curves[name].astype(np.float32))
-    np.testing.assert_array_equal(record.arrays["moments"], m.moments.astype(np.float32))
-    assert record.at("test_accuracy", 8) == np.float32(m.curves["test_accuracy"][recorded_steps(20).index(8)])
-    assert record.content["final"]["test_accuracy"] == pytest.approx(m.curves["test_accuracy"][-1], abs=1e-5)
+        np.testing.assert_array_equal(record.arrays[name], m.arrays[name].astype(np.float32))
+    np.testing.assert_array_equal(record.arrays["moments"], m.arrays["moments"].astype(np.float32))
+    assert record.at("test_accuracy", 8) == np.float32(m.arrays["test_accuracy"][recorded_steps(20).index(8)])
+    assert record.content["final"]["test_accuracy"] == pytest.approx(m.arrays["test_accuracy"][-1], abs=1e-5)
     assert {n: w.tolist() for n, w in record.weights().items()} == {n: w.tolist() for n, w in m.weights.items()}
     environment = record.content["environment"]
     assert environment["torch"] and environment["division"] == m.division and environment["probe"] == m.probe
@@ -239,7 +241,8 @@ def test_another_sweeps_arrays_cannot_come_between_arrays_and_json(tmp_path, mon
 def test_a_recorded_run_is_never_written_again(stored):
     store, m, record = stored
     before = content(store)
-    again = store.write(replace(m, seconds=99.0, curves={n: c + 1 for n, c in m.curves.items()}), keep_weights=True)
+    other = m.arrays | {n: m.arrays[n] + 1 for n in CURVES}
+    again = store.write(replace(m, seconds=99.0, arrays=other), keep_weights=True)
     assert again.content == record.content and content(store) == before
 
 
@@ -299,9 +302,9 @@ def test_the_recorded_steps_of_all_lengths_share_a_grid():
 
 def test_an_unwritable_folder_is_an_error_before_any_training(tmp_path, cache, monkeypatch):
     (tmp_path / "file").write_text("")
-    plan = plans.Plan("p", "digits", 20, ("ReLU",), ("raw",), 1, (plans.Recipe(0.01),), 3, precision="float64")
+    plan = study.Plan("p", "digits", 20, ("ReLU",), ("raw",), 1, (study.Recipe(0.01),), 3, precision="float64")
     dataset = replace(tiny(images=20), name="digits")
-    monkeypatch.setattr(plans, "train", lambda *_, **__: pytest.fail("it trained"))
+    monkeypatch.setattr(study, "train", lambda *_, **__: pytest.fail("it trained"))
     with pytest.raises(RecordError, match="cannot write records to .*file/records: Not a directory"):
         sweep.ensure(plan, dataset, Store(tmp_path / "file" / "records"), verbose=False)
 
@@ -334,8 +337,8 @@ def test_a_record_that_cannot_be_read_is_a_clear_error(stored):
 def test_only_what_is_missing_is_written_and_a_longer_record_is_not_doubled(tmp_path, cache):
     """One run of the block has a longer record already: the block trains, but that run gets no second record."""
     dataset = replace(tiny(images=40), name="digits")
-    plan = plans.Plan(
-        "p", "digits", 40, ("ReLU",), ("raw",), 2, (plans.Recipe(0.01),), 10, precision="float64", hidden=8
+    plan = study.Plan(
+        "p", "digits", 40, ("ReLU",), ("raw",), 2, (study.Recipe(0.01),), 10, precision="float64", hidden=8
     )
     (block,) = plan.blocks(dataset)
     store = records(tmp_path / "records", [measurement(block.specs[0], 100, classes=4)])
@@ -345,8 +348,8 @@ def test_only_what_is_missing_is_written_and_a_longer_record_is_not_doubled(tmp_
 
 def test_a_block_stopped_in_time_writes_no_record(tmp_path, cache):
     dataset = replace(tiny(), name="digits")
-    plan = plans.Plan(
-        "p", "digits", 40, ("ReLU",), ("raw",), 2, (plans.Recipe(0.01),), 10, precision="float64", hidden=8
+    plan = study.Plan(
+        "p", "digits", 40, ("ReLU",), ("raw",), 2, (study.Recipe(0.01),), 10, precision="float64", hidden=8
     )
     (block,) = plan.blocks(dataset)
     store = Store(tmp_path / "records")

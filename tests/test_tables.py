@@ -7,9 +7,10 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support import tables
-from support.claims import CLAIMS, Arm, arm, entry
-from support.plans import STUDIES
+from support.classifiers import tables
+from support.classifiers.claims import CLAIMS, entry
+from support.classifiers.results import Arm, arm
+from support.classifiers.study import STUDIES
 from support.runs import recorded_steps
 
 PLAN = STUDIES["mnist-10k"]
@@ -52,6 +53,7 @@ def test_pairs_may_be_an_iterator_and_every_arm_gets_its_rows():
 def test_differing_numbers_of_seeds_are_told():
     few, more = arms({"ReLU": [(90.0, 0)] * 3})[0], arms({"ReLU": [(90.0, 0)] * 5})[0]
     assert tables.seeds_told([more, few]) == "3 to 5 seeds" and tables.seeds_told([few, few]) == "3 seeds"
+    assert tables.seeds_told([arms({"ReLU": [(90.0, 0)]})[0]]) == "1 seed"
 
 
 def test_fates_follow_every_output_from_before_training_to_the_end():
@@ -60,7 +62,7 @@ def test_fates_follow_every_output_from_before_training_to_the_end():
     dead_from_to = [(0, np.inf), (1, np.inf), (100, np.inf), (np.inf, np.inf), (0, 10)]
     shares = np.array([[0.0 if a <= s < b else 0.5 for a, b in dead_from_to] for s in steps])
     m = measurement(PLAN.spec(tiny(), "ReLU2", "raw", 0), PLAN.steps)
-    one = arm(PLAN, [record(replace(m, train_active=shares))], "raw", ("ReLU2",))
+    one = arm(PLAN, [record(replace(m, arrays=m.arrays | {"train_active": shares}))], "raw", ("ReLU2",))
     table = tables.fates([one], ("ReLU2",)).loc["raw", "ReLU2"]
     found = {index: tuple(row) for index, row in table.iterrows()}
     assert found == {("dead", "dead"): (2, 50, 50), ("alive", "dead"): (1, 100, 100), ("alive", "alive"): (2, 0, 50)}

@@ -8,16 +8,17 @@ import scipy.stats
 import torch
 from agreement import RATES, TOLERANCE, PlainLoop, disagreement, four, largest_difference, spec, stack_of, tiny
 
-from support import checkpoints, stack, training
+from support import checkpoints
 from support.architectures import ACTIVATIONS, SIX, SIX_BIAS, TABLE, architecture, family
+from support.classifiers import stack, training
+from support.classifiers.ensemble import initial_weights
+from support.classifiers.products import Products
+from support.classifiers.stack import class_moments
+from support.classifiers.training import train
 from support.data import Dataset
-from support.ensemble import initial_weights
 from support.loop import Stopped
 from support.machine import Division, resolve_device
-from support.products import Products
-from support.runs import digest, recorded_steps
-from support.stack import class_moments
-from support.training import train
+from support.runs import CURVES, digest, recorded_steps
 
 # -- the oracle ---------------------------------------------------------------------------------------------------
 
@@ -63,7 +64,7 @@ def test_with_centred_heads_no_output_is_born_dead(scaling):
     born_dead = {}
     for initialisation in ("uniform-fan-in", "centred-head"):
         specs = [spec("ReLU2", dataset, seed=s, scaling=scaling, initialisation=initialisation) for s in range(20)]
-        active = np.array([m.train_active[0] for m in train(specs, dataset, 0)])
+        active = np.array([m.arrays["train_active"][0] for m in train(specs, dataset, 0)])
         born_dead[initialisation] = (active == 0).sum()
     assert born_dead["centred-head"] == 0 < born_dead["uniform-fan-in"]
 
@@ -104,7 +105,7 @@ def test_chunks_and_groups_change_nothing_but_rounding(rows, width):
 
 
 def test_a_group_to_a_thread_is_the_same_training_and_leaves_torchs_threads(monkeypatch):
-    monkeypatch.setattr("support.stack.cores", lambda: 2)
+    monkeypatch.setattr("support.classifiers.stack.cores", lambda: 2)
     dataset, before = tiny(), torch.get_num_threads()
     specs = [spec(name, dataset) for name in (*SIX, "Abs-L2")]
 
@@ -134,8 +135,8 @@ def test_a_networks_neighbours_in_its_block_do_not_matter():
     for s, among in zip(specs[::4], together[::4], strict=True):
         (alone,) = train([s], dataset, 10)
         assert among.spec == s
-        for name, curve in alone.curves.items():
-            np.testing.assert_allclose(among.curves[name], curve, rtol=1e-9)
+        for name in CURVES:
+            np.testing.assert_allclose(among.arrays[name], alone.arrays[name], rtol=1e-9)
 
 
 # -- laws ---------------------------------------------------------------------------------------------------------
@@ -166,9 +167,9 @@ def assert_same(weights, inputs, c):
     for name, value in inputs.weights.items():
         factor = c if name == "weight" else 1.0
         torch.testing.assert_close(weights.weights[name], factor * value, rtol=1e-9, atol=1e-11)
-    for name, curve in inputs.curves.items():
-        np.testing.assert_allclose(weights.curves[name], curve, rtol=1e-9)
-    np.testing.assert_allclose(weights.moments, inputs.moments, rtol=1e-6, atol=1e-9)
+    for name in CURVES:
+        np.testing.assert_allclose(weights.arrays[name], inputs.arrays[name], rtol=1e-9)
+    np.testing.assert_allclose(weights.arrays["moments"], inputs.arrays["moments"], rtol=1e-6, atol=1e-9)
 
 
 def test_a_warm_up_raises_the_rate_in_a_straight_line():
@@ -197,7 +198,7 @@ def test_a_pixel_that_varies_only_in_the_test_set_keeps_its_initial_weights(scal
     for _ in range(30):
         loop.step()
         other.step()
-    assert network.curves["test_loss"][-1] == pytest.approx(loop.value(1), rel=1e-9)
+    assert network.arrays["test_loss"][-1] == pytest.approx(loop.value(1), rel=1e-9)
     assert abs(loop.value(1) - other.value(1)) > 1e-6
 
 
@@ -221,14 +222,14 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one():
     common = sorted(set(recorded_steps(17)) & set(recorded_steps(60)))
     assert common == [0, 1, 2, 3, 4, 5, 6, 8, 10, 15] and short.steps[-1] == 17
     for name in ("train_loss", "train_accuracy", "test_loss", "test_accuracy"):
-        pick = [(m.curves[name][np.isin(m.steps, common)]) for m in (short, long)]
+        pick = [(m.arrays[name][np.isin(m.steps, common)]) for m in (short, long)]
         assert np.array_equal(*pick), name
 
 
 def test_no_steps_measure_the_initial_networks():
     (found,) = train([spec("ReLU", tiny())], tiny(), 0)
-    assert found.steps.tolist() == [0] == found.moment_steps.tolist()
-    assert found.curves["train_loss"][0] == pytest.approx(PlainLoop(found.spec, tiny()).value(0), rel=1e-12)
+    assert found.steps.tolist() == [0] == found.arrays["moment_steps"].tolist()
+    assert found.arrays["train_loss"][0] == pytest.approx(PlainLoop(found.spec, tiny()).value(0), rel=1e-12)
 
 
 # -- initial weights ----------------------------------------------------------------------------------------------
@@ -340,12 +341,12 @@ def test_a_network_that_diverges_is_marked_and_the_others_do_not_notice():
     wild = [replace(calm[0], rate=1e9), *calm[1:]]
     without, beside = (train(specs, dataset, 40) for specs in (calm, wild))
     assert beside[0].diverged_at in recorded_steps(40) and beside[0].diverged_at > 0
-    finite = np.isfinite(beside[0].curves["train_loss"])
+    finite = np.isfinite(beside[0].arrays["train_loss"])
     assert finite[beside[0].steps < beside[0].diverged_at].all() and not finite[-1]
     for one, other in zip(without[1:], beside[1:], strict=True):
         assert other.diverged_at is None
-        for name in one.curves:
-            assert np.array_equal(one.curves[name], other.curves[name]), name
+        for name in one.arrays:
+            assert np.array_equal(one.arrays[name], other.arrays[name]), name
         assert all(torch.equal(one.weights[n], other.weights[n]) for n in one.weights)
 
 
@@ -431,8 +432,7 @@ def test_out_of_time_it_stops_at_a_checkpoint_and_goes_on_to_the_same_end(tmp_pa
             assert f"at step {stops} of 12" in str(stopped)
     assert stops == 11
     for a, b in zip(whole, resumed, strict=True):
-        assert all(np.array_equal(a.curves[n], b.curves[n]) for n in a.curves)
-        assert np.array_equal(a.moments, b.moments) and np.array_equal(a.test_active, b.test_active)
+        assert all(np.array_equal(a.arrays[n], b.arrays[n]) for n in a.arrays)
         assert all(torch.equal(a.weights[n], b.weights[n]) for n in a.weights)
 
 
@@ -497,7 +497,7 @@ def test_a_full_disk_stops_the_training_with_the_last_checkpoint_whole(tmp_path,
             train([spec("Abs2", dataset)], dataset, 20, checkpoint=path, checkpoint_seconds=0)
     assert not path.with_suffix(".writing").exists()
     (resumed,), (whole,) = (train([spec("Abs2", dataset)], dataset, 20, **c) for c in ({"checkpoint": path}, {}))
-    assert all(np.array_equal(whole.curves[n], resumed.curves[n]) for n in whole.curves)
+    assert all(np.array_equal(whole.arrays[n], resumed.arrays[n]) for n in whole.arrays)
 
 
 # -- precisions ---------------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from agreement import tiny
 from fabricate import measurement, record, records
 
 from support import readme, sweep, verify
+from support.classifiers.specs import RunSpec
+from support.classifiers.study import STUDIES, Plan, Recipe
 from support.data import load
-from support.plans import STUDIES, Plan, Recipe
 from support.records import COMMITTED, Store, _text_digest, arrays_digest
-from support.runs import RunSpec
 from support.sweep import ensure
 from support.volume import training as volume
 from support.volume.study import STUDIES as VOLUME
@@ -41,7 +41,7 @@ def test_a_sound_store_passes_and_unfinished_studies_are_told(tmp_path, capsys):
 
 def test_completeness_counts_runs_that_reach_the_studys_steps():
     assert verify.completeness(PLAN, [record(m) for m in runs(range(20))]) == "mnist-10k: 240 of 240 runs"
-    short = [record(replace(m, steps=m.steps[m.steps < 5000])) for m in runs([0])]
+    short = [record(replace(m, arrays=m.arrays | {"steps": m.steps[m.steps < 5000]})) for m in runs([0])]
     assert verify.completeness(PLAN, short) == "mnist-10k: 0 of 240 runs"
 
 

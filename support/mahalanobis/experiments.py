@@ -16,8 +16,8 @@ from sklearn.cluster import KMeans
 from torch import nn
 
 from support.data import load
-from support.ensemble import initial
 from support.layers import Abs
+from support.runs import initial
 from support.statistics import Estimate, mean_interval
 
 RATE = 0.01

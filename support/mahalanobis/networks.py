@@ -3,10 +3,10 @@
 import torch
 from torch import nn
 
-from support.ensemble import initial
 from support.layers import Abs
 from support.mahalanobis.gaussians import Gaussian
 from support.parameters import suggest
+from support.runs import initial
 
 UNITS = {"MD_Abs": 1, "MD_ReLU": 2, "MD_Sigmoid": 2}  # hidden units per input dimension
 ACTIVATIONS = {"MD_Abs": Abs, "MD_ReLU": nn.ReLU, "MD_Sigmoid": nn.Sigmoid}

@@ -6,7 +6,7 @@ from support.machine import resolve_device
 from support.mahalanobis.gaussians import DistanceData, draw, parse
 from support.mahalanobis.networks import UNITS
 from support.mahalanobis.training import DistanceSpec, train
-from support.runs import Spec
+from support.runs import Spec, counted
 from support.sweep import Block, Study
 
 ACTIVATION = {"cpu": 4.0, "cuda": 0.02}  # nanoseconds a hidden activation and step outside the products; measured
@@ -40,7 +40,7 @@ class DistanceStudy(Study):
         return f"{self.data}, {self.samples:,} training points, {self.steps:,} epochs{rounded}"
 
     def __str__(self):
-        return f"{self.name}: {len(self.networks)} networks x {self.seeds} trials\n{self.protocol}"
+        return f"{self.name}: {len(self.networks)} networks x {counted(self.seeds, 'trial')}\n{self.protocol}"
 
     @property
     def runs_a_seed(self) -> int:

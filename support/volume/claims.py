@@ -54,8 +54,8 @@ import numpy as np
 import pandas as pd
 
 from support import statistics
-from support.ledger import agreed, row
-from support.rules import LEAST_SEEDS, Outcome, state_of
+from support.ledger import LEAST_SEEDS, Outcome, agreed, row, state_of
+from support.runs import counted
 from support.volume.results import runs_of, table
 from support.volume.study import STUDIES, VolumeStudy
 
@@ -247,8 +247,8 @@ def entry(claim: VolumeClaim, arms: list[VolumeArm]) -> dict:
     def said(a):
         if outcomes[a.name]:
             return f"{a.name}: {outcomes[a.name].text}"
-        few = counts[a.name] < LEAST_SEEDS
-        return f"{a.name}: {counts[a.name]} networks, {LEAST_SEEDS} needed" if few else f"{a.name}: no contrast"
+        have = f"{counted(counts[a.name], 'network')}, {LEAST_SEEDS} needed"
+        return f"{a.name}: {have if counts[a.name] < LEAST_SEEDS else 'no contrast'}"
 
     return row(
         claim,

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass
 
 from support.machine import resolve_device
-from support.runs import Spec
+from support.runs import Spec, counted
 from support.sweep import Block, Study, named
 from support.volume.tasks import Task, resampled, task
 from support.volume.training import VolumeSpec, geometry_steps, recipe, train
@@ -65,7 +65,7 @@ class VolumeStudy(Study):
 
     def __str__(self):
         widths = ", ".join(map(str, self.widths))
-        kinds = f"widths {widths}{self._deep} x {' and '.join(self.labels)} labels x {self.seeds} seeds"
+        kinds = f"widths {widths}{self._deep} x {' and '.join(self.labels)} labels x {counted(self.seeds, 'seed')}"
         return f"{self.name}: {kinds}\n{self.data}, {self.steps:,} epochs"
 
     @property

@@ -7,8 +7,7 @@ import pandas as pd
 import torch
 
 from support import geometry
-from support.ledger import styled
-from support.rules import LEAST_SEEDS
+from support.ledger import LEAST_SEEDS, styled
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map

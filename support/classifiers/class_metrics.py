@@ -19,14 +19,14 @@ import torch
 from torch import nn
 
 from support.architectures import restored
+from support.classifiers.ensemble import starting_weights
+from support.classifiers.specs import MetricSpec
 from support.data import Dataset
-from support.ensemble import starting_weights
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.geometry.checks import SingularMetric
 from support.geometry.jacobians import load_forward_mode
 from support.geometry.pullback import full_rank_log_volume
 from support.layers import OffsetL2
-from support.runs import MetricSpec
 
 CANDIDATES = 25  # times the pairs that are wanted
 
@@ -161,7 +161,7 @@ def boundaries(networks: list[nn.Sequential], x, labels, parts: dict, pairs: int
         networks: of one architecture, by training.
         x, labels: images between which the segments lie.
         parts: name -> (how many of the network's layers, directions (D, k)); the volume is that of these layers.
-        pairs, points: as of `runs.MetricSpec`.
+        pairs, points: as of `specs.MetricSpec`.
     Returns:
         For each network {part: numbers}; NaN where the volume is 0 somewhere.
     """

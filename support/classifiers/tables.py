@@ -9,21 +9,15 @@ from scipy import stats
 
 from support import statistics
 from support.architectures import architecture
-from support.claims import MARGIN, Arm, AsTold, recompute
-from support.hyperplanes import NEAR, AgainstBest, as_told, class_distances, own_and_nearest_other
-from support.ledger import printed, styled
-from support.plans import Plan
+from support.classifiers.claims import recompute
+from support.classifiers.hyperplanes import NEAR, AgainstBest, as_told, class_distances, own_and_nearest_other
+from support.classifiers.results import Arm
+from support.classifiers.rules import MARGIN, AsTold
+from support.classifiers.specs import DEAD, RARE, output_counts
+from support.classifiers.study import Plan
+from support.ledger import printed
 from support.records import Record
-from support.runs import DEAD, RARE, output_counts
-
-
-def verdicts(rows: list[dict]):
-    """Rows of the ledger, for the head of a chapter; a styled frame, so that no sentence is cut short."""
-    table = pd.DataFrame(
-        [[r["id"], r["says"], r["verdict"], r["measured"], r["n"]] for r in rows],
-        columns=["claim", "says", "verdict", "measured", "n"],
-    )
-    return styled(table)
+from support.runs import counted
 
 
 def headline(rows: list[dict], ids: tuple[str, ...] = ("LDM-5.2-a", "LDM-5.3-a")) -> str:
@@ -119,7 +113,7 @@ def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
 def seeds_told(arms: Iterable[Arm]) -> str:
     """How many seeds the arms have, for captions: "8 seeds", or "8 to 9 seeds" where they differ."""
     counts = sorted({arm.seeds for arm in arms})
-    return " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1]))) + " seeds"
+    return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else counted(counts[0], "seed")
 
 
 def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:

@@ -18,27 +18,16 @@ offset times that of the bias, so those weights need no storage either: they are
 (`Group.network`). With raw bytes the offset is 0 and all of this vanishes.
 """
 
-import hashlib
 from dataclasses import dataclass, field
 
 import torch
 
 from support.architectures import ACTIVATIONS, Architecture, slope
+from support.classifiers.specs import RunSpec
 from support.layers import OffsetL2
-from support.runs import RunSpec
+from support.runs import initial
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the average gradient, of the average square, and epsilon
-
-
-def initial(seed: int, role: str, shape: tuple[int, ...]) -> torch.Generator:
-    """The CPU generator that draws the weights of that role and shape.
-
-    Its seed is a sha256 of (seed, role, shape), never of an architecture's or experiment's name: networks of the
-    same shape and seed start from the same bits, so architectures are truly paired by seed.
-    """
-    text = f"{seed}/{role}/{'x'.join(map(str, shape))}"
-    value = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
-    return torch.Generator().manual_seed(value)
 
 
 def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[str, torch.Tensor]:

@@ -2,70 +2,38 @@
 
     measurements = train(specs, dataset, steps)      # one Measurement per specification, in the same order
 
-A block's networks share data, images, width and precision and may differ in everything else; `support.stack` computes
+A block's networks share data, images, width and precision and may differ in everything else; `stack` computes
 their steps, and measures them at the recorded steps (`runs.recorded_steps`). Resumed and uninterrupted training agree
 bit for bit on the same machine, because the checkpoint keeps how the work was divided (`machine.Division`).
 """
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import torch
 
 from support import loop
+from support.classifiers.products import FP32_ERROR, Products, choose
+from support.classifiers.specs import RunSpec
+from support.classifiers.stack import Stack, check_block, divide
 from support.data import Dataset
 from support.machine import Division, threads
-from support.products import FP32_ERROR, Products, choose
-from support.runs import CURVES, RunSpec, moment_steps, recorded_steps
-from support.stack import Stack, check_block, divide
-
-
-@dataclass
-class Measurement:
-    """What was measured of one network. S recorded steps, T moment steps, C classes.
-
-    curves: each of CURVES -> (S,) ; accuracy in percent, loss in nats.
-    train_active, test_active: (S, C) share of images on which each output (before the sign change) is active.
-    moments: (T, 2, C, C, 3) mean, SD, skewness of the head's preactivation: [step, train|test, output, class].
-    head_norm: (T, C) Euclidean norm of each output's weights (of mu for OffsetL2).
-    weights: final weights, laid out as by `ensemble.initial_weights`.
-    diverged_at: the first recorded step with a loss that is not finite, or None.
-    """
-
-    spec: RunSpec
-    steps: np.ndarray
-    curves: dict[str, np.ndarray]
-    train_active: np.ndarray
-    test_active: np.ndarray
-    moment_steps: np.ndarray
-    moments: np.ndarray
-    head_norm: np.ndarray
-    weights: dict[str, torch.Tensor]
-    diverged_at: int | None
-    division: dict
-    probe: dict
-    seconds: float = field(default=0.0)  # this network's share of the block's training time
-    extra: dict[str, np.ndarray] = field(default_factory=dict)  # what an experiment measures besides
-
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What a record stores, by name; each curve under its own."""
-        names = ("steps", "train_active", "test_active", "moment_steps", "moments", "head_norm")
-        own = {n: getattr(self, n) for n in names}
-        return {name: _compact(value) for name, value in (own | self.curves | self.extra).items()}
-
-
-def _compact(values: np.ndarray) -> np.ndarray:
-    """float32 and int32: seven digits are more than two machines agree on."""
-    values = np.asarray(values)
-    with np.errstate(over="ignore"):  # what a diverging run has beyond float32 is infinite there
-        return values.astype(np.float32 if values.dtype.kind == "f" else np.int32)
+from support.runs import CURVES, Measurement, moment_steps, recorded_steps
 
 
 def train(
     specs: list[RunSpec], dataset: Dataset, steps: int, *, rows: int | None = None, **options
 ) -> list[Measurement]:
-    """Trains the block and returns a Measurement per specification.
+    """Trains the block and returns a Measurement per specification. Its arrays, S recorded steps, T moment steps, C
+    classes:
+
+        steps (S,); train_loss, train_accuracy, test_loss, test_accuracy (S,): nats and percent
+        train_active, test_active (S, C): share of images on which each output (before the sign change) is active
+        moment_steps (T,); moments (T, 2, C, C, 3): mean, SD and skewness of the head's preactivation,
+            by step, train or test images, output and class
+        head_norm (T, C): Euclidean norm of each output's weights (of mu for OffsetL2)
+
+    Its weights are laid out as by `ensemble.initial_weights`.
 
     Args:
         specs: the networks; they must share data, images, hidden width and precision.
@@ -124,21 +92,14 @@ def _measurements(stack, curves, at, moment_at, division, probe, seconds):
     for m, (spec, weights) in enumerate(zip(stack.specs, stack.weights(), strict=True)):
         loss, accuracy = curves["loss"][:, :, m], curves["accuracy"][:, :, m]
         bad = np.flatnonzero(~np.isfinite(loss).all(1))
-        results.append(
-            Measurement(
-                spec=spec,
-                steps=np.array(at),
-                curves=dict(zip(CURVES, (loss[:, 0], accuracy[:, 0], loss[:, 1], accuracy[:, 1]), strict=True)),
-                train_active=curves["active"][:, 0, m],
-                test_active=curves["active"][:, 1, m],
-                moment_steps=np.array(moment_at),
-                moments=curves["moments"][:, m],
-                head_norm=curves["head_norm"][:, m],
-                weights=weights,
-                diverged_at=int(at[bad[0]]) if len(bad) else None,
-                division=asdict(division),
-                probe=probe,
-                seconds=seconds,
-            )
-        )
+        arrays = dict(zip(CURVES, (loss[:, 0], accuracy[:, 0], loss[:, 1], accuracy[:, 1]), strict=True)) | {
+            "steps": np.array(at),
+            "train_active": curves["active"][:, 0, m],
+            "test_active": curves["active"][:, 1, m],
+            "moment_steps": np.array(moment_at),
+            "moments": curves["moments"][:, m],
+            "head_norm": curves["head_norm"][:, m],
+        }
+        diverged_at = int(at[bad[0]]) if len(bad) else None
+        results.append(Measurement(spec, arrays, weights, diverged_at, asdict(division), probe, seconds))
     return results

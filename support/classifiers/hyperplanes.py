@@ -3,7 +3,7 @@
 An output node with preactivation v(h) = w.h + b is zero on its hyperplane. A class whose hidden vectors have mean
 preactivation m and SD s has its centre m / |w| away from the hyperplane, and is s / |w| wide along the normal; so
 m / s is the signed distance of the class centre in the class's own SDs, whatever the length of w. The two numbers are
-in every classifier's record, before training and after (`training.Measurement.moments`).
+in every classifier's record, before training and after (`training.train`, "moments").
 
     z = class_distances(moments)        # [..., output, class]
     as_told(z, "Abs2-Neg")              # [..., output]
@@ -21,8 +21,8 @@ from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 from support.architectures import ACTIVATIONS, architecture
+from support.classifiers.stack import class_moments
 from support.data import Dataset
-from support.stack import class_moments
 
 NEAR = 1.0  # SDs of the class within which its centre counts as near the hyperplane
 
@@ -231,7 +231,7 @@ def of_runs(arms, names: tuple[str, ...], dataset: Dataset, most: int = 2) -> li
     """(input scaling, network, what `against_best` finds) for the first runs of each kind whose weights are kept.
 
     Args:
-        arms: as `support.claims.arm` gives them.
+        arms: as `results.arm` gives them.
         dataset: the whole data set that the runs saw the first images of.
     """
     found = []

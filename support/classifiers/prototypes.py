@@ -25,8 +25,8 @@ from scipy.stats import rankdata
 from torch import nn
 
 from support.architectures import architecture, restored
+from support.classifiers.ensemble import starting_weights
 from support.data import Dataset
-from support.ensemble import starting_weights
 from support.layers import OffsetL2
 from support.mahalanobis.gaussians import Gaussian
 from support.records import Record

@@ -1,6 +1,6 @@
 """A block of networks as one stack: parameters, data and buffers, a step of gradient descent, a look at the networks.
 
-A step goes through the groups (`support.ensemble`), on a CPU one to a thread, and within a group through the images,
+A step goes through the groups (`ensemble`), on a CPU one to a thread, and within a group through the images,
 in row chunks that stay in cache. Nothing is measured during a step; `Stack.measure` looks at the whole training and
 test set.
 """
@@ -13,11 +13,12 @@ import torch
 from torch.nn.functional import one_hot
 
 from support.architectures import ACTIVATIONS, architecture, slope
+from support.classifiers.ensemble import Group, starting_weights
+from support.classifiers.products import SLICED_ROWS, Products, choose
+from support.classifiers.specs import RunSpec
 from support.data import Dataset
-from support.ensemble import Group, starting_weights
 from support.machine import Division, cores
-from support.products import SLICED_ROWS, Products, choose
-from support.runs import RunSpec, check_shared
+from support.runs import check_shared
 
 ALIGNED = {"cpu": 1, "cuda": 8}  # the kept pixels are a multiple of so many, if there are enough
 ACTIVE = 1e-6  # an output counts as active on an image where its magnitude exceeds this (the source's threshold)

@@ -1,25 +1,24 @@
-"""The rules that judge claims about classifiers, and the evidence that they judge.
+"""The rules that judge claims about classifiers.
 
 A rule looks at one arm, the runs of a study in one input scaling, and says whether it holds, fails or is undecided,
 with a value and its 95% interval over seeds, of paired differences, where nothing else is said: the wider of the BCa
-bootstrap's and Student's. Rules and margins were written down before the records that they judge (see the history of
-this file and of `claims`). One change came after: until then the interval was the bootstrap's alone, too narrow for a
-handful of seeds. A wider interval can turn "holds" or "fails" into "undecided", and nothing else.
+bootstrap's and Student's. Rules and margins were written down before the records that they judge (`git log --follow`
+of this file and of `claims` shows it). One change came after: until then the interval was the bootstrap's alone, too
+narrow for a handful of seeds. A wider interval can turn "holds" or "fails" into "undecided", and nothing else.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from support import statistics
-from support.hyperplanes import as_told, class_distances
-from support.plans import Plan, Recipe
-from support.records import Record
-from support.runs import RARE
+from support.classifiers.hyperplanes import as_told, class_distances
+from support.classifiers.results import Arm
+from support.classifiers.specs import RARE
+from support.ledger import LEAST_SEEDS, Outcome, state_of
 
-LEAST_SEEDS = 5  # below this, a claim is not judged
 MARGIN = 0.2  # points of accuracy below which two means count as equal
 CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
 SPREAD = 3.0  # times by which a "markedly higher" SD is higher at least
@@ -28,106 +27,7 @@ STEADY = 0.14  # points that the SD of every OffsetL2 network is said not to exc
 SHARE = 10.0  # percentage points within which a printed share counts as met
 
 
-# -- evidence -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Arm:
-    """The records of one plan in one input scaling: per architecture, one record a seed, the same seeds for all."""
-
-    scaling: str
-    records: dict[str, list[Record]]
-    steps: int
-
-    @property
-    def seeds(self) -> int:
-        return min(map(len, self.records.values()))
-
-    def accuracy(self, name: str) -> np.ndarray:
-        """(seeds,) test accuracy in percent at the plan's last step."""
-        return np.array([r.at("test_accuracy", self.steps) for r in self.records[name]], float)
-
-    @property
-    def steps_recorded(self) -> np.ndarray:
-        """(S,) the recorded steps up to the plan's last."""
-        steps = next(iter(self.records.values()))[0].arrays["steps"]
-        return steps[steps <= self.steps]
-
-    def curve(self, quantity: str, name: str) -> np.ndarray:
-        """(seeds, S, ...) a stored curve at the recorded steps up to the plan's last."""
-        S = len(self.steps_recorded)
-        return np.array([r.arrays[quantity][:S] for r in self.records[name]], float)
-
-    def moments(self, name: str, steps: int | None = None, side: str = "test") -> np.ndarray:
-        """(seeds, C, C, 3) moments of each output's preactivation by class, after so many steps, by default all."""
-        index, steps = ("train", "test").index(side), self.steps if steps is None else steps
-        found = [r.arrays["moments"][r.arrays["moment_steps"] == steps][0, index] for r in self.records[name]]
-        return np.array(found, float)
-
-    def active(self, name: str, side: str = "test") -> np.ndarray:
-        """(seeds, C) share of images on which each output is active."""
-        return np.array([r.at(f"{side}_active", self.steps) for r in self.records[name]], float)
-
-
-def arm(
-    plan: Plan,
-    records: Iterable[Record],
-    scaling: str,
-    names: tuple[str, ...],
-    recipe: Recipe | None = None,
-    from_seed: int = 0,
-) -> Arm:
-    """The plan's runs of these architectures among the records, for the seeds that all of them have.
-
-    A run that diverged counts as missing: it has no accuracy. recipe: of the plan's, by default its first. names:
-    any architectures that were trained as the plan says, for it or for another plan.
-    """
-    by_run, plan = {}, replace(plan, architectures=names, recipes=(recipe or plan.recipes[0],))
-    for record in records:
-        s = record.spec
-        wanted = record.diverged_at is None and plan.asks_for(s) and s.scaling == scaling
-        if wanted and plan.steps in record.arrays["steps"]:
-            by_run[s.architecture, s.seed] = record
-    seeds = [seed for seed in range(from_seed, plan.seeds) if all((name, seed) in by_run for name in names)]
-    return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps)
-
-
-def alone(plan: Plan, records: Iterable[Record], scaling: str, names: Iterable[str]) -> dict[str, Arm]:
-    """The arm of each architecture by itself: the seeds that another one lost by diverging still count here."""
-    return {name: arm(plan, records, scaling, (name,)) for name in names}
-
-
 # -- rules --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a rule found in one arm."""
-
-    state: str  # holds | fails | undecided
-    value: float
-    low: float
-    high: float
-    text: str
-
-    @classmethod
-    def of(cls, state: str, found: statistics.Estimate, text: str) -> "Outcome":
-        return cls(state, found.value, found.low, found.high, text)
-
-    def row(self) -> dict:
-        """As the ledger keeps it; a bound that could not be computed is None."""
-        numbers = {name: number(getattr(self, name)) for name in ("value", "low", "high")}
-        return {"state": self.state, "text": self.text} | numbers
-
-
-def number(x: float) -> float | None:
-    return round(float(x), 4) if np.isfinite(x) else None
-
-
-def state_of(low, high, holds: Callable[[float], bool]) -> str:
-    """Holds or fails where both ends of the interval agree (for a rule that is monotone between them)."""
-    ends = {holds(low), holds(high)}
-    return "undecided" if len(ends) == 2 or np.isnan([low, high]).any() else "holds" if ends == {True} else "fails"
 
 
 class Rule(ABC):

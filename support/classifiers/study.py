@@ -12,13 +12,14 @@ from functools import cache
 from typing import ClassVar
 
 from support.architectures import L2, SIX, SIX_BIAS
-from support.class_metrics import Frame, look
+from support.classifiers.class_metrics import Frame, look
+from support.classifiers.products import choose, rate, sample
+from support.classifiers.specs import MetricSpec, RunSpec
+from support.classifiers.training import train
 from support.data import Dataset, load
 from support.machine import resolve_device
-from support.products import choose, rate, sample
-from support.runs import MetricSpec, RunSpec
+from support.runs import counted
 from support.sweep import Block, Study, named
-from support.training import train
 
 # nanoseconds a hidden activation and step outside the products; measured on two cores, guessed for a GPU
 ELEMENTWISE = {"cpu": 0.6, "cuda": 0.01}
@@ -91,8 +92,8 @@ class Plan(Study):
         return f"{self.data}, first {self.images:,} training images, {self.steps:,} steps, {how}"
 
     def __str__(self):
-        size = f"{len(self.architectures)} architectures x {' and '.join(self.scalings)} inputs x {self.seeds} seeds"
-        return f"{self.name}: {size}\n{self.protocol}"
+        size = f"{len(self.architectures)} architectures x {' and '.join(self.scalings)} inputs"
+        return f"{self.name}: {size} x {counted(self.seeds, 'seed')}\n{self.protocol}"
 
     def asks_for(self, spec: RunSpec) -> bool:
         """Whether a run is one of this plan's, whatever the data set's digest."""
@@ -161,7 +162,7 @@ class MetricPlan(Plan):
     def train(self, specs, dataset: Dataset, **options):
         Frame.asked_for(specs[0], dataset)  # too few images should be said before the training
         measured = super().train(specs, dataset, **options)
-        return [replace(m, extra=look(m.spec, dataset, m.weights)) for m in measured]
+        return [replace(m, arrays=m.arrays | look(m.spec, dataset, m.weights)) for m in measured]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The phase diagram: what a network reaches, by the size of its first layer's steps and first preactivations.
 
-A `plans.PhaseGrid` trains every architecture at the same points in every input scaling. Scaling the inputs by c is
+A `study.PhaseGrid` trains every architecture at the same points in every input scaling. Scaling the inputs by c is
 scaling the first layer's weights by c and their rate by c squared; so if these two sizes are all that an input
 scaling does, both scalings draw the same picture. `explained` says how far they do.
 """
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from support.plans import PhaseGrid
+from support.classifiers.specs import output_counts
+from support.classifiers.study import PhaseGrid
 from support.records import Record
-from support.runs import output_counts
 
 
 @dataclass(frozen=True)

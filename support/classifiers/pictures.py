@@ -1,0 +1,212 @@
+"""The figures of the chapters on classifiers."""
+
+import numpy as np
+from matplotlib.patheffects import withStroke
+
+from support.classifiers.hyperplanes import class_distances, own_and_nearest_other
+from support.classifiers.rules import AsTold
+from support.classifiers.specs import output_counts
+from support.classifiers.tables import conditions, median_run
+from support.figures import landmarks, learning_curves, strip, style, subplots
+from support.statistics import mean_interval
+
+
+def accuracy_figure(arms):
+    """One panel an arm (`results.Arm`): every run's test accuracy with mean and interval, by architecture."""
+    fig, axes = subplots(1, len(arms), height=3.6, squeeze=False, sharex=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        strip(ax, {name: arm.accuracy(name) for name in arm.records})
+        ax.set(title=f"{arm.scaling} inputs", xlabel="test accuracy (%)")
+    for ax in axes[0][1:]:
+        ax.tick_params(labelleft=False)
+    return fig
+
+
+def curves_figure(arms):
+    """One panel an arm: test accuracy against the step, every run thin and the mean on top."""
+    fig, axes = subplots(1, len(arms), height=3.6, squeeze=False, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        for name in arm.records:
+            learning_curves(ax, arm.steps_recorded, arm.curve("test_accuracy", name), name)
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", ylim=(0, 100))
+    axes[0][0].set_ylabel("test accuracy (%)")
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return fig
+
+
+def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
+    """Rows networks, columns arms: mean number of dead and rarely active outputs against the step, stacked."""
+    fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
+    labels = {"dead": "active on no image", "rare": "on up to 1%", "scarce": "on 1 to 5%"}
+    greys = ("#222222", "#777777", "#bbbbbb")
+    for row, name in zip(axes, names, strict=True):
+        for ax, arm in zip(row, arms, strict=True):
+            counts = output_counts(arm.curve(f"{side}_active", name))
+            stack = [counts[kind].mean(0) for kind in labels]
+            ax.stackplot(arm.steps_recorded, stack, labels=labels.values(), colors=greys)
+            ax.set_xscale("symlog", linthresh=1)
+            ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, 10))
+    for ax in axes[-1]:
+        ax.set_xlabel("step (log scale from 1)")
+    fig.supylabel("output nodes, of 10", fontsize=10)
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return fig
+
+
+def remedies_figure(arms_by_remedy: dict):
+    """One panel an input scaling: every run's test accuracy under each remedy, ReLU2 above ReLU2-Neg.
+
+    arms_by_remedy: name of the remedy -> its arms (`results.Arm`), the same input scalings for all.
+    """
+    scalings = [arm.scaling for arm in next(iter(arms_by_remedy.values()))]
+    fig, axes = subplots(1, len(scalings), height=4.4, squeeze=False, sharex=True, sharey=True)
+    for column, ax in enumerate(axes[0]):
+        for row, arms in enumerate(arms_by_remedy.values()):
+            for offset, name in ((-0.2, "ReLU2"), (0.15, "ReLU2-Neg")):
+                x = np.sort(arms[column].accuracy(name))
+                height = row + offset + 0.16 * (np.arange(len(x)) * 0.618034 % 1 - 0.5)
+                ax.plot(
+                    x, height, label=name if row == 0 else None, **style(name) | {"linestyle": "none", "alpha": 0.7}
+                )
+                if len(x):
+                    ax.plot(x.mean(), row + offset, marker="|", markersize=12, markeredgewidth=2, color="black")
+        ax.set_yticks(range(len(arms_by_remedy)), list(arms_by_remedy))
+        ax.set_ylim(len(arms_by_remedy) - 0.5, -0.5)
+        ax.grid(axis="y", visible=False)
+        ax.set(title=f"{scalings[column]} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return fig
+
+
+def phase_figure(diagrams, plan, quantity: str, label: str, names: tuple[str, ...], marks: dict | None = None):
+    """Rows input scalings, columns networks: a quantity of `phases.Diagram` over the points of the grid.
+
+    A dot is a point of which some run diverged.
+
+    Args:
+        plan: the `study.PhaseGrid` of the diagrams.
+        label: of the colour bar, with its unit.
+        marks: input scaling -> (curvature, preactivation) of a protocol to mark, a cross.
+    """
+    by_place = {(d.scaling, d.architecture): d for d in diagrams}
+    rows = [scaling for scaling in plan.scalings if any(d.scaling == scaling for d in diagrams)]
+    fig, axes = subplots(len(rows), len(names), height=1.2 + 1.5 * len(rows), squeeze=False, sharex=True, sharey=True)
+    x, y = np.log10(plan.preactivations), np.log10(plan.curvatures)
+    for line, scaling in zip(axes, rows, strict=True):
+        for ax, name in zip(line, names, strict=True):
+            diagram = by_place[scaling, name]
+            values = np.asarray(getattr(diagram, quantity), float).mean(0)
+            image = ax.pcolormesh(x, y, values, vmin=0, vmax=100, shading="nearest")
+            ax.grid(visible=False)
+            ax.set_xticks(x)
+            lost = np.argwhere(diagram.diverged.any(0))
+            ax.plot(x[lost[:, 1]], y[lost[:, 0]], ".", color="white", markersize=5)
+            if marks:
+                curvature, size = marks[scaling]
+                cross = ax.plot(np.log10(size), np.log10(curvature), "x", color="white", markersize=9, mew=2.5)
+                cross[0].set_path_effects([withStroke(linewidth=4, foreground="black")])
+            if scaling == rows[0]:
+                ax.set_title(name)
+        line[0].set_ylabel(f"{scaling}\n$\\log_{{10}}$ rate x curvature")
+    fig.supxlabel("$\\log_{10}$ RMS of the first preactivations", fontsize=10)
+    fig.colorbar(image, ax=axes, label=label, shrink=0.9)
+    return fig
+
+
+def gap_figure(arms, pairs):
+    """One panel an arm: test accuracy of the first of each pair minus that of the second, against the step.
+
+    Paired by seed; band: Student's 95% interval of the mean. Drawn as the pair's second network by the colour law.
+    """
+    pairs = list(pairs)
+    fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        steps = arm.steps_recorded
+        for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
+            gap = arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)
+            found = [mean_interval(g, method="t") for g in gap.T]
+            look, label = style(second), f"{first} minus {second}"
+            ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
+            low, high = [f.low for f in found], [f.high for f in found]
+            ax.fill_between(steps, low, high, color=look["color"], alpha=0.12, linewidth=0)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", xlim=(-0.2, 1.3 * arm.steps))
+    axes[0][0].set_ylabel("difference (points of accuracy)")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=2 if len(labels) > 3 else 3)
+    return fig
+
+
+def distances_figure(arms, names: tuple[str, ...], limit: float = 4.0):
+    """Rows arms, columns networks: distance of each class centre (column) to each output's hyperplane (row).
+
+    Of the run with the median accuracy; in SDs of the class, with sign, colours end at +-limit.
+    """
+    height = 0.9 + 1.55 * len(arms)
+    fig, axes = subplots(len(arms), len(names), height=height, squeeze=False, sharex=True, sharey=True)
+    for row, arm in zip(axes, arms, strict=True):
+        for ax, name in zip(row, names, strict=True):
+            z = class_distances(arm.moments(name)[median_run(arm, name)])
+            image = ax.imshow(z, cmap="RdBu_r", vmin=-limit, vmax=limit)
+            ax.set(xticks=range(0, len(z), 3), yticks=range(0, len(z), 3))
+            ax.grid(visible=False)
+        row[0].set_ylabel(f"{arm.scaling}\noutput")
+    for ax, name in zip(axes[0], names, strict=True):
+        ax.set_title(name)
+    fig.supxlabel("class", fontsize=10)
+    fig.colorbar(image, ax=axes, label="signed distance (SDs of the class)", shrink=0.9, extend="both")
+    return fig
+
+
+def nearness_figure(arms, controls, names: tuple[str, ...], limit: float = 8.0):
+    """Rows arms, columns networks: distance of the own class (filled) and of the nearest other, all outputs.
+
+    controls: for each arm, network -> its arm with shuffled labels.
+    A pair of boxes for each of `tables.conditions`: median and quartiles, whiskers from the 5th to the 95th centile.
+    """
+    fig, axes = subplots(len(arms), len(names), height=1.6 + 1.6 * len(arms), squeeze=False, sharex=True, sharey=True)
+    both = list(zip(arms, controls, strict=True))
+    labels = list(max((conditions(arm, control[name]) for arm, control in both for name in names), key=len))
+    for row, (arm, control) in zip(axes, both, strict=True):
+        for ax, name in zip(row, names, strict=True):
+            hue = style(name)["color"]
+            for label, (of, step, side) in conditions(arm, control[name]).items():
+                place = labels.index(label)
+                values = own_and_nearest_other(of.moments(name, step, side))
+                for shift, face, x in zip((-0.2, 0.2), (hue, "white"), values, strict=True):
+                    line = {"color": "black", "linewidth": 0.8}
+                    ax.boxplot(
+                        [x.ravel()], positions=[place + shift], widths=0.32, whis=(5, 95), showfliers=False,
+                        patch_artist=True, boxprops={"facecolor": face, "edgecolor": hue},
+                        medianprops={"color": "black"}, whiskerprops=line, capprops=line,
+                    )  # fmt: skip
+            ax.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
+            ax.set_ylim(0, limit)
+            ax.grid(axis="x", visible=False)
+        row[0].set_ylabel(f"{arm.scaling}\ndistance")
+    for ax, name in zip(axes[0], names, strict=True):
+        ax.set_title(name)
+    return fig
+
+
+def told_figure(arms, controls, names: tuple[str, ...]):
+    """One panel an arm: share of outputs as told against the step, mean and 95% interval; pale: shuffled labels."""
+    fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
+    for ax, arm, control in zip(axes[0], arms, controls, strict=True):
+        pale = [(name, control[name], "train", {"alpha": 0.35}) for name in names if control[name].seeds]
+        for name, of, side, look in [*pale, *((name, arm, "test", {}) for name in names if arm.seeds)]:
+            at = of.records[name][0].arrays["moment_steps"]
+            at = at[at <= of.steps]
+            found = [mean_interval(AsTold(name).shares(of, step, side), within=(0, 100)) for step in at]
+            value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
+            label = name if of is arm else None
+            ax.errorbar(at, value, [value - low, high - value], label=label, elinewidth=0.8, **style(name) | look)
+        ax.axhline(50, color="black", linewidth=0.8)
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", ylim=(-3, 103))
+        ax.set_xlim(-0.2, 1.5 * arm.steps)
+    axes[0][0].set_ylabel("outputs as told (%)")
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return fig
