@@ -29,6 +29,18 @@ def declared(cell: dict, key: str) -> list[dict]:
     return [item for item in found if key in item]
 
 
+def verdict_counts(rows: list[dict]) -> str:
+    """How many claims of each chapter came out how, as MyST; all that "depend on" something together."""
+    words = ("reproduced", "depends", "not reproduced", "undecided", "source inconsistent", "not yet run")
+    chapters = dict.fromkeys(row["chapter"] for row in rows)
+    lines = ["| Chapter | " + " | ".join(words) + " |", "| --- |" + " :-: |" * len(words)]
+    for chapter in chapters:
+        found = [row["verdict"].split(" on ")[0] for row in rows if row["chapter"] == chapter]
+        counts = [str(found.count(word) or "") for word in words]
+        lines.append(f"| [](../notebooks/{chapter}.ipynb) | {' | '.join(counts)} |")
+    return "\n".join([":::{div} ledger", *lines, ":::", ""])
+
+
 def ledger_table(rows: list[dict]) -> str:
     """The ledger of `support.claims` as MyST, a table for each source and chapter; colour only repeats a verdict."""
     lines, groups = [":::{div} ledger full-width"], {}
@@ -37,7 +49,7 @@ def ledger_table(rows: list[dict]) -> str:
     for source, chapters in groups.items():
         lines += ["", f"**{source}**"]
         for chapter, several in chapters.items():
-            lines += ["", f"[](../notebooks/{Path(chapter).stem}.ipynb)", ""]
+            lines += ["", f"[](../notebooks/{chapter}.ipynb)", ""]
             lines += ["| Claim | What is said | Verdict | Measured here | Study |"]
             lines += ["| --- | --- | --- | --- | --- |", *map(_row, several)]
     return "\n".join([*lines, ":::", ""])

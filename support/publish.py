@@ -22,7 +22,7 @@ from pathlib import Path
 import yaml
 
 from support import offline, speed
-from support.accounts import build_account, colophon, declared, ledger_table
+from support.accounts import build_account, colophon, declared, ledger_table, verdict_counts
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
@@ -205,7 +205,9 @@ def stage() -> None:
 
     generated = STAGED / "_generated"
     generated.mkdir()
-    (generated / "ledger.md").write_text(ledger_table(claims.ledger()))
+    rows = claims.ledger()
+    (generated / "verdicts.md").write_text(verdict_counts(rows))
+    (generated / "ledger.md").write_text(ledger_table(rows))
     (generated / "build.md").write_text(build_account(chapters))
     for name, text in speed.snippets(ROOT / "benchmarks" / "results").items():
         (generated / name).write_text(text)

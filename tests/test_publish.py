@@ -166,6 +166,13 @@ def test_ledger_shows_each_arm_that_was_run():
     assert "ReLU2 \\| falls behind." in row
 
 
+def test_verdicts_are_counted_by_chapter():
+    rows = [claim(verdict=word) for word in ("depends on input scaling", "depends on the task", "reproduced")]
+    table = accounts.verdict_counts([*rows, claim(chapter="02_y", verdict="not yet run")])
+    assert "| [](../notebooks/01_x.ipynb) | 1 | 2 |  |  |  |  |" in table
+    assert "| [](../notebooks/02_y.ipynb) |  |  |  |  |  | 1 |" in table
+
+
 def test_ledger_says_how_the_source_contradicts_itself():
     assert "against itself:* t is -12.78" in accounts.ledger_table([claim(arms=[], contradiction="t is -12.78")])
     assert "| a text |" in accounts.ledger_table([claim(arms=[])])
