@@ -13,11 +13,16 @@ from pathlib import Path
 
 import torch
 
+from support.classifiers.products import PRECISIONS
 from support.machine import resolve_device
+from support.mahalanobis.stack import DTYPES
+from support.parameters import suggest
 
 RESULTS = Path(__file__).with_name("results")
 # part -> the file that it shares with others like it
 FILES = {"train": "bench", "mahalanobis": "bench", "geometry": "bench", "equivalence": "equivalence"}
+# part -> the precisions to choose from: all of the geometry is float64, and equivalence compares all that there are
+KNOWN = {"train": PRECISIONS, "mahalanobis": tuple(DTYPES), "geometry": (), "equivalence": ()}
 
 
 def run(part: str = "train", *, device: str = "auto", precision: str | None = None, quick: bool = False) -> dict:
@@ -26,12 +31,15 @@ def run(part: str = "train", *, device: str = "auto", precision: str | None = No
     Args:
         part: a key of FILES.
         device: "auto", "cpu" or "cuda".
-        precision: by default float64 for distance networks and geometry; for the classifiers fp32 on a CPU and
-            bf16x3, which is as exact, on a GPU.
+        precision: one of KNOWN; by default float64 for distance networks, for the classifiers fp32 on a CPU and
+            bf16x3, which is as exact, on a GPU. A ValueError for any other.
         quick: sizes for trying it out; the numbers mean little.
     """
     device = resolve_device(device)
-    if precision is None and part in ("mahalanobis", "geometry"):
+    if precision is not None and precision not in KNOWN[part]:
+        unknown = f"unknown precision {precision!r}{suggest(precision, KNOWN[part])}"
+        raise ValueError(unknown if KNOWN[part] else f"part {part!r} has no precision to choose")
+    if precision is None and part == "mahalanobis":
         precision = "float64"
     precision = precision or ("bf16x3" if device.type == "cuda" else "fp32")
     found = {"date": str(date.today())} | import_module(f"benchmarks.{part}").measure(device, precision, quick)

@@ -80,25 +80,21 @@ def log_volumes(sizes: Sizes, device: torch.device) -> dict:
             spectra += timed("svdvals", lambda theirs=theirs: [torch.linalg.svdvals(J) for J in theirs])
         found["svd"] = torch.stack(spectra).log().sum(1)
         for part in x.split(4):
-            ours = timed("forward mode", lambda part=part: jacobians(model, part, sizes.units, passes))
+            ours = jacobians(model, part, sizes.units, passes)
             timed("factorisation", lambda ours=ours: full_rank_log_volume(ours, 0))
     each = {
         name: torch.tensor(s, dtype=torch.float64).view(sizes.turns, -1).sum(1)[1:] for name, s in seconds.items()
     }
     reference = each["jacrev"] + each["svdvals"]
     closed = each["shallow"] - each["factorisation"]  # forming J from the weights, and its slopes
-    conditions = torch.stack([s[0] / s[-1] for s in spectra])
     return {
         "ratio_to_svd": spread(reference / each["shallow"]),
         "module_ratio_to_svd": spread(reference / each["module"]),
         "max_error": max(float((found[name] - found["svd"]).abs().max()) for name in ("shallow", "module")),
         "factorisation_ratio": spread(each["svdvals"] / each["factorisation"]),
-        "module_jacobian_ratio": spread(each["jacrev"] / each["forward mode"]),
         # of the seconds that the weights save over jacrev and svdvals, those that the Jacobian accounts for
         "share_of_gain_from_jacobian": spread((each["jacrev"] - closed) / (reference - each["shallow"])),
         "milliseconds_per_point": {name: spread(1e3 * s / sizes.points) for name, s in each.items()},
-        "condition": spread(conditions.cpu()),
-        "log_volume": spread(found["svd"].cpu()),
     }
 
 

@@ -8,8 +8,9 @@ import torch
 from benchmarks.train import per_call, say, spread
 from support.mahalanobis.gaussians import draw
 from support.mahalanobis.networks import UNITS, initial_weights, module
+from support.mahalanobis.specs import DistanceSpec
 from support.mahalanobis.stack import DTYPES, Stack, divide
-from support.mahalanobis.training import DistanceSpec, block_data
+from support.mahalanobis.training import block_data
 from support.runs import recorded_steps
 
 EPOCHS = {2: 10_000, 10: 50_000}  # of the study, by dimension: how often the stack's measuring falls due
@@ -32,8 +33,6 @@ def measure(device: torch.device, precision: str, quick: bool) -> dict:
 
     Both contenders compute in the same precision ("float64" or "fp32") and with torch's default threads.
     """
-    if precision not in DTYPES:
-        raise ValueError(f"precision {precision!r} is not one of this experiment's ({', '.join(DTYPES)})")
     begun, sizes = time.monotonic(), QUICK if quick else Sizes()
     found = {"ratio_to_sequential": {}, "microseconds_per_network_epoch": {}}
     for dimension in EPOCHS:

@@ -211,6 +211,8 @@ def _sweep(options):
     changes = {name: value for name, value in changes.items() if value is not None}
     if missing := [name for name in changes if not hasattr(plan, name)]:
         raise ValueError(f"study {plan.name!r} has no {missing[0]} to change")
+    if changes.get("seeds", 0) > plan.seeds:
+        raise ValueError(f"study {plan.name!r} has {plan.seeds} seeds, not {options.seeds}")
     plan = replace(plan, **changes)
     left = sweep(
         plan,

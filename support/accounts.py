@@ -65,7 +65,7 @@ def _row(row: dict) -> str:
         lines.append(f"*The paper against itself:* {row['contradiction']}")
     cells = [
         row["id"],
-        f"{row['says']} ({row['where']})",
+        f"{row['says']} ({row['where']})" + (f"<br>*Holds if* {row['asks']}." if row["asks"] else ""),
         f"{{bdg-{colour}}}`{row['verdict']}`",
         "<br>".join(lines),
         f"`{row['command']}`{minutes}",

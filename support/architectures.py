@@ -86,7 +86,8 @@ def architecture(name: str) -> Architecture:
 def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
     """The network of that architecture as an ordinary module in float64, (N, inputs) -> (N, classes).
 
-    weights: of a record, or as `ensemble.initial_weights` draws them; an alpha that is not among them is 1.
+    weights: of a record, or as `classifiers.ensemble.initial_weights` draws them; an alpha that is not among them
+        is 1.
     """
     (hidden, inputs), a = weights["weight"].shape, architecture(name)
     classes = len(weights["mu" if a.head == "offset_l2" else "head"])

@@ -1,7 +1,8 @@
 """From the Mahalanobis distance to Riemannian geometry: the toys, tables and figures of the last chapter.
 
 A `Measure` is a map of a chapter on the Mahalanobis distance with the Gaussian that it should know: the exact
-whitening, or the hidden layer of a trained network. What `class_metrics` finds of classifiers is in their records.
+whitening, or the hidden layer of a trained network. What `classifiers.class_metrics` finds of classifiers is in their
+records.
 """
 
 from collections.abc import Iterable
@@ -19,10 +20,9 @@ from support.classifiers.specs import MetricSpec
 from support.data import Dataset
 from support.geometry import geodesic, line, path_length, pullback_metric, ricci_scalar
 from support.layers import Neg, OffsetL2
-from support.mahalanobis.claims import DistanceArm
 from support.mahalanobis.gaussians import DistanceData, Gaussian
 from support.mahalanobis.networks import exact, module
-from support.mahalanobis.results import weights
+from support.mahalanobis.results import DistanceArm, weights
 from support.mahalanobis.tables import chosen
 
 SMOOTH = ("whitening", "trained MD_Sigmoid")  # the maps with two derivatives everywhere
@@ -223,7 +223,8 @@ def toy_figure(data: Toy, networks: dict[str, nn.Sequential]):
 
 
 def table(records: Iterable) -> pd.DataFrame:
-    """A row for each network and seed: mean over the classes of what `class_metrics.metrics` finds, by when.
+    """A row for each network and seed: mean over the classes of what `classifiers.class_metrics.metrics` finds, by
+    when.
 
     "own before", "own", "others", "slope before", "slope", "discriminant before", "discriminant" (percent), the same
     with "head" for OffsetL2 heads, "euclid";
@@ -287,7 +288,7 @@ def spreads_figure(found: dict[str, pd.DataFrame]):
             for shift, (column, look) in zip((-0.25, 0, 0.25), kinds.values(), strict=True):
                 if column in one and one.loc[name][column].notna().all():
                     values = np.sort(one.loc[name][column])
-                    aside = 0.14 * (np.arange(len(values)) * 0.618034 % 1 - 0.5)
+                    aside = 0.14 * (figures.jitter(len(values)) - 0.5)
                     ax.plot(place + shift + aside, values, linestyle="none", color=hue, markersize=4, **look)
         ax.axhline(one["euclid"].mean(), color="black", linestyle="--", linewidth=1)
         for where, name in ((one["euclid"].mean(), "Euclid"), (0, "Mahalanobis")):
@@ -347,7 +348,8 @@ def contrast_sentence(title: str, found: pd.DataFrame) -> str:
 
 
 def references(spec: MetricSpec, dataset: Dataset) -> dict[str, float]:
-    """What metrics that nobody trained score on the images of a run, in the same directions as `class_metrics.look`.
+    """What metrics that nobody trained score on the images of a run, in the directions of
+    `classifiers.class_metrics.look`.
 
     Means over the classes of the spread, in nats, of "Euclid", the "pooled" precision, "another" class's precision;
     "Euclid's share" in the directions in which centres differ, and the "variance" in the directions, in percent.

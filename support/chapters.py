@@ -1,7 +1,8 @@
 """What each chapter can be asked for: its parameters, what a scale means for it, and the plan that follows."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Annotated
 
 from support import parameters
@@ -18,6 +19,7 @@ from support.records import CACHE, COMMITTED, Record, Store
 from support.sweep import ensure
 from support.volume.study import STUDIES as VOLUME_STUDIES
 from support.volume.study import VolumeStudy
+from support.volume.tasks import task
 
 SOURCE_RATE = 0.001  # the source's learning rate, for its own data set
 STEP_TO_CURVATURE = 0.3  # elsewhere: rate x largest eigenvalue of the standardised inputs' second moment
@@ -49,15 +51,6 @@ class Settings(ABC):
     @abstractmethod
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
         """Images, seeds and steps by scale; small: of the 1,437 digits, else of a data set like MNIST."""
-
-    @property
-    def beside(self) -> "Settings":
-        """The settings for what a chapter shows beside its study: no records are made of it, so at paper scale it is
-        trained as at laptop scale."""
-        if self.scale != "paper":
-            return self
-        given = dict.fromkeys(f.name for f in fields(self)) | {"scale": "laptop", "device": self.device}
-        return parameters.read(given | {"data_folder": self.data_folder}, type(self))
 
     @property
     def recipe(self) -> Recipe:
@@ -334,11 +327,7 @@ class VolumeElement:
     @staticmethod
     def presets(given: dict) -> dict:
         """Of the images; the tasks in the plane have sizes of their own, see `planar`."""
-        data = given["data"] or "digits"
-        width = VOLUME_STUDIES["volume-mnist"].widths[0] if data == "mnist" else 160
-        if given["scale"] == "smoke":
-            return {"data": data, "seeds": 2, "width": 70}
-        return {"data": data, "seeds": 10, "width": width}
+        return {"data": given["data"] or "digits", "seeds": 2 if given["scale"] == "smoke" else 10}
 
     def planar(self, name: str) -> VolumeStudy:
         """The study of that name ("volume-xor", "volume-sinusoid"); smaller at smoke scale, or as was asked for."""
@@ -350,6 +339,10 @@ class VolumeElement:
     def images(self) -> VolumeStudy:
         """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps an epoch."""
         smoke, study = self.scale == "smoke", VOLUME_STUDIES["volume-mnist"]
+        width = self.width or (study.widths[0] if self.data == "mnist" and not smoke else None)
+        if width is None:  # with fewer units than pixels, the volume would be another quantity
+            pixels = task(self.data, 0, self.data_folder).inputs
+            width = 10 * ceil((1.1 if smoke else 2.5) * pixels / 10)
         small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 40}
         own = {} if self.data == "mnist" else small
         own |= {"steps": 20, "pairs": 8, "points": 7, "plane": 8} if smoke else {}
@@ -358,7 +351,7 @@ class VolumeElement:
             study,
             name=f"chapter 5, {self.data} at {self.scale} scale",
             data=self.data,
-            widths=(self.width,),
+            widths=(width,),
             seeds=self.seeds,
             **own,
         )
@@ -398,6 +391,12 @@ def read(namespace: dict, chapter: str):
     return parameters.read(namespace, CHAPTERS[chapter])
 
 
+def beside(namespace: dict, chapter: str):
+    """The settings for what a chapter shows beside its study: no records are made of it, so at paper scale it is
+    trained as at laptop scale, with whatever parameters were given."""
+    return read(namespace | ({"scale": "laptop"} if namespace.get("scale") == "paper" else {}), chapter)
+
+
 def live_records(settings, plan: Plan) -> list[Record]:
     """The chapter's own runs: from the cache, else trained now.
 
@@ -410,7 +409,7 @@ def live_records(settings, plan: Plan) -> list[Record]:
         folder = CACHE / ("records-with-weights" if plan.keep_weights else "records")
         return ensure(plan, dataset, Store(folder, COMMITTED), device=settings.device)
     committed = [r for r in Store(COMMITTED) if isinstance(r.spec, RunSpec)]
-    found = [r for r in committed if plan.asks_for(r.spec)]
+    found = [r for r in committed if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]]
     if not found:
         sizes = sorted({f"data {r.spec.data}, images {r.spec.images}, steps {r.steps}" for r in committed})
         raise ValueError(f"no committed run of {plan.protocol}; committed are: {'; '.join(sizes) or 'none'}")

@@ -103,7 +103,7 @@ class Dataset:
         return replace(self, train_labels=self.train_labels[order])
 
     def affine(self, scaling: str) -> tuple[float, float]:
-        """(gain, offset) with network input = gain * byte + offset.
+        """(gain, offset) with network input = gain * byte + offset, see `inputs`.
 
         "raw" keeps the bytes, "unit" divides by `maximum`, "standardised" gives all training pixels together
         mean 0 and SD 1 (one mean and one SD, not one per pixel). Raises DataError for any other word.
@@ -115,6 +115,11 @@ class Dataset:
         if scaling == "standardised":
             return 1.0 / self.pixel_sd, -self.pixel_mean / self.pixel_sd
         raise DataError(f"unknown scaling {scaling!r}{suggest(scaling, SCALINGS)}")
+
+    def inputs(self, images: np.ndarray, scaling: str) -> np.ndarray:
+        """What a network sees of stored images of this data set, (N, D), float64."""
+        gain, offset = self.affine(scaling)
+        return gain * images.astype(float) + offset
 
     def top_eigenvalue(self, scaling: str) -> float:
         """Largest eigenvalue of the uncentred second moment X'X / N of the scaled training inputs, shape (D, D).

@@ -104,6 +104,22 @@ def landmarks(steps, count: int = 7) -> list[int]:
     return sorted({int(np.abs(steps - w).argmin()) for w in wanted})
 
 
+def jitter(count: int) -> np.ndarray:
+    """(count,) numbers in [0, 1), neighbours far apart: the golden ratio spreads any count, without chance."""
+    return np.arange(count) * 0.618034 % 1
+
+
+def step_axis(ax) -> None:
+    """Steps, logarithmic from 1, with a place for step 0."""
+    ax.set_xscale("symlog", linthresh=1)
+    ax.set_xlabel("step (log scale from 1)")
+
+
+def legend_below(fig, ax, columns: int = 3) -> None:
+    """One legend for the whole figure, below it, of what is in this panel."""
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+
+
 def strip(ax, values_by_name: dict) -> None:
     """One row per architecture: every run's value as a dot, and below them the mean with its 95% interval.
 
@@ -122,8 +138,7 @@ def strip(ax, values_by_name: dict) -> None:
         labels.append(f"{name}\n{lost} of {len(values)} diverged" if lost else name)
         if len(finite) == 0:
             continue
-        # Neighbours in value sit apart in height: the golden ratio spreads any number of dots, without chance.
-        height = row - 0.05 - 0.3 * (np.arange(len(finite)) * 0.618034 % 1)
+        height = row - 0.05 - 0.3 * jitter(len(finite))
         ax.plot(finite, height, **style(name) | {"linestyle": "none", "markersize": 3.2, "alpha": 0.6})
         mean = mean_interval(finite)
         ax.plot([mean.low, mean.high], [row + 0.16] * 2, color="black", linewidth=1.6)

@@ -26,7 +26,7 @@ from support.geometry import (
     shallow_log_volume_element,
     shallow_ricci_scalar,
 )
-from support.geometry.wide_layers import Wide, as_a_map, erf, finite, ray, three_units
+from support.geometry.wide_layers import Wide, as_a_map, erf, finite, three_units
 from support.ledger import row
 
 RADII = torch.linspace(0, 8, 161, dtype=torch.float64)[1:]  # distances from the origin
@@ -212,17 +212,6 @@ def agrees_with_loops(formula: Callable, layers=5, tolerance=0.01) -> Finding:
 def paraboloid(x) -> torch.Tensor:
     """The graph of |x|^2, (2,) -> (3,)."""
     return torch.cat([x, (x @ x)[None]])
-
-
-def right_on_the_paraboloid(ricci: Callable, radii=(0.0, 0.25, 0.5, 1.0), tolerance=1e-8) -> Finding:
-    """ricci(f, x) of the graph of |x|^2 is 8 / (1 + 4 |x|^2)^2.
-
-    Refuted by one radius where it is not. At 0 alone a wrong sign of the products passes; the value is the largest
-    difference.
-    """
-    gaps = [abs(float(ricci(paraboloid, ray(r, 2)[0])) - 8 / (1 + 4 * r**2) ** 2) for r in radii]
-    worst = max(range(len(radii)), key=gaps.__getitem__)
-    return Finding(gaps[worst] < tolerance, gaps[worst], f"|x| = {radii[worst]:g}", len(radii))
 
 
 def negative_three_units(biases=(0.25, 0.5, 1.0)) -> Finding:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from support import statistics
 from support.records import Record
+from support.runs import counted
 
 LEAST_SEEDS = 5  # below this, a claim is not judged
 
@@ -61,6 +62,7 @@ def row(
     finding: str,
     command: str,
     images: str = "",
+    asks: str = "",
     outcomes: dict[str, Outcome | None] | None = None,
     counts: dict[str, int] | None = None,
     records: Iterable[Record] = (),
@@ -68,8 +70,8 @@ def row(
 ) -> dict:
     """A row of the ledger, the same for all kinds of claims.
 
-    claim: anything with id, source, where and says. outcomes: what was found in each arm, None where it could not be
-    judged, and counts, how many networks each has. records: those behind it.
+    claim: anything with id, source, where and says. asks: when it holds, in a few words. outcomes: what was found in
+    each arm, None where it could not be judged, and counts, how many networks each has. records: those behind it.
     """
     records, outcomes = list(records), outcomes or {}
     return {
@@ -77,6 +79,7 @@ def row(
         "source": printed()[claim.source]["reference"],
         "where": claim.where,
         "says": claim.says,
+        "asks": asks,
         "chapter": chapter,
         "images": images,
         "protocol": protocol,
@@ -104,17 +107,23 @@ def agreed(states: Iterable[str], parted: str) -> str:
     return {(): "not yet run", ("holds",): "reproduced", ("fails",): "not reproduced"}.get(tuple(found), parted)
 
 
-def told(row: dict) -> list[str]:
-    """What was measured, a line an arm that could be judged, with interval and n; or why none could be."""
+def told(row: dict, states: bool = False) -> list[str]:
+    """What was measured, a line an arm that could be judged, with interval and n; or why none could be.
+
+    states: whether each arm says if the claim holds there.
+    """
 
     def bound(x):
         return "?" if x is None else f"{x:.2f}"
 
     lines = [
-        f"{arm['scaling']}: {arm['text']} [{bound(arm['low'])}, {bound(arm['high'])}], n = {arm['n']}"
+        f"{arm['scaling']}{' ' + arm['state'] if states else ''}: {arm['text']} "
+        f"[{bound(arm['low'])}, {bound(arm['high'])}], n = {arm['n']}"
         for arm in row["arms"]
         if "text" in arm
     ]
+    if not row["arms"] and row["n"]:
+        return [f"{row['measured']}, {counted(row['n'], 'case')}"]
     return [*lines, row["images"]] if lines else [row["measured"]] if row["measured"] else []
 
 
@@ -130,9 +139,14 @@ def styled(table: pd.DataFrame):
 
 
 def verdicts(rows: list[dict]):
-    """Rows of the ledger, for the head of a chapter; a styled frame, so that no sentence is cut short."""
+    """Rows of the ledger, for the head of a chapter: what each asks for, and what every arm has to say to it."""
+    lines = []
+    for row in rows:
+        against = f"the paper against itself: {row['contradiction']}" if row["arms"] and row["contradiction"] else ""
+        measured = filter(None, [*told(row, states=True), against])
+        lines.append([row["id"], row["says"], row["asks"], row["verdict"], "<br>".join(measured)])
     table = pd.DataFrame(
-        [[r["id"], r["says"], r["verdict"], r["measured"], r["n"]] for r in rows],
-        columns=["claim", "says", "verdict", "measured", "n"],
+        lines,
+        columns=["claim", "it says", "holds if", "verdict", "measured"],
     )
-    return styled(table)
+    return styled(table if table["holds if"].any() else table.drop(columns="holds if"))

@@ -17,7 +17,6 @@ from support import checkpoints
 from support.machine import resolve_device, wait
 from support.runs import Spec, digest
 
-CPU = torch.device("cpu")
 STRETCH = 0.3  # seconds between two looks at the clock and at Ctrl-C, and between two reports
 
 
@@ -63,6 +62,11 @@ class Course:
     def seconds(self) -> float:
         return self.before + time.monotonic() - self.begun
 
+    @property
+    def done(self) -> int | None:
+        """The step that the checkpoint was at; None, nothing is done."""
+        return self.saved.note["step"] if self.saved else None
+
     def walk(
         self,
         advance: Callable[[int, int], None],
@@ -71,81 +75,53 @@ class Course:
         state: Callable[[], tuple[dict, dict[str, torch.Tensor]]],
         unit: str = "step",
     ) -> None:
-        """As `walk`; state gives what a checkpoint keeps, a note for JSON and tensors."""
+        """Takes the steps that are left, in stretches as long as a look at the clock is worth.
 
-        def save(number):
-            note, tensors = state()
-            note |= {"step": number, "seconds": self.seconds, "device": self.device.type}
-            checkpoints.write(self.options.checkpoint, self.identity, note, tensors)
+        Args:
+            advance: takes the steps from the first to the last that it is given, both included.
+            note_down: looks at the networks after that step; called at the steps of `at`, where no stretch passes by.
+                Where nothing is done yet, step 0 is noted down first.
+            state: what a checkpoint keeps, a note for JSON and tensors; asked for every `checkpoint_seconds` and
+                before it stops.
+            unit: what a step is called.
+        Raises:
+            Stopped: out of time, or interrupted (Ctrl-C, SIGTERM).
+        """
+        steps, minutes, progress = self.steps, self.options.minutes, self.options.progress
+        kept = self.options.checkpoint is not None
+        with _Interrupt() as interrupt:
+            if self.done is None:
+                note_down(0)
+            number, stretch = self.done or 0, 1
+            begun = saved = time.monotonic()
+            while number < steps:
+                goal = min([number + stretch, steps] + [s for s in at if s > number])
+                before = time.monotonic()
+                advance(number + 1, goal)
+                wait(self.device)
+                now = time.monotonic()
+                stretch = max(1, min(2 * stretch, round(STRETCH * (goal - number) / max(now - before, 1e-9))))
+                number = goal
+                if number in at:
+                    note_down(number)
+                if progress is not None:
+                    progress(number, steps)
+                out_of_time = minutes is not None and time.monotonic() - begun > 60 * minutes
+                # an interrupt after the last step still stops who asked for these steps; a checkpoint has their work
+                if (number < steps and out_of_time) or (interrupt.asked and (number < steps or kept)):
+                    if kept:
+                        self.save(number, *state())
+                    why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
+                    lost = "" if kept else " (no checkpoint was asked for: its work is lost)"
+                    raise Stopped(f"{why} at {unit} {number:,} of {steps:,}{lost}")
+                if kept and now - saved > self.options.checkpoint_seconds:
+                    self.save(number, *state())
+                    saved = time.monotonic()
 
-        walk(
-            self.steps,
-            advance,
-            note_down,
-            at,
-            done=self.saved.note["step"] if self.saved else None,
-            save=save if self.options.checkpoint is not None else None,
-            options=self.options,
-            device=self.device,
-            unit=unit,
-        )
-
-
-def walk(
-    steps: int,
-    advance: Callable[[int, int], None],
-    note_down: Callable[[int], None],
-    at: Collection[int],
-    *,
-    done: int | None = None,
-    save: Callable[[int], None] | None = None,
-    options: Options = Options(),
-    device: torch.device = CPU,
-    unit: str = "step",
-) -> None:
-    """Takes the steps that are left, in stretches as long as a look at the clock is worth.
-
-    Args:
-        steps: how many there are.
-        advance: takes the steps from the first to the last that it is given, both included.
-        note_down: looks at the networks after that step; called at the steps of `at`, where no stretch passes by.
-        done: the step that a checkpoint was at; None, nothing is done: step 0 is noted down first.
-        save: writes a checkpoint of that step, every `checkpoint_seconds` and before it stops; None, there is none.
-        options: of them `checkpoint_seconds`, `minutes` and `progress`, which is called after each stretch.
-        device: what the clock waits for before it is read.
-        unit: what a step is called.
-    Raises:
-        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM).
-    """
-    minutes, progress = options.minutes, options.progress
-    with _Interrupt() as interrupt:
-        if done is None:
-            note_down(0)
-        number, stretch = done or 0, 1
-        begun = saved = time.monotonic()
-        while number < steps:
-            goal = min([number + stretch, steps] + [s for s in at if s > number])
-            before = time.monotonic()
-            advance(number + 1, goal)
-            wait(device)
-            now = time.monotonic()
-            stretch = max(1, min(2 * stretch, round(STRETCH * (goal - number) / max(now - before, 1e-9))))
-            number = goal
-            if number in at:
-                note_down(number)
-            if progress is not None:
-                progress(number, steps)
-            out_of_time = minutes is not None and time.monotonic() - begun > 60 * minutes
-            # an interrupt after the last step still stops who asked for these steps; their work is in the checkpoint
-            if (number < steps and out_of_time) or (interrupt.asked and (number < steps or save is not None)):
-                if save is not None:
-                    save(number)
-                why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
-                lost = "" if save is not None else " (no checkpoint was asked for: its work is lost)"
-                raise Stopped(f"{why} at {unit} {number:,} of {steps:,}{lost}")
-            if save is not None and now - saved > options.checkpoint_seconds:
-                save(number)
-                saved = time.monotonic()
+    def save(self, number: int, note: dict, tensors: dict[str, torch.Tensor]) -> None:
+        """Writes the checkpoint of that step."""
+        note |= {"step": number, "seconds": self.seconds, "device": self.device.type}
+        checkpoints.write(self.options.checkpoint, self.identity, note, tensors)
 
 
 class _Interrupt:

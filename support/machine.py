@@ -14,7 +14,7 @@ class Division:
 
     device: str
     threads: int
-    routine: str  # of the products, see `products.ROUTINES`
+    routine: str  # of the products, see `classifiers.products.ROUTINES`
     rows: int  # images in a chunk
     width: int  # networks in a group, at most
 

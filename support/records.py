@@ -263,9 +263,11 @@ def _folder(root: Path, spec: Spec) -> Path:
 def read(path: Path) -> Record:
     """One record from its JSON file; a RecordError where there is none that can be read."""
     try:
-        return Record(path, json.loads(path.read_text()))
-    except (OSError, ValueError) as error:
-        raise RecordError(f"the record {path} cannot be read: {error}") from error
+        record = Record(path, json.loads(path.read_text()))
+        record.spec, record.key, record.steps  # noqa: B018  (reading them is the check)
+        return record
+    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"the record {path} cannot be read: {type(error).__name__}: {error}") from error
 
 
 def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:

@@ -17,12 +17,11 @@ import torch
 from support.parameters import suggest
 
 CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")  # nats and percent
-PRECISIONS = ("fp32", "float64", "tf32", "bf16x3", "bf16x2")
 SPECIFICATIONS = {  # experiment -> where its specification is
     "classifier": "support.classifiers.specs:RunSpec",
     "metric": "support.classifiers.specs:MetricSpec",
-    "mahalanobis": "support.mahalanobis.training:DistanceSpec",
-    "volume": "support.volume.training:VolumeSpec",
+    "mahalanobis": "support.mahalanobis.specs:DistanceSpec",
+    "volume": "support.volume.specs:VolumeSpec",
 }
 
 
@@ -141,10 +140,10 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-def digest(value, length: int = 16) -> str:
-    """The first `length` hex digits of the sha256 of a value's canonical JSON."""
+def digest(value) -> str:
+    """The first 16 hex digits of the sha256 of a value's canonical JSON."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:length]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def initial(seed: int, role: str, shape: tuple[int, ...]) -> torch.Generator:
@@ -169,6 +168,15 @@ def recorded_steps(steps: int) -> list[int]:
     decades = range(len(str(steps)))
     grid = {round(m * 10**k) for k in decades for m in (1, 1.5, 2, 3, 4, 5, 6, 8) if m * 10**k == round(m * 10**k)}
     return sorted({0, steps} | {s for s in grid if s <= steps})
+
+
+def diverged_at(at: Iterable[int], finite: Iterable[bool]) -> int | None:
+    """The first of the recorded steps `at` at which not all was finite, or None; finite: for each whether all was.
+
+    >>> diverged_at([0, 1, 10], [True, False, True])
+    1
+    """
+    return next((int(step) for step, fine in zip(at, finite, strict=True) if not fine), None)
 
 
 def moment_steps(steps: int) -> list[int]:

@@ -28,8 +28,8 @@ class Study(ABC):
     """What a sweep needs to know of the runs of an experiment; `classifiers.study.Plan` is that of the classifiers.
 
     name, title: on the command line, and in words. steps: of every run. seeds: how many, from 0, with runs_a_seed
-    runs each. keep_weights: final weights are kept of the seeds below this. divergence_expected: a run that ends in
-    NaN is a result, not an error.
+    runs each. seeds_per_block: how many train together. keep_weights: final weights are kept of the seeds below this.
+    divergence_expected: a run that ends in NaN is a result, not an error.
     """
 
     name: str
@@ -37,8 +37,14 @@ class Study(ABC):
     steps: int
     seeds: int
     runs_a_seed: int
-    keep_weights: int
-    divergence_expected: bool
+    seeds_per_block: int
+    keep_weights: int = 0
+    divergence_expected: bool = False
+
+    def seed_blocks(self) -> list[range]:
+        """The seeds in order, those of a block together."""
+        size = self.seeds_per_block
+        return [range(first, min(first + size, self.seeds)) for first in range(0, self.seeds, size)]
 
     @abstractmethod
     def dataset(self, folder: str | None = None):
@@ -80,9 +86,9 @@ class Block:
         return [s for s in self.specs if store.find(s, self.plan.steps) is None]
 
 
-def named(seeds: Sequence[int]) -> str:
+def named(seeds: Sequence[int], what: str = "seed") -> str:
     """Neighbouring seeds in the label of a block."""
-    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"{what} {seeds[0]}" if len(seeds) == 1 else f"{what}s {seeds[0]} to {seeds[-1]}"
 
 
 def run_block(
@@ -264,15 +270,15 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
 
 
 class Progress:
-    """Prints a line at most every `seconds`, with an estimate of the end; on a terminal, over the last one.
+    """Prints a line now and then, with an estimate of the end; on a terminal oftener, over the last one.
 
     To stderr, which a reader by hand sees and a built page leaves out.
     """
 
-    def __init__(self, label: str, seconds: float | None = None):
+    def __init__(self, label: str):
         self.label, self.begun, self.first = label, time.monotonic(), None
         self.overwrite = sys.stderr.isatty()
-        self.seconds = seconds or (1.0 if self.overwrite else 30.0)
+        self.seconds = 1.0 if self.overwrite else 30.0  # between two lines
         self.last = self.begun
 
     def __call__(self, step: int, steps: int) -> None:

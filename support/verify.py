@@ -145,11 +145,7 @@ def replay(store: Store, prefix: str, steps: int | None = None, device: str = "a
 def _classifier_replays(record: Record, steps: int, device: str):
     """The replays, for each curve its floor as a function of the curve, and the scale of the tolerance."""
     spec, dataset = record.spec, load(record.spec.data)
-    if not dataset.digest.startswith(spec.data_digest):
-        raise ValueError(
-            f"run {record.key} was trained on {spec.data!r} with digest {spec.data_digest}, "
-            f"but the data set here has {dataset.digest[:16]}"
-        )
+    spec.check_data(dataset.name, dataset.digest)
     chunks = math.ceil(spec.images / CHUNK[resolve_device(device).type])
     rows = [math.ceil(spec.images / (chunks + i)) for i in range(REPLAYS)]
     replays = [train([spec], dataset, steps, device=device, rows=r)[0] for r in rows]

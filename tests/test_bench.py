@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -172,6 +173,20 @@ def test_the_other_parts_are_measured_and_told():
     assert volume["max_error"] < 1e-9 and result["geometry"]["ricci_grid_seconds"]["median"] > 0
     assert f"{ratios['d=2']['median']:.3g} [" in speed._mahalanobis(result)
     assert f"| {volume['ratio_to_svd']['median']:.3g} [" in speed._geometry(result)
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ("train", "unknown precision 'fp8' (known: fp32"),
+        ("mahalanobis", "unknown precision 'fp8' (known: float64, fp32)"),
+        ("geometry", "part 'geometry' has no precision to choose"),
+        ("equivalence", "part 'equivalence' has no precision to choose"),
+    ],
+)
+def test_a_precision_that_cannot_be_is_refused_before_anything_is_measured(part, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        benchmarks.run(part, device="cpu", precision="fp8", quick=True)
 
 
 def test_no_default_moves_the_distribution():

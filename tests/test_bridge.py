@@ -12,9 +12,9 @@ from fabricate import measurement, record
 from support import bridge
 from support.classifiers.study import LINEAR_AND_L2, STUDIES
 from support.data import load
-from support.mahalanobis.claims import DistanceArm
 from support.mahalanobis.gaussians import draw
 from support.mahalanobis.networks import module
+from support.mahalanobis.results import DistanceArm
 from support.mahalanobis.study import STUDIES as DISTANCE_STUDIES
 
 GAUSSIAN = draw("gaussian-2", 300)

@@ -1,5 +1,6 @@
 """The chapters run as tests, small; and what their parameters mean."""
 
+import ast
 import json
 import os
 import subprocess
@@ -67,7 +68,7 @@ def test_chapter_2_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "02_abs2_neg_geometry", scale="smoke", seeds=2, steps=10, images=150)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    live = {"fig-gap", "fig-distances", "fig-nearness", "fig-told", "fig-normals", "fig-one-unit", "fig-all-units"}
+    live = {"fig-gap", "fig-distances", "fig-nearness", "fig-story", "fig-normals", "fig-one-unit", "fig-all-units"}
     assert live | {"fig-toy-lines"} <= shown.keys()
     for name in live:
         for fact in ("digits", "150 training images", "10 steps", "2 seeds", "smoke scale"):
@@ -136,9 +137,13 @@ def test_bad_parameters_stop_the_chapter_with_one_clear_error(tmp_path, given, m
     assert message in log
 
 
-def settings(**given):
+def cell(**given):
     everything = dict.fromkeys(("data", "images", "seeds", "steps", "rate", "data_folder"))
-    return chapters.read(everything | {"scale": "laptop", "device": "cpu"} | given, "01_distance_vs_intensity")
+    return everything | {"scale": "laptop", "device": "cpu"} | given
+
+
+def settings(**given):
+    return chapters.read(cell(**given), "01_distance_vs_intensity")
 
 
 def test_the_scale_fills_in_and_an_explicit_value_wins():
@@ -165,14 +170,41 @@ def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
 
 
 def test_what_stands_beside_the_study_is_shown_at_laptop_scale():
-    beside, laptop = settings(scale="paper", steps=7, device="cpu").beside, settings(scale="laptop", device="cpu")
-    assert beside == laptop and settings(scale="smoke").beside == settings(scale="smoke")
+    def beside(**given):
+        return chapters.beside(cell(**given), "01_distance_vs_intensity")
+
+    assert beside(scale="paper") == settings() and beside(scale="smoke") == settings(scale="smoke")
+    assert beside(scale="paper", steps=7, data="kmnist") == settings(steps=7, data="kmnist")
 
 
 def test_at_paper_scale_no_run_of_the_study_is_trained():
     asked = settings(scale="paper", images=123)
     with pytest.raises(ValueError, match="no committed run of mnist, first 123 training images"):
         chapters.live_records(asked, asked.plan())
+    longer = settings(scale="paper", steps=7000)
+    with pytest.raises(ValueError, match="no committed run of mnist, first 10,000 training images, 7,000 steps"):
+        chapters.live_records(longer, longer.plan())
+
+
+def test_images_of_any_size_get_more_hidden_units_than_pixels():
+    def width(**given):
+        everything = dict.fromkeys(("data", "seeds", "epochs", "width", "data_folder"))
+        asked = chapters.read(everything | {"scale": "laptop", "device": "cpu"} | given, "05_volume_element")
+        return asked.images().widths
+
+    assert width() == (160,) and width(scale="smoke") == (70,) and width(data="mnist") == (2000,)
+    assert width(width=99) == (99,)
+
+
+def test_no_chapter_gives_another_meaning_to_a_name_that_it_imports():
+    """It works until a later cell wants the module, which may be one that runs only once there are records."""
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = [c for c in json.loads(path.read_text())["cells"] if c["cell_type"] == "code"]
+        tree = ast.parse("\n".join("".join(c["source"]) for c in cells))
+        imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+        imported = {a.asname or a.name for n in imports for a in n.names}
+        stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        assert not imported & stored, path.name
 
 
 def test_every_chapter_of_the_table_of_contents_declares_its_parameters():

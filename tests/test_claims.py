@@ -18,11 +18,11 @@ from support.classifiers import rules
 from support.classifiers.claims import CLAIMS, Claim, entry, recompute
 from support.classifiers.results import Arm
 from support.classifiers.rules import (
-    AsTold,
     Discriminates,
     Equal,
     Every,
     Exceeds,
+    FitsStory,
     MagnifiesLess,
     MoreVariable,
     Nearer,
@@ -37,7 +37,7 @@ from support.mahalanobis import claims as distances
 from support.volume import claims as volumes
 
 JUDGED = [c for c in CLAIMS if c.rule]
-KEYS = {"id", "source", "where", "says", "protocol", "measured", "interval",
+KEYS = {"id", "source", "where", "says", "asks", "protocol", "measured", "interval",
         "n", "verdict", "chapter", "record", "command", "minutes"}  # fmt: skip
 VERDICTS = {
     ("holds", "holds"): "reproduced",
@@ -84,7 +84,7 @@ def evidence(rule, state):
     if isinstance(rule, WithoutInactive):
         lost = {"holds": 2, "fails": 20, "undecided": rules.CATASTROPHE}[state]
         return {rule.first: (90 - lost + 0.3 * WIGGLE, always), rule.second: (np.full(8, 90.0), always)}
-    if isinstance(rule, AsTold):
+    if isinstance(rule, FitsStory):
         told = {"holds": [10, 9] * 4, "fails": [1, 2] * 4, "undecided": [2, 8] * 4}[state]
         moments = [(hyperplane_moments(rule.name, 0), hyperplane_moments(rule.name, n)) for n in told]
         return {rule.name: (np.full(8, 90.0), always, [{"moments": m} for m in moments])}

@@ -2,6 +2,7 @@
 
 import math
 
+import geometry_routes as routes
 import pytest
 import torch
 from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
@@ -37,12 +38,12 @@ def jacobian_with(values, outputs):
 @pytest.mark.parametrize("name, n, d", CASES)
 def test_every_route_to_the_log_volume(name, n, d):
     weight, bias, x, f = shallow_case(name, n, d)
-    expected = oracle.log_volume_element(f, x)
+    expected = routes.log_volume_element(f, x)
     tolerance = 1e-12 * max(1, float(torch.linalg.cond(oracle.jacobian(f, x))) / 100)
     assert abs(log_volume_element(f, x) - expected) < tolerance
     assert abs(shallow_log_volume_element(weight, bias, name, x) - expected) < tolerance
     assert abs(shallow_log_volume_element(weight, bias, ACTIVATIONS[name], x) - expected) < tolerance
-    assert abs(oracle.minors_log_volume_element(weight, bias, ACTIVATIONS[name], x) - expected) < tolerance
+    assert abs(routes.minors_log_volume_element(weight, bias, ACTIVATIONS[name], x) - expected) < tolerance
     assert abs(jacobian_singular_values(f, x).log().sum() - expected) < tolerance
     assert abs(torch.logdet(pullback_metric(f, x)) / 2 - expected) < tolerance**2 * 1e12
     assert torch.allclose(shallow_pullback_metric(weight, bias, name, x), oracle.metric(f, x), rtol=1e-12, atol=1e-15)
@@ -51,7 +52,7 @@ def test_every_route_to_the_log_volume(name, n, d):
 @pytest.mark.parametrize("m, d", [(9, 4), (4, 4), (4, 9)])
 def test_a_deep_map_and_a_batch(m, d):
     f, x = two_layers(d, 7, m), torch.randn(5, d, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    expected = torch.stack([oracle.log_volume_element(f, one) for one in x])
+    expected = torch.stack([routes.log_volume_element(f, one) for one in x])
     assert torch.allclose(log_volume_element(f, x), expected, rtol=0, atol=1e-11)
     assert torch.allclose(
         pullback_metric(f, x), torch.stack([oracle.metric(f, one) for one in x]), rtol=1e-12, atol=0
@@ -65,7 +66,7 @@ def test_a_deep_map_and_a_batch(m, d):
 @pytest.mark.parametrize("m, d", [(9, 4), (4, 9)])
 def test_any_number_of_derivatives_at_a_time(passes, m, d, monkeypatch):
     f, x = two_layers(d, 7, m), torch.randn(5, d, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
-    expected = torch.stack([oracle.log_volume_element(f, one) for one in x])
+    expected = torch.stack([routes.log_volume_element(f, one) for one in x])
     monkeypatch.setattr(jacobians, "affordable_passes", lambda f, x: passes)
     assert torch.allclose(log_volume_element(f, x), expected, rtol=0, atol=1e-11)
 
@@ -82,7 +83,7 @@ def test_half_as_many_derivatives_where_memory_runs_out(monkeypatch):
     monkeypatch.setattr(jacobians, "jacobians", scarce)
     monkeypatch.setattr(jacobians, "affordable_passes", lambda f, x: 16)
     f, x = two_layers(4, 7, 9), torch.zeros(2, 4)
-    expected = [float(oracle.log_volume_element(f, one.double())) for one in x]
+    expected = [float(routes.log_volume_element(f, one.double())) for one in x]
     assert log_volume_element(f, x).tolist() == pytest.approx(expected)
     assert asked == [16, 8, 4, 2, 2]
 
@@ -246,7 +247,7 @@ def test_a_lost_rank_is_named_and_can_be_asked_for():
     x = torch.randn(3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     with pytest.raises(ValueError, match=r"point 0: the spectrum denies rank 4: s_1 = .*, s_4 = .*as 3 of 4 are"):
         log_volume_element(normalised, x)
-    expected = [float(oracle.log_volume_element(normalised, one, rank=3)) for one in x]
+    expected = [float(routes.log_volume_element(normalised, one, rank=3)) for one in x]
     assert log_volume_element(normalised, x, rank=3).tolist() == pytest.approx(expected, abs=1e-12)
     with pytest.raises(ValueError, match=r"point 0: the spectrum denies rank 2: .*, s_2 = .*, s_3 = "):
         log_volume_element(normalised, x, rank=2)
@@ -352,7 +353,7 @@ def test_a_residual_network_with_running_statistics(passes, monkeypatch):
     x = torch.rand(2, 108, generator=torch.Generator().manual_seed(0))
     monkeypatch.setattr(jacobians, "affordable_passes", lambda f, x: passes)
     found = log_volume_element(model.eval(), x)
-    expected = torch.stack([oracle.log_volume_element(model, one.double()) for one in x]).detach()
+    expected = torch.stack([routes.log_volume_element(model, one.double()) for one in x]).detach()
     assert torch.allclose(found, expected, rtol=0, atol=1e-11)
     assert found.max() < -100  # 72 directions, all of them felt
 

@@ -76,16 +76,16 @@ def test_a_class_with_one_member_has_no_width():
     assert hp.class_distances(moments)[:, 0].tolist() == [np.inf, np.inf]
 
 
-def test_outputs_that_are_zero_everywhere_are_at_every_class_and_not_as_told():
+def test_outputs_that_are_zero_everywhere_are_at_every_class_and_not_fits_story():
     z = hp.class_distances(np.zeros((C, C, 3)))
     assert not z.any()
     for name in ("Abs2", "Abs2-Neg", "ReLU2", "ReLU2-Neg"):
-        assert not hp.as_told(z, name).any(), name
+        assert not hp.fits_story(z, name).any(), name
 
 
 # -- the story ----------------------------------------------------------------------------------------------------
 
-TRUE = {  # of output 0, at classes 0 to 3: as told
+TRUE = {  # of output 0, at classes 0 to 3: fits the story
     "Abs2-Neg": [-0.5, 2, -0.6, 9],
     "Abs2": [5, 0.1, -0.9, -4],
     "ReLU2-Neg": [-2, 1, 3, -9],
@@ -107,25 +107,25 @@ def of_output(values, output):
 @pytest.mark.parametrize("name", TRUE)
 def test_the_story_is_true_and_false_where_it_should_be(name):
     true = np.array([of_output(TRUE[name], i) for i in range(C)])
-    assert hp.as_told(true, name).tolist() == [True] * C
+    assert hp.fits_story(true, name).tolist() == [True] * C
     for values in FALSE[name]:
         z = true.copy()
         z[2] = of_output(values, 2)
-        assert hp.as_told(z, name).tolist() == [True, True, False, True], values
-        stacked = hp.as_told(np.stack([true, z]), name)  # leading axes are seeds
+        assert hp.fits_story(z, name).tolist() == [True, True, False, True], values
+        stacked = hp.fits_story(np.stack([true, z]), name)  # leading axes are seeds
         assert stacked.shape == (2, C) and stacked.sum() == 2 * C - 1
 
 
 def test_the_sign_of_a_hyperplane_counts_for_a_relu_only():
     for name in TRUE:
         z = np.array([of_output(TRUE[name], i) for i in range(C)])
-        assert hp.as_told(-z, name).all() == name.startswith("Abs")
+        assert hp.fits_story(-z, name).all() == name.startswith("Abs")
 
 
 @pytest.mark.parametrize("name", ["ReLU", "Abs", "Abs-L2", "GELU2"])
 def test_of_other_networks_no_story_is_told(name):
     with pytest.raises(ValueError, match=f"nothing about the hyperplanes of '{name}'"):
-        hp.as_told(np.zeros((C, C)), name)
+        hp.fits_story(np.zeros((C, C)), name)
 
 
 # -- along hidden units -------------------------------------------------------------------------------------------
@@ -286,8 +286,8 @@ def diagonal(own, others):
 def test_the_table_compares_trained_untrained_and_shuffled():
     trained = arms_of((diagonal(5, 0.5), diagonal(0.5, 5)), [80.0, 84.0])
     shuffled = arms_of((diagonal(5, 0.5), diagonal(2, 3)), [10.0, 10.0], STUDIES["mnist-shuffled"].recipes[0])
-    table = tables.told([trained], [{"Abs2-Neg": shuffled}], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
-    columns = ["as told (%)", "own nearest (%)", "own farthest (%)", "own within 1 SD (%)", "others within 1 SD (%)"]
+    table = tables.story([trained], [{"Abs2-Neg": shuffled}], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
+    columns = ["fits (%)", "own nearest (%)", "own farthest (%)", "own within 1 SD (%)", "others within 1 SD (%)"]
     found = {label: [float(row[c]) for c in columns] for label, row in table.iterrows()}
     assert found == {
         "untrained": [0, 0, 100, 0, 100],
@@ -295,7 +295,7 @@ def test_the_table_compares_trained_untrained_and_shuffled():
         "trained, step 1,000": [100, 100, 0, 100, 0],
         "trained, step 5,000": [100, 100, 0, 100, 0],
     }
-    without = tables.told([trained], [{"Abs2-Neg": replace(shuffled, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
+    without = tables.story([trained], [{"Abs2-Neg": replace(shuffled, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
     assert list(without.index.get_level_values("labels")) == ["untrained", "trained, step 5,000"]
 
 
@@ -307,15 +307,15 @@ def test_gaps_are_paired_and_absent_without_records():
     assert tables.median_run(trained, "Abs2-Neg") == 1
 
 
-def test_more_as_told_and_less_accurate_is_a_negative_correlation():
+def test_more_fits_story_and_less_accurate_is_a_negative_correlation():
     runs = [arms_of((diagonal(5, 0.5),) * 2, [80.0]) for _ in range(3)]
-    for told, run in enumerate(runs):  # run 0, 1, 2 has so many outputs as told, and is the less accurate for it
+    for told, run in enumerate(runs):  # run 0, 1, 2 has so many outputs that fit, and is the less accurate for it
         arrays = run.records["Abs2-Neg"][0].arrays
         arrays["moments"][:, :, :told] = diagonal(0.5, 5)[:told]
         arrays["test_accuracy"][:] = 90 - told
     together = replace(runs[0], records={"Abs2-Neg": [r.records["Abs2-Neg"][0] for r in runs]})
-    row = tables.told_and_accuracy([together], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
-    assert (row["Spearman"], row["most"], row["least accuracy (%)"], row["n"]) == (-1, 20, 88, 3)
+    row = tables.story_and_accuracy([together], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
+    assert (row["Spearman"], row["most"], row["accuracy, least (%)"], row["n"]) == (-1, 20, 88, 3)
 
 
 def test_hyperplanes_are_averaged_by_network_and_read_in_its_own_way():
@@ -346,13 +346,13 @@ def test_planted_mistakes_are_noticed(monkeypatch):
     def transposed(z, name):
         return told(np.swapaxes(z, -1, -2), name)
 
-    told = hp.as_told
+    told = hp.fits_story
     with monkeypatch.context() as m:
         m.setattr(hp, "class_distances", variance_for_sd)
         with pytest.raises(AssertionError):
             test_hyperplanes_laid_through_known_places_have_the_known_distances()
     with monkeypatch.context() as m:
-        m.setattr(hp, "as_told", transposed)
+        m.setattr(hp, "fits_story", transposed)
         with pytest.raises(AssertionError):
             test_the_story_is_true_and_false_where_it_should_be("Abs2-Neg")
     with monkeypatch.context() as m:

@@ -16,8 +16,9 @@ from support.mahalanobis import gaussians, networks, training
 from support.mahalanobis import stack as stack_module
 from support.mahalanobis.gaussians import Gaussian, draw
 from support.mahalanobis.networks import UNITS, exact, initial_weights, module
+from support.mahalanobis.specs import DistanceSpec
 from support.mahalanobis.stack import Group, Stack, divide
-from support.mahalanobis.training import DistanceSpec, block_data, train
+from support.mahalanobis.training import block_data, train
 from support.runs import moment_steps, recorded_steps
 
 TOLERANCE = 1e-10  # relative, after 100 steps in float64

@@ -16,11 +16,11 @@ from support import studies, verify
 from support.__main__ import main
 from support.chapters import CHAPTERS, Mahalanobis
 from support.mahalanobis import claims, experiments, landscape, recovery, tables
-from support.mahalanobis.claims import CLAIMS, arm, entry, judge, verdict
+from support.mahalanobis.claims import CLAIMS, entry, judge, verdict
 from support.mahalanobis.gaussians import Gaussian, draw
 from support.mahalanobis.measures import mean_squared_error, rotated
 from support.mahalanobis.networks import UNITS, exact, initial_weights
-from support.mahalanobis.results import measures, runs_of
+from support.mahalanobis.results import ARMS, arm, measures, runs_of
 from support.mahalanobis.study import STUDIES, DistanceStudy
 from support.mahalanobis.training import train
 from support.records import Store, _text_digest, arrays_digest
@@ -45,12 +45,18 @@ def test_blocks_hold_every_run_once_and_asks_for_knows_them(name):
     assert not any(study.asks_for(replace(specs[0], **{n: v})) for n, v in others.items())
 
 
+def test_a_block_says_which_trials_it_has():
+    study = replace(STUDIES["mahalanobis-2"], seeds=3, seeds_per_block=2)
+    assert [b.label for b in study.blocks(study.dataset())] == ["trials 0 to 1", "trial 2"]
+    assert (study.keep_weights, study.divergence_expected) == (0, False)
+
+
 def test_the_studies_are_those_that_the_source_ran():
     assert {d: STUDIES[f"mahalanobis-{d}"].steps for d in (2, 10, 100)} == {2: 10_000, 10: 50_000, 100: 250_000}
     assert {d: STUDIES[f"mahalanobis-{d}"].samples for d in (2, 10, 100)} == {2: 1000, 10: 1000, 100: 10_000}
     assert all(s.networks == tuple(UNITS) for s in STUDIES.values())
     assert all(s.seeds == 20 for name, s in STUDIES.items() if "start" not in name)
-    assert studies.STUDIES.keys() > STUDIES.keys() and set(claims.ARMS.values()) < STUDIES.keys()
+    assert studies.STUDIES.keys() > STUDIES.keys() and set(ARMS.values()) < STUDIES.keys()
 
 
 @pytest.fixture
@@ -296,6 +302,7 @@ def test_the_tables_tell_what_the_networks_are():
     study = replace(EIGHT, seeds=3)
     found = arm("d = 2", study, map(record, made(CLAIMS[0], [True] * 8, study)))
     assert tables.chosen(found).keys() == UNITS.keys()
+    assert len(tables.closed_form([found])) == 2 and tables.closed_form([]).empty
     counted = tables.descended(tables.descents(found, 3, 50))
     assert (counted["match after Adam"] == 3).all()
     assert (counted.xs("Adam's end", level="from")["after descent"] == 3).all()

@@ -142,6 +142,7 @@ def claim(**changes):
         "source": "Oursland (2025)",
         "where": "section 5.2",
         "says": "ReLU2 | falls behind.",
+        "asks": "ReLU - ReLU2 > 10 points",
         "verdict": "reproduced",
         "contradiction": "",
         "measured": "a text",
@@ -153,6 +154,7 @@ def claim(**changes):
         "chapter": "01_x",
         "command": "python -m support sweep mnist-60k",
         "minutes": 12.0,
+        "n": 0,
     }
     return row | changes
 
@@ -176,6 +178,8 @@ def test_verdicts_are_counted_by_chapter():
 def test_ledger_says_how_the_source_contradicts_itself():
     assert "against itself:* t is -12.78" in accounts.ledger_table([claim(arms=[], contradiction="t is -12.78")])
     assert "| a text |" in accounts.ledger_table([claim(arms=[])])
+    assert "| a text, 3 cases |" in accounts.ledger_table([claim(arms=[], n=3)])
+    assert "*Holds if* ReLU - ReLU2 > 10 points." in accounts.ledger_table([claim()])
 
 
 # -- the site -----------------------------------------------------------------------------------------------------

@@ -112,6 +112,7 @@ def test_blocks_follow_from_the_plan_alone(store, dataset):
     # more seeds leave the blocks of the first ones as they are; so do blocks of the same seeds in a longer list
     more = [[s.key for s in b.specs] for b in replace(PLAN, seeds=6).blocks(dataset)]
     assert more[:4] == before
+    assert replace(PLAN, seeds=5).seed_blocks() == [range(2), range(2, 4), range(4, 5)]
 
 
 def test_blocks_hold_every_run_once_and_asks_for_knows_them(dataset):
@@ -220,13 +221,13 @@ def test_a_dask_task_says_why_it_did_not_finish_instead_of_being_tried_again(sto
 def test_progress_estimates_the_end_from_where_it_began(monkeypatch, capsys):
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    progress = Progress("label", seconds=10)
+    progress = Progress("label")
     for step in range(401, 501):  # a resumed run: 400 steps were done before
-        now[0] += 0.6
+        now[0] += 1.8
         progress(step, 1000)
     lines = capsys.readouterr().err.split("\n")[:-1]
     assert 4 <= len(lines) <= 6
-    assert lines[0] == "label: step 417 of 1,000, about 5.8 min left"
+    assert lines[0] == "label: step 417 of 1,000, about 17.5 min left"
 
 
 # -- real processes -----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support.classifiers import tables
+from support.classifiers import pictures, tables
 from support.classifiers.claims import CLAIMS, entry
 from support.classifiers.results import Arm, arm
 from support.classifiers.study import STUDIES
@@ -36,8 +36,10 @@ def test_accuracies_are_the_means_and_spreads_of_the_runs():
 
 def test_runs_are_told_apart_by_their_inactive_outputs():
     table = tables.by_inactive_outputs(arms({"ReLU2": [(90.0, 0), (80.0, 1), (84.0, 1), (30.0, 4)]}), ("ReLU2",))
-    found = {kind: (row["lowest"], row["mean accuracy (%)"], row["n"]) for (_, _, kind), row in table.iterrows()}
-    assert found == {"none": ("", 90.0, 1), "one": ("0 to 0", 82.0, 2), "two or more": ("0 to 0", 30.0, 1)}
+    found = {
+        kind: (row["lowest index"], row["mean accuracy (%)"], row["n"]) for (_, _, kind), row in table.iterrows()
+    }
+    assert found == {"none": ("", 90.0, 1), "one": ("0", 82.0, 2), "two or more": ("0", 30.0, 1)}
 
 
 def test_pairs_may_be_an_iterator_and_every_arm_gets_its_rows():
@@ -74,6 +76,28 @@ def test_remedies_are_compared_by_seed():
     assert (row["ReLU2"], row["ReLU2-Neg"], row["gap"], row["n"]) == (60, 85, 25, 2)
     assert row["95% low"] <= 25 <= row["95% high"]
     assert tables.remedies_sentence({"gently": found}).endswith("gently with raw inputs +25.0.")
+
+
+def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_other():
+    """Five of seven seeds have no inactive output; over these ReLU2-Neg is behind, over all it is far ahead."""
+    good, lost = [(90.0 + i, 0) for i in range(5)], [(10.0, 3)] * 2
+    behind = {"ReLU2": good + lost, "ReLU2-Neg": [(a - 5, 0) for a, _ in good] + [(90.0, 0)] * 2}
+    even = {"ReLU2": good, "ReLU2-Neg": [(a + (-1) ** i, 0) for i, (a, _) in enumerate(good)]}
+    dies = {"ReLU2": [(50.0, 1)] * 5, "ReLU2-Neg": good}
+    given = {name: arms(runs) for name, runs in {"behind": behind, "even": even, "dies": dies}.items()}
+    said = tables.readings(given).data["raw"]
+    assert said["a preference for distances"] == "contradicted by even (+0 [-1, 2], n = 5)"
+    assert said["inactive outputs, and nothing else"] == "contradicted by behind (-5 [-5, -5], n = 5)"
+    alone = tables.readings({"dies": given["dies"]}).data["raw"]
+    assert alone["a preference for distances"] == "not contradicted by the 1 that can tell"
+    assert alone["inactive outputs, and nothing else"] == "no start can tell"
+
+
+def test_runs_without_an_inactive_output_are_held_against_relu():
+    said = tables.without_inactive_sentence(
+        arms({"ReLU": [(90.0, 0)] * 3, "ReLU2": [(88.0, 0), (81.0, 0), (20.0, 2)], "ReLU2-Neg": [(30.0, 1)] * 3})
+    )
+    assert "ReLU2 with raw inputs, 2 runs, 9.0" in said and "ReLU2-Neg with raw inputs, no run" in said
 
 
 def test_output_counts_are_percentages_of_all_outputs():
@@ -116,8 +140,10 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
     assert tables.headline(rows) == "Too few runs are recorded to say."
     judged = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = +50.00 points", "low": 40.0, "high": 60.0}
     said = [row | {"arms": [judged]} if row["id"] in ("LDM-5.2-a", "LDM-5.3-a") else row for row in rows]
-    assert "**raw** inputs A - B = +50.00 points [40.0, 60.0]" in tables.headline(said)
-    assert "(n = 6)" in tables.headline(said)
+    assert "raw inputs the catastrophic failure **is there** (A - B = +50.00 points [40.0, 60.0])" in tables.headline(
+        said
+    )
+    assert "n = 6." in tables.headline(said)
 
 
 def test_differences_are_equal_different_or_open_and_spreads_have_intervals():
@@ -135,3 +161,18 @@ def test_differences_are_equal_different_or_open_and_spreads_have_intervals():
     sd = tables.spreads(several, ("ReLU", "Abs2"))
     assert list(sd["SD"]) == [0, round(wiggle.std(ddof=1), 2)] and sd["95% low"].iloc[1] < sd["SD"].iloc[1]
     assert tables.differences(several[1:], others).empty and tables.spreads(several[1:], ("ReLU",)).empty
+
+
+def test_differences_are_drawn_and_counted_question_by_question():
+    level = {"ReLU": [(90.0, 0), (91.0, 0), (90.5, 0)], "Abs": [(80.0, 0), (81.0, 0), (80.6, 0)]}
+    raw = arms(level)[0]
+    found = tables.differences([raw, replace(raw, scaling="standardised")], [("ReLU", "Abs"), ("ReLU", "ReLU")])
+    asked = {"one - two": found, "again": found.iloc[::2]}
+    said = tables.differences_sentence(asked)
+    assert "one - two: 2 different, 2 equal; again: 2 different." in said
+    fig = pictures.differences_figure(asked)
+    names = ["one - two", "ReLU - Abs", "ReLU - ReLU", "again", "ReLU - Abs"]
+    assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == names
+    for ax in fig.axes:
+        centres = [line.get_xydata()[0] for line in ax.lines if len(line.get_xdata()) == 1]
+        assert [tuple(c.round(1)) for c in centres] == [(10.0, 1), (0.0, 2), (10.0, 4)]

@@ -204,7 +204,7 @@ def test_the_data_set_must_be_the_one_of_the_record(copy):
         content["spec"]["data_digest"] = "1" * 16
 
     store = copy(other)
-    with pytest.raises(ValueError, match="was trained on 'digits' with digest 1111111111111111, but .* has 9078fbe0"):
+    with pytest.raises(ValueError, match="specified for 'digits' with digest 1{16}, but .* with digest 9078fbe0"):
         verify.replay(store, next(iter(store)).key, 10, "cpu")
 
 

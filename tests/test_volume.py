@@ -16,10 +16,11 @@ from support.runs import specification
 from support.studies import STUDIES
 from support.sweep import ensure
 from support.volume import views
+from support.volume.specs import VolumeSpec
 from support.volume.stack import Stack, initial_weights, logits
 from support.volume.study import VolumeStudy
 from support.volume.tasks import Task, task, true_labels
-from support.volume.training import VolumeSpec, geometry_steps, train
+from support.volume.training import geometry_steps, train
 
 FEW = {"pairs": 6, "points": 7}
 

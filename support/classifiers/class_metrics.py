@@ -43,8 +43,8 @@ class Frame:
     @classmethod
     def asked_for(cls, spec: MetricSpec, dataset: Dataset) -> "Frame":
         """That of the run's own training images."""
-        data, (gain, offset) = dataset.first(spec.images), dataset.affine(spec.scaling)
-        x = torch.from_numpy(data.train_images).double() * gain + offset
+        data = dataset.first(spec.images)
+        x = torch.from_numpy(dataset.inputs(data.train_images, spec.scaling))
         return cls.of(x, torch.from_numpy(data.train_labels), spec.components)
 
     @classmethod
@@ -190,9 +190,8 @@ def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -
     start = starting_weights(spec, dataset.train_images.shape[1], len(dataset.classes))
     diverged = not all(w.isfinite().all() for w in weights.values())
     networks = [restored(w, spec.architecture) for w in (start, start if diverged else weights)]
-    gain, offset = dataset.affine(spec.scaling)
     data = dataset.first(spec.images)
-    x, test = (torch.from_numpy(i).double() * gain + offset for i in (data.train_images, data.test_images))
+    x, test = (torch.from_numpy(dataset.inputs(i, spec.scaling)) for i in (data.train_images, data.test_images))
     labels, test_labels = torch.from_numpy(data.train_labels), torch.from_numpy(data.test_labels)
     frame = Frame.asked_for(spec, dataset)
     by_time = [metrics(network, x, labels, frame) for network in networks]

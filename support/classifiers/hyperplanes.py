@@ -6,7 +6,7 @@ m / s is the signed distance of the class centre in the class's own SDs, whateve
 in every classifier's record, before training and after (`training.train`, "moments").
 
     z = class_distances(moments)        # [..., output, class]
-    as_told(z, "Abs2-Neg")              # [..., output]
+    fits_story(z, "Abs2-Neg")              # [..., output]
 
 With a network's weights more can be asked: how its classes lie along the normal of each hidden unit (`unit_moments`,
 `overlap`), and whether better hyperplanes than the learned ones exist (`nearest_hyperplanes`, `against_best`).
@@ -40,7 +40,7 @@ def class_distances(moments: np.ndarray) -> np.ndarray:
         return np.where(mean == 0, 0.0, mean / sd)
 
 
-def as_told(z: np.ndarray, name: str) -> np.ndarray:
+def fits_story(z: np.ndarray, name: str) -> np.ndarray:
     """Whether each output does what the source says of its network: (..., C, C) -> (..., C), bool.
 
     What would refute the story was settled before any of these numbers was seen: that most outputs do not do the

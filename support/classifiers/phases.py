@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from support.classifiers.results import runs_of
 from support.classifiers.specs import output_counts
 from support.classifiers.study import PhaseGrid
 from support.records import Record
@@ -29,16 +30,11 @@ class Diagram:
 
 def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
     """The diagrams of the plan's records, by architecture and scaling, of the seeds whose whole grid is there."""
-    shape, found = (len(plan.curvatures), len(plan.preactivations)), {}
-    for record in (r for r in records if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]):
-        s = record.spec
-        found.setdefault((s.architecture, s.scaling, s.seed), []).append(record)
-    whole = {}
-    for (name, scaling, _), several in sorted(found.items()):
-        if len(several) == shape[0] * shape[1]:
-            # the plan's points are rates and scales in the order of its two lists, whatever the data set
-            ordered = sorted(several, key=lambda r: (r.spec.first_weight_rate, r.spec.first_weight_scale))
-            whole.setdefault((name, scaling), []).append(ordered)
+    shape, whole = (len(plan.curvatures), len(plan.preactivations)), {}
+    for (name, scaling, _), grid in sorted(_grids(plan, records).items()):
+        # the plan's points are rates and scales in the order of its two lists, whatever the data set
+        ordered = sorted(grid, key=lambda r: (r.spec.first_weight_rate, r.spec.first_weight_scale))
+        whole.setdefault((name, scaling), []).append(ordered)
     return [
         Diagram(
             name,
@@ -53,12 +49,22 @@ def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
     ]
 
 
+def _grids(plan: PhaseGrid, records: Iterable[Record]) -> dict[tuple, list[Record]]:
+    """The records of each (architecture, scaling, seed) whose whole grid is there."""
+    found = {}
+    for record in runs_of(plan, records):
+        s = record.spec
+        found.setdefault((s.architecture, s.scaling, s.seed), []).append(record)
+    points = len(plan.curvatures) * len(plan.preactivations)
+    return {key: grid for key, grid in found.items() if len(grid) == points}
+
+
 def place(plan: PhaseGrid, records: Iterable[Record], scaling: str, rate: float) -> tuple[float, float]:
     """Where plain gradient descent with one rate and the usual start would lie: (curvature, preactivation).
 
-    From the rates and scales that the plan's records were trained with, so that the images are not needed.
+    From the rates and scales of a whole grid among the plan's records, so that the images are not needed.
     """
-    specs = [r.spec for r in records if plan.asks_for(r.spec) and r.spec.scaling == scaling]
+    specs = next([r.spec for r in grid] for (_, of, _), grid in _grids(plan, records).items() if of == scaling)
     eigenvalue = plan.curvatures[0] / min(s.first_weight_rate for s in specs)
     usual = plan.preactivations[0] / min(s.first_weight_scale for s in specs)
     return rate * eigenvalue, usual
@@ -73,9 +79,9 @@ def explained(found: list[Diagram]) -> pd.DataFrame:
     """How much of the variance of test accuracy the two axes explain, per architecture, over seeds and scalings.
 
     "explained": one minus the variance within the grid's points over the total, both unbiased (adjusted R^2), in
-    percent; what is left differs between seeds or between scalings at one point. "scalings apart": how many points
-    have means that differ by more than ten points of accuracy between the scalings, and "farthest": the largest
-    difference, in points.
+    percent; what is left differs between seeds or between scalings at one point. "scalings apart": at how
+    many points of the grid the means of the scalings differ by more than ten points of accuracy, and "farthest": the
+    largest difference.
     """
     rows = []
     for name in dict.fromkeys(d.architecture for d in found):
@@ -88,7 +94,14 @@ def explained(found: list[Diagram]) -> pd.DataFrame:
         share = 100 * (1 - within / total) if total else np.nan
         parts = [int((apart > 10).sum()), float(apart.max())] if len(of) > 1 else [np.nan, np.nan]
         rows.append([name, share, parts[0], apart.size, parts[1], len(values)])
-    columns = ["network", "explained (%)", "scalings apart", "of points", "farthest", "networks a point"]
+    columns = [
+        "network",
+        "explained (%)",
+        "scalings apart by > 10 points",
+        "of points",
+        "farthest (points)",
+        "networks a point",
+    ]
     return pd.DataFrame(rows, columns=columns).set_index("network").round(1)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 from matplotlib.patheffects import withStroke
 
 from support.classifiers.hyperplanes import class_distances, own_and_nearest_other
-from support.classifiers.rules import AsTold
+from support.classifiers.rules import MARGIN, FitsStory
 from support.classifiers.specs import output_counts
 from support.classifiers.tables import conditions, median_run
-from support.figures import landmarks, learning_curves, strip, style, subplots
+from support.figures import jitter, landmarks, learning_curves, legend_below, step_axis, strip, style, subplots
 from support.statistics import mean_interval
 
 
@@ -28,15 +28,16 @@ def curves_figure(arms):
     for ax, arm in zip(axes[0], arms, strict=True):
         for name in arm.records:
             learning_curves(ax, arm.steps_recorded, arm.curve("test_accuracy", name), name)
-        ax.set_xscale("symlog", linthresh=1)
-        ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", ylim=(0, 100))
+        step_axis(ax)
+        ax.set(title=f"{arm.scaling} inputs", ylim=(0, 100))
     axes[0][0].set_ylabel("test accuracy (%)")
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(fig, axes[0][0])
     return fig
 
 
 def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
     """Rows networks, columns arms: mean number of dead and rarely active outputs against the step, stacked."""
+    classes = arms[0].active(names[0]).shape[1]
     fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
     labels = {"dead": "active on no image", "rare": "on up to 1%", "scarce": "on 1 to 5%"}
     greys = ("#222222", "#777777", "#bbbbbb")
@@ -45,12 +46,12 @@ def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
             counts = output_counts(arm.curve(f"{side}_active", name))
             stack = [counts[kind].mean(0) for kind in labels]
             ax.stackplot(arm.steps_recorded, stack, labels=labels.values(), colors=greys)
-            ax.set_xscale("symlog", linthresh=1)
-            ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, 10))
-    for ax in axes[-1]:
-        ax.set_xlabel("step (log scale from 1)")
-    fig.supylabel("output nodes, of 10", fontsize=10)
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+            step_axis(ax)
+            ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, classes))
+    for ax in axes[0]:
+        ax.set_xlabel("")
+    fig.supylabel(f"output nodes, of {classes}", fontsize=10)
+    legend_below(fig, axes[0][0])
     return fig
 
 
@@ -65,7 +66,7 @@ def remedies_figure(arms_by_remedy: dict):
         for row, arms in enumerate(arms_by_remedy.values()):
             for offset, name in ((-0.2, "ReLU2"), (0.15, "ReLU2-Neg")):
                 x = np.sort(arms[column].accuracy(name))
-                height = row + offset + 0.16 * (np.arange(len(x)) * 0.618034 % 1 - 0.5)
+                height = row + offset + 0.16 * (jitter(len(x)) - 0.5)
                 ax.plot(
                     x, height, label=name if row == 0 else None, **style(name) | {"linestyle": "none", "alpha": 0.7}
                 )
@@ -75,7 +76,7 @@ def remedies_figure(arms_by_remedy: dict):
         ax.set_ylim(len(arms_by_remedy) - 0.5, -0.5)
         ax.grid(axis="y", visible=False)
         ax.set(title=f"{scalings[column]} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(fig, axes[0][0], 2)
     return fig
 
 
@@ -131,11 +132,10 @@ def gap_figure(arms, pairs):
             low, high = [f.low for f in found], [f.high for f in found]
             ax.fill_between(steps, low, high, color=look["color"], alpha=0.12, linewidth=0)
         ax.axhline(0, color="black", linewidth=0.8)
-        ax.set_xscale("symlog", linthresh=1)
-        ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", xlim=(-0.2, 1.3 * arm.steps))
+        step_axis(ax)
+        ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps))
     axes[0][0].set_ylabel("difference (points of accuracy)")
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside lower center", ncols=2 if len(labels) > 3 else 3)
+    legend_below(fig, axes[0][0], 2 if len(axes[0][0].get_legend_handles_labels()[1]) > 3 else 3)
     return fig
 
 
@@ -191,22 +191,51 @@ def nearness_figure(arms, controls, names: tuple[str, ...], limit: float = 8.0):
     return fig
 
 
-def told_figure(arms, controls, names: tuple[str, ...]):
-    """One panel an arm: share of outputs as told against the step, mean and 95% interval; pale: shuffled labels."""
+def story_figure(arms, controls, names: tuple[str, ...]):
+    """One panel an arm: share of outputs that fit the story against the step, with 95% intervals; pale: shuffled."""
     fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
     for ax, arm, control in zip(axes[0], arms, controls, strict=True):
         pale = [(name, control[name], "train", {"alpha": 0.35}) for name in names if control[name].seeds]
         for name, of, side, look in [*pale, *((name, arm, "test", {}) for name in names if arm.seeds)]:
             at = of.records[name][0].arrays["moment_steps"]
             at = at[at <= of.steps]
-            found = [mean_interval(AsTold(name).shares(of, step, side), within=(0, 100)) for step in at]
+            found = [mean_interval(FitsStory(name).shares(of, step, side), within=(0, 100)) for step in at]
             value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
             label = name if of is arm else None
             ax.errorbar(at, value, [value - low, high - value], label=label, elinewidth=0.8, **style(name) | look)
         ax.axhline(50, color="black", linewidth=0.8)
-        ax.set_xscale("symlog", linthresh=1)
-        ax.set(title=f"{arm.scaling} inputs", xlabel="step (log scale from 1)", ylim=(-3, 103))
+        step_axis(ax)
+        ax.set(title=f"{arm.scaling} inputs", ylim=(-3, 103))
         ax.set_xlim(-0.2, 1.5 * arm.steps)
-    axes[0][0].set_ylabel("outputs as told (%)")
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    axes[0][0].set_ylabel("outputs that fit the story (%)")
+    legend_below(fig, axes[0][0], 4)
+    return fig
+
+
+def differences_figure(found: dict, margin: float = MARGIN):
+    """One panel an input scaling: what `tables.differences` found, question by question, and the margin as a band.
+
+    found: question -> its frame.
+    """
+    scalings = list(dict.fromkeys(scaling for frame in found.values() for scaling in frame.index.unique("inputs")))
+    labels, places = [], {}
+    for question, frame in found.items():
+        labels.append(question)
+        for pair in frame.index.unique("pair"):
+            places[question, pair] = len(labels)
+            labels.append(pair)
+    height = 0.8 + 0.24 * len(labels)
+    fig, axes = subplots(1, max(1, len(scalings)), height=height, squeeze=False, sharex=True, sharey=True)
+    for ax, scaling in zip(axes[0], scalings, strict=False):
+        ax.axvspan(-margin, margin, color="#e4e4e4", linewidth=0)
+        for question, frame in found.items():
+            for (_, pair), row in frame.loc[[scaling]].iterrows():
+                place, look = places[question, pair], style(pair.split(" - ")[0]) | {"linestyle": "-"}
+                ax.plot([row["90% low"], row["90% high"]], [place] * 2, color=look["color"])
+                ax.plot(row["points"], place, **look)
+        ax.set(title=f"{scaling} inputs", xlabel="difference (points)", ylim=(len(labels) - 0.5, -0.5))
+        ax.set_yticks(range(len(labels)), labels)
+        ax.grid(axis="y", visible=False)
+        for label in ax.get_yticklabels():
+            label.set_fontweight("bold" if label.get_text() in found else "normal")
     return fig

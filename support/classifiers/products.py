@@ -19,7 +19,9 @@ from dataclasses import dataclass
 import torch
 
 from support.machine import wait
+from support.parameters import suggest
 
+PRECISIONS = ("fp32", "float64", "tf32", "bf16x3", "bf16x2")
 FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
 SLICED_ROWS = 4096  # at most so many images in one sum of sliced products
 ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
@@ -40,6 +42,10 @@ class Products:
 
     precision: str
     routine: str = "default"
+
+    def __post_init__(self):
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"unknown precision {self.precision!r}{suggest(self.precision, PRECISIONS)}")
 
     @property
     def dtype(self) -> torch.dtype:

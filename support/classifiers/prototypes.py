@@ -183,7 +183,8 @@ def _rank_correlations(weight, variance, seed):
 def reading(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
     """The prototype reading held against the networks of these records, before training and after.
 
-    "own nearest", "own farthest": percent of all outputs i of which class i is the nearest, the farthest. "offset",
+    "own class": percent of all outputs i of which class i is where it should be, the nearest to mu_i if the output is
+    negated, else the farthest. "offset",
     "impossible": percent, see `Centres`. "rank": Spearman's correlation of alpha with precision. Each is a mean over
     outputs and networks, for the last three with its 95% t interval over networks; "chance" is the middle 95% of the
     mean correlation under permutations.
@@ -198,8 +199,8 @@ def reading(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
                 found.append(Centres.of(network[2], h, labels, architecture(name).negated, record.spec.seed))
             means = {"offset": "offset_share", "impossible": "impossible", "rank": "correlation"}
             row = {"network": name, "training": when}
-            row["own nearest"] = 100 * np.mean([c.nearest == own for c in found])
-            row["own farthest"] = 100 * np.mean([c.farthest == own for c in found])
+            there = [c.nearest if architecture(name).negated else c.farthest for c in found]
+            row["own class"] = 100 * np.mean(np.array(there) == own)
             for label, quantity in means.items():
                 mean = np.array([getattr(c, quantity).mean() for c in found])
                 interval = mean_interval(mean, method="t") if np.isfinite(mean).all() else None
@@ -220,8 +221,8 @@ def hidden_vectors(
     if weights is None:
         raise ValueError(f"the weights of {spec.label} were not kept")
     network = restored(weights, spec.architecture)
-    data, (gain, offset) = dataset.first(spec.images), dataset.affine(spec.scaling)
-    x = torch.from_numpy(data.train_images).double() * gain + offset
+    data = dataset.first(spec.images)
+    x = torch.from_numpy(dataset.inputs(data.train_images, spec.scaling))
     return network[:2](x), torch.from_numpy(data.train_labels), network
 
 

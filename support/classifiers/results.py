@@ -47,6 +47,12 @@ class Arm:
         return np.array([r.at(f"{side}_active", self.steps) for r in self.records[name]], float)
 
 
+def runs_of(plan: Plan, records: Iterable[Record]) -> list[Record]:
+    """The plan's runs among the records that were measured at its last step, each once, diverged or not."""
+    found = {r.spec: r for r in records if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]}
+    return list(found.values())
+
+
 def arm(
     plan: Plan,
     records: Iterable[Record],
@@ -60,12 +66,8 @@ def arm(
     A run that diverged counts as missing: it has no accuracy. recipe: of the plan's, by default its first. names:
     any architectures that were trained as the plan says, for it or for another plan.
     """
-    by_run, plan = {}, replace(plan, architectures=names, recipes=(recipe or plan.recipes[0],))
-    for record in records:
-        s = record.spec
-        wanted = record.diverged_at is None and plan.asks_for(s) and s.scaling == scaling
-        if wanted and plan.steps in record.arrays["steps"]:
-            by_run[s.architecture, s.seed] = record
+    plan = replace(plan, architectures=names, scalings=(scaling,), recipes=(recipe or plan.recipes[0],))
+    by_run = {(r.spec.architecture, r.spec.seed): r for r in runs_of(plan, records) if r.diverged_at is None}
     seeds = [seed for seed in range(from_seed, plan.seeds) if all((name, seed) in by_run for name in names)]
     return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps)
 

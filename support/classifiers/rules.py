@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from support import statistics
-from support.classifiers.hyperplanes import as_told, class_distances
+from support.classifiers.hyperplanes import class_distances, fits_story
 from support.classifiers.results import Arm
 from support.classifiers.specs import RARE
 from support.ledger import LEAST_SEEDS, Outcome, state_of
@@ -39,6 +39,11 @@ class Rule(ABC):
         own = (getattr(self, field) for field in ("name", "first", "second") if hasattr(self, field))
         return *own, *getattr(self, "names", ())
 
+    @property
+    @abstractmethod
+    def asks(self) -> str:
+        """When it holds, in a few words; what has to be so is the whole 95% interval."""
+
     @abstractmethod
     def __call__(self, arm: Arm) -> Outcome:
         """Whether it holds there."""
@@ -59,6 +64,10 @@ class Exceeds(Rule):
     second: str
     least: float
 
+    @property
+    def asks(self):
+        return f"{self.first} - {self.second} > {self.least:g} points"
+
     def __call__(self, arm: Arm) -> Outcome:
         found = statistics.mean_interval(arm.accuracy(self.first) - arm.accuracy(self.second))
         state = state_of(found.low, found.high, lambda x: x > self.least)
@@ -74,6 +83,10 @@ class Equal(Rule):
     second: str
     margin: float = MARGIN
 
+    @property
+    def asks(self):
+        return f"{self.first} - {self.second} within ±{self.margin:g} points"
+
     def __call__(self, arm: Arm) -> Outcome:
         found = statistics.mean_interval(arm.accuracy(self.first) - arm.accuracy(self.second))
         text = f"{self.first} - {self.second} = {found.value:+.2f} points"
@@ -87,6 +100,10 @@ class MoreVariable(Rule):
     first: str
     second: str
     times: float = SPREAD
+
+    @property
+    def asks(self):
+        return f"SD {self.first} / SD {self.second} > {self.times:g}"
 
     def __call__(self, arm: Arm) -> Outcome:
         wide, narrow = arm.accuracy(self.first), arm.accuracy(self.second)
@@ -106,6 +123,10 @@ class Steady(Rule):
     name: str
     most: float = STEADY
 
+    @property
+    def asks(self):
+        return f"SD {self.name} ≤ {self.most:g} points"
+
     def __call__(self, arm: Arm) -> Outcome:
         found = statistics.sd_interval(arm.accuracy(self.name))
         state = state_of(found.low, found.high, lambda x: x <= self.most) if found.value else "undecided"
@@ -122,6 +143,11 @@ class Every(Rule):
     def needs(self):
         return tuple(dict.fromkeys(name for rule in self.rules for name in rule.needs))
 
+    @property
+    def asks(self):
+        first, *others = (rule.asks for rule in self.rules)
+        return f"{first}, and {len(others)} more like it" if len(others) > 1 else "; ".join((first, *others))
+
     def __call__(self, arm: Arm) -> Outcome:
         found = [rule(arm) for rule in self.rules]
         decides = min(found, key=lambda o: ("fails", "undecided", "holds").index(o.state))
@@ -137,6 +163,10 @@ class ShareOfOutputs(Rule):
     name: str
     below: float
     percent: float
+
+    @property
+    def asks(self):
+        return f"{self.percent - SHARE:g} to {self.percent + SHARE:g}%"
 
     def __call__(self, arm: Arm) -> Outcome:
         active = arm.active(self.name)
@@ -155,6 +185,10 @@ class NeverDead(Rule):
     """
 
     names: tuple[str, ...]
+
+    @property
+    def asks(self):
+        return "none is dead"
 
     def __call__(self, arm: Arm) -> Outcome:
         dead = sum(int((arm.active(name) <= 0).sum()) for name in self.names)
@@ -176,6 +210,10 @@ class WithoutInactive(Rule):
     second: str
     least: int = LEAST_SEEDS
 
+    @property
+    def asks(self):
+        return f"{self.first} loses < {CATASTROPHE:g} points"
+
     def __call__(self, arm: Arm) -> Outcome:
         alive = (arm.active(self.first) >= RARE[0]).all(1)
         loss = (arm.accuracy(self.second) - arm.accuracy(self.first))[alive]
@@ -188,25 +226,29 @@ class WithoutInactive(Rule):
 
 
 @dataclass(frozen=True)
-class AsTold(Rule):
+class FitsStory(Rule):
     """Most outputs lie where the source's geometric story puts them, and training put them there.
 
-    Which outputs do is said by `hyperplanes.as_told`. Holds if their mean share exceeds one half and exceeds that of
-    the same networks before training; fails if either is the other way round.
+    Which outputs do is said by `hyperplanes.fits_story`. Holds if their mean share exceeds one half and exceeds that
+    of the same networks before training; fails if either is the other way round.
     """
 
     name: str
 
+    @property
+    def asks(self):
+        return "> 50%, and more than untrained"
+
     def shares(self, arm: Arm, steps: int | None = None, side: str = "test") -> np.ndarray:
-        """(seeds,) percent of each network's outputs that are as told."""
-        return 100 * as_told(class_distances(arm.moments(self.name, steps, side)), self.name).mean(1)
+        """(seeds,) percent of each network's outputs that fit the story."""
+        return 100 * fits_story(class_distances(arm.moments(self.name, steps, side)), self.name).mean(1)
 
     def __call__(self, arm: Arm) -> Outcome:
         after, before = self.shares(arm), self.shares(arm, 0)
         found, gain = statistics.mean_interval(after, within=(0, 100)), statistics.mean_interval(after - before)
         parts = {state_of(found.low, found.high, lambda x: x > 50), state_of(gain.low, gain.high, lambda x: x > 0)}
         state = "fails" if "fails" in parts else "undecided" if "undecided" in parts else "holds"
-        text = f"{found.value:.0f}% of {self.name}'s outputs are as told ({before.mean():.0f}% untrained)"
+        text = f"{found.value:.0f}% of {self.name}'s outputs fit the story ({before.mean():.0f}% untrained)"
         return Outcome.of(state, found, text)
 
 
@@ -238,6 +280,10 @@ class Nearer(Rule):
     spread: str
     than: str
 
+    @property
+    def asks(self):
+        return f"{self.name}: spread {self.spread} < {self.than}"
+
     def __call__(self, arm: Arm) -> Outcome:
         this, that = (
             np.array([_SPREADS[which](r.arrays).mean() for r in arm.records[self.name]], float)
@@ -255,6 +301,10 @@ class Discriminates(Rule):
 
     name: str
 
+    @property
+    def asks(self):
+        return f"{self.name}: the share rises"
+
     def __call__(self, arm: Arm) -> Outcome:
         before, after = 100 * np.array([r.arrays["discriminant"] for r in arm.records[self.name]], float).T
         gained = after - before
@@ -268,6 +318,10 @@ class MagnifiesLess(Rule):
 
     first: str
     second: str
+
+    @property
+    def asks(self):
+        return f"contrast {self.first} < {self.second}"
 
     def __call__(self, arm: Arm) -> Outcome:
         less, more = (np.array([r.arrays["contrast"][1, 1] for r in arm.records[name]], float) for name in self.needs)

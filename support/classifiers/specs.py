@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from support.architectures import architecture
-from support.runs import CURVES, PRECISIONS, Spec
+from support.classifiers.products import PRECISIONS
+from support.runs import CURVES, Spec
 
 KNOWN = {
     "initialisation": ("uniform-fan-in", "centred-head"),

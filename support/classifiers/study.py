@@ -134,8 +134,7 @@ class Plan(Study):
     def blocks(self, dataset: Dataset) -> list[Block]:
         """A few seeds at a time in all scalings, so that every prefix of the list is a fair sample."""
         blocks = []
-        for first in range(0, self.seeds, self.seeds_per_block):
-            seeds = range(first, min(first + self.seeds_per_block, self.seeds))
+        for seeds in self.seed_blocks():
             for scaling in self.scalings:
                 together = {}  # runs of one block share optimiser and labels
                 for recipe in self.recipes_for(dataset, scaling):

@@ -10,24 +10,26 @@ from scipy import stats
 from support import statistics
 from support.architectures import architecture
 from support.classifiers.claims import recompute
-from support.classifiers.hyperplanes import NEAR, AgainstBest, as_told, class_distances, own_and_nearest_other
-from support.classifiers.results import Arm
-from support.classifiers.rules import MARGIN, AsTold
+from support.classifiers.hyperplanes import NEAR, AgainstBest, class_distances, fits_story, own_and_nearest_other
+from support.classifiers.results import Arm, runs_of
+from support.classifiers.rules import CATASTROPHE, MARGIN, FitsStory
 from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
-from support.ledger import printed
+from support.ledger import LEAST_SEEDS, printed
 from support.records import Record
 from support.runs import counted
 
 
-def headline(rows: list[dict], ids: tuple[str, ...] = ("LDM-5.2-a", "LDM-5.3-a")) -> str:
-    """What was measured for the two claims that carry the chapter, arm by arm, with intervals and n."""
+def headline(rows: list[dict]) -> str:
+    """Whether the two effects that carry chapter 1 are there, by input scaling, with interval and n."""
     by_id, parts = {r["id"]: r for r in rows}, {}
-    for arm in (arm for i in ids for arm in by_id[i]["arms"] if "text" in arm):
-        parts.setdefault((arm["scaling"], arm["n"]), []).append(
-            f"{arm['text']} [{arm['low']:.1f}, {arm['high']:.1f}]"
-        )
-    said = [f"With **{scaling}** inputs {' and '.join(texts)} (n = {n})." for (scaling, n), texts in parts.items()]
+    found = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}
+    for claim, effect in {"LDM-5.2-a": "the catastrophic failure", "LDM-5.3-a": "the recovery"}.items():
+        for arm in (arm for arm in by_id[claim]["arms"] if "text" in arm):
+            measured = f"{arm['text']} [{arm['low']:.1f}, {arm['high']:.1f}]"
+            said = f"{effect} **{found[arm['state']]}** ({measured})"
+            parts.setdefault((arm["scaling"], arm["n"]), []).append(said)
+    said = [f"With {scaling} inputs {' and '.join(texts)}; n = {n}." for (scaling, n), texts in parts.items()]
     return " ".join(said) or "Too few runs are recorded to say."
 
 
@@ -95,19 +97,65 @@ def fates(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> p
     return pd.DataFrame(rows, columns=columns).query("outputs > 0").set_index(columns[:4]).round(1)
 
 
+_OUT = {  # why an output may be out of use: on which images, and from which active share
+    "dead": ("train", lambda active: active <= DEAD),
+    "inactive": ("test", lambda active: active < RARE[0]),
+}
+
+
 def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
-    """ReLU2-Neg minus ReLU2 in points of test accuracy, paired by seed, under each remedy and input scaling."""
+    """ReLU2-Neg minus ReLU2 in points of test accuracy, paired by seed, under each remedy and input scaling.
+
+    "dead": outputs active on no training image; "inactive": on under 1% of the test images.
+    """
     rows = []
     for remedy, arms in arms_by_remedy.items():
         for arm in (a for a in arms if a.seeds):
             intensity, distance = arm.accuracy("ReLU2"), arm.accuracy("ReLU2-Neg")
             gap = statistics.mean_interval(distance - intensity)
-            dead = [100 * (arm.active(name, "train") <= DEAD).mean() for name in ("ReLU2", "ReLU2-Neg")]
-            rows.append([arm.scaling, remedy, intensity.mean(), distance.mean(), gap.value, gap.low, gap.high, *dead])
-            rows[-1].append(arm.seeds)
+            row = [arm.scaling, remedy, intensity.mean(), distance.mean(), gap.value, gap.low, gap.high]
+            for name in ("ReLU2", "ReLU2-Neg"):
+                shares = [100 * without(arm.active(name, side)).mean() for side, without in _OUT.values()]
+                row.append(" / ".join(f"{share:.0f}" for share in shares))
+            rows.append([*row, arm.seeds])
     columns = ["inputs", "start", "ReLU2", "ReLU2-Neg", "gap", "95% low", "95% high"]
-    columns += ["dead, ReLU2 (%)", "dead, ReLU2-Neg (%)", "n"]
+    columns += ["dead / inactive, ReLU2 (%)", "dead / inactive, ReLU2-Neg (%)", "n"]
     return pd.DataFrame(rows, columns=columns).sort_values("inputs", kind="stable").set_index(columns[:2]).round(1)
+
+
+def readings(arms_by_remedy: dict[str, list[Arm]]):
+    """Three readings of the gap, ReLU2-Neg minus ReLU2, and which starts contradict them; a styled frame.
+
+    A preference for distances is contradicted where the recovery is refuted: the whole 95% interval is below
+    CATASTROPHE. Dead, or inactive, outputs and nothing else: where the interval does not reach 0 over the seeds for
+    which neither network has such an output; a start with fewer than LEAST_SEEDS of them cannot tell.
+    """
+    labels = {None: "a preference for distances"} | {why: f"{why} outputs, and nothing else" for why in _OUT}
+    rows = {label: {} for label in labels.values()}
+    for number, scaling in enumerate(arm.scaling for arm in next(iter(arms_by_remedy.values()))):
+        for why, label in labels.items():
+            against, telling = [], 0
+            for remedy, arm in ((remedy, arms[number]) for remedy, arms in arms_by_remedy.items()):
+                gap = (arm.accuracy("ReLU2-Neg") - arm.accuracy("ReLU2"))[_without(arm, why)]
+                if len(gap) < LEAST_SEEDS:
+                    continue
+                telling, found = telling + 1, statistics.mean_interval(gap)
+                if found.high < CATASTROPHE if why is None else found.low > 0 or found.high < 0:
+                    against.append(
+                        f"{remedy} ({found.value:+.0f} [{found.low:.0f}, {found.high:.0f}], n = {len(gap)})"
+                    )
+            stands = f"not contradicted by the {telling} that can tell" if telling else "no start can tell"
+            rows[label][scaling] = f"contradicted by {', '.join(against)}" if against else stands
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="reading")
+    return table.style.set_properties(**{"text-align": "left", "vertical-align": "top"})
+
+
+def _without(arm: Arm, why: str | None) -> np.ndarray:
+    """(seeds,) whether neither ReLU2 nor ReLU2-Neg has an output that is out of use, as `_OUT` says; None: all."""
+    if why is None:
+        return np.ones(arm.seeds, bool)
+    side, out = _OUT[why]
+    return ~np.any([out(arm.active(name, side)).any(1) for name in ("ReLU2", "ReLU2-Neg")], axis=0)
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:
@@ -119,8 +167,8 @@ def seeds_told(arms: Iterable[Arm]) -> str:
 def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
     """Test accuracy of the runs without an output that is active on under 1% of the test images, and with some.
 
-    "lowest": the least and the largest index that the lowest of a run's inactive outputs has. An image on which
-    several logits are largest together, as the zeros of ReLU2-Neg are, goes to the one with the lowest index.
+    "lowest index": of a run's inactive outputs the lowest, from the least to the largest over the runs. An image on
+    which several logits are largest together, as the zeros of ReLU2-Neg are, goes to the one with the lowest index.
     """
     rows = []
     for arm in (a for a in arms if a.seeds):
@@ -130,9 +178,10 @@ def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReL
             for kind, chosen in (("none", few == 0), ("one", few == 1), ("two or more", few > 1)):
                 x, at = accuracy[chosen], lowest[chosen]
                 row = [x.mean(), x.min(), x.max()] if len(x) else [np.nan] * 3
-                where = f"{at.min()} to {at.max()}" if len(x) and kind != "none" else ""
+                ends = sorted({at.min(), at.max()}) if len(x) and kind != "none" else []
+                where = " to ".join(str(i) for i in ends)
                 rows.append([arm.scaling, name, kind, where, *row, len(x)])
-    columns = ["inputs", "network", "inactive outputs", "lowest", "mean accuracy (%)", "least", "most", "n"]
+    columns = ["inputs", "network", "inactive outputs", "lowest index", "mean accuracy (%)", "least", "most", "n"]
     return pd.DataFrame(rows, columns=columns).query("n > 0").set_index(columns[:3]).round(2)
 
 
@@ -144,7 +193,7 @@ def pairs(arm: Arm, names: tuple[str, ...] | None = None):
     styled frame; `.data` has all digits.
     """
     rows = []
-    for first, second in combinations(names or tuple(arm.records), 2):
+    for first, second in combinations(names or tuple(arm.records), 2) if arm.seeds else ():
         a, b = arm.accuracy(first), arm.accuracy(second)
         found, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
         row = [f"{first} - {second}", found.difference, f"{interval.low:.2f} to {interval.high:.2f}", found.student_t]
@@ -210,22 +259,23 @@ def conditions(arm: Arm, control: Arm) -> dict[str, tuple[Arm, int, str]]:
 
 def controls(plan: Plan, records: Iterable[Record], names: tuple[str, ...]) -> pd.DataFrame:
     """What became of the plan's runs with shuffled labels: how many diverged, and how well the others fit them."""
-    rows, found = [], [r for r in records if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]]
+    rows, found = [], runs_of(plan, records)
     for scaling in plan.scalings:
         for name in names:
             runs = [r for r in found if (r.spec.scaling, r.spec.architecture) == (scaling, name)]
             fit = [float(r.at("train_accuracy", plan.steps)) for r in runs if r.diverged_at is None]
-            rows.append([scaling, name, len(runs), len(runs) - len(fit), np.mean(fit) if fit else np.nan])
+            reached = f"{np.mean(fit):.1f}" if fit else "all diverged" if runs else "not run"
+            rows.append([scaling, name, len(runs), len(runs) - len(fit), reached])
     columns = ["inputs", "network", "runs", "diverged", "accuracy on the shuffled labels (%)"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(1)
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2])
 
 
-def told(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...]) -> pd.DataFrame:
-    """Share of outputs as told (`hyperplanes.as_told`), mean over networks with interval, and where the classes lie.
+def story(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...]) -> pd.DataFrame:
+    """Share of outputs that fit the story (`hyperplanes.fits_story`) with interval, and where the classes lie.
 
     For an absolute value nearest and farthest: by the distance of the class centre in the class's own SDs; by chance
     each is 10%. For a ReLU inside: in the zero set, which is the half-space at and below 0. "Others": shares of the
-    outputs' nine other classes.
+    outputs' other classes.
     """
     rows = []
     for arm, control in zip(arms, controls, strict=True):
@@ -233,8 +283,8 @@ def told(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...]
             for label, (of, step, side) in conditions(arm, control[name]).items():
                 z = class_distances(of.moments(name, step, side))
                 size, own = np.abs(z), np.eye(z.shape[-1], dtype=bool)
-                share = statistics.mean_interval(100 * as_told(z, name).mean(1), within=(0, 100))
-                row = {"inputs": arm.scaling, "network": name, "labels": label, "as told (%)": f"{share.value:.0f}"}
+                share = statistics.mean_interval(100 * fits_story(z, name).mean(1), within=(0, 100))
+                row = {"inputs": arm.scaling, "network": name, "labels": label, "fits (%)": f"{share.value:.0f}"}
                 row["95% interval"] = f"{share.low:.0f} to {share.high:.0f}"
                 if architecture(name).output == "relu":
                     row["own inside (%)"] = 100 * (z[..., own] <= 0).mean()
@@ -242,26 +292,26 @@ def told(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...]
                 else:
                     row["own nearest (%)"] = 100 * (size.argmin(-1) == np.arange(len(own))).mean()
                     row["own farthest (%)"] = 100 * (size.argmax(-1) == np.arange(len(own))).mean()
-                row["own within 1 SD (%)"] = 100 * (size[..., own] < NEAR).mean()
-                row["others within 1 SD (%)"] = 100 * (size[..., ~own] < NEAR).mean()
+                    row["own within 1 SD (%)"] = 100 * (size[..., own] < NEAR).mean()
+                    row["others within 1 SD (%)"] = 100 * (size[..., ~own] < NEAR).mean()
                 rows.append(row | {"n": of.seeds})
     return pd.DataFrame(rows).set_index(["inputs", "network", "labels"]).round(0) if rows else pd.DataFrame()
 
 
-def told_and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
-    """Over the networks of a kind: Spearman's rank correlation of the share as told with test accuracy.
+def story_and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
+    """Over the networks of a kind: Spearman's rank correlation of the share that fits the story with test accuracy.
 
     p is that of permutations, all of them or 9,999, and then Holm's over the correlations of this table.
     """
     rows = []
     for arm in (a for a in arms if a.seeds > 2):
         for name in names:
-            share, accuracy = AsTold(name).shares(arm), arm.accuracy(name)
+            share, accuracy = FitsStory(name).shares(arm), arm.accuracy(name)
             varies = np.ptp(share) > 0 and np.ptp(accuracy) > 0
             found = _spearman(share, accuracy) if varies else (np.nan, np.nan)
             row = [arm.scaling, name, share.min(), share.max(), accuracy.min(), accuracy.max(), *found, arm.seeds]
             rows.append(row)
-    columns = ["inputs", "network", "least as told (%)", "most", "least accuracy (%)", "most ", "Spearman", "p", "n"]
+    columns = ["inputs", "network", "fits, least (%)", "most", "accuracy, least (%)", "most ", "Spearman", "p", "n"]
     table = pd.DataFrame(rows, columns=columns).set_index(columns[:2])
     known = table["p"].notna()
     table.insert(6, "p, Holm", np.nan)
@@ -395,7 +445,30 @@ def outputs_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-
         for name in names:
             dead = output_counts(arm.curve("test_active", name))["dead"].mean(0)
             parts.append(f"{name} with {arm.scaling} inputs from {dead[0]:.1f} to {dead[-1]:.1f}")
-    return f"Mean number of dead outputs of 10, from step 0 to the end: {'; '.join(parts)}."
+    classes = arms[0].active(names[0]).shape[1]
+    return f"Mean number of dead outputs of {classes}, from step 0 to the end: {'; '.join(parts)}."
+
+
+def without_inactive_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
+    """How far the worst run without an inactive output is behind the mean of ReLU, network by network."""
+    parts = []
+    for arm in (a for a in arms if a.seeds):
+        for name in names:
+            lost = arm.accuracy("ReLU").mean() - arm.accuracy(name)[~(arm.active(name) < RARE[0]).any(1)]
+            who = f"{name} with {arm.scaling} inputs"
+            parts.append(f"{who}, {counted(len(lost), 'run')}, {lost.max():.1f}" if len(lost) else f"{who}, no run")
+    return (
+        f"Runs without an inactive output, and how many points the worst of them is behind ReLU: {'; '.join(parts)}."
+    )
+
+
+def differences_sentence(found: dict[str, pd.DataFrame]) -> str:
+    """How many pairs are equal, different or open, question by question of `differences`."""
+    parts = []
+    for question, frame in found.items():
+        words = list(frame.iloc[:, 3])
+        parts.append(f"{question}: " + ", ".join(f"{words.count(w)} {w}" for w in dict.fromkeys(words)))
+    return f"Pairs of networks by what is known of their difference; {'; '.join(parts)}."
 
 
 def remedies_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
@@ -416,14 +489,15 @@ def gap_sentence(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg")
     return f"{first} minus {second} in points of accuracy: {'; '.join(parts)}."
 
 
-def told_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
-    """Mean share of outputs as told, before training and at the end."""
+def story_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
+    """Mean share of outputs that fit the story, before training and at the end, and the mean accuracy there."""
     parts = []
     for arm in (a for a in arms if a.seeds):
         for name in names:
-            before, after = (AsTold(name).shares(arm, step).mean() for step in (0, arm.steps))
-            parts.append(f"{name} with {arm.scaling} inputs from {before:.0f} to {after:.0f}%")
-    return f"Outputs as told, from step 0 to the end: {'; '.join(parts)}."
+            before, after = (FitsStory(name).shares(arm, step).mean() for step in (0, arm.steps))
+            told = f"{name} with {arm.scaling} inputs from {before:.0f} to {after:.0f}%"
+            parts.append(f"{told} (accuracy {arm.accuracy(name).mean():.0f}%)")
+    return f"Outputs that fit the story, from step 0 to the end: {'; '.join(parts)}."
 
 
 def nearness_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:

@@ -18,7 +18,7 @@ from support.classifiers.specs import RunSpec
 from support.classifiers.stack import Stack, check_block, divide
 from support.data import Dataset
 from support.machine import Division, threads
-from support.runs import CURVES, Measurement, moment_steps, recorded_steps
+from support.runs import CURVES, Measurement, diverged_at, moment_steps, recorded_steps
 
 
 def train(
@@ -91,7 +91,7 @@ def _measurements(stack, curves, at, moment_at, division, probe, seconds):
     results = []
     for m, (spec, weights) in enumerate(zip(stack.specs, stack.weights(), strict=True)):
         loss, accuracy = curves["loss"][:, :, m], curves["accuracy"][:, :, m]
-        bad = np.flatnonzero(~np.isfinite(loss).all(1))
+        lost = diverged_at(at, np.isfinite(loss).all(1))
         arrays = dict(zip(CURVES, (loss[:, 0], accuracy[:, 0], loss[:, 1], accuracy[:, 1]), strict=True)) | {
             "steps": np.array(at),
             "train_active": curves["active"][:, 0, m],
@@ -100,6 +100,5 @@ def _measurements(stack, curves, at, moment_at, division, probe, seconds):
             "moments": curves["moments"][:, m],
             "head_norm": curves["head_norm"][:, m],
         }
-        diverged_at = int(at[bad[0]]) if len(bad) else None
-        results.append(Measurement(spec, arrays, weights, diverged_at, asdict(division), probe, seconds))
+        results.append(Measurement(spec, arrays, weights, lost, asdict(division), probe, seconds))
     return results

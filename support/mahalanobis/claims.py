@@ -28,8 +28,7 @@ import pandas as pd
 
 from support import statistics
 from support.ledger import LEAST_SEEDS, Outcome, agreed, row, state_of
-from support.mahalanobis.results import measures, runs_of
-from support.mahalanobis.study import STUDIES, DistanceStudy
+from support.mahalanobis.results import DistanceArm, arms
 from support.runs import counted
 
 ERROR = 1.0  # percent of the mean distance: the root mean squared error on fresh points is below
@@ -38,36 +37,6 @@ WHITE = 0.05  # relative Frobenius error against the precision is below
 CHANCE = 0.05  # at most this share of random rotations of the exact solution does as well
 PAIRED = 0.5  # this share of the units stands in mirrored pairs that act as Abs, at least
 MOST = 0.5  # of the trials
-ARMS = {
-    "d = 2": "mahalanobis-2",
-    "d = 2, redrawn": "mahalanobis-2-resampled",
-    "d = 10": "mahalanobis-10",
-    "d = 10, redrawn": "mahalanobis-10-resampled",
-    "d = 100": "mahalanobis-100",
-}
-
-
-@dataclass(frozen=True)
-class DistanceArm:
-    """The measures of one study's whole trials (`results.measures`), and the records that they are of."""
-
-    name: str
-    study: DistanceStudy
-    table: pd.DataFrame
-    records: list
-
-    @property
-    def trials(self) -> int:
-        return len(self.table) // len(self.study.networks)
-
-    def of(self, network: str) -> pd.DataFrame:
-        return self.table.loc[network] if len(self.table) else self.table
-
-
-def arm(name: str, study: DistanceStudy, records) -> DistanceArm:
-    """The study's arm among these records."""
-    found = runs_of(study, records)
-    return DistanceArm(name, study, measures(study, found), found)
 
 
 # -- rules: of an arm, for each trial whether it is so ------------------------------------------------------------
@@ -165,12 +134,6 @@ def verdict(states: dict[str, str]) -> str:
 
 
 # -- the ledger ---------------------------------------------------------------------------------------------------
-
-
-def arms(records) -> list[DistanceArm]:
-    """All arms, those without records too."""
-    records = list(records)
-    return [arm(name, STUDIES[study], records) for name, study in ARMS.items()]
 
 
 def entry(claim: DistanceClaim, arms: list[DistanceArm]) -> dict:

@@ -4,12 +4,12 @@ import numpy as np
 import torch
 
 from support import figures
-from support.mahalanobis.claims import ERROR, DistanceArm
+from support.mahalanobis.claims import ERROR
 from support.mahalanobis.gaussians import DistanceData, Gaussian
 from support.mahalanobis.landscape import bound, reach
 from support.mahalanobis.networks import module
 from support.mahalanobis.recovery import by_chance, own_rotations
-from support.mahalanobis.results import weights
+from support.mahalanobis.results import DistanceArm, weights
 
 LOOKS = {  # the book's colour law: hue is the activation
     "MD_Abs": {"color": figures.HUES["abs"], "marker": "o"},
@@ -98,7 +98,7 @@ def errors_figure(arms: list[DistanceArm]):
     for ax, arm in zip(axes[0], arms, strict=True):
         for place, (network, look) in enumerate(LOOKS.items()):
             error = np.sort(arm.of(network)["error"].to_numpy(float))
-            spread = 0.5 * (np.arange(len(error)) * 0.618034 % 1 - 0.5)
+            spread = 0.5 * (figures.jitter(len(error)) - 0.5)
             ax.plot(place + spread, error, linestyle="none", markersize=3.5, alpha=0.7, **look)
         ax.axhline(ERROR, color="#777777", linewidth=0.8, linestyle="--")
         ax.set_xticks(range(len(LOOKS)), [n.removeprefix("MD_") for n in LOOKS], fontsize=8)
@@ -124,7 +124,7 @@ def walk_figure(arms: list[DistanceArm], walks: dict[str, dict]):
         ax.set_xscale("symlog", linthresh=1)
         ax.set(title=arm.name, yscale="log", xlabel="way of a bias, at least (log scale from 1)", xlim=(-0.2, None))
     axes[0][0].set_ylabel("error (% of the mean distance)")
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figures.legend_below(fig, axes[0][0], 4)
     return fig
 
 
@@ -144,11 +144,11 @@ def recovery_figure(arms: list[DistanceArm], rotations: int = 99):
         high, table = ax.get_ylim()[1], arm.of("MD_Abs")
         for good, marker, label in ((True, "o", "that match the distance"), (False, "x", "that do not")):
             x = np.sort(table["eigenvector_cosine"][(table["error"] < ERROR) == good].to_numpy(float))
-            height = high * (0.15 + 0.6 * (np.arange(len(x)) * 0.618034 % 1))
+            height = high * (0.15 + 0.6 * figures.jitter(len(x)))
             look = {"color": LOOKS["MD_Abs"]["color"], "marker": marker, "linestyle": "none"}
             ax.plot(x, height, label=f"MD_Abs {label}", **look)
         ax.set(title=arm.name, xlabel="mean |cosine| of the matches", yticks=[])
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figures.legend_below(fig, axes[0][0], 2)
     return fig
 
 

@@ -1,15 +1,29 @@
-"""Runs as a table: every measure of every network of a study, from records or from what was just trained."""
+"""Runs as arms and tables: every measure of every network of a study, from records or from what was just trained."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import torch
 
 from support.mahalanobis.measures import geometry
-from support.mahalanobis.study import DistanceStudy
+from support.mahalanobis.study import STUDIES, DistanceStudy
 
 ROTATIONS = {True: 199, False: 19}  # by whether the dimension is small: matching is slow above
+ARMS = {  # on which the claims are judged, and their studies
+    "d = 2": "mahalanobis-2",
+    "d = 2, redrawn": "mahalanobis-2-resampled",
+    "d = 10": "mahalanobis-10",
+    "d = 10, redrawn": "mahalanobis-10-resampled",
+    "d = 100": "mahalanobis-100",
+}
+COLUMNS = (
+    "error", "train_mse", "validation_mse", "test_mse", "centring_mean", "centring_median", "centring_mahalanobis",
+    "centre_error", "precision_error", "sphericity", "sphericity_excess", "mirrored_pairs", "abs_pairs",
+    "surgery_before", "surgery_after", "eigenvector_cosine", "eigenvector_cosine_chance", "eigenvector_cosine_p",
+    "eigenvalue_error", "eigenvalue_error_chance", "eigenvalue_error_p",
+)  # fmt: skip
 
 
 def runs_of(study: DistanceStudy, runs: Iterable) -> list:
@@ -49,9 +63,30 @@ def measures(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()), index=index, columns=COLUMNS, dtype=float).sort_index()
 
 
-COLUMNS = (
-    "error", "train_mse", "validation_mse", "test_mse", "centring_mean", "centring_median", "centring_mahalanobis",
-    "centre_error", "precision_error", "sphericity", "sphericity_excess", "mirrored_pairs", "abs_pairs",
-    "surgery_before", "surgery_after", "eigenvector_cosine", "eigenvector_cosine_chance", "eigenvector_cosine_p",
-    "eigenvalue_error", "eigenvalue_error_chance", "eigenvalue_error_p",
-)  # fmt: skip
+@dataclass(frozen=True)
+class DistanceArm:
+    """The measures of one study's whole trials (`measures`), and the records that they are of."""
+
+    name: str
+    study: DistanceStudy
+    table: pd.DataFrame
+    records: list
+
+    @property
+    def trials(self) -> int:
+        return len(self.table) // len(self.study.networks)
+
+    def of(self, network: str) -> pd.DataFrame:
+        return self.table.loc[network] if len(self.table) else self.table
+
+
+def arm(name: str, study: DistanceStudy, records) -> DistanceArm:
+    """The study's arm among these records."""
+    found = runs_of(study, records)
+    return DistanceArm(name, study, measures(study, found), found)
+
+
+def arms(records) -> list[DistanceArm]:
+    """All arms, those without records too."""
+    records = list(records)
+    return [arm(name, STUDIES[study], records) for name, study in ARMS.items()]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from support.machine import resolve_device
 from support.mahalanobis.gaussians import DistanceData, draw, parse
 from support.mahalanobis.networks import UNITS
-from support.mahalanobis.training import DistanceSpec, train
+from support.mahalanobis.specs import DistanceSpec
+from support.mahalanobis.training import train
 from support.runs import Spec, counted
-from support.sweep import Block, Study
+from support.sweep import Block, Study, named
 
 ACTIVATION = {"cpu": 4.0, "cuda": 0.02}  # nanoseconds a hidden activation and step outside the products; measured
 PRODUCTS = {"cpu": 80.0, "cuda": 20_000.0}  # GFLOP/s in float64: orders of magnitude, for estimates alone
@@ -15,7 +16,10 @@ PRODUCTS = {"cpu": 80.0, "cuda": 20_000.0}  # GFLOP/s in float64: orders of magn
 
 @dataclass(frozen=True)
 class DistanceStudy(Study):
-    """Every network x trial on one data set, all for the same number of epochs (steps: the batch is full)."""
+    """Every network x trial on one data set, all for the same number of epochs (steps: the batch is full).
+
+    No weights are kept beside a record: its arrays hold them already.
+    """
 
     name: str
     data: str  # a name of `gaussians.draw`
@@ -26,8 +30,6 @@ class DistanceStudy(Study):
     networks: tuple[str, ...] = tuple(UNITS)
     seeds_per_block: int = 20
     precision: str = "float64"
-    keep_weights: int = 0  # the arrays of a record hold the weights already
-    divergence_expected: bool = False
 
     @property
     def dimension(self) -> int:
@@ -71,12 +73,12 @@ class DistanceStudy(Study):
     def blocks(self, dataset: DistanceData) -> list[Block]:
         """A few trials at a time, all networks of each."""
         blocks = []
-        for first in range(0, self.seeds, self.seeds_per_block):
-            trials, specs = range(first, min(first + self.seeds_per_block, self.seeds)), []
+        for trials in self.seed_blocks():
+            specs = []
             for trial in trials:
                 own = draw(self.data, self.samples, trial) if parse(self.data)[2] else dataset
                 specs += [self._spec(network, trial, own.digest[:16]) for network in self.networks]
-            blocks.append(Block(self, f"trials {trials[0]} to {trials[-1]}", tuple(specs)))
+            blocks.append(Block(self, named(trials, "trial"), tuple(specs)))
         return blocks
 
     def train(self, specs, dataset: DistanceData, **options):

@@ -8,14 +8,14 @@ import torch
 
 from support.ledger import styled
 from support.mahalanobis import claims
-from support.mahalanobis.claims import ERROR, DistanceArm
+from support.mahalanobis.claims import ERROR
 from support.mahalanobis.gaussians import DistanceData, draw
 from support.mahalanobis.landscape import Bottom, bound, descend, reach, walk
 from support.mahalanobis.measures import best, geometry, precision_error, sphericity, sphericity_floor
 from support.mahalanobis.networks import exact, initial_weights, module
 from support.mahalanobis.quadratic import quadratic_fit
 from support.mahalanobis.recovery import own_rotations
-from support.mahalanobis.results import weights
+from support.mahalanobis.results import DistanceArm, weights
 
 SHOWN = {
     "error": "error (%)",
@@ -211,7 +211,7 @@ def closed_form(arms: list[DistanceArm]) -> pd.DataFrame:
         ]
         rows[arm.name, "best MD_Abs"] = [f"{60 * minutes:.2g} s", learned["test_mse"], learned["precision_error"]]
     columns = ["took", "MSE, fresh", "precision error"]
-    index = pd.MultiIndex.from_tuples(list(rows))
+    index = pd.MultiIndex.from_tuples(list(rows)) if rows else None
     return pd.DataFrame(list(rows.values()), index=index, columns=columns).map(
         lambda v: v if isinstance(v, str) else f"{v:.1e}"
     )

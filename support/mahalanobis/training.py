@@ -5,85 +5,20 @@
 Resumed and uninterrupted training agree bit for bit on the same machine, and on a CPU whatever the number of threads.
 """
 
-import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 
 import numpy as np
 import torch
 
 from support import loop
 from support.machine import Division
-from support.mahalanobis.gaussians import DistanceData, draw, parse
-from support.mahalanobis.networks import UNITS, known
-from support.mahalanobis.stack import DTYPES, Stack, divide
-from support.runs import Measurement, Spec, check_shared, moment_steps, recorded_steps
+from support.mahalanobis.gaussians import DistanceData, parse
+from support.mahalanobis.networks import UNITS
+from support.mahalanobis.specs import CURVES, DistanceSpec
+from support.mahalanobis.stack import Stack, divide
+from support.runs import Measurement, check_shared, diverged_at, moment_steps, recorded_steps
 
-CURVES = ("train_mse", "validation_mse", "test_mse")  # squared Mahalanobis distances
 SNAPSHOTS = 10  # up to this dimension the weights of all powers of ten are stored, above it only the last
-
-
-@dataclass(frozen=True, kw_only=True)
-class DistanceSpec(Spec):
-    """One network and how it learns the distance: full-batch Adam on the mean squared error.
-
-    `seed` is the trial: networks of one trial share their initial weights. `data` is a name of `gaussians.draw`.
-    """
-
-    network: str  # MD_Abs | MD_ReLU | MD_Sigmoid
-    samples: int  # training points
-    rate: float = 1e-3
-    beta1: float = 0.9
-    beta2: float = 0.99
-    epsilon: float = 1e-8
-    precision: str = "float64"
-    experiment: str = "mahalanobis"
-
-    def __post_init__(self):
-        known(self.network)
-        parse(self.data)
-        self._check_known(precision=DTYPES)
-        self._check_positive("rate", "epsilon")
-        for name in ("beta1", "beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1, not {getattr(self, name)!r}")
-        self._check_whole(seed=0, samples=1)
-
-    @classmethod
-    def of(cls, network: str, data: str, seed: int, samples: int | None = None, **settings) -> "DistanceSpec":
-        """The specification with its data's digest; samples: by default 1,000, and 10,000 above 10 dimensions."""
-        samples = samples or (1000 if parse(data)[1] <= 10 else 10_000)
-        drawn = draw(data, samples, seed if parse(data)[2] else 0)
-        return cls(network=network, data=data, data_digest=drawn.digest[:16], seed=seed, samples=samples, **settings)
-
-    @property
-    def dimension(self) -> int:
-        return parse(self.data)[1]
-
-    @property
-    def label(self) -> str:
-        return f"{self.network}, trial {self.seed}, {self.data}"
-
-    @property
-    def draw_name(self) -> str:
-        own = f", trial {self.seed}" if parse(self.data)[2] else ""
-        return f"{self.data}, {self.samples:,} training points{own}"
-
-    def listed(self, final: dict) -> str:
-        error = "diverged" if final["test_mse"] is None else f"test error {final['test_mse']:.2e}"
-        kind = f"{self.data:22} {self.samples:6,} points  {self.network:10}"
-        return f"{kind} trial {self.seed:2} {self.precision}  {error}"
-
-    def draw(self) -> DistanceData:
-        """The data that this run was specified for; a ValueError if this machine draws others."""
-        data = draw(self.data, self.samples, self.seed if parse(self.data)[2] else 0)
-        self.check_data(self.data, data.digest)
-        return data
-
-    @staticmethod
-    def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
-        """Mean squared errors at the last step, None for what is not finite."""
-        last = {name: float(arrays[name][-1]) for name in CURVES}
-        return {name: value if math.isfinite(value) else None for name, value in last.items()}
 
 
 def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = None, **options) -> list[Measurement]:
@@ -138,13 +73,12 @@ def _measurements(stack, mse, at, snapshots, when_weights, seconds) -> list[Meas
     """One Measurement per network from the errors (S, 3, M) and the snapshots "network.step.name"."""
     results = []
     for m, (spec, weights) in enumerate(zip(stack.specs, stack.weights(), strict=True)):
-        bad = np.flatnonzero(~np.isfinite(mse[:, :, m]).all(1))
         arrays = {"steps": np.array(at), "weight_steps": np.array(when_weights)}
         arrays |= {name: mse[:, i, m] for i, name in enumerate(CURVES)}
         for name in weights:
             arrays[name] = np.stack([snapshots[f"{m}.{s}.{name}"].numpy() for s in when_weights])
-        diverged_at = int(at[bad[0]]) if len(bad) else None
-        results.append(Measurement(spec, arrays, weights, diverged_at, asdict(stack.division), {}, seconds))
+        lost = diverged_at(at, np.isfinite(mse[:, :, m]).all(1))
+        results.append(Measurement(spec, arrays, weights, lost, asdict(stack.division), {}, seconds))
     return results
 
 

@@ -50,61 +50,18 @@ been seen, and the two claims of our own when two networks without weight decay 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pandas as pd
 
 from support import statistics
 from support.ledger import LEAST_SEEDS, Outcome, agreed, row, state_of
 from support.runs import counted
-from support.volume.results import runs_of, table
-from support.volume.study import STUDIES, VolumeStudy
+from support.volume.results import ARMS, VolumeArm, arms
+from support.volume.study import STUDIES
 
-LEAST_PAIRS = 8  # a network with fewer is not counted
 SHARE = 0.5  # of the contrast
 ACCURACY = 95.0  # percent
-ARMS = {
-    "XOR": "volume-xor",
-    "sinusoid": "volume-sinusoid",
-    "deep": "volume-sinusoid-deep",
-    "MNIST": "volume-mnist",
-    "MNIST, long": "volume-mnist-long",
-    "MNIST, no decay": "volume-mnist-no-decay",
-}
 PRINTED = tuple(name for name in ARMS if name != "MNIST, no decay")  # as the source says that it was done
 CONTROLLED = tuple(name for name in PRINTED if "shuffled" in STUDIES[ARMS[name]].labels)  # trained on these too
-
-
-@dataclass(frozen=True)
-class VolumeArm:
-    """One task: a study's runs by (width, labels, seed), and the table of their numbers (`results.table`)."""
-
-    name: str
-    study: VolumeStudy
-    runs: dict[tuple, object]
-    table: pd.DataFrame
-
-    def of(self, width: int, labels: str = "true") -> pd.DataFrame:
-        """The networks of a kind that have enough pairs and finite numbers, by seed."""
-        if not len(self.table) or (width, labels) not in self.table.index.droplevel("seed"):
-            return self.table.iloc[:0]
-        found = self.table.loc[width, labels]
-        return found[(found["pairs"] >= LEAST_PAIRS) & np.isfinite(found["contrast"] + found["before_contrast"])]
-
-    def since(self, seed: int) -> "VolumeArm":
-        """The arm without the networks of smaller seeds."""
-        late = self.table.index.get_level_values("seed") >= seed if len(self.table) else slice(0)
-        runs = {key: run for key, run in self.runs.items() if key[2] >= seed}
-        return replace(self, runs=runs, table=self.table[late])
-
-    def networks(self, labels: str = "true") -> list:
-        """The runs with such labels, of all widths."""
-        return [run for (_, kind, _), run in self.runs.items() if kind == labels]
-
-
-def arm(name: str, study: VolumeStudy, records) -> VolumeArm:
-    """The study's arm among these records."""
-    runs = runs_of(study, records)
-    return VolumeArm(name, study, runs, table(runs))
 
 
 # -- rules: of the networks of one width, the numbers whose means must be positive, each with its sentence --------
@@ -228,12 +185,6 @@ def verdict(states: set[str], run: bool) -> str:
 
 
 # -- the ledger ---------------------------------------------------------------------------------------------------
-
-
-def arms(records) -> list[VolumeArm]:
-    """All tasks, those without records too."""
-    records = list(records)
-    return [arm(name, STUDIES[study], records) for name, study in ARMS.items()]
 
 
 def entry(claim: VolumeClaim, arms: list[VolumeArm]) -> dict:

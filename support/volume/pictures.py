@@ -130,7 +130,7 @@ def networks_figure(arms):
                 values = np.sort(arm.of(width, labels)[column])
                 if not len(values):
                     continue
-                spread = 0.16 * (np.arange(len(values)) * 0.618034 % 1 - 0.5)
+                spread = 0.16 * (figures.jitter(len(values)) - 0.5)
                 label = name if width == arm.study.widths[0] else None
                 ax.plot(place + shift + spread, values, label=label, linestyle="none", markersize=3.5, **look)
                 ax.plot([place + shift - 0.1, place + shift + 0.1], [values.mean()] * 2, color="black", linewidth=2)
@@ -184,7 +184,7 @@ def peaks_figure(arm, width: int):
         ax.plot(crossing, peak, ".", color="black", markersize=2.5, alpha=0.35)
         ax.set(title=title, xlabel="boundary at $t^*$", aspect="equal", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     axes[0][0].set_ylabel("peak at $t$")
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figures.legend_below(fig, axes[0][0], 2)
     return fig
 
 
@@ -204,7 +204,7 @@ def profiles_figure(arm, width: int):
             ax.plot(t, profiles.mean(0), color=hue, label=label)
         ax.set(title=f"epoch {epoch:,}", xticks=(0, 0.5, 1), xlabel="segment")
     axes[0][0].set_ylabel("log-volume\nover the ends (nats)")
-    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figures.legend_below(fig, axes[0][0], 2)
     return fig
 
 
@@ -236,7 +236,7 @@ def lines_figure(run, epochs):
         ax.set_title("predicted " + " - ".join(map(str, told)), fontsize=9)
         ax.set(xticks=(0, 0.5, 1), xlabel="segment")
     axes[1][0].set_ylabel("log-volume\nover the ends (nats)")
-    fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(epochs))
+    figures.legend_below(fig, axes[1][0], len(epochs))
     return fig
 
 

@@ -1,20 +1,27 @@
-"""Runs as a table: what the volume element does at the boundary of every network of a study."""
+"""Runs as arms and tables: what the volume element does at the boundary of every network of a study."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import torch
 
 from support.geometry.boundary import summary
-from support.volume.study import VolumeStudy
+from support.volume.study import STUDIES, VolumeStudy
 
 MEASURED = ("crossing", "effect", "same_effect", "peak")
 SUMMARY = ("effect", "same_effect", "contrast", "nearer", "correlation", "pairs")
-COLUMNS = (
-    *SUMMARY, *(f"before_{name}" for name in SUMMARY), "own_before_contrast", "own_before_nearer",
-    "own_before_pairs", "train_accuracy", "test_accuracy",
-)  # fmt: skip
+COLUMNS = (*SUMMARY, *(f"before_{name}" for name in SUMMARY), "train_accuracy", "test_accuracy")
+LEAST_PAIRS = 8  # a network with fewer is not counted
+ARMS = {  # tasks on which the claims are judged, and their studies
+    "XOR": "volume-xor",
+    "sinusoid": "volume-sinusoid",
+    "deep": "volume-sinusoid-deep",
+    "MNIST": "volume-mnist",
+    "MNIST, long": "volume-mnist-long",
+    "MNIST, no decay": "volume-mnist-no-decay",
+}
 
 
 def runs_of(study: VolumeStudy, runs: Iterable) -> dict[tuple, object]:
@@ -32,10 +39,9 @@ def at_epoch(run, index: int) -> dict[str, float]:
 
 
 def numbers(run) -> dict[str, float]:
-    """One network: the boundary of its last epoch then, "before_" in the same places at step 0, and
-    "own_before_", at the boundary that it had at step 0, if any; accuracies in percent at the end."""
+    """One network: the boundary of its last epoch then, and "before_" in the same places at step 0; accuracies in
+    percent at the end."""
     found = at_epoch(run, -1) | {f"before_{name}": value for name, value in at_epoch(run, 0).items()}
-    found |= {f"own_before_{name}": float(run.arrays[f"own_{name}"][0]) for name in ("contrast", "nearer", "pairs")}
     return found | {name: float(run.arrays[name][-1]) for name in ("train_accuracy", "test_accuracy")}
 
 
@@ -70,3 +76,42 @@ def weights(run, epoch: int) -> dict[str, torch.Tensor]:
     """The weights of a run on a task in the plane at a geometry step."""
     index, names = at(run, epoch), [f"{kind}{n}" for n in range(1, run.spec.layers + 2) for kind in "Wb"]
     return {name: torch.from_numpy(np.ascontiguousarray(run.arrays[name][index])) for name in names}
+
+
+@dataclass(frozen=True)
+class VolumeArm:
+    """One task: a study's runs by (width, labels, seed), and the table of their numbers (`table`)."""
+
+    name: str
+    study: VolumeStudy
+    runs: dict[tuple, object]
+    table: pd.DataFrame
+
+    def of(self, width: int, labels: str = "true") -> pd.DataFrame:
+        """The networks of a kind that have enough pairs and finite numbers, by seed."""
+        if not len(self.table) or (width, labels) not in self.table.index.droplevel("seed"):
+            return self.table.iloc[:0]
+        found = self.table.loc[width, labels]
+        return found[(found["pairs"] >= LEAST_PAIRS) & np.isfinite(found["contrast"] + found["before_contrast"])]
+
+    def since(self, seed: int) -> "VolumeArm":
+        """The arm without the networks of smaller seeds."""
+        late = self.table.index.get_level_values("seed") >= seed if len(self.table) else slice(0)
+        runs = {key: run for key, run in self.runs.items() if key[2] >= seed}
+        return replace(self, runs=runs, table=self.table[late])
+
+    def networks(self, labels: str = "true") -> list:
+        """The runs with such labels, of all widths."""
+        return [run for (_, kind, _), run in self.runs.items() if kind == labels]
+
+
+def arm(name: str, study: VolumeStudy, records) -> VolumeArm:
+    """The study's arm among these records."""
+    runs = runs_of(study, records)
+    return VolumeArm(name, study, runs, table(runs))
+
+
+def arms(records) -> list[VolumeArm]:
+    """All tasks, those without records too."""
+    records = list(records)
+    return [arm(name, STUDIES[study], records) for name, study in ARMS.items()]

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from support.machine import resolve_device
 from support.runs import Spec, counted
 from support.sweep import Block, Study, named
+from support.volume.specs import VolumeSpec, recipe
 from support.volume.tasks import Task, resampled, task
-from support.volume.training import VolumeSpec, geometry_steps, recipe, train
+from support.volume.training import geometry_steps, train
 
 OVERHEAD = 1.5e-4  # seconds a step costs however small it is; measured, as are the next
 ACTIVATION = {"cpu": 1.0e-8, "cuda": 1.0e-11}  # seconds a hidden activation and step outside the products
@@ -17,7 +18,10 @@ LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on t
 
 @dataclass(frozen=True)
 class VolumeStudy(Study):
-    """Every width x labels x seed on one task, all for the same number of epochs."""
+    """Every width x labels x seed on one task, all for the same number of epochs.
+
+    No weights are kept beside a record: of tasks in the plane its arrays hold them already.
+    """
 
     name: str
     data: str  # a name of `tasks.task`
@@ -33,8 +37,6 @@ class VolumeStudy(Study):
     plane: int = 0  # see VolumeSpec; of the first seed with true labels alone
     batch: int | None = None  # by default the source's, as is
     decay: float | None = None  # the weight decay
-    keep_weights: int = 0  # of tasks in the plane the arrays of a record hold them already
-    divergence_expected: bool = False
 
     def spec(self, dataset: Task, width: int, labels: str, seed: int) -> VolumeSpec:
         """The specification of one of the study's runs."""
@@ -90,8 +92,7 @@ class VolumeStudy(Study):
     def blocks(self, dataset: Task) -> list[Block]:
         """A few seeds of one width and one kind of labels at a time."""
         blocks = []
-        for first in range(0, self.seeds, self.seeds_per_block):
-            seeds = range(first, min(first + self.seeds_per_block, self.seeds))
+        for seeds in self.seed_blocks():
             for width, labels in itertools.product(self.widths, self.labels):
                 specs = tuple(self.spec(dataset, width, labels, s) for s in seeds)
                 blocks.append(Block(self, f"width {width}, {labels} labels, {named(seeds)}", specs))

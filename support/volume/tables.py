@@ -11,8 +11,8 @@ from support.ledger import LEAST_SEEDS, styled
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
-from support.volume.results import at, through_training, weights
-from support.volume.training import KNOWN
+from support.volume.results import ARMS, at, through_training, weights
+from support.volume.specs import KNOWN
 from support.volume.views import log_volume
 
 LABELS = KNOWN["labels"]
@@ -42,7 +42,7 @@ def verdicts(rows: list[dict]):
     return styled(table)
 
 
-def headline(rows: list[dict], recorded: list) -> str:
+def headline(recorded: list) -> str:
     """The contrast of every task and width, after training and before, in sentences."""
     said = []
     for arm in recorded:
@@ -66,7 +66,7 @@ def states(arms) -> pd.DataFrame:
         row = found[claim.id] = {}
         for arm in arms:
             for width in arm.study.widths:
-                asked = arm.name in claim.arms or arm.name not in claims.ARMS
+                asked = arm.name in claim.arms or arm.name not in ARMS
                 outcome = claims.judge_width(claim, arm.since(claim.from_seed), width) if asked else None
                 row[arm.name, width] = outcome.state if outcome else "-"
     return pd.DataFrame(found).T.rename_axis(columns=["task", "width"])
