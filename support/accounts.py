@@ -38,7 +38,7 @@ def verdict_counts(rows: list[dict]) -> str:
         found = [row["verdict"].split(" on ")[0] for row in rows if row["chapter"] == chapter]
         counts = [str(found.count(word) or "") for word in words]
         lines.append(f"| [](../notebooks/{chapter}.ipynb) | {' | '.join(counts)} |")
-    return "\n".join([":::{div} ledger", *lines, ":::", ""])
+    return "\n".join([":::{div} verdicts", *lines, ":::", ""])
 
 
 def ledger_table(rows: list[dict]) -> str:

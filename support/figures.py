@@ -120,13 +120,14 @@ def legend_below(fig, ax, columns: int = 3) -> None:
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
 
 
-def strip(ax, values_by_name: dict) -> None:
+def strip(ax, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
     """One row per architecture: every run's value as a dot, and below them the mean with its 95% interval.
 
     Runs that diverged (NaN) cannot be drawn; the row's label counts them.
 
     Args:
         values_by_name: architecture -> shape (runs,), in the unit of the x axis; drawn from top to bottom.
+        within: bounds that no value can leave, nor an interval.
     """
     from support.statistics import mean_interval
 
@@ -140,7 +141,7 @@ def strip(ax, values_by_name: dict) -> None:
             continue
         height = row - 0.05 - 0.3 * jitter(len(finite))
         ax.plot(finite, height, **style(name) | {"linestyle": "none", "markersize": 3.2, "alpha": 0.6})
-        mean = mean_interval(finite)
+        mean = mean_interval(finite, within=within)
         ax.plot([mean.low, mean.high], [row + 0.16] * 2, color="black", linewidth=1.6)
         ax.plot(mean.value, row + 0.16, marker="|", markersize=9, markeredgewidth=2, color="black")
     ax.set_yticks(range(len(labels)), labels)

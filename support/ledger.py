@@ -110,20 +110,23 @@ def agreed(states: Iterable[str], parted: str) -> str:
 def told(row: dict, states: bool = False) -> list[str]:
     """What was measured, a line an arm that could be judged, with interval and n; or why none could be.
 
-    states: whether each arm says if the claim holds there.
+    states: as HTML for the head of a chapter, which says of each arm whether the claim holds there, but not on what
+    images.
     """
 
     def bound(x):
         return "?" if x is None else f"{x:.2f}"
 
     lines = [
-        f"{arm['scaling']}{' ' + arm['state'] if states else ''}: {arm['text']} "
+        f"{arm['scaling']}{' <b>' + arm['state'] + '</b>' if states else ''}: {arm['text']} "
         f"[{bound(arm['low'])}, {bound(arm['high'])}], n = {arm['n']}"
         for arm in row["arms"]
         if "text" in arm
     ]
     if not row["arms"] and row["n"]:
         return [f"{row['measured']}, {counted(row['n'], 'case')}"]
+    if lines and states:
+        return lines
     return [*lines, row["images"]] if lines else [row["measured"]] if row["measured"] else []
 
 
@@ -149,4 +152,5 @@ def verdicts(rows: list[dict]):
         lines,
         columns=["claim", "it says", "holds if", "verdict", "measured"],
     )
-    return styled(table if table["holds if"].any() else table.drop(columns="holds if"))
+    table = table if table["holds if"].any() else table.drop(columns="holds if")
+    return styled(table).set_properties(["measured"], **{"width": "45%"})

@@ -85,10 +85,10 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     even = {"ReLU2": good, "ReLU2-Neg": [(a + (-1) ** i, 0) for i, (a, _) in enumerate(good)]}
     dies = {"ReLU2": [(50.0, 1)] * 5, "ReLU2-Neg": good}
     given = {name: arms(runs) for name, runs in {"behind": behind, "even": even, "dies": dies}.items()}
-    said = tables.readings(given).data["raw"]
-    assert said["a preference for distances"] == "contradicted by even (+0 [-1, 2], n = 5)"
-    assert said["inactive outputs, and nothing else"] == "contradicted by behind (-5 [-5, -5], n = 5)"
-    alone = tables.readings({"dies": given["dies"]}).data["raw"]
+    said = tables.readings(given).data.set_index("reading")["raw"]
+    assert said["a preference for distances"] == "contradicted by<br>even: +0 [-1, 2], n = 5"
+    assert said["inactive outputs, and nothing else"] == "contradicted by<br>behind: -5 [-5, -5], n = 5"
+    alone = tables.readings({"dies": given["dies"]}).data.set_index("reading")["raw"]
     assert alone["a preference for distances"] == "not contradicted by the 1 that can tell"
     assert alone["inactive outputs, and nothing else"] == "no start can tell"
 

@@ -15,7 +15,7 @@ def accuracy_figure(arms):
     """One panel an arm (`results.Arm`): every run's test accuracy with mean and interval, by architecture."""
     fig, axes = subplots(1, len(arms), height=3.6, squeeze=False, sharex=True)
     for ax, arm in zip(axes[0], arms, strict=True):
-        strip(ax, {name: arm.accuracy(name) for name in arm.records})
+        strip(ax, {name: arm.accuracy(name) for name in arm.records}, within=(0, 100))
         ax.set(title=f"{arm.scaling} inputs", xlabel="test accuracy (%)")
     for ax in axes[0][1:]:
         ax.tick_params(labelleft=False)

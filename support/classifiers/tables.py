@@ -142,12 +142,12 @@ def readings(arms_by_remedy: dict[str, list[Arm]]):
                 telling, found = telling + 1, statistics.mean_interval(gap)
                 if found.high < CATASTROPHE if why is None else found.low > 0 or found.high < 0:
                     against.append(
-                        f"{remedy} ({found.value:+.0f} [{found.low:.0f}, {found.high:.0f}], n = {len(gap)})"
+                        f"{remedy}: {found.value:+.0f} [{found.low:.0f}, {found.high:.0f}], n = {len(gap)}"
                     )
             stands = f"not contradicted by the {telling} that can tell" if telling else "no start can tell"
-            rows[label][scaling] = f"contradicted by {', '.join(against)}" if against else stands
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="reading")
-    return table.style.set_properties(**{"text-align": "left", "vertical-align": "top"})
+            rows[label][scaling] = "<br>".join(["contradicted by", *against]) if against else stands
+    table = pd.DataFrame.from_dict(rows, orient="index").reset_index(names="reading")
+    return table.style.hide(axis="index").set_properties(**{"text-align": "left", "vertical-align": "top"})
 
 
 def _without(arm: Arm, why: str | None) -> np.ndarray:
