@@ -135,7 +135,9 @@ def _book(options):
 def _run(options):
     from support import chapters, publish
 
-    number = options.chapter.zfill(2) if options.chapter.isdigit() else options.chapter
+    number = options.chapter
+    if number[:1].isdigit() and not number[1:2].isdigit():
+        number = f"0{number}"  # "1" and "1b" are 01 and 01b
     exact = [name for name in chapters.CHAPTERS if name.split("_")[0] == number]
     names = exact or [name for name in chapters.CHAPTERS if name.startswith(number) and not number.isdigit()]
     if len(names) != 1:
@@ -173,6 +175,8 @@ def _records(options):
             first = ("experiment", "data", "images", "scaling", "architecture", "network", "rate", "seed")
             return [(value is not None, value) for value in (getattr(r.spec, name, None) for name in first)]
 
+        if not shown:
+            print("none recorded yet")
         for r in sorted(shown, key=by_kind):
             print(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}")
     elif options.action == "verify":

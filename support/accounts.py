@@ -31,13 +31,12 @@ def declared(cell: dict, key: str) -> list[dict]:
 
 def verdict_counts(rows: list[dict]) -> str:
     """How many claims of each chapter came out how, as MyST; all that "depend on" something together."""
-    words = ("reproduced", "depends", "not reproduced", "undecided", "source inconsistent", "not yet run")
-    chapters = dict.fromkeys(row["chapter"] for row in rows)
-    lines = ["| Chapter | " + " | ".join(words) + " |", "| --- |" + " :-: |" * len(words)]
-    for chapter in chapters:
-        found = [row["verdict"].split(" on ")[0] for row in rows if row["chapter"] == chapter]
-        counts = [str(found.count(word) or "") for word in words]
-        lines.append(f"| [](../notebooks/{chapter}.ipynb) | {' | '.join(counts)} |")
+    from support.ledger import VERDICTS, counts
+
+    lines = ["| Chapter | " + " | ".join(VERDICTS) + " |", "| --- |" + " :-: |" * len(VERDICTS)]
+    for chapter in dict.fromkeys(row["chapter"] for row in rows):
+        found = counts([row for row in rows if row["chapter"] == chapter])
+        lines.append(f"| [](../notebooks/{chapter}.ipynb) | {' | '.join(str(n or '') for n in found.values())} |")
     return "\n".join([":::{div} verdicts", *lines, ":::", ""])
 
 

@@ -331,9 +331,10 @@ def _fetch(urls, path, md5):
 
 def _image_folder(name, folder):
     path = Path(name.removeprefix("folder:")).expanduser()
-    if folder and not path.is_dir() and (Path(folder).expanduser() / path).is_dir():
-        path = Path(folder).expanduser() / path
-    root = path.resolve()
+    places = [p.resolve() for p in (path, *([Path(folder).expanduser() / path] if folder else []))]
+    root = next((p for p in places if p.is_dir()), None)
+    if root is None:
+        raise DataError(f"{name!r}: there is no folder {' and no '.join(map(str, dict.fromkeys(places)))}")
     split = (root / "train").is_dir() and (root / "test").is_dir()
     parts = [root / "train", root / "test"] if split else [root]
     images, labels, classes = zip(*(_read_part(name, part, 1 if split else 2) for part in parts), strict=True)

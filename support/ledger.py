@@ -13,6 +13,7 @@ from support import statistics
 from support.records import Record
 from support.runs import counted
 
+VERDICTS = ("reproduced", "depends", "not reproduced", "undecided", "source inconsistent", "not yet run")
 LEAST_SEEDS = 5  # below this, a claim is not judged
 
 
@@ -99,6 +100,12 @@ def row(
     }
 
 
+def counts(rows: list[dict]) -> dict[str, int]:
+    """How many rows there are of each of VERDICTS; all that "depend on" something are counted together."""
+    words = [row["verdict"].split(" on ")[0] for row in rows]
+    return {word: words.count(word) for word in VERDICTS}
+
+
 def agreed(states: Iterable[str], parted: str) -> str:
     """The verdict from the states of the judged arms; parted: the words for it where some hold and some fail."""
     found = set(states)
@@ -117,12 +124,12 @@ def told(row: dict, states: bool = False) -> list[str]:
     def bound(x):
         return "?" if x is None else f"{x:.2f}"
 
-    lines = [
-        f"{arm['scaling']}{' <b>' + arm['state'] + '</b>' if states else ''}: {arm['text']} "
-        f"[{bound(arm['low'])}, {bound(arm['high'])}], n = {arm['n']}"
-        for arm in row["arms"]
-        if "text" in arm
-    ]
+    lines = []
+    for arm in (arm for arm in row["arms"] if "text" in arm):
+        state = f" <b>{arm['state']}</b>" if states else ""
+        known = arm["low"] is not None or arm["high"] is not None
+        interval = f" [{bound(arm['low'])}, {bound(arm['high'])}]" if known else ""
+        lines.append(f"{arm['scaling']}{state}: {arm['text']}{interval}, n = {arm['n']}")
     if not row["arms"] and row["n"]:
         return [f"{row['measured']}, {counted(row['n'], 'case')}"]
     if lines and states:

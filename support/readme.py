@@ -2,16 +2,23 @@
 
 from pathlib import Path
 
-from support.ledger import markdown_row, told
+from support.ledger import counts, markdown_row, told
 from support.records import HERE
+from support.runs import counted
 
 README = HERE / "README.md"
 BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
 
 
 def table(rows: list[dict]) -> str:
-    """The ledger as a GitHub table: claim, where the paper says it, ours, verdict, command, minutes of training."""
-    lines = ["| Claim | In the paper | Measured here | Verdict | Study | Minutes so far |"]
+    """The verdicts counted, and the ledger as a GitHub table: claim, where the paper says it, ours, verdict, command,
+    minutes of training."""
+    found = {word.replace("depends", "depends on something"): count for word, count in counts(rows).items()}
+    lines = [
+        f"Of {counted(len(rows), 'claim')}: {', '.join(f'{word} {count}' for word, count in found.items())}.",
+        "",
+    ]
+    lines += ["| Claim | In the paper | Measured here | Verdict | Study | Minutes so far |"]
     lines += ["| --- | --- | --- | --- | --- | ---: |"]
     for row in rows:
         paper = row["where"] + (f"; but {row['contradiction']}" if row["contradiction"] else "")

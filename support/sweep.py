@@ -147,7 +147,7 @@ def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose:
     records = []
     blocks = plan.blocks(dataset)
     if verbose:
-        print(outlook(blocks, [b for b in blocks if b.missing(store)], dataset, device))
+        print(outlook(blocks, store, dataset, device))
     for number, block in enumerate(blocks, 1):
         progress = Progress(f"{plan.name} {number}/{len(blocks)} ({block.label})") if verbose else None
         records += run_block(block, dataset, store, device=device, progress=progress)
@@ -161,10 +161,14 @@ def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose:
     return records
 
 
-def outlook(blocks: list[Block], todo: list[Block], dataset, device: str = "auto") -> str:
+def outlook(blocks: list[Block], store: Store, dataset, device: str = "auto") -> str:
     """What will be trained, what is there already, and an estimate of minutes and memory, in one line."""
+    todo = [b for b in blocks if b.missing(store)]
     runs, train = (sum(len(b.specs) for b in some) for some in (blocks, todo))
-    line = f"{counted(runs, 'run')}: {runs - train} from records, {train} to train"
+    missing = sum(len(b.missing(store)) for b in todo)
+    line = f"{counted(runs, 'run')}: {runs - missing} from records, {missing} to train"
+    if train > missing:
+        line += f", and {train - missing} again, because a block trains whole"
     if todo:
         minutes, megabytes = zip(*(b.plan.cost(b, dataset, device) for b in todo), strict=True)
         line += f" (about {sum(minutes):.1f} min, {max(megabytes):.0f} MB)"
@@ -197,7 +201,7 @@ def sweep(
     todo = [b for b in blocks if b.missing(store)]
     print(f"{plan.name}: {plan.title}; {dataset}")
     cut = f"in {counted(len(blocks), 'block')}, {len(todo):,} of them to do"
-    print(f"{outlook(blocks, todo, dataset, device)}, {cut}")
+    print(f"{outlook(blocks, store, dataset, device)}, {cut}")
     for block in todo:
         size, (minutes_, megabytes) = counted(len(block.specs), "network"), plan.cost(block, dataset, device)
         print(f"  to do: {block.label}: {size}, about {minutes_:.0f} min, {megabytes:.0f} MB")

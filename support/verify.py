@@ -37,6 +37,7 @@ def verify(store: Store) -> int:
     """Checks every record and what is printed from them; prints counts, and a line for each fault. Returns 0 or 1.
 
     An unfinished study is no fault: how many of its runs are recorded is said, and which seeds are there in part.
+    A folder without records is none to be content with.
     README.md is compared only with the committed records.
     """
     found = store.verify()
@@ -49,7 +50,7 @@ def verify(store: Store) -> int:
         print(line)
     compared = "; README.md compared with them" if store.roots == [COMMITTED] else ""
     print(f"{len(sound)} sound records, {len(faults)} faults{compared}")
-    return 1 if faults else 0
+    return 1 if faults or not sound else 0
 
 
 def completeness(plan: Study, records: list[Record]) -> str:
@@ -103,8 +104,8 @@ def replay(store: Store, prefix: str, steps: int | None = None, device: str = "a
         ValueError: no run has such a key, several have, the data set is another one, or steps is not positive.
     """
     record = pick(store, prefix)
-    if steps is not None and steps < 1:
-        raise ValueError(f"steps must be at least 1, not {steps!r}")
+    if steps is not None and not 1 <= steps <= record.steps:
+        raise ValueError(f"steps must be from 1 to {record.steps}, those of the record, not {steps!r}")
     a_step = REPLAYS * record.minutes / record.steps  # or more: a network alone costs more than its share of a block
     steps = min(steps or max(1, min(MOST_STEPS, int(MINUTES / max(a_step, 1e-9)))), record.steps)
     again = REPLAYABLE[record.spec.experiment]

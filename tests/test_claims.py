@@ -276,7 +276,8 @@ def test_runs_with_an_inactive_output_are_not_asked_how_they_do():
     few = {name: several[:9] for name, several in made.items()}  # five of them without
     assert rule(Arm("raw", few, 10)).state == "holds"
     too_few = rule(Arm("raw", {name: several[:8] for name, several in made.items()}, 10))
-    assert (too_few.state, too_few.text) == ("undecided", "4 runs of ReLU2 without an inactive output, 5 needed")
+    assert too_few.state == "undecided"
+    assert too_few.text == "4 of the 5 runs needed of ReLU2 without an inactive output"
 
 
 def test_the_interval_is_of_differences_paired_by_seed():
@@ -440,7 +441,8 @@ def test_the_readme_table_is_written_between_its_marks_and_an_edit_by_hand_is_no
     readme.write(rows, path)  # once more changes nothing
     text = path.read_text()
     assert readme.check(rows, path) and text.startswith("# Title\n\n") and text.endswith("\n\nafter\n")
-    lines = text.split(readme.BEGIN)[1].split(readme.END)[0].strip().split("\n")
+    said, _, *lines = text.split(readme.BEGIN)[1].split(readme.END)[0].strip().split("\n")
+    assert said.startswith("Of 3 claims: reproduced 0, depends on something 1,")
     assert len(lines) == 2 + len(rows) and {line.count("|") for line in lines} == {7}
     for word in ("LDM-5.2-a", "section 5.2", "depends on input scaling", "n = 8", "sweep mnist-10k`", "| 16 |"):
         assert word in lines[2], word

@@ -303,9 +303,9 @@ def test_an_image_folder_may_lie_in_the_data_folder(pictures, tmp_path, monkeypa
     assert load("folder:pictures").digest == found.digest
 
 
-def test_image_folder_errors(pictures):
-    with pytest.raises(DataError, match=r"'folder:nowhere': expected two or more sub-folders .*nowhere.*found \{\}"):
-        load("folder:nowhere")
+def test_image_folder_errors(pictures, tmp_path):
+    with pytest.raises(DataError, match=r"'folder:nowhere': there is no folder .*nowhere and no .*elsewhere/nowhere"):
+        load("folder:nowhere", folder=tmp_path / "elsewhere")
     root = pictures("")
     extra = root / "ant" / "extra.png"
     Image.new("L", (7, 5)).save(extra)

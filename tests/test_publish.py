@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from support import accounts, offline, publish
+from support import accounts, architectures, offline, publish
 from support.publish import PublishError
 
 FIGURE = {"name": "fig-accuracy", "caption": "Accuracy of 20 runs.", "alt": 'ReLU2 stays "far" below & apart.'}
@@ -271,9 +271,15 @@ def test_settling_makes_a_site_work_without_network(tmp_path):
     assert offline.faults(tmp_path) == []
 
 
-def test_the_parts_that_the_book_offers_work_as_printed():
+def test_the_parts_that_the_book_offers_work_as_printed(tmp_path, monkeypatch, capsys):
     text = (publish.ROOT / "book" / "how_to_use.md").read_text()
-    (code,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "support.geometry" in block]
-    scope = {}
-    exec(code, scope)
-    assert scope["distances"](scope["x"].float()).shape == (5, 10)
+    blocks = [b for b in re.findall(r"```python\n(.*?)```", text, re.S) if "dask" not in b]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(architectures.ACTIVATIONS, "tanh", None)  # what they add goes with the test
+    for name in ("Tanh", "Tanh2", "Tanh2-Neg"):
+        monkeypatch.setitem(architectures.TABLE, name, None)
+    parts, own = {}, {}
+    for code, scope in zip(blocks, (parts, own), strict=True):
+        exec(code, scope)
+    assert parts["distances"](parts["x"].float()).shape == (5, 10)
+    assert len(own["runs"]) == 9 and "Tanh2-Neg" in capsys.readouterr().out

@@ -190,7 +190,7 @@ def test_another_seeds_curves_disagree(copy):
     [
         ("zz", 10, "no run has a key that begins with 'zz'"),
         ("", 10, "2 runs have keys that begin with '': "),
-        ("whole", 0, "steps must be at least 1, not 0"),
+        ("whole", 0, "steps must be from 1 to 60, those of the record, not 0"),
     ],
 )
 def test_a_key_must_name_one_run(trained, prefix, steps, message):

@@ -109,7 +109,8 @@ class MoreVariable(Rule):
         wide, narrow = arm.accuracy(self.first), arm.accuracy(self.second)
         found = statistics.sd_ratio_interval(wide, narrow)
         state = state_of(found.low, found.high, lambda x: x > self.times)
-        text = f"SD {self.first} / SD {self.second} = {wide.std(ddof=1):.2f} / {narrow.std(ddof=1):.2f}"
+        sds = f"{wide.std(ddof=1):.2f} / {narrow.std(ddof=1):.2f} = {found.value:.1f}"
+        text = f"SD {self.first} / SD {self.second} = {sds}"
         return Outcome.of(state, found, text)
 
 
@@ -193,8 +194,9 @@ class NeverDead(Rule):
     def __call__(self, arm: Arm) -> Outcome:
         dead = sum(int((arm.active(name) <= 0).sum()) for name in self.names)
         total = sum(arm.active(name).size for name in self.names)
-        found = statistics.wilson(dead, total)
-        text = f"{dead} of {total} outputs of {' and '.join(self.names)} are dead"
+        share = statistics.wilson(dead, total)
+        found = replace(share, value=100 * share.value, low=100 * share.low, high=100 * share.high)
+        text = f"{dead} of {total} outputs of {' and '.join(self.names)} are dead, {found.value:.1f}%"
         return Outcome.of("fails" if dead else "holds", found, text)
 
 
@@ -219,7 +221,9 @@ class WithoutInactive(Rule):
         loss = (arm.accuracy(self.second) - arm.accuracy(self.first))[alive]
         who = f"{self.first} without an inactive output"
         if len(loss) < self.least:
-            return Outcome("undecided", np.nan, np.nan, np.nan, f"{len(loss)} runs of {who}, {self.least} needed")
+            return Outcome(
+                "undecided", np.nan, np.nan, np.nan, f"{len(loss)} of the {self.least} runs needed of {who}"
+            )
         found = statistics.mean_interval(loss)
         text = f"{len(loss)} runs of {who} lose {found.value:.1f} points against {self.second}"
         return Outcome.of(state_of(found.low, found.high, lambda x: x < CATASTROPHE), found, text)

@@ -52,15 +52,19 @@ class RunSpec(Spec):
 
     @property
     def label(self) -> str:
+        return f"{self.architecture}, seed {self.seed}, {self.scaling} {self.data}, rate {self.rate:g}{self._unusual}"
+
+    @property
+    def _unusual(self) -> str:
         usual = {f.name: f.default for f in fields(self)}
         others = ("warmup", "first_weight_rate", "first_weight_scale", "initialisation", "labels", "optimiser")
-        unusual = [f", {name.replace('_', ' ')} {v}" for name in others if (v := getattr(self, name)) != usual[name]]
-        start = f"{self.architecture}, seed {self.seed}, {self.scaling} {self.data}, rate {self.rate:g}"
-        return start + "".join(unusual)
+        values = {name: getattr(self, name) for name in others}
+        told = {n: f"{v:.4g}" if isinstance(v, float) else v for n, v in values.items() if v != usual[n]}
+        return "".join(f", {name.replace('_', ' ')} {value}" for name, value in told.items())
 
     def listed(self, final: dict) -> str:
         kind = f"{self.data:8} {self.images:6,} images  {self.architecture:14} {self.scaling:13}"
-        return f"{kind} seed {self.seed:2} rate {self.rate:g}  {final['test_accuracy']:6.2f}%"
+        return f"{kind} seed {self.seed:2} {final['test_accuracy']:6.2f}%  rate {self.rate:g}{self._unusual}"
 
     @staticmethod
     def kept(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -76,13 +76,13 @@ def magnifies(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
 def not_before(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
     """RG-4-b."""
     found = arm.of(width)
-    return {"half the contrast exceeds that of step 0 by {:+.2f} nats": _most(found, found["before_contrast"])}
+    return {"half the contrast minus that of step 0: {:+.2f} nats": _most(found, found["before_contrast"])}
 
 
 def not_shuffled(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
     """RG-4-c; paired by seed."""
     difference = _most(arm.of(width), arm.of(width, "shuffled")["contrast"]).dropna()
-    return {"half the contrast exceeds that with shuffled labels by {:+.2f} nats": difference}
+    return {"half the contrast minus that with shuffled labels: {:+.2f} nats": difference}
 
 
 def at_the_boundary(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
@@ -99,8 +99,8 @@ def accurate(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
     """RG-I-a."""
     found = arm.of(width)
     return {
-        "training accuracy {:+.1f} points over 95%": found["train_accuracy"] - ACCURACY,
-        "test accuracy {:+.1f} points over 95%": found["test_accuracy"] - ACCURACY,
+        "training accuracy minus 95%: {:+.1f} points": found["train_accuracy"] - ACCURACY,
+        "test accuracy minus 95%: {:+.1f} points": found["test_accuracy"] - ACCURACY,
     }
 
 
