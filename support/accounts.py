@@ -34,7 +34,7 @@ def verdict_counts(rows: list[dict]) -> str:
     from support.ledger import VERDICTS, counts
 
     lines = ["| Chapter | " + " | ".join(VERDICTS) + " |", "| --- |" + " :-: |" * len(VERDICTS)]
-    for chapter in dict.fromkeys(row["chapter"] for row in rows):
+    for chapter in sorted({row["chapter"] for row in rows}):
         found = counts([row for row in rows if row["chapter"] == chapter])
         lines.append(f"| [](../notebooks/{chapter}.ipynb) | {' | '.join(str(n or '') for n in found.values())} |")
     return "\n".join([":::{div} verdicts", *lines, ":::", ""])
