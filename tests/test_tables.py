@@ -7,7 +7,7 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support.classifiers import pictures, tables
+from support.classifiers import pictures, sentences, tables
 from support.classifiers.claims import CLAIMS, entry
 from support.classifiers.results import Arm, arm
 from support.classifiers.study import STUDIES
@@ -54,8 +54,8 @@ def test_pairs_may_be_an_iterator_and_every_arm_gets_its_rows():
 
 def test_differing_numbers_of_seeds_are_told():
     few, more = arms({"ReLU": [(90.0, 0)] * 3})[0], arms({"ReLU": [(90.0, 0)] * 5})[0]
-    assert tables.seeds_told([more, few]) == "3 to 5 seeds" and tables.seeds_told([few, few]) == "3 seeds"
-    assert tables.seeds_told([arms({"ReLU": [(90.0, 0)]})[0]]) == "1 seed"
+    assert sentences.seeds_told([more, few]) == "3 to 5 seeds" and sentences.seeds_told([few, few]) == "3 seeds"
+    assert sentences.seeds_told([arms({"ReLU": [(90.0, 0)]})[0]]) == "1 seed"
 
 
 def test_fates_follow_every_output_from_before_training_to_the_end():
@@ -75,7 +75,7 @@ def test_remedies_are_compared_by_seed():
     row = tables.remedies({"gently": found}).loc["raw", "gently"]
     assert (row["ReLU2"], row["ReLU2-Neg"], row["gap"], row["n"]) == (60, 85, 25, 2)
     assert row["95% low"] <= 25 <= row["95% high"]
-    assert tables.remedies_sentence({"gently": found}).endswith("gently with raw inputs +25.0.")
+    assert sentences.remedies_sentence({"gently": found}).endswith("gently with raw inputs +25.0.")
 
 
 def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_other():
@@ -94,7 +94,7 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
 
 
 def test_runs_without_an_inactive_output_are_held_against_relu():
-    said = tables.without_inactive_sentence(
+    said = sentences.without_inactive_sentence(
         arms({"ReLU": [(90.0, 0)] * 3, "ReLU2": [(88.0, 0), (81.0, 0), (20.0, 2)], "ReLU2-Neg": [(30.0, 1)] * 3})
     )
     assert "ReLU2 with raw inputs, 2 runs, 9.0" in said and "ReLU2-Neg with raw inputs, no run" in said
@@ -137,13 +137,14 @@ def test_dead_outputs_are_counted_at_their_steps():
 
 def test_the_headline_says_what_was_measured_or_that_nothing_was():
     rows = [entry(claim, []) for claim in CLAIMS]
-    assert tables.headline(rows) == "Too few runs are recorded to say."
+    assert sentences.headline(rows) == "Too few runs are recorded to say."
     judged = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = +50.00 points", "low": 40.0, "high": 60.0}
     said = [row | {"arms": [judged]} if row["id"] in ("LDM-5.2-a", "LDM-5.3-a") else row for row in rows]
-    assert "raw inputs the catastrophic failure **is there** (A - B = +50.00 points [40.0, 60.0])" in tables.headline(
-        said
+    assert (
+        "raw inputs the catastrophic failure **is there** (A - B = +50.00 points [40.0, 60.0])"
+        in sentences.headline(said)
     )
-    assert "n = 6." in tables.headline(said)
+    assert "n = 6." in sentences.headline(said)
 
 
 def test_differences_are_equal_different_or_open_and_spreads_have_intervals():
@@ -168,7 +169,7 @@ def test_differences_are_drawn_and_counted_question_by_question():
     raw = arms(level)[0]
     found = tables.differences([raw, replace(raw, scaling="standardised")], [("ReLU", "Abs"), ("ReLU", "ReLU")])
     asked = {"one - two": found, "again": found.iloc[::2]}
-    said = tables.differences_sentence(asked)
+    said = sentences.differences_sentence(asked)
     assert "one - two: 2 different, 2 equal; again: 2 different." in said
     fig = pictures.differences_figure(asked)
     names = ["one - two", "ReLU - Abs", "ReLU - ReLU", "again", "ReLU - Abs"]

@@ -56,6 +56,12 @@ def _within(found: statistics.Estimate, centre: float, margin: float) -> str:
     return "holds" if inside else "fails" if outside else "undecided"
 
 
+def _gap(arm: Arm, first: str, second: str) -> tuple[statistics.Estimate, str]:
+    """The mean difference of test accuracy, paired by seed, and how it is told."""
+    found = statistics.mean_interval(arm.accuracy(first) - arm.accuracy(second))
+    return found, f"{first} - {second} = {found.value:+.2f} points"
+
+
 @dataclass(frozen=True)
 class Exceeds(Rule):
     """The mean test accuracy of `first` exceeds that of `second` by more than `least` points."""
@@ -69,10 +75,8 @@ class Exceeds(Rule):
         return f"{self.first} - {self.second} > {self.least:g} points"
 
     def __call__(self, arm: Arm) -> Outcome:
-        found = statistics.mean_interval(arm.accuracy(self.first) - arm.accuracy(self.second))
-        state = state_of(found.low, found.high, lambda x: x > self.least)
-        text = f"{self.first} - {self.second} = {found.value:+.2f} points"
-        return Outcome.of(state, found, text)
+        found, text = _gap(arm, self.first, self.second)
+        return Outcome.of(state_of(found.low, found.high, lambda x: x > self.least), found, text)
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,7 @@ class Equal(Rule):
         return f"{self.first} - {self.second} within ±{self.margin:g} points"
 
     def __call__(self, arm: Arm) -> Outcome:
-        found = statistics.mean_interval(arm.accuracy(self.first) - arm.accuracy(self.second))
-        text = f"{self.first} - {self.second} = {found.value:+.2f} points"
+        found, text = _gap(arm, self.first, self.second)
         return Outcome.of(_within(found, 0.0, self.margin), found, text)
 
 

@@ -10,27 +10,13 @@ from scipy import stats
 from support import statistics
 from support.architectures import architecture
 from support.classifiers.claims import recompute
-from support.classifiers.hyperplanes import NEAR, AgainstBest, class_distances, fits_story, own_and_nearest_other
+from support.classifiers.hyperplanes import NEAR, AgainstBest, class_distances, fits_story
 from support.classifiers.results import Arm, runs_of
 from support.classifiers.rules import CATASTROPHE, MARGIN, FitsStory
 from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
 from support.ledger import LEAST_SEEDS, printed
 from support.records import Record
-from support.runs import counted
-
-
-def headline(rows: list[dict]) -> str:
-    """Whether the two effects that carry chapter 1 are there, by input scaling, with interval and n."""
-    by_id, parts = {r["id"]: r for r in rows}, {}
-    found = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}
-    for claim, effect in {"LDM-5.2-a": "the catastrophic failure", "LDM-5.3-a": "the recovery"}.items():
-        for arm in (arm for arm in by_id[claim]["arms"] if "text" in arm):
-            measured = f"{arm['text']} [{arm['low']:.1f}, {arm['high']:.1f}]"
-            said = f"{effect} **{found[arm['state']]}** ({measured})"
-            parts.setdefault((arm["scaling"], arm["n"]), []).append(said)
-    said = [f"With {scaling} inputs {' and '.join(texts)}; n = {n}." for (scaling, n), texts in parts.items()]
-    return " ".join(said) or "Too few runs are recorded to say."
 
 
 def accuracies(arms: list[Arm]) -> pd.DataFrame:
@@ -115,7 +101,7 @@ def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
             gap = statistics.mean_interval(distance - intensity)
             row = [arm.scaling, remedy, intensity.mean(), distance.mean(), gap.value, gap.low, gap.high]
             for name in ("ReLU2", "ReLU2-Neg"):
-                shares = [100 * without(arm.active(name, side)).mean() for side, without in _OUT.values()]
+                shares = [100 * out(arm.active(name, side)).mean() for side, out in _OUT.values()]
                 row.append(" / ".join(f"{share:.0f}" for share in shares))
             rows.append([*row, arm.seeds])
     columns = ["inputs", "start", "ReLU2", "ReLU2-Neg", "gap", "95% low", "95% high"]
@@ -156,12 +142,6 @@ def _without(arm: Arm, why: str | None) -> np.ndarray:
         return np.ones(arm.seeds, bool)
     side, out = _OUT[why]
     return ~np.any([out(arm.active(name, side)).any(1) for name in ("ReLU2", "ReLU2-Neg")], axis=0)
-
-
-def seeds_told(arms: Iterable[Arm]) -> str:
-    """How many seeds the arms have, for captions: "8 seeds", or "8 to 9 seeds" where they differ."""
-    counts = sorted({arm.seeds for arm in arms})
-    return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else counted(counts[0], "seed")
 
 
 def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
@@ -411,100 +391,3 @@ def spreads(arms: list[Arm], names: Iterable[str]) -> pd.DataFrame:
             rows.append([arm.scaling, name, found.value, found.low, found.high, arm.seeds])
     columns = ["inputs", "network", "SD", "95% low", "95% high", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
-
-
-# Findings in a sentence, for those who do not see a figure
-
-
-def accuracy_sentence(arms: list[Arm]) -> str:
-    """The mean test accuracy of every network, arm by arm."""
-    parts = []
-    for arm in arms:
-        means = ", ".join(f"{name} {arm.accuracy(name).mean():.1f}" for name in arm.records)
-        parts.append(f"with {arm.scaling} inputs {means}")
-    return f"Mean test accuracy in percent: {'; '.join(parts)}."
-
-
-def stopping_sentence(arms: list[Arm]) -> str:
-    """How much each arm still gained over the last half of its steps, for the network that gained most."""
-    parts = []
-    for arm in arms:
-        half = int(np.abs(arm.steps_recorded - arm.steps / 2).argmin())
-        means = {name: arm.curve("test_accuracy", name).mean(0) for name in arm.records}
-        gains = {name: mean[-1] - mean[half] for name, mean in means.items()}
-        most = max(gains, key=gains.get)
-        step = arm.steps_recorded[half]
-        parts.append(f"with {arm.scaling} inputs {most} gained most after step {step:,}: {gains[most]:.1f} points")
-    return f"The curves by step; {'; '.join(parts)}."
-
-
-def outputs_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
-    """Mean number of dead outputs before training and at the end."""
-    parts = []
-    for arm in arms:
-        for name in names:
-            dead = output_counts(arm.curve("test_active", name))["dead"].mean(0)
-            parts.append(f"{name} with {arm.scaling} inputs from {dead[0]:.1f} to {dead[-1]:.1f}")
-    classes = arms[0].active(names[0]).shape[1]
-    return f"Mean number of dead outputs of {classes}, from step 0 to the end: {'; '.join(parts)}."
-
-
-def without_inactive_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
-    """How far the worst run without an inactive output is behind the mean of ReLU, network by network."""
-    parts = []
-    for arm in (a for a in arms if a.seeds):
-        for name in names:
-            lost = arm.accuracy("ReLU").mean() - arm.accuracy(name)[~(arm.active(name) < RARE[0]).any(1)]
-            who = f"{name} with {arm.scaling} inputs"
-            parts.append(f"{who}, {counted(len(lost), 'run')}, {lost.max():.1f}" if len(lost) else f"{who}, no run")
-    return (
-        f"Runs without an inactive output, and how many points the worst of them is behind ReLU: {'; '.join(parts)}."
-    )
-
-
-def differences_sentence(found: dict[str, pd.DataFrame]) -> str:
-    """How many pairs are equal, different or open, question by question of `differences`."""
-    parts = []
-    for question, frame in found.items():
-        words = list(frame.iloc[:, 3])
-        parts.append(f"{question}: " + ", ".join(f"{words.count(w)} {w}" for w in dict.fromkeys(words)))
-    return f"Pairs of networks by what is known of their difference; {'; '.join(parts)}."
-
-
-def remedies_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
-    """ReLU2-Neg minus ReLU2 under each remedy, arm by arm."""
-    rows = remedies(arms_by_remedy).reset_index()
-    parts = [f"{r.start} with {r.inputs} inputs {r.gap:+.1f}" for r in rows.itertuples()]
-    return f"ReLU2-Neg minus ReLU2 in points of accuracy: {'; '.join(parts)}."
-
-
-def gap_sentence(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg") -> str:
-    """The gap where it is largest among the recorded steps, and at the end, arm by arm."""
-    parts = []
-    for arm in (a for a in arms if a.seeds):
-        gap = (arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)).mean(0)
-        most = int(gap.argmax())
-        step = arm.steps_recorded[most]
-        parts.append(f"with {arm.scaling} inputs at most {gap[most]:+.1f} (step {step:,}), at the end {gap[-1]:+.1f}")
-    return f"{first} minus {second} in points of accuracy: {'; '.join(parts)}."
-
-
-def story_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
-    """Mean share of outputs that fit the story, before training and at the end, and the mean accuracy there."""
-    parts = []
-    for arm in (a for a in arms if a.seeds):
-        for name in names:
-            before, after = (FitsStory(name).shares(arm, step).mean() for step in (0, arm.steps))
-            told = f"{name} with {arm.scaling} inputs from {before:.0f} to {after:.0f}%"
-            parts.append(f"{told} (accuracy {arm.accuracy(name).mean():.0f}%)")
-    return f"Outputs that fit the story, from step 0 to the end: {'; '.join(parts)}."
-
-
-def nearness_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
-    """Median distance of an output's own class and of the nearest other, at the end."""
-    parts = []
-    for arm in (a for a in arms if a.seeds):
-        for name in names:
-            own, other = (np.median(x) for x in own_and_nearest_other(arm.moments(name)))
-            parts.append(f"{name} with {arm.scaling} inputs {own:.1f} and {other:.1f}")
-    return f"Median distance in SDs of the own class and of the nearest other: {'; '.join(parts)}."
