@@ -262,10 +262,7 @@ def summary(found: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
     def said(values):
         if values.isna().any():
             return ""
-        if len(values) < 2:
-            return f"{values.mean():.2f}"
-        e = statistics.mean_interval(values.to_numpy(float))
-        return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]".replace("-0.00", "0.00")
+        return f"{statistics.mean_interval(values.to_numpy(float)):z.2f}"
 
     names = list(dict.fromkeys(found.index.get_level_values(0)))
     found = found.reindex(columns=list(columns))  # without OffsetL2 there is no head to tell of
@@ -339,7 +336,7 @@ def contrast_sentence(title: str, found: pd.DataFrame) -> str:
             difference = (found.loc[l2][column] - found.loc[other][column]).dropna().to_numpy(float)
             if len(difference) > 1:
                 e = statistics.mean_interval(difference)
-                parts.append(f"{e.value:+.2f} nats [{e.low:.2f}, {e.high:.2f}]")
+                parts.append(f"{e:+.2f} nats")
         if len(parts) == 2:
             said.append(
                 f"{l2} minus {other}, {parts[0]} after training, of which training added {parts[1]} (n = {e.n})"

@@ -23,6 +23,13 @@ class Estimate:
     level: float
     method: str
 
+    def __format__(self, spec: str) -> str:
+        """The format of a float, with the interval if there is one: f"{found:+.1f}" is "+15.2 [11.3, 19.1]"."""
+        if np.isnan(self.low):
+            return format(self.value, spec)
+        unsigned = spec.removeprefix("+")
+        return f"{self.value:{spec}} [{self.low:{unsigned}}, {self.high:{unsigned}}]"
+
 
 @dataclass(frozen=True)
 class Comparison:

@@ -11,9 +11,10 @@ from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
 from support.classifiers import hyperplanes as hp
-from support.classifiers import tables
+from support.classifiers import sentences, tables
 from support.classifiers.results import arm
 from support.classifiers.study import STUDIES
+from support.runs import recorded_steps
 
 C = 4
 
@@ -288,12 +289,11 @@ def test_the_table_compares_trained_untrained_and_shuffled():
     shuffled = arms_of((diagonal(5, 0.5), diagonal(2, 3)), [10.0, 10.0], STUDIES["mnist-shuffled"].recipes[0])
     table = tables.story([trained], [{"Abs2-Neg": shuffled}], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
     columns = ["fits (%)", "own nearest (%)", "own farthest (%)", "own within 1 SD (%)", "others within 1 SD (%)"]
-    found = {label: [float(row[c]) for c in columns] for label, row in table.iterrows()}
-    assert found == {
-        "untrained": [0, 0, 100, 0, 100],
-        "shuffled, step 1,000": [0, 100, 0, 0, 0],
-        "trained, step 1,000": [100, 100, 0, 100, 0],
-        "trained, step 5,000": [100, 100, 0, 100, 0],
+    assert {label: [row[c] for c in columns] for label, row in table.iterrows()} == {
+        "untrained": ["0 [0, 0]", 0, 100, 0, 100],
+        "shuffled, step 1,000": ["0 [0, 0]", 100, 0, 0, 0],
+        "trained, step 1,000": ["100 [100, 100]", 100, 0, 100, 0],
+        "trained, step 5,000": ["100 [100, 100]", 100, 0, 100, 0],
     }
     without = tables.story([trained], [{"Abs2-Neg": replace(shuffled, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
     assert list(without.index.get_level_values("labels")) == ["untrained", "trained, step 5,000"]
@@ -305,6 +305,29 @@ def test_gaps_are_paired_and_absent_without_records():
     assert list(row.index) == ["Abs2 - Abs2-Neg"]
     assert row["step 5,000"].item().startswith("+6.0 [") and row["step 5,000, training images"].item()[:4] == "+0.0"
     assert tables.median_run(trained, "Abs2-Neg") == 1
+
+
+@pytest.mark.parametrize(
+    "early, late, training, said",
+    [
+        ([20, 22, 24], [1, 0, -1], [0, 0, 0], "at most +22.0 (step 5), at the end +0.0 [-2.5, 2.5], a gap of speed"),
+        ([20, 22, 24], [11, 12, 13], [0.5, 0, -0.5], "a gap in generalising, since on training images it is +0.0 ["),
+        ([20, 22, 24], [11, 12, 13], [9, 9.5, 10], "a gap in fitting too, since on training images it is +9.5 ["),
+        ([-20, -22, -24], [-11, -12, -13], [0, 0, 0], "at most -22.0 (step 5), at the end -12.0 ["),
+        ([9, 0, -9], [1, 0, -1], [0, 0, 0], "no gap that these seeds can tell from none"),
+        ([20], [12], [0], "with raw inputs at most +20.0 (step 5), at the end +12.0."),
+    ],
+)
+def test_the_kind_of_a_gap_is_read_from_its_intervals(early, late, training, said):
+    """Abs2 leads Abs2-Neg by `early` points from step 5, `late` from step 10, and on training images at the end."""
+    plan, made = STUDIES["mnist-10k"], []
+    steps = np.array(recorded_steps(plan.steps))
+    for seed, (first, then, fit) in enumerate(zip(early, late, training, strict=True)):
+        for name, part in (("Abs2", 1), ("Abs2-Neg", 0)):
+            lead = part * np.where(steps < 5, 0, np.where(steps < 10, first, then))
+            curves = {"test_accuracy": 70 + lead, "train_accuracy": np.full(len(steps), 80.0 + part * fit)}
+            made.append(record(measurement(plan.spec(tiny(), name, "raw", seed), plan.steps, curves=curves)))
+    assert said in sentences.gap_sentence([arm(plan, made, "raw", ("Abs2", "Abs2-Neg"))])
 
 
 def test_more_fits_story_and_less_accurate_is_a_negative_correlation():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from support.statistics import compare, equivalence, from_summary, holm, mean_interval, sd_interval, wilson
+from support.statistics import Estimate, compare, equivalence, from_summary, holm, mean_interval, sd_interval, wilson
 
 # Printed mean and population SD of test accuracy in %, 20 runs each.
 PROSE = {"ReLU2": (47.20, 12.00), "ReLU2-Neg": (94.93, 0.15), "Abs2": (95.35, 0.17), "Abs2-Neg": (90.08, 2.56)}
@@ -54,6 +54,12 @@ PAIRS = [  # t(38), |d| or None, p to one digit or None
     (EXTENDED, "ReLU-L2", "ReLU-L2-Neg", -0.68, None, 5e-1),
     (EXTENDED, "Abs-L2", "Abs-L2-Neg", 1.91, None, 6e-2),
 ]
+
+
+def test_an_estimate_is_told_with_its_interval_where_it_has_one():
+    found = Estimate(1.25, -0.5, 3.0, 4, 0.95, "t")
+    assert f"{found:+.1f}" == "+1.2 [-0.5, 3.0]" and f"{found:.2f}" == "1.25 [-0.50, 3.00]"
+    assert f"{mean_interval([2.0]):+.1f}" == "+2.0"
 
 
 @pytest.mark.parametrize("numbers, one, other, t, d, p", PAIRS)

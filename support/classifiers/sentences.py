@@ -5,10 +5,12 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from support import statistics
 from support.classifiers.hyperplanes import own_and_nearest_other
 from support.classifiers.results import Arm
 from support.classifiers.rules import FitsStory
 from support.classifiers.specs import RARE, output_counts
+from support.classifiers.study import Plan
 from support.classifiers.tables import remedies
 from support.runs import counted
 
@@ -30,6 +32,11 @@ def seeds_told(arms: Iterable[Arm]) -> str:
     """How many seeds the arms have, for captions: "8 seeds", or "8 to 9 seeds" where they differ."""
     counts = sorted({arm.seeds for arm in arms})
     return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else counted(counts[0], "seed")
+
+
+def about(plan: Plan, arms: Iterable[Arm], scale: str | None = None) -> str:
+    """What a caption says of its data: protocol, seeds and, of a live part, its scale."""
+    return ", ".join([plan.protocol, seeds_told(arms), *([f"{scale} scale"] if scale else [])])
 
 
 def accuracy_sentence(arms: list[Arm]) -> str:
@@ -95,14 +102,32 @@ def remedies_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
 
 
 def gap_sentence(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg") -> str:
-    """The gap where it is largest among the recorded steps, and at the end, arm by arm."""
+    """Which kind of gap lies between two networks, arm by arm: of speed, in fitting, or in generalising.
+
+    Read from 95% intervals of the difference in accuracy, paired by seed, where it is largest among the recorded
+    steps and at the end; of an arm with one seed only the numbers are told.
+    """
     parts = []
     for arm in (a for a in arms if a.seeds):
-        gap = (arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)).mean(0)
-        most = int(gap.argmax())
-        step = arm.steps_recorded[most]
-        parts.append(f"with {arm.scaling} inputs at most {gap[most]:+.1f} (step {step:,}), at the end {gap[-1]:+.1f}")
+        gap = arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)
+        training = arm.curve("train_accuracy", first)[:, -1] - arm.curve("train_accuracy", second)[:, -1]
+        most = int(np.abs(gap.mean(0)).argmax())
+        largest, end, fit = (statistics.mean_interval(x) for x in (gap[:, most], gap[:, -1], training))
+        where = f"with {arm.scaling} inputs at most {largest.value:+.1f} (step {arm.steps_recorded[most]:,})"
+        parts.append(f"{where}, at the end {end:+.1f}{_kind_of_gap(largest, end, fit)}")
     return f"{first} minus {second} in points of accuracy: {'; '.join(parts)}."
+
+
+def _kind_of_gap(largest: statistics.Estimate, end: statistics.Estimate, fit: statistics.Estimate) -> str:
+    if end.n < 2:
+        return ""
+    if largest.low <= 0 <= largest.high:
+        return ", no gap that these seeds can tell from none"
+    if end.low <= 0 <= end.high:
+        return ", a gap of speed, no longer seen when training stops"
+    if fit.low <= 0 <= fit.high:
+        return f", a gap in generalising, since on training images it is {fit:+.1f}"
+    return f", a gap in fitting too, since on training images it is {fit:+.1f}"
 
 
 def story_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:

@@ -127,9 +127,7 @@ def readings(arms_by_remedy: dict[str, list[Arm]]):
                     continue
                 telling, found = telling + 1, statistics.mean_interval(gap)
                 if found.high < CATASTROPHE if why is None else found.low > 0 or found.high < 0:
-                    against.append(
-                        f"{remedy}: {found.value:+.0f} [{found.low:.0f}, {found.high:.0f}], n = {len(gap)}"
-                    )
+                    against.append(f"{remedy}: {found:+.0f}, n = {found.n}")
             stands = f"not contradicted by the {telling} that can tell" if telling else "no start can tell"
             rows[label][scaling] = "<br>".join(["contradicted by", *against]) if against else stands
     table = pd.DataFrame.from_dict(rows, orient="index").reset_index(names="reading")
@@ -220,7 +218,7 @@ def gaps(arms: list[Arm], pairs: Iterable[tuple[str, str]], steps: tuple[int, ..
                 a, b = (arm.curve(f"{side}_accuracy", name)[:, index] for name in (first, second))
                 found = statistics.mean_interval(a - b)
                 label = f"step {step:,}" + (", training images" if side == "train" else "")
-                row[label] = f"{found.value:+.1f} [{found.low:.1f}, {found.high:.1f}]"
+                row[label] = f"{found:+.1f}"
             rows.append(row | {"n": arm.seeds})
     return pd.DataFrame(rows).set_index(["inputs", "pair"]) if rows else pd.DataFrame()
 
@@ -264,8 +262,7 @@ def story(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...
                 z = class_distances(of.moments(name, step, side))
                 size, own = np.abs(z), np.eye(z.shape[-1], dtype=bool)
                 share = statistics.mean_interval(100 * fits_story(z, name).mean(1), within=(0, 100))
-                row = {"inputs": arm.scaling, "network": name, "labels": label, "fits (%)": f"{share.value:.0f}"}
-                row["95% interval"] = f"{share.low:.0f} to {share.high:.0f}"
+                row = {"inputs": arm.scaling, "network": name, "labels": label, "fits (%)": f"{share:.0f}"}
                 if architecture(name).output == "relu":
                     row["own inside (%)"] = 100 * (z[..., own] <= 0).mean()
                     row["others inside (%)"] = 100 * (z[..., ~own] <= 0).mean()
@@ -275,7 +272,9 @@ def story(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...
                     row["own within 1 SD (%)"] = 100 * (size[..., own] < NEAR).mean()
                     row["others within 1 SD (%)"] = 100 * (size[..., ~own] < NEAR).mean()
                 rows.append(row | {"n": of.seeds})
-    return pd.DataFrame(rows).set_index(["inputs", "network", "labels"]).round(0) if rows else pd.DataFrame()
+    if not rows:
+        return pd.DataFrame()
+    return pd.DataFrame(rows).round(0).convert_dtypes().set_index(["inputs", "network", "labels"])
 
 
 def story_and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
@@ -332,7 +331,7 @@ def hyperplanes(found: Iterable[tuple[str, str, AgainstBest]]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["inputs", "network", *columns, "n"])
     table = table.groupby(["inputs", "network"], sort=False).agg(dict.fromkeys(columns, "mean") | {"n": "sum"})
     table[ratios] = np.exp(table[ratios])
-    return table.round(dict.fromkeys(ratios, 4) | dict.fromkeys(wrongs, 2) | {"spread (%)": 0})
+    return table.round(dict.fromkeys(ratios, 4) | dict.fromkeys(wrongs, 2) | {"spread (%)": 0}).convert_dtypes()
 
 
 def printed_tests():

@@ -26,7 +26,7 @@ def interval(values, digits: int = 2) -> str:
     if len(values) < LEAST_SEEDS:
         return f"{values.mean():+.{digits}f}" if len(values) else "-"
     found = mean_interval(values)
-    return f"{found.value:+.{digits}f} [{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
+    return f"{found:+.{digits}f}"
 
 
 def verdicts(rows: list[dict]):
