@@ -59,7 +59,7 @@ def _row(row: dict) -> str:
 
     colour = VERDICT_COLOURS.get(row["verdict"], "warning")
     minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
-    lines = told(row)
+    lines = told(row, "**{}**")
     if row["contradiction"]:
         lines.append(f"*The paper against itself:* {row['contradiction']}")
     cells = [

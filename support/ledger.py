@@ -114,11 +114,10 @@ def agreed(states: Iterable[str], parted: str) -> str:
     return {(): "not yet run", ("holds",): "reproduced", ("fails",): "not reproduced"}.get(tuple(found), parted)
 
 
-def told(row: dict, states: bool = False) -> list[str]:
-    """What was measured, a line an arm that could be judged, with interval and n; or why none could be.
+def told(row: dict, state: str = "{}", images: bool = True) -> list[str]:
+    """What was measured, a line an arm that could be judged, with its state, interval and n; or why none could be.
 
-    states: as HTML for the head of a chapter, which says of each arm whether the claim holds there, but not on what
-    images.
+    state: how to print whether the claim holds in an arm, say "**{}**"; images: whether to add how many were used.
     """
 
     def bound(x):
@@ -126,15 +125,14 @@ def told(row: dict, states: bool = False) -> list[str]:
 
     lines = []
     for arm in (arm for arm in row["arms"] if "text" in arm):
-        state = f" <b>{arm['state']}</b>" if states else ""
         known = arm["low"] is not None or arm["high"] is not None
         interval = f" [{bound(arm['low'])}, {bound(arm['high'])}]" if known else ""
-        lines.append(f"{arm['scaling']}{state}: {arm['text']}{interval}, n = {arm['n']}")
+        lines.append(f"{arm['scaling']} {state.format(arm['state'])}: {arm['text']}{interval}, n = {arm['n']}")
     if not row["arms"] and row["n"]:
         return [f"{row['measured']}, {counted(row['n'], 'case')}"]
-    if lines and states:
-        return lines
-    return [*lines, row["images"]] if lines else [row["measured"]] if row["measured"] else []
+    if not lines:
+        return [row["measured"]] if row["measured"] else []
+    return [*lines, row["images"]] if images else lines
 
 
 def markdown_row(cells: Iterable[str]) -> str:
@@ -153,7 +151,7 @@ def verdicts(rows: list[dict]):
     lines = []
     for row in rows:
         against = f"the paper against itself: {row['contradiction']}" if row["arms"] and row["contradiction"] else ""
-        measured = filter(None, [*told(row, states=True), against])
+        measured = filter(None, [*told(row, "<b>{}</b>", images=False), against])
         lines.append([row["id"], row["says"], row["asks"], row["verdict"], "<br>".join(measured)])
     table = pd.DataFrame(
         lines,

@@ -25,7 +25,7 @@ def table(rows: list[dict]) -> str:
         cells = [
             f"**{row['id']}** {row['says']}",
             paper,
-            "<br>".join(told(row)),
+            "<br>".join(told(row, "**{}**")),
             row["verdict"],
             f"`{row['command']}`",
             f"{row['minutes']:.3g}",

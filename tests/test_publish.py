@@ -148,7 +148,7 @@ def claim(**changes):
         "measured": "a text",
         "images": "10,000 of 60,000 training images",
         "arms": [
-            {"scaling": "raw", "text": "+47.52 points", "low": 40.123, "high": 52.0, "n": 20},
+            {"scaling": "raw", "state": "holds", "text": "+47.52 points", "low": 40.123, "high": 52.0, "n": 20},
             {"scaling": "standardised", "state": "missing", "n": 3},
         ],
         "chapter": "01_x",
@@ -162,7 +162,7 @@ def claim(**changes):
 def test_ledger_shows_each_arm_that_was_run():
     table = accounts.ledger_table([claim()])
     (row,) = [line for line in table.splitlines() if "LDM-5.2-a" in line]
-    assert "raw: +47.52 points [40.12, 52.00], n = 20" in row and "standardised" not in row
+    assert "raw **holds**: +47.52 points [40.12, 52.00], n = 20" in row and "standardised" not in row
     assert "10,000 of 60,000 training images" in row
     assert "{bdg-success}`reproduced`" in row and "12 min" in row and "](../notebooks/01_x.ipynb)" in table
     assert "ReLU2 \\| falls behind." in row
