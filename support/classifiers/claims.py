@@ -12,11 +12,11 @@ scalings: its text says standardised images, its code fed raw bytes. One arm of 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from support import statistics
 from support.architectures import L2, SIX, SIX_BIAS
-from support.classifiers.results import Arm, arm
+from support.classifiers.results import Arm, arms
 from support.classifiers.rules import (
     CATASTROPHE,
     IMPACT,
@@ -196,14 +196,18 @@ def evidence(
     recipe: Recipe | None = None,
     from_seed: int = 0,
 ) -> tuple[Plan, list[Arm]]:
-    """The study to judge these networks by, and its arms: the first with enough seeds, else the fullest."""
+    """The study to judge these networks by, and its arms: the first with enough seeds, else the fullest.
+
+    An input scaling without any whole seed has no arm.
+    """
     options = []
     for plan in (STUDIES[name] for name in studies):
-        arms = [arm(plan, records, scaling, names, recipe, from_seed) for scaling in scalings]
-        options.append((plan, arms))
-        if min(a.seeds for a in arms) >= LEAST_SEEDS:
-            return plan, arms
-    return max(options, key=lambda option: sorted(a.seeds for a in option[1]))
+        found = arms(replace(plan, scalings=scalings), records, names, recipe, from_seed)
+        seeds = [0] * (len(scalings) - len(found)) + sorted(a.seeds for a in found)
+        if seeds[0] >= LEAST_SEEDS:
+            return plan, found
+        options.append((seeds, plan, found))
+    return max(options, key=lambda option: option[0])[1:]
 
 
 def entry(claim: Claim, records: list[Record]) -> dict:
@@ -220,8 +224,9 @@ def entry(claim: Claim, records: list[Record]) -> dict:
             contradiction=contradiction,
             command="python -m support claims",
         )
-    plan, arms = evidence(claim.rule.needs, records, claim.studies, claim.scalings, claim.recipe, claim.from_seed)
-    outcomes = {a.scaling: claim.rule(a) if a.seeds >= LEAST_SEEDS else None for a in arms}
+    plan, found = evidence(claim.rule.needs, records, claim.studies, claim.scalings, claim.recipe, claim.from_seed)
+    counts = dict.fromkeys(claim.scalings, 0) | {a.scaling: a.seeds for a in found}
+    outcomes = dict.fromkeys(counts) | {a.scaling: claim.rule(a) for a in found if a.seeds >= LEAST_SEEDS}
     late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
     images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,} of 60,000"
     return row(
@@ -231,15 +236,15 @@ def entry(claim: Claim, records: list[Record]) -> dict:
         asks=claim.rule.asks,
         protocol=f"{images} training images, full batch, {claim.recipe or plan.recipes[0]}, {plan.steps:,} steps",
         measured="; ".join(
-            f"{a.scaling}: {o.text}" if o else f"{a.scaling}: {counted(a.seeds, 'seed')}{late}, {LEAST_SEEDS} needed"
-            for a, o in zip(arms, outcomes.values(), strict=True)
+            f"{name}: {o.text}" if o else f"{name}: {counted(counts[name], 'seed')}{late}, {LEAST_SEEDS} needed"
+            for name, o in outcomes.items()
         ),
-        n=min(a.seeds for a in arms),
+        n=min(counts.values()),
         finding=verdict(list(outcomes.values())),
         contradiction=contradiction,
         outcomes=outcomes,
-        counts={a.scaling: a.seeds for a in arms},
-        records=[r for a in arms for several in a.records.values() for r in several],
+        counts=counts,
+        records=[r for a in found for several in a.records.values() for r in several],
         command=f"python -m support sweep {_trainer(plan, claim).name}",
     )
 

@@ -231,7 +231,7 @@ def of_runs(arms, names: tuple[str, ...], dataset: Dataset, most: int = 2) -> li
     """(input scaling, network, what `against_best` finds) for the first runs of each kind whose weights are kept.
 
     Args:
-        arms: as `results.arm` gives them.
+        arms: as `results.arms` gives them.
         dataset: the whole data set that the runs saw the first images of.
     """
     found = []

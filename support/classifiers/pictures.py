@@ -58,24 +58,23 @@ def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
 def remedies_figure(arms_by_remedy: dict):
     """One panel an input scaling: every run's test accuracy under each remedy, ReLU2 above ReLU2-Neg.
 
-    arms_by_remedy: name of the remedy -> its arms (`results.Arm`), the same input scalings for all.
+    arms_by_remedy: name of the remedy -> its arms (`results.Arm`).
     """
-    scalings = [arm.scaling for arm in next(iter(arms_by_remedy.values()))]
+    scalings = list(dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms))
     fig, axes = subplots(1, len(scalings), height=4.4, squeeze=False, sharex=True, sharey=True)
-    for column, ax in enumerate(axes[0]):
-        for row, arms in enumerate(arms_by_remedy.values()):
+    for scaling, ax in zip(scalings, axes[0], strict=True):
+        starts = [(row, a) for row, arms in enumerate(arms_by_remedy.values()) for a in arms if a.scaling == scaling]
+        for row, arm in starts:
             for offset, name in ((-0.2, "ReLU2"), (0.15, "ReLU2-Neg")):
-                x = np.sort(arms[column].accuracy(name))
+                x = np.sort(arm.accuracy(name))
                 height = row + offset + 0.16 * (jitter(len(x)) - 0.5)
-                ax.plot(
-                    x, height, label=name if row == 0 else None, **style(name) | {"linestyle": "none", "alpha": 0.7}
-                )
-                if len(x):
-                    ax.plot(x.mean(), row + offset, marker="|", markersize=12, markeredgewidth=2, color="black")
+                label = name if row == 0 else None
+                ax.plot(x, height, label=label, **style(name) | {"linestyle": "none", "alpha": 0.7})
+                ax.plot(x.mean(), row + offset, marker="|", markersize=12, markeredgewidth=2, color="black")
         ax.set_yticks(range(len(arms_by_remedy)), list(arms_by_remedy))
         ax.set_ylim(len(arms_by_remedy) - 0.5, -0.5)
         ax.grid(axis="y", visible=False)
-        ax.set(title=f"{scalings[column]} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
+        ax.set(title=f"{scaling} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
     legend_below(fig, axes[0][0], 2)
     return fig
 
@@ -196,7 +195,7 @@ def story_figure(arms, controls, names: tuple[str, ...]):
     fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
     for ax, arm, control in zip(axes[0], arms, controls, strict=True):
         pale = [(name, control[name], "train", {"alpha": 0.35}) for name in names if control[name].seeds]
-        for name, of, side, look in [*pale, *((name, arm, "test", {}) for name in names if arm.seeds)]:
+        for name, of, side, look in [*pale, *((name, arm, "test", {}) for name in names)]:
             at = of.records[name][0].arrays["moment_steps"]
             at = at[at <= of.steps]
             found = [mean_interval(FitsStory(name).shares(of, step, side), within=(0, 100)) for step in at]

@@ -72,6 +72,19 @@ def arm(
     return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps)
 
 
+def arms(
+    plan: Plan,
+    records: Iterable[Record],
+    names: tuple[str, ...] | None = None,
+    recipe: Recipe | None = None,
+    from_seed: int = 0,
+) -> list[Arm]:
+    """The arm of each of the plan's input scalings for which some seed is whole; names: by default the plan's."""
+    records, names = list(records), names or plan.architectures
+    found = [arm(plan, records, scaling, names, recipe, from_seed) for scaling in plan.scalings]
+    return [a for a in found if a.seeds]
+
+
 def alone(plan: Plan, records: Iterable[Record], scaling: str, names: Iterable[str]) -> dict[str, Arm]:
     """The arm of each architecture by itself: the seeds that another one lost by diverging still count here."""
     return {name: arm(plan, records, scaling, (name,)) for name in names}

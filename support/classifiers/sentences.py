@@ -29,8 +29,8 @@ def headline(rows: list[dict]) -> str:
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:
-    """How many seeds the arms have, for captions: "8 seeds", or "8 to 9 seeds" where they differ."""
-    counts = sorted({arm.seeds for arm in arms})
+    """How many seeds the arms have, for captions: "8 seeds", "8 to 9 seeds" where they differ, or "no seeds"."""
+    counts = sorted({arm.seeds for arm in arms}) or [0]
     return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else counted(counts[0], "seed")
 
 
@@ -75,7 +75,7 @@ def outputs_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-
 def without_inactive_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
     """How far the worst run without an inactive output is behind the mean of ReLU, network by network."""
     parts = []
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         for name in names:
             lost = arm.accuracy("ReLU").mean() - arm.accuracy(name)[~(arm.active(name) < RARE[0]).any(1)]
             who = f"{name} with {arm.scaling} inputs"
@@ -108,7 +108,7 @@ def gap_sentence(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg")
     steps and at the end; of an arm with one seed only the numbers are told.
     """
     parts = []
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         gap = arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)
         training = arm.curve("train_accuracy", first)[:, -1] - arm.curve("train_accuracy", second)[:, -1]
         most = int(np.abs(gap.mean(0)).argmax())
@@ -133,7 +133,7 @@ def _kind_of_gap(largest: statistics.Estimate, end: statistics.Estimate, fit: st
 def story_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
     """Mean share of outputs that fit the story, before training and at the end, and the mean accuracy there."""
     parts = []
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         for name in names:
             before, after = (FitsStory(name).shares(arm, step).mean() for step in (0, arm.steps))
             told = f"{name} with {arm.scaling} inputs from {before:.0f} to {after:.0f}%"
@@ -144,7 +144,7 @@ def story_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
 def nearness_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
     """Median distance of an output's own class and of the nearest other, at the end."""
     parts = []
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         for name in names:
             own, other = (np.median(x) for x in own_and_nearest_other(arm.moments(name)))
             parts.append(f"{name} with {arm.scaling} inputs {own:.1f} and {other:.1f}")

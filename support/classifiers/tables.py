@@ -22,7 +22,7 @@ from support.records import Record
 def accuracies(arms: list[Arm]) -> pd.DataFrame:
     """Test accuracy in percent per architecture and scaling: mean, its 95% interval, SD, range, n."""
     rows = []
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         for name in arm.records:
             x = arm.accuracy(name)
             found = statistics.mean_interval(x, within=(0, 100))
@@ -35,7 +35,7 @@ def accuracies(arms: list[Arm]) -> pd.DataFrame:
 def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
     """Percent of output nodes that are active never, on up to 1% and on 1 to 5% of the images; disjoint counts."""
     rows = []
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         for name in names:
             for side in ("train", "test"):
                 active = arm.active(name, side)
@@ -52,7 +52,7 @@ def dead_by_step(
 ) -> pd.DataFrame:
     """Mean number of outputs that are active on no training image, at some recorded steps and the last."""
     rows = []
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         at = [s for s in steps if s < arm.steps] + [arm.steps]
         for name in names:
             dead = output_counts(arm.curve("train_active", name))["dead"].mean(0)
@@ -69,7 +69,7 @@ def fates(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> p
     many of them are dead after 10 steps and at the end, in percent.
     """
     rows = []
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         for name in names:
             dead = arm.curve("train_active", name) <= DEAD  # (seeds, S, C)
             steps = (0, min(1, arm.steps), min(10, arm.steps))
@@ -96,7 +96,7 @@ def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
     """
     rows = []
     for remedy, arms in arms_by_remedy.items():
-        for arm in (a for a in arms if a.seeds):
+        for arm in arms:
             intensity, distance = arm.accuracy("ReLU2"), arm.accuracy("ReLU2-Neg")
             gap = statistics.mean_interval(distance - intensity)
             row = [arm.scaling, remedy, intensity.mean(), distance.mean(), gap.value, gap.low, gap.high]
@@ -118,10 +118,11 @@ def readings(arms_by_remedy: dict[str, list[Arm]]):
     """
     labels = {None: "a preference for distances"} | {why: f"{why} outputs, and nothing else" for why in _OUT}
     rows = {label: {} for label in labels.values()}
-    for number, scaling in enumerate(arm.scaling for arm in next(iter(arms_by_remedy.values()))):
+    for scaling in dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms):
+        starts = [(remedy, a) for remedy, arms in arms_by_remedy.items() for a in arms if a.scaling == scaling]
         for why, label in labels.items():
             against, telling = [], 0
-            for remedy, arm in ((remedy, arms[number]) for remedy, arms in arms_by_remedy.items()):
+            for remedy, arm in starts:
                 gap = (arm.accuracy("ReLU2-Neg") - arm.accuracy("ReLU2"))[_without(arm, why)]
                 if len(gap) < LEAST_SEEDS:
                     continue
@@ -149,7 +150,7 @@ def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReL
     which several logits are largest together, as the zeros of ReLU2-Neg are, goes to the one with the lowest index.
     """
     rows = []
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         for name in names:
             accuracy, inactive = arm.accuracy(name), arm.active(name) < RARE[0]
             few, lowest = inactive.sum(1), inactive.argmax(1)
@@ -188,7 +189,7 @@ def pairs(arm: Arm, names: tuple[str, ...] | None = None):
 def changes(arms: list[Arm], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     """What changes from the first network of each pair to the second, in points of test accuracy, paired by seed."""
     rows, pairs = [], list(pairs)
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         for first, second in pairs:
             a, b = arm.accuracy(first), arm.accuracy(second)
             found = statistics.mean_interval(b - a)
@@ -209,7 +210,7 @@ def gaps(arms: list[Arm], pairs: Iterable[tuple[str, str]], steps: tuple[int, ..
     For pairs of which the arm has records. Intervals are those of `statistics.mean_interval` over seeds, 95%.
     """
     rows, pairs = [], list(pairs)
-    for arm in (a for a in arms if a.seeds):
+    for arm in arms:
         at = [s for s in steps if s < arm.steps] + [arm.steps]
         for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
             row = {"inputs": arm.scaling, "pair": f"{first} - {second}"}
@@ -257,7 +258,7 @@ def story(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...
     """
     rows = []
     for arm, control in zip(arms, controls, strict=True):
-        for name in names if arm.seeds else ():
+        for name in names:
             for label, (of, step, side) in conditions(arm, control[name]).items():
                 z = class_distances(of.moments(name, step, side))
                 size, own = np.abs(z), np.eye(z.shape[-1], dtype=bool)
