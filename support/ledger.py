@@ -153,9 +153,9 @@ def verdicts(rows: list[dict]):
         against = f"the paper against itself: {row['contradiction']}" if row["arms"] and row["contradiction"] else ""
         measured = filter(None, [*told(row, "<b>{}</b>", images=False), against])
         lines.append([row["id"], row["says"], row["asks"], row["verdict"], "<br>".join(measured)])
-    table = pd.DataFrame(
-        lines,
-        columns=["claim", "it says", "holds if", "verdict", "measured"],
-    )
+    table = pd.DataFrame(lines, columns=["claim", "it says", "holds if", "verdict", "measured"])
     table = table if table["holds if"].any() else table.drop(columns="holds if")
-    return styled(table).set_properties(["measured"], **{"width": "45%"})
+    shown = styled(table)
+    for column, width in {"it says": "20%", "holds if": "17%", "measured": "38%"}.items():
+        shown = shown.set_properties(table.columns.intersection([column]), width=width)
+    return shown
