@@ -215,9 +215,9 @@ def test_margins_are_where_they_were_set(rule, differences, state):
 @pytest.mark.parametrize(
     ("states", "state", "text"),
     [
-        (("holds", "holds", "holds"), "holds", "3 of 3 hold, first SD a"),
-        (("holds", "undecided", "holds"), "undecided", "1 of 3 undecided, first SD b"),
-        (("undecided", "fails", "fails"), "fails", "2 of 3 fail, first SD b"),
+        (("holds", "holds", "holds"), "holds", "3 of 3 parts hold, the first: SD a"),
+        (("holds", "undecided", "holds"), "undecided", "1 of 3 parts undecided, the first: SD b"),
+        (("undecided", "fails", "fails"), "fails", "2 of 3 parts fail, the first: SD b"),
     ],
 )
 def test_of_several_rules_the_worst_decides(states, state, text):
@@ -277,7 +277,7 @@ def test_runs_with_an_inactive_output_are_not_asked_how_they_do():
     assert rule(Arm("raw", few, 10)).state == "holds"
     too_few = rule(Arm("raw", {name: several[:8] for name, several in made.items()}, 10))
     assert too_few.state == "undecided"
-    assert too_few.text == "4 of the 5 runs needed of ReLU2 without an inactive output"
+    assert too_few.text == "ReLU2 without an inactive output: 4 of the 5 runs needed"
 
 
 def test_the_interval_is_of_differences_paired_by_seed():

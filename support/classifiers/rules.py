@@ -157,7 +157,7 @@ class Every(Rule):
         decides = min(found, key=lambda o: ("fails", "undecided", "holds").index(o.state))
         word = {"fails": "fail", "undecided": "undecided", "holds": "hold"}[decides.state]
         count = sum(o.state == decides.state for o in found)
-        return replace(decides, text=f"{count} of {len(found)} {word}, first {decides.text}")
+        return replace(decides, text=f"{count} of {len(found)} parts {word}, the first: {decides.text}")
 
 
 @dataclass(frozen=True)
@@ -224,9 +224,7 @@ class WithoutInactive(Rule):
         loss = (arm.accuracy(self.second) - arm.accuracy(self.first))[alive]
         who = f"{self.first} without an inactive output"
         if len(loss) < self.least:
-            return Outcome(
-                "undecided", np.nan, np.nan, np.nan, f"{len(loss)} of the {self.least} runs needed of {who}"
-            )
+            return Outcome("undecided", np.nan, np.nan, np.nan, f"{who}: {len(loss)} of the {self.least} runs needed")
         found = statistics.mean_interval(loss)
         text = f"{len(loss)} runs of {who} lose {found.value:.1f} points against {self.second}"
         return Outcome.of(state_of(found.low, found.high, lambda x: x < CATASTROPHE), found, text)
