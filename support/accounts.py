@@ -14,6 +14,8 @@ import time
 from datetime import date
 from pathlib import Path
 
+from support.numbering import label
+
 VERDICT_COLOURS = {
     "reproduced": "success",
     "not reproduced": "danger",
@@ -36,8 +38,12 @@ def verdict_counts(rows: list[dict]) -> str:
     lines = ["| Chapter | " + " | ".join(VERDICTS) + " |", "| --- |" + " :-: |" * len(VERDICTS)]
     for chapter in sorted({row["chapter"] for row in rows}):
         found = counts([row for row in rows if row["chapter"] == chapter])
-        lines.append(f"| [](../notebooks/{chapter}.ipynb) | {' | '.join(str(n or '') for n in found.values())} |")
+        lines.append(f"| {_link(chapter)} | {' | '.join(str(n or '') for n in found.values())} |")
     return "\n".join([":::{div} verdicts", *lines, ":::", ""])
+
+
+def _link(chapter: str) -> str:
+    return f"{label(chapter)}\\. [](../notebooks/{chapter}.ipynb)"  # a bare dot would make a list of it
 
 
 def ledger_table(rows: list[dict]) -> str:
@@ -48,7 +54,7 @@ def ledger_table(rows: list[dict]) -> str:
     for source, chapters in groups.items():
         lines += ["", f"**{source}**"]
         for chapter, several in chapters.items():
-            lines += ["", f"[](../notebooks/{chapter}.ipynb)", ""]
+            lines += ["", _link(chapter), ""]
             lines += ["| Claim | What is said | Verdict | Measured here | Study |"]
             lines += ["| --- | --- | --- | --- | --- |", *map(_row, several)]
     return "\n".join([*lines, ":::", ""])
@@ -81,8 +87,9 @@ def build_account(chapters: dict) -> str:
         account = [item["colophon"] for cell in notebook["cells"] for item in declared(cell, "colophon")]
         facts = account[-1] if account else {}
         cells = [str(facts.get(key, "not stated")) for key in ("data", "scale", "seeds", "device", "date")]
-        link = f"[](../{page}.ipynb)"
-        lines.append(f"| {link} | {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |")
+        lines.append(
+            f"| {_link(Path(page).name)} | {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |"
+        )
     return ":::{div} colophon\n" + "\n".join(lines) + "\n:::\n"
 
 

@@ -2,8 +2,6 @@
 
 import re
 
-from docutils import nodes
-
 
 def setup(app) -> dict:
     """Called by Sphinx, see `_config.yml`."""
@@ -11,16 +9,24 @@ def setup(app) -> dict:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
+def label(page: str) -> str | None:
+    """The number of a chapter by its page or file, "1b" of "notebooks/01b_name"; None for other pages."""
+    found = re.match(r"(?:notebooks/)?0*(\d+[a-z]?)_", page)
+    return found and found[1]
+
+
 def renumber(app, env) -> list[str]:
     """Numbers the sections, figures and equations of each chapter anew; returns the pages that this concerns."""
-    labels = {name: found[1] for name in env.toc_secnumbers if (found := re.match(r"notebooks/0*(\d+[a-z]?)_", name))}
-    for name, label in labels.items():
+    from docutils import nodes
+
+    labels = {page: number for page in env.toc_secnumbers if (number := label(page))}
+    for name, own in labels.items():
         sections = env.toc_secnumbers[name]
         for anchor, number in sections.items():
-            sections[anchor] = (label, *number[1:])
+            sections[anchor] = (own, *number[1:])
         for entry in env.tocs[name].findall(nodes.reference):
             entry["secnumber"] = sections[entry["anchorname"]]
         env.titles[name]["secnumber"] = sections[""]
         for numbers in env.toc_fignumbers.get(name, {}).values():
-            numbers.update({target: (label, count) for count, target in enumerate(numbers, 1)})
+            numbers.update({target: (own, count) for count, target in enumerate(numbers, 1)})
     return list(labels)

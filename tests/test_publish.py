@@ -171,8 +171,8 @@ def test_ledger_shows_each_arm_that_was_run():
 def test_verdicts_are_counted_by_chapter():
     rows = [claim(verdict=word) for word in ("depends on input scaling", "depends on the task", "reproduced")]
     table = accounts.verdict_counts([*rows, claim(chapter="02_y", verdict="not yet run")])
-    assert "| [](../notebooks/01_x.ipynb) | 1 | 2 |  |  |  |  |" in table
-    assert "| [](../notebooks/02_y.ipynb) |  |  |  |  |  | 1 |" in table
+    assert "| 1\\. [](../notebooks/01_x.ipynb) | 1 | 2 |  |  |  |  |" in table
+    assert "| 2\\. [](../notebooks/02_y.ipynb) |  |  |  |  |  | 1 |" in table
 
 
 def test_ledger_says_how_the_source_contradicts_itself():
