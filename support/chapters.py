@@ -339,10 +339,8 @@ class VolumeElement:
     def images(self) -> VolumeStudy:
         """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps an epoch."""
         smoke, study = self.scale == "smoke", VOLUME_STUDIES["volume-mnist"]
-        width = self.width or (study.widths[0] if self.data == "mnist" and not smoke else None)
-        if width is None:  # with fewer units than pixels, the volume would be another quantity
-            pixels = task(self.data, 0, self.data_folder).inputs
-            width = 10 * ceil((1.1 if smoke else 2.5) * pixels / 10)
+        of_study = self.data == "mnist" and not (smoke or self.width)
+        width = study.widths[0] if of_study else self._width(1.1 if smoke else 2.5)
         small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 40}
         own = {} if self.data == "mnist" else small
         own |= {"steps": 20, "pairs": 8, "points": 7, "plane": 8} if smoke else {}
@@ -355,6 +353,16 @@ class VolumeElement:
             seeds=self.seeds,
             **own,
         )
+
+    def _width(self, share: float) -> int:
+        """The hidden units that were asked for, else so many a pixel, in tens; ValueError for fewer than pixels."""
+        pixels = task(self.data, 0, self.data_folder).inputs
+        width = self.width or 10 * ceil(share * pixels / 10)
+        if width < pixels:
+            raise ValueError(
+                f"width is {width}; with fewer units than the {pixels} pixels that vary, the volume is 0 everywhere"
+            )
+        return width
 
     def live_records(self, study: VolumeStudy) -> list[Record]:
         """The runs of a study, committed, or trained now or in an earlier reading."""

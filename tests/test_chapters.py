@@ -194,6 +194,8 @@ def test_images_of_any_size_get_more_hidden_units_than_pixels():
 
     assert width() == (160,) and width(scale="smoke") == (70,) and width(data="mnist") == (2000,)
     assert width(width=99) == (99,)
+    with pytest.raises(ValueError, match="width is 60; with fewer units than the 61 pixels that vary"):
+        width(width=60)
 
 
 def test_no_chapter_gives_another_meaning_to_a_name_that_it_imports():
