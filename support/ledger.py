@@ -132,6 +132,10 @@ def told(row: dict, state: str = "{}", images: bool = True) -> list[str]:
         return [f"{row['measured']}, {counted(row['n'], 'case')}"]
     if not lines:
         return [row["measured"]] if row["measured"] else []
+    if row["verdict"] == "not yet run":
+        lines += [
+            f"{arm['scaling']}: n = {arm['n']}, {LEAST_SEEDS} needed" for arm in row["arms"] if "text" not in arm
+        ]
     return [*lines, row["images"]] if images else lines
 
 
