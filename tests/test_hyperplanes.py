@@ -310,8 +310,25 @@ def test_gaps_are_paired_and_absent_without_records():
 @pytest.mark.parametrize(
     "early, late, training, said",
     [
-        ([20, 22, 24], [1, 0, -1], [0, 0, 0], "at most +22.0 (step 5), at the end +0.0 [-2.5, 2.5], a gap of speed"),
-        ([20, 22, 24], [11, 12, 13], [0.5, 0, -0.5], "a gap in generalising, since on training images it is +0.0 ["),
+        (
+            [20, 22, 24],
+            [0.2, 0, -0.2],
+            [0, 0, 0],
+            "at most +22.0 (step 5), at the end +0.0 [-0.5, 0.5], a gap of speed",
+        ),
+        (
+            [20, 22, 24],
+            [1, 0, -1],
+            [0, 0, 0],
+            "at the end +0.0 [-2.5, 2.5], and whether it closes these seeds cannot tell",
+        ),
+        ([20, 22, 24], [11, 12, 13], [0.2, 0, -0.2], "a gap in generalising, since on training images it is +0.0 ["),
+        (
+            [20, 22, 24],
+            [11, 12, 13],
+            [1, 0, -1],
+            "and whether on training images too, where it is +0.0 [-2.5, 2.5], these",
+        ),
         ([20, 22, 24], [11, 12, 13], [9, 9.5, 10], "a gap in fitting too, since on training images it is +9.5 ["),
         ([-20, -22, -24], [-11, -12, -13], [0, 0, 0], "at most -22.0 (step 5), at the end -12.0 ["),
         ([9, 0, -9], [1, 0, -1], [0, 0, 0], "no gap that these seeds can tell from none"),

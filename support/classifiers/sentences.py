@@ -8,7 +8,7 @@ import pandas as pd
 from support import statistics
 from support.classifiers.hyperplanes import own_and_nearest_other
 from support.classifiers.results import Arm
-from support.classifiers.rules import FitsStory
+from support.classifiers.rules import IMPACT, FitsStory
 from support.classifiers.specs import RARE, output_counts
 from support.classifiers.study import Plan
 from support.classifiers.tables import remedies
@@ -105,7 +105,7 @@ def gap_sentence(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg")
     """Which kind of gap lies between two networks, arm by arm: of speed, in fitting, or in generalising.
 
     Read from 95% intervals of the difference in accuracy, paired by seed, where it is largest among the recorded
-    steps and at the end; of an arm with one seed only the numbers are told.
+    steps and at the end. Closed is an interval within IMPACT points, open one without 0; any other settles nothing.
     """
     parts = []
     for arm in arms:
@@ -123,11 +123,19 @@ def _kind_of_gap(largest: statistics.Estimate, end: statistics.Estimate, fit: st
         return ""
     if largest.low <= 0 <= largest.high:
         return ", no gap that these seeds can tell from none"
+    if _next_to_nothing(end):
+        return f", a gap of speed, under {IMPACT:g} point when training stops"
     if end.low <= 0 <= end.high:
-        return ", a gap of speed, no longer seen when training stops"
-    if fit.low <= 0 <= fit.high:
+        return ", and whether it closes these seeds cannot tell"
+    if _next_to_nothing(fit):
         return f", a gap in generalising, since on training images it is {fit:+.1f}"
+    if fit.low <= 0 <= fit.high:
+        return f", and whether on training images too, where it is {fit:+.1f}, these seeds cannot tell"
     return f", a gap in fitting too, since on training images it is {fit:+.1f}"
+
+
+def _next_to_nothing(x: statistics.Estimate) -> bool:
+    return x.low > -IMPACT and x.high < IMPACT
 
 
 def story_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
