@@ -15,6 +15,7 @@ from support.runs import counted
 
 VERDICTS = ("reproduced", "depends", "not reproduced", "undecided", "source inconsistent", "not yet run")
 LEAST_SEEDS = 5  # below this, a claim is not judged
+MISSING = "missing"  # the state of an arm that could not be judged
 
 
 @dataclass(frozen=True)
@@ -58,23 +59,30 @@ def row(
     chapter: str,
     *,
     protocol: str,
-    measured: str,
     n: int,
     finding: str,
     command: str,
+    measured: str = "",
     images: str = "",
     asks: str = "",
     outcomes: dict[str, Outcome | None] | None = None,
     counts: dict[str, int] | None = None,
+    from_seed: int = 0,
     records: Iterable[Record] = (),
     contradiction: str = "",
 ) -> dict:
     """A row of the ledger, the same for all kinds of claims.
 
     claim: anything with id, source, where and says. asks: when it holds, in a few words. outcomes: what was found in
-    each arm, None where it could not be judged, and counts, how many networks each has. records: those behind it.
+    each arm, None where it could not be judged, and counts, how many seeds each has, of those from from_seed on.
+    measured: what was found, of a claim without arms. records: those behind it.
     """
-    records, outcomes = list(records), outcomes or {}
+    records, late = list(records), f" from seed {from_seed} on" if from_seed else ""
+    arms = []
+    for name, outcome in (outcomes or {}).items():
+        n_arm = counts[name]
+        why = f"{counted(n_arm, 'seed')}{late}, {LEAST_SEEDS} needed" if n_arm < LEAST_SEEDS else "no contrast"
+        arms.append({"scaling": name, "n": n_arm} | (outcome.row() if outcome else {"state": MISSING, "text": why}))
     return {
         "id": claim.id,
         "source": printed()[claim.source]["reference"],
@@ -84,16 +92,13 @@ def row(
         "chapter": chapter,
         "images": images,
         "protocol": protocol,
-        "measured": measured,
-        "interval": [[number(o.low), number(o.high)] if o else None for o in outcomes.values()] or None,
+        "measured": measured or "; ".join(f"{arm['scaling']}: {arm['text']}" for arm in arms),
+        "interval": [None if arm["state"] == MISSING else [arm["low"], arm["high"]] for arm in arms] or None,
         "n": n,
         "finding": finding,
         "verdict": "source inconsistent" if contradiction else finding,
         "contradiction": contradiction,
-        "arms": [
-            {"scaling": name, "n": counts[name]} | (o.row() if o else {"state": "missing"})
-            for name, o in outcomes.items()
-        ],
+        "arms": arms,
         "record": sorted({f"{r.key}-{r.steps:06d}" for r in records}),
         "command": command,
         "minutes": round(sum(r.minutes for r in records), 1),
@@ -114,6 +119,11 @@ def agreed(states: Iterable[str], parted: str) -> str:
     return {(): "not yet run", ("holds",): "reproduced", ("fails",): "not reproduced"}.get(tuple(found), parted)
 
 
+def judged(row: dict) -> list[dict]:
+    """The arms of a row that could be judged."""
+    return [arm for arm in row["arms"] if arm["state"] != MISSING]
+
+
 def told(row: dict, state: str = "{}", images: bool = True) -> list[str]:
     """What was measured, a line an arm that could be judged, with its state, interval and n; or why none could be.
 
@@ -123,19 +133,15 @@ def told(row: dict, state: str = "{}", images: bool = True) -> list[str]:
     def bound(x):
         return "?" if x is None else f"{x:.2f}"
 
+    if not row["arms"]:
+        return [f"{row['measured']}, {counted(row['n'], 'case')}" if row["n"] else row["measured"]]
     lines = []
-    for arm in (arm for arm in row["arms"] if "text" in arm):
+    for arm in judged(row):
         known = arm["low"] is not None or arm["high"] is not None
         interval = f" [{bound(arm['low'])}, {bound(arm['high'])}]" if known else ""
         lines.append(f"{arm['scaling']} {state.format(arm['state'])}: {arm['text']}{interval}, n = {arm['n']}")
-    if not row["arms"] and row["n"]:
-        return [f"{row['measured']}, {counted(row['n'], 'case')}"]
-    if not lines:
-        return [row["measured"]] if row["measured"] else []
     if row["verdict"] == "not yet run":
-        lines += [
-            f"{arm['scaling']}: n = {arm['n']}, {LEAST_SEEDS} needed" for arm in row["arms"] if "text" not in arm
-        ]
+        lines += [f"{arm['scaling']}: {arm['text']}" for arm in row["arms"] if arm["state"] == MISSING]
     return [*lines, row["images"]] if images else lines
 
 

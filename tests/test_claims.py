@@ -32,7 +32,7 @@ from support.classifiers.rules import (
     WithoutInactive,
 )
 from support.classifiers.study import STUDIES
-from support.ledger import LEAST_SEEDS, printed
+from support.ledger import LEAST_SEEDS, printed, told
 from support.mahalanobis import claims as distances
 from support.volume import claims as volumes
 
@@ -291,6 +291,16 @@ def test_the_interval_is_of_differences_paired_by_seed():
     ]
     row = entry(claim, runs)
     assert row["finding"] == "reproduced" and row["arms"][0]["high"] - row["arms"][0]["low"] < 1e-3
+
+
+def test_an_arm_with_too_few_seeds_says_what_it_lacks():
+    claim = next(c for c in CLAIMS if c.from_seed)
+    runs = made(claim, ("holds", "holds"), seeds=6)
+    row = entry(claim, [record(m) for m in runs if m.spec.scaling == "raw" or m.spec.seed < claim.from_seed + 3])
+    assert row["verdict"] == "not yet run"
+    lines = told(row)
+    assert lines[0].startswith("raw holds: ") and lines[1] == "standardised: 3 seeds from seed 8 on, 5 needed"
+    assert len(lines) == 3 and "standardised: 3 seeds from seed 8 on, 5 needed" in row["measured"]
 
 
 # -- which records count ------------------------------------------------------------------------------------------

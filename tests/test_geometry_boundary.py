@@ -199,7 +199,7 @@ def test_networks_recorded_before_a_rule_do_not_judge_it():
 def test_networks_without_enough_pairs_are_not_counted():
     assert claims.judge(A, made(pairs=5.0)) is None
     row = claims.entry(A, [made(pairs=5.0)])
-    assert (row["verdict"], row["n"]) == ("not yet run", 0) and "0 networks, 5 needed" in row["measured"]
+    assert (row["verdict"], row["n"]) == ("not yet run", 0) and "0 seeds, 5 needed" in row["measured"]
     assert claims.judge(A, made(pairs={5: 5.0, 20: 48.0})).text.startswith("1 of 1 widths hold; 20 units")
 
 

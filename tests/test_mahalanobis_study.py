@@ -172,7 +172,7 @@ def test_too_few_trials_and_trials_that_are_not_whole_judge_nothing():
     claim = CLAIMS[0]
     runs = made(claim, [True] * 8)
     few = entry(claim, [arm("d = 2", EIGHT, [record(m) for m in runs if m.spec.seed < 4])])
-    assert few["verdict"] == "not yet run" and few["arms"][0] == {"scaling": "d = 2", "n": 4, "state": "missing"}
+    assert few["verdict"] == "not yet run" and few["measured"] == "d = 2: 4 seeds, 5 needed"
     lacking = [record(m) for m in runs if (m.spec.network, m.spec.seed) != ("MD_Sigmoid", 3)]
     assert arm("d = 2", EIGHT, lacking).trials == 7
     short = [record(fake(m.spec, m.weights["weight"], m.weights["bias"], steps=5000)) for m in runs]

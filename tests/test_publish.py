@@ -149,7 +149,7 @@ def claim(**changes):
         "images": "10,000 of 60,000 training images",
         "arms": [
             {"scaling": "raw", "state": "holds", "text": "+47.52 points", "low": 40.123, "high": 52.0, "n": 20},
-            {"scaling": "standardised", "state": "missing", "n": 3},
+            {"scaling": "standardised", "state": "missing", "text": "3 seeds, 5 needed", "n": 3},
         ],
         "chapter": "01_x",
         "command": "python -m support sweep mnist-60k",
@@ -164,7 +164,7 @@ def test_ledger_shows_each_arm_that_was_run():
     (row,) = [line for line in table.splitlines() if "LDM-5.2-a" in line]
     assert "raw **holds**: +47.52 points [40.12, 52.00], n = 20" in row and "standardised" not in row
     assert "10,000 of 60,000 training images" in row
-    assert "n = 20<br>standardised: n = 3, 5 needed<br>10,000" in accounts.ledger_table(
+    assert "n = 20<br>standardised: 3 seeds, 5 needed<br>10,000" in accounts.ledger_table(
         [claim(verdict="not yet run")]
     )
     assert "{bdg-success}`reproduced`" in row and "12 min" in row and "](../notebooks/01_x.ipynb)" in table

@@ -38,7 +38,6 @@ from support.classifiers.rules import (
 from support.classifiers.study import LINEAR_AND_L2, REMEDIES, STUDIES, Plan, Recipe
 from support.ledger import LEAST_SEEDS, Outcome, agreed, printed, row
 from support.records import Record
-from support.runs import counted
 
 # -- the source against itself ------------------------------------------------------------------------------------
 
@@ -227,7 +226,6 @@ def entry(claim: Claim, records: list[Record]) -> dict:
     plan, found = evidence(claim.rule.needs, records, claim.studies, claim.scalings, claim.recipe, claim.from_seed)
     counts = dict.fromkeys(claim.scalings, 0) | {a.scaling: a.seeds for a in found}
     outcomes = dict.fromkeys(counts) | {a.scaling: claim.rule(a) for a in found if a.seeds >= LEAST_SEEDS}
-    late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
     images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,} of 60,000"
     return row(
         claim,
@@ -235,15 +233,12 @@ def entry(claim: Claim, records: list[Record]) -> dict:
         images=f"{images} training images",
         asks=claim.rule.asks,
         protocol=f"{images} training images, full batch, {claim.recipe or plan.recipes[0]}, {plan.steps:,} steps",
-        measured="; ".join(
-            f"{name}: {o.text}" if o else f"{name}: {counted(counts[name], 'seed')}{late}, {LEAST_SEEDS} needed"
-            for name, o in outcomes.items()
-        ),
         n=min(counts.values()),
         finding=verdict(list(outcomes.values())),
         contradiction=contradiction,
         outcomes=outcomes,
         counts=counts,
+        from_seed=claim.from_seed,
         records=[r for a in found for several in a.records.values() for r in several],
         command=f"python -m support sweep {_trainer(plan, claim).name}",
     )

@@ -12,6 +12,7 @@ from support.classifiers.rules import IMPACT, FitsStory
 from support.classifiers.specs import RARE, output_counts
 from support.classifiers.study import Plan
 from support.classifiers.tables import remedies
+from support.ledger import judged
 from support.runs import counted
 
 
@@ -20,7 +21,7 @@ def headline(rows: list[dict]) -> str:
     by_id, parts = {r["id"]: r for r in rows}, {}
     found = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}
     for claim, effect in {"LDM-5.2-a": "the catastrophic failure", "LDM-5.3-a": "the recovery"}.items():
-        for arm in (arm for arm in by_id[claim]["arms"] if "text" in arm):
+        for arm in judged(by_id[claim]):
             measured = f"{arm['text']} [{arm['low']:.1f}, {arm['high']:.1f}]"
             said = f"{effect} **{found[arm['state']]}** ({measured})"
             parts.setdefault((arm["scaling"], arm["n"]), []).append(said)

@@ -29,7 +29,6 @@ import pandas as pd
 from support import statistics
 from support.ledger import LEAST_SEEDS, Outcome, agreed, row, state_of
 from support.mahalanobis.results import DistanceArm, arms
-from support.runs import counted
 
 ERROR = 1.0  # percent of the mean distance: the root mean squared error on fresh points is below
 OFFSET = 0.05  # standard deviations: half of a network's hyperplanes pass the mean at less
@@ -146,10 +145,6 @@ def entry(claim: DistanceClaim, arms: list[DistanceArm]) -> dict:
         "04_mahalanobis",
         images=f"studies {', '.join(studies)}",
         protocol="; ".join(a.study.protocol for a in judged or arms),
-        measured="; ".join(
-            f"{a.name}: {o.text}" if o else f"{a.name}: {counted(a.trials, 'trial')}, {LEAST_SEEDS} needed"
-            for a, o in zip(arms, outcomes.values(), strict=True)
-        ),
         n=min((a.trials for a in judged), default=0),
         finding=verdict({a.name: outcomes[a.name].state for a in judged}),
         outcomes=outcomes,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from support.ledger import styled
+from support.ledger import MISSING, judged, styled
 from support.mahalanobis import claims
 from support.mahalanobis.claims import ERROR
 from support.mahalanobis.gaussians import DistanceData, draw
@@ -38,7 +38,7 @@ def verdicts(rows: list[dict]):
     table = pd.DataFrame(
         [
             [r["id"], r["says"], r["verdict"]]
-            + [f"{round(a['value'] * a['n'])} of {a['n']}" if "text" in a else "not run" for a in r["arms"]]
+            + ["not run" if a["state"] == MISSING else f"{round(a['value'] * a['n'])} of {a['n']}" for a in r["arms"]]
             for r in rows
         ],
         columns=["claim", "says", "verdict", *(a["scaling"] for a in rows[0]["arms"])],
@@ -51,10 +51,9 @@ def headline(rows: list[dict]) -> str:
     by_arm = {}
     for row in rows:
         if row["id"].startswith("MDX-1"):
-            for arm in row["arms"]:
-                if "text" in arm:
-                    bounds = f"[{100 * arm['low']:.0f}%, {100 * arm['high']:.0f}%]"
-                    by_arm.setdefault(arm["scaling"], []).append(f"{arm['text']} {bounds}")
+            for arm in judged(row):
+                bounds = f"[{100 * arm['low']:.0f}%, {100 * arm['high']:.0f}%]"
+                by_arm.setdefault(arm["scaling"], []).append(f"{arm['text']} {bounds}")
     said = [f"**{name}**: {' and '.join(texts)}." for name, texts in by_arm.items()]
     return " ".join(said) or "Too few trials are recorded to say."
 

@@ -54,7 +54,6 @@ import pandas as pd
 
 from support import statistics
 from support.ledger import LEAST_SEEDS, Outcome, agreed, row, state_of
-from support.runs import counted
 from support.volume.results import ARMS, VolumeArm, arms
 from support.volume.study import STUDIES
 
@@ -194,23 +193,16 @@ def entry(claim: VolumeClaim, arms: list[VolumeArm]) -> dict:
     counts = {a.name: networks(claim, a) for a in asked}
     run = [a for a in asked if counts[a.name] >= LEAST_SEEDS]
     studies = [a.study.name for a in run or asked]
-
-    def said(a):
-        if outcomes[a.name]:
-            return f"{a.name}: {outcomes[a.name].text}"
-        have = f"{counted(counts[a.name], 'network')}, {LEAST_SEEDS} needed"
-        return f"{a.name}: {have if counts[a.name] < LEAST_SEEDS else 'no contrast'}"
-
     return row(
         claim,
         "05_volume_element",
         images=f"studies {', '.join(studies)}",
         protocol="; ".join(a.study.protocol for a in run or asked),
-        measured="; ".join(map(said, asked)),
         n=min((counts[a.name] for a in run), default=0),
         finding=verdict({o.state for o in outcomes.values() if o}, bool(run)),
         outcomes=outcomes,
         counts=counts,
+        from_seed=claim.from_seed,
         records=[r for a in run for r in a.runs.values()],
         command=f"python -m support sweep {studies[0]}",
     )

@@ -33,10 +33,7 @@ def verdicts(rows: list[dict]):
     """Rows of the ledger, a line a task that is judged; a styled frame, so that no sentence is cut short."""
     lines = []
     for row in rows:
-        told = [
-            f"{arm['scaling']} {arm['state']}: {arm['text']}" if "text" in arm else f"{arm['scaling']}: not judged"
-            for arm in row["arms"]
-        ]
+        told = [f"{arm['scaling']} {arm['state']}: {arm['text']}" for arm in row["arms"]]
         lines.append([row["id"], row["says"], row["verdict"], "<br>".join(told)])
     table = pd.DataFrame(lines, columns=["claim", "it says", "verdict", "measured"])
     return styled(table)
