@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from support import statistics
-from support.architectures import architecture
+from support.architectures import SIX, architecture
 from support.classifiers.claims import recompute
 from support.classifiers.hyperplanes import NEAR, AgainstBest, class_distances, fits_story
 from support.classifiers.results import Arm, runs_of
@@ -164,25 +164,29 @@ def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReL
     return pd.DataFrame(rows, columns=columns).query("n > 0").set_index(columns[:3]).round(2)
 
 
-def pairs(arm: Arm, names: tuple[str, ...] | None = None):
-    """Every pair of architectures: difference in points with its interval, and three tests of it.
+def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
+    """Every pair of these networks, by input scaling: difference in points with its interval, and three tests of it.
 
     "Student" assumes equal variances and is the source's test; "Welch" does not (with equal n its t is the same);
-    "paired" pairs the runs by seed. Its p-values are Holm's over all pairs of this table. d is Cohen's, g Hedges'. A
+    "paired" pairs the runs by seed. Its p-values are Holm's over all pairs of one scaling. d is Cohen's, g Hedges'. A
     styled frame; `.data` has all digits.
     """
-    rows = []
-    for first, second in combinations(names or tuple(arm.records), 2) if arm.seeds else ():
-        a, b = arm.accuracy(first), arm.accuracy(second)
-        found, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
-        row = [f"{first} - {second}", found.difference, f"{interval.low:.2f} to {interval.high:.2f}", found.student_t]
-        row += [found.student_p, found.welch_p, found.paired_p, found.cohens_d, found.hedges_g]
-        rows.append(row)
     chances = ["p Student", "p Welch", "p paired, Holm"]
-    columns = ["pair", "points", "95% interval", "t", *chances, "d", "g"]
-    table = pd.DataFrame(rows, columns=columns)
-    if table["p paired, Holm"].notna().all():
-        table["p paired, Holm"] = statistics.holm(table["p paired, Holm"])
+    columns = ["inputs", "pair", "points", "95% interval", "t", *chances, "d", "g"]
+    parts = []
+    for arm in arms:
+        rows = []
+        for first, second in combinations(names, 2):
+            a, b = arm.accuracy(first), arm.accuracy(second)
+            found, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
+            row = [arm.scaling, f"{first} - {second}", found.difference, f"{interval.low:.2f} to {interval.high:.2f}"]
+            row += [found.student_t, found.student_p, found.welch_p, found.paired_p, found.cohens_d, found.hedges_g]
+            rows.append(row)
+        part = pd.DataFrame(rows, columns=columns)
+        if part["p paired, Holm"].notna().all():
+            part["p paired, Holm"] = statistics.holm(part["p paired, Holm"])
+        parts.append(part)
+    table = pd.concat(parts) if parts else pd.DataFrame(columns=columns)
     return table.style.hide(axis="index").format(precision=2).format("{:.1g}", subset=chances)
 
 
