@@ -78,6 +78,30 @@ def test_explained_is_the_variance_between_points_over_all_of_it_adjusted(accura
     assert row["scalings apart by > 10 points"] == apart and row["of points"] == 6 and row["networks a point"] == 4
 
 
+def test_points_at_which_nothing_learns_are_left_out_of_the_second_share():
+    """Where i is 0 all are at chance; elsewhere the seed decides, and the point nothing: 4 networks at 3 points."""
+    row = phases.explained(phases.diagrams(GRID, made(lambda scaling, seed, i, j: (50 + seed) if i else 10.0))).loc[
+        "ReLU2"
+    ]
+    assert row["points where it learns"] == 3 and row["explained (%)"] > 99
+    assert row["where it learns (%)"] == pytest.approx(100 - 100 * (4 / 3) / (12 / 11), abs=0.1)
+
+
+def test_the_points_that_leave_the_axes_are_named():
+    def accuracy(scaling, seed, i, j):
+        return (
+            60
+            + 8 * (scaling == "raw")
+            + 20 * ((scaling, i, j) == ("raw", 1, 2))
+            - 5 * ((scaling, i, j) == ("standardised", 0, 1))
+        )
+
+    table = phases.leaving(phases.diagrams(GRID, made(accuracy)), GRID)
+    assert table.index.tolist() == [("ReLU2", 10.0, 25.0), ("ReLU2", 0.1, 5.0)]
+    assert table.to_numpy().tolist() == [[88, 60, 28], [68, 55, 13]]
+    assert len(phases.leaving(phases.diagrams(GRID, made(lambda *_: 50.0)), GRID)) == 0
+
+
 def test_points_that_decide_nothing_explain_nothing_on_average():
     rng = np.random.default_rng(0)
     noise = [phases.explained(phases.diagrams(GRID, made(lambda *_: 50 + rng.standard_normal()))) for _ in range(60)]

@@ -59,15 +59,39 @@ def test_differing_numbers_of_seeds_are_told():
 
 
 def test_fates_follow_every_output_from_before_training_to_the_end():
-    """Four outputs: born dead, killed by the first step, killed later, alive; and one that wakes up again."""
+    """Born dead; killed by the first step; killed later; alive; dead and awake again; born rare, and dead at last."""
     steps = np.array(recorded_steps(PLAN.steps))
     dead_from_to = [(0, np.inf), (1, np.inf), (100, np.inf), (np.inf, np.inf), (0, 10)]
     shares = np.array([[0.0 if a <= s < b else 0.5 for a, b in dead_from_to] for s in steps])
+    rare = np.where(steps[:, None] < 100, (0.005, 0.03), (0.005, 0.0))
+    shares = np.hstack([shares, rare])
     m = measurement(PLAN.spec(tiny(), "ReLU2", "raw", 0), PLAN.steps)
     one = arm(PLAN, [record(replace(m, arrays=m.arrays | {"train_active": shares}))], "raw", ("ReLU2",))
     table = tables.fates([one], ("ReLU2",)).loc["raw", "ReLU2"]
     found = {index: tuple(row) for index, row in table.iterrows()}
-    assert found == {("dead", "dead"): (2, 50, 50), ("alive", "dead"): (1, 100, 100), ("alive", "alive"): (2, 0, 50)}
+    assert found == {
+        ("dead", "dead"): (2, 50, 50, 50),
+        ("under 1%", "alive"): (1, 0, 0, 100),
+        ("1 to 5%", "alive"): (1, 0, 100, 100),
+        ("more", "dead"): (1, 100, 100, 100),
+        ("more", "alive"): (2, 0, 50, 50),
+    }
+
+
+def test_dead_outputs_are_told_in_percent():
+    (made,) = arms({"GELU2": [(50.0, 1), (50.0, 0)]})
+    made.records["GELU2"][1].arrays["train_active"][-1, 3] = 0.0  # one of twenty; the inactive one is not dead
+    assert sentences.dead_sentence([made], ["GELU2"]).endswith("in percent: with raw inputs GELU2 5.0.")
+
+
+def test_outputs_born_rare_are_told_apart_from_the_others():
+    (made,) = arms({"ReLU2": [(50.0, 0), (50.0, 0)]})
+    first, second = (r.arrays["train_active"] for r in made.records["ReLU2"])
+    first[:, :3], second[0, 4] = 0.04, 0.03  # four born rare; one of them wakes up, one dies
+    first[-1, 0] = first[-1, 9] = 0.0  # and one of the others is lost too
+    said = sentences.born_rare_sentence([made], ("ReLU2",))
+    assert said.endswith("ReLU2 with raw inputs 1 of the 4 born rare and 1 of the 16 others.")
+    assert sentences.least_active_sentence([made], ("ReLU2",)) == "3% with raw inputs"
 
 
 def test_remedies_are_compared_by_seed():
@@ -86,7 +110,8 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     dies = {"ReLU2": [(50.0, 1)] * 5, "ReLU2-Neg": good}
     given = {name: arms(runs) for name, runs in {"behind": behind, "even": even, "dies": dies}.items()}
     said = tables.readings(given).data.set_index("reading")["raw"]
-    assert said["a preference for distances"] == "contradicted by<br>even: +0 [-1, 2], n = 5"
+    assert said["a preference for distances"] == "not contradicted by the 3 that can tell"
+    assert said["one worth 10 points"] == "contradicted by<br>even: +0 [-1, 2], n = 5"
     assert said["inactive outputs, and nothing else"] == "contradicted by<br>behind: -5 [-5, -5], n = 5"
     alone = tables.readings({"dies": given["dies"]}).data.set_index("reading")["raw"]
     assert alone["a preference for distances"] == "not contradicted by the 1 that can tell"
@@ -113,7 +138,7 @@ def test_pairs_are_paired_by_seed_and_corrected_together():
     assert row["points"] == pytest.approx(10.0)
     # paired: differences 10, 11, 9 have SD 1, so t = 10 sqrt(3) with 2 degrees of freedom; the second
     # smallest p of three, so times 2 by Holm
-    assert row["p paired, Holm"] == pytest.approx(2 * 0.0033168, rel=1e-3)
+    assert row["p paired"] == pytest.approx(2 * 0.0033168, rel=1e-3)
     assert len(tables.pairs([*arms(runs), *arms(runs)], tuple(runs)).data) == 6
 
 
@@ -126,6 +151,11 @@ def test_a_printed_t_is_held_against_each_of_the_source_s_tables():
     assert table.loc["ReLU2 - ReLU2-Neg", "follows from"] == "text"
     assert table.loc["ReLU - ReLU2", "follows from"] == "none"
     assert table.loc["Abs2 - Abs2-Neg", "follows from"] == "text, Table 3"
+    # d = t sqrt(2 / 20): of one t, printed twice, the text gives two d
+    assert table.loc[["ReLU - ReLU2", "ReLU2 - ReLU2-Neg"], "d from t"].tolist() == pytest.approx(
+        [5.48, 5.48], abs=0.01
+    )
+    assert table.loc["ReLU - ReLU2", "d printed"] == 5.56
 
 
 def test_dead_outputs_are_counted_at_their_steps():

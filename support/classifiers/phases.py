@@ -26,6 +26,7 @@ class Diagram:
     accuracy: np.ndarray  # test accuracy in percent, that of a run which diverged included
     dead: np.ndarray  # percent of outputs that are active on no training image
     diverged: np.ndarray  # bool
+    chance: float  # percent of images that are right by chance
 
 
 def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
@@ -39,9 +40,12 @@ def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
         Diagram(
             name,
             scaling,
-            np.array([[r.at("test_accuracy", plan.steps) for r in grid] for grid in grids]).reshape(-1, *shape),
+            np.array([[r.at("test_accuracy", plan.steps) for r in grid] for grid in grids], float).reshape(
+                -1, *shape
+            ),
             np.array([[_dead(r, plan.steps) for r in grid] for grid in grids]).reshape(-1, *shape),
             np.array([[r.diverged_at is not None for r in grid] for grid in grids]).reshape(-1, *shape),
+            100 / len(grids[0][0].at("train_active", plan.steps)),
         )
         for name in plan.architectures
         for scaling in plan.scalings
@@ -75,34 +79,57 @@ def _dead(record: Record, steps: int) -> float:
     return 100 * float(output_counts(active)["dead"]) / len(active)
 
 
+_POINT = ["network", "rate x curvature", "preactivation"]  # of the grid
+APART = 10.0  # points of accuracy between the means of the scalings at one point of the grid: it leaves the axes
+
+
 def explained(found: list[Diagram]) -> pd.DataFrame:
     """How much of the variance of test accuracy the two axes explain, per architecture, over seeds and scalings.
 
     "explained": one minus the variance within the grid's points over the total, both unbiased (adjusted R^2), in
-    percent; what is left differs between seeds or between scalings at one point. "scalings apart": at how
-    many points of the grid the means of the scalings differ by more than ten points of accuracy, and "farthest": the
-    largest difference.
+    percent; what is left differs between seeds or between scalings at one point. "where it learns": the same over the
+    points at which some network of that architecture gets more than twice as many images right as chance. "scalings
+    apart": at how many points of the grid the means of the scalings differ by more than APART; `leaving` names them.
     """
     rows = []
     for name in dict.fromkeys(d.architecture for d in found):
-        of = [d.accuracy for d in found if d.architecture == name]
-        values = np.concatenate(of).astype(float)
-        many = len(values) > 1  # one network a point would be explained by its point, whatever it does
-        total, within = (values.var(ddof=1), values.var(0, ddof=1).mean()) if many else (0, 0)
-        means = [a.mean(0) for a in of]
-        apart = np.ptp(means, axis=0)
-        share = 100 * (1 - within / total) if total else np.nan
-        parts = [int((apart > 10).sum()), float(apart.max())] if len(of) > 1 else [np.nan, np.nan]
-        rows.append([name, share, parts[0], apart.size, parts[1], len(values)])
-    columns = [
-        "network",
-        "explained (%)",
-        "scalings apart by > 10 points",
-        "of points",
-        "farthest (points)",
-        "networks a point",
-    ]
+        of = [d for d in found if d.architecture == name]
+        values = np.concatenate([d.accuracy for d in of]).astype(float)
+        apart = np.ptp([d.accuracy.mean(0) for d in of], axis=0)
+        learns = values.max(0) > 2 * of[0].chance
+        several = len(of) > 1
+        rows.append(
+            [name, _share(values), _share(values[:, learns]), int(learns.sum())]
+            + [int((apart > APART).sum()) if several else np.nan, apart.size, len(values)]
+        )
+    columns = ["network", "explained (%)", "where it learns (%)", "points where it learns"]
+    columns += [f"scalings apart by > {APART:g} points", "of points", "networks a point"]
     return pd.DataFrame(rows, columns=columns).set_index("network").round(1)
+
+
+def _share(values: np.ndarray) -> float:
+    """Percent of the variance of values (networks, ...) that lies between the points; NaN where nothing varies."""
+    if len(values) < 2 or not values.size:
+        return np.nan  # one network a point would be explained by its point, whatever it does
+    total, within = values.var(ddof=1), values.var(0, ddof=1).mean()
+    return 100 * (1 - within / total) if total else np.nan
+
+
+def leaving(found: list[Diagram], plan: PhaseGrid) -> pd.DataFrame:
+    """The points that leave the axes: where the scalings are over APART points of accuracy apart, farthest first.
+
+    A row a point: its network, its coordinates, and the mean test accuracy of each scaling in percent.
+    """
+    rows = []
+    for name in dict.fromkeys(d.architecture for d in found):
+        means = {d.scaling: d.accuracy.mean(0) for d in found if d.architecture == name}
+        apart = np.ptp(list(means.values()), axis=0)
+        for i, j in np.argwhere(apart > APART):
+            point = [name, plan.curvatures[i], plan.preactivations[j]]
+            rows.append(dict(zip(_POINT, point, strict=True)) | {s: m[i, j] for s, m in means.items()})
+            rows[-1]["apart"] = apart[i, j]
+    columns = [*_POINT, *dict.fromkeys(d.scaling for d in found), "apart"]
+    return pd.DataFrame(rows, columns=columns).sort_values("apart", ascending=False).set_index(_POINT).round(1)
 
 
 def sentence(found: list[Diagram]) -> str:

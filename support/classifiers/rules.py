@@ -2,9 +2,11 @@
 
 A rule looks at one arm, the runs of a study in one input scaling, and says whether it holds, fails or is undecided,
 with a value and its 95% interval over seeds, of paired differences, where nothing else is said: the wider of the BCa
-bootstrap's and Student's. Rules and margins were written down before the records that they judge (`git log --follow`
-of this file and of `claims` shows it). One change came after: until then the interval was the bootstrap's alone, too
-narrow for a handful of seeds. A wider interval can turn "holds" or "fails" into "undecided", and nothing else.
+bootstrap's and Student's. Rules and margins were written down before the records that they judge. `git log --follow`
+of this file and of `claims` shows it for chapter 1 and for all that was recorded since 45837dd; that commit and the
+one before it brought the first rules and records of the other chapters together, and cannot show their order. One
+change came after: until then the interval was the bootstrap's alone, too narrow for a handful of seeds. A wider
+interval can turn "holds" or "fails" into "undecided", and nothing else.
 """
 
 from abc import ABC, abstractmethod

@@ -9,7 +9,7 @@ from support import statistics
 from support.classifiers.hyperplanes import own_and_nearest_other
 from support.classifiers.results import Arm
 from support.classifiers.rules import IMPACT, FitsStory
-from support.classifiers.specs import RARE, output_counts
+from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
 from support.classifiers.tables import remedies
 from support.ledger import judged
@@ -84,6 +84,36 @@ def without_inactive_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2"
     return (
         f"Runs without an inactive output, and how many points the worst of them is behind ReLU: {'; '.join(parts)}."
     )
+
+
+def dead_sentence(arms: list[Arm], names: Iterable[str]) -> str:
+    """Percent of outputs that are dead at the end, active on no training image, network by network."""
+    parts = []
+    for arm in arms:
+        shares = ", ".join(f"{name} {100 * (arm.active(name, 'train') <= DEAD).mean():.1f}" for name in names)
+        parts.append(f"with {arm.scaling} inputs {shares}")
+    return f"Dead outputs at the end, in percent: {'; '.join(parts)}."
+
+
+def born_rare_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
+    """How many of the outputs that start on under 5% of the training images end on under 1%; and of the others."""
+    parts = []
+    for arm in arms:
+        for name in names:
+            active = arm.curve("train_active", name)  # (seeds, S, C)
+            rare, lost = active[:, 0] < RARE[1], active[:, -1] < RARE[0]
+            told = (f"{(lost & group).sum()} of the {group.sum()}" for group in (rare, ~rare))
+            parts.append(f"{name} with {arm.scaling} inputs {' born rare and '.join(told)} others")
+    return f"Outputs that are inactive at the end: {'; '.join(parts)}."
+
+
+def least_active_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
+    """The least share of training images on which an output is active before training, arm by arm."""
+    parts = []
+    for arm in arms:
+        least = min(arm.curve("train_active", name)[:, 0].min() for name in names)
+        parts.append(f"{100 * least:.0f}% with {arm.scaling} inputs")
+    return " and ".join(parts)
 
 
 def differences_sentence(found: dict[str, pd.DataFrame]) -> str:

@@ -65,21 +65,26 @@ def dead_by_step(
 def fates(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
     """What became of the outputs, by what they were before training and after the first step.
 
-    "dead": active on no training image. A row counts the outputs of all networks of an arm with that start, and how
-    many of them are dead after 10 steps and at the end, in percent.
+    By the share of training images that an output is active on: none ("dead"), some but under 1%, from there to 5%,
+    or more. A row counts the outputs of all networks of an arm with that start, and how many of them are dead at step
+    10 and at the end, and how many inactive (on under 1%) at the end, in percent.
     """
     rows = []
     for arm in arms:
         for name in names:
-            dead = arm.curve("train_active", name) <= DEAD  # (seeds, S, C)
-            steps = (0, min(1, arm.steps), min(10, arm.steps))
-            born, first, tenth = (dead[:, np.flatnonzero(arm.steps_recorded == step)[0]] for step in steps)
-            for start, of in (("dead", born), ("alive", ~born)):
-                for then, chosen in (("dead", of & first), ("alive", of & ~first)):
+            active = arm.curve("train_active", name)  # (seeds, S, C)
+            steps = (0, min(1, arm.steps), min(10, arm.steps), arm.steps)
+            born, first, tenth, end = (active[:, np.flatnonzero(arm.steps_recorded == step)[0]] for step in steps)
+            fates = (tenth <= DEAD, end <= DEAD, end < RARE[0])
+            kind = (born > DEAD).astype(int) + (born >= RARE[0]) + (born >= RARE[1])
+            for i, start in enumerate(("dead", "under 1%", "1 to 5%", "more")):
+                for then, dead in (("dead", first <= DEAD), ("alive", first > DEAD)):
+                    chosen = (kind == i) & dead
                     count = int(chosen.sum())
-                    shares = [100 * d[chosen].mean() if count else np.nan for d in (tenth, dead[:, -1])]
+                    shares = [100 * fate[chosen].mean() if count else np.nan for fate in fates]
                     rows.append([arm.scaling, name, start, then, count, *shares])
-    columns = ["inputs", "network", "before", "after step 1", "outputs", "dead at step 10 (%)", "dead at the end (%)"]
+    columns = ["inputs", "network", "before", "after step 1", "outputs"]
+    columns += ["dead at step 10 (%)", "dead at the end (%)", "inactive at the end (%)"]
     return pd.DataFrame(rows, columns=columns).query("outputs > 0").set_index(columns[:4]).round(1)
 
 
@@ -110,24 +115,28 @@ def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
 
 
 def readings(arms_by_remedy: dict[str, list[Arm]]):
-    """Three readings of the gap, ReLU2-Neg minus ReLU2, and which starts contradict them; a styled frame.
+    """Four readings of the gap, ReLU2-Neg minus ReLU2, and which starts contradict them; a styled frame.
 
-    A preference for distances is contradicted where the recovery is refuted: the whole 95% interval is below
-    CATASTROPHE. Dead, or inactive, outputs and nothing else: where the interval does not reach 0 over the seeds for
-    which neither network has such an output; a start with fewer than LEAST_SEEDS of them cannot tell.
+    Two of a preference for distances: that ReLU2-Neg is ahead at all, contradicted where the whole 95% interval of
+    the gap is below 0, and that it is so by as much as the paper's recovery, where it is below CATASTROPHE. Dead, or
+    inactive, outputs and nothing else: where the interval does not reach 0 over the seeds for which neither network
+    has such an output; a start with fewer than LEAST_SEEDS of them cannot tell.
     """
-    labels = {None: "a preference for distances"} | {why: f"{why} outputs, and nothing else" for why in _OUT}
-    rows = {label: {} for label in labels.values()}
+    tests = {
+        "a preference for distances": (None, lambda gap: gap.high < 0),
+        f"one worth {CATASTROPHE:g} points": (None, lambda gap: gap.high < CATASTROPHE),
+    } | {f"{why} outputs, and nothing else": (why, lambda gap: gap.low > 0 or gap.high < 0) for why in _OUT}
+    rows = {label: {} for label in tests}
     for scaling in dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms):
         starts = [(remedy, a) for remedy, arms in arms_by_remedy.items() for a in arms if a.scaling == scaling]
-        for why, label in labels.items():
+        for label, (why, contradicts) in tests.items():
             against, telling = [], 0
             for remedy, arm in starts:
                 gap = (arm.accuracy("ReLU2-Neg") - arm.accuracy("ReLU2"))[_without(arm, why)]
                 if len(gap) < LEAST_SEEDS:
                     continue
                 telling, found = telling + 1, statistics.mean_interval(gap)
-                if found.high < CATASTROPHE if why is None else found.low > 0 or found.high < 0:
+                if contradicts(found):
                     against.append(f"{remedy}: {found:+.0f}, n = {found.n}")
             stands = f"not contradicted by the {telling} that can tell" if telling else "no start can tell"
             rows[label][scaling] = "<br>".join(["contradicted by", *against]) if against else stands
@@ -168,10 +177,10 @@ def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
     """Every pair of these networks, by input scaling: difference in points with its interval, and three tests of it.
 
     "Student" assumes equal variances and is the source's test; "Welch" does not (with equal n its t is the same);
-    "paired" pairs the runs by seed. Its p-values are Holm's over all pairs of one scaling. d is Cohen's, g Hedges'. A
-    styled frame; `.data` has all digits.
+    "paired" pairs the runs by seed. The p-values are Holm's, test by test, over all pairs of one scaling. d is
+    Cohen's, g Hedges'. A styled frame; `.data` has all digits.
     """
-    chances = ["p Student", "p Welch", "p paired, Holm"]
+    chances = ["p Student", "p Welch", "p paired"]
     columns = ["inputs", "pair", "points", "95% interval", "t", *chances, "d", "g"]
     parts = []
     for arm in arms:
@@ -183,8 +192,9 @@ def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
             row += [found.student_t, found.student_p, found.welch_p, found.paired_p, found.cohens_d, found.hedges_g]
             rows.append(row)
         part = pd.DataFrame(rows, columns=columns)
-        if part["p paired, Holm"].notna().all():
-            part["p paired, Holm"] = statistics.holm(part["p paired, Holm"])
+        for chance in chances:
+            if part[chance].notna().all():
+                part[chance] = statistics.holm(part[chance])
         parts.append(part)
     table = pd.concat(parts) if parts else pd.DataFrame(columns=columns)
     return table.style.hide(axis="index").format(precision=2).format("{:.1g}", subset=chances)
@@ -340,7 +350,11 @@ def hyperplanes(found: Iterable[tuple[str, str, AgainstBest]]) -> pd.DataFrame:
 
 
 def printed_tests():
-    """Each t that the source prints, the t that follows from each of its own tables, and which of them it meets."""
+    """Each t and Cohen's d that the source prints, and the t that follows from each of its own tables.
+
+    "d from t": the |d| that follows from the printed t with n runs an arm, |t| sqrt(2 / n). "follows from": the
+    tables that give the printed t.
+    """
     source, rows = printed()["oursland2025"], []
     for row in source["comparisons"]:
         pair, follows, meets = (row["first"], row["second"]), [], []
@@ -352,8 +366,11 @@ def printed_tests():
             low, high = rounded_t_range(*(content["accuracy"][name] for name in pair), source["n"])
             if low <= abs(row["t"]) <= high:
                 meets.append(content["short"])
-        rows.append([row["where"], " - ".join(pair), row["t"], *follows, ", ".join(meets) or "none"])
-    columns = ["where", "pair", "printed", *(c["short"] for c in source["sets"].values()), "follows from"]
+        implied = abs(row["t"]) * (2 / source["n"]) ** 0.5
+        told = [row["where"], " - ".join(pair), row["d"], implied, row["t"]]
+        rows.append([*told, *follows, ", ".join(meets) or "none"])
+    columns = ["where", "pair", "d printed", "d from t", "t printed"]
+    columns += [*(c["short"] for c in source["sets"].values()), "follows from"]
     return pd.DataFrame(rows, columns=columns).style.hide(axis="index").format(precision=2, na_rep="")
 
 
