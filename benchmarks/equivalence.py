@@ -14,7 +14,7 @@ from numpy.linalg import norm
 from scipy import stats
 
 from benchmarks.train import say
-from support.classifiers.products import SLICED_ROWS, Products, relative_error
+from support.classifiers.products import Products, relative_error
 from support.classifiers.stack import Stack
 from support.classifiers.study import Plan, Recipe
 from support.data import Dataset, load
@@ -75,7 +75,7 @@ def train(products: Products, dataset: Dataset, sizes: Sizes, device: torch.devi
     plan = replace(plan, precision=products.precision)
     specs = [plan.spec(dataset, name, "raw", seed) for name in NETWORKS for seed in range(sizes.seeds)]
     say(f"training with {products.precision}, {products.routine}")
-    rows, width = (1500, 4) if device.type == "cpu" else (SLICED_ROWS, 64)
+    rows, width = (1500, 4) if device.type == "cpu" else (sizes.images, 64)
     division = Division(device.type, torch.get_num_threads(), products.routine, rows, width)
     stack = Stack(specs, dataset, products, division)
     advance, weights = stack.stepper(), {}

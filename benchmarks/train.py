@@ -279,9 +279,12 @@ def beside_products(sizes: Sizes, dataset: Dataset, device: torch.device, precis
     """`elementwise_share` of a step that is not spent in products, and whether torch.compile would make it less.
 
     `compile_ratio`: the trainer's time for all that happens between the two products of a chunk, over that of a
-    compiled function of the same arithmetic; above 1 the compiler wins. None without a compiler or on a GPU, where
-    the whole step is a captured graph.
+    compiled function of the same arithmetic; above 1 the compiler wins. None without a compiler. Both are None on a
+    GPU, where the whole step is a captured graph, in which single products cannot be timed.
     """
+    found = {"elementwise_share": None, "compile_ratio": None}
+    if device.type != "cpu":
+        return found
     dataset = part(dataset, sizes.images)
     trainer = Trainer(networks(dataset, seeds=4, precision=precision), dataset, device)
     stack, shares = trainer.stack, []
@@ -290,11 +293,10 @@ def beside_products(sizes: Sizes, dataset: Dataset, device: torch.device, precis
     with timed.active(), torch.no_grad():
         for _ in range(4):
             timed.seconds.clear()
-            # not the captured step of a GPU, in which single products cannot be timed
             whole = per_call(lambda: stack.step(1), device)
             shares.append(1 - sum(timed.seconds) / threads / whole)
-    found = {"elementwise_share": spread(shares[1:]), "compile_ratio": None}
-    if sizes.compiled and device.type == "cpu" and shutil.which(os.environ.get("CXX", "g++")):
+    found["elementwise_share"] = spread(shares[1:])
+    if sizes.compiled and shutil.which(os.environ.get("CXX", "g++")):
         found["compile_ratio"] = spread(_compile_ratios(stack))
     return found
 

@@ -61,7 +61,9 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--minutes", type=_positive, help="stop at a checkpoint after so long; the next call goes on")
     sweep.add_argument("--seeds", type=_count, help="only the first so many seeds")
     sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    sweep.add_argument("--precision", help="fp32 (default), tf32, bf16x3, bf16x2 or float64")
+    sweep.add_argument(
+        "--precision", help="fp32 (default), tf32, bf16x3, bf16x2 or float64; only the study's own, fp32, is judged"
+    )
     sweep.add_argument("--folder", help="the data folder, by default BOOK_DATA")
     sweep.add_argument("--records", help="another folder of records")
     sweep.add_argument("--scheduler", type=_address, help="address of a Dask scheduler, tcp://...")

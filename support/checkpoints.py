@@ -72,9 +72,8 @@ def read(path: Path | None, identity: str) -> Checkpoint | None:
 
 def remove(path: Path) -> None:
     """Removes a checkpoint and all that belongs to it."""
-    for suffix in ("", ".previous", ".writing"):
-        target = Path(path).with_suffix(suffix) if suffix else Path(path)
-        target.unlink(missing_ok=True)
+    for one in (path, path.with_suffix(".previous"), path.with_suffix(".writing")):
+        one.unlink(missing_ok=True)
 
 
 def _sha256(metadata, tensors) -> str:

@@ -54,9 +54,13 @@ class Course:
         self.saved = checkpoints.read(options.checkpoint, self.identity)
         self.before = self.saved.note["seconds"] if self.saved else 0.0
         made = self.saved.note.get("device") if self.saved else None
-        self.device = resolve_device(made if made and options.device == "auto" else options.device)
+        # what was begun on the CPU goes on there, although a GPU may have come
+        self.device = resolve_device("cpu" if made == "cpu" and options.device == "auto" else options.device)
         if made not in (None, self.device.type):
-            raise ValueError(f"the checkpoint was made on {made!r}, not on {options.device!r}: {options.checkpoint}")
+            raise ValueError(
+                f"this block was begun on device {made!r}, not {self.device.type!r}: go on there, or delete its "
+                f"checkpoint to begin again: {options.checkpoint}"
+            )
 
     @property
     def seconds(self) -> float:

@@ -42,8 +42,7 @@ def _speed(result: dict) -> str:
     lines += [
         "",
         f"The bare products reach {_spread(t['product_gflops'])} GFLOP/s; the trainer as a whole gets "
-        f"{_percent(t['share_of_peak'])} of that. The exponents of its cost: {costs}. Of a step, "
-        f"{_percent(t['elementwise_share'])} is spent outside the products.{_compiler(t)}",
+        f"{_percent(t['share_of_peak'])} of that. The exponents of its cost: {costs}.{_beside_products(t)}",
     ]
     return "\n".join(lines)
 
@@ -87,14 +86,17 @@ def _geometry(result: dict) -> str:
     )
 
 
-def _compiler(t: dict) -> str:
-    if t["compile_ratio"] is None:
+def _beside_products(t: dict) -> str:
+    if t["elementwise_share"] is None:  # a GPU, where single products cannot be timed
         return ""
+    said = f" Of a step, {_percent(t['elementwise_share'])} is spent outside the products."
+    if t["compile_ratio"] is None:
+        return said
     saved = t["elementwise_share"]["median"] * (1 - 1 / t["compile_ratio"]["median"])
     verdict = "so it would pay" if saved > WORTH else "so it stays out"
     return (
-        f" `torch.compile` does that part at {_spread(t['compile_ratio'])} times the speed of the trainer's code, "
-        f"which would change the time of a step by {-100 * saved:+.1f}%, {verdict}."
+        f"{said} `torch.compile` does that part at {_spread(t['compile_ratio'])} times the speed of the trainer's "
+        f"code, which would change the time of a step by {-100 * saved:+.1f}%, {verdict}."
     )
 
 

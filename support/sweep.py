@@ -260,10 +260,9 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
         client = closing.enter_context(Client(cluster))
         # Dask itself tries a task whose worker was lost again, three times; the block goes on from its checkpoint
         until = None if minutes is None else time.time() + 60 * minutes
-        futures = client.map(
-            _task, todo, roots=store.roots, folder=folder, device=device, until=until, pure=False,
-            key=[f"{b.plan.name}-{b.checkpoint.stem}" for b in todo],
-        )  # fmt: skip
+        # not pure: two sweeps on one scheduler have tasks of their own, as their records may lie in different folders
+        same = {"roots": store.roots, "folder": folder, "device": device, "until": until}
+        futures = client.map(_task, todo, pure=False, **same)
         left, labels = len(todo), {f.key: b.label for f, b in zip(futures, todo, strict=True)}
         for future in as_completed(futures):
             label = labels[future.key]
@@ -299,6 +298,3 @@ class Progress:
             file=sys.stderr,
             flush=True,
         )
-
-
-__all__ = ["Block", "Busy", "Diverged", "Study", "ensure", "run_block", "sweep"]

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from support import claims, readme
-from support.classifiers.products import SLICED_ROWS
 from support.classifiers.training import train
 from support.data import load
 from support.machine import Division, resolve_device
@@ -19,7 +18,7 @@ from support.studies import STUDIES
 from support.sweep import Study
 from support.volume import training as volume
 
-CHUNK = {"cpu": 1500, "cuda": SLICED_ROWS}  # about so many images in a chunk of a replay
+CHUNK = {"cpu": 1500, "cuda": 4000}  # about so many images in a chunk of a replay
 REPLAYS = 3  # at the record's own precision
 MOST_STEPS, MINUTES = 100, 1.0  # where no number is asked for: so many, or as many as about so long allows
 FACTOR = 10.0  # the record may be so many times as far from a replay as the replays are from each other

@@ -197,9 +197,7 @@ def test_no_default_moves_the_distribution():
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.05, "it stays out"), (5.0, "it would pay"), (None, "")])
 def test_the_compiler_is_judged_by_what_a_step_would_gain(ratio, verdict):
-    result = {
-        "elementwise_share": {"median": 0.1},
-        "compile_ratio": ratio and dict.fromkeys(("median", "low", "high"), ratio),
-    }
-    said = speed._compiler(result)
-    assert verdict in said and bool(said) == bool(ratio)
+    share, ratios = (x and dict.fromkeys(("median", "low", "high"), x) for x in (0.1, ratio))
+    said = speed._beside_products({"elementwise_share": share, "compile_ratio": ratios})
+    assert "10%" in said and verdict in said and ("torch.compile" in said) == bool(ratio)
+    assert speed._beside_products({"elementwise_share": None, "compile_ratio": None}) == ""

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from support.classifiers import products
-from support.classifiers.products import FP32_ERROR, ROUTINES, Products, choose, relative_error, split
+from support.classifiers.products import FP32_ERROR, ROUTINES, SLICED_ROWS, Products, choose, relative_error, split
 
 
 @pytest.fixture(scope="module")
@@ -109,20 +109,22 @@ def test_a_rate_is_measured_where_there_is_no_choice_too(precision):
     assert 0 < products.rate(Products(precision), *products.sample(torch.device("cpu")), seconds=0.02) < 5000
 
 
+def truncated(operand, columns):
+    """Their product as tensor cores sum it: each partial sum of 16 terms is cut off to a float32."""
+    total = torch.zeros(len(operand), columns.shape[1], dtype=torch.float64)
+    for start in range(0, len(columns), 16):
+        total += operand[:, start : start + 16] @ columns[start : start + 16].double()
+        bits = total.float().double()  # rounded to nearest; back towards zero where that went away from it
+        away = bits.abs() > total.abs()
+        total = torch.where(away, torch.nextafter(bits.float(), torch.zeros(())).double(), bits)
+    return total
+
+
 def test_where_additions_cut_off_the_small_slices_come_first():
-    """Tensor cores truncate each partial sum of 16; done by hand, the order of the slices decides the error."""
+    """Done by hand, the order of the slices decides the error."""
     generator = torch.Generator().manual_seed(5)
     P = torch.randint(0, 256, (50, 720), generator=generator).double()
     weight = torch.randn(720, 8, generator=generator)
-
-    def truncated(operand, columns):
-        total = torch.zeros(len(operand), columns.shape[1], dtype=torch.float64)
-        for start in range(0, len(columns), 16):
-            total += operand[:, start : start + 16] @ columns[start : start + 16].double()
-            bits = total.float().double()  # rounded to nearest; back towards zero where that went away from it
-            away = bits.abs() > total.abs()
-            total = torch.where(away, torch.nextafter(bits.float(), torch.zeros(())).double(), bits)
-        return total
 
     exact = P @ weight.double()
     sliced = split(weight, 3)
@@ -137,6 +139,37 @@ def test_where_additions_cut_off_the_small_slices_come_first():
     finally:
         products._mm = mm
     assert torch.equal(taken[0], torch.cat(sliced[::-1]))
+
+
+@pytest.mark.parametrize("images", [1, SLICED_ROWS - 1, SLICED_ROWS, 3 * SLICED_ROWS + 5])
+@pytest.mark.parametrize("precision", ["bf16x3", "bf16x2"])
+def test_sliced_sums_over_images_come_in_pieces_and_add_up(precision, images, monkeypatch):
+    generator = torch.Generator().manual_seed(6)
+    P = torch.randint(0, 256, (images, 24), generator=generator, dtype=torch.uint8)
+    dz, total = torch.randn(images, 10, generator=generator) + 0.5, torch.ones(24, 10)
+    longest, mm = [], products._mm
+    monkeypatch.setattr(products, "_mm", lambda a, b: longest.append(a.shape[-1]) or mm(a, b))
+    p = Products(precision)
+    found = p.accumulate(total.clone(), p.operand(P, "cpu"), dz)
+    exact = P.double().T @ dz.double() + total
+    assert float((found - exact).norm() / exact.norm()) < (FP32_ERROR if precision == "bf16x3" else 3e-5)
+    assert max(longest) <= SLICED_ROWS and len(longest) <= 2
+
+
+def test_a_sum_in_pieces_stays_float32_where_additions_cut_off():
+    """The emulated tensor core of above, on the sum over images: in one piece it is wrong by more."""
+    generator = torch.Generator().manual_seed(7)
+    P = torch.randint(0, 256, (4096, 40), generator=generator, dtype=torch.uint8)
+    dz = torch.randn(4096, 6, generator=generator) + 0.5
+    sliced = torch.cat(split(dz, 3), 1)
+    exact, whole = P.double().T @ dz.double(), truncated(P.double().T, sliced)
+
+    def error(found):
+        return float((found.view(40, 3, 6).sum(1) - exact).norm() / exact.norm())
+
+    chunks = zip(P.split(SLICED_ROWS), sliced.split(SLICED_ROWS), strict=True)
+    pieces = [truncated(a.double().T, b).float() for a, b in chunks]
+    assert error(sum(pieces)) < FP32_ERROR < error(whole)
 
 
 def test_the_global_switches_are_put_back_even_after_an_error():

@@ -343,18 +343,20 @@ def test_two_sweeps_at_once_neither_corrupt_nor_double_anything(child, store, tm
 
 def test_dask_gives_the_same_records_although_a_worker_is_killed(child, store, cache, undisturbed):
     first = child("--workers", "2")
+    wait_until(lambda: any(trains(p, cache) for p in family(first)[1:]))
+    time.sleep(np.random.default_rng().uniform(0, 0.5))
     worker = wait_until(lambda: next((p for p in family(first)[1:] if trains(p, cache)), None))
-    time.sleep(0.2)  # into its block
     worker.kill()  # SIGKILL
     status, said = ended(first)
     assert status == 0 and ": recorded; 0 blocks to do" in said and said.count(": recorded") == 4
     same(numbers(store), undisturbed(LONG))
 
 
-def test_a_sweep_killed_as_a_whole_is_finished_by_the_next(child, store, cache, undisturbed):
+@pytest.mark.parametrize("latest", [0.0, 2.0], ids=["at the first record", "later"])
+def test_a_sweep_killed_as_a_whole_is_finished_by_the_next(child, store, cache, undisturbed, latest):
     first = child("--workers", "2")
     wait_until(lambda: len(list(store)) >= 1)
-    wait_until(lambda: any(trains(p, cache) for p in family(first)[1:]))
+    time.sleep(np.random.default_rng().uniform(0, latest))
     for process in family(first):
         with contextlib.suppress(psutil.NoSuchProcess):  # it may follow its parent before its turn comes
             process.kill()

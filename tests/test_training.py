@@ -415,6 +415,18 @@ def test_a_missing_gpu_is_an_error_and_never_a_silent_cpu(monkeypatch):
     assert resolve_device("auto").type == "cpu"
 
 
+@pytest.mark.parametrize("device", ["auto", "cpu"])
+def test_a_checkpoint_of_a_gpu_is_named_where_there_is_none(tmp_path, device):
+    dataset, path = tiny(), tmp_path / "half"
+    with pytest.raises(Stopped):
+        train([spec("ReLU", dataset)], dataset, 5, checkpoint=path, minutes=0)
+    identity = digest([spec("ReLU", dataset).key, 5])
+    saved = checkpoints.read(path, identity)
+    checkpoints.write(path, identity, saved.note | {"device": "cuda"}, saved.tensors)
+    with pytest.raises(ValueError, match="begun on device 'cuda', not 'cpu'.*delete its checkpoint"):
+        train([spec("ReLU", dataset)], dataset, 5, checkpoint=path, device=device)
+
+
 # -- stop and go on -----------------------------------------------------------------------------------------------
 
 

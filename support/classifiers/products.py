@@ -3,9 +3,9 @@
 P holds bytes, which are exact in bfloat16 (8 significant bits). So only the other operand has to be split: w = w1 +
 w2 + w3 in bfloat16 slices, multiplied with float32 accumulation, gives float32 accuracy at the speed of the tensor
 cores ("bf16x3"; "bf16x2" keeps two slices, 16 bits). They do so only if few large numbers are added before the small
-ones, because tensor cores cut off what does not fit each time they add: hence the order of the slices and the limit
-`SLICED_ROWS`. Without CUDA the slices are multiplied in float32, which is slow and there only so that the arithmetic
-can be tested. "tf32" rounds the small products of the heads too.
+ones, because tensor cores cut off what does not fit each time they add: hence the order of the slices, and sums over
+images in pieces of `SLICED_ROWS`. Without CUDA the slices are multiplied in float32, which is slow and there only so
+that the arithmetic can be tested. "tf32" rounds the small products of the heads too.
 
 On a CPU, float32 products go either to torch's default library or to oneDNN, whichever a short probe finds faster
 among those whose error is that of float32. The switch's name ("bf16") says nothing: on most machines it only
@@ -23,7 +23,7 @@ from support.parameters import suggest
 
 PRECISIONS = ("fp32", "float64", "tf32", "bf16x3", "bf16x2")
 FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
-SLICED_ROWS = 4096  # at most so many images in one sum of sliced products
+SLICED_ROWS = 512  # at most so many images in one sum of sliced products
 ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
 
 
@@ -72,8 +72,13 @@ class Products:
         if not self.slices:
             return total.addmm_(P.T, dz)
         K, M = total.shape
-        parts = _mm(P[:, :K].T, torch.cat(split(dz, self.slices), 1))
-        return total.add_(parts.view(K, self.slices, M).sum(1))
+        P, sliced = P[:, :K], torch.cat(split(dz, self.slices), 1)
+        whole = len(P) // SLICED_ROWS
+        for rows, pieces in ((slice(whole * SLICED_ROWS), whole), (slice(whole * SLICED_ROWS, None), 1)):
+            if len(P[rows]):
+                a, b = (x[rows].unflatten(0, (pieces, -1)) for x in (P, sliced))
+                total.add_(_mm(a.mT, b).sum(0).view(K, self.slices, M).sum(1))
+        return total
 
     @contextlib.contextmanager
     def active(self):
@@ -89,21 +94,26 @@ class Products:
 
 
 def _mm(a, b, out=None):
-    """The product of bfloat16 matrices in float32."""
+    """The product of bfloat16 matrices, or of two stacks of them, in float32."""
     if not a.is_cuda:
-        return torch.mm(a.float(), b.float(), out=out)
-    if out is None:
-        return torch.mm(a, b, out_dtype=torch.float32)
-    return torch.ops.aten.mm.dtype_out(a, b, torch.float32, out=out)
+        return torch.matmul(a.float(), b.float(), out=out)
+    product = torch.mm if a.ndim == 2 else torch.bmm
+    return product(a, b, out_dtype=torch.float32, out=out)
 
 
 def relative_error(products: Products, P: torch.Tensor, weight: torch.Tensor) -> float:
-    """Relative Frobenius error of the forward product against float64; P (n, K) bytes, weight (K, M)."""
-    exact = P.double() @ weight.double()
-    weight = weight.to(products.dtype)
+    """Relative Frobenius error against float64 of the worse of the two products; P (n, K) bytes, weight (K, M).
+
+    The other operand of the second is the result of the first, scaled to deviations of 1, and its mean as it comes.
+    """
+    z = P.double() @ weight.double()
+    dz = (z / z.std()).to(products.dtype)
+    weight, operand = weight.to(products.dtype), products.operand(P, weight.device)
     with products.active():
-        value = products.forward(products.operand(P, weight.device), weight, weight.new_zeros(weight.shape[1]))
-    return float((value - exact).norm() / exact.norm())
+        forward = products.forward(operand, weight, weight.new_zeros(weight.shape[1]))
+        backward = products.accumulate(torch.zeros_like(weight), operand, dz)
+    pairs = (forward, z), (backward, P.double().T @ dz.double())
+    return max(float((value - exact).norm() / exact.norm()) for value, exact in pairs)
 
 
 def choose(precision: str, device: torch.device, seconds: float = 0.5) -> tuple[Products, dict]:

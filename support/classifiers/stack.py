@@ -14,7 +14,7 @@ from torch.nn.functional import one_hot
 
 from support.architectures import ACTIVATIONS, architecture, slope
 from support.classifiers.ensemble import Group, starting_weights
-from support.classifiers.products import SLICED_ROWS, Products, choose
+from support.classifiers.products import Products, choose
 from support.classifiers.specs import RunSpec
 from support.data import Dataset
 from support.machine import Division, cores
@@ -33,9 +33,10 @@ def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) 
     else:
         width = 64
         torch.cuda.empty_cache()  # what an earlier block had counts as taken until then
-        # about eight arrays of (rows, width * hidden) live at a time; they may take half of the free memory
-        free, most = torch.cuda.mem_get_info()[0] / 2, SLICED_ROWS if products.slices else 60_000
-        rows = rows or max(1000, min(most, int(free / (8 * 4 * width * specs[0].hidden))))
+        # about eight arrays of (rows, width * hidden) live at a time, and their slices with the sums of these take as
+        # much again; all may take half of the free memory
+        free, arrays = torch.cuda.mem_get_info()[0] / 2, 16 if products.slices else 8
+        rows = rows or max(1000, min(60_000, int(free / (arrays * 4 * width * specs[0].hidden))))
     return products, Division(device.type, torch.get_num_threads(), products.routine, rows, width), probe
 
 
