@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from support import checkpoints
-from support.machine import resolve_device, wait
+from support.machine import environment, resolve_device, wait
 from support.runs import Spec, digest
 
 STRETCH = 0.3  # seconds between two looks at the clock and at Ctrl-C, and between two reports
@@ -45,15 +45,17 @@ class Options:
 class Course:
     """The way of a block to its last step, with its checkpoint and its clock.
 
-    saved: the checkpoint that it goes on from, or None. seconds: taken so far, those before the checkpoint too.
+    saved: the checkpoint that it goes on from, or None. begun: the environment that this one was begun in, or None.
+    seconds: taken so far, those before the checkpoint too.
     """
 
     def __init__(self, specs: Collection[Spec], steps: int, options: Options):
-        self.steps, self.options, self.begun = steps, options, time.monotonic()
+        self.steps, self.options, self.clock = steps, options, time.monotonic()
         self.identity = digest([s.key for s in specs] + [steps])
         self.saved = checkpoints.read(options.checkpoint, self.identity)
-        self.before = self.saved.note["seconds"] if self.saved else 0.0
-        made = self.saved.note.get("device") if self.saved else None
+        note = self.saved.note if self.saved else {}
+        self.before, self.begun, made = note.get("seconds", 0.0), note.get("begun"), note.get("device")
+        self.here = environment()  # of the code that trains, not of what it has become an hour later
         # what was begun on the CPU goes on there, although a GPU may have come
         self.device = resolve_device("cpu" if made == "cpu" and options.device == "auto" else options.device)
         if made not in (None, self.device.type):
@@ -64,7 +66,7 @@ class Course:
 
     @property
     def seconds(self) -> float:
-        return self.before + time.monotonic() - self.begun
+        return self.before + time.monotonic() - self.clock
 
     @property
     def done(self) -> int | None:
@@ -125,6 +127,7 @@ class Course:
     def save(self, number: int, note: dict, tensors: dict[str, torch.Tensor]) -> None:
         """Writes the checkpoint of that step."""
         note |= {"step": number, "seconds": self.seconds, "device": self.device.type}
+        note["begun"] = self.begun or self.here
         checkpoints.write(self.options.checkpoint, self.identity, note, tensors)
 
 

@@ -1,9 +1,16 @@
-"""The machine that trains: its device, its threads, and how the work is divided."""
+"""The machine that trains: its device, its threads, how the work is divided, and the account of it in a record."""
 
 import contextlib
 import os
+import platform
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 
 import torch
 
@@ -48,3 +55,40 @@ def threads(number: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def environment() -> dict:
+    """Versions, machine, commit and date."""
+    found = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+    return found | {name: version(name) for name in ("torch", "numpy")}
+
+
+@cache
+def _commit() -> str | None:
+    """The commit of the code, and whether the package differs from it, when this process first asked."""
+
+    def git(*arguments):
+        return subprocess.run(
+            ["git", *arguments], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--", ".")
+        return git("rev-parse", "HEAD") + (" with changes in support/" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _processor() -> str:
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return f"{line.split(':', 1)[1].strip()}, {os.cpu_count()} cores"
+    return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"

@@ -13,16 +13,11 @@ import fcntl
 import hashlib
 import json
 import os
-import platform
-import subprocess
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from functools import cache, cached_property
-from importlib.metadata import version
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +25,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
+from support.machine import environment
 from support.runs import Measurement, Spec, specification
 
 HERE = Path(__file__).resolve().parent.parent
@@ -142,7 +138,6 @@ class Store:
 
     def check_writable(self) -> None:
         """A RecordError now rather than after an hour of training, if nothing can be written."""
-        _commit()  # of the code that will train, not of what it has become an hour later
         try:
             self.roots[0].mkdir(parents=True, exist_ok=True)
             probe = self.roots[0] / f".probe-{os.getpid()}"
@@ -169,7 +164,8 @@ class Store:
             "weights_kept": keep_weights,
             "environment": environment()
             | {"division": measurement.division, "probe": measurement.probe}
-            | {"seconds": round(measurement.seconds, 3)},
+            | {"seconds": round(measurement.seconds, 3)}
+            | ({"begun": measurement.begun} if measurement.begun else {}),
         }
         content["sha256"] = _text_digest(content)
         try:
@@ -217,43 +213,6 @@ def arrays_digest(arrays: dict[str, np.ndarray]) -> str:
         value = np.ascontiguousarray(arrays[name])
         total.update(f"{name} {value.dtype.str} {value.shape}".encode() + value.tobytes())
     return total.hexdigest()
-
-
-def environment() -> dict:
-    """Versions, machine, commit and date."""
-    found = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-    }
-    return found | {name: version(name) for name in ("torch", "numpy")}
-
-
-@cache
-def _commit() -> str | None:
-    """The commit of the code, and whether the package differs from it, when this process first asked."""
-
-    def git(*arguments):
-        return subprocess.run(
-            ["git", *arguments], cwd=HERE, capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    try:
-        changed = git("status", "--porcelain", "--", "support")
-        return git("rev-parse", "HEAD") + (" with changes in support/" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
-def _processor() -> str:
-    if sys.platform == "linux":
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return f"{line.split(':', 1)[1].strip()}, {os.cpu_count()} cores"
-    return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
 def _folder(root: Path, spec: Spec) -> Path:

@@ -105,6 +105,7 @@ class Measurement:
     diverged_at: the first recorded step with a loss that is not finite, or None.
     division, probe: how the work was divided, and what decided it.
     seconds: this network's share of the block's training time.
+    begun: the `machine.environment` in which the block began, if it went on from a checkpoint; or None.
     """
 
     spec: Spec
@@ -114,6 +115,7 @@ class Measurement:
     division: dict
     probe: dict
     seconds: float
+    begun: dict | None = None
 
     @property
     def steps(self) -> np.ndarray:

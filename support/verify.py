@@ -10,9 +10,9 @@ import numpy as np
 from support import claims, readme
 from support.classifiers.training import train
 from support.data import load
-from support.machine import Division, resolve_device
+from support.machine import Division, environment, resolve_device
 from support.mahalanobis import training as mahalanobis
-from support.records import COMMITTED, Record, Store, environment, read
+from support.records import COMMITTED, Record, Store, read
 from support.runs import CURVES
 from support.studies import STUDIES
 from support.sweep import Study

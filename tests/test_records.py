@@ -51,9 +51,15 @@ def test_a_record_gives_back_what_was_measured(stored):
     assert {n: w.tolist() for n, w in record.weights().items()} == {n: w.tolist() for n, w in m.weights.items()}
     environment = record.content["environment"]
     assert environment["torch"] and environment["division"] == m.division and environment["probe"] == m.probe
+    assert "begun" not in environment  # it was never interrupted
     assert record.faults() == [] and store.verify() == {}
     with pytest.raises(KeyError, match="was not measured at step 7"):
         record.at("test_accuracy", 7)
+
+
+def test_a_record_of_a_run_that_was_interrupted_says_where_it_was_begun(tmp_path):
+    m = replace(measurement(spec("ReLU", tiny()), 10, classes=4), begun={"commit": "1" * 40})
+    assert Store(tmp_path).write(m).content["environment"]["begun"] == {"commit": "1" * 40}
 
 
 def test_weights_are_kept_only_where_asked_but_always_hashed(tmp_path):

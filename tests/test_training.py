@@ -8,7 +8,7 @@ import scipy.stats
 import torch
 from agreement import RATES, TOLERANCE, PlainLoop, disagreement, four, largest_difference, spec, stack_of, tiny
 
-from support import checkpoints
+from support import checkpoints, loop
 from support.architectures import ACTIVATIONS, SIX, SIX_BIAS, TABLE, architecture, family
 from support.classifiers import stack, training
 from support.classifiers.ensemble import initial_weights
@@ -446,6 +446,18 @@ def test_out_of_time_it_stops_at_a_checkpoint_and_goes_on_to_the_same_end(tmp_pa
     for a, b in zip(whole, resumed, strict=True):
         assert all(np.array_equal(a.arrays[n], b.arrays[n]) for n in a.arrays)
         assert all(torch.equal(a.weights[n], b.weights[n]) for n in a.weights)
+
+
+def test_a_resumed_run_says_where_it_was_begun(tmp_path, monkeypatch):
+    """The commit of its end is not that of all its steps; that of its beginning stays through every stop."""
+    dataset, path = tiny(), tmp_path / "block.safetensors"
+    for commit in ("first", "second"):
+        monkeypatch.setattr(loop, "environment", lambda commit=commit: {"commit": commit})
+        with pytest.raises(Stopped):
+            train([spec("ReLU", dataset)], dataset, 5, checkpoint=path, minutes=0)
+    (resumed,) = train([spec("ReLU", dataset)], dataset, 5, checkpoint=path)
+    (whole,) = train([spec("ReLU", dataset)], dataset, 5)
+    assert resumed.begun == {"commit": "first"} and whole.begun is None
 
 
 def test_a_resumed_run_divides_its_work_as_it_began(tmp_path):

@@ -82,11 +82,11 @@ def train(
             return {"division": asdict(division), "probe": probe}, stack.state() | arrays
 
         course.walk(advance, note_down, at, state)
-    seconds = course.seconds / len(specs)
-    return _measurements(stack, curves, at, sorted(when_moments), division, probe, seconds)
+    account = asdict(division), probe, course.seconds / len(specs), course.begun
+    return _measurements(stack, curves, at, sorted(when_moments), account)
 
 
-def _measurements(stack, curves, at, moment_at, division, probe, seconds):
+def _measurements(stack, curves, at, moment_at, account):
     """One Measurement per network from the stacked curves: loss and accuracy (S, 2, M), active (S, 2, M, C), ..."""
     results = []
     for m, (spec, weights) in enumerate(zip(stack.specs, stack.weights(), strict=True)):
@@ -100,5 +100,5 @@ def _measurements(stack, curves, at, moment_at, division, probe, seconds):
             "moments": curves["moments"][:, m],
             "head_norm": curves["head_norm"][:, m],
         }
-        results.append(Measurement(spec, arrays, weights, lost, asdict(division), probe, seconds))
+        results.append(Measurement(spec, arrays, weights, lost, *account))
     return results

@@ -65,11 +65,11 @@ def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = 
         return {"division": asdict(division)}, stack.state() | kept | {"curves": torch.stack(curves)}
 
     course.walk(stack.advance, note_down, at, state)
-    seconds = course.seconds / len(specs)
-    return _measurements(stack, torch.stack(curves).numpy(), at, snapshots, when_weights, seconds)
+    account = asdict(division), {}, course.seconds / len(specs), course.begun
+    return _measurements(stack, torch.stack(curves).numpy(), at, snapshots, when_weights, account)
 
 
-def _measurements(stack, mse, at, snapshots, when_weights, seconds) -> list[Measurement]:
+def _measurements(stack, mse, at, snapshots, when_weights, account) -> list[Measurement]:
     """One Measurement per network from the errors (S, 3, M) and the snapshots "network.step.name"."""
     results = []
     for m, (spec, weights) in enumerate(zip(stack.specs, stack.weights(), strict=True)):
@@ -78,7 +78,7 @@ def _measurements(stack, mse, at, snapshots, when_weights, seconds) -> list[Meas
         for name in weights:
             arrays[name] = np.stack([snapshots[f"{m}.{s}.{name}"].numpy() for s in when_weights])
         lost = diverged_at(at, np.isfinite(mse[:, :, m]).all(1))
-        results.append(Measurement(spec, arrays, weights, lost, asdict(stack.division), {}, seconds))
+        results.append(Measurement(spec, arrays, weights, lost, *account))
     return results
 
 

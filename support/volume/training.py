@@ -125,7 +125,7 @@ def _measurements(stack, tasks, steps, curves, snapshots, course) -> list[Measur
         lost = diverged_at(at, found[:, :, 0].isfinite().all(1))
         results.append(Measurement(spec, arrays, weights[steps], lost, asdict(division), {}, 0.0))
     share = course.seconds / len(results)
-    return [replace(m, seconds=share) for m in results]
+    return [replace(m, seconds=share, begun=course.begun) for m in results]
 
 
 def check_block(specs: list[VolumeSpec]) -> None:
