@@ -65,6 +65,13 @@ class Equivalence:
     alpha: float
     equivalent: bool
     n: tuple[int, int]
+    error: float  # standard error of the difference, and its degrees of freedom
+    df: float
+
+    @property
+    def power(self) -> float:
+        """The chance to come out equivalent if the means were equal and the standard error truly this."""
+        return equivalence_power(self.error, self.df, self.margin, self.alpha)
 
 
 def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=0, resamples=9999) -> Estimate:
@@ -166,7 +173,24 @@ def equivalence(a, b, margin, paired=False, alpha=0.05) -> Equivalence:
     # Of the two one-sided p-values the larger, which counts, is that of the nearer bound.
     p = float(stats.t.sf(_ratio(margin - abs(difference), error), df))
     interval = _t_interval(difference, error, df, 1 - 2 * alpha)
-    return Equivalence(difference, interval, float(margin), p, alpha, p < alpha, (len(a), len(b)))
+    return Equivalence(difference, interval, float(margin), p, alpha, p < alpha, (len(a), len(b)), error, df)
+
+
+def equivalence_power(error, df, margin, alpha=0.05) -> float:
+    """Chance that two one-sided t tests show two equal normal means to be within margin of each other.
+
+    error: true standard error of their difference, in the unit of margin; a run estimates it with df degrees of
+    freedom. The mean, over 999 quantiles of that estimate s, of the chance that |difference| < margin - t s.
+
+    >>> round(equivalence_power(error=0.1, df=1e6, margin=0.2), 3)  # 2 Phi(0.2 / 0.1 - 1.645) - 1
+    0.278
+    """
+    if error == 0 or np.isnan(error):
+        return float(error + 1)
+    shares = (np.arange(999) + 0.5) / 999
+    seen = error * np.sqrt(stats.chi2.ppf(shares, df) / df)
+    room = margin - stats.t.ppf(1 - alpha, df) * seen
+    return float(np.clip(2 * stats.norm.cdf(room / error) - 1, 0, 1).mean())
 
 
 def holm(pvalues) -> np.ndarray:

@@ -89,7 +89,7 @@ def test_chapter_3_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "03_offset_l2", scale="smoke", seeds=2, steps=10, images=150)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    live = {"fig-l2-accuracy": 10, "fig-l2-gap": 10, "fig-l2-adam": 5, "fig-l2-pixels": 5}
+    live = {"fig-l2-accuracy": 10, "fig-l2-gap": 10, "fig-l2-adam": 5, "fig-l2-pixels": 5, "fig-l2-alpha": 5}
     assert live.keys() | {"fig-toy-prototypes", "fig-log-odds"} <= shown.keys()
     for name, steps in live.items():  # Adam takes half of the steps
         for fact in ("digits", "150 training images", f"{steps} steps", "2 seeds", "smoke scale"):

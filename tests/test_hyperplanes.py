@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from agreement import tiny
 from fabricate import measurement, record
-from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
@@ -64,9 +65,9 @@ def test_permuted_and_rescaled_hidden_units_change_nothing(seed):
     h2, head2 = (h * c)[:, order], (head / c)[:, order]
     np.testing.assert_allclose(distances(h2, labels, head2), distances(h, labels, head), rtol=1e-9)
     np.testing.assert_allclose(hp.overlap(h2, labels, C), hp.overlap(h, labels, C)[order], atol=1e-12)
-    before, after = (hp.against_best((x, labels), (x, labels), w) for x, w in ((h, head), (h2, head2)))
-    for name in ("learned_ratio", "best_ratio", "spread", "learned_misordered", "misordered"):
-        np.testing.assert_allclose(getattr(after, name), getattr(before, name), rtol=1e-6, atol=1e-9)
+    before, after = (hp.against_fitted((x, labels), (x, labels), w, True) for x, w in ((h, head), (h2, head2)))
+    np.testing.assert_allclose(after.wrong, before.wrong, atol=1e-3)  # a fit of some steps enlarges rounding
+    np.testing.assert_allclose(after.accuracy, before.accuracy, atol=1)
 
 
 def test_a_class_with_one_member_has_no_width():
@@ -176,55 +177,99 @@ def test_the_wrong_scale_stretches_but_leaves_shapes():
     assert abs(m2[..., 0] - 3.25 * m[..., 0]).max() > 0.1  # means are shifted as well
 
 
-# -- the best hyperplanes -----------------------------------------------------------------------------------------
+# -- fitted hyperplanes ------------------------------------------------------------------------------------------
 
 
-def ratio_of(w, own, others):
-    return hp.ratio(own @ w, others @ w)
+def slabs(rng, n=100, hidden=6):
+    """C classes, each between two known hyperplanes with all others outside: h (C n, H), labels, normals (C, H)."""
+    labels = np.arange(C * n) % C
+    inside = labels[:, None] == np.arange(C)
+    along = np.where(inside, rng.uniform(-0.3, 0.3, inside.shape), rng.choice([-1, 1], inside.shape))
+    along = along * np.where(inside, 1, rng.uniform(1, 2, inside.shape))
+    rotation = np.linalg.qr(rng.standard_normal((hidden, hidden)))[0]
+    along = np.hstack([along, 3 * rng.standard_normal((len(labels), hidden - C))])
+    return along @ rotation, labels, rotation[:C]
 
 
-def test_the_nearest_hyperplane_is_the_one_that_brute_force_finds():
+def wrong(h, labels, w):
+    """(C,) share of pairs in the wrong order by |W h|, one by one."""
+    found = []
+    for c, of in enumerate(w):
+        d = np.linalg.norm(h @ of.T, axis=1)
+        own, others = d[labels == c][:, None], d[labels != c]
+        found.append(((own > others) + 0.5 * (own == others)).mean())
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_hyperplane_that_orders_all_pairs_is_found(seed):
+    rng = np.random.default_rng(seed)
+    h, labels, normals = slabs(rng)
+    w, b = hp.fit_distances(h, labels, rng.standard_normal(normals.shape), 1)
+    assert w.shape == (C, 1, 6) and b.shape == (C,)
+    assert not wrong(h, labels, w).any()
+    along = np.abs(np.einsum("ckh,nh->nc", w, h))
+    assert ((along < b) == (labels[:, None] == np.arange(C))).all()  # b lies between the class and the others
+    cosine = np.abs((w[:, 0] * normals).sum(1)) / np.linalg.norm(w[:, 0], axis=1)
+    assert (cosine > 0.95).all()
+
+
+def loss_of(w, b, h, own, penalty=0.002):
+    """The loss of one class as it is written down; h of RMS 1."""
+    d = np.abs(h @ w)
+    return np.logaddexp(0, d - b)[own].mean() + np.logaddexp(0, b - d)[~own].mean() + penalty * w @ w
+
+
+def test_the_fit_is_as_good_as_brute_force_and_never_worse_than_the_learned_normal():
     rng = np.random.default_rng(4)
-    mixing = rng.standard_normal((3, 3))
-    own, others = (
-        rng.standard_normal((20_000, 3)) @ mixing + s for s in (rng.uniform(0, 2, 3), rng.uniform(-2, 0, 3))
-    )
-    ratios, normals = hp.nearest_hyperplanes(own, others)
-    tries = [minimize(ratio_of, rng.standard_normal(3), (own, others), tol=1e-10) for _ in range(8)]
-    best = min(tries, key=lambda found: found.fun)
-    # shrinkage is of the order 1 / n; without it the two would be equal
-    assert ratios[0] == pytest.approx(best.fun, rel=1e-2)
-    cosine = abs(normals[0] @ best.x) / np.linalg.norm(normals[0]) / np.linalg.norm(best.x)
-    assert cosine > 0.9999
-    assert ratio_of(normals[0], own, others) <= ratio_of(normals[1], own, others) <= ratio_of(normals[2], own, others)
+    labels = np.repeat(np.arange(C), 50)
+    h = rng.standard_normal((len(labels), 3)) + 1.5 * rng.standard_normal((C, 3))[labels]
+    h /= np.sqrt((h**2).mean(0))
+    head = rng.standard_normal((C, 3))
+    w, b = hp.fit_distances(h, labels, head, 1, steps=200)
+    for c in range(C):
+        arguments = h, labels == c
+
+        def loss(p, arguments=arguments):
+            return loss_of(p[:3], p[3], *arguments)
+
+        def of_learned(p, w=head[c], arguments=arguments):
+            return loss_of(p[0] * w, p[1], *arguments)
+
+        found = loss_of(w[c, 0], b[c], *arguments)
+        tries = [minimize(loss, rng.standard_normal(4), method="Nelder-Mead").fun for _ in range(20)]
+        assert found < 1.01 * min(tries)
+        assert found <= min(minimize(of_learned, p, method="Nelder-Mead").fun for p in ((1, 1), (-1, 1), (0.1, 1)))
 
 
-def test_without_shrinkage_it_is_the_generalised_eigenproblem(monkeypatch):
-    monkeypatch.setattr("sklearn.covariance.ledoit_wolf", lambda h, assume_centered: (h.T @ h / len(h), 0.0))
+def test_what_one_hyperplane_cannot_do_two_normals_can():
     rng = np.random.default_rng(5)
-    own, others = rng.standard_normal((50, 6)) + 1, rng.standard_normal((200, 6))
-    ratios, normals = hp.nearest_hyperplanes(own, others)
-    a, b = (h.T @ h / len(h) for h in (own, others))
-    np.testing.assert_allclose(ratios, eigh(a, b, eigvals_only=True), rtol=1e-9)
-    np.testing.assert_allclose(normals @ b @ normals.T, np.eye(6), atol=1e-9)
-    # anywhere, with all normals: 1 + the squared Mahalanobis distance to the mean of the class
-    wide = [np.pad(x, ((0, 0), (0, 1)), constant_values=1) for x in (own, others)]
-    ratios, normals = hp.nearest_hyperplanes(*wide)
-    found = ((wide[1] @ normals.T) ** 2 / ratios).sum(1)
-    from_mean = others - own.mean(0)
-    expected = 1 + np.einsum("ni,ij,nj->n", from_mean, np.linalg.inv(np.cov(own.T, ddof=0)), from_mean)
-    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    angles = rng.uniform(0, 2 * np.pi, 400)
+    ring = 2 * np.stack([np.cos(angles), np.sin(angles)], 1)  # others on all sides of the class, in the plane
+    h, labels = np.concatenate([0.3 * rng.standard_normal((200, 2)), ring]), np.repeat([0, 1], [200, 400])
+    one, two = (wrong(h, labels, hp.fit_distances(h, labels, np.eye(2), count)[0])[0] for count in (1, 2))
+    assert one > 0.02 and two == 0
 
 
-def test_units_that_are_zero_everywhere_get_no_weight():
+def test_a_class_with_one_member_is_told_apart():
     rng = np.random.default_rng(6)
-    own, others = rng.standard_normal((30, 4)), rng.standard_normal((60, 4))
-    dead = [np.insert(x, 2, 0.0, axis=1) for x in (own, others)]
-    ratios, normals = hp.nearest_hyperplanes(*dead)
-    expected, without = hp.nearest_hyperplanes(own, others)
-    np.testing.assert_allclose(ratios, expected)
-    np.testing.assert_allclose(np.delete(normals, 2, axis=1), without)
-    assert not normals[:, 2].any()
+    h, labels = rng.standard_normal((41, 6)), np.array([0] + [1] * 40)
+    w, b = hp.fit_distances(h, labels, rng.standard_normal((2, 6)), 1)
+    assert np.isfinite(w).all() and np.isfinite(b).all()
+    assert wrong(h, labels, w)[0] == 0
+
+
+def test_a_unit_that_is_zero_or_constant_harms_no_fit():
+    rng = np.random.default_rng(7)
+    h, labels, normals = slabs(rng)
+    odd = np.insert(h, 2, 0.0, axis=1), np.insert(h, 2, 7.0, axis=1)
+    zero, constant = (hp.fit_distances(x, labels, np.insert(normals, 2, 1.0, axis=1), 2)[0] for x in odd)
+    assert not zero[:, :, 2].any()
+    without = hp.fit_distances(h, labels, normals, 2)[0]
+    squared_lengths = [np.einsum("ckh,nh->cnk", w, h) ** 2 for w in (np.delete(zero, 2, axis=2), without)]
+    np.testing.assert_allclose(*(s.sum(-1) for s in squared_lengths), rtol=1e-3)  # a normal may come with either sign
+    for x, w in zip(odd, (zero, constant), strict=True):
+        assert not wrong(x, labels, w).any()
 
 
 def test_misordered_counts_pairs():
@@ -236,31 +281,36 @@ def test_misordered_counts_pairs():
     assert hp.misordered(np.ones(3), np.ones(4)) == 0.5
 
 
-def test_the_best_hyperplane_is_better_than_any_other_where_it_was_fitted():
+def test_outputs_are_judged_as_learned_and_as_fitted():
     rng = np.random.default_rng(8)
-    labels = np.repeat(np.arange(C), 4000)
-    h = rng.standard_normal((len(labels), 5)) + 2 * rng.standard_normal((C, 5))[labels]
-    head = rng.standard_normal((C, 5))
-    for c in range(C):  # one of them goes through the centre of its class
-        head[c] -= (
-            (c == 1)
-            * h[labels == c].mean(0)
-            * (head[c] @ h[labels == c].mean(0))
-            / (h[labels == c].mean(0) @ h[labels == c].mean(0))
-        )
-    found = hp.against_best((h, labels), (h, labels), head)
-    assert (found.best_ratio < found.learned_ratio).all()
-    assert found.spread[1] == pytest.approx(1.0)
-    assert (found.spread[[0, 2, 3]] < 1).all()
-    assert found.misordered.shape == (2, C, len(found.directions)) and found.directions[-1] == 6
+    h, labels, normals = slabs(rng)
+    one_dead = normals * np.array([[1.0], [1], [1], [0]])  # a dead output
+    found = hp.against_fitted((h, labels), (h, labels), one_dead, negated=True)
+    assert found.wrong.shape == (1 + len(hp.NORMALS), C)
+    assert found.wrong[0].tolist() == [0, 0, 0, 0.5] and not found.wrong[1:].any()
+    assert found.accuracy[0] < 50 and (found.accuracy[1:] == 100).all()  # the dead one is the nearest to all
+    as_intensities = hp.against_fitted((h, labels), (h, labels), one_dead, negated=False)
+    assert as_intensities.wrong[0].tolist() == [1, 1, 1, 0.5]
+    np.testing.assert_array_equal(as_intensities.wrong[1:], found.wrong[1:])
+    y = np.abs(h @ one_dead.T)
+    assert as_intensities.accuracy[0] == 100 * (y.argmax(1) == labels).mean()
+    assert found.accuracy[0] == 100 * (y.argmin(1) == labels).mean()
 
 
-def test_a_dead_output_has_no_spread_to_speak_of():
-    rng = np.random.default_rng(9)
-    h, labels, head = network(rng)
-    found = hp.against_best((h, labels), (h, labels), head * np.array([[0.0], [1], [1], [1]]))
-    assert np.isnan([found.spread[0], found.learned_ratio[0]]).all() and np.isfinite(found.spread[1:]).all()
-    assert found.learned_misordered[0] == 0.5
+def test_the_two_scales_of_the_first_figure():
+    data, rng = tiny(), np.random.default_rng(9)
+    weights = {"weight": rng.standard_normal((3, data.train_images.shape[1])), "bias": rng.standard_normal(3)}
+    units = hp.along_units(weights, data.train_images, data.train_labels, data)
+    right, mistaken = units.moments
+    np.testing.assert_allclose(mistaken[..., 1], right[..., 1] * data.maximum / data.pixel_sd)
+    np.testing.assert_allclose(units.z[0], hp.preactivations(weights, data.train_images, (1, 0)))
+    in_words = data.train_images - data.pixel_mean / data.maximum  # bytes, and constants for pixels between 0 and 1
+    in_words = in_words / (data.pixel_sd / data.maximum) @ weights["weight"].T + weights["bias"]
+    np.testing.assert_allclose(units.z[1], in_words, rtol=1e-9)
+    assert units.overlaps.shape == (3, len(data.classes) * (len(data.classes) - 1))
+    assert sorted(units.overlaps.mean(1))[1] == units.overlaps.mean(1)[units.typical]
+    said = sentences.scales_sentence(units)
+    assert f"{data.maximum / data.pixel_sd:.3f} to {data.maximum / data.pixel_sd:.3f} times" in said
 
 
 # -- the tables that are made of them -----------------------------------------------------------------------------
@@ -358,22 +408,50 @@ def test_more_fits_story_and_less_accurate_is_a_negative_correlation():
     assert (row["Spearman"], row["most"], row["accuracy, least (%)"], row["n"]) == (-1, 20, 88, 3)
 
 
-def test_hyperplanes_are_averaged_by_network_and_read_in_its_own_way():
-    def of(ratio, wrong):
-        curves = np.tile(np.array([0.04, 0.02, 0.01]), (2, C, 1))
-        ones = np.ones(C)
-        return hp.AgainstBest(ratio * ones, wrong * ones, ones / 2, ratio / 10 * ones, np.array([1, 16, 129]), curves)
+def fitted(wrongs, accuracies):
+    """What `against_fitted` might have found, the same of every class; in shares, and in percent."""
+    return hp.AgainstFitted(np.tile(np.array(wrongs)[:, None], C), np.array(accuracies))
 
-    found = [("raw", "Abs2-Neg", of(0.1, 0.03)), ("raw", "Abs2-Neg", of(0.4, 0.01)), ("raw", "Abs2", of(9.0, 0.99))]
-    table = tables.hyperplanes(found).loc["raw"]
-    assert table.loc["Abs2-Neg", "ratio, learned"] == pytest.approx(0.2)  # a geometric mean
-    assert table["wrong, learned (%)"].to_dict() == pytest.approx({"Abs2-Neg": 2, "Abs2": 1})
-    assert table.loc["Abs2-Neg", ["wrong, best (%)", "wrong, a few (%)", "wrong, all (%)", "n"]].tolist() == [
-        4,
-        2,
-        1,
-        2,
+
+def test_fitted_outputs_are_averaged_by_network_and_told_with_their_number():
+    found = [
+        ("raw", "Abs2-Neg", fitted([0.06, 0.04, 0.02, 0.02, 0.01], [70, 80, 88, 88, 88])),
+        ("raw", "Abs2-Neg", fitted([0.08, 0.04, 0.02, 0.02, 0.03], [72, 84, 88, 88, 90])),
+        ("raw", "Abs2", fitted([0.2, 0.015, 0.01, 0.01, 0.01], [91, 92, 93, 93, 93])),
     ]
+    table = tables.hyperplanes(found)
+    row = table.loc[("raw", "Abs2-Neg")]
+    assert row[tables.WRONG].tolist() == [7, 4, 2, 2, 2] and row[tables.RIGHT].tolist() == [71, 82, 88, 88, 89]
+    assert table["n"].to_dict() == {("raw", "Abs2-Neg"): 2, ("raw", "Abs2"): 1}
+    said = sentences.fitted_sentence(found, "MNIST")
+    for part in (
+        "(MNIST, 2 networks an input scaling, too few for an interval)",
+        "With raw inputs the learned hyperplanes put 7% of the pairs of test images in the wrong order, one fitted "
+        "to each class 4%, 8 normals a class 2%. So not being the best one found costs 3 points, and being a "
+        "hyperplane at all 2; the latter is less in 1 of 2 networks, and in the layers of Abs2 it is 0.5.",
+        "The accuracies are 71.0, 82.0 and 89.0%, and 91.0% of Abs2 as learned.",
+    ):
+        assert part in said, part
+
+
+@pytest.mark.parametrize(
+    "reached, runs, said",
+    [
+        (
+            [66.8, 12.0],
+            [3, 3],
+            "12 to 67%: under 20% in 1 of 2 rows. Half of them or more were learned by Abs2 with raw",
+        ),
+        ([25.3, 12.0], [3, 3], "12 to 25%: under 20% in 1 of 2 rows. None learned half of them"),
+        (["all diverged", 12.0], [5, 5], "12 to 12%: under 20% in 1 of 2 rows; in 1 all runs diverged. None learned"),
+        (["not run", "all diverged"], [0, 5], "no run is there to be looked at"),
+    ],
+)
+def test_a_control_that_did_not_learn_its_labels_is_told(reached, runs, said):
+    index = pd.MultiIndex.from_tuples([("raw", "Abs2"), ("raw", "Abs2-Neg")], names=["inputs", "network"])
+    diverged = [n if r == "all diverged" else 0 for r, n in zip(reached, runs, strict=True)]
+    columns = {"runs": runs, "diverged": diverged, "accuracy on the shuffled labels (%)": [str(r) for r in reached]}
+    assert said in sentences.controls_sentence(pd.DataFrame(columns, index), classes=10)
 
 
 # -- planted mistakes: each would be noticed above -------------------------------------------------------------------
@@ -400,6 +478,6 @@ def test_planted_mistakes_are_noticed(monkeypatch):
         with pytest.raises(AssertionError):
             test_the_story_is_true_and_false_where_it_should_be("Abs2-Neg")
     with monkeypatch.context() as m:
-        m.setattr(hp, "eigh", lambda a, b: eigh(a))
+        m.setattr(hp, "softplus", torch.nn.functional.relu)
         with pytest.raises(AssertionError):
-            test_the_nearest_hyperplane_is_the_one_that_brute_force_finds()
+            test_the_fit_is_as_good_as_brute_force_and_never_worse_than_the_learned_normal()

@@ -8,7 +8,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from torch import nn
 
-from support.classifiers import heads, prototypes
+from support.classifiers import heads, pictures, prototypes, sentences
+from support.classifiers.ensemble import starting_weights
 from support.classifiers.prototypes import Centres
 from support.classifiers.study import Plan, Recipe
 from support.layers import Abs, Neg, OffsetL2
@@ -132,10 +133,38 @@ def test_a_head_of_prototypes_is_recognised():
     h, labels, mean, variance = clusters()
     found = Centres.of(head_of(mean, 1 / variance), h, labels)
     assert (found.offset_share < 1e-9).all() and (found.impossible == 0).all()
-    assert (found.nearest == np.arange(3)).all() and found.correlation == pytest.approx(1)
+    assert found.own_class.all() and found.own_mu.all() and found.correlation == pytest.approx(1)
+    assert found.spans[0] == pytest.approx(np.divide(*np.quantile(1 / variance, (0.95, 0.05))))
     assert np.abs(found.null).max() <= 1 and abs(found.null.mean()) < 0.1
     # the mean squared Mahalanobis distance of a class to its own centre is its dimension
     assert np.diag(found.squared) == pytest.approx(6)
+
+
+def test_points_far_off_all_name_one_class_and_each_class_still_has_its_own_point():
+    h, labels, mean, _ = clusters()
+    mu, alpha = mean.clone(), torch.ones_like(mean)
+    mu[:, 0] = 1000.0
+    found, last = Centres.of(head_of(mu, alpha), h, labels), mean[:, 0].argmax().item()
+    assert list(found.named) == [last] * 3 and found.own_class.sum() == 1 and found.own_mu.all()
+    # without the sign change: the farthest class, and each class should have its mu farthest of all
+    turned = Centres.of(head_of(mu, alpha), h, labels, negated=False)
+    assert len(set(turned.named)) == 1 and turned.named[0] != last
+
+
+@pytest.mark.parametrize("negated", [True, False])
+def test_where_every_image_is_classified_right_the_own_mu_cannot_fail(negated):
+    h = normal(300, 6)
+    for seed in range(20):
+        head = head_of(normal(3, 6, seed=seed), normal(3, 6, seed=100 + seed).abs())
+        labels = head(h).argmin(1) if negated else head(h).argmax(1)
+        if len(labels.unique()) == 3:
+            assert Centres.of(head, h, labels, negated).own_mu.all()
+
+
+def test_crowding_is_the_distance_of_the_points_against_that_of_the_images():
+    h, labels = torch.tensor([[100.0, 0.5], [-100.0, 0.5]]).double(), torch.tensor([0, 1])
+    mu = torch.tensor([[0.0, 0.0], [0.0, 1.0]]).double()  # 1 apart, at sqrt(100^2 + 0.25) from each image
+    assert Centres.of(head_of(mu, torch.ones(2, 2)), h, labels).crowding == pytest.approx(1, rel=1e-4)
 
 
 def test_a_mu_one_sd_from_the_centre_has_an_offset_of_one_half():
@@ -221,14 +250,65 @@ def test_recorded_networks_are_read_back_as_they_were_trained(tmp_path):
         right = 100 * (network[2:](h).argmax(1) == labels).double().mean().item()
         assert right == pytest.approx(record.at("train_accuracy", 30))
     table = prototypes.reading(records, dataset)
-    assert list(table.index) == [(name, when) for name in names for when in ("before", "after")]
+    assert list(table.index) == [("standardised", name, when) for name in names for when in ("before", "after")]
     assert (table["n"] == 2).all() and table.xs("before", level="training")["rank"].isna().all()
     assert table.xs("after", level="training")["rank"].between(-1, 1).all()
-    pictures = prototypes.in_pixels(records[0], dataset, steps=5)
-    assert pictures.made.shape == (4, 12) and (pictures.made_distance <= 1.5 * pictures.nearest_distance.max()).all()
+    assert "with standardised inputs" in sentences.directions_sentence(table).lower()
+    left = prototypes.put_back(records, dataset)
+    trained = [np.mean([r.at("test_accuracy", 30) for r in records if r.spec.architecture == name]) for name in names]
+    assert list(left["as trained"]) == pytest.approx(trained, abs=0.06)
+    seen = {r.spec.architecture: prototypes.centres(r, dataset) for r in records if r.spec.seed == 0}
+    assert "ReLU-L2" in sentences.alpha_sentence(seen) and len(pictures.alpha_figure(seen).axes) == 2
+    images = prototypes.in_pixels(records[0], dataset, steps=5)
+    assert images.made.shape == (4, 12) and (images.made_distance <= 1.5 * images.nearest_distance.max()).all()
     forgotten = ensure(Plan(**vars(plan) | {"keep_weights": 0}), dataset, Store(tmp_path / "b"), verbose=False)
     with pytest.raises(ValueError, match="the weights of ReLU-L2, seed 0, .* were not kept"):
         prototypes.reading(forgotten, dataset)
+
+
+class Kept:
+    """A record of a run whose final weights are its start, changed as is said."""
+
+    def __init__(self, seed, **changes):
+        name = "ReLU-L2-Neg"
+        plan = Plan("t", data="tiny", images=40, architectures=(name,), scalings=("raw",), seeds=2, hidden=16,
+                    recipes=(Recipe(0.01),), steps=1)  # fmt: skip
+        self.spec = plan.spec(tiny(inputs=12, classes=4), name, "raw", seed)
+        start = starting_weights(self.spec, 12, 4) | {"alpha": torch.ones(4, 16)}
+        self.end = start | {name: change(start[name]) for name, change in changes.items()}
+
+    def weights(self):
+        return self.end
+
+
+def test_what_did_not_move_is_where_chance_put_it_and_can_be_put_back():
+    def alpha(start):
+        return torch.where(torch.arange(16) == 0, -0.5, start)
+
+    still = [Kept(seed, alpha=alpha) for seed in (0, 1)]
+    table = prototypes.moved(still)
+    row = table.loc["raw", "ReLU-L2-Neg"]
+    assert row["mu moved (%)"] == row["at most (%)"] == row["first layer (%)"] == 0 and row["n"] == 2
+    assert (row["alpha from"], row["to"], row["negative (%)"]) == (-0.5, 1, 6.25)
+    assert sentences.where_points_are(table) == "where chance put them"
+    told = sentences.moved_sentence(table)
+    assert told.startswith("With raw inputs a μ moved by 0%") and "6.2% of it negative (n = 2" in told
+    left = prototypes.put_back(still, tiny(inputs=12, classes=4)).iloc[0]
+    assert left["mu back"] == left["first layer back"] == left["as trained"]
+    untouched = prototypes.put_back([Kept(0), Kept(1)], tiny(inputs=12, classes=4)).iloc[0]
+    assert left["alpha back"] == untouched["as trained"]
+
+
+def test_a_mu_that_moved_as_far_as_its_neighbours_are_has_moved_all_the_way():
+    def one_of_four(start):
+        step = torch.zeros_like(start)
+        step[0, 3] = 2 * prototypes.apart(start)
+        return start + step
+
+    table = prototypes.moved([Kept(0, mu=one_of_four, weight=lambda start: 3 * start)])
+    row = table.iloc[0]
+    assert row["at most (%)"] == 200 and row["mu moved (%)"] == 50 and row["first layer (%)"] == 200
+    assert sentences.where_points_are(table) == "not where chance put them"
 
 
 # -- heads --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from support.statistics import Estimate, compare, equivalence, from_summary, holm, mean_interval, sd_interval, wilson
+from support.statistics import (
+    Estimate,
+    compare,
+    equivalence,
+    equivalence_power,
+    from_summary,
+    holm,
+    mean_interval,
+    sd_interval,
+    wilson,
+)
 
 # Printed mean and population SD of test accuracy in %, 20 runs each.
 PROSE = {"ReLU2": (47.20, 12.00), "ReLU2-Neg": (94.93, 0.15), "Abs2": (95.35, 0.17), "Abs2-Neg": (90.08, 2.56)}
@@ -249,6 +259,21 @@ def test_equivalence_at_degenerate_ends():
     assert equivalence(flat, flat + 1, 0.2).p == 1
     single = equivalence([1.0], [1.0], 0.2)
     assert math.isnan(single.p) and single.equivalent is False
+    assert equivalence(flat, flat, 0.2).power == 1 and math.isnan(single.power)
+
+
+def test_equal_means_come_out_equal_as_often_as_the_power_says():
+    # margin 2.5 standard errors, known spread: 2 Phi(2.5 - 1.645) - 1; no chance at all from 1.645 errors down
+    assert equivalence_power(1.0, 1e7, 2.5) == pytest.approx(2 * stats.norm.cdf(2.5 - 1.64485) - 1, abs=1e-3)
+    assert equivalence_power(1.0, 1e7, 1.6) == pytest.approx(0, abs=1e-6)
+    draw, runs, n = np.random.default_rng(9).normal, 5, 1500
+    for margin in (0.6, 1.2):
+        shown = np.mean([equivalence(draw(0, 1, runs), np.zeros(runs), margin, paired=True).equivalent
+                         for _ in range(n)])  # fmt: skip
+        power = equivalence_power(runs**-0.5, runs - 1, margin)
+        assert shown == pytest.approx(power, abs=allowance(power, n))
+    one = np.array([1.0, 2.0, 4.0, 7.0])
+    assert equivalence(one, np.zeros(4), 5.0, paired=True).power == equivalence_power(np.std(one, ddof=1) / 2, 3, 5.0)
 
 
 def test_holm_by_hand():

@@ -190,6 +190,11 @@ def test_differences_are_equal_different_or_open_and_spreads_have_intervals():
     found = tables.differences(several, others)
     assert list(found["within 0.2?"]) == ["equal", "different", "different", "open"]
     assert list(found["points"]) == [0, 1, -1, 0.2] and (found["n"] == 6).all()
+    # an SD of 0.04 against a margin of 0.2 leaves nothing to chance, one of 0.8 no chance at all
+    assert list(found["if equal (%)"]) == pytest.approx([100, 100, 100, 0], abs=0.1)
+    told = sentences.power_sentence({"all": found})
+    assert "chance of 100%, the median of 4 pairs; for 3 of them it is 80% or more" in told and "*open*, as 1" in told
+    assert "open" not in sentences.power_sentence({"all": found.iloc[:3]})
     sd = tables.spreads(several, ("ReLU", "Abs2"))
     assert list(sd["SD"]) == [0, round(wiggle.std(ddof=1), 2)] and sd["95% low"].iloc[1] < sd["SD"].iloc[1]
     assert tables.differences(several[1:], others).empty and tables.spreads(several[1:], ("ReLU",)).empty

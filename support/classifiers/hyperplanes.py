@@ -9,7 +9,7 @@ in every classifier's record, before training and after (`training.train`, "mome
     fits_story(z, "Abs2-Neg")              # [..., output]
 
 With a network's weights more can be asked: how its classes lie along the normal of each hidden unit (`unit_moments`,
-`overlap`), and whether better hyperplanes than the learned ones exist (`nearest_hyperplanes`, `against_best`).
+`overlap`), and whether better hyperplanes than the learned ones exist (`fit_distances`, `against_fitted`).
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ import torch
 from scipy import stats
 from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
+from torch.nn.functional import softplus
 
 from support.architectures import ACTIVATIONS, architecture
 from support.classifiers.stack import class_moments
@@ -133,37 +134,49 @@ def overlap(z: np.ndarray, labels: np.ndarray, classes: int, bins: int = 20) -> 
     return found
 
 
+@dataclass(frozen=True)
+class AlongUnits:
+    """How C classes lie along each of H hidden units, at two scales: that of training, and the source's mistake.
+
+    classes: their names.
+    z, labels: (2, N, H) preactivations, and (N,).
+    moments: (2, H, C, 3) as `unit_moments`; overlap: (2, H, C, C) as `overlap`.
+    """
+
+    classes: tuple[str, ...]
+    z: np.ndarray
+    labels: np.ndarray
+    moments: np.ndarray
+    overlap: np.ndarray
+
+    @property
+    def overlaps(self) -> np.ndarray:
+        """(H, C (C - 1)) overlap of every class with every other, at the scale of training."""
+        return self.overlap[0][:, ~np.eye(len(self.classes), dtype=bool)]
+
+    @property
+    def typical(self) -> int:
+        """The unit whose mean overlap of two classes is the median of all units, the upper one of two."""
+        return int(np.argsort(self.overlaps.mean(1), kind="stable")[len(self.overlap[0]) // 2])
+
+
+def along_units(weights: dict, images: np.ndarray, labels: np.ndarray, dataset: Dataset) -> AlongUnits:
+    """The classes of these images along the units of a network that was trained on raw inputs.
+
+    The source's mistake: bytes minus the mean, over the SD, where both are those of pixels between 0 and 1.
+    """
+    mistake = dataset.maximum / dataset.pixel_sd, -dataset.pixel_mean / dataset.pixel_sd
+    both = [preactivations(weights, images, affine) for affine in (dataset.affine("raw"), mistake)]
+    moments, overlaps = (
+        np.array([f(z, labels, len(dataset.classes)) for z in both]) for f in (unit_moments, overlap)
+    )
+    return AlongUnits(dataset.classes, np.array(both), labels, moments, overlaps)
+
+
 # -- are there better hyperplanes? -----------------------------------------------------------------------------------
 
 
-def nearest_hyperplanes(own: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All stationary ratios, ascending, (K,), and their normals, (K, H), of the problem
-
-        minimise  r(w) = E[(w.h)^2 | own class] / E[(w.h)^2 | other classes]   over w.
-
-    The first normal is that of the hyperplane through the origin which lies nearest to the class, measured by how far
-    the others are from it. With a constant 1 appended to every h, a hyperplane may lie anywhere. The solutions are
-    those of A w = r B w, with A and B the uncentred second moments of the two sets; they are scaled so that w'Bw = 1.
-
-    Both moments are shrunk towards a multiple of the identity, as far as Ledoit and Wolf (2004) find best for that
-    many vectors, after every unit was divided by its root mean square: rescaled or permuted units give the same
-    hyperplanes. Units that are 0 everywhere get weight 0 and are not counted in K.
-    """
-    from sklearn.covariance import ledoit_wolf  # a second to import, for this function alone
-
-    size = np.sqrt((np.concatenate([own, others]) ** 2).mean(0))
-    used = size > 0
-    a, b = (ledoit_wolf(h[:, used] / size[used], assume_centered=True)[0] for h in (own, others))
-    ratios, vectors = eigh(a, b)
-    normals = np.zeros((len(ratios), len(size)))
-    normals[:, used] = vectors.T / size[used]
-    return ratios, normals
-
-
-def ratio(own: np.ndarray, others: np.ndarray) -> float:
-    """Mean square of the signed distances of the own class over that of the others; any length of w."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # NaN for an output that is 0 everywhere
-        return float((own**2).mean() / (others**2).mean())
+NORMALS = (1, 2, 4, 8)  # that a fitted distance of a class has; with one it is a hyperplane
 
 
 def misordered(own: np.ndarray, others: np.ndarray) -> float:
@@ -175,63 +188,123 @@ def misordered(own: np.ndarray, others: np.ndarray) -> float:
     return float((ranks.sum() - len(own) * (len(own) + 1) / 2) / (len(own) * len(others)))
 
 
-@dataclass(frozen=True)
-class AgainstBest:
-    """For each of the C classes of one network, its learned hyperplane beside fitted ones, on images not fitted to.
+def fit_distances(
+    h: np.ndarray, labels: np.ndarray, head: np.ndarray, count: int, steps: int = 50
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each of C classes a distance |W h| that is small for the class and large for all others.
 
-    learned_ratio, learned_misordered, best_ratio: (C,); of `ratio` and `misordered` of the squared distances.
-    spread: (C,) share of E[(w.h)^2 | own] along the learned normal that is spread within the class; the rest is the
-    distance of its centre, squared, so it is 1 where the hyperplane goes through the centre.
-    directions: (K,) number of fitted normals that a distance may use: the powers of two up to H, and H + 1.
-    misordered: (2, C, K) by such a distance, through the origin and anywhere.
+    W has `count` normals, H at most: one is a hyperplane through the origin, more are the place where so many
+    hyperplanes meet. They minimise, by L-BFGS, a logistic loss in which both sides weigh the same:
+
+        mean of log(1 + exp(|W h| - b)) over the class  +  mean of log(1 + exp(b - |W h|)) over the others
+        +  0.002 |W|^2,
+
+    with every unit divided by its root mean square: rescaled or permuted units give the same distances. There are two
+    starts: the normals along which the class is smallest against the others, and the same with the learned one as the
+    first. The end of lower loss is kept, class by class. A step is taken only if it lowers the loss, so that on the
+    images it is fitted to a hyperplane is no worse, by its loss, than the learned one.
+
+    Args:
+        h: (N, H) hidden vectors, in the precision of the fit; units that are 0 everywhere get weight 0.
+        labels: (N,), each of the C classes at least once.
+        head: (C, H) learned normals.
+    Returns:
+        W (C, count, H) and b (C,).
+    """
+    size = np.sqrt((h**2).mean(0))
+    x = np.divide(h, size, out=np.zeros_like(h), where=size > 0)
+    hot = np.arange(len(head))[:, None] == labels
+    nearest = np.array([_nearest(x[own], x[~own], count) for own in hot])
+    with_learned = nearest.copy()
+    with_learned[:, 0] = head * size
+    x, own = torch.from_numpy(x), torch.from_numpy(hot)
+    start = torch.from_numpy(np.stack([nearest, with_learned]))
+    start /= _lengths(x, start).mean(-1)[..., None, None].clamp_min(1e-12)
+    w, b = start.requires_grad_(), torch.ones(start.shape[:2], dtype=start.dtype, requires_grad=True)
+    side = torch.where(own, 1.0, -1.0)
+    share = torch.where(own, 1 / own.sum(1, keepdim=True), 1 / (~own).sum(1, keepdim=True))
+
+    def losses(w, b):
+        return (share * softplus(side * (_lengths(x, w) - b[..., None]))).sum(-1) + 0.002 * w.square().sum((-1, -2))
+
+    def closure():
+        optimiser.zero_grad()
+        loss = losses(w, b).sum()
+        loss.backward()
+        return loss
+
+    optimiser = torch.optim.LBFGS([w, b], max_iter=steps, line_search_fn="strong_wolfe")
+    optimiser.step(closure)
+    with torch.no_grad():
+        best = losses(w, b).argmin(0).numpy(), range(len(head))
+        w, b = w.numpy()[best], b.numpy()[best]
+    return np.divide(w, size, out=np.zeros_like(w), where=size > 0), b
+
+
+def _nearest(own: np.ndarray, others: np.ndarray, count: int) -> np.ndarray:
+    """The normals (count, H), of RMS 1 on the class, along which it is smallest against the others.
+
+    The ridge is a hundredth of a unit's mean square: there may be fewer images of a class than units.
+    """
+    a, b = (x.T @ x / len(x) + 0.01 * np.eye(x.shape[1], dtype=x.dtype) for x in (own, others))
+    ratios, vectors = eigh(a, b)
+    return (vectors / np.sqrt(ratios)).T[:count]
+
+
+def _lengths(h: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """|W h|: h (N, H), w (..., k, H) -> (..., N)."""
+    along = (w.flatten(0, -2) @ h.T).unflatten(0, w.shape[:-1])
+    squared = along.square().sum(-2)
+    return squared.clamp_min(1e-20).sqrt()  # along this axis torch's own norm was ten times slower
+
+
+def _misordered_by_class(distances: np.ndarray, hot: np.ndarray) -> np.ndarray:
+    """(C,) of `misordered`, from (C, N) distances and one-hot labels."""
+    return np.array([misordered(d[own], d[~own]) for d, own in zip(distances, hot, strict=True)])
+
+
+@dataclass(frozen=True)
+class AgainstFitted:
+    """What the outputs of one network do on test images: as learned, and fitted anew with so many of `NORMALS`.
+
+    wrong: (1 + len(NORMALS), C) share of pairs in the wrong order (`misordered`), by class.
+    accuracy: (1 + len(NORMALS),) in percent, of all outputs together.
     """
 
-    learned_ratio: np.ndarray
-    learned_misordered: np.ndarray
-    spread: np.ndarray
-    best_ratio: np.ndarray
-    directions: np.ndarray
-    misordered: np.ndarray
+    wrong: np.ndarray
+    accuracy: np.ndarray
 
 
 @threadpool_limits.wrap(limits=1)  # on small matrices, threads that wait for each other took ten times as long
-def against_best(train: tuple, test: tuple, head: np.ndarray) -> AgainstBest:
-    """What each learned hyperplane through the origin gives away, and what one normal alone cannot do.
+def against_fitted(train: tuple, test: tuple, head: np.ndarray, negated: bool) -> AgainstFitted:
+    """What the learned hyperplanes through the origin give away, and what one normal a class cannot do.
 
-    A distance of k directions is sum_i (w_i.h)^2 / r_i over the k nearest hyperplanes of the class, each in the own
-    class's units. k = 1 is a hyperplane, as in Abs2-Neg. All of them, anywhere, make 1 + the squared Mahalanobis
-    distance to the mean of the class, shrinkage aside: a point with a metric, which is what OffsetL2 stands for.
+    The hidden layer stays as it is; its outputs are fitted anew (`fit_distances`), always as distances.
 
     Args:
-        train, test: hidden vectors (N, H) and labels (N,); hyperplanes are fitted to the first, judged on the second.
+        train, test: hidden vectors (N, H) and labels (N,); distances are fitted to the first, judged on the second.
         head: (C, H) learned normals.
+        negated: whether a small learned output means the class, as in Abs2-Neg, or a large one, as in Abs2.
     """
-    (h, labels), (h_test, labels_test) = train, test
-    directions = np.array([2**i for i in range(h.shape[1].bit_length())] + [h.shape[1] + 1])
-    rows, curves = [], []
-    for c, w in enumerate(head):
-        along = h_test @ w
-        own, others = along[labels_test == c], along[labels_test != c]
-        spread = own.var() / np.mean(own**2) if np.any(own) else np.nan
-        fits = []
-        for extra in (0, 1):
-            x, x_test = (np.pad(a, ((0, 0), (0, extra)), constant_values=1) for a in (h, h_test))
-            ratios, normals = nearest_hyperplanes(x[labels == c], x[labels != c])
-            squares = (x_test @ normals.T) ** 2
-            sums = np.cumsum(squares / ratios, 1)[:, np.minimum(directions, len(ratios)) - 1]
-            fits.append([misordered(s[labels_test == c], s[labels_test != c]) for s in sums.T])
-            if not extra:
-                best = squares[labels_test == c, 0].mean() / squares[labels_test != c, 0].mean()
-        rows.append([ratio(own, others), misordered(own**2, others**2), spread, best])
-        curves.append(fits)
-    return AgainstBest(*np.array(rows).T, directions, np.array(curves).transpose(1, 0, 2))
+    h, labels = test
+    hot = np.arange(len(head))[:, None] == labels
+    learned = np.abs(head @ h.T) if negated else -np.abs(head @ h.T)
+    found = [(learned, np.zeros(len(head)))]
+    for count in NORMALS:
+        w, b = fit_distances(*train, head, count)
+        found.append((_lengths(torch.from_numpy(h), torch.from_numpy(w)).numpy(), b))
+    return AgainstFitted(
+        np.array([_misordered_by_class(distances, hot) for distances, _ in found]),
+        np.array([100 * ((b[:, None] - distances).argmax(0) == labels).mean() for distances, b in found]),
+    )
 
 
-def of_runs(arms, names: tuple[str, ...], dataset: Dataset, most: int = 2) -> list[tuple[str, str, AgainstBest]]:
-    """(input scaling, network, what `against_best` finds) for the first runs of each kind whose weights are kept.
+def of_runs(arms, names: tuple[str, ...], dataset: Dataset, most: int = 2) -> list[tuple[str, str, AgainstFitted]]:
+    """(input scaling, network, what `against_fitted` finds) for the first runs of each kind whose weights are kept.
 
     Args:
         arms: as `results.arms` gives them.
+        names: Abs2 and Abs2-Neg, or one of them.
         dataset: the whole data set that the runs saw the first images of.
     """
     found = []
@@ -240,11 +313,12 @@ def of_runs(arms, names: tuple[str, ...], dataset: Dataset, most: int = 2) -> li
             for run in [r for r in arm.records[name] if r.weights()][:most]:
                 of, weights = dataset.first(run.spec.images), run.weights()
                 sides = [
-                    (representation(weights, images, of.affine(arm.scaling), name), labels)
+                    (representation(weights, images, of.affine(arm.scaling), name).astype(np.float32), labels)
                     for images, labels in (
                         (of.train_images, of.train_labels),
                         (of.test_images, of.test_labels),
                     )
                 ]
-                found.append((arm.scaling, name, against_best(*sides, weights["head"].double().numpy())))
+                head = weights["head"].float().numpy()
+                found.append((arm.scaling, name, against_fitted(*sides, head, architecture(name).negated)))
     return found

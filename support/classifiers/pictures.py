@@ -2,12 +2,23 @@
 
 import numpy as np
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import LogLocator, NullLocator
 
-from support.classifiers.hyperplanes import class_distances, own_and_nearest_other
+from support.classifiers.hyperplanes import NORMALS, class_distances, own_and_nearest_other
 from support.classifiers.rules import MARGIN, FitsStory
 from support.classifiers.specs import output_counts
-from support.classifiers.tables import conditions, median_run
-from support.figures import jitter, landmarks, learning_curves, legend_below, step_axis, strip, style, subplots
+from support.classifiers.tables import WRONG, conditions, hyperplanes, median_run
+from support.figures import (
+    HUES,
+    jitter,
+    landmarks,
+    learning_curves,
+    legend_below,
+    step_axis,
+    strip,
+    style,
+    subplots,
+)
 from support.statistics import mean_interval
 
 
@@ -211,6 +222,65 @@ def story_figure(arms, controls, names: tuple[str, ...]):
     return fig
 
 
+def fitted_figure(found):
+    """One panel an input scaling: pairs in the wrong order, by the learned outputs (left) and by fitted normals.
+
+    found: as `hyperplanes.of_runs` gives it.
+    """
+    wrong = hyperplanes(found)[WRONG]
+    scalings = wrong.index.unique("inputs")
+    fig, axes = subplots(1, len(scalings), height=3.4, squeeze=False, sharey=True)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        for name, (learned, *fitted) in wrong.loc[scaling].iterrows():
+            look = style(name)
+            ax.plot(NORMALS, fitted, label=f"fitted, in {name}", **look)
+            ax.plot(0.6, learned, label=f"learned by {name}", **look | {"linestyle": "none", "markersize": 8})
+        ax.set(xscale="log", yscale="log", title=f"{scaling} inputs", xlabel="fitted normals a class")
+        ax.set_xticks(NORMALS, map(str, NORMALS))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_locator(NullLocator())
+    axes[0][0].set_ylabel("pairs in the wrong order (%)")
+    legend_below(fig, axes[0][0], 2)
+    return fig
+
+
+_SCALES = {"scale of training": HUES["relu"], "source's scale": "#999999"}
+
+
+def unit_figure(units):
+    """One panel a class: histograms along the typical unit of `hyperplanes.AlongUnits`, at both scales."""
+    columns = min(5, len(units.classes))
+    rows = -(-len(units.classes) // columns)
+    fig, axes = subplots(rows, columns, height=3.6, sharex=True, sharey=True, squeeze=False)
+    for c, (ax, name) in enumerate(zip(axes.flat, units.classes, strict=False)):
+        for z, (label, hue) in zip(units.z[..., units.typical], _SCALES.items(), strict=True):
+            edges = np.histogram_bin_edges(z, 20)
+            ax.hist(z[units.labels == c], edges, histtype="step", color=hue, label=label, linewidth=1.5)
+        ax.axvline(0, color="black", linewidth=0.8)
+        mean, sd, _ = units.moments[0, units.typical, c]
+        ax.set_title(f"{name}: {mean:.0f} $\\pm$ {sd:.0f}")
+    axes[-1][columns // 2].set_xlabel("preactivation")
+    fig.supylabel("images", fontsize=10)
+    legend_below(fig, axes[0][0])
+    return fig
+
+
+def units_figure(units):
+    """Mean, SD, skewness, overlap of `hyperplanes.AlongUnits`, over all units; at both scales where they differ."""
+    fig, axes = subplots(2, 2, height=4.2)
+    panels = {"mean": units.moments[..., 0], "SD": units.moments[..., 1]}
+    panels |= {"skewness": units.moments[:1, ..., 2], "overlap of two classes": units.overlaps[None]}
+    for ax, (what, values) in zip(axes.flat, panels.items(), strict=True):
+        edges = np.histogram_bin_edges(values, 30)
+        for of, (label, hue) in zip(values, _SCALES.items(), strict=False):
+            ax.hist(of.ravel(), edges, histtype="step", color=hue, label=label, linewidth=1.5)
+        ax.set(xlabel=what, ylabel="count")
+    axes[0, 1].legend()
+    return fig
+
+
 def differences_figure(found: dict, margin: float = MARGIN):
     """One panel an input scaling: what `tables.differences` found, question by question, and the margin as a band.
 
@@ -237,4 +307,24 @@ def differences_figure(found: dict, margin: float = MARGIN):
         ax.grid(axis="y", visible=False)
         for label in ax.get_yticklabels():
             label.set_fontweight("bold" if label.get_text() in found else "normal")
+    return fig
+
+
+def alpha_figure(found: dict):
+    """One panel a network: alpha of every output and hidden unit against `prototypes.Centres.precision`.
+
+    found: architecture -> its `prototypes.Centres`, of heads of the form "code". The axis of precisions ends at their
+    0.5th and 99.5th centile. On the line alpha is the precision, as in a Mahalanobis distance.
+    """
+    fig, axes = subplots(1, len(found), height=2.6, squeeze=False, sharex=True, sharey=True)
+    ends = np.nanquantile([centres.precision for centres in found.values()], (0.005, 0.995))
+    line = np.geomspace(*ends, 200)
+    top = max(2, *(centres.weight.max() for centres in found.values()))
+    for ax, (name, centres) in zip(axes[0], found.items(), strict=True):
+        look = {"color": style(name)["color"], "markersize": 2, "alpha": 0.4}
+        ax.plot(centres.precision.ravel(), centres.weight.ravel(), ".", **look)
+        ax.plot(line[line < top], line[line < top], "--", color="black", linewidth=1)
+        ax.set(title=name, xscale="log", xlim=ends)
+    axes[0][0].set_ylabel("$\\alpha$")
+    fig.supxlabel("precision of the unit, over the output's median (log scale)", fontsize=10)
     return fig

@@ -7,10 +7,11 @@ for the group of outputs that are not negated, at first class i too, changed aft
 
 - mu_i is as far from the centre of its group as members are, or farther: an `offset_share` of 50% or more;
 - mu_i is no possible hidden vector: many of its coordinates are outside the range of the unit (`impossible`);
-- of all classes, i is not the nearest to mu_i (negated), or not the farthest (not negated);
+- of all classes, i is not the nearest to mu_i (negated), or not the farthest (not negated): no `own_class`;
 - units of larger precision do not get a larger alpha: a rank `correlation` within its permutation null.
 
-The third says little if it holds, because a network that classifies well can hardly avoid it.
+The other direction of the third is no test: that of all mu, mu_i is nearest to class i, or farthest (`own_mu`). The
+output is the distance, so where all images of a class are classified right it cannot fail.
 
 Layout: hidden vectors h (N, H), labels (N,), C outputs and classes. Permuting hidden units changes no measure.
 """
@@ -107,6 +108,7 @@ def learned_head(
 class Centres:
     """Where the mu of a head lie among the classes, and what its alpha weigh; the first axis is the output.
 
+    negated: whether class i should be near mu_i, and is its group; else far, and all others are the group.
     squared: (C, C) mean squared distance, as the head measures it, from mu_i to the members of class c.
     offset_share: (C,) percent of the mean squared distance from mu_i to its group that is the distance to the group's
         centre; the rest is its spread about the centre. 0: mu_i is the centre. 50: it is as far from it as a member
@@ -115,23 +117,48 @@ class Centres:
     correlation: (C,) Spearman's, over hidden units, of alpha_i with the unit's precision within the group. Units
         constant within it are left out; fewer than three others, or a constant alpha, give NaN.
     null: (PERMUTATIONS, C) the same with the alphas at random units, one permutation for all outputs.
+    weight, variance: (C, H) what the head multiplies a unit's square with, and the unit's variance within the group.
+    crowding: percent, the mean distance between two mu over that from a mu to an image, root mean square, unweighted.
     """
 
+    negated: bool
     squared: np.ndarray
     offset_share: np.ndarray
     impossible: np.ndarray
     correlation: np.ndarray
     null: np.ndarray
+    weight: np.ndarray
+    variance: np.ndarray
+    crowding: float
 
     @property
-    def nearest(self) -> np.ndarray:
-        """(C,) the class whose members are nearest to each mu."""
-        return self.squared.argmin(1)
+    def named(self) -> np.ndarray:
+        """(C,) the class that each mu names: of all classes the nearest to it (negated), or the farthest."""
+        return (self.squared if self.negated else -self.squared).argmin(1)
 
     @property
-    def farthest(self) -> np.ndarray:
-        """(C,) the class whose members are farthest from each mu."""
-        return self.squared.argmax(1)
+    def own_class(self) -> np.ndarray:
+        """(C,) whether mu_i names class i."""
+        return self.named == np.arange(len(self.squared))
+
+    @property
+    def own_mu(self) -> np.ndarray:
+        """(C,) whether, of all mu, mu_i is the nearest to class i (negated), or the farthest."""
+        return (self.squared if self.negated else -self.squared).argmin(0) == np.arange(len(self.squared))
+
+    @property
+    def precision(self) -> np.ndarray:
+        """(C, H) precision of each unit within the group, over the output's median; NaN where it never varies."""
+        found = np.full(self.variance.shape, np.nan)
+        for i, varies in enumerate(self.variance > 0):
+            found[i, varies] = np.median(self.variance[i, varies]) / self.variance[i, varies]
+        return found
+
+    @property
+    def spans(self) -> tuple[float, float]:
+        """95th centile over 5th, of the positive weights and of `precision`; equal in a Mahalanobis distance."""
+        ends = [np.nanquantile(x, (0.05, 0.95)) for x in (self.weight[self.weight > 0], self.precision)]
+        return tuple(float(high / low) for low, high in ends)
 
     @classmethod
     def of(
@@ -156,10 +183,14 @@ class Centres:
         squared = h**2 @ weight.T - 2 * h @ (weight * mu).T + (weight * mu**2).sum(1)
         outside = (mu < h.min(0).values) | (mu > h.max(0).values)
         return cls(
+            negated,
             torch.stack([squared[of_class].mean(0) for of_class in members], 1).numpy(),
             share.numpy(),
             100 * outside.double().mean(1).numpy(),
             *_rank_correlations(weight.numpy(), variance.numpy(), seed),
+            weight.numpy(),
+            variance.numpy(),
+            100 * apart(mu) / torch.cdist(mu, h).square().mean().sqrt().item(),
         )
 
 
@@ -183,47 +214,116 @@ def _rank_correlations(weight, variance, seed):
 def reading(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
     """The prototype reading held against the networks of these records, before training and after.
 
-    "own class": percent of all outputs i of which class i is where it should be, the nearest to mu_i if the output is
-    negated, else the farthest. "offset",
-    "impossible": percent, see `Centres`. "rank": Spearman's correlation of alpha with precision. Each is a mean over
+    "own class": percent of all outputs whose mu names its own class, where chance is 100 / C; "classes named": how
+    many classes the mu of a network name; "own mu": the direction that classification forces. "offset", "impossible",
+    "crowding": percent, see `Centres`. "rank": Spearman's correlation of alpha with precision. Each is a mean over
     outputs and networks, for the last three with its 95% t interval over networks; "chance" is the middle 95% of the
     mean correlation under permutations.
     """
-    own, rows = np.arange(len(dataset.classes)), []
-    for name in dict.fromkeys(r.spec.architecture for r in records):
-        several = [r for r in records if r.spec.architecture == name]
+    rows = []
+    for (scaling, name), several in _kinds(records).items():
         for when in ("before", "after"):
-            found = []
-            for record in several:
-                h, labels, network = hidden_vectors(record, dataset, trained=when == "after")
-                found.append(Centres.of(network[2], h, labels, architecture(name).negated, record.spec.seed))
+            found = [centres(record, dataset, trained=when == "after") for record in several]
+            row = {"inputs": scaling, "network": name, "training": when}
+            row["own class"] = 100 * np.mean([c.own_class for c in found])
+            row["classes named"] = np.mean([len(set(c.named)) for c in found])
+            row["own mu"] = 100 * np.mean([c.own_mu for c in found])
+            row["crowding"] = np.mean([c.crowding for c in found])
             means = {"offset": "offset_share", "impossible": "impossible", "rank": "correlation"}
-            row = {"network": name, "training": when}
-            there = [c.nearest if architecture(name).negated else c.farthest for c in found]
-            row["own class"] = 100 * np.mean(np.array(there) == own)
             for label, quantity in means.items():
                 mean = np.array([getattr(c, quantity).mean() for c in found])
                 interval = mean_interval(mean, method="t") if np.isfinite(mean).all() else None
                 row[label] = interval.value if interval else np.nan
-                row[f"{label} 95%"] = f"{interval.low:.3g} to {interval.high:.3g}" if interval else ""
+                known = interval and interval.n > 1
+                row[f"{label} 95%"] = f"{interval.low:.3g} to {interval.high:.3g}" if known else ""
             low, high = np.quantile(np.mean([c.null.mean(1) for c in found], 0), (0.025, 0.975))
             row["chance"] = f"{low:.2f} to {high:.2f}" if np.isfinite(low) else ""
             rows.append(row | {"n": len(found)})
-    return pd.DataFrame(rows).set_index(["network", "training"]).round(2)
+    return pd.DataFrame(rows).set_index(["inputs", "network", "training"]).round(2)
+
+
+def centres(record: Record, dataset: Dataset, trained: bool = True) -> Centres:
+    """The `Centres` of a recorded network, trained or as it started, on its own training images."""
+    h, labels, network = hidden_vectors(record, dataset, trained)
+    return Centres.of(network[2], h, labels, architecture(record.spec.architecture).negated, record.spec.seed)
+
+
+def _kinds(records: Sequence[Record]) -> dict[tuple[str, str], list[Record]]:
+    """The records by input scaling and architecture, in the order in which these appear."""
+    kinds = {}
+    for record in records:
+        kinds.setdefault((record.spec.scaling, record.spec.architecture), []).append(record)
+    return kinds
 
 
 def hidden_vectors(
     record: Record, dataset: Dataset, trained: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor, nn.Sequential]:
     """Hidden vectors (N, H) of the run's training images, their labels, and its network, trained or as it started."""
-    spec, inputs, classes = record.spec, dataset.train_images.shape[1], len(dataset.classes)
-    weights = record.weights() if trained else starting_weights(spec, inputs, classes)
-    if weights is None:
-        raise ValueError(f"the weights of {spec.label} were not kept")
-    network = restored(weights, spec.architecture)
+    start, end = start_and_end(record)
+    spec, network = record.spec, restored(end if trained else start, record.spec.architecture)
     data = dataset.first(spec.images)
     x = torch.from_numpy(dataset.inputs(data.train_images, spec.scaling))
     return network[:2](x), torch.from_numpy(data.train_labels), network
+
+
+# -- what training moved ------------------------------------------------------------------------------------------
+
+
+def start_and_end(record: Record) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """The weights of a run's OffsetL2 network as it started, drawn again from its seed, and as it was trained.
+
+    Raises ValueError if the weights were not kept.
+    """
+    end = record.weights()
+    if end is None:
+        raise ValueError(f"the weights of {record.spec.label} were not kept")
+    start = starting_weights(record.spec, end["weight"].shape[1], len(end["mu"]))
+    return start | {"alpha": torch.ones_like(start["mu"])}, end
+
+
+def moved(records: Sequence[Record]) -> pd.DataFrame:
+    """How far the parts of these networks are from where they started; asks for no images.
+
+    "mu moved": the distance of a mu from its own start, in percent of the mean distance between two mu at the start,
+    over outputs and networks; "at most": of the mu that moved most. "alpha": its range over all networks; "negative":
+    percent of the alphas below 0, which no distance has. "first layer": the change of its weights, in percent of
+    their size, root mean square both.
+    """
+    rows = []
+    for (scaling, name), several in _kinds(records).items():
+        both = [start_and_end(record) for record in several]
+        mu = torch.stack([(end["mu"] - start["mu"]).norm(dim=1) / apart(start["mu"]) for start, end in both])
+        alpha = torch.stack([end["alpha"] for _, end in both])
+        layer = [(end["weight"] - start["weight"]).norm() / start["weight"].norm() for start, end in both]
+        row = {"inputs": scaling, "network": name}
+        row |= {"mu moved (%)": 100 * mu.mean().item(), "at most (%)": 100 * mu.max().item()}
+        row |= {"alpha from": alpha.min().item(), "to": alpha.max().item()}
+        row |= {"negative (%)": 100 * (alpha < 0).double().mean().item()}
+        rows.append(row | {"first layer (%)": 100 * torch.stack(layer).mean().item(), "n": len(several)})
+    return pd.DataFrame(rows).set_index(["inputs", "network"]).round(2)
+
+
+def apart(points: torch.Tensor) -> float:
+    """Mean distance between two of these points (C, H)."""
+    return torch.pdist(points).mean().item()
+
+
+PARTS = {"as trained": (), "mu back": ("mu",), "alpha back": ("alpha",), "first layer back": ("weight", "bias")}
+
+
+def put_back(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
+    """Mean test accuracy of these networks in percent, as trained and with one part put back to where it started."""
+    rows = []
+    for (scaling, name), several in _kinds(records).items():
+        x = torch.from_numpy(dataset.inputs(dataset.test_images, scaling))
+        labels, right = torch.from_numpy(dataset.test_labels), []
+        for start, end in map(start_and_end, several):
+            changed = [restored(end | {key: start[key] for key in part}, name) for part in PARTS.values()]
+            right.append([100 * (network(x).argmax(1) == labels).double().mean().item() for network in changed])
+        means = dict(zip(PARTS, np.mean(right, 0), strict=True))
+        rows.append({"inputs": scaling, "network": name} | means | {"n": len(several)})
+    return pd.DataFrame(rows).set_index(["inputs", "network"]).round(1)
 
 
 # -- mu in pixels -------------------------------------------------------------------------------------------------

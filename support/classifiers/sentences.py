@@ -6,14 +6,16 @@ import numpy as np
 import pandas as pd
 
 from support import statistics
-from support.classifiers.hyperplanes import own_and_nearest_other
+from support.classifiers.hyperplanes import NORMALS, AlongUnits, own_and_nearest_other
 from support.classifiers.results import Arm
 from support.classifiers.rules import IMPACT, FitsStory
 from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
-from support.classifiers.tables import remedies
-from support.ledger import judged
+from support.classifiers.tables import RIGHT, WRONG, hyperplanes, remedies
+from support.ledger import LEAST_SEEDS, judged
 from support.runs import counted
+
+LIKELY = 80  # percent; the power that a comparison is usually planned for
 
 
 def headline(rows: list[dict]) -> str:
@@ -125,6 +127,94 @@ def differences_sentence(found: dict[str, pd.DataFrame]) -> str:
     return f"Pairs of networks by what is known of their difference; {'; '.join(parts)}."
 
 
+def power_sentence(found: dict[str, pd.DataFrame]) -> str:
+    """What `differences` could show: how often networks of the same mean would come out equal."""
+    every = pd.concat(found.values())
+    chances, is_open = every["if equal (%)"], every.iloc[:, 3] == "open"
+    told = (
+        f"Two networks of the same mean, with the spread that was seen, would be shown equal with a chance of "
+        f"{chances.median():.0f}%, the median of {counted(len(chances), 'pair')}; for {(chances >= LIKELY).sum()} of "
+        f"them it is {LIKELY}% or more."
+    )
+    if is_open.any() and chances[is_open].median() < 50:
+        told += (
+            f" So *open*, as {is_open.sum()} are, says little: were the two equal, the runs would mostly not show it."
+        )
+    return told
+
+
+def where_points_are(moved: pd.DataFrame) -> str:
+    """What `prototypes.moved` says of the mu of all its networks: whether they are where they started.
+
+    A mu that moved less than half the mean distance between two starts is as a rule nearest to its own.
+    """
+    return "where chance put them" if moved["at most (%)"].max() < 50 else "not where chance put them"
+
+
+def moved_sentence(moved: pd.DataFrame) -> str:
+    """How far the mu of `prototypes.moved` went, and where their alpha are, by input scaling."""
+    parts = []
+    for inputs, rows in moved.groupby("inputs", sort=False):
+        parts.append(
+            f"with {inputs} inputs a μ moved by {_range(rows['mu moved (%)'])}% of the distance between two of them, "
+            f"none by more than {rows['at most (%)'].max():.3g}%; α, which starts at 1, lies between "
+            f"{rows['alpha from'].min():.2f} and {rows['to'].max():.2f}, {rows['negative (%)'].mean():.2g}% of it "
+            f"negative (n = {_range(rows['n'])} of each kind)"
+        )
+    return _sentence(parts)
+
+
+def put_back_sentence(left: pd.DataFrame) -> str:
+    """What putting mu, or alpha, back to its start does to the test accuracy, by input scaling."""
+    parts = []
+    for inputs, rows in left.groupby("inputs", sort=False):
+        change = (rows["mu back"] - rows["as trained"]).abs().max()
+        parts.append(
+            f"with {inputs} inputs the test accuracy is {_range(rows['as trained'])}%, with the μ put back to their "
+            f"start it changes by at most {change:.1f} points, and with α put back "
+            f"{_range(rows['alpha back'])}% are left"
+        )
+    return _sentence(parts)
+
+
+def directions_sentence(reading: pd.DataFrame) -> str:
+    """Both directions of the third test, of `prototypes.reading`, after training, by input scaling."""
+    parts = []
+    for inputs, rows in reading.groupby("inputs", sort=False):
+        before, after = (rows.xs(when, level="training") for when in ("before", "after"))
+        parts.append(
+            f"with {inputs} inputs a μ names its *own class* for {_range(after['own class'])}% of the outputs "
+            f"(before training {_range(before['own class'])}%), and those of one network name "
+            f"{_range(after['classes named'])} of the classes; the *own μ* is found for {_range(after['own mu'])}%"
+        )
+    return _sentence(parts)
+
+
+def alpha_sentence(found: dict) -> str:
+    """How widely alpha and the precisions spread, for architecture -> `prototypes.Centres`."""
+    parts = []
+    for name, centres in found.items():
+        alpha, precision = centres.spans
+        negative = 100 * (centres.weight < 0).mean()
+        parts.append(f"{name} {alpha:,.1f} and {precision:,.1f}, {negative:.2g}% of the α negative")
+    return (
+        "The 95th centile over the 5th, of α and of the precisions, which a Mahalanobis distance has alike: "
+        f"{'; '.join(parts)}."
+    )
+
+
+def _range(values: Iterable[float]) -> str:
+    """The least and the largest as "3 to 5", or "3" where these are one."""
+    ends = dict.fromkeys(f"{v:.3g}" for v in (min(values), max(values)))
+    return " to ".join(ends)
+
+
+def _sentence(parts: list[str]) -> str:
+    """The parts with semicolons between, as one sentence."""
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def remedies_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
     """ReLU2-Neg minus ReLU2 under each remedy, arm by arm."""
     rows = remedies(arms_by_remedy).reset_index()
@@ -188,3 +278,75 @@ def nearness_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
             own, other = (np.median(x) for x in own_and_nearest_other(arm.moments(name)))
             parts.append(f"{name} with {arm.scaling} inputs {own:.1f} and {other:.1f}")
     return f"Median distance in SDs of the own class and of the nearest other: {'; '.join(parts)}."
+
+
+def controls_sentence(table: pd.DataFrame, classes: int) -> str:
+    """Whether networks learned the shuffled labels they were trained on; of `tables.controls`.
+
+    A kind of network learned them if it gets half of them right.
+    """
+    reached = pd.to_numeric(table["accuracy on the shuffled labels (%)"], errors="coerce")
+    few, learned = 200 / classes, reached[reached >= 50]
+    if reached.isna().all():
+        return "Of this control no run is there to be looked at."
+    said = f"Guessing gets {100 / classes:.0f}% of the shuffled labels right, these networks {reached.min():.0f} to "
+    said += f"{reached.max():.0f}%: under {few:.0f}% in {(reached < few).sum()} of {len(table)} rows"
+    if lost := (table["diverged"] == table["runs"])[table["runs"] > 0].sum():
+        said += f"; in {lost} all runs diverged"
+    if learned.empty:
+        return f"{said}. None learned half of them: what learning labels without classes does, these hardly show."
+    who = " and ".join(f"{name} with {scaling} inputs" for scaling, name in learned.index)
+    return f"{said}. Half of them or more were learned by {who}: what learning them does is seen there."
+
+
+def fitted_sentence(found: list, data: str) -> str:
+    """What Abs2-Neg loses by not having the best hyperplanes, and by having hyperplanes; of `hyperplanes.of_runs`."""
+    table, parts, most = hyperplanes(found), [], str(NORMALS[-1])
+    for scaling in table.index.unique("inputs"):
+        row, other = table.loc[(scaling, "Abs2-Neg")], table.loc[(scaling, "Abs2")]
+        wrong, right = ([row[what, by] for by in ("learned", "1", most)] for what in (WRONG, RIGHT))
+        each = [of.wrong.mean(1) for s, name, of in found if (s, name) == (scaling, "Abs2-Neg")]
+        smaller = sum(w[1] - w[-1] < w[0] - w[1] for w in each)
+        there, as_learned = other[WRONG, "1"] - other[WRONG, most], other[RIGHT, "learned"]
+        parts.append(
+            f"With {scaling} inputs the learned hyperplanes put {wrong[0]:.2g}% of the pairs of test images in the "
+            f"wrong order, one fitted to each class {wrong[1]:.2g}%, {most} normals a class {wrong[2]:.2g}%. So not "
+            f"being the best one found costs {wrong[0] - wrong[1]:.2g} points, and being a hyperplane at all "
+            f"{wrong[1] - wrong[2]:.2g}; the latter is less in {smaller} of {len(each)} networks, and in the layers "
+            f"of Abs2 it is {there:.2g}. The accuracies are {right[0]:.1f}, {right[1]:.1f} and {right[2]:.1f}%, and "
+            f"{as_learned:.1f}% of Abs2 as learned."
+        )
+    n = int(table.xs("Abs2-Neg", level="network")["n"].min())
+    few = ", too few for an interval" if n < LEAST_SEEDS else ""
+    told = f"{data}, {counted(n, 'network')} an input scaling{few}"
+    return f"Is a hyperplane too little? In the hidden layers of Abs2-Neg ({told}): {' '.join(parts)}"
+
+
+def scales_sentence(units: AlongUnits) -> str:
+    """What the source's mistaken scale does to SD, skewness and overlap along the units."""
+    right, wrong = units.moments
+    growth = (wrong[..., 1] / right[..., 1])[right[..., 1] > 0]
+    skewness, overlaps = abs(right[..., 2] - wrong[..., 2]).max(), abs(units.overlap[0] - units.overlap[1]).max()
+    return (
+        f"At the source's scale the SD is {growth.min():.3f} to {growth.max():.3f} times that of training; skewness "
+        f"differs by at most {skewness:.0e}, overlap by at most {overlaps:.0e}."
+    )
+
+
+def unit_sentence(units: AlongUnits) -> str:
+    """Where the classes lie along the typical unit."""
+    mean, sd, _ = units.moments[0, units.typical].T
+    return (
+        f"Mean overlap of two classes {units.overlaps[units.typical].mean():.2f}; class means from {mean.min():.0f} "
+        f"to {mean.max():.0f}, SDs from {sd.min():.0f} to {sd.max():.0f}."
+    )
+
+
+def units_sentence(units: AlongUnits) -> str:
+    """Overlap and skewness along all units."""
+    low, middle, high = np.percentile(units.overlaps, (5, 50, 95))
+    skewness = units.moments[0, ..., 2]
+    return (
+        f"Overlap of two classes along one unit: median {middle:.2f}, from {low:.2f} (5%) to {high:.2f} (95%); "
+        f"skewness from {skewness.min():.1f} to {skewness.max():.1f}."
+    )

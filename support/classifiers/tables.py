@@ -10,7 +10,7 @@ from scipy import stats
 from support import statistics
 from support.architectures import SIX, architecture
 from support.classifiers.claims import recompute
-from support.classifiers.hyperplanes import NEAR, AgainstBest, class_distances, fits_story
+from support.classifiers.hyperplanes import NEAR, NORMALS, AgainstFitted, class_distances, fits_story
 from support.classifiers.results import Arm, runs_of
 from support.classifiers.rules import CATASTROPHE, MARGIN, FitsStory
 from support.classifiers.specs import DEAD, RARE, output_counts
@@ -325,28 +325,23 @@ def _spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     return float(found.statistic), float(found.pvalue)
 
 
-def hyperplanes(found: Iterable[tuple[str, str, AgainstBest]]) -> pd.DataFrame:
-    """Learned hyperplanes beside fitted ones; means over the outputs of all networks of (inputs, network, measures).
+WRONG, RIGHT = "pairs in the wrong order (%)", "accuracy (%)"  # columns of `hyperplanes`
 
-    Ratios are geometric means. "Wrong": the share of pairs of test images, one of the class and one of another, of
-    which the network would put the wrong one nearer (for an intensity: farther); by the learned normal, by the best
-    one through the origin and anywhere, by a few normals (16, or all if there are fewer), and by all.
+
+def hyperplanes(found: Iterable[tuple[str, str, AgainstFitted]]) -> pd.DataFrame:
+    """Outputs as learned, and fitted anew with so many normals a class; means over the networks of (inputs, network).
+
+    Pairs: of test images, one of the class and one of another, of which the output puts the wrong one nearer (an
+    intensity as learned: farther); their mean over the classes.
     """
-    rows = []
-    for scaling, name, of in found:
-        wrong = of.learned_misordered if architecture(name).negated else 1 - of.learned_misordered
-        origin, anywhere = of.misordered
-        few = np.flatnonzero(of.directions <= 16)[-1]
-        values = [np.log(of.learned_ratio), np.log(of.best_ratio), 100 * of.spread, 100 * wrong]
-        values += [100 * origin[:, 0], 100 * anywhere[:, 0], 100 * anywhere[:, few], 100 * anywhere[:, -1]]
-        rows.append([scaling, name, *(v.mean() for v in values), 1])
-    ratios = ["ratio, learned", "ratio, best"]
-    wrongs = [f"wrong, {who} (%)" for who in ("learned", "best", "best anywhere", "a few", "all")]
-    columns = [*ratios, "spread (%)", *wrongs]
-    table = pd.DataFrame(rows, columns=["inputs", "network", *columns, "n"])
-    table = table.groupby(["inputs", "network"], sort=False).agg(dict.fromkeys(columns, "mean") | {"n": "sum"})
-    table[ratios] = np.exp(table[ratios])
-    return table.round(dict.fromkeys(ratios, 4) | dict.fromkeys(wrongs, 2) | {"spread (%)": 0}).convert_dtypes()
+    outputs = ("learned", *map(str, NORMALS))
+    columns = [(what, by) for what in (WRONG, RIGHT) for by in outputs]
+    rows = [[scaling, name, *100 * of.wrong.mean(1), *of.accuracy] for scaling, name, of in found]
+    table = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples([("inputs", ""), ("network", ""), *columns]))
+    groups = table.groupby([("inputs", ""), ("network", "")], sort=False)
+    means = groups.mean().rename_axis(["inputs", "network"]).round(2)
+    means["n", ""] = groups.size().to_numpy()
+    return means
 
 
 def printed_tests():
@@ -390,7 +385,8 @@ def differences(arms: list[Arm], pairs: Iterable[tuple[str, str]], margin: float
     Paired by seed; networks of different sizes start from different numbers and are not, their interval is Welch's.
 
     "equal" if the 90% t interval is inside the margin (two one-sided tests at 5%), "different" if it is outside, else
-    "open". The ledger asks the same of a 95% interval that is never narrower.
+    "open". The ledger asks the same of a 95% interval that is never narrower. "if equal (%)": the chance of "equal",
+    had the two the same mean and the spread that was seen.
     """
     rows, pairs = [], list(pairs)
     for arm in (a for a in arms if a.seeds > 1):
@@ -398,8 +394,9 @@ def differences(arms: list[Arm], pairs: Iterable[tuple[str, str]], margin: float
             found = statistics.equivalence(arm.accuracy(first), arm.accuracy(second), margin, paired=paired)
             low, high = found.interval
             word = "equal" if found.equivalent else "different" if low > margin or high < -margin else "open"
-            rows.append([arm.scaling, f"{first} - {second}", found.difference, low, high, word, arm.seeds])
-    columns = ["inputs", "pair", "points", "90% low", "90% high", f"within {margin}?", "n"]
+            row = [found.difference, low, high, word, 100 * found.power, arm.seeds]
+            rows.append([arm.scaling, f"{first} - {second}", *row])
+    columns = ["inputs", "pair", "points", "90% low", "90% high", f"within {margin}?", "if equal (%)", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
 
 
