@@ -319,7 +319,7 @@ def fitted_sentence(found: list, data: str) -> str:
     n = int(table.xs("Abs2-Neg", level="network")["n"].min())
     few = ", too few for an interval" if n < LEAST_SEEDS else ""
     told = f"{data}, {counted(n, 'network')} an input scaling{few}"
-    return f"Is a hyperplane too little? In the hidden layers of Abs2-Neg ({told}): {' '.join(parts)}"
+    return f"Is a hyperplane too little? Measured in the hidden layers of Abs2-Neg, {told}. {' '.join(parts)}"
 
 
 def scales_sentence(units: AlongUnits) -> str:
