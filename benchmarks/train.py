@@ -22,7 +22,7 @@ from benchmarks.contenders import Images, Loop, Trainer, Vmap
 from support.architectures import SIX
 from support.classifiers.products import FP32_ERROR, Products
 from support.classifiers.specs import RunSpec
-from support.classifiers.stack import Stack
+from support.classifiers.stack import Side, Stack
 from support.classifiers.study import Plan, Recipe
 from support.data import Dataset, load
 from support.machine import wait
@@ -159,11 +159,14 @@ def side_by_side(sizes: Sizes, dataset: Dataset, device: torch.device, precision
             seconds[name].append((step + looking * (name == "trainer")) / contender.networks)
         peaks.append(product_rate(trainer, sizes.seconds))
     loops, vmaps, ours = (np.array(s[1:]) for s in seconds.values())
-    work = 4 * sizes.images * len(trainer.stack.kept) * specs[0].hidden  # two products forward and back, FLOP
+    pixels, chunks = len(trainer.stack.kept), trainer.stack.train.chunks
+    work = 4 * sizes.images * pixels * specs[0].hidden  # two products forward and back, of all pixels, FLOP
+    done = sum(c.pixels * len(c.operand) for c in chunks) / (pixels * sizes.images)
     return {
         "ratio_to_loop": spread(loops / ours),
         "ratio_to_vmap": spread(vmaps / ours),
         "share_of_peak": spread(work / ours / peaks[1:]),
+        "work_left_out": round(1 - done, 3),
         "network_steps_per_second": {name: spread(1 / np.array(s[1:])) for name, s in seconds.items()},
         "product_gflops": spread(np.array(peaks[1:]) / 1e9),
         "turns": sizes.turns - 1,
@@ -182,22 +185,23 @@ def product_rate(trainer: Trainer, least: float) -> float:
     all threads in one product or, as the trainer has it, a group to each.
     """
     stack, best = trainer.stack, 0.0
+    last = stack.train.chunks[-1]  # which has the most pixels
     device = torch.device(stack.division.device)
     for routine in (name for name, p in trainer.probe.items() if len(trainer.probe) == 1 or p["error"] <= FP32_ERROR):
         products = Products(stack.products.precision, routine)
         for rows in (stack.division.rows // 2, stack.division.rows, 2 * stack.division.rows):
-            P = stack.train[0][:rows]
+            P = last.operand.repeat(-(-rows // len(last.operand)), 1)[:rows]
 
             def both(group, total, products=products, P=P):
-                weight, bias = group.parameters["weight"], group.parameters["bias"]
+                weight, bias = group.parameters["weight"][: last.pixels], group.parameters["bias"]
                 z = products.forward(P, weight, bias, stack.buffer("z", len(P), len(bias)))
-                products.accumulate(total["weight"], P, z)
+                products.accumulate(total["weight"][: last.pixels], P, z)
 
             one = stack.groups[0], stack.gradients[0]
             for work, groups in ((partial(both, *one), [one[0]]), (partial(stack.each_group, both), stack.groups)):
                 with products.active(), torch.no_grad():
                     work()
-                    flop = 4 * len(P) * sum(g.parameters["weight"].numel() for g in groups)
+                    flop = 4 * len(P) * last.pixels * sum(g.parameters["bias"].numel() for g in groups)
                     best = max(best, flop / per_call(work, device, least))
     return best
 
@@ -338,13 +342,13 @@ class _NoProducts:
 
 
 def _compile_ratios(stack: Stack) -> list[float]:
-    rows = stack.division.rows
-    stack.train, stack.products = (stack.train[0][:rows], stack.train[1][:, :rows]), _NoProducts()
+    chunk = stack.train.chunks[0]
+    stack.train, stack.products, rows = Side([chunk], chunk.labels), _NoProducts(), len(chunk.operand)
     compiled = torch.compile(between, fullgraph=True, dynamic=False)
 
     def one(group, total):
         a, z = group.architecture, stack.buffer("z", rows, group.size * group.hidden)
-        compiled(z, group.parameters["head"], stack.train[1], a.hidden, a.output, a.negated)
+        compiled(z, group.parameters["head"], chunk.labels, a.hidden, a.output, a.negated)
 
     def theirs():
         stack.each_group(one)

@@ -41,10 +41,20 @@ def _speed(result: dict) -> str:
     costs = ", ".join(f"{axis} {power:g}" for axis, power in t["exponents"].items())
     lines += [
         "",
-        f"The bare products reach {_spread(t['product_gflops'])} GFLOP/s; the trainer as a whole gets "
-        f"{_percent(t['share_of_peak'])} of that. The exponents of its cost: {costs}.{_beside_products(t)}",
+        f"The bare products reach {_spread(t['product_gflops'])} GFLOP/s. At that rate those of all pixels take "
+        f"{_percent(t['share_of_peak'])} of the time of the trainer's whole step{_left_out(t)}. "
+        f"The exponents of its cost: {costs}.{_beside_products(t)}",
     ]
     return "\n".join(lines)
+
+
+def _left_out(t: dict) -> str:
+    share = t.get("work_left_out")  # results of older versions, which left nothing out, do not say
+    return (
+        f"; the step leaves out {100 * share:.0f}% of their work, pixels that no image of a chunk inks"
+        if share
+        else ""
+    )
 
 
 def _mahalanobis(result: dict) -> str:

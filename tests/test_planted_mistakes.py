@@ -52,10 +52,9 @@ MISTAKES = {
     "head transposed, backward": (
         Group, "head_backward", 'torch.bmm(dv.transpose(1, 2), p["head"], out=dh)',
         'torch.bmm(dv.transpose(1, 2), p["head"].transpose(1, 2), out=dh)', "Abs", "unit"),
-    "mean over the chunk": (Stack, "compute_gradients", "div_(len(operand))", "div_(len(P))", "ReLU", "unit"),
+    "mean over the chunk": (Stack, "compute_gradients", "div_(images)", "div_(len(z))", "ReLU", "unit"),
     "labels of the first chunk": (
-        Stack, "compute_gradients", "labels[:, start : start + self.division.rows]",
-        "labels[:, : self.division.rows][:, : len(operand) - start]", "ReLU", "unit"),
+        Stack, "compute_gradients", "sub_(chunk.labels)", "sub_(self.train.labels[:, : len(z)])", "ReLU", "unit"),
     "softmax over the images": (
         Stack, "compute_gradients", "torch.softmax(logits, 1)", "torch.softmax(logits, 2)", "ReLU", "unit"),
     "gradients of the last step kept": (Stack, "compute_gradients", "value.zero_()", "pass", "ReLU", "unit"),
@@ -106,7 +105,7 @@ MISTAKES = {
         Stack, "centre_heads", "(mean**2).sum(1, keepdim=True)", "(mean**2).sum(1, keepdim=True).sqrt()",
         "ReLU2", "unit", CENTRED),
     "centred head: mean of the last chunk": (
-        Stack, "centre_heads", "for P in chunks", "for P in chunks[-1:]", "Abs2", "standardised", CENTRED),
+        Stack, "centre_heads", "in self.train.chunks", "in self.train.chunks[-1:]", "Abs2", "standardised", CENTRED),
     "first layer's scale left out": (
         ensemble, "starting_weights", "spec.first_weight_scale * ", "", "ReLU", "unit", {"first_weight_scale": 3.0}),
     "shuffled labels not shuffled": (

@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
-from agreement import RATES, TOLERANCE, PlainLoop, disagreement, four, largest_difference, spec, stack_of, tiny
+from agreement import (
+    RATES,
+    TOLERANCE,
+    PlainLoop,
+    disagreement,
+    four,
+    largest_difference,
+    mostly_black,
+    plant,
+    spec,
+    stack_of,
+    tiny,
+)
 
 from support import checkpoints, loop
 from support.architectures import ACTIVATIONS, SIX, SIX_BIAS, TABLE, architecture, family
@@ -494,10 +506,55 @@ def test_pixels_kept_for_the_sake_of_whole_rows_change_nothing(monkeypatch):
         few = train(specs, dataset, 10)
         monkeypatch.setattr(stack, "ALIGNED", {"cpu": 11})
         kept = stack.Stack(specs, dataset, Products("float64"), Division("cpu", 1, "default", 99, 4)).kept
-        assert kept.tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]  # of 0 and 5, which never vary, one
+        assert sorted(kept.tolist()) == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]  # of 0 and 5, which never vary, one
         for a, b in zip(few, train(specs, dataset, 10), strict=True):
             for name in a.weights:
                 torch.testing.assert_close(a.weights[name], b.weights[name], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("scaling", ["raw", "standardised"])
+def test_products_stop_at_the_last_inked_pixel(scaling, monkeypatch):
+    monkeypatch.setattr(stack, "PIXELS", 3)
+    dataset = mostly_black()
+    specs = [spec(name, dataset, scaling=scaling, rate=RATES[scaling]) for name in (*SIX, "Abs-L2")]
+    arranged = stack_of(specs, dataset)
+    pixels = [chunk.pixels for chunk in arranged.train.chunks]
+    assert pixels == sorted(pixels) and pixels[0] < 0.75 * len(arranged.kept)
+    shapes = [tuple(chunk.operand.shape) for chunk in arranged.train.chunks]
+    assert shapes == list(zip((17, 17, 6), pixels, strict=True))
+    assert disagreement(specs, dataset) < TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("reach[rows].max()", "reach[rows].min()"), ("labels[order]", "labels")]
+)
+def test_the_agreement_breaks_if_images_are_arranged_wrongly(right, wrong, monkeypatch):
+    monkeypatch.setattr(stack, "PIXELS", 1)
+    plant(monkeypatch, stack, "arrange", right, wrong)
+    assert disagreement([spec("ReLU", mostly_black())], mostly_black()) > 1000 * TOLERANCE
+
+
+def test_a_black_image_is_an_image():
+    dataset = mostly_black()
+    dataset.train_images[3] = 0
+    dataset.test_images[:] = 0
+    assert disagreement([spec("Abs", dataset, scaling="standardised")], dataset) < TOLERANCE
+
+
+def test_weights_of_pixels_in_another_order_are_refused(tmp_path):
+    """A checkpoint of the trainer before it put them in order, or of another order to come."""
+    dataset, path = tiny(), tmp_path / "half"
+    with pytest.raises(Stopped):
+        train([spec("ReLU", dataset)], dataset, 5, checkpoint=path, minutes=0)
+    identity = digest([spec("ReLU", dataset).key, 5])
+    saved = checkpoints.read(path, identity)
+    assert sorted(saved.tensors["kept"].tolist()) == [1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
+    for other in ({}, {"kept": saved.tensors["kept"].flip(0)}):
+        left = {name: value for name, value in saved.tensors.items() if name != "kept"} | other
+        checkpoints.write(path, identity, saved.note, left)
+        checkpoints.write(path, identity, saved.note, left)  # and the one before
+        with pytest.raises(ValueError, match="another version of the trainer; delete it to begin again"):
+            train([spec("ReLU", dataset)], dataset, 5, checkpoint=path)
 
 
 def test_without_a_checkpoint_the_loss_is_told():

@@ -1,8 +1,8 @@
 """Many networks as one stack of parameters, with hand-written gradients.
 
 Layout. The inputs are shared and stay bytes: an operand P of shape (N, K), one row an image, one column a pixel
-that varies anywhere in the data set. Network m sees x = gain * byte + offset in all D pixels. The networks of one
-architecture that are computed together form a `Group` of G networks with H hidden units and C outputs:
+that varies anywhere in the data set, ordered by `stack`. Network m sees x = gain * byte + offset in all D pixels. The
+networks of one architecture that are computed together form a `Group` of G networks with H hidden units, C outputs:
 
     weight       (K, G*H)   first layer, times the gain, so that P @ weight needs no scaled copy of the images
     bias         (G*H,)     first layer

@@ -3,10 +3,15 @@
 A step goes through the groups (`ensemble`), on a CPU one to a thread, and within a group through the images,
 in row chunks that stay in cache. Nothing is measured during a step; `Stack.measure` looks at the whole training and
 test set.
+
+Images of digits are mostly black, and a byte of 0 adds nothing to a product. So the pixels are ordered by how many
+images ink them, the images by the last pixel that they ink, and the products of a chunk stop at its last inked pixel.
+On MNIST that leaves out four tenths of the work, and changes nothing but the order of sums.
 """
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,6 +26,7 @@ from support.machine import Division, cores
 from support.runs import check_shared
 
 ALIGNED = {"cpu": 1, "cuda": 8}  # the kept pixels are a multiple of so many, if there are enough
+PIXELS = 16  # those of a chunk, if there are enough
 ACTIVE = 1e-6  # an output counts as active on an image where its magnitude exceeds this (the source's threshold)
 
 
@@ -38,6 +44,21 @@ def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) 
         free, arrays = torch.cuda.mem_get_info()[0] / 2, 16 if products.slices else 8
         rows = rows or max(1000, min(60_000, int(free / (arrays * 4 * width * specs[0].hidden))))
     return products, Division(device.type, torch.get_num_threads(), products.routine, rows, width), probe
+
+
+class Chunk(NamedTuple):
+    """n images that go through a step together, and none of which inks a pixel after the first `pixels`."""
+
+    operand: torch.Tensor  # of these pixels alone, see `Products.operand`
+    labels: torch.Tensor  # (C, n), one-hot
+    pixels: int
+
+
+class Side(NamedTuple):
+    """The training or the test set: its chunks, and the labels (C, N) of all of them in this order."""
+
+    chunks: list[Chunk]
+    labels: torch.Tensor
 
 
 class Stack:
@@ -61,14 +82,14 @@ class Stack:
         # tensor cores are fast on rows of whole 16 bytes; a constant pixel is 0 and adds nothing to a product
         few = -int(varies.sum()) % ALIGNED[division.device]
         varies[torch.nonzero(~varies).flatten()[:few]] = True
-        self.kept = torch.nonzero(varies).flatten()
+        inked = (train != 0).sum(0)
+        kept = torch.nonzero(varies).flatten()
+        self.kept = kept[inked[kept].argsort(descending=True, stable=True)]
         self.inputs, self.classes = train.shape[1], len(data.classes)
-
-        def side(images, labels):
-            labels = one_hot(torch.from_numpy(labels), self.classes).T.to(device, products.dtype).contiguous()
-            return products.operand(images[:, self.kept], device), labels  # (N, K), (C, N)
-
-        self.train, self.test = side(train, data.train_labels), side(test, data.test_labels)
+        self.train, self.test = (
+            arrange(images[:, self.kept], torch.from_numpy(labels), self.classes, products, division)
+            for images, labels in ((train, data.train_labels), (test, data.test_labels))
+        )
         self.groups = []
         for members in _grouped(specs, division.width):
             self.groups.append(
@@ -103,10 +124,11 @@ class Stack:
             self.buffers[key] = torch.empty(rows, columns, dtype=self.products.dtype, device=self.division.device)
         return self.buffers[key]
 
-    def hidden(self, group, P, bias):
-        """(z, h): preactivation (n, G*H) and activation, for a chunk P of the operand."""
-        n, columns = len(P), len(bias)
-        z = self.products.forward(P, group.parameters["weight"], bias, self.buffer("z", n, columns))
+    def hidden(self, group, chunk, bias):
+        """(z, h): preactivation (n, G*H) and activation of a chunk's images."""
+        n, columns = len(chunk.operand), len(bias)
+        weight = group.parameters["weight"][: chunk.pixels]
+        z = self.products.forward(chunk.operand, weight, bias, self.buffer("z", n, columns))
         if group.architecture.hidden == "relu":  # in place: z > 0 can be read off the activation
             return z, z.relu_()
         if group.architecture.hidden == "abs":
@@ -122,9 +144,9 @@ class Stack:
         chosen = [self.specs[m].initialisation == "centred-head" for m in group.members]
         if not any(chosen):
             return
-        operand, bias = self.train[0], group.effective_bias()
-        chunks = operand.split(self.division.rows)
-        mean = sum(self.hidden(group, P, bias)[1].sum(0) for P in chunks).view(group.size, -1) / len(operand)
+        bias, images = group.effective_bias(), self.train.labels.shape[1]
+        mean = sum(self.hidden(group, chunk, bias)[1].sum(0) for chunk in self.train.chunks).view(group.size, -1)
+        mean /= images
         p = group.parameters
         along = torch.einsum("gch,gh->gc", p["head"], mean) + p["head_bias"]
         along[~torch.tensor(chosen)] = 0
@@ -132,23 +154,19 @@ class Stack:
 
     def compute_gradients(self) -> None:
         """Fills `self.gradients` with the gradients of the mean cross-entropy over all training images."""
-        operand, labels = self.train
+        images = self.train.labels.shape[1]
 
         def compute(group, total):
             bias = group.effective_bias()
             for value in total.values():
                 value.zero_()
-            for start in range(0, len(operand), self.division.rows):
-                P, hot = (
-                    operand[start : start + self.division.rows],
-                    labels[:, start : start + self.division.rows],
-                )
-                z, h = self.hidden(group, P, bias)
+            for chunk in self.train.chunks:
+                z, h = self.hidden(group, chunk, bias)
                 dz = self.buffer("dz", *z.shape)
-                h3, dh3 = (x.view(len(P), group.size, -1).transpose(0, 1) for x in (h, dz))
+                h3, dh3 = (x.view(len(z), group.size, -1).transpose(0, 1) for x in (h, dz))
                 v = group.head_preactivation(h3)
                 logits = group.logits(v)
-                dlogits = torch.softmax(logits, 1).sub_(hot).div_(len(operand))
+                dlogits = torch.softmax(logits, 1).sub_(chunk.labels).div_(images)
                 for name, value in group.head_backward(h3, v, logits, dlogits, dh3).items():
                     total[name].add_(value)
                 if group.architecture.hidden == "relu":
@@ -157,7 +175,7 @@ class Stack:
                     dz.mul_(z.sign_())
                 else:
                     dz.mul_(slope(group.architecture.hidden, z))
-                self.products.accumulate(total["weight"], P, dz)
+                self.products.accumulate(total["weight"][: chunk.pixels], chunk.operand, dz)
                 total["bias"].add_(dz.sum(0))
 
         self.each_group(compute)
@@ -236,11 +254,10 @@ class Stack:
             found |= {"moments": np.zeros((M, 2, C, C, 3)), "head_norm": np.zeros((M, C))}
         for group in self.groups:
             bias = group.effective_bias()
-            for i, (operand, labels) in enumerate((self.train, self.test)):
+            for i, (chunks, labels) in enumerate((self.train, self.test)):
                 parts = []
-                for start in range(0, len(operand), self.division.rows):
-                    P = operand[start : start + self.division.rows]
-                    h = self.hidden(group, P, bias)[1].view(len(P), group.size, -1).transpose(0, 1)
+                for chunk in chunks:
+                    h = self.hidden(group, chunk, bias)[1].view(len(chunk.operand), group.size, -1).transpose(0, 1)
                     parts.append(group.head_preactivation(h))
                 v = torch.cat(parts, 2)  # (G, C, N)
                 logits = group.logits(v)
@@ -258,9 +275,13 @@ class Stack:
         return found
 
     def state(self) -> dict[str, torch.Tensor]:
-        return {f"{i}.{k}": v for i, g in enumerate(self.groups) for k, v in (g.parameters | g.averages).items()}
+        named = {f"{i}.{k}": v for i, g in enumerate(self.groups) for k, v in (g.parameters | g.averages).items()}
+        return named | {"kept": self.kept}
 
     def restore(self, tensors: dict[str, torch.Tensor]) -> None:
+        """Takes over a `state`; a ValueError if its weights are of pixels in another order."""
+        if not torch.equal(tensors.get("kept", torch.empty(0)), self.kept):
+            raise ValueError("this checkpoint is of another version of the trainer; delete it to begin again")
         for name, parameter in self.state().items():
             parameter.copy_(tensors[name])
 
@@ -273,6 +294,18 @@ class Stack:
                 start = starting_weights(spec, self.inputs, self.classes)
                 named[m] = group.network(position, self.kept, start)
         return [named[m] for m in range(len(self.specs))]
+
+
+def arrange(images: torch.Tensor, labels: torch.Tensor, classes: int, products: Products, division: Division) -> Side:
+    """Images (N, K), bytes of the kept pixels, and labels (N,), in chunks; the first need the fewest pixels."""
+    reach = images.shape[1] - (images != 0).flip(1).byte().argmax(1)  # (N,): pixels up to the last that is inked
+    order = reach.argsort(stable=True)
+    hot = one_hot(labels[order], classes).T.to(division.device, products.dtype).contiguous()
+    chunks = []
+    for rows, some in zip(order.split(division.rows), hot.split(division.rows, 1), strict=True):
+        pixels = min(images.shape[1], -(-int(reach[rows].max()) // PIXELS) * PIXELS)
+        chunks.append(Chunk(products.operand(images[rows, :pixels], division.device), some, pixels))
+    return Side(chunks, hot)
 
 
 def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
