@@ -77,7 +77,7 @@ class DistanceVsIntensity(Settings):
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
         return {
             "smoke": (400, 2, 60),
-            "laptop": (1437 if small else 2000, 10 if small else 3, 1000),
+            "laptop": (1437 if small else 2000, 10 if small else 3, 400),
             # the study that the verdicts rest on so far: all 60,000 images, or the first 10,000
             "paper": (1437 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
         }
@@ -92,14 +92,15 @@ class DistanceVsIntensity(Settings):
 
 
 class WhenOutputsDie(Settings):
-    """Parameters of the chapter on dead outputs; its grid has one seed for every ten of the remedies."""
+    """Parameters of the chapter on dead outputs; its grid has one seed for every ten of the remedies, and half
+    of their steps, as the studies on MNIST."""
 
     @staticmethod
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
         study = STUDIES["mnist-remedies"]
         return {
             "smoke": (400, 2, 40),
-            "laptop": (1437 if small else 2000, 10 if small else 3, 300),
+            "laptop": (1000 if small else 2000, 10 if small else 3, 250),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
 
@@ -128,7 +129,7 @@ class WhenOutputsDie(Settings):
             curvatures=study.curvatures,
             preactivations=study.preactivations,
             divergence_expected=True,
-            **self.common("phase diagram") | {"seeds": max(1, self.seeds // 10)},
+            **self.common("phase diagram") | {"seeds": max(1, self.seeds // 10), "steps": max(1, self.steps // 2)},
         )
 
     def smooth(self) -> Plan:
@@ -197,7 +198,7 @@ class AbsNegGeometry(Settings):
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
         return {
             "smoke": (300, 2, 50),
-            "laptop": (1000, 5 if small else 3, 1000),
+            "laptop": (700 if small else 1000, 5 if small else 3, 1000),
             "paper": (1000 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
         }
 
@@ -232,7 +233,7 @@ class OffsetL2Chapter(Settings):
         study = STUDIES["mnist-l2"]
         return {
             "smoke": (400, 2, 40),
-            "laptop": (1437 if small else 2000, 5 if small else 3, 400),
+            "laptop": (1000 if small else 2000, 5 if small else 3, 300),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
 
