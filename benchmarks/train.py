@@ -88,19 +88,24 @@ def say(what: str) -> None:
 
 
 def images_like_mnist(images: int) -> Dataset:
-    """MNIST where BOOK_DATA has it, else random bytes of its size: 719 of 784 pixels vary, 81 in 100 bytes are 0."""
+    """MNIST where BOOK_DATA has it, else boxes of random bytes, placed like its digits.
+
+    As with MNIST 81 in 100 bytes are 0, about 730 of 784 pixels vary, and a step leaves out four tenths of its work.
+    """
     if os.environ.get("BOOK_DATA"):
         return load("mnist")
     rng = np.random.default_rng(0)
 
     def some(n):
+        halves = np.stack([np.full(n, 10.0), rng.uniform(4.5, 10, n)])  # 20 pixels high, as a digit, and 9 to 20 wide
+        down, across = np.abs(np.arange(28) - rng.normal(13.5, 1, (2, n, 1))) < halves[:, :, None]
+        box = (down[:, :, None] & across[:, None, :]).reshape(n, 784)
         x = rng.integers(1, 256, (n, 784), dtype=np.uint8)
-        x[rng.random((n, 784), dtype=np.float32) > 0.19 * 784 / 719] = 0
-        x[:, 719:] = 0
+        x[~box | (rng.random((n, 784), dtype=np.float32) > 0.52)] = 0
         return x, rng.integers(0, 10, n)
 
     arrays = *some(images), *some(images // 6)
-    return Dataset("random bytes", *arrays, (28, 28), 255, tuple("0123456789"), "0" * 64, 33.3, 78.6)
+    return Dataset("boxes of random bytes", *arrays, (28, 28), 255, tuple("0123456789"), "0" * 64, 33.3, 78.6)
 
 
 def part(dataset: Dataset, images: int) -> Dataset:
