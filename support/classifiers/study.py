@@ -9,6 +9,7 @@ The same plan is what a notebook's cell, the command line and a cluster's worker
 
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
+from itertools import product
 from typing import ClassVar
 
 from support.architectures import L2, SIX, SIX_BIAS
@@ -63,6 +64,7 @@ class Plan(Study):
     steps: int
     title: str = ""
     seeds_per_block: int = 4
+    architectures_per_block: int | None = None  # all of them, if none is given
     keep_weights: int = 0  # final weights are kept of the seeds below this
     divergence_expected: bool = False
     precision: str = "fp32"
@@ -122,8 +124,8 @@ class Plan(Study):
         return train(specs, dataset, self.steps, **options)
 
     def cost(self, block: Block, dataset: Dataset, device: str) -> tuple[float, float]:
-        """The two products at their rate, and what each hidden activation costs besides; the operand of all images
-        and three copies of the first layers."""
+        """The two products of all pixels at their rate, and what each hidden activation costs besides; the operand of
+        all images and three copies of the first layers."""
         images, inputs, networks = self.images, dataset.train_images.shape[1], len(block.specs)
         activations = images * self.hidden * networks * self.steps
         kind = resolve_device(device).type
@@ -133,21 +135,23 @@ class Plan(Study):
 
     def blocks(self, dataset: Dataset) -> list[Block]:
         """A few seeds at a time in all scalings, so that every prefix of the list is a fair sample."""
-        blocks = []
+        blocks, size = [], self.architectures_per_block or len(self.architectures)
+        parts = [self.architectures[i : i + size] for i in range(0, len(self.architectures), size)]
         for seeds in self.seed_blocks():
             for scaling in self.scalings:
                 together = {}  # runs of one block share optimiser and labels
                 for recipe in self.recipes_for(dataset, scaling):
                     together.setdefault((recipe.optimiser, recipe.labels), []).append(recipe)
-                for recipes in together.values():
+                for recipes, names in product(together.values(), parts):
                     specs = [
                         self.spec(dataset, name, scaling, seed, recipe)
-                        for name in self.architectures
+                        for name in names
                         for recipe in recipes
                         for seed in seeds
                     ]
                     how = recipes[0] if len(recipes) == 1 else f"{len(recipes)} recipes"
                     label = f"{scaling}, {how}, {named(seeds)}"
+                    label += f", {names[0]} to {names[-1]}" if len(parts) > 1 else ""
                     blocks.append(Block(self, label, tuple(specs)))
         return blocks
 
@@ -196,6 +200,7 @@ class PhaseGrid(Plan):
 
 _MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "recipes": (Recipe(0.001),)}
 _MNIST["seeds_per_block"] = 2  # the products of a single network are narrow: half as much time again for each
+_ALL = _MNIST | {"architectures_per_block": 3}  # on all images three with two seeds take two cores 36 minutes
 _SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0}
 _BOTH = ("raw", "standardised")
 LINEAR_AND_L2 = ("ReLU-Bias", "Abs-Bias", "ReLU-L2-Paper-Neg", "Abs-L2-Paper-Neg")  # linear and OffsetL2
@@ -211,12 +216,12 @@ STUDIES = {
     for plan in (
         Plan("mnist-10k", architectures=SIX, scalings=_BOTH, steps=5000, **_MNIST | {"images": 10_000},
              title="six architectures, first 10,000 images, 5,000 steps"),
-        Plan("mnist-60k", architectures=SIX, scalings=_BOTH, steps=5000, **_MNIST,
+        Plan("mnist-60k", architectures=SIX, scalings=_BOTH, steps=5000, **_ALL,
              title="six architectures, all 60,000 images, 5,000 steps"),
         Plan("mnist-10k-heads", architectures=SIX_BIAS + L2, scalings=_BOTH, steps=5000,
              **_MNIST | {"images": 10_000},
              title="six with an output bias and four with OffsetL2, first 10,000 images, 5,000 steps"),
-        Plan("mnist-bias", architectures=SIX_BIAS, scalings=_BOTH, steps=5000, **_MNIST,
+        Plan("mnist-bias", architectures=SIX_BIAS, scalings=_BOTH, steps=5000, **_ALL,
              title="the six variants with an output bias, all images, 5,000 steps"),
         Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=_BOTH,
              **_MNIST | _SMALL | {"recipes": tuple(REMEDIES.values())[1:]},
