@@ -52,6 +52,26 @@ def test_pairs_may_be_an_iterator_and_every_arm_gets_its_rows():
         assert list(table.index.get_level_values("inputs")) == ["raw", "standardised"]
 
 
+def test_more_images_are_compared_over_the_seeds_that_both_have():
+    few, many, made = PLAN, STUDIES["mnist-60k"], []
+    for plan, gain, seeds in ((few, 0, 3), (many, 2, 2)):
+        for seed in range(seeds):
+            for name, accuracy in (("ReLU", 90.0), ("ReLU2", 40.0 + 5 * gain)):
+                spec = plan.spec(tiny(), name, "raw", seed)
+                made.append(record(measurement(spec, plan.steps, accuracy=accuracy + seed + gain * (seed + 1))))
+    table = tables.by_images(few, many, made).loc["raw"]
+    assert list(table.index) == ["ReLU", "ReLU2", "ReLU - ReLU2"]
+    shown = table[["10,000 images", "60,000 images", "change", "n"]]
+    assert tuple(shown.loc["ReLU"]) == (90.5, 93.5, 3, 2)
+    assert tuple(shown.loc["ReLU - ReLU2"]) == (50, 40, -10, 2)
+    assert table["95% low"]["ReLU"] < 3 < table["95% high"]["ReLU"]
+    said = sentences.by_images_sentence(table_of := tables.by_images(few, many, made))
+    assert "raw inputs ReLU2 changed most, by +13.0 points" in said and "Of 1 gap of" in said and "none" in said
+    table_of.iloc[2, 1] = -20
+    assert sentences.by_images_sentence(table_of).endswith("these turned round: ReLU - ReLU2 with raw inputs.")
+    assert tables.by_images(few, many, []).empty and "No seed" in sentences.by_images_sentence(table.iloc[:0])
+
+
 def test_differing_numbers_of_seeds_are_told():
     few, more = arms({"ReLU": [(90.0, 0)] * 3})[0], arms({"ReLU": [(90.0, 0)] * 5})[0]
     assert sentences.seeds_told([more, few]) == "3 to 5 seeds" and sentences.seeds_told([few, few]) == "3 seeds"

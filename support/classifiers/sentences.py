@@ -8,7 +8,7 @@ import pandas as pd
 from support import statistics
 from support.classifiers.hyperplanes import NORMALS, AlongUnits, own_and_nearest_other
 from support.classifiers.results import Arm
-from support.classifiers.rules import IMPACT, FitsStory
+from support.classifiers.rules import IMPACT, MARGIN, FitsStory
 from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
 from support.classifiers.tables import RIGHT, WRONG, hyperplanes, remedies
@@ -62,6 +62,20 @@ def stopping_sentence(arms: list[Arm]) -> str:
         step = arm.steps_recorded[half]
         parts.append(f"with {arm.scaling} inputs {most} gained most after step {step:,}: {gains[most]:.1f} points")
     return f"The curves by step; {'; '.join(parts)}."
+
+
+def by_images_sentence(table: pd.DataFrame) -> str:
+    """Which network of `tables.by_images` changed most, and which gaps turned round."""
+    if table.empty:
+        return "No seed has been run with both numbers of images yet."
+    few, many = table.columns[:2]
+    pairs = table.index.get_level_values(1).str.contains(" - ")
+    scaling, name = table["change"][~pairs].abs().idxmax()
+    said = f"With {scaling} inputs {name} changed most, by {table.loc[(scaling, name), 'change']:+.1f} points. "
+    gaps = table[pairs & (table[[few, many]].abs() > MARGIN).all(axis=1)]
+    turned = [f"{pair} with {scaling} inputs" for scaling, pair in gaps.index[gaps[few] * gaps[many] < 0]]
+    told = f"Of {counted(len(gaps), 'gap')} of more than {MARGIN} points with either number of images"
+    return said + f"{told} {'these turned round: ' + ', '.join(turned) if turned else 'none turned round'}."
 
 
 def outputs_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:

@@ -11,12 +11,14 @@ from support import statistics
 from support.architectures import SIX, architecture
 from support.classifiers.claims import recompute
 from support.classifiers.hyperplanes import NEAR, NORMALS, AgainstFitted, class_distances, fits_story
-from support.classifiers.results import Arm, runs_of
+from support.classifiers.results import Arm, alone, runs_of
 from support.classifiers.rules import CATASTROPHE, MARGIN, FitsStory
 from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
 from support.ledger import LEAST_SEEDS, printed
 from support.records import Record
+
+SPOKEN_OF = (("ReLU", "ReLU2"), ("ReLU2-Neg", "ReLU2"), ("ReLU", "ReLU2-Neg"), ("Abs", "Abs2"), ("Abs", "Abs2-Neg"))
 
 
 def accuracies(arms: list[Arm]) -> pd.DataFrame:
@@ -210,6 +212,34 @@ def changes(arms: list[Arm], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
             rows.append([arm.scaling, first, a.mean(), second, b.mean(), found.value, found.low, found.high, len(a)])
     columns = ["inputs", "network", "mean (%)", "changed", "mean, changed (%)", "points", "95% low", "95% high", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
+
+
+def by_images(few: Plan, many: Plan, records: Iterable[Record], names: tuple[str, ...] = SIX) -> pd.DataFrame:
+    """Test accuracy, and the gaps that the claims are about, of one plan and of another with more training images.
+
+    Of the seeds that both have, network by network and pair by pair; a seed starts both from the same numbers.
+    Percent and points of means over these n seeds; the interval is that of the change, 95%.
+    """
+    records, rows = list(records), []
+    for scaling in few.scalings:
+        before, after = (_accuracy_by_seed(plan, records, scaling, names) for plan in (few, many))
+        for compared in before:
+            both = pd.concat([before[compared], after[compared]], axis=1).dropna().to_numpy(float)
+            if len(both):
+                change = statistics.mean_interval(both[:, 1] - both[:, 0])
+                row = [*both.mean(0), change.value, change.low, change.high, len(both)]
+                rows.append([scaling, compared, *row])
+    columns = ["inputs", "network or pair", f"{few.images:,} images", f"{many.images:,} images"]
+    columns += ["change", "95% low", "95% high", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
+
+
+def _accuracy_by_seed(plan: Plan, records: list[Record], scaling: str, names: tuple[str, ...]) -> pd.DataFrame:
+    """Seeds by networks, and by pairs of them of which the claims speak; a missing run is NaN."""
+    arms = alone(plan, records, scaling, names).items()
+    found = {name: pd.Series(a.accuracy(name), [r.spec.seed for r in a.records[name]], float) for name, a in arms}
+    pairs = [(first, second) for first, second in SPOKEN_OF if {first, second} <= found.keys()]
+    return pd.DataFrame(found | {f"{first} - {second}": found[first] - found[second] for first, second in pairs})
 
 
 def median_run(arm: Arm, name: str) -> int:
