@@ -18,11 +18,15 @@ from support.runs import counted
 LIKELY = 80  # percent; the power that a comparison is usually planned for
 
 
-def headline(rows: list[dict]) -> str:
-    """Whether the two effects that carry chapter 1 are there, by input scaling, with interval and n."""
+FAILURE = {"LDM-5.2-a": "the catastrophic failure", "LDM-5.3-a": "the recovery"}
+RESCUE = {"LDM-6.4-b-0": "the rescue from the failure of ReLU2-Bias", "LDM-6.4-c-0": "the lead over the baselines"}
+
+
+def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
+    """Whether the effects that carry a chapter, {claim: words}, are there, by input scaling, with interval and n."""
     by_id, parts = {r["id"]: r for r in rows}, {}
     found = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}
-    for claim, effect in {"LDM-5.2-a": "the catastrophic failure", "LDM-5.3-a": "the recovery"}.items():
+    for claim, effect in effects.items():
         for arm in judged(by_id[claim]):
             measured = f"{arm['text']} [{arm['low']:.1f}, {arm['high']:.1f}]"
             said = f"{effect} **{found[arm['state']]}** ({measured})"
@@ -323,17 +327,17 @@ def fitted_sentence(found: list, data: str) -> str:
         smaller = sum(w[1] - w[-1] < w[0] - w[1] for w in each)
         there, as_learned = other[WRONG, "1"] - other[WRONG, most], other[RIGHT, "learned"]
         parts.append(
-            f"With {scaling} inputs the learned hyperplanes put {wrong[0]:.2g}% of the pairs of test images in the "
-            f"wrong order, one fitted to each class {wrong[1]:.2g}%, {most} normals a class {wrong[2]:.2g}%. So not "
-            f"being the best one found costs {wrong[0] - wrong[1]:.2g} points, and being a hyperplane at all "
-            f"{wrong[1] - wrong[2]:.2g}; the latter is less in {smaller} of {len(each)} networks, and in the layers "
-            f"of Abs2 it is {there:.2g}. The accuracies are {right[0]:.1f}, {right[1]:.1f} and {right[2]:.1f}%, and "
-            f"{as_learned:.1f}% of Abs2 as learned."
+            f"- With {scaling} inputs not being the best one found costs {wrong[0] - wrong[1]:.2g} points, being a "
+            f"hyperplane at all {wrong[1] - wrong[2]:.2g} (less in {smaller} of {len(each)} networks; in the layers "
+            f"of Abs2 {there:.2g}): the learned ones put {wrong[0]:.2g}% of the pairs of test images in the wrong "
+            f"order, one fitted to each class {wrong[1]:.2g}%, {most} normals a class {wrong[2]:.2g}%. The accuracies are "
+            f"{right[0]:.1f}, {right[1]:.1f} and {right[2]:.1f}%; {as_learned:.1f}% of Abs2 as learned."
         )
     n = int(table.xs("Abs2-Neg", level="network")["n"].min())
     few = ", too few for an interval" if n < LEAST_SEEDS else ""
     told = f"{data}, {counted(n, 'network')} an input scaling{few}"
-    return f"Is a hyperplane too little? Measured in the hidden layers of Abs2-Neg, {told}. {' '.join(parts)}"
+    lines = "\n".join(parts)
+    return f"Is a hyperplane too little? Measured in the hidden layers of Abs2-Neg, {told}:\n\n{lines}"
 
 
 def scales_sentence(units: AlongUnits) -> str:
