@@ -196,10 +196,9 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
         in sentences.headline(said)
     )
     assert "n = 6." in sentences.headline(said)
-    rescued = sentences.headline(
-        [said[0] | {"id": claim, "arms": [judged]} for claim in sentences.RESCUE], sentences.RESCUE
-    )
-    assert "the rescue from the failure of ReLU2-Bias **is there**" in rescued
+    rescued = [said[0] | {"id": claim, "arms": [judged]} for claim in sentences.RESCUE]
+    told = sentences.headline(rescued, sentences.RESCUE)
+    assert "the rescue from the failure of ReLU2-Bias **is there**" in told
     assert set(sentences.RESCUE) <= {claim.id for claim in CLAIMS}
 
 
