@@ -429,7 +429,7 @@ def test_fitted_outputs_are_averaged_by_network_and_told_with_their_number():
         "costs 3 points, being a hyperplane at all 2 (less in 1 of 2 networks; in the layers of Abs2 0.5): the "
         "learned ones put 7% of the pairs of test images in the wrong order, one fitted to each class 4%, 8 normals "
         "a class 2%.",
-        "The accuracies are 71.0, 82.0 and 89.0%; 91.0% of Abs2 as learned.",
+        "Accuracies: 71.0, 82.0 and 89.0%; 91.0% of Abs2 as learned.",
     ):
         assert part in said, part
 

@@ -330,8 +330,8 @@ def fitted_sentence(found: list, data: str) -> str:
             f"- With {scaling} inputs not being the best one found costs {wrong[0] - wrong[1]:.2g} points, being a "
             f"hyperplane at all {wrong[1] - wrong[2]:.2g} (less in {smaller} of {len(each)} networks; in the layers "
             f"of Abs2 {there:.2g}): the learned ones put {wrong[0]:.2g}% of the pairs of test images in the wrong "
-            f"order, one fitted to each class {wrong[1]:.2g}%, {most} normals a class {wrong[2]:.2g}%. The accuracies "
-            f"are {right[0]:.1f}, {right[1]:.1f} and {right[2]:.1f}%; {as_learned:.1f}% of Abs2 as learned."
+            f"order, one fitted to each class {wrong[1]:.2g}%, {most} normals a class {wrong[2]:.2g}%. Accuracies: "
+            f"{right[0]:.1f}, {right[1]:.1f} and {right[2]:.1f}%; {as_learned:.1f}% of Abs2 as learned."
         )
     n = int(table.xs("Abs2-Neg", level="network")["n"].min())
     few = ", too few for an interval" if n < LEAST_SEEDS else ""

@@ -200,9 +200,7 @@ class PhaseGrid(Plan):
 
 _MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "recipes": (Recipe(0.001),)}
 _MNIST["seeds_per_block"] = 2  # the products of a single network are narrow: half as much time again for each
-_ALL = _MNIST | {
-    "architectures_per_block": 2
-}  # a thread each; on all images their two seeds take two cores half an hour
+_ALL = _MNIST | {"architectures_per_block": 2}  # a thread each; two cores take half an hour
 _SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0}
 _BOTH = ("raw", "standardised")
 LINEAR_AND_L2 = ("ReLU-Bias", "Abs-Bias", "ReLU-L2-Paper-Neg", "Abs-L2-Paper-Neg")  # linear and OffsetL2
