@@ -197,16 +197,17 @@ def product_rate(trainer: Trainer, least: float) -> float:
         for rows in (stack.division.rows // 2, stack.division.rows, 2 * stack.division.rows):
             P = last.operand.repeat(-(-rows // len(last.operand)), 1)[:rows]
 
-            def both(group, total, products=products, P=P):
+            def both(share, products=products, P=P):
+                group, _, total = share
                 weight, bias = group.parameters["weight"][: last.pixels], group.parameters["bias"]
                 z = products.forward(P, weight, bias, stack.buffer("z", len(P), len(bias)))
                 products.accumulate(total["weight"][: last.pixels], P, z)
 
-            one = stack.groups[0], stack.gradients[0]
-            for work, groups in ((partial(both, *one), [one[0]]), (partial(stack.each_group, both), stack.groups)):
+            every = [share for of_group in stack.shares for share in of_group]
+            for work, shares in ((partial(both, every[0]), every[:1]), (partial(stack.each_share, both), every)):
                 with products.active(), torch.no_grad():
                     work()
-                    flop = 4 * len(P) * last.pixels * sum(g.parameters["bias"].numel() for g in groups)
+                    flop = 4 * len(P) * last.pixels * sum(s.group.parameters["bias"].numel() for s in shares)
                     best = max(best, flop / per_call(work, device, least))
     return best
 
@@ -349,14 +350,16 @@ class _NoProducts:
 def _compile_ratios(stack: Stack) -> list[float]:
     chunk = stack.train.chunks[0]
     stack.train, stack.products, rows = Side([chunk], chunk.labels), _NoProducts(), len(chunk.operand)
+    stack.shares = [[first._replace(chunks=[chunk])] for first, *_ in stack.shares]
     compiled = torch.compile(between, fullgraph=True, dynamic=False)
 
-    def one(group, total):
+    def one(share):
+        group = share.group
         a, z = group.architecture, stack.buffer("z", rows, group.size * group.hidden)
         compiled(z, group.parameters["head"], chunk.labels, a.hidden, a.output, a.negated)
 
     def theirs():
-        stack.each_group(one)
+        stack.each_share(one)
 
     with torch.no_grad():
         theirs()

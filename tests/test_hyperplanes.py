@@ -408,6 +408,24 @@ def test_more_fits_story_and_less_accurate_is_a_negative_correlation():
     assert (row["Spearman"], row["most"], row["accuracy, least (%)"], row["n"]) == (-1, 20, 88, 3)
 
 
+def test_where_near_ends_is_told_with_what_it_decides():
+    """Own class at 1.12 SDs of every output, the others at 5: it fits as soon as that counts as near."""
+    made = arms_of((diagonal(5, 0.5), diagonal(1.12, 5)), [80.0, 80.0])
+    assert 'would fit the story if "near" meant within 1.15 SDs with raw inputs' in sentences.cut_sentence([made])
+    row = tables.story_by_cut([made], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
+    assert (row["1 SD"], row["1.25 SD"], row["n"]) == ("0 (0)", "100 (0)", 2)
+    far = arms_of((diagonal(5, 9),) * 2, [80.0, 80.0])
+    assert "within more than 3 SDs" in sentences.cut_sentence([far])
+
+
+def test_correlations_are_told_where_they_survive():
+    columns = ["Spearman", "p, Holm"]
+    index = pd.MultiIndex.from_tuples([("raw", "Abs2"), ("standardised", "ReLU2"), ("raw", "ReLU2")])
+    table = pd.DataFrame([[0.9, 0.2], [-0.742, 0.004], [np.nan, np.nan]], index, columns)
+    assert sentences.correlations_sentence(table).endswith("correction: ReLU2 with standardised inputs (-0.74).")
+    assert sentences.correlations_sentence(table[:1]).endswith("none.")
+
+
 def fitted(wrongs, accuracies):
     """What `against_fitted` might have found, the same of every class; in shares, and in percent."""
     return hp.AgainstFitted(np.tile(np.array(wrongs)[:, None], C), np.array(accuracies))

@@ -1,6 +1,7 @@
 """OffsetL2 set by hand, its gradients, and the measures of prototypes: closed forms, laws, degenerate ends."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from agreement import tiny
@@ -341,3 +342,13 @@ def test_intervals_over_folds_are_wider_than_if_folds_were_independent():
     assert heads.difference(a, a).low == heads.difference(a, a).high == 0
     with pytest.raises(ValueError, match="two or more, got 1"):
         heads.difference(a[:1], b[:1])
+
+
+def test_what_alpha_alone_carries_is_told():
+    index = pd.MultiIndex.from_product([["raw", "standardised"], ["ReLU-L2", "Abs-L2"]], names=["inputs", "network"])
+    columns = ["as trained", "mu back", "alpha back"]
+    left = pd.DataFrame([[93, 92.9, 11], [94, 94.1, 13], [90, 89.5, 60], [91, 90.5, 12]], index, columns)
+    said = sentences.carried_sentence(left, 10)
+    assert said == "So with raw inputs it is α that tells the classes apart, and not where the points are."
+    left.loc[("raw", "Abs-L2"), "mu back"] = 92  # by which the points do matter
+    assert sentences.carried_sentence(left, 10) == ""

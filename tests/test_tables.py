@@ -72,6 +72,35 @@ def test_more_images_are_compared_over_the_seeds_that_both_have():
     assert tables.by_images(few, many, []).empty and "No seed" in sentences.by_images_sentence(table.iloc[:0])
 
 
+def test_outputs_that_die_in_training_are_told_from_those_born_dead():
+    (made,) = arms({"ReLU2": [(50.0, 0), (50.0, 0)], "ReLU2-Neg": [(50.0, 0)] * 2})
+    made.records["ReLU2"][0].arrays["train_active"][-1, :3] = 0.0
+    said = sentences.born_dead_sentence([made])
+    assert said.startswith(
+        "Of all 40 outputs of ReLU2 and ReLU2-Neg 0 were born dead, 3 are dead at the end: training"
+    )
+    made.records["ReLU2-Neg"][1].arrays["train_active"][:, 7] = 0.0
+    assert sentences.born_dead_sentence([made]).endswith("1 were born dead, 4 are dead at the end.")
+
+
+def test_the_source_stands_beside_ours():
+    table = tables.beside_source(arms({"ReLU2": [(50.0, 0), (60.0, 0)], "ReLU": [(90.0, 0)] * 2}))
+    assert table.loc["ReLU2", "here, raw, n = 2"] == "55.0 ± 7.1"
+    assert table.loc["ReLU2", "text"] == "47.2 ± 12.0" and table.loc["ReLU", "text"] == ""
+
+
+def test_starts_are_told_by_whether_they_put_the_distance_network_ahead():
+    ahead = arms({"ReLU2": [(50.0 + i, 0) for i in range(5)], "ReLU2-Neg": [(80.0 - i, 0) for i in range(5)]})
+    behind = arms({"ReLU2": [(80.0 + i, 0) for i in range(5)], "ReLU2-Neg": [(50.0 - i, 0) for i in range(5)]})
+    both = [*ahead, replace(behind[0], scaling="standardised")]
+    said = sentences.starts_sentence({"gently": both, "hard": [*behind, replace(behind[0], scaling="standardised")]})
+    assert "Under no start is it ahead with raw and with standardised inputs alike." in said
+    assert "- With raw inputs ReLU2-Neg is ahead under 1 of 2 starts and behind under 1;" in said
+    assert "- With standardised inputs ReLU2-Neg is ahead under 0 of 2 starts and behind under 2;" in said
+    said = sentences.starts_sentence({"gently": [*ahead, replace(ahead[0], scaling="standardised")]})
+    assert "Ahead with raw and with standardised inputs alike: gently." in said
+
+
 def test_differing_numbers_of_seeds_are_told():
     few, more = arms({"ReLU": [(90.0, 0)] * 3})[0], arms({"ReLU": [(90.0, 0)] * 5})[0]
     assert sentences.seeds_told([more, few]) == "3 to 5 seeds" and sentences.seeds_told([few, few]) == "3 seeds"
@@ -130,11 +159,15 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     dies = {"ReLU2": [(50.0, 1)] * 5, "ReLU2-Neg": good}
     given = {name: arms(runs) for name, runs in {"behind": behind, "even": even, "dies": dies}.items()}
     said = tables.readings(given).data.set_index("reading")["raw"]
-    assert said["a preference for distances"] == "not contradicted by the 3 that can tell"
-    assert said["one worth 10 points"] == "contradicted by<br>even: +0 [-1, 2], n = 5"
-    assert said["inactive outputs, and nothing else"] == "contradicted by<br>behind: -5 [-5, -5], n = 5"
+    assert said["a preference for distances"].startswith("not contradicted by<br>behind: ")
+    assert said["one worth 10 points"].startswith(
+        "contradicted by<br>even: +0 [-1, 2], n = 5<br>not contradicted by<br>"
+    )
+    assert said["inactive outputs, and nothing else"] == (
+        "contradicted by<br>behind: -5 [-5, -5], n = 5<br>not contradicted by<br>even: +0 [-1, 2], n = 5"
+    )
     alone = tables.readings({"dies": given["dies"]}).data.set_index("reading")["raw"]
-    assert alone["a preference for distances"] == "not contradicted by the 1 that can tell"
+    assert alone["a preference for distances"].startswith("not contradicted by<br>dies: ")
     assert alone["inactive outputs, and nothing else"] == "no start can tell"
 
 
@@ -142,7 +175,7 @@ def test_runs_without_an_inactive_output_are_held_against_relu():
     said = sentences.without_inactive_sentence(
         arms({"ReLU": [(90.0, 0)] * 3, "ReLU2": [(88.0, 0), (81.0, 0), (20.0, 2)], "ReLU2-Neg": [(30.0, 1)] * 3})
     )
-    assert "ReLU2 with raw inputs, 2 runs, 9.0" in said and "ReLU2-Neg with raw inputs, no run" in said
+    assert "ReLU2 with raw inputs, 2 runs, 5.5 and 9.0" in said and "ReLU2-Neg with raw inputs, no run" in said
 
 
 def test_output_counts_are_percentages_of_all_outputs():
@@ -190,15 +223,15 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
     rows = [entry(claim, []) for claim in CLAIMS]
     assert sentences.headline(rows) == "Too few runs are recorded to say."
     judged = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = +50.00 points", "low": 40.0, "high": 60.0}
-    said = [row | {"arms": [judged]} if row["id"] in ("LDM-5.2-a", "LDM-5.3-a") else row for row in rows]
+    said = [row | {"arms": [judged]} if row["id"] in sentences.FAILURE else row for row in rows]
+    told = sentences.headline(said)
     assert (
-        "raw inputs the catastrophic failure **is there** (A - B = +50.00 points [40.0, 60.0])"
-        in sentences.headline(said)
+        "raw inputs the equality of the two baselines **is there** (A - B = +50.00 points [40.0, 60.0]), a f" in told
     )
-    assert "n = 6." in sentences.headline(said)
+    assert told.endswith("; n = 6.") and told.startswith("MNIST, ")
     rescued = [said[0] | {"id": claim, "arms": [judged]} for claim in sentences.RESCUE]
     told = sentences.headline(rescued, sentences.RESCUE)
-    assert "the rescue from the failure of ReLU2-Bias **is there**" in told
+    assert "from what ReLU2-Bias reaches **is there**" in told
     assert set(sentences.RESCUE) <= {claim.id for claim in CLAIMS}
 
 

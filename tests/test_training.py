@@ -116,25 +116,35 @@ def test_chunks_and_groups_change_nothing_but_rounding(rows, width):
         np.testing.assert_allclose(first[name], second[name], rtol=1e-8, atol=1e-9, err_msg=name)
 
 
-def test_a_group_to_a_thread_is_the_same_training_and_leaves_torchs_threads(monkeypatch):
+@pytest.mark.parametrize(
+    "names, shares",
+    [((*SIX, "Abs-L2"), 2), (SIX, 1), (SIX[:3], 2), (("ReLU2",), 2)],
+    ids=["seven groups", "six", "three", "one"],
+)
+def test_shares_for_each_thread_are_the_same_training_and_leave_torchs_threads(monkeypatch, names, shares):
     monkeypatch.setattr("support.classifiers.stack.cores", lambda: 2)
     dataset, before = tiny(), torch.get_num_threads()
-    specs = [spec(name, dataset) for name in (*SIX, "Abs-L2")]
+    specs = [spec(name, dataset) for name in names]
 
-    def fails(group, total):
+    def fails(share):
         raise MemoryError
 
+    torch.set_num_threads(1)
+    together = stack_of(specs, dataset)
     torch.set_num_threads(2)
     try:
-        apart, together = stack_of(specs, dataset), stack_of(specs, dataset)
-        assert apart.pool
-        together.pool = None
+        apart = stack_of(specs, dataset)
+        assert apart.pool and not together.pool
+        assert [len(of_group) for of_group in apart.shares] == [shares] * len(names)
+        for of_group in apart.shares:  # each chunk in one of them, and no share without one
+            given = [id(chunk) for share in of_group for chunk in share.chunks]
+            assert sorted(given) == sorted(map(id, apart.train.chunks)) and all(s.chunks for s in of_group)
         for number in range(1, 11):
             apart.step(number)
             together.step(number)
         assert largest_difference(apart.weights(), together.weights()) < 1e-13
         with pytest.raises(MemoryError):
-            apart.each_group(fails)
+            apart.each_share(fails)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)

@@ -128,6 +128,10 @@ class Group:
     def hidden(self) -> int:
         return self.parameters["bias"].numel() // self.size
 
+    def zeros(self) -> dict[str, torch.Tensor]:
+        """A zero for each parameter that has a gradient."""
+        return {name: torch.zeros_like(value) for name, value in self.parameters.items() if name != "constant"}
+
     def per_unit(self, values: torch.Tensor) -> torch.Tensor:
         """(G,) -> (G*H,): each network's value for each of its hidden units."""
         return values.repeat_interleave(self.hidden)

@@ -41,14 +41,16 @@ def class_distances(moments: np.ndarray) -> np.ndarray:
         return np.where(mean == 0, 0.0, mean / sd)
 
 
-def fits_story(z: np.ndarray, name: str) -> np.ndarray:
+def fits_story(z: np.ndarray, name: str, near: float | None = None) -> np.ndarray:
     """Whether each output does what the source says of its network: (..., C, C) -> (..., C), bool.
+
+    near: SDs within which a centre counts as near, by default NEAR.
 
     What would refute the story was settled before any of these numbers was seen: that most outputs do not do the
     following, or that training does not make them do it.
 
-    Abs2-Neg, a distance: of all classes its own has its centre nearest to the hyperplane, and within NEAR.
-    Abs2, an intensity: its own class is the farthest, and at least half of the others are within NEAR.
+    Abs2-Neg, a distance: of all classes its own has its centre nearest to the hyperplane, and within `near`.
+    Abs2, an intensity: its own class is the farthest, and at least half of the others are within `near`.
     ReLU2-Neg, a distance whose zero set is a half-space: its own class has its centre in it, most others do not.
     ReLU2, an intensity: its own class has its centre outside it, and at least half of the others are inside.
 
@@ -59,13 +61,13 @@ def fits_story(z: np.ndarray, name: str) -> np.ndarray:
         raise ValueError(
             f"the source says nothing about the hyperplanes of {name!r} (of Abs2, ReLU2 and -Neg it does)"
         )
-    own = np.eye(z.shape[-1], dtype=bool)
+    own, near = np.eye(z.shape[-1], dtype=bool), NEAR if near is None else near
     if a.output == "abs":
         size = np.abs(z)
         of_own, of_others = size[..., own], np.where(own, np.nan, size)
         if a.negated:
-            return (of_own < np.nanmin(of_others, -1)) & (of_own < NEAR)
-        return (of_own > np.nanmax(of_others, -1)) & _half(size < NEAR, own)
+            return (of_own < np.nanmin(of_others, -1)) & (of_own < near)
+        return (of_own > np.nanmax(of_others, -1)) & _half(size < near, own)
     inside = z <= 0
     if a.negated:
         return inside[..., own] & _half(~inside, own)

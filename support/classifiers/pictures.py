@@ -4,9 +4,10 @@ import numpy as np
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogLocator, NullLocator
 
+from support.architectures import architecture
 from support.classifiers.hyperplanes import NORMALS, class_distances, own_and_nearest_other
 from support.classifiers.rules import MARGIN, FitsStory
-from support.classifiers.specs import output_counts
+from support.classifiers.specs import RARE, output_counts
 from support.classifiers.tables import WRONG, conditions, hyperplanes, median_run
 from support.figures import (
     HUES,
@@ -34,15 +35,52 @@ def accuracy_figure(arms):
 
 
 def curves_figure(arms):
-    """One panel an arm: test accuracy against the step, every run thin and the mean on top."""
-    fig, axes = subplots(1, len(arms), height=3.6, squeeze=False, sharey=True)
-    for ax, arm in zip(axes[0], arms, strict=True):
-        for name in arm.records:
-            learning_curves(ax, arm.steps_recorded, arm.curve("test_accuracy", name), name)
-        step_axis(ax)
-        ax.set(title=f"{arm.scaling} inputs", ylim=(0, 100))
-    axes[0][0].set_ylabel("test accuracy (%)")
-    legend_below(fig, axes[0][0])
+    """Test accuracy against the step, every run thin and the mean on top.
+
+    Columns arms, rows the networks that differ in the activation alone.
+    """
+    alike = {}
+    for name in arms[0].records:
+        a = architecture(name)
+        alike.setdefault((a.head, a.output is None, a.negated, a.output_bias, a.form), []).append(name)
+    height = 0.8 + 1.5 * len(alike)
+    fig, axes = subplots(len(alike), len(arms), height=height, squeeze=False, sharex="col", sharey=True)
+    for row, names in zip(axes, alike.values(), strict=True):
+        for ax, arm in zip(row, arms, strict=True):
+            for name in names:
+                learning_curves(ax, arm.steps_recorded, arm.curve("test_accuracy", name), name)
+            step_axis(ax)
+            ax.set(title=f"{' and '.join(names)}, {arm.scaling}", ylim=(0, 100))
+    for ax in axes[:-1].flat:
+        ax.set_xlabel("")
+    fig.supylabel("test accuracy (%)", fontsize=10)
+    return fig
+
+
+def lost_classes_figure(arms):
+    """Columns arms: accuracy by how many outputs are inactive (ReLU2), and by the lowest that is (ReLU2-Neg).
+
+    Line: ReLU's mean accuracy, less the classes that a dead output would cost: its own for ReLU2, those with a higher
+    index for ReLU2-Neg, where a dead output has the largest logit.
+    """
+    classes = arms[0].active("ReLU2").shape[1]
+    fig, axes = subplots(2, len(arms), height=4.4, squeeze=False, sharex="row", sharey=True)
+    at = np.arange(classes + 1)
+    for column, arm in zip(axes.T, arms, strict=True):
+        top = arm.accuracy("ReLU").mean()
+        inactive = {name: arm.active(name) < RARE[0] for name in ("ReLU2", "ReLU2-Neg")}
+        lowest = np.where(inactive["ReLU2-Neg"].any(1), inactive["ReLU2-Neg"].argmax(1), classes)
+        left = (classes - at) / classes, np.minimum(at + 1, classes) / classes
+        places = {"ReLU2": inactive["ReLU2"].sum(1), "ReLU2-Neg": lowest}
+        for ax, (name, place), share in zip(column, places.items(), left, strict=True):
+            ax.plot(at, top * share, color="black", linewidth=0.8)
+            x = place + 0.3 * (jitter(len(place)) - 0.5)
+            ax.plot(x, arm.accuracy(name), **style(name) | {"linestyle": "none", "alpha": 0.7})
+            ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, 100))
+        column[0].set(xlabel="inactive outputs", xticks=at)
+        column[1].set(xlabel="lowest inactive output")
+        column[1].set_xticks(at, [*map(str, at[:-1]), "none"])
+    fig.supylabel("test accuracy (%)", fontsize=10)
     return fig
 
 
@@ -149,24 +187,26 @@ def gap_figure(arms, pairs):
     return fig
 
 
-def distances_figure(arms, names: tuple[str, ...], limit: float = 4.0):
+def distances_figure(arms, names: tuple[str, ...], limit: float = 8.0):
     """Rows arms, columns networks: distance of each class centre (column) to each output's hyperplane (row).
 
-    Of the run with the median accuracy; in SDs of the class, with sign, colours end at +-limit.
+    Of the run with the median accuracy; in SDs of the class, colours end at the limit. With sign for a ReLU, whose
+    zero set is one side; an absolute value has none.
     """
     height = 0.9 + 1.55 * len(arms)
     fig, axes = subplots(len(arms), len(names), height=height, squeeze=False, sharex=True, sharey=True)
     for row, arm in zip(axes, arms, strict=True):
         for ax, name in zip(row, names, strict=True):
             z = class_distances(arm.moments(name)[median_run(arm, name)])
+            z = z if architecture(name).output == "relu" else np.abs(z)
             image = ax.imshow(z, cmap="RdBu_r", vmin=-limit, vmax=limit)
             ax.set(xticks=range(0, len(z), 3), yticks=range(0, len(z), 3))
             ax.grid(visible=False)
-        row[0].set_ylabel(f"{arm.scaling}\noutput")
+        row[0].set_ylabel(f"{arm.scaling} inputs:\noutput")
     for ax, name in zip(axes[0], names, strict=True):
         ax.set_title(name)
     fig.supxlabel("class", fontsize=10)
-    fig.colorbar(image, ax=axes, label="signed distance (SDs of the class)", shrink=0.9, extend="both")
+    fig.colorbar(image, ax=axes, label="distance (SDs of the class)", shrink=0.9, extend="both")
     return fig
 
 
@@ -201,22 +241,21 @@ def nearness_figure(arms, controls, names: tuple[str, ...], limit: float = 8.0):
     return fig
 
 
-def story_figure(arms, controls, names: tuple[str, ...]):
-    """One panel an arm: share of outputs that fit the story against the step, with 95% intervals; pale: shuffled."""
+def story_figure(arms, names: tuple[str, ...]):
+    """One panel an arm: share of outputs that fit the story against the step, with 95% intervals, side by side."""
     fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
-    for ax, arm, control in zip(axes[0], arms, controls, strict=True):
-        pale = [(name, control[name], "train", {"alpha": 0.35}) for name in names if control[name].seeds]
-        for name, of, side, look in [*pale, *((name, arm, "test", {}) for name in names)]:
-            at = of.records[name][0].arrays["moment_steps"]
-            at = at[at <= of.steps]
-            found = [mean_interval(FitsStory(name).shares(of, step, side), within=(0, 100)) for step in at]
+    for ax, arm in zip(axes[0], arms, strict=True):
+        for place, name in enumerate(names):
+            at = arm.records[name][0].arrays["moment_steps"]
+            at = at[at <= arm.steps]
+            found = [mean_interval(FitsStory(name).shares(arm, step), within=(0, 100)) for step in at]
             value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
-            label = name if of is arm else None
-            ax.errorbar(at, value, [value - low, high - value], label=label, elinewidth=0.8, **style(name) | look)
+            beside = at * 1.12**place + 0.06 * place  # on an axis that is linear up to 1 and logarithmic from there
+            ax.errorbar(beside, value, [value - low, high - value], label=name, elinewidth=0.8, **style(name))
         ax.axhline(50, color="black", linewidth=0.8)
         step_axis(ax)
         ax.set(title=f"{arm.scaling} inputs", ylim=(-3, 103))
-        ax.set_xlim(-0.2, 1.5 * arm.steps)
+        ax.set_xlim(-0.2, 2 * arm.steps)
     axes[0][0].set_ylabel("outputs that fit the story (%)")
     legend_below(fig, axes[0][0], 4)
     return fig
@@ -294,7 +333,7 @@ def differences_figure(found: dict, margin: float = MARGIN):
             places[question, pair] = len(labels)
             labels.append(pair)
     height = 0.8 + 0.24 * len(labels)
-    fig, axes = subplots(1, max(1, len(scalings)), height=height, squeeze=False, sharex=True, sharey=True)
+    fig, axes = subplots(1, max(1, len(scalings)), height=height, squeeze=False, sharey=True)
     for ax, scaling in zip(axes[0], scalings, strict=False):
         ax.axvspan(-margin, margin, color="#e4e4e4", linewidth=0)
         for question, frame in found.items():

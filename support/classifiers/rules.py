@@ -60,8 +60,9 @@ def _within(found: statistics.Estimate, centre: float, margin: float) -> str:
 
 def _gap(arm: Arm, first: str, second: str) -> tuple[statistics.Estimate, str]:
     """The mean difference of test accuracy, paired by seed, and how it is told."""
-    found = statistics.mean_interval(arm.accuracy(first) - arm.accuracy(second))
-    return found, f"{first} - {second} = {found.value:+.2f} points"
+    a, b = arm.accuracy(first), arm.accuracy(second)
+    found = statistics.mean_interval(a - b)
+    return found, f"{first} - {second} = {a.mean():.2f} - {b.mean():.2f} = {found.value:+.2f} points"
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,16 @@ import numpy as np
 import pandas as pd
 
 from support import statistics
-from support.classifiers.hyperplanes import NORMALS, AlongUnits, own_and_nearest_other
+from support.classifiers.hyperplanes import (
+    NEAR,
+    NORMALS,
+    AlongUnits,
+    class_distances,
+    fits_story,
+    own_and_nearest_other,
+)
 from support.classifiers.results import Arm
-from support.classifiers.rules import IMPACT, MARGIN, FitsStory
+from support.classifiers.rules import CATASTROPHE, IMPACT, MARGIN, FitsStory
 from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
 from support.classifiers.tables import RIGHT, WRONG, hyperplanes, remedies
@@ -18,8 +25,15 @@ from support.runs import counted
 LIKELY = 80  # percent; the power that a comparison is usually planned for
 
 
-FAILURE = {"LDM-5.2-a": "the catastrophic failure", "LDM-5.3-a": "the recovery"}
-RESCUE = {"LDM-6.4-b-0": "the rescue from the failure of ReLU2-Bias", "LDM-6.4-c-0": "the lead over the baselines"}
+FAILURE = {
+    "LDM-5.1-a": "the equality of the two baselines",
+    "LDM-5.2-a": f"a failure by more than {CATASTROPHE:g} points",
+    "LDM-5.3-a": f"a recovery by more than {CATASTROPHE:g} points",
+}
+RESCUE = {
+    "LDM-6.4-b-0": f"a rescue by more than {CATASTROPHE:g} points from what ReLU2-Bias reaches",
+    "LDM-6.4-c-0": "the lead of every OffsetL2 network over its baseline",
+}
 
 
 def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
@@ -31,8 +45,9 @@ def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
             measured = f"{arm['text']} [{arm['low']:.1f}, {arm['high']:.1f}]"
             said = f"{effect} **{found[arm['state']]}** ({measured})"
             parts.setdefault((arm["scaling"], arm["n"]), []).append(said)
-    said = [f"With {scaling} inputs {' and '.join(texts)}; n = {n}." for (scaling, n), texts in parts.items()]
-    return " ".join(said) or "Too few runs are recorded to say."
+    said = [f"- With {scaling} inputs {', '.join(texts)}; n = {n}." for (scaling, n), texts in parts.items()]
+    images = " and ".join(dict.fromkeys(by_id[claim]["images"] for claim in effects))
+    return f"MNIST, {images}.\n\n" + "\n".join(said) if said else "Too few runs are recorded to say."
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:
@@ -94,16 +109,27 @@ def outputs_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-
 
 
 def without_inactive_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
-    """How far the worst run without an inactive output is behind the mean of ReLU, network by network."""
+    """How far the runs without an inactive output are behind the mean of ReLU, network by network."""
     parts = []
     for arm in arms:
         for name in names:
             lost = arm.accuracy("ReLU").mean() - arm.accuracy(name)[~(arm.active(name) < RARE[0]).any(1)]
             who = f"{name} with {arm.scaling} inputs"
-            parts.append(f"{who}, {counted(len(lost), 'run')}, {lost.max():.1f}" if len(lost) else f"{who}, no run")
+            behind = f"{np.median(lost):.1f} and {lost.max():.1f}" if len(lost) else ""
+            parts.append(f"{who}, {counted(len(lost), 'run')}, {behind}" if behind else f"{who}, no run")
     return (
-        f"Runs without an inactive output, and how many points the worst of them is behind ReLU: {'; '.join(parts)}."
+        "Runs without an inactive output, and how many points the median and the worst of them are behind the mean "
+        f"of ReLU: {'; '.join(parts)}."
     )
+
+
+def born_dead_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
+    """How many outputs were dead on the training images before training, and how many are so at the end."""
+    active = np.concatenate([arm.curve("train_active", name) for arm in arms for name in names])  # (runs, S, C)
+    born, end = ((active[:, step] <= DEAD).sum() for step in (0, -1))
+    who = f"Of all {active[:, 0].size} outputs of {' and '.join(names)}"
+    said = f"{who} {born} were born dead, {end} are dead at the end"
+    return f"{said}: training killed them, not the start." if born < end / 10 else f"{said}."
 
 
 def dead_sentence(arms: list[Arm], names: Iterable[str]) -> str:
@@ -195,6 +221,17 @@ def put_back_sentence(left: pd.DataFrame) -> str:
     return _sentence(parts)
 
 
+def carried_sentence(left: pd.DataFrame, classes: int) -> str:
+    """With which inputs alpha alone carries what `prototypes.put_back` looked at, and the points do not.
+
+    That is where putting all mu back costs no network IMPACT points, and putting alpha back leaves none twice chance.
+    """
+    lost = (left["as trained"] - left["mu back"]).groupby("inputs", sort=False).max() < IMPACT
+    gone = left["alpha back"].groupby("inputs", sort=False).max() < 200 / classes
+    told = " and with ".join(f"{inputs} inputs" for inputs in lost.index[lost & gone])
+    return f"So with {told} it is α that tells the classes apart, and not where the points are." if told else ""
+
+
 def directions_sentence(reading: pd.DataFrame) -> str:
     """Both directions of the third test, of `prototypes.reading`, after training, by input scaling."""
     parts = []
@@ -231,6 +268,32 @@ def _sentence(parts: list[str]) -> str:
     """The parts with semicolons between, as one sentence."""
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def starts_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
+    """Under which starts ReLU2-Neg is ahead of ReLU2, and under which behind, by input scaling; and in both."""
+    table, lines, ahead = remedies(arms_by_remedy), [], []
+    for scaling in table.index.unique("inputs"):
+        of = table.loc[scaling]
+        gaps = ", ".join(
+            f"{start} {r['gap']:+.1f} [{r['95% low']:.1f}, {r['95% high']:.1f}]" for start, r in of.iterrows()
+        )
+        ahead.append(set(of.index[of["95% low"] > 0]))
+        behind = (of["95% high"] < 0).sum()
+        lines.append(
+            f"- With {scaling} inputs ReLU2-Neg is ahead under {len(ahead[-1])} of {len(of)} starts and behind under "
+            f"{behind}; ReLU2-Neg minus ReLU2 in points: {gaps}."
+        )
+    both = set.intersection(*ahead) if len(ahead) > 1 else set()
+    inputs = " and with ".join(table.index.unique("inputs"))
+    said = (
+        f"Ahead with {inputs} inputs alike: {', '.join(sorted(both))}."
+        if both
+        else f"Under no start is it ahead with {inputs} inputs alike."
+    )
+    return "\n".join(
+        [f"A preference for distances would put ReLU2-Neg ahead of ReLU2 whatever the inputs. {said}\n", *lines]
+    )
 
 
 def remedies_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
@@ -282,10 +345,31 @@ def story_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
     parts = []
     for arm in arms:
         for name in names:
-            before, after = (FitsStory(name).shares(arm, step).mean() for step in (0, arm.steps))
-            told = f"{name} with {arm.scaling} inputs from {before:.0f} to {after:.0f}%"
-            parts.append(f"{told} (accuracy {arm.accuracy(name).mean():.0f}%)")
+            at = [int(step) for step in arm.records[name][0].arrays["moment_steps"] if step <= arm.steps]
+            shares = [FitsStory(name).shares(arm, step).mean() for step in at]
+            told = f"{name} with {arm.scaling} inputs from {shares[0]:.0f} to {shares[-1]:.0f}%"
+            most = int(np.argmax(shares))
+            peak = f"{shares[most]:.0f}% at step {at[most]:,}, " if shares[most] > shares[-1] + 5 else ""
+            parts.append(f"{told} ({peak}accuracy {arm.accuracy(name).mean():.0f}%)")
     return f"Outputs that fit the story, from step 0 to the end: {'; '.join(parts)}."
+
+
+def cut_sentence(arms: list[Arm], name: str = "Abs2-Neg") -> str:
+    """From which distance on a centre would have to count as near for most outputs to fit the story."""
+    cuts, parts = np.arange(0.05, 3.001, 0.05), []
+    for arm in arms:
+        z = class_distances(arm.moments(name))
+        enough = [cut for cut in cuts if fits_story(z, name, cut).mean() > 0.5]
+        parts.append(f"{f'{enough[0]:.2f}' if enough else 'more than 3'} SDs with {arm.scaling} inputs")
+    told = f'Most outputs of {name} would fit the story if "near" meant within {" and ".join(parts)}'
+    return f"{told}; the rule says {NEAR:g}."
+
+
+def correlations_sentence(table: pd.DataFrame) -> str:
+    """Which correlations of `tables.story_and_accuracy` survive Holm's correction, and their sign."""
+    kept = table[table["p, Holm"] < 0.05]["Spearman"]
+    told = [f"{name} with {scaling} inputs ({r:+.2f})" for (scaling, name), r in kept.items()]
+    return f"Correlations that survive Holm's correction: {', '.join(told) or 'none'}."
 
 
 def nearness_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:

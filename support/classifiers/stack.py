@@ -1,8 +1,8 @@
 """A block of networks as one stack: parameters, data and buffers, a step of gradient descent, a look at the networks.
 
-A step goes through the groups (`ensemble`), on a CPU one to a thread, and within a group through the images,
-in row chunks that stay in cache. Nothing is measured during a step; `Stack.measure` looks at the whole training and
-test set.
+A step goes through the groups (`ensemble`), and within a group through the images, in row chunks that stay in cache.
+On a CPU each thread takes groups of its own, or shares of their chunks, so that none is idle. Nothing is measured
+during a step; `Stack.measure` looks at the whole training and test set.
 
 Images of digits are mostly black, and a byte of 0 adds nothing to a product. So the pixels are ordered by how many
 images ink them, the images by the last pixel that they ink, and the products of a chunk stop at its last inked pixel.
@@ -10,7 +10,9 @@ On MNIST that leaves out four tenths of the work, and changes nothing but the or
 """
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from math import lcm
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +63,14 @@ class Side(NamedTuple):
     labels: torch.Tensor
 
 
+class Share(NamedTuple):
+    """What one thread computes alone: some chunks of a group, and its gradients summed over them."""
+
+    group: Group
+    chunks: list[Chunk]
+    total: dict[str, torch.Tensor]
+
+
 class Stack:
     """A block's parameters, data and buffers; `step` trains, `measure` looks."""
 
@@ -106,13 +116,16 @@ class Stack:
                 )
             )
         self.warmup = max(s.warmup for s in specs)
-        self.gradients = [
-            {k: torch.zeros_like(v) for k, v in g.parameters.items() if k != "constant"} for g in self.groups
-        ]
         self.buffers = {}
+        threads, chunks = division.threads, self.train.chunks
+        parts = min(lcm(len(self.groups), threads) // len(self.groups), len(chunks))  # then all have the same to do
         # not where OMP_PROC_BIND keeps this thread, and with it those it starts, on one core
-        apart = device.type == "cpu" and 1 < division.threads <= min(len(self.groups), cores())
-        self.pool = ThreadPoolExecutor(division.threads) if apart else None
+        apart = device.type == "cpu" and 1 < threads <= min(len(self.groups) * parts, cores())
+        self.pool = ThreadPoolExecutor(threads) if apart else None
+        parts = parts if apart else 1
+        # every parts-th chunk, for the first need the fewest pixels
+        self.shares = [[Share(g, chunks[k::parts], g.zeros()) for k in range(parts)] for g in self.groups]
+        self.gradients = [first.total for first, *_ in self.shares]
         with products.active(), torch.no_grad():
             for group in self.groups:
                 self.centre_heads(group)
@@ -156,11 +169,12 @@ class Stack:
         """Fills `self.gradients` with the gradients of the mean cross-entropy over all training images."""
         images = self.train.labels.shape[1]
 
-        def compute(group, total):
+        def compute(share):
+            group, chunks, total = share
             bias = group.effective_bias()
             for value in total.values():
                 value.zero_()
-            for chunk in self.train.chunks:
+            for chunk in chunks:
                 z, h = self.hidden(group, chunk, bias)
                 dz = self.buffer("dz", *z.shape)
                 h3, dh3 = (x.view(len(z), group.size, -1).transpose(0, 1) for x in (h, dz))
@@ -178,27 +192,31 @@ class Stack:
                 self.products.accumulate(total["weight"][: chunk.pixels], chunk.operand, dz)
                 total["bias"].add_(dz.sum(0))
 
-        self.each_group(compute)
+        self.each_share(compute)
+        for first, *others in self.shares:
+            for other in others:
+                for name, value in first.total.items():
+                    value.add_(other.total[name])
 
-    def each_group(self, compute) -> None:
-        """Calls compute(group, its gradients) for every group, on a CPU one group to a thread.
+    def each_share(self, compute: Callable[[Share], None]) -> None:
+        """Calls compute for every share, on a CPU one to a thread.
 
         Two threads that share one product, or one softmax, wait for each other at its end, which between small
-        operations costs more than it gains; threads with groups of their own never do. A group is computed by one
-        thread alone in either order, so that the result does not depend on how they take turns.
+        operations costs more than it gains; threads with chunks of their own never do. A share is computed by one
+        thread alone in any order, so that the result does not depend on how they take turns.
         """
-        pairs, threads = list(zip(self.groups, self.gradients, strict=True)), self.division.threads
+        shares, threads = [share for of_group in self.shares for share in of_group], self.division.threads
         if self.pool is None:
-            for pair in pairs:
-                compute(*pair)
+            for share in shares:
+                compute(share)
             return
 
-        def alone(pair):
+        def alone(share):
             torch.set_num_threads(1)  # of this thread, from now on
-            compute(*pair)
+            compute(share)
 
         try:
-            list(self.pool.map(alone, pairs))
+            list(self.pool.map(alone, shares))
         finally:
             torch.set_num_threads(threads)
 

@@ -34,6 +34,24 @@ def accuracies(arms: list[Arm]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
 
 
+def beside_source(arms: list[Arm]) -> pd.DataFrame:
+    """Mean and SD of the test accuracy in percent, here by input scaling, and in each of the source's tables."""
+    source = printed()["oursland2025"]
+    columns = {
+        f"here, {arm.scaling}, n = {arm.seeds}": {
+            name: (arm.accuracy(name).mean(), arm.accuracy(name).std(ddof=1) if arm.seeds > 1 else np.nan)
+            for name in arm.records
+        }
+        for arm in arms
+    } | {of["short"]: of["accuracy"] for of in source["sets"].values()}
+    names = list(dict.fromkeys(name for arm in arms for name in arm.records))
+    told = {
+        column: [f"{of[name][0]:.1f} ± {of[name][1]:.1f}" if name in of else "" for name in names]
+        for column, of in columns.items()
+    }
+    return pd.DataFrame(told, index=pd.Index(names, name="network"))
+
+
 def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
     """Percent of output nodes that are active never, on up to 1% and on 1 to 5% of the images; disjoint counts."""
     rows = []
@@ -122,7 +140,7 @@ def readings(arms_by_remedy: dict[str, list[Arm]]):
     Two of a preference for distances: that ReLU2-Neg is ahead at all, contradicted where the whole 95% interval of
     the gap is below 0, and that it is so by as much as the paper's recovery, where it is below CATASTROPHE. Dead, or
     inactive, outputs and nothing else: where the interval does not reach 0 over the seeds for which neither network
-    has such an output; a start with fewer than LEAST_SEEDS of them cannot tell.
+    has such an output; a start with fewer than LEAST_SEEDS of them cannot tell and is left out.
     """
     tests = {
         "a preference for distances": (None, lambda gap: gap.high < 0),
@@ -132,16 +150,14 @@ def readings(arms_by_remedy: dict[str, list[Arm]]):
     for scaling in dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms):
         starts = [(remedy, a) for remedy, arms in arms_by_remedy.items() for a in arms if a.scaling == scaling]
         for label, (why, contradicts) in tests.items():
-            against, telling = [], 0
+            told = {True: ["contradicted by"], False: ["not contradicted by"]}
             for remedy, arm in starts:
                 gap = (arm.accuracy("ReLU2-Neg") - arm.accuracy("ReLU2"))[_without(arm, why)]
-                if len(gap) < LEAST_SEEDS:
-                    continue
-                telling, found = telling + 1, statistics.mean_interval(gap)
-                if contradicts(found):
-                    against.append(f"{remedy}: {found:+.0f}, n = {found.n}")
-            stands = f"not contradicted by the {telling} that can tell" if telling else "no start can tell"
-            rows[label][scaling] = "<br>".join(["contradicted by", *against]) if against else stands
+                if len(gap) >= LEAST_SEEDS:
+                    found = statistics.mean_interval(gap)
+                    told[bool(contradicts(found))].append(f"{remedy}: {found:+.0f}, n = {found.n}")
+            said = [line for lines in told.values() if len(lines) > 1 for line in lines]
+            rows[label][scaling] = "<br>".join(said) or "no start can tell"
     table = pd.DataFrame.from_dict(rows, orient="index").reset_index(names="reading")
     return table.style.hide(axis="index").set_properties(**{"text-align": "left", "vertical-align": "top"})
 
@@ -320,6 +336,21 @@ def story(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...
     if not rows:
         return pd.DataFrame()
     return pd.DataFrame(rows).round(0).convert_dtypes().set_index(["inputs", "network", "labels"])
+
+
+CUTS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)  # SDs of the class
+
+
+def story_by_cut(arms: list[Arm], names: tuple[str, ...] = ("Abs2", "Abs2-Neg")) -> pd.DataFrame:
+    """Percent of outputs that fit the story if "near" means within so many SDs, after training and (before)."""
+    rows = []
+    for arm in arms:
+        for name in names:
+            after, before = (class_distances(arm.moments(name, step)) for step in (arm.steps, 0))
+            shares = [[100 * fits_story(z, name, cut).mean() for z in (after, before)] for cut in CUTS]
+            rows.append([arm.scaling, name, *(f"{a:.0f} ({b:.0f})" for a, b in shares), arm.seeds])
+    columns = ["inputs", "network", *(f"{cut:g} SD" for cut in CUTS), "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2])
 
 
 def story_and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
