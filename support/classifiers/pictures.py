@@ -187,7 +187,7 @@ def gap_figure(arms, pairs):
     return fig
 
 
-def distances_figure(arms, names: tuple[str, ...], limit: float = 8.0):
+def distances_figure(arms, names: tuple[str, ...], limit: float = 6.0):
     """Rows arms, columns networks: distance of each class centre (column) to each output's hyperplane (row).
 
     Of the run with the median accuracy; in SDs of the class, colours end at the limit. With sign for a ReLU, whose
