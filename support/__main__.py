@@ -145,8 +145,8 @@ def _run(options):
     if len(names) != 1:
         raise ValueError(f"no chapter {options.chapter!r}{suggest(options.chapter, chapters.CHAPTERS)}")
     given = _given(options, chapters.CHAPTERS[names[0]])
-    publish.execute([f"notebooks/{names[0]}"], given)
-    print(f"executed: {(publish.EXECUTED / names[0]).relative_to(publish.ROOT)}.ipynb")
+    publish.execute([f"notebooks/{names[0]}"], given, publish.RUNS)
+    print(f"executed: {(publish.RUNS / names[0]).relative_to(publish.ROOT)}.ipynb")
 
 
 def _claims(options):
@@ -179,6 +179,8 @@ def _records(options):
 
         if not shown:
             print("none recorded yet")
+        else:
+            print(f"{'key':16} {'length':>13}  what was run, and its result on the test data")
         for r in sorted(shown, key=by_kind):
             print(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}")
     elif options.action == "verify":

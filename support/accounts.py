@@ -66,7 +66,7 @@ def _row(row: dict) -> str:
     colour = VERDICT_COLOURS.get(row["verdict"], "warning")
     minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
     lines = told(row, "**{}**")
-    if row["contradiction"]:
+    if row["contradiction"] and row["contradiction"] != row["measured"]:
         lines.append(f"*The paper against itself:* {row['contradiction']}")
     cells = [
         row["id"],
@@ -133,6 +133,10 @@ def colophon(settings) -> Colophon:
     """
     import psutil
 
+    from support.machine import resolve_device
+
     facts = {key: str(getattr(settings, key, "not stated")) for key in ("data", "scale", "seeds", "device")}
+    if hasattr(settings, "device"):
+        facts["device"] = resolve_device(settings.device).type  # "auto" says nothing to a reader
     seconds = round(time.time() - psutil.Process().create_time())
     return Colophon(facts | {"environment": environment(), "date": str(date.today()), "seconds": seconds})

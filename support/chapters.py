@@ -11,6 +11,7 @@ from support.classifiers.claims import evidence
 from support.classifiers.specs import RunSpec
 from support.classifiers.study import REMEDIES, STUDIES, MetricPlan, PhaseGrid, Plan, Recipe
 from support.data import load
+from support.machine import resolve_device
 from support.mahalanobis.results import runs_of
 from support.mahalanobis.study import STUDIES as DISTANCE_STUDIES
 from support.mahalanobis.study import DistanceStudy
@@ -396,8 +397,13 @@ CHAPTERS = {
 
 
 def read(namespace: dict, chapter: str):
-    """The settings of a chapter from its notebook's globals(), complete and checked; see `parameters.read`."""
-    return parameters.read(namespace, CHAPTERS[chapter])
+    """The settings of a chapter from its notebook's globals(), complete and checked; see `parameters.read`.
+
+    Raises RuntimeError for a device that this machine lacks, whether or not anything will have to be trained on it.
+    """
+    settings = parameters.read(namespace, CHAPTERS[chapter])
+    resolve_device(settings.device)
+    return settings
 
 
 def beside(namespace: dict, chapter: str):

@@ -27,6 +27,7 @@ from support.accounts import build_account, colophon, declared, ledger_table, ve
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 EXECUTED = BUILD / "executed"
+RUNS = BUILD / "runs"  # of single chapters with a reader's parameters; the book's copies stay as they are
 STAGED = BUILD / "site-src"
 SITE = BUILD / "_build" / "html"
 SIDE_BY_SIDE = 2  # chapters that are executed at the same time
@@ -84,11 +85,14 @@ def pages(root: Path = ROOT) -> list[str]:
 # Execution
 
 
-def execute(chapters: list, parameters: dict) -> dict:
-    """Executes what is not up to date; chapter -> seconds, or None where the last execution still holds."""
+def execute(chapters: list, parameters: dict, folder: Path | None = None) -> dict:
+    """Executes what is not up to date; chapter -> seconds, or None where the last execution still holds.
+
+    folder: where the executed copies are and go, by default EXECUTED.
+    """
     due = {}
     for chapter in chapters:
-        name, copy = Path(chapter).name, EXECUTED / f"{Path(chapter).name}.ipynb"
+        name, copy = Path(chapter).name, (folder or EXECUTED) / f"{Path(chapter).name}.ipynb"
         own = {k: v for k, v in parameters.items() if k in parameter_names(ROOT / f"{chapter}.ipynb")}
         mark = fingerprint(ROOT / f"{chapter}.ipynb", own)
         last = _read(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None

@@ -161,6 +161,13 @@ def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose:
     return records
 
 
+def lasting(minutes: float) -> str:
+    """An estimate in words, with no more digits than it is worth."""
+    if minutes >= 180:
+        return f"{minutes / 60:.0f} h"
+    return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
+
+
 def outlook(blocks: list[Block], store: Store, dataset, device: str = "auto") -> str:
     """What will be trained, what is there already, and an estimate of minutes and memory, in one line."""
     todo = [b for b in blocks if b.missing(store)]
@@ -171,7 +178,7 @@ def outlook(blocks: list[Block], store: Store, dataset, device: str = "auto") ->
         line += f", and {train - missing} again, because a block trains whole"
     if todo:
         minutes, megabytes = zip(*(b.plan.cost(b, dataset, device) for b in todo), strict=True)
-        line += f" (about {sum(minutes):.1f} min, {max(megabytes):.0f} MB)"
+        line += f" (about {lasting(sum(minutes))}, {max(megabytes):.0f} MB)"
     return line
 
 
@@ -204,7 +211,7 @@ def sweep(
     print(f"{outlook(blocks, store, dataset, device)}, {cut}")
     for block in todo:
         size, (minutes_, megabytes) = counted(len(block.specs), "network"), plan.cost(block, dataset, device)
-        print(f"  to do: {block.label}: {size}, about {minutes_:.0f} min, {megabytes:.0f} MB")
+        print(f"  to do: {block.label}: {size}, about {lasting(minutes_)}, {megabytes:.0f} MB")
     if dry_run or not todo:
         return len(todo)
     store.check_writable()

@@ -63,7 +63,7 @@ class RunSpec(Spec):
         return "".join(f", {name.replace('_', ' ')} {value}" for name, value in told.items())
 
     def listed(self, final: dict) -> str:
-        kind = f"{self.data:8} {self.images:6,} images  {self.architecture:14} {self.scaling:13}"
+        kind = f"{self.data:8} {self.images:6,} images  {self.architecture:17} {self.scaling:13}"
         return f"{kind} seed {self.seed:2} {final['test_accuracy']:6.2f}%  rate {self.rate:g}{self._unusual}"
 
     @staticmethod

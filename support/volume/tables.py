@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 
 from support import geometry
-from support.ledger import LEAST_SEEDS, styled
+from support.ledger import LEAST_SEEDS
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
@@ -27,16 +27,6 @@ def interval(values, digits: int = 2) -> str:
         return f"{values.mean():+.{digits}f}" if len(values) else "-"
     found = mean_interval(values)
     return f"{found:+.{digits}f}"
-
-
-def verdicts(rows: list[dict]):
-    """Rows of the ledger, a line a task that is judged; a styled frame, so that no sentence is cut short."""
-    lines = []
-    for row in rows:
-        told = [f"{arm['scaling']} {arm['state']}: {arm['text']}" for arm in row["arms"]]
-        lines.append([row["id"], row["says"], row["verdict"], "<br>".join(told)])
-    table = pd.DataFrame(lines, columns=["claim", "it says", "verdict", "measured"])
-    return styled(table)
 
 
 def headline(recorded: list) -> str:
