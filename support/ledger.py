@@ -131,7 +131,9 @@ def told(row: dict, state: str = "{}", images: bool = True) -> list[str]:
     """
 
     def bound(x):
-        return "?" if x is None else f"{x:.2f}"
+        if x is None:
+            return "?"
+        return f"{x:.2f}" if abs(x) >= 0.01 or x == 0 else f"{x:.1g}"  # a bound near 0 is not 0
 
     if not row["arms"]:
         return [f"{row['measured']}, {counted(row['n'], 'case')}" if row["n"] else row["measured"]]

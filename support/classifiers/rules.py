@@ -300,7 +300,7 @@ class Nearer(Rule):
         with np.errstate(invalid="ignore"):  # infinity minus infinity
             difference = this - that
         what = f"{self.name}: spread {self.spread} - {self.than}"
-        return _judged(difference, lambda x: x < 0, f"{what} = {difference.mean():+.2f} nats")
+        return _judged(difference, lambda x: x < 0, f"{what} = {difference.mean():+.3f} nats")
 
 
 @dataclass(frozen=True)
