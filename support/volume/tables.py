@@ -40,10 +40,10 @@ def headline(recorded: list) -> str:
             )
             n, told = min(len(arm.of(w)) for w in widths), ", ".join(map(str, widths))
             said.append(
-                f"**{arm.name}**, {told} hidden units, n = {n} networks each: contrast {after} nats after training, "
-                f"{before} in the same places before."
+                f"- **{arm.name}**, {told} hidden units, n = {n} networks each: contrast {after} nats after "
+                f"training, {before} in the same places before."
             )
-    return " ".join(said) or "Too few networks are recorded to say."
+    return "\n".join(said) or "Too few networks are recorded to say."
 
 
 def states(arms) -> pd.DataFrame:
