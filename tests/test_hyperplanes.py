@@ -408,6 +408,14 @@ def test_more_fits_story_and_less_accurate_is_a_negative_correlation():
     assert (row["Spearman"], row["most"], row["accuracy, least (%)"], row["n"]) == (-1, 20, 88, 3)
 
 
+def test_the_spread_of_the_own_class_is_held_against_the_median_class():
+    thin = diagonal(0.5, 5)
+    thin[..., 1] = np.where(np.eye(10, dtype=bool), 0.6, 2.0)
+    of = arms_of((diagonal(5, 0.5), thin), [80.0, 84.0])
+    table = tables.story([of], [{"Abs2-Neg": replace(of, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
+    assert table.loc["raw", "Abs2-Neg"]["SD, own / median"].tolist() == ["1.00", "0.30"]
+
+
 def test_where_near_ends_is_told_with_what_it_decides():
     """Own class at 1.12 SDs of every output, the others at 5: it fits as soon as that counts as near."""
     made = arms_of((diagonal(5, 0.5), diagonal(1.12, 5)), [80.0, 80.0])

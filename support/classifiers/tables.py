@@ -314,13 +314,15 @@ def story(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...
 
     For an absolute value nearest and farthest: by the distance of the class centre in the class's own SDs; by chance
     each is 10%. For a ReLU inside: in the zero set, which is the half-space at and below 0. "Others": shares of the
-    outputs' other classes.
+    outputs' other classes. SD: spread of the own class along the normal, in that of the median class; median over the
+    outputs.
     """
     rows = []
     for arm, control in zip(arms, controls, strict=True):
         for name in names:
             for label, (of, step, side) in conditions(arm, control[name]).items():
-                z = class_distances(of.moments(name, step, side))
+                moments = of.moments(name, step, side)
+                z = class_distances(moments)
                 size, own = np.abs(z), np.eye(z.shape[-1], dtype=bool)
                 share = statistics.mean_interval(100 * fits_story(z, name).mean(1), within=(0, 100))
                 row = {"inputs": arm.scaling, "network": name, "labels": label, "fits (%)": f"{share:.0f}"}
@@ -332,6 +334,9 @@ def story(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...
                     row["own farthest (%)"] = 100 * (size.argmax(-1) == np.arange(len(own))).mean()
                     row["own within 1 SD (%)"] = 100 * (size[..., own] < NEAR).mean()
                     row["others within 1 SD (%)"] = 100 * (size[..., ~own] < NEAR).mean()
+                sd = moments[..., 1]
+                with np.errstate(all="ignore"):  # an output that is 0 on most classes has no such ratio
+                    row["SD, own / median"] = f"{np.nanmedian(sd[..., own] / np.median(sd, -1)):.2f}"
                 rows.append(row | {"n": of.seeds})
     if not rows:
         return pd.DataFrame()
