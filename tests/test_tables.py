@@ -67,6 +67,8 @@ def test_more_images_are_compared_over_the_seeds_that_both_have():
     assert table["95% low"]["ReLU"] < 3 < table["95% high"]["ReLU"]
     said = sentences.by_images_sentence(table_of := tables.by_images(few, many, made))
     assert "raw inputs ReLU2 changed most, by +13.0 points" in said and "Of 1 gap of" in said and "none" in said
+    alone = sentences.by_images_sentence(tables.by_images(few, many, made, ("ReLU",)))
+    assert alone == "With raw inputs ReLU changed most, by +3.0 points."
     table_of.iloc[2, 1] = -20
     assert sentences.by_images_sentence(table_of).endswith("these turned round: ReLU - ReLU2 with raw inputs.")
     assert tables.by_images(few, many, []).empty and "No seed" in sentences.by_images_sentence(table.iloc[:0])

@@ -93,6 +93,8 @@ def by_images_sentence(table: pd.DataFrame) -> str:
     said = f"With {scaling} inputs {name} changed most, by {table.loc[(scaling, name), 'change']:+.1f} points. "
     gaps = table[pairs & (table[[few, many]].abs() > MARGIN).all(axis=1)]
     turned = [f"{pair} with {scaling} inputs" for scaling, pair in gaps.index[gaps[few] * gaps[many] < 0]]
+    if gaps.empty:
+        return said.rstrip()
     told = f"Of {counted(len(gaps), 'gap')} of more than {MARGIN} points with either number of images"
     return said + f"{told} {'these turned round: ' + ', '.join(turned) if turned else 'none turned round'}."
 

@@ -18,7 +18,14 @@ from support.classifiers.study import Plan
 from support.ledger import LEAST_SEEDS, printed
 from support.records import Record
 
-SPOKEN_OF = (("ReLU", "ReLU2"), ("ReLU2-Neg", "ReLU2"), ("ReLU", "ReLU2-Neg"), ("Abs", "Abs2"), ("Abs", "Abs2-Neg"))
+SPOKEN_OF = (  # the pairs of the claims
+    ("ReLU", "ReLU2"),
+    ("ReLU2-Neg", "ReLU2"),
+    ("ReLU", "ReLU2-Neg"),
+    ("Abs", "Abs2"),
+    ("Abs", "Abs2-Neg"),
+    ("Abs2", "Abs2-Neg"),
+)
 
 
 def accuracies(arms: list[Arm]) -> pd.DataFrame:
