@@ -150,6 +150,20 @@ def test_shares_for_each_thread_are_the_same_training_and_leave_torchs_threads(m
         torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_denormal_numbers_are_flushed_in_a_step_and_nowhere_else(monkeypatch, threads):
+    monkeypatch.setattr("support.classifiers.stack.cores", lambda: 2)
+    dataset, before, seen = tiny(), torch.get_num_threads(), []
+    torch.set_num_threads(threads)
+    try:
+        stack = stack_of([spec(name, dataset) for name in SIX], dataset)
+        stack.each_share(lambda share: seen.append((torch.tensor(1e-38) * 0.01).item()))
+        assert seen == [0.0] * len(SIX) and (stack.pool is None) == (threads == 1)
+        assert (torch.tensor(1e-38) * 0.01).item() > 0
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_networks_neighbours_in_its_block_do_not_matter():
     dataset = tiny()
     specs = mixed(dataset)
