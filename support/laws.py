@@ -271,7 +271,7 @@ LAWS = (
     Law("OWN-6-a", "our own", "For other smooth activations too, sigmoid, tanh and GELU, the curvature is negative.",
         partial(negative, wide(["sigmoid", "tanh", "gelu"], (2, 3), (0.0, 0.25)), RADII[4::5]),
         "largest R: {value:+.3f} ({where})", "quadrature at 32 distances up to 8", "own"),
-    Law("OWN-6-b", "our own", "At finite width too, three erf units 120 degrees apart, the curvature is negative.",
+    Law("OWN-6-b", "our own", "With three erf units at 120 degrees, of equal biases, the curvature is negative too.",
         negative_three_units, "largest R: {value:+.2f} ({where})", "32 x 32 points of a square of side 6", "own"),
     Law("RG-D-a", "appendix D", "Volume and curvature of three erf units have 3-fold symmetry, 6-fold without bias.",
         folds, "smallest change that breaks the six-fold symmetry: {value:.0%} ({where})",

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import torch
 
 from support import chapters, parameters
 from support.architectures import SIX, architecture
@@ -158,6 +159,14 @@ def test_the_learning_rate_is_the_source_s_for_mnist_and_follows_the_rule_elsewh
     rate = settings().plan().recipes[0].rate
     assert rate * load("digits").top_eigenvalue("standardised") == pytest.approx(0.3, rel=2e-3)
     assert settings(rate=0.5).plan().recipes[0].rate == 0.5
+
+
+def test_a_missing_gpu_is_said_before_anything_is_read_or_trained(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    given = dict.fromkeys(("data", "images", "seeds", "steps", "rate", "data_folder")) | {"scale": "smoke"}
+    assert chapters.read(given | {"device": "auto"}, "01_distance_vs_intensity").device == "auto"
+    with pytest.raises(RuntimeError, match="finds no GPU"):
+        chapters.read(given | {"device": "cuda"}, "01_distance_vs_intensity")
 
 
 def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):

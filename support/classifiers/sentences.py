@@ -294,7 +294,11 @@ def starts_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
         else f"Under no start is it ahead with {inputs} inputs alike."
     )
     return "\n".join(
-        [f"A preference for distances would put ReLU2-Neg ahead of ReLU2 whatever the inputs. {said}\n", *lines]
+        [
+            f"A preference for distances would put ReLU2-Neg ahead of ReLU2 whatever the inputs. {said} Ahead and "
+            "behind are told of whole 95% intervals.\n",
+            *lines,
+        ]
     )
 
 

@@ -249,7 +249,8 @@ def by_images(few: Plan, many: Plan, records: Iterable[Record], names: tuple[str
         for compared in before:
             both = pd.concat([before[compared], after[compared]], axis=1).dropna().to_numpy(float)
             if len(both):
-                change = statistics.mean_interval(both[:, 1] - both[:, 0], within=(-100, 100))
+                most = 200 if " - " in compared else 100  # points that an accuracy, or a gap, can change by
+                change = statistics.mean_interval(both[:, 1] - both[:, 0], within=(-most, most))
                 row = [*both.mean(0), change.value, change.low, change.high, len(both)]
                 rows.append([scaling, compared, *row])
     columns = ["inputs", "network or pair", f"{few.images:,} images", f"{many.images:,} images"]
