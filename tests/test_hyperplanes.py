@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
 from support.classifiers import hyperplanes as hp
-from support.classifiers import sentences, tables
+from support.classifiers import sentences, story, tables
 from support.classifiers.results import arm
 from support.classifiers.study import STUDIES
 from support.runs import recorded_steps
@@ -309,7 +309,7 @@ def test_the_two_scales_of_the_first_figure():
     np.testing.assert_allclose(units.z[1], in_words, rtol=1e-9)
     assert units.overlaps.shape == (3, len(data.classes) * (len(data.classes) - 1))
     assert sorted(units.overlaps.mean(1))[1] == units.overlaps.mean(1)[units.typical]
-    said = sentences.scales_sentence(units)
+    said = story.scales_sentence(units)
     assert f"{data.maximum / data.pixel_sd:.3f} to {data.maximum / data.pixel_sd:.3f} times" in said
 
 
@@ -337,7 +337,7 @@ def diagonal(own, others):
 def test_the_table_compares_trained_untrained_and_shuffled():
     trained = arms_of((diagonal(5, 0.5), diagonal(0.5, 5)), [80.0, 84.0])
     shuffled = arms_of((diagonal(5, 0.5), diagonal(2, 3)), [10.0, 10.0], STUDIES["mnist-shuffled"].recipes[0])
-    table = tables.story([trained], [{"Abs2-Neg": shuffled}], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
+    table = story.table([trained], [{"Abs2-Neg": shuffled}], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
     columns = ["fits (%)", "own nearest (%)", "own farthest (%)", "own within 1 SD (%)", "others within 1 SD (%)"]
     assert {label: [row[c] for c in columns] for label, row in table.iterrows()} == {
         "untrained": ["0 [0, 0]", 0, 100, 0, 100],
@@ -345,7 +345,7 @@ def test_the_table_compares_trained_untrained_and_shuffled():
         "trained, step 1,000": ["100 [100, 100]", 100, 0, 100, 0],
         "trained, step 5,000": ["100 [100, 100]", 100, 0, 100, 0],
     }
-    without = tables.story([trained], [{"Abs2-Neg": replace(shuffled, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
+    without = story.table([trained], [{"Abs2-Neg": replace(shuffled, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
     assert list(without.index.get_level_values("labels")) == ["untrained", "trained, step 5,000"]
 
 
@@ -404,7 +404,7 @@ def test_more_fits_story_and_less_accurate_is_a_negative_correlation():
         arrays["moments"][:, :, :told] = diagonal(0.5, 5)[:told]
         arrays["test_accuracy"][:] = 90 - told
     together = replace(runs[0], records={"Abs2-Neg": [r.records["Abs2-Neg"][0] for r in runs]})
-    row = tables.story_and_accuracy([together], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
+    row = story.and_accuracy([together], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
     assert (row["Spearman"], row["most"], row["accuracy, least (%)"], row["n"]) == (-1, 20, 88, 3)
 
 
@@ -412,26 +412,26 @@ def test_the_spread_of_the_own_class_is_held_against_the_median_class():
     thin = diagonal(0.5, 5)
     thin[..., 1] = np.where(np.eye(10, dtype=bool), 0.6, 2.0)
     of = arms_of((diagonal(5, 0.5), thin), [80.0, 84.0])
-    table = tables.story([of], [{"Abs2-Neg": replace(of, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
+    table = story.table([of], [{"Abs2-Neg": replace(of, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
     assert table.loc["raw", "Abs2-Neg"]["SD, own / median"].tolist() == ["1.00", "0.30"]
 
 
 def test_where_near_ends_is_told_with_what_it_decides():
     """Own class at 1.12 SDs of every output, the others at 5: it fits as soon as that counts as near."""
     made = arms_of((diagonal(5, 0.5), diagonal(1.12, 5)), [80.0, 80.0])
-    assert 'would fit the story if "near" meant within 1.15 SDs with raw inputs' in sentences.cut_sentence([made])
-    row = tables.story_by_cut([made], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
+    assert 'would fit the story if "near" meant within 1.15 SDs with raw inputs' in story.cut_sentence([made])
+    row = story.by_cut([made], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
     assert (row["1 SD"], row["1.25 SD"], row["n"]) == ("0 (0)", "100 (0)", 2)
     far = arms_of((diagonal(5, 9),) * 2, [80.0, 80.0])
-    assert "within more than 3 SDs" in sentences.cut_sentence([far])
+    assert "within more than 3 SDs" in story.cut_sentence([far])
 
 
 def test_correlations_are_told_where_they_survive():
     columns = ["Spearman", "p, Holm"]
     index = pd.MultiIndex.from_tuples([("raw", "Abs2"), ("standardised", "ReLU2"), ("raw", "ReLU2")])
     table = pd.DataFrame([[0.9, 0.2], [-0.742, 0.004], [np.nan, np.nan]], index, columns)
-    assert sentences.correlations_sentence(table).endswith("correction: ReLU2 with standardised inputs (-0.74).")
-    assert sentences.correlations_sentence(table[:1]).endswith("none.")
+    assert story.correlations_sentence(table).endswith("correction: ReLU2 with standardised inputs (-0.74).")
+    assert story.correlations_sentence(table[:1]).endswith("none.")
 
 
 def fitted(wrongs, accuracies):
@@ -445,11 +445,11 @@ def test_fitted_outputs_are_averaged_by_network_and_told_with_their_number():
         ("raw", "Abs2-Neg", fitted([0.08, 0.04, 0.02, 0.02, 0.03], [72, 84, 88, 88, 90])),
         ("raw", "Abs2", fitted([0.2, 0.015, 0.01, 0.01, 0.01], [91, 92, 93, 93, 93])),
     ]
-    table = tables.hyperplanes(found)
+    table = story.hyperplanes(found)
     row = table.loc[("raw", "Abs2-Neg")]
-    assert row[tables.WRONG].tolist() == [7, 4, 2, 2, 2] and row[tables.RIGHT].tolist() == [71, 82, 88, 88, 89]
+    assert row[story.WRONG].tolist() == [7, 4, 2, 2, 2] and row[story.RIGHT].tolist() == [71, 82, 88, 88, 89]
     assert table["n"].to_dict() == {("raw", "Abs2-Neg"): 2, ("raw", "Abs2"): 1}
-    said = sentences.fitted_sentence(found, "MNIST")
+    said = story.fitted_sentence(found, "MNIST")
     for part in (
         "Abs2-Neg, MNIST, 2 networks an input scaling, too few for an interval:\n\n- With raw inputs",
         "costs 3 points, being a hyperplane at all 2 (less in 1 of 2 networks; in the layers of Abs2 0.5): the "
@@ -477,7 +477,7 @@ def test_a_control_that_did_not_learn_its_labels_is_told(reached, runs, said):
     index = pd.MultiIndex.from_tuples([("raw", "Abs2"), ("raw", "Abs2-Neg")], names=["inputs", "network"])
     diverged = [n if r == "all diverged" else 0 for r, n in zip(reached, runs, strict=True)]
     columns = {"runs": runs, "diverged": diverged, "accuracy on the shuffled labels (%)": [str(r) for r in reached]}
-    assert said in sentences.controls_sentence(pd.DataFrame(columns, index), classes=10)
+    assert said in story.controls_sentence(pd.DataFrame(columns, index), classes=10)
 
 
 # -- planted mistakes: each would be noticed above -------------------------------------------------------------------

@@ -8,7 +8,8 @@ from support.architectures import architecture
 from support.classifiers.hyperplanes import NORMALS, class_distances, own_and_nearest_other
 from support.classifiers.rules import MARGIN, FitsStory
 from support.classifiers.specs import RARE, output_counts
-from support.classifiers.tables import WRONG, conditions, hyperplanes, median_run
+from support.classifiers.story import WRONG, conditions, hyperplanes
+from support.classifiers.tables import median_run
 from support.figures import (
     HUES,
     jitter,
@@ -214,7 +215,7 @@ def nearness_figure(arms, controls, names: tuple[str, ...], limit: float = 8.0):
     """Rows arms, columns networks: distance of the own class (filled) and of the nearest other, all outputs.
 
     controls: for each arm, network -> its arm with shuffled labels.
-    A pair of boxes for each of `tables.conditions`: median and quartiles, whiskers from the 5th to the 95th centile.
+    A pair of boxes for each of `story.conditions`: median and quartiles, whiskers from the 5th to the 95th centile.
     """
     fig, axes = subplots(len(arms), len(names), height=1.6 + 1.6 * len(arms), squeeze=False, sharex=True, sharey=True)
     both = list(zip(arms, controls, strict=True))

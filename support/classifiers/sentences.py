@@ -6,20 +6,12 @@ import numpy as np
 import pandas as pd
 
 from support import statistics
-from support.classifiers.hyperplanes import (
-    NEAR,
-    NORMALS,
-    AlongUnits,
-    class_distances,
-    fits_story,
-    own_and_nearest_other,
-)
 from support.classifiers.results import Arm
-from support.classifiers.rules import CATASTROPHE, IMPACT, MARGIN, FitsStory
+from support.classifiers.rules import CATASTROPHE, IMPACT, MARGIN
 from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
-from support.classifiers.tables import RIGHT, WRONG, hyperplanes, remedies
-from support.ledger import LEAST_SEEDS, judged
+from support.classifiers.tables import remedies
+from support.ledger import judged
 from support.runs import counted
 
 LIKELY = 80  # percent; the power that a comparison is usually planned for
@@ -344,117 +336,3 @@ def _kind_of_gap(largest: statistics.Estimate, end: statistics.Estimate, fit: st
 
 def _next_to_nothing(x: statistics.Estimate) -> bool:
     return x.low > -IMPACT and x.high < IMPACT
-
-
-def story_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
-    """Mean share of outputs that fit the story, before training and at the end, and the mean accuracy there."""
-    parts = []
-    for arm in arms:
-        for name in names:
-            at = [int(step) for step in arm.records[name][0].arrays["moment_steps"] if step <= arm.steps]
-            shares = [FitsStory(name).shares(arm, step).mean() for step in at]
-            told = f"{name} with {arm.scaling} inputs from {shares[0]:.0f} to {shares[-1]:.0f}%"
-            most = int(np.argmax(shares))
-            peak = f"{shares[most]:.0f}% at step {at[most]:,}, " if shares[most] > shares[-1] + 5 else ""
-            parts.append(f"{told} ({peak}accuracy {arm.accuracy(name).mean():.0f}%)")
-    return f"Outputs that fit the story, from step 0 to the end: {'; '.join(parts)}."
-
-
-def cut_sentence(arms: list[Arm], name: str = "Abs2-Neg") -> str:
-    """From which distance on a centre would have to count as near for most outputs to fit the story."""
-    cuts, parts = np.arange(0.05, 3.001, 0.05), []
-    for arm in arms:
-        z = class_distances(arm.moments(name))
-        enough = [cut for cut in cuts if fits_story(z, name, cut).mean() > 0.5]
-        parts.append(f"{f'{enough[0]:.2f}' if enough else 'more than 3'} SDs with {arm.scaling} inputs")
-    told = f'Most outputs of {name} would fit the story if "near" meant within {" and ".join(parts)}'
-    return f"{told}; the rule says {NEAR:g}."
-
-
-def correlations_sentence(table: pd.DataFrame) -> str:
-    """Which correlations of `tables.story_and_accuracy` survive Holm's correction, and their sign."""
-    kept = table[table["p, Holm"] < 0.05]["Spearman"]
-    told = [f"{name} with {scaling} inputs ({r:+.2f})" for (scaling, name), r in kept.items()]
-    return f"Correlations that survive Holm's correction: {', '.join(told) or 'none'}."
-
-
-def nearness_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
-    """Median distance of an output's own class and of the nearest other, at the end."""
-    parts = []
-    for arm in arms:
-        for name in names:
-            own, other = (np.median(x) for x in own_and_nearest_other(arm.moments(name)))
-            parts.append(f"{name} with {arm.scaling} inputs {own:.1f} and {other:.1f}")
-    return f"Median distance in SDs of the own class and of the nearest other: {'; '.join(parts)}."
-
-
-def controls_sentence(table: pd.DataFrame, classes: int) -> str:
-    """Whether networks learned the shuffled labels they were trained on; of `tables.controls`.
-
-    A kind of network learned them if it gets half of them right.
-    """
-    reached = pd.to_numeric(table["accuracy on the shuffled labels (%)"], errors="coerce")
-    few, learned = 200 / classes, reached[reached >= 50]
-    if reached.isna().all():
-        return "Of this control no run is there to be looked at."
-    said = f"Guessing gets {100 / classes:.0f}% of the shuffled labels right, these networks {reached.min():.0f} to "
-    said += f"{reached.max():.0f}%: under {few:.0f}% in {(reached < few).sum()} of {len(table)} rows"
-    if lost := (table["diverged"] == table["runs"])[table["runs"] > 0].sum():
-        said += f"; in {lost} all runs diverged"
-    if learned.empty:
-        return f"{said}. None learned half of them: what learning labels without classes does, these hardly show."
-    who = " and ".join(f"{name} with {scaling} inputs" for scaling, name in learned.index)
-    return f"{said}. Half of them or more were learned by {who}: what learning them does is seen there."
-
-
-def fitted_sentence(found: list, data: str) -> str:
-    """What Abs2-Neg loses by not having the best hyperplanes, and by having hyperplanes; of `hyperplanes.of_runs`."""
-    table, parts, most = hyperplanes(found), [], str(NORMALS[-1])
-    for scaling in table.index.unique("inputs"):
-        row, other = table.loc[(scaling, "Abs2-Neg")], table.loc[(scaling, "Abs2")]
-        wrong, right = ([row[what, by] for by in ("learned", "1", most)] for what in (WRONG, RIGHT))
-        each = [of.wrong.mean(1) for s, name, of in found if (s, name) == (scaling, "Abs2-Neg")]
-        smaller = sum(w[1] - w[-1] < w[0] - w[1] for w in each)
-        there, as_learned = other[WRONG, "1"] - other[WRONG, most], other[RIGHT, "learned"]
-        parts.append(
-            f"- With {scaling} inputs not being the best one found costs {wrong[0] - wrong[1]:.2g} points, being a "
-            f"hyperplane at all {wrong[1] - wrong[2]:.2g} (less in {smaller} of {len(each)} networks; in the layers "
-            f"of Abs2 {there:.2g}): the learned ones put {wrong[0]:.2g}% of the pairs of test images in the wrong "
-            f"order, one fitted to each class {wrong[1]:.2g}%, {most} normals a class {wrong[2]:.2g}%. Accuracies: "
-            f"{right[0]:.1f}, {right[1]:.1f} and {right[2]:.1f}%; {as_learned:.1f}% of Abs2 as learned."
-        )
-    n = int(table.xs("Abs2-Neg", level="network")["n"].min())
-    few = ", too few for an interval" if n < LEAST_SEEDS else ""
-    told = f"{data}, {counted(n, 'network')} an input scaling{few}"
-    lines = "\n".join(parts)
-    return f"Is a hyperplane too little? Measured in the hidden layers of Abs2-Neg, {told}:\n\n{lines}"
-
-
-def scales_sentence(units: AlongUnits) -> str:
-    """What the source's mistaken scale does to SD, skewness and overlap along the units."""
-    right, wrong = units.moments
-    growth = (wrong[..., 1] / right[..., 1])[right[..., 1] > 0]
-    skewness, overlaps = abs(right[..., 2] - wrong[..., 2]).max(), abs(units.overlap[0] - units.overlap[1]).max()
-    return (
-        f"At the source's scale the SD is {growth.min():.3f} to {growth.max():.3f} times that of training; skewness "
-        f"differs by at most {skewness:.0e}, overlap by at most {overlaps:.0e}."
-    )
-
-
-def unit_sentence(units: AlongUnits) -> str:
-    """Where the classes lie along the typical unit."""
-    mean, sd, _ = units.moments[0, units.typical].T
-    return (
-        f"Mean overlap of two classes {units.overlaps[units.typical].mean():.2f}; class means from {mean.min():.0f} "
-        f"to {mean.max():.0f}, SDs from {sd.min():.0f} to {sd.max():.0f}."
-    )
-
-
-def units_sentence(units: AlongUnits) -> str:
-    """Overlap and skewness along all units."""
-    low, middle, high = np.percentile(units.overlaps, (5, 50, 95))
-    skewness = units.moments[0, ..., 2]
-    return (
-        f"Overlap of two classes along one unit: median {middle:.2f}, from {low:.2f} (5%) to {high:.2f} (95%); "
-        f"skewness from {skewness.min():.1f} to {skewness.max():.1f}."
-    )

@@ -5,14 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from support import statistics
-from support.architectures import SIX, architecture
+from support.architectures import SIX
 from support.classifiers.claims import recompute
-from support.classifiers.hyperplanes import NEAR, NORMALS, AgainstFitted, class_distances, fits_story
-from support.classifiers.results import Arm, alone, runs_of
-from support.classifiers.rules import CATASTROPHE, MARGIN, FitsStory
+from support.classifiers.results import Arm, alone
+from support.classifiers.rules import CATASTROPHE, MARGIN
 from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
 from support.ledger import LEAST_SEEDS, printed
@@ -290,138 +288,6 @@ def gaps(arms: list[Arm], pairs: Iterable[tuple[str, str]], steps: tuple[int, ..
                 row[label] = f"{found:+.1f}"
             rows.append(row | {"n": arm.seeds})
     return pd.DataFrame(rows).set_index(["inputs", "pair"]) if rows else pd.DataFrame()
-
-
-def conditions(arm: Arm, control: Arm) -> dict[str, tuple[Arm, int, str]]:
-    """What to compare a trained network's hyperplanes with: label -> (arm, step, images whose moments count).
-
-    Shuffled labels exist only on training images, and are judged there.
-    """
-    at = min(control.steps, arm.steps) if control.seeds else arm.steps
-    found = {"untrained": (arm, 0, "test")}
-    if control.seeds:
-        found[f"shuffled, step {at:,}"] = (control, at, "train")
-    return found | {f"trained, step {step:,}": (arm, step, "test") for step in dict.fromkeys((at, arm.steps))}
-
-
-def controls(plan: Plan, records: Iterable[Record], names: tuple[str, ...]) -> pd.DataFrame:
-    """What became of the plan's runs with shuffled labels: how many diverged, and how well the others fit them."""
-    rows, found = [], runs_of(plan, records)
-    for scaling in plan.scalings:
-        for name in names:
-            runs = [r for r in found if (r.spec.scaling, r.spec.architecture) == (scaling, name)]
-            fit = [float(r.at("train_accuracy", plan.steps)) for r in runs if r.diverged_at is None]
-            reached = f"{np.mean(fit):.1f}" if fit else "all diverged" if runs else "not run"
-            rows.append([scaling, name, len(runs), len(runs) - len(fit), reached])
-    columns = ["inputs", "network", "runs", "diverged", "accuracy on the shuffled labels (%)"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[:2])
-
-
-def story(arms: list[Arm], controls: list[dict[str, Arm]], names: tuple[str, ...]) -> pd.DataFrame:
-    """Share of outputs that fit the story (`hyperplanes.fits_story`) with interval, and where the classes lie.
-
-    For an absolute value nearest and farthest: by the distance of the class centre in the class's own SDs; by chance
-    each is 10%. For a ReLU inside: in the zero set, which is the half-space at and below 0. "Others": shares of the
-    outputs' other classes. SD: spread of the own class along the normal, in that of the median class; median over the
-    outputs.
-    """
-    rows = []
-    for arm, control in zip(arms, controls, strict=True):
-        for name in names:
-            for label, (of, step, side) in conditions(arm, control[name]).items():
-                moments = of.moments(name, step, side)
-                z = class_distances(moments)
-                size, own = np.abs(z), np.eye(z.shape[-1], dtype=bool)
-                share = statistics.mean_interval(100 * fits_story(z, name).mean(1), within=(0, 100))
-                row = {"inputs": arm.scaling, "network": name, "labels": label, "fits (%)": f"{share:.0f}"}
-                if architecture(name).output == "relu":
-                    row["own inside (%)"] = 100 * (z[..., own] <= 0).mean()
-                    row["others inside (%)"] = 100 * (z[..., ~own] <= 0).mean()
-                else:
-                    row["own nearest (%)"] = 100 * (size.argmin(-1) == np.arange(len(own))).mean()
-                    row["own farthest (%)"] = 100 * (size.argmax(-1) == np.arange(len(own))).mean()
-                    row["own within 1 SD (%)"] = 100 * (size[..., own] < NEAR).mean()
-                    row["others within 1 SD (%)"] = 100 * (size[..., ~own] < NEAR).mean()
-                sd = moments[..., 1]
-                with np.errstate(all="ignore"):  # an output that is 0 on most classes has no such ratio
-                    row["SD, own / median"] = f"{np.nanmedian(sd[..., own] / np.median(sd, -1)):.2f}"
-                rows.append(row | {"n": of.seeds})
-    if not rows:
-        return pd.DataFrame()
-    return pd.DataFrame(rows).round(0).convert_dtypes().set_index(["inputs", "network", "labels"])
-
-
-CUTS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)  # SDs of the class
-
-
-def story_by_cut(arms: list[Arm], names: tuple[str, ...] = ("Abs2", "Abs2-Neg")) -> pd.DataFrame:
-    """Percent of outputs that fit the story if "near" means within so many SDs, after training and (before)."""
-    rows = []
-    for arm in arms:
-        for name in names:
-            after, before = (class_distances(arm.moments(name, step)) for step in (arm.steps, 0))
-            shares = [[100 * fits_story(z, name, cut).mean() for z in (after, before)] for cut in CUTS]
-            rows.append([arm.scaling, name, *(f"{a:.0f} ({b:.0f})" for a, b in shares), arm.seeds])
-    columns = ["inputs", "network", *(f"{cut:g} SD" for cut in CUTS), "n"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[:2])
-
-
-def story_and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
-    """Over the networks of a kind: Spearman's rank correlation of the share that fits the story with test accuracy.
-
-    p is that of permutations, all of them or 9,999, and then Holm's over the correlations of this table.
-    """
-    rows = []
-    for arm in (a for a in arms if a.seeds > 2):
-        for name in names:
-            share, accuracy = FitsStory(name).shares(arm), arm.accuracy(name)
-            varies = np.ptp(share) > 0 and np.ptp(accuracy) > 0
-            found = _spearman(share, accuracy) if varies else (np.nan, np.nan)
-            row = [arm.scaling, name, share.min(), share.max(), accuracy.min(), accuracy.max(), *found, arm.seeds]
-            rows.append(row)
-    columns = ["inputs", "network", "fits, least (%)", "most", "accuracy, least (%)", "most ", "Spearman", "p", "n"]
-    table = pd.DataFrame(rows, columns=columns).set_index(columns[:2])
-    known = table["p"].notna()
-    table.insert(6, "p, Holm", np.nan)
-    table.loc[known, "p, Holm"] = statistics.holm(table.loc[known, "p"])
-    return table.round(3)
-
-
-def _spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
-    """Rank correlation and its two-sided p by permutation, which small samples and ties leave right."""
-    a, b = (stats.zscore(stats.rankdata(x)) for x in (a, b))  # ranked once, not for every permutation
-
-    def correlation(x, axis):
-        return (x * b).mean(axis)
-
-    found = stats.permutation_test(
-        (a,),
-        correlation,
-        permutation_type="pairings",
-        vectorized=True,
-        n_resamples=9999,
-        rng=np.random.default_rng(0),
-    )
-    return float(found.statistic), float(found.pvalue)
-
-
-WRONG, RIGHT = "pairs in the wrong order (%)", "accuracy (%)"  # columns of `hyperplanes`
-
-
-def hyperplanes(found: Iterable[tuple[str, str, AgainstFitted]]) -> pd.DataFrame:
-    """Outputs as learned, and fitted anew with so many normals a class; means over the networks of (inputs, network).
-
-    Pairs: of test images, one of the class and one of another, of which the output puts the wrong one nearer (an
-    intensity as learned: farther); their mean over the classes.
-    """
-    outputs = ("learned", *map(str, NORMALS))
-    columns = [(what, by) for what in (WRONG, RIGHT) for by in outputs]
-    rows = [[scaling, name, *100 * of.wrong.mean(1), *of.accuracy] for scaling, name, of in found]
-    table = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples([("inputs", ""), ("network", ""), *columns]))
-    groups = table.groupby([("inputs", ""), ("network", "")], sort=False)
-    means = groups.mean().rename_axis(["inputs", "network"]).round(2)
-    means["n", ""] = groups.size().to_numpy()
-    return means
 
 
 def printed_tests():
