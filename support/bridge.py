@@ -306,7 +306,7 @@ def spreads_figure(found: dict[str, pd.DataFrame]):
 
 
 def headline(found: pd.DataFrame) -> str:
-    """Spreads before and after, and contrasts by head, of all networks of a `table`, in two sentences."""
+    """In how many networks of a `table` training moved the metric where; spreads, and contrasts by head."""
     if not len(found):
         return "No network of the study is recorded yet."
     mean = found.groupby(level=0).mean()
@@ -316,8 +316,12 @@ def headline(found: pd.DataFrame) -> str:
         low, high = f"{values.min():.2f}", f"{values.max():.2f}"
         return low if low == high else f"{low} to {high}"
 
+    nearer = (found["own"] < found["own before"]).sum()
+    towards = (found["discriminant"] > found["discriminant before"]).sum()
     return (
-        f"Spread of the hidden layer's metric against the precision of a class: {span(mean['own before'])} nats "
+        f"Training brought the metric of the hidden layer nearer to the precisions of the classes in {nearer} of "
+        f"{len(found)} networks, and turned it towards the directions in which class centres differ in {towards}. "
+        f"Spread against the precision of a class: {span(mean['own before'])} nats "
         f"before training, {span(mean['own'])} after, by network; Euclid's is {span(mean['euclid'])}. Contrast at "
         f"the boundary: {span(mean.loc[linear, 'contrast'])} with linear heads, {span(mean.loc[l2, 'contrast'])} "
         f"with OffsetL2 (means over {len(found) // len(mean)} networks of each kind)."

@@ -95,6 +95,8 @@ def test_tables_and_sentences_say_what_the_records_say():
     assert np.isnan(row["head own"]) and found.loc["ReLU-L2-Paper-Neg", 1]["head own"] == pytest.approx(1.5)
     shown = bridge.summary(found, {"own": "trained", "head own": "head"})
     assert shown.loc["Abs-Bias"].tolist() == ["2.00 [2.00, 2.00]", "", 3]
+    assert "precisions of the classes in 0 of 12 networks" in bridge.headline(found)
+    assert "class centres differ in 12." in bridge.headline(found)
     assert "1.00 nats before training, 2.00 after" in bridge.headline(found)
     assert "0.20 with linear heads, 0.90 with OffsetL2 (means over 3 networks" in bridge.headline(found)
     said = bridge.contrast_sentence("x", found)

@@ -10,7 +10,7 @@ import torch
 from support import geometry
 from support.classifiers import claims as classifiers
 from support.geometry.boundary import Pairs, bisect, candidates, find_pairs, measure, peak, summary
-from support.volume import claims
+from support.volume import claims, tables
 from support.volume.claims import CLAIMS
 from support.volume.results import COLUMNS, VolumeArm, numbers
 from support.volume.study import VolumeStudy
@@ -217,6 +217,15 @@ def test_the_tasks_decide_the_verdict(contrasts, verdict):
     row = claims.entry(A, arms)
     assert row["verdict"] == verdict and row["n"] == 10
     assert row.keys() == classifiers.entry(classifiers.CLAIMS[0], []).keys()
+
+
+def test_the_headline_counts_tasks_and_tells_what_was_there_before():
+    arms = [made(name="XOR"), made(name="sinusoid", contrast={5: 0.8, 20: -0.3}), made(name="deep", seeds=4)]
+    said = tables.headline(arms)
+    assert said.startswith("On 1 of 2 tasks trained networks magnify")
+    assert "**sinusoid**, 5, 20 hidden units, n = 10 networks each: contrast 0.80, -0.30 nats, of which" in said
+    assert said.count("of which before training 0.10, 0.10.") == 2 and "deep" not in said
+    assert tables.headline(arms[2:]) == "Too few networks are recorded to say."
 
 
 def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_run():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from support.ledger import MISSING, judged, styled
+from support.ledger import LEAST_SEEDS, MISSING, styled
 from support.mahalanobis import claims
 from support.mahalanobis.claims import ERROR
 from support.mahalanobis.gaussians import DistanceData, draw
@@ -34,28 +34,40 @@ SHOWN = {
 
 
 def verdicts(rows: list[dict]):
-    """Rows of the ledger with the count of each arm in a column of its own."""
+    """Rows of the ledger with the count of each arm in a column of its own, and the interval of its share."""
+
+    def counted(arm):
+        if arm["state"] == MISSING:
+            return "not run"
+        bounds = f"[{100 * arm['low']:.0f}%, {100 * arm['high']:.0f}%]"
+        return f"{round(arm['value'] * arm['n'])} of {arm['n']} {bounds}"
+
     table = pd.DataFrame(
-        [
-            [r["id"], r["says"], r["verdict"]]
-            + ["not run" if a["state"] == MISSING else f"{round(a['value'] * a['n'])} of {a['n']}" for a in r["arms"]]
-            for r in rows
-        ],
+        [[r["id"], r["says"], r["verdict"], *map(counted, r["arms"])] for r in rows],
         columns=["claim", "says", "verdict", *(a["scaling"] for a in rows[0]["arms"])],
     )
     return styled(table)
 
 
-def headline(rows: list[dict]) -> str:
-    """How many networks match the distance, arm by arm."""
-    by_arm = {}
-    for row in rows:
-        if row["id"].startswith("MDX-1"):
-            for arm in judged(row):
-                bounds = f"[{100 * arm['low']:.0f}%, {100 * arm['high']:.0f}%]"
-                by_arm.setdefault(arm["scaling"], []).append(f"{arm['text']} {bounds}")
-    said = [f"**{name}**: {' and '.join(texts)}." for name, texts in by_arm.items()]
-    return " ".join(said) or "Too few trials are recorded to say."
+def headline(arms: list[DistanceArm]) -> str:
+    """How many networks of each kind learn the distance, by arm, and what those that do have learned with it."""
+    judged = [arm for arm in arms if arm.trials >= LEAST_SEEDS]
+    if not judged:
+        return "Too few trials are recorded to say."
+    networks = judged[0].study.networks
+
+    def count(rule, arms=judged, networks=networks) -> int:
+        return sum((claims.matches(a, n) & rule(a, n)).sum() for a in arms for n in networks)
+
+    learned = [
+        f"{n} {', '.join(f'{count(claims.matches, [a], [n])} of {a.trials} ({a.name})' for a in judged)}"
+        for n in networks
+    ]
+    return (
+        f"Networks that learn the distance: {'; '.join(learned)}. Of these {count(claims.matches)}, "
+        f"{count(claims.centred)} have their hyperplanes through the mean, {count(claims.whitens)} weights that "
+        f"whiten the data, {count(claims.finds_eigenvectors)} rows nearer to the principal axes than chance."
+    )
 
 
 def summary(arm: DistanceArm):

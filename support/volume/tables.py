@@ -30,20 +30,28 @@ def interval(values, digits: int = 2) -> str:
 
 
 def headline(recorded: list) -> str:
-    """The contrast of every task and width, after training and before, in sentences."""
-    said = []
+    """Of how many tasks networks magnify their boundaries; by task how much, and how much was there before."""
+    asked = next(claim for claim in claims.CLAIMS if claim.rule is claims.magnifies)
+    said, magnified = [], 0
     for arm in recorded:
         widths = [w for w in arm.study.widths if len(arm.of(w)) >= LEAST_SEEDS]
         if widths:
+            magnified += all(claims.judge_width(asked, arm, w).state == "holds" for w in widths)
             after, before = (
-                ", ".join(f"{arm.of(w)[name].mean():.2f}" for w in widths) for name in ("contrast", "before_contrast")
+                np.array([arm.of(w)[name].mean() for w in widths]) for name in ("contrast", "before_contrast")
             )
             n, told = min(len(arm.of(w)) for w in widths), ", ".join(map(str, widths))
             said.append(
-                f"- **{arm.name}**, {told} hidden units, n = {n} networks each: contrast {after} nats after "
-                f"training, {before} in the same places before."
+                f"- **{arm.name}**, {told} hidden units, n = {n} networks each: "
+                f"contrast {', '.join(f'{x:.2f}' for x in after)} nats, "
+                f"of which before training {', '.join(f'{x:.2f}' for x in before)}."
             )
-    return "\n".join(said) or "Too few networks are recorded to say."
+    if not said:
+        return "Too few networks are recorded to say."
+    return (
+        f"On {magnified} of {len(said)} tasks trained networks magnify areas near their decision boundaries at all "
+        "widths. How much, and how much of it the same places had before training:\n\n" + "\n".join(said)
+    )
 
 
 def states(arms) -> pd.DataFrame:
