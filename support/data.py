@@ -334,7 +334,10 @@ def _image_folder(name, folder):
     places = [p.resolve() for p in (path, *([Path(folder).expanduser() / path] if folder else []))]
     root = next((p for p in places if p.is_dir()), None)
     if root is None:
-        raise DataError(f"{name!r}: there is no folder {' and no '.join(map(str, dict.fromkeys(places)))}")
+        raise DataError(
+            f"{name!r}: there is no folder {' and no '.join(map(str, dict.fromkeys(places)))}; it would hold one "
+            "sub-folder of images for each class, or train/ and test/ with such sub-folders"
+        )
     split = (root / "train").is_dir() and (root / "test").is_dir()
     parts = [root / "train", root / "test"] if split else [root]
     images, labels, classes = zip(*(_read_part(name, part, 1 if split else 2) for part in parts), strict=True)

@@ -304,7 +304,9 @@ def test_an_image_folder_may_lie_in_the_data_folder(pictures, tmp_path, monkeypa
 
 
 def test_image_folder_errors(pictures, tmp_path):
-    with pytest.raises(DataError, match=r"'folder:nowhere': there is no folder .*nowhere and no .*elsewhere/nowhere"):
+    with pytest.raises(
+        DataError, match=r"'folder:nowhere': there is no folder .*nowhere and no .*elsewhere/nowhere; it would"
+    ):
         load("folder:nowhere", folder=tmp_path / "elsewhere")
     root = pictures("")
     extra = root / "ant" / "extra.png"
