@@ -52,16 +52,16 @@ MISTAKES = {
     "head transposed, backward": (
         Group, "head_backward", 'torch.bmm(dv.transpose(1, 2), p["head"], out=dh)',
         'torch.bmm(dv.transpose(1, 2), p["head"].transpose(1, 2), out=dh)', "Abs", "unit"),
-    "mean over the chunk": (Stack, "compute_gradients", "div_(images)", "div_(len(z))", "ReLU", "unit"),
+    "mean over the chunk": (Stack, "compute_gradients", "div_(images)", "div_(h.shape[1])", "ReLU", "unit"),
     "labels of the first chunk": (
-        Stack, "compute_gradients", "sub_(chunk.labels)", "sub_(self.train.labels[:, : len(z)])", "ReLU", "unit"),
+        Stack, "compute_gradients", "sub_(chunk.labels)", "sub_(self.train.labels[:, : h.shape[1]])", "ReLU", "unit"),
     "softmax over the images": (
         Stack, "compute_gradients", "torch.softmax(logits, 1)", "torch.softmax(logits, 2)", "ReLU", "unit"),
     "gradients of the last step kept": (Stack, "compute_gradients", "value.zero_()", "pass", "ReLU", "unit"),
     "slope of ReLU on the wrong side": (
-        Stack, "compute_gradients", "torch.ops.aten.threshold_backward(dz, z, 0, grad_input=dz)",
-        "dz.mul_(z <= 0)", "ReLU", "unit"),
-    "slope of Abs left out": (Stack, "compute_gradients", "dz.mul_(z.sign_())", "pass", "Abs", "unit"),
+        Stack, "compute_gradients", "torch.ops.aten.threshold_backward(dh, z, 0, grad_input=z)",
+        "z.copy_(dh * (z <= 0))", "ReLU", "unit"),
+    "slope of Abs left out": (Stack, "compute_gradients", "z.sign_().mul_(dh)", "z.copy_(dh)", "Abs", "unit"),
     "slope of the output left out": (
         Group, "head_backward", "dy * slope(a.output, v)", "dy", "ReLU2", "standardised"),
     "slope of Abs always 1": (ensemble, "slope", "torch.sign(z)", "torch.ones_like(z)", "Abs2", "standardised"),

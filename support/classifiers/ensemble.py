@@ -9,7 +9,7 @@ networks of one architecture that are computed together form a `Group` of G netw
     head         (G, C, H)  second Linear; or mu and alpha, each (G, C, H), of OffsetL2
     head_bias    (G, C)     zero and never updated where the architecture has none
 
-Hidden activations are (G, n, H), a view of (n, G*H); everything after the head is (G, C, n), images last, because a
+Hidden activations are (G, n, H); everything after the head is (G, C, n), images last, because a
 softmax over the second-last axis is many times faster than one over a last axis of 10.
 
 The offset and the D - K pixels that never vary act as one number per hidden unit, added to the bias:

@@ -130,23 +130,25 @@ class Stack:
             for group in self.groups:
                 self.centre_heads(group)
 
-    def buffer(self, name, rows, columns):
-        """A thread's scratch matrix, allocated once; fresh memory would cost as much as the arithmetic."""
-        key = threading.get_ident(), name, rows, columns
+    def buffer(self, name, *shape):
+        """A thread's scratch array, allocated once; fresh memory would cost as much as the arithmetic."""
+        key = threading.get_ident(), name, shape
         if key not in self.buffers:
-            self.buffers[key] = torch.empty(rows, columns, dtype=self.products.dtype, device=self.division.device)
+            self.buffers[key] = torch.empty(shape, dtype=self.products.dtype, device=self.division.device)
         return self.buffers[key]
 
     def hidden(self, group, chunk, bias):
-        """(z, h): preactivation (n, G*H) and activation of a chunk's images."""
+        """(z, h): preactivation, a view (G, n, H) of (n, G*H), and activation (G, n, H) of a chunk's images."""
         n, columns = len(chunk.operand), len(bias)
         weight = group.parameters["weight"][: chunk.pixels]
         z = self.products.forward(chunk.operand, weight, bias, self.buffer("z", n, columns))
-        if group.architecture.hidden == "relu":  # in place: z > 0 can be read off the activation
-            return z, z.relu_()
+        z = z.view(n, group.size, -1).transpose(0, 1)
+        h = self.buffer("h", *z.shape)  # contiguous, as the products of the head would copy anything else
+        if group.architecture.hidden == "relu":
+            return z, torch.clamp_min(z, 0, out=h)
         if group.architecture.hidden == "abs":
-            return z, torch.abs(z, out=self.buffer("h", n, columns))
-        return z, ACTIVATIONS[group.architecture.hidden]()(z)
+            return z, torch.abs(z, out=h)
+        return z, h.copy_(ACTIVATIONS[group.architecture.hidden]()(z))
 
     def centre_heads(self, group: Group) -> None:
         """Initialisation "centred-head": no output is born dead.
@@ -158,7 +160,7 @@ class Stack:
         if not any(chosen):
             return
         bias, images = group.effective_bias(), self.train.labels.shape[1]
-        mean = sum(self.hidden(group, chunk, bias)[1].sum(0) for chunk in self.train.chunks).view(group.size, -1)
+        mean = sum(self.hidden(group, chunk, bias)[1].sum(1) for chunk in self.train.chunks)
         mean /= images
         p = group.parameters
         along = torch.einsum("gch,gh->gc", p["head"], mean) + p["head_bias"]
@@ -176,19 +178,19 @@ class Stack:
                 value.zero_()
             for chunk in chunks:
                 z, h = self.hidden(group, chunk, bias)
-                dz = self.buffer("dz", *z.shape)
-                h3, dh3 = (x.view(len(z), group.size, -1).transpose(0, 1) for x in (h, dz))
-                v = group.head_preactivation(h3)
+                dh = self.buffer("dh", *h.shape)
+                v = group.head_preactivation(h)
                 logits = group.logits(v)
                 dlogits = torch.softmax(logits, 1).sub_(chunk.labels).div_(images)
-                for name, value in group.head_backward(h3, v, logits, dlogits, dh3).items():
+                for name, value in group.head_backward(h, v, logits, dlogits, dh).items():
                     total[name].add_(value)
                 if group.architecture.hidden == "relu":
-                    torch.ops.aten.threshold_backward(dz, z, 0, grad_input=dz)  # zero where z <= 0, one pass
+                    torch.ops.aten.threshold_backward(dh, z, 0, grad_input=z)  # zero where z <= 0, one pass
                 elif group.architecture.hidden == "abs":
-                    dz.mul_(z.sign_())
+                    z.sign_().mul_(dh)
                 else:
-                    dz.mul_(slope(group.architecture.hidden, z))
+                    z.copy_(slope(group.architecture.hidden, z)).mul_(dh)
+                dz = z.transpose(0, 1).reshape(h.shape[1], -1)  # where z was
                 self.products.accumulate(total["weight"][: chunk.pixels], chunk.operand, dz)
                 total["bias"].add_(dz.sum(0))
 
@@ -281,8 +283,7 @@ class Stack:
             for i, (chunks, labels) in enumerate((self.train, self.test)):
                 parts = []
                 for chunk in chunks:
-                    h = self.hidden(group, chunk, bias)[1].view(len(chunk.operand), group.size, -1).transpose(0, 1)
-                    parts.append(group.head_preactivation(h))
+                    parts.append(group.head_preactivation(self.hidden(group, chunk, bias)[1]))
                 v = torch.cat(parts, 2)  # (G, C, N)
                 logits = group.logits(v)
                 hot = labels.to(logits.dtype)
