@@ -8,6 +8,7 @@ from typing import Annotated
 from support import parameters
 from support.architectures import L2, L2_PAPER, SIX, SIX_BIAS, SMOOTH
 from support.classifiers.claims import evidence
+from support.classifiers.results import arms
 from support.classifiers.specs import RunSpec
 from support.classifiers.study import REMEDIES, STUDIES, MetricPlan, PhaseGrid, Plan, Recipe
 from support.data import load
@@ -205,8 +206,8 @@ class AbsNegGeometry(Settings):
         }
 
     def plan(self) -> Plan:
-        """The six architectures, and the three of Abs with an output bias; all weights are kept."""
-        names = (*SIX, "Abs-Bias", "Abs2-Bias", "Abs2-Neg-Bias")
+        """The six architectures and, where it trains, the three of Abs with an output bias; all weights are kept."""
+        names = SIX if self.scale == "paper" else (*SIX, "Abs-Bias", "Abs2-Bias", "Abs2-Neg-Bias")
         options = self.common("chapter 2") | {"keep_weights": self.seeds}
         return Plan(architectures=names, recipes=(self.recipe,), **options)
 
@@ -426,7 +427,10 @@ def live_records(settings, plan: Plan) -> list[Record]:
         return ensure(plan, dataset, Store(folder, COMMITTED), device=settings.device)
     committed = [r for r in Store(COMMITTED) if isinstance(r.spec, RunSpec)]
     found = [r for r in committed if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]]
-    if not found:
+    if not arms(plan, found):
         sizes = sorted({f"data {r.spec.data}, images {r.spec.images}, steps {r.steps}" for r in committed})
-        raise ValueError(f"no committed run of {plan.protocol}; committed are: {'; '.join(sizes) or 'none'}")
+        raise ValueError(
+            f"no seed of all {len(plan.architectures)} networks is committed of {plan.protocol}; "
+            f"committed are runs of: {'; '.join(sizes) or 'none'}"
+        )
     return found

@@ -159,11 +159,14 @@ def styled(table: pd.DataFrame):
 
 
 def verdicts(rows: list[dict]):
-    """Rows of the ledger, for the head of a chapter: what each asks for, and what every arm has to say to it."""
-    lines = []
+    """Rows of the ledger, for the head of a chapter: what each asks for, and what every arm has to say to it.
+
+    How many training images are behind a row is said where not all rows have the same.
+    """
+    lines, several = [], len({row["images"] for row in rows}) > 1
     for row in rows:
         against = f"the paper against itself: {row['contradiction']}" if row["arms"] and row["contradiction"] else ""
-        measured = filter(None, [*told(row, "<b>{}</b>", images=False), against])
+        measured = filter(None, [*told(row, "<b>{}</b>", images=several and bool(row["arms"])), against])
         lines.append([row["id"], row["says"], row["asks"], row["verdict"], "<br>".join(measured)])
     table = pd.DataFrame(lines, columns=["claim", "it says", "holds if", "verdict", "measured"])
     table = table if table["holds if"].any() else table.drop(columns="holds if")

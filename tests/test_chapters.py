@@ -188,10 +188,10 @@ def test_what_stands_beside_the_study_is_shown_at_laptop_scale():
 
 def test_at_paper_scale_no_run_of_the_study_is_trained():
     asked = settings(scale="paper", images=123)
-    with pytest.raises(ValueError, match="no committed run of mnist, first 123 training images"):
+    with pytest.raises(ValueError, match="no seed of all 6 networks is committed of mnist, first 123 training"):
         chapters.live_records(asked, asked.plan())
     longer = settings(scale="paper", steps=7000)
-    with pytest.raises(ValueError, match="no committed run of mnist, first 10,000 training images, 7,000 steps"):
+    with pytest.raises(ValueError, match="committed of mnist, first 10,000 training images, 7,000 steps"):
         chapters.live_records(longer, longer.plan())
 
 

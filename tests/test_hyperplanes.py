@@ -364,7 +364,7 @@ def test_gaps_are_paired_and_absent_without_records():
             [20, 22, 24],
             [0.2, 0, -0.2],
             [0, 0, 0],
-            "at most +22.0 (step 5), at the end +0.0 [-0.5, 0.5], a gap of speed",
+            "+22.0 at its largest (step 5), at the end +0.0 [-0.5, 0.5], a gap of speed",
         ),
         (
             [20, 22, 24],
@@ -380,9 +380,11 @@ def test_gaps_are_paired_and_absent_without_records():
             "and whether on training images too, where it is +0.0 [-2.5, 2.5], these",
         ),
         ([20, 22, 24], [11, 12, 13], [9, 9.5, 10], "a gap in fitting too, since on training images it is +9.5 ["),
-        ([-20, -22, -24], [-11, -12, -13], [0, 0, 0], "at most -22.0 (step 5), at the end -12.0 ["),
+        ([-20, -22, -24], [-11, -12, -13], [0, 0, 0], "-22.0 at its largest (step 5), at the end -12.0 ["),
         ([9, 0, -9], [1, 0, -1], [0, 0, 0], "no gap that these seeds can tell from none"),
-        ([20], [12], [0], "with raw inputs at most +20.0 (step 5), at the end +12.0."),
+        ([9, 0, -9], [5, 5.1, 5.2], [0, 0, 0], "a gap in generalising"),
+        ([20, 22, 24], [0.5, 0.51, 0.52], [0, 0, 0], "a gap of speed, under 1 point but not 0 when training stops"),
+        ([20], [12], [0], "with raw inputs +20.0 at its largest (step 5), at the end +12.0."),
     ],
 )
 def test_the_kind_of_a_gap_is_read_from_its_intervals(early, late, training, said):
@@ -427,11 +429,13 @@ def test_where_near_ends_is_told_with_what_it_decides():
 
 
 def test_correlations_are_told_where_they_survive():
-    columns = ["Spearman", "p, Holm"]
+    columns = ["Spearman", "p, Holm", "n"]
     index = pd.MultiIndex.from_tuples([("raw", "Abs2"), ("standardised", "ReLU2"), ("raw", "ReLU2")])
-    table = pd.DataFrame([[0.9, 0.2], [-0.742, 0.004], [np.nan, np.nan]], index, columns)
+    table = pd.DataFrame([[0.9, 0.2, 12], [-0.742, 0.004, 12], [np.nan, np.nan, 12]], index, columns)
     assert story.correlations_sentence(table).endswith("correction: ReLU2 with standardised inputs (-0.74).")
     assert story.correlations_sentence(table[:1]).endswith("none.")
+    few = table[:1].assign(n=4)  # of 24 orders, two are as good as the best: p is at least 0.08
+    assert story.correlations_sentence(few).endswith("none; with so few networks of a kind none could.")
 
 
 def fitted(wrongs, accuracies):

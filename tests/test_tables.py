@@ -66,11 +66,15 @@ def test_more_images_are_compared_over_the_seeds_that_both_have():
     assert tuple(shown.loc["ReLU - ReLU2"]) == (50, 40, -10, 2)
     assert table["95% low"]["ReLU"] < 3 < table["95% high"]["ReLU"]
     said = sentences.by_images_sentence(table_of := tables.by_images(few, many, made))
-    assert "raw inputs ReLU2 changed most, by +13.0 points" in said and "Of 1 gap of" in said and "none" in said
+    assert "raw inputs ReLU2 changed most, by +13.0 points [0.3, 25.7], n = 2. Of 1 gap of" in said
+    assert said.endswith("turned round: none.")
     alone = sentences.by_images_sentence(tables.by_images(few, many, made, ("ReLU",)))
-    assert alone == "With raw inputs ReLU changed most, by +3.0 points."
-    table_of.iloc[2, 1] = -20
-    assert sentences.by_images_sentence(table_of).endswith("these turned round: ReLU - ReLU2 with raw inputs.")
+    assert alone == "With raw inputs ReLU changed, by +3.0 points [-9.7, 15.7], n = 2."
+    table_of.iloc[2, 1], table_of.iloc[2, 3:5] = -20, (-90, 50)
+    by_means = "turned round: by their means alone ReLU - ReLU2 with raw inputs."
+    assert sentences.by_images_sentence(table_of).endswith(by_means)
+    table_of.iloc[2, 3:5] = (-90, -50)
+    assert sentences.by_images_sentence(table_of).endswith("turned round: surely ReLU - ReLU2 with raw inputs.")
     assert tables.by_images(few, many, []).empty and "No seed" in sentences.by_images_sentence(table.iloc[:0])
 
 
@@ -78,11 +82,11 @@ def test_outputs_that_die_in_training_are_told_from_those_born_dead():
     (made,) = arms({"ReLU2": [(50.0, 0), (50.0, 0)], "ReLU2-Neg": [(50.0, 0)] * 2})
     made.records["ReLU2"][0].arrays["train_active"][-1, :3] = 0.0
     said = sentences.born_dead_sentence([made])
-    assert said.startswith(
-        "Of all 40 outputs of ReLU2 and ReLU2-Neg 0 were born dead, 3 are dead at the end: training"
-    )
+    assert said.startswith("Of all 40 outputs of ReLU2 and ReLU2-Neg 0 were born dead, 3 are dead at the end; 3 of")
     made.records["ReLU2-Neg"][1].arrays["train_active"][:, 7] = 0.0
-    assert sentences.born_dead_sentence([made]).endswith("1 were born dead, 4 are dead at the end.")
+    assert sentences.born_dead_sentence([made]).endswith(
+        "1 were born dead, 4 are dead at the end; 3 of these died in training."
+    )
 
 
 def test_the_source_stands_beside_ours():
@@ -142,7 +146,10 @@ def test_outputs_born_rare_are_told_apart_from_the_others():
     first[-1, 0] = first[-1, 9] = 0.0  # and one of the others is lost too
     said = sentences.born_rare_sentence([made], ("ReLU2",))
     assert said.endswith("ReLU2 with raw inputs 1 of the 4 born rare and 1 of the 16 others.")
-    assert sentences.least_active_sentence([made], ("ReLU2",)) == "3% with raw inputs"
+    told = sentences.least_active_sentence([made], ("ReLU2",))
+    assert told == "every output starts on at least 3% with raw inputs of the images: some are born rare"
+    second[0, 4] = first[0, :3] = 0.06
+    assert sentences.least_active_sentence([made], ("ReLU2",)).endswith("none is born dead or rare")
 
 
 def test_remedies_are_compared_by_seed():
@@ -228,9 +235,13 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
     said = [row | {"arms": [judged]} if row["id"] in sentences.FAILURE else row for row in rows]
     told = sentences.headline(said)
     assert (
-        "raw inputs the equality of the two baselines **is there** (A - B = +50.00 points [40.0, 60.0]), a f" in told
+        "raw inputs the equality of the two baselines **is there** (A - B = +50.00 points [40.00, 60.00]), a f"
+        in told
     )
     assert told.endswith("; n = 6.") and told.startswith("MNIST, ")
+    said[0] = said[0] | {"images": "10,000 of 60,000 training images"}
+    told = sentences.headline(said)
+    assert "[40.00, 60.00]); n = 6, 10,000 of 60,000 training images.\n- With raw inputs a failure by more" in told
     rescued = [said[0] | {"id": claim, "arms": [judged]} for claim in sentences.RESCUE]
     told = sentences.headline(rescued, sentences.RESCUE)
     assert "from what ReLU2-Bias reaches **is there**" in told

@@ -31,15 +31,16 @@ RESCUE = {
 def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
     """Whether the effects that carry a chapter, {claim: words}, are there, by input scaling, with interval and n."""
     by_id, parts = {r["id"]: r for r in rows}, {}
+    images = dict.fromkeys(by_id[claim]["images"] for claim in effects)
     found = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}
     for claim, effect in effects.items():
         for arm in judged(by_id[claim]):
-            measured = f"{arm['text']} [{arm['low']:.1f}, {arm['high']:.1f}]"
+            measured = f"{arm['text']} [{arm['low']:.2f}, {arm['high']:.2f}]"
             said = f"{effect} **{found[arm['state']]}** ({measured})"
-            parts.setdefault((arm["scaling"], arm["n"]), []).append(said)
-    said = [f"- With {scaling} inputs {', '.join(texts)}; n = {n}." for (scaling, n), texts in parts.items()]
-    images = " and ".join(dict.fromkeys(by_id[claim]["images"] for claim in effects))
-    return f"MNIST, {images}.\n\n" + "\n".join(said) if said else "Too few runs are recorded to say."
+            behind = f"n = {arm['n']}" + (f", {by_id[claim]['images']}" if len(images) > 1 else "")
+            parts.setdefault((arm["scaling"], behind), []).append(said)
+    said = [f"- With {scaling} inputs {', '.join(texts)}; {behind}." for (scaling, behind), texts in parts.items()]
+    return f"MNIST, {' and '.join(images)}.\n\n" + "\n".join(said) if said else "Too few runs are recorded to say."
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:
@@ -76,19 +77,29 @@ def stopping_sentence(arms: list[Arm]) -> str:
 
 
 def by_images_sentence(table: pd.DataFrame) -> str:
-    """Which network of `tables.by_images` changed most, and which gaps turned round."""
+    """Which network of `tables.by_images` changed most, and which gaps surely turned round."""
     if table.empty:
         return "No seed has been run with both numbers of images yet."
     few, many = table.columns[:2]
     pairs = table.index.get_level_values(1).str.contains(" - ")
-    scaling, name = table["change"][~pairs].abs().idxmax()
-    said = f"With {scaling} inputs {name} changed most, by {table.loc[(scaling, name), 'change']:+.1f} points. "
+    networks = table[~pairs]
+    scaling, name = networks["change"].abs().idxmax()
+    most = " most" if len(networks.index.unique(1)) > 1 else ""
+    r = networks.loc[(scaling, name)]
+    said = f"With {scaling} inputs {name} changed{most}, by {r['change']:+.1f} points"
+    said += f" [{r['95% low']:.1f}, {r['95% high']:.1f}], n = {r['n']:.0f}."
     gaps = table[pairs & (table[[few, many]].abs() > MARGIN).all(axis=1)]
-    turned = [f"{pair} with {scaling} inputs" for scaling, pair in gaps.index[gaps[few] * gaps[many] < 0]]
     if gaps.empty:
-        return said.rstrip()
-    told = f"Of {counted(len(gaps), 'gap')} of more than {MARGIN} points with either number of images"
-    return said + f"{told} {'these turned round: ' + ', '.join(turned) if turned else 'none turned round'}."
+        return said
+    turned = gaps[gaps[few] * gaps[many] < 0]
+    sure = turned["95% low"] * turned["95% high"] > 0  # of the change
+    names = {
+        group: [f"{pair} with {scaling} inputs" for scaling, pair in turned.index[which]]
+        for group, which in (("surely", sure), ("by their means alone", ~sure))
+    }
+    told = "; ".join(f"{group} {', '.join(of)}" for group, of in names.items() if of) or "none"
+    many_gaps = counted(len(gaps), "gap")
+    return f"{said} Of {many_gaps} of more than {MARGIN} points with either number of images turned round: {told}."
 
 
 def outputs_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
@@ -120,10 +131,11 @@ def without_inactive_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2"
 def born_dead_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
     """How many outputs were dead on the training images before training, and how many are so at the end."""
     active = np.concatenate([arm.curve("train_active", name) for arm in arms for name in names])  # (runs, S, C)
-    born, end = ((active[:, step] <= DEAD).sum() for step in (0, -1))
-    who = f"Of all {active[:, 0].size} outputs of {' and '.join(names)}"
-    said = f"{who} {born} were born dead, {end} are dead at the end"
-    return f"{said}: training killed them, not the start." if born < end / 10 else f"{said}."
+    born, end = (active[:, step] <= DEAD for step in (0, -1))
+    return (
+        f"Of all {born.size} outputs of {' and '.join(names)} {born.sum()} were born dead, {end.sum()} are dead "
+        f"at the end; {(end & ~born).sum()} of these died in training."
+    )
 
 
 def dead_sentence(arms: list[Arm], names: Iterable[str]) -> str:
@@ -148,12 +160,12 @@ def born_rare_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU
 
 
 def least_active_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
-    """The least share of training images on which an output is active before training, arm by arm."""
-    parts = []
-    for arm in arms:
-        least = min(arm.curve("train_active", name)[:, 0].min() for name in names)
-        parts.append(f"{100 * least:.0f}% with {arm.scaling} inputs")
-    return " and ".join(parts)
+    """The least share of training images on which an output is active before training, arm by arm, and whether that
+    leaves any that was born dead or rare."""
+    least = {arm.scaling: min(arm.curve("train_active", name)[:, 0].min() for name in names) for arm in arms}
+    told = " and ".join(f"{100 * share:.0f}% with {scaling} inputs" for scaling, share in least.items())
+    none = "none is born dead or rare" if min(least.values()) >= RARE[1] else "some are born rare"
+    return f"every output starts on at least {told} of the images: {none}"
 
 
 def differences_sentence(found: dict[str, pd.DataFrame]) -> str:
@@ -313,7 +325,7 @@ def gap_sentence(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg")
         training = arm.curve("train_accuracy", first)[:, -1] - arm.curve("train_accuracy", second)[:, -1]
         most = int(np.abs(gap.mean(0)).argmax())
         largest, end, fit = (statistics.mean_interval(x) for x in (gap[:, most], gap[:, -1], training))
-        where = f"with {arm.scaling} inputs at most {largest.value:+.1f} (step {arm.steps_recorded[most]:,})"
+        where = f"with {arm.scaling} inputs {largest.value:+.1f} at its largest (step {arm.steps_recorded[most]:,})"
         parts.append(f"{where}, at the end {end:+.1f}{_kind_of_gap(largest, end, fit)}")
     return f"{first} minus {second} in points of accuracy: {'; '.join(parts)}."
 
@@ -321,11 +333,13 @@ def gap_sentence(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg")
 def _kind_of_gap(largest: statistics.Estimate, end: statistics.Estimate, fit: statistics.Estimate) -> str:
     if end.n < 2:
         return ""
-    if largest.low <= 0 <= largest.high:
+    closes = end.low <= 0 <= end.high
+    if closes and largest.low <= 0 <= largest.high:
         return ", no gap that these seeds can tell from none"
     if _next_to_nothing(end):
-        return f", a gap of speed, under {IMPACT:g} point when training stops"
-    if end.low <= 0 <= end.high:
+        some = "" if closes else " but not 0"
+        return f", a gap of speed, under {IMPACT:g} point{some} when training stops"
+    if closes:
         return ", and whether it closes these seeds cannot tell"
     if _next_to_nothing(fit):
         return f", a gap in generalising, since on training images it is {fit:+.1f}"

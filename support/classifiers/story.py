@@ -1,5 +1,6 @@
 """Where the hyperplanes of the outputs lie, as chapter 2 prints it: tables, and the findings in a sentence."""
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -186,7 +187,9 @@ def correlations_sentence(table: pd.DataFrame) -> str:
     """Which correlations of `and_accuracy` survive Holm's correction, and their sign."""
     kept = table[table["p, Holm"] < 0.05]["Spearman"]
     told = [f"{name} with {scaling} inputs ({r:+.2f})" for (scaling, name), r in kept.items()]
-    return f"Correlations that survive Holm's correction: {', '.join(told) or 'none'}."
+    least = 2 * len(table) / math.factorial(max(table["n"], default=0))  # p of the one order that fits best
+    alas = "" if told or least < 0.05 else "; with so few networks of a kind none could"
+    return f"Correlations that survive Holm's correction: {', '.join(told) or 'none'}{alas}."
 
 
 def nearness_sentence(arms: list[Arm], names: tuple[str, ...]) -> str:
