@@ -330,7 +330,7 @@ def headline(found: pd.DataFrame) -> str:
 
 def contrast_sentence(title: str, found: pd.DataFrame) -> str:
     """The contrast of each OffsetL2 network minus that of the linear head with the same activation, by seed, after
-    training; and how much of it training added."""
+    training; and by how much training changed it."""
     names, said = list(dict.fromkeys(found.index.get_level_values(0))), []
     linear = {architecture(n).hidden: n for n in names if architecture(n).head == "linear"}
     for l2 in (n for n in names if architecture(n).head == "offset_l2" and architecture(n).hidden in linear):
@@ -342,9 +342,7 @@ def contrast_sentence(title: str, found: pd.DataFrame) -> str:
                 e = statistics.mean_interval(difference)
                 parts.append(f"{e:+.2f} nats")
         if len(parts) == 2:
-            said.append(
-                f"{l2} minus {other}, {parts[0]} after training, of which training added {parts[1]} (n = {e.n})"
-            )
+            said.append(f"{l2} minus {other}, {parts[0]} after training, which changed it by {parts[1]} (n = {e.n})")
     return f"{title}: {'; '.join(said)}." if said else f"{title}: too few networks."
 
 

@@ -101,8 +101,7 @@ def test_tables_and_sentences_say_what_the_records_say():
     assert "0.20 with linear heads, 0.90 with OffsetL2 (means over 3 networks" in bridge.headline(found)
     said = bridge.contrast_sentence("x", found)
     assert (
-        "ReLU-L2-Paper-Neg minus ReLU-Bias, +0.70 [0.70, 0.70] nats after training, of which training added +0.70"
-        in said
+        "ReLU-L2-Paper-Neg minus ReLU-Bias, +0.70 [0.70, 0.70] nats after training, which changed it by +0.70" in said
     )
     assert (row["effect"], row["same effect"], row["trained - untrained"]) == pytest.approx((1.2, 1, 1))
     assert found.loc["Abs-L2-Paper-Neg", 0]["head - Euclid"] == pytest.approx(0.3)

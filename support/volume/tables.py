@@ -8,6 +8,7 @@ import torch
 
 from support import geometry
 from support.ledger import LEAST_SEEDS
+from support.runs import counted
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
@@ -32,11 +33,12 @@ def interval(values, digits: int = 2) -> str:
 def headline(recorded: list) -> str:
     """Of how many tasks networks magnify their boundaries; by task how much, and how much was there before."""
     asked = next(claim for claim in claims.CLAIMS if claim.rule is claims.magnifies)
-    said, magnified = [], 0
+    said, held = [], []
     for arm in recorded:
         widths = [w for w in arm.study.widths if len(arm.of(w)) >= LEAST_SEEDS]
         if widths:
-            magnified += all(claims.judge_width(asked, arm, w).state == "holds" for w in widths)
+            if arm.name in asked.arms:
+                held.append(all(claims.judge_width(asked, arm, w).state == "holds" for w in widths))
             after, before = (
                 np.array([arm.of(w)[name].mean() for w in widths]) for name in ("contrast", "before_contrast")
             )
@@ -44,14 +46,21 @@ def headline(recorded: list) -> str:
             said.append(
                 f"- **{arm.name}**, {told} hidden units, n = {n} networks each: "
                 f"contrast {', '.join(f'{x:.2f}' for x in after)} nats, "
-                f"of which before training {', '.join(f'{x:.2f}' for x in before)}."
+                f"in the same places before training {', '.join(f'{x:.2f}' for x in before)}."
             )
     if not said:
         return "Too few networks are recorded to say."
     return (
-        f"On {magnified} of {len(said)} tasks trained networks magnify areas near their decision boundaries at all "
-        "widths. How much, and how much of it the same places had before training:\n\n" + "\n".join(said)
+        f"On {sum(held)} of the {counted(len(held), 'task')} that are judged, trained networks magnify areas near "
+        "their decision boundaries at all widths. By how much, and what the same places had before training:\n\n"
+        + "\n".join(said)
     )
+
+
+def networks_told(arms) -> str:
+    """How many networks a width the arms have that count, for captions: "10", or "9 to 10" where they differ."""
+    counts = sorted({len(arm.of(w)) for arm in arms for w in arm.study.widths})
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
 def states(arms) -> pd.DataFrame:
