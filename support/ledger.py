@@ -163,7 +163,7 @@ def verdicts(rows: list[dict]):
 
     How many training images are behind a row is said where not all rows have the same.
     """
-    lines, several = [], len({row["images"] for row in rows}) > 1
+    lines, several = [], len({row["images"] for row in rows if row["arms"]}) > 1
     for row in rows:
         against = f"the paper against itself: {row['contradiction']}" if row["arms"] and row["contradiction"] else ""
         measured = filter(None, [*told(row, "<b>{}</b>", images=several and bool(row["arms"])), against])

@@ -167,11 +167,11 @@ def test_rotated_networks_match_and_whiten_but_find_no_eigenvectors():
     for rule, share in ((claims.matches, 1), (claims.whitens, 1), (claims.centred, 1), (claim.rule, 0)):
         assert rule(found, "MD_Abs").mean() == share, rule
     said = tables.headline([found, arm("d = 10", STUDIES["mahalanobis-10"], [])])
-    assert "MD_Abs 8 of 8 (d = 2); MD_ReLU 8 of 8 (d = 2); MD_Sigmoid 0 of 8 (d = 2). Of these 16, 16 have" in said
+    assert "MD_Abs 8 of 8 (d = 2); MD_ReLU 8 of 8 (d = 2); MD_Sigmoid none. Of these 16, 16 have" in said
     assert "16 weights that whiten the data, 0 rows nearer" in said
     assert tables.headline([]) == "Too few trials are recorded to say."
     shown = tables.verdicts([entry(CLAIMS[0], [found])]).data
-    assert shown["d = 2"].tolist() == ["8 of 8 [68%, 100%]"]
+    assert shown["d = 2"].tolist() == ["8 of 8 [68, 100]%"]
 
 
 def test_too_few_trials_and_trials_that_are_not_whole_judge_nothing():

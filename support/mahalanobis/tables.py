@@ -39,7 +39,7 @@ def verdicts(rows: list[dict]):
     def counted(arm):
         if arm["state"] == MISSING:
             return "not run"
-        bounds = f"[{100 * arm['low']:.0f}%, {100 * arm['high']:.0f}%]"
+        bounds = f"[{100 * arm['low']:.0f}, {100 * arm['high']:.0f}]%"
         return f"{round(arm['value'] * arm['n'])} of {arm['n']} {bounds}"
 
     table = pd.DataFrame(
@@ -61,6 +61,8 @@ def headline(arms: list[DistanceArm]) -> str:
 
     learned = [
         f"{n} {', '.join(f'{count(claims.matches, [a], [n])} of {a.trials} ({a.name})' for a in judged)}"
+        if count(claims.matches, networks=[n])
+        else f"{n} none"
         for n in networks
     ]
     return (
