@@ -124,16 +124,20 @@ def judged(row: dict) -> list[dict]:
     return [arm for arm in row["arms"] if arm["state"] != MISSING]
 
 
+def bound(x: float | None) -> str:
+    """An end of an interval, with three decimals below 1: rounding must not carry it over a rule's line."""
+    if x is None:
+        return "?"
+    if x == 0 or abs(x) >= 1:
+        return f"{x:.2f}"
+    return f"{x:.3f}" if abs(x) >= 0.001 else f"{x:.1g}"  # near 0 is not 0
+
+
 def told(row: dict, state: str = "{}", images: bool = True) -> list[str]:
     """What was measured, a line an arm that could be judged, with its state, interval and n; or why none could be.
 
     state: how to print whether the claim holds in an arm, say "**{}**"; images: whether to add how many were used.
     """
-
-    def bound(x):
-        if x is None:
-            return "?"
-        return f"{x:.2f}" if abs(x) >= 0.01 or x == 0 else f"{x:.1g}"  # a bound near 0 is not 0
 
     if not row["arms"]:
         return [f"{row['measured']}, {counted(row['n'], 'case')}" if row["n"] else row["measured"]]

@@ -7,6 +7,7 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
+from support import ledger
 from support.classifiers import pictures, sentences, tables
 from support.classifiers.claims import CLAIMS, entry
 from support.classifiers.results import Arm, arm
@@ -66,15 +67,18 @@ def test_more_images_are_compared_over_the_seeds_that_both_have():
     assert tuple(shown.loc["ReLU - ReLU2"]) == (50, 40, -10, 2)
     assert table["95% low"]["ReLU"] < 3 < table["95% high"]["ReLU"]
     said = sentences.by_images_sentence(table_of := tables.by_images(few, many, made))
-    assert "raw inputs ReLU2 changed most, by +13.0 points [0.3, 25.7], n = 2. Of 1 gap of" in said
-    assert said.endswith("turned round: none.")
+    assert (
+        "raw inputs ReLU2 changed most, by +13.0 points [0.3, 25.7], n = 2. Gaps that turned round, of 1 gap of"
+        in said
+    )
+    assert said.endswith("number of images: none.")
     alone = sentences.by_images_sentence(tables.by_images(few, many, made, ("ReLU",)))
     assert alone == "With raw inputs ReLU changed, by +3.0 points [-9.7, 15.7], n = 2."
     table_of.iloc[2, 1], table_of.iloc[2, 3:5] = -20, (-90, 50)
-    by_means = "turned round: by their means alone ReLU - ReLU2 with raw inputs."
+    by_means = "images: by their means alone ReLU - ReLU2 with raw inputs."
     assert sentences.by_images_sentence(table_of).endswith(by_means)
     table_of.iloc[2, 3:5] = (-90, -50)
-    assert sentences.by_images_sentence(table_of).endswith("turned round: surely ReLU - ReLU2 with raw inputs.")
+    assert sentences.by_images_sentence(table_of).endswith("images: surely ReLU - ReLU2 with raw inputs.")
     assert tables.by_images(few, many, []).empty and "No seed" in sentences.by_images_sentence(table.iloc[:0])
 
 
@@ -170,10 +174,10 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     said = tables.readings(given).data.set_index("reading")["raw"]
     assert said["a preference for distances"].startswith("not contradicted by<br>behind: ")
     assert said["one worth 10 points"].startswith(
-        "contradicted by<br>even: +0 [-1, 2], n = 5<br>not contradicted by<br>"
+        "contradicted by<br>even: +0.2 [-1.2, 1.6], n = 5<br>not contradicted by<br>"
     )
     assert said["inactive outputs, and nothing else"] == (
-        "contradicted by<br>behind: -5 [-5, -5], n = 5<br>not contradicted by<br>even: +0 [-1, 2], n = 5"
+        "contradicted by<br>behind: -5.0 [-5.0, -5.0], n = 5<br>not contradicted by<br>even: +0.2 [-1.2, 1.6], n = 5"
     )
     alone = tables.readings({"dies": given["dies"]}).data.set_index("reading")["raw"]
     assert alone["a preference for distances"].startswith("not contradicted by<br>dies: ")
@@ -246,6 +250,18 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
     told = sentences.headline(rescued, sentences.RESCUE)
     assert "from what ReLU2-Bias reaches **is there**" in told
     assert set(sentences.RESCUE) <= {claim.id for claim in CLAIMS}
+
+
+def test_verdicts_say_how_many_images_only_where_rows_differ():
+    arm = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = 5", "low": 4.0, "high": 6.0}
+    first, second = (entry(claim, []) | {"arms": [arm]} for claim in CLAIMS[:2])
+    printed = first | {"arms": [], "images": ""}  # of the source's own numbers: no images at all
+    same = ledger.verdicts([first, second, printed]).data["measured"]
+    assert not same.str.contains("images").any()
+    fewer = second | {"images": "10,000 of 60,000 training images"}
+    told = ledger.verdicts([first, fewer, printed]).data["measured"]
+    assert "n = 6<br>all 60,000 training" in told[0] and "n = 6<br>10,000 of 60,000 training" in told[1]
+    assert "images" not in told[2]
 
 
 def test_differences_are_equal_different_or_open_and_spreads_have_intervals():

@@ -7,11 +7,11 @@ import pandas as pd
 
 from support import statistics
 from support.classifiers.results import Arm
-from support.classifiers.rules import CATASTROPHE, IMPACT, MARGIN
+from support.classifiers.rules import CATASTROPHE, IMPACT, MARGIN, STEADY
 from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
 from support.classifiers.tables import remedies
-from support.ledger import judged
+from support.ledger import bound, judged
 from support.runs import counted
 
 LIKELY = 80  # percent; the power that a comparison is usually planned for
@@ -23,8 +23,10 @@ FAILURE = {
     "LDM-5.3-a": f"a recovery by more than {CATASTROPHE:g} points",
 }
 RESCUE = {
+    "LDM-6.4-a-0": "the closing of the gap between normal and negated networks",
     "LDM-6.4-b-0": f"a rescue by more than {CATASTROPHE:g} points from what ReLU2-Bias reaches",
     "LDM-6.4-c-0": "the lead of every OffsetL2 network over its baseline",
+    "LDM-6.4-d-0": f"an SD of at most {STEADY} points",
 }
 
 
@@ -35,7 +37,7 @@ def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
     found = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}
     for claim, effect in effects.items():
         for arm in judged(by_id[claim]):
-            measured = f"{arm['text']} [{arm['low']:.2f}, {arm['high']:.2f}]"
+            measured = f"{arm['text']} [{bound(arm['low'])}, {bound(arm['high'])}]"
             said = f"{effect} **{found[arm['state']]}** ({measured})"
             behind = f"n = {arm['n']}" + (f", {by_id[claim]['images']}" if len(images) > 1 else "")
             parts.setdefault((arm["scaling"], behind), []).append(said)
@@ -98,8 +100,8 @@ def by_images_sentence(table: pd.DataFrame) -> str:
         for group, which in (("surely", sure), ("by their means alone", ~sure))
     }
     told = "; ".join(f"{group} {', '.join(of)}" for group, of in names.items() if of) or "none"
-    many_gaps = counted(len(gaps), "gap")
-    return f"{said} Of {many_gaps} of more than {MARGIN} points with either number of images turned round: {told}."
+    which = f"{counted(len(gaps), 'gap')} of more than {MARGIN} points with either number of images"
+    return f"{said} Gaps that turned round, of {which}: {told}."
 
 
 def outputs_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> str:
@@ -187,9 +189,8 @@ def power_sentence(found: dict[str, pd.DataFrame]) -> str:
         f"them it is {LIKELY}% or more."
     )
     if is_open.any() and chances[is_open].median() < 50:
-        told += (
-            f" So *open*, as {is_open.sum()} are, says little: were the two equal, the runs would mostly not show it."
-        )
+        some = "1 is" if is_open.sum() == 1 else f"{is_open.sum()} are"
+        told += f" So *open*, as {some}, says little: were the two equal, the runs would mostly not show it."
     return told
 
 

@@ -160,7 +160,7 @@ def readings(arms_by_remedy: dict[str, list[Arm]]):
                 gap = (arm.accuracy("ReLU2-Neg") - arm.accuracy("ReLU2"))[_without(arm, why)]
                 if len(gap) >= LEAST_SEEDS:
                     found = statistics.mean_interval(gap)
-                    told[bool(contradicts(found))].append(f"{remedy}: {found:+.0f}, n = {found.n}")
+                    told[bool(contradicts(found))].append(f"{remedy}: {found:+.1f}, n = {found.n}")
             said = [line for lines in told.values() if len(lines) > 1 for line in lines]
             rows[label][scaling] = "<br>".join(said) or "no start can tell"
     table = pd.DataFrame.from_dict(rows, orient="index").reset_index(names="reading")
