@@ -79,7 +79,7 @@ def stopping_sentence(arms: list[Arm]) -> str:
 
 
 def by_images_sentence(table: pd.DataFrame) -> str:
-    """Which network of `tables.by_images` changed most, and which gaps surely turned round."""
+    """The network of `tables.by_images` that changed most, and gaps that turned round, surely or by their means."""
     if table.empty:
         return "No seed has been run with both numbers of images yet."
     few, many = table.columns[:2]
