@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("chapter", help="a chapter, or how its name begins: 01, 01b")
     _parameters(run)
     claims = command("claims", _claims, "print the ledger of claims and verdicts")
+    claims.add_argument("id", nargs="*", help="only claims whose name begins so")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
     claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
     records = command("records", _records, "list, verify or replay the committed records")
@@ -152,10 +153,15 @@ def _run(options):
 def _claims(options):
     from support import claims, ledger, readme
 
+    if unknown := [begin for begin in options.id if not any(name.startswith(begin) for name in claims.ids())]:
+        raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], claims.ids())}")
     rows = claims.ledger()
     if options.write_readme:
         readme.write(rows)
-    elif options.json:
+        return
+    if options.id:
+        rows = [row for row in rows if row["id"].startswith(tuple(options.id))]
+    if options.json:
         print(json.dumps(rows, indent=1, allow_nan=False))
     else:
         for row in rows:

@@ -33,13 +33,9 @@ def declared(cell: dict, key: str) -> list[dict]:
 
 def verdict_counts(rows: list[dict]) -> str:
     """How many claims of each chapter came out how, as MyST; all that "depend on" something together."""
-    from support.ledger import VERDICTS, counts
+    from support.ledger import by_chapter
 
-    lines = ["| Chapter | " + " | ".join(VERDICTS) + " |", "| --- |" + " :-: |" * len(VERDICTS)]
-    for chapter in sorted({row["chapter"] for row in rows}):
-        found = counts([row for row in rows if row["chapter"] == chapter])
-        lines.append(f"| {_link(chapter)} | {' | '.join(str(n or '') for n in found.values())} |")
-    return "\n".join([":::{div} verdicts", *lines, ":::", ""])
+    return "\n".join([":::{div} verdicts", *by_chapter(rows, _link), ":::", ""])
 
 
 def _link(chapter: str) -> str:

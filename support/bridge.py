@@ -262,7 +262,7 @@ def summary(found: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
     def said(values):
         if values.isna().any():
             return ""
-        return f"{statistics.mean_interval(values.to_numpy(float)):z.2f}"
+        return f"{statistics.mean_interval(values.to_numpy(float)):.2f}"
 
     names = list(dict.fromkeys(found.index.get_level_values(0)))
     found = found.reindex(columns=list(columns))  # without OffsetL2 there is no head to tell of

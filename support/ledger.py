@@ -111,6 +111,21 @@ def counts(rows: list[dict]) -> dict[str, int]:
     return {word: words.count(word) for word in VERDICTS}
 
 
+def counts_told(rows: list[dict]) -> str:
+    """How many rows there are of each verdict, in words: "3 reproduced, 1 undecided"."""
+    found = {word.replace("depends", "depending on something"): count for word, count in counts(rows).items()}
+    return ", ".join(f"{count} {word}" for word, count in found.items() if count)
+
+
+def by_chapter(rows: list[dict], named: Callable[[str], str]) -> list[str]:
+    """How many claims of each chapter came out how, as lines of a Markdown table; named: how to print a chapter."""
+    lines = [markdown_row(["Chapter", *VERDICTS]), "| --- |" + " :-: |" * len(VERDICTS)]
+    for chapter in sorted({row["chapter"] for row in rows}):
+        found = counts([row for row in rows if row["chapter"] == chapter])
+        lines.append(markdown_row([named(chapter), *(str(count or "") for count in found.values())]))
+    return lines
+
+
 def agreed(states: Iterable[str], parted: str) -> str:
     """The verdict from the states of the judged arms; parted: the words for it where some hold and some fail."""
     found = set(states)
@@ -165,6 +180,7 @@ def styled(table: pd.DataFrame):
 def verdicts(rows: list[dict]):
     """Rows of the ledger, for the head of a chapter: what each asks for, and what every arm has to say to it.
 
+    Above them stands how many came out how.
     How many training images are behind a row is said where not all rows have the same.
     """
     lines, several = [], len({row["images"] for row in rows if row["arms"]}) > 1
@@ -174,7 +190,7 @@ def verdicts(rows: list[dict]):
         lines.append([row["id"], row["says"], row["asks"], row["verdict"], "<br>".join(measured)])
     table = pd.DataFrame(lines, columns=["claim", "it says", "holds if", "verdict", "measured"])
     table = table if table["holds if"].any() else table.drop(columns="holds if")
-    shown = styled(table)
+    shown = styled(table).set_caption(f"The verdicts on {counted(len(rows), 'claim')}: {counts_told(rows)}")
     for column, width in {"it says": "20%", "holds if": "17%", "measured": "38%"}.items():
         shown = shown.set_properties(table.columns.intersection([column]), width=width)
     return shown

@@ -1,8 +1,10 @@
 """The claims table of README.md: written from the ledger between two marks, and compared with it, never edited."""
 
+import json
 from pathlib import Path
 
-from support.ledger import counts, markdown_row, told
+from support.ledger import by_chapter, counts_told, markdown_row, told
+from support.numbering import label
 from support.records import HERE
 from support.runs import counted
 
@@ -11,13 +13,9 @@ BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
 
 
 def table(rows: list[dict]) -> str:
-    """The verdicts counted, and the ledger as a GitHub table: claim, where the paper says it, ours, verdict, command,
+    """The verdicts counted, and the ledger, as GitHub tables: claim, where the paper says it, ours, verdict, command,
     minutes of training."""
-    found = {word.replace("depends", "depends on something"): count for word, count in counts(rows).items()}
-    lines = [
-        f"Of {counted(len(rows), 'claim')}: {', '.join(f'{word} {count}' for word, count in found.items())}.",
-        "",
-    ]
+    lines = [f"Of {counted(len(rows), 'claim')}: {counts_told(rows)}.", "", *by_chapter(rows, _link), ""]
     lines += ["| Claim | In the paper | Measured here | Verdict | Study | Minutes so far |"]
     lines += ["| --- | --- | --- | --- | --- | ---: |"]
     for row in rows:
@@ -32,6 +30,12 @@ def table(rows: list[dict]) -> str:
         ]
         lines.append(markdown_row(cells))
     return "\n".join(lines)
+
+
+def _link(chapter: str) -> str:
+    first = json.loads((HERE / f"notebooks/{chapter}.ipynb").read_text(encoding="utf-8"))["cells"][0]["source"]
+    title = "".join(first).split("\n")[0].lstrip("# ")
+    return f"{label(chapter)}. [{title}](notebooks/{chapter}.ipynb)"
 
 
 def write(rows: list[dict], path: Path | None = None) -> None:

@@ -142,6 +142,12 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
+def ranged(counts: Iterable[int], noun: str) -> str:
+    """Several counts of one kind: "8 seeds", or "8 to 9 seeds" where they differ; of none, "0 seeds"."""
+    least, most = min(counts := [*counts] or [0]), max(counts)
+    return counted(most, noun) if least == most else f"{least} to {counted(most, noun)}"
+
+
 def digest(value) -> str:
     """The first 16 hex digits of the sha256 of a value's canonical JSON."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))

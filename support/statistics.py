@@ -25,10 +25,9 @@ class Estimate:
 
     def __format__(self, spec: str) -> str:
         """The format of a float, with the interval if there is one: f"{found:+.1f}" is "+15.2 [11.3, 19.1]"."""
-        if np.isnan(self.low):
-            return format(self.value, spec)
-        unsigned = spec.removeprefix("+")
-        return f"{self.value:{spec}} [{self.low:{unsigned}}, {self.high:{unsigned}}]"
+        unsigned = "z" + spec.removeprefix("+")  # z: what rounds to 0 is not -0
+        value = f"{self.value:{'+' * spec.startswith('+')}{unsigned}}"
+        return value if np.isnan(self.low) else f"{value} [{self.low:{unsigned}}, {self.high:{unsigned}}]"
 
 
 @dataclass(frozen=True)

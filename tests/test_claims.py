@@ -451,8 +451,11 @@ def test_the_readme_table_is_written_between_its_marks_and_an_edit_by_hand_is_no
     readme.write(rows, path)  # once more changes nothing
     text = path.read_text()
     assert readme.check(rows, path) and text.startswith("# Title\n\n") and text.endswith("\n\nafter\n")
-    said, _, *lines = text.split(readme.BEGIN)[1].split(readme.END)[0].strip().split("\n")
-    assert said.startswith("Of 3 claims: reproduced 0, depends on something 1,")
+    said, chapters, ledger_ = text.split(readme.BEGIN)[1].split(readme.END)[0].strip().split("\n\n")
+    assert said == "Of 3 claims: 1 depending on something, 1 source inconsistent, 1 not yet run."
+    title = "1. [Distance against intensity: what six small networks show](notebooks/01_distance_vs_intensity.ipynb)"
+    assert f"| {title} |  | 1 |" in chapters
+    lines = ledger_.split("\n")
     assert len(lines) == 2 + len(rows) and {line.count("|") for line in lines} == {7}
     for word in ("LDM-5.2-a", "section 5.2", "depends on input scaling", "n = 8", "sweep mnist-10k`", "| 16 |"):
         assert word in lines[2], word

@@ -223,7 +223,7 @@ def test_the_headline_counts_tasks_and_tells_what_was_there_before():
     arms = [made(name="XOR"), made(name="sinusoid", contrast={5: 0.8, 20: -0.3}), made(name="deep", seeds=4)]
     arms.append(made(name="MNIST, no decay"))  # its own claims are judged, not this one
     said = tables.headline(arms)
-    assert tables.networks_told(arms[:2]) == "10" and tables.networks_told(arms) == "4 to 10"
+    assert tables.networks_told(arms[:2]) == "10 networks" and tables.networks_told(arms) == "4 to 10 networks"
     assert said.startswith("On 1 of the 2 tasks that are judged, trained networks magnify")
     assert "**sinusoid**, 5, 20 hidden units, n = 10 networks each: contrast 0.80, -0.30 nats, in the" in said
     assert said.count("in the same places before training 0.10, 0.10.") == 3 and "deep" not in said

@@ -462,6 +462,11 @@ def test_fitted_outputs_are_averaged_by_network_and_told_with_their_number():
         "Accuracies: 71.0, 82.0 and 89.0%; 91.0% of Abs2 as learned.",
     ):
         assert part in said, part
+    assert story.fitted_sentence(found, "MNIST", brief=True) == (
+        "Is a hyperplane too little? MNIST, 2 networks an input scaling, too few for an interval; pairs of test "
+        "images in the wrong order: with raw inputs not being the best one found costs 3 points, being a hyperplane "
+        "at all 2 (less in 1 of 2 networks)."
+    )
 
 
 @pytest.mark.parametrize(

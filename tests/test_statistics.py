@@ -70,6 +70,7 @@ def test_an_estimate_is_told_with_its_interval_where_it_has_one():
     found = Estimate(1.25, -0.5, 3.0, 4, 0.95, "t")
     assert f"{found:+.1f}" == "+1.2 [-0.5, 3.0]" and f"{found:.2f}" == "1.25 [-0.50, 3.00]"
     assert f"{mean_interval([2.0]):+.1f}" == "+2.0"
+    assert f"{Estimate(-0.01, -0.02, 0.3, 4, 0.95, 't'):+.1f}" == "+0.0 [0.0, 0.3]"
 
 
 @pytest.mark.parametrize("numbers, one, other, t, d, p", PAIRS)

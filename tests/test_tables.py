@@ -242,7 +242,9 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
         "raw inputs the equality of the two baselines **is there** (A - B = +50.00 points [40.00, 60.00]), a f"
         in told
     )
-    assert told.endswith("; n = 6.") and told.startswith("MNIST, ")
+    assert told.endswith("; n = 6.") and told.startswith(
+        "Of the effects that carry the claim, 3 of 3 with raw inputs"
+    )
     said[0] = said[0] | {"images": "10,000 of 60,000 training images"}
     told = sentences.headline(said)
     assert "[40.00, 60.00]); n = 6, 10,000 of 60,000 training images.\n- With raw inputs a failure by more" in told
@@ -259,7 +261,9 @@ def test_verdicts_say_how_many_images_only_where_rows_differ():
     same = ledger.verdicts([first, second, printed]).data["measured"]
     assert not same.str.contains("images").any()
     fewer = second | {"images": "10,000 of 60,000 training images"}
-    told = ledger.verdicts([first, fewer, printed]).data["measured"]
+    shown = ledger.verdicts([first, fewer, printed])
+    assert shown.caption == "The verdicts on 3 claims: 2 source inconsistent, 1 not yet run"
+    told = shown.data["measured"]
     assert "n = 6<br>all 60,000 training" in told[0] and "n = 6<br>10,000 of 60,000 training" in told[1]
     assert "images" not in told[2]
 

@@ -12,7 +12,7 @@ from support.classifiers.specs import DEAD, RARE, output_counts
 from support.classifiers.study import Plan
 from support.classifiers.tables import remedies
 from support.ledger import bound, judged
-from support.runs import counted
+from support.runs import counted, ranged
 
 LIKELY = 80  # percent; the power that a comparison is usually planned for
 
@@ -32,7 +32,7 @@ RESCUE = {
 
 def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
     """Whether the effects that carry a chapter, {claim: words}, are there, by input scaling, with interval and n."""
-    by_id, parts = {r["id"]: r for r in rows}, {}
+    by_id, parts, there = {r["id"]: r for r in rows}, {}, {}
     images = dict.fromkeys(by_id[claim]["images"] for claim in effects)
     found = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}
     for claim, effect in effects.items():
@@ -41,14 +41,19 @@ def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
             said = f"{effect} **{found[arm['state']]}** ({measured})"
             behind = f"n = {arm['n']}" + (f", {by_id[claim]['images']}" if len(images) > 1 else "")
             parts.setdefault((arm["scaling"], behind), []).append(said)
+            there.setdefault(arm["scaling"], []).append(arm["state"] == "holds")
+    lead = ", ".join(f"{sum(held)} of {len(held)} with {scaling} inputs" for scaling, held in there.items())
     said = [f"- With {scaling} inputs {', '.join(texts)}; {behind}." for (scaling, behind), texts in parts.items()]
-    return f"MNIST, {' and '.join(images)}.\n\n" + "\n".join(said) if said else "Too few runs are recorded to say."
+    if not said:
+        return "Too few runs are recorded to say."
+    return f"Of the effects that carry the claim, {lead} are there (MNIST, {' and '.join(images)}).\n\n" + "\n".join(
+        said
+    )
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:
-    """How many seeds the arms have, for captions: "8 seeds", "8 to 9 seeds" where they differ, or "no seeds"."""
-    counts = sorted({arm.seeds for arm in arms}) or [0]
-    return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else counted(counts[0], "seed")
+    """How many seeds the arms have, for captions."""
+    return ranged((arm.seeds for arm in arms), "seed")
 
 
 def about(plan: Plan, arms: Iterable[Arm], scale: str | None = None) -> str:
@@ -190,7 +195,10 @@ def power_sentence(found: dict[str, pd.DataFrame]) -> str:
     )
     if is_open.any() and chances[is_open].median() < 50:
         some = "1 is" if is_open.sum() == 1 else f"{is_open.sum()} are"
-        told += f" So *open*, as {some}, says little: were the two equal, the runs would mostly not show it."
+        told += (
+            f" So *open*, as {some}, says little: were the two equal, these runs would show it with a chance of "
+            f"{chances[is_open].median():.0f}%."
+        )
     return told
 
 

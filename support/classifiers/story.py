@@ -118,7 +118,7 @@ def and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
     known = table["p"].notna()
     table.insert(6, "p, Holm", np.nan)
     table.loc[known, "p, Holm"] = statistics.holm(table.loc[known, "p"])
-    return table.round(3)
+    return table.round({name: {"Spearman": 3, "p": 4, "p, Holm": 4}.get(name, 1) for name in table})
 
 
 def _spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
@@ -221,8 +221,11 @@ def controls_sentence(table: pd.DataFrame, classes: int) -> str:
     return f"{said}. Half of them or more were learned by {who}: what learning them does is seen there."
 
 
-def fitted_sentence(found: list, data: str) -> str:
-    """What Abs2-Neg loses by not having the best hyperplanes, and by having hyperplanes; of `hyperplanes.of_runs`."""
+def fitted_sentence(found: list, data: str, brief: bool = False) -> str:
+    """What Abs2-Neg loses by not having the best hyperplanes, and by having hyperplanes; of `hyperplanes.of_runs`.
+
+    brief: both losses only, in one sentence; else a list, with all that they follow from.
+    """
     table, parts, most = hyperplanes(found), [], str(NORMALS[-1])
     for scaling in table.index.unique("inputs"):
         row, other = table.loc[(scaling, "Abs2-Neg")], table.loc[(scaling, "Abs2")]
@@ -230,18 +233,26 @@ def fitted_sentence(found: list, data: str) -> str:
         each = [of.wrong.mean(1) for s, name, of in found if (s, name) == (scaling, "Abs2-Neg")]
         smaller = sum(w[1] - w[-1] < w[0] - w[1] for w in each)
         there, as_learned = other[WRONG, "1"] - other[WRONG, most], other[RIGHT, "learned"]
+        losses = (
+            f"ith {scaling} inputs not being the best one found costs {wrong[0] - wrong[1]:.2g} points, being a "
+            f"hyperplane at all {wrong[1] - wrong[2]:.2g} (less in {smaller} of {len(each)} networks"
+        )
+        if brief:
+            parts.append(f"w{losses})")
+            continue
         parts.append(
-            f"- With {scaling} inputs not being the best one found costs {wrong[0] - wrong[1]:.2g} points, being a "
-            f"hyperplane at all {wrong[1] - wrong[2]:.2g} (less in {smaller} of {len(each)} networks; in the layers "
-            f"of Abs2 {there:.2g}): the learned ones put {wrong[0]:.2g}% of the pairs of test images in the wrong "
-            f"order, one fitted to each class {wrong[1]:.2g}%, {most} normals a class {wrong[2]:.2g}%. Accuracies: "
-            f"{right[0]:.1f}, {right[1]:.1f} and {right[2]:.1f}%; {as_learned:.1f}% of Abs2 as learned."
+            f"- W{losses}; in the layers of Abs2 {there:.2g}): the learned ones put {wrong[0]:.2g}% of the pairs of "
+            f"test images in the wrong order, one fitted to each class {wrong[1]:.2g}%, {most} normals a class "
+            f"{wrong[2]:.2g}%. Accuracies: {right[0]:.1f}, {right[1]:.1f} and {right[2]:.1f}%; {as_learned:.1f}% of "
+            "Abs2 as learned."
         )
     n = int(table.xs("Abs2-Neg", level="network")["n"].min())
     few = ", too few for an interval" if n < LEAST_SEEDS else ""
     told = f"{data}, {counted(n, 'network')} an input scaling{few}"
+    if brief:
+        return f"Is a hyperplane too little? {told}; pairs of test images in the wrong order: {'; '.join(parts)}."
     lines = "\n".join(parts)
-    return f"Is a hyperplane too little? Measured in the hidden layers of Abs2-Neg, {told}:\n\n{lines}"
+    return f"Measured in the hidden layers of Abs2-Neg, {told}:\n\n{lines}"
 
 
 def scales_sentence(units: AlongUnits) -> str:

@@ -8,7 +8,7 @@ import torch
 
 from support import geometry
 from support.ledger import LEAST_SEEDS
-from support.runs import counted
+from support.runs import counted, ranged
 from support.statistics import mean_interval
 from support.volume import claims
 from support.volume.pictures import grid, ricci_map
@@ -58,9 +58,8 @@ def headline(recorded: list) -> str:
 
 
 def networks_told(arms) -> str:
-    """How many networks a width the arms have that count, for captions: "10", or "9 to 10" where they differ."""
-    counts = sorted({len(arm.of(w)) for arm in arms for w in arm.study.widths})
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    """How many networks a width the arms have that count, for captions."""
+    return ranged((len(arm.of(w)) for arm in arms for w in arm.study.widths), "network")
 
 
 def states(arms) -> pd.DataFrame:
