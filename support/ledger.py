@@ -70,12 +70,14 @@ def row(
     from_seed: int = 0,
     records: Iterable[Record] = (),
     contradiction: str = "",
+    beside: Iterable[dict] = (),
 ) -> dict:
     """A row of the ledger, the same for all kinds of claims.
 
     claim: anything with id, source, where and says. asks: when it holds, in a few words. outcomes: what was found in
     each arm, None where it could not be judged, and counts, how many seeds each has, of those from from_seed on.
-    measured: what was found, of a claim without arms. records: those behind it.
+    measured: what was found, of a claim without arms. records: those behind it. beside: rows of the same claim from
+    other numbers of images, which do not change the verdict.
     """
     records, late = list(records), f" from seed {from_seed} on" if from_seed else ""
     arms = []
@@ -98,6 +100,7 @@ def row(
         "finding": finding,
         "verdict": "source inconsistent" if contradiction else finding,
         "contradiction": contradiction,
+        "beside": [{key: other[key] for key in ("images", "finding", "arms")} for other in beside],
         "arms": arms,
         "record": sorted({f"{r.key}-{r.steps:06d}" for r in records}),
         "command": command,
@@ -163,7 +166,16 @@ def told(row: dict, state: str = "{}", images: bool = True) -> list[str]:
         lines.append(f"{arm['scaling']} {state.format(arm['state'])}: {arm['text']}{interval}, n = {arm['n']}")
     if row["verdict"] == "not yet run":
         lines += [f"{arm['scaling']}: {arm['text']}" for arm in row["arms"] if arm["state"] == MISSING]
-    return [*lines, row["images"]] if images else lines
+    if images:
+        lines.append(row["images"])
+    return lines + [f"beside it, {_in_brief(other)}" for other in row.get("beside", ())]
+
+
+def _in_brief(other: dict) -> str:
+    """What another number of images gave: states and intervals only."""
+    arms = [f"{arm['scaling']} {arm['state']} [{bound(arm['low'])}, {bound(arm['high'])}]" for arm in judged(other)]
+    seeds = " to ".join(map(str, sorted({arm["n"] for arm in judged(other)})))
+    return f"{other['images']}, n = {seeds}: {', '.join(arms)}"
 
 
 def markdown_row(cells: Iterable[str]) -> str:

@@ -312,9 +312,16 @@ def test_all_images_are_judged_before_a_part_of_them():
     few, enough = (made(claim, ("fails", "fails"), study="mnist-60k", seeds=n) for n in (4, 6))
     row = entry(claim, [record(m) for m in part + few])
     assert row["finding"] == "reproduced" and "10,000 of 60,000" in row["protocol"] and row["n"] == 8
+    assert row["beside"] == []
     row = entry(claim, [record(m) for m in part + enough])
     assert row["finding"] == "not reproduced" and "all 60,000" in row["protocol"] and row["n"] == 6
     assert row["command"] == "python -m support sweep mnist-60k"
+    (other,) = row["beside"]
+    assert other["finding"] == "reproduced" and [arm["n"] for arm in other["arms"]] == [8, 8]
+    *_, images, beside = told(row)
+    assert images == "all 60,000 training images"
+    assert beside.startswith("beside it, 10,000 of 60,000 training images, n = 8: raw holds [")
+    assert entry(claim, [record(m) for m in enough])["beside"] == []
 
 
 def test_runs_of_another_protocol_or_that_diverged_do_not_count():

@@ -227,6 +227,8 @@ def entry(claim: Claim, records: list[Record]) -> dict:
     plan, found = evidence(claim.rule.needs, records, claim.studies, claim.scalings, claim.recipe, claim.from_seed)
     counts = dict.fromkeys(claim.scalings, 0) | {a.scaling: a.seeds for a in found}
     outcomes = dict.fromkeys(counts) | {a.scaling: claim.rule(a) for a in found if a.seeds >= LEAST_SEEDS}
+    smaller = claim.studies[claim.studies.index(plan.name) + 1 :]
+    beside = [entry(replace(claim, studies=(name,)), records) for name in smaller]
     images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,} of 60,000"
     return row(
         claim,
@@ -242,6 +244,7 @@ def entry(claim: Claim, records: list[Record]) -> dict:
         from_seed=claim.from_seed,
         records=[r for a in found for several in a.records.values() for r in several],
         command=f"python -m support sweep {_trainer(plan, claim).name}",
+        beside=[other for other in beside if other["finding"] != "not yet run"],
     )
 
 
