@@ -45,8 +45,13 @@ class OffsetL2(nn.Module):
         self.mu = nn.Parameter(0.1 * torch.randn(outputs, inputs))
         self.alpha = nn.Parameter(torch.ones(outputs, inputs))
 
+    @property
+    def weight(self) -> torch.Tensor:
+        """(outputs, inputs): what multiplies the squares."""
+        return self.alpha if self.form == "code" else self.alpha**2
+
     def forward(self, x):
-        weight = self.alpha if self.form == "code" else self.alpha**2
+        weight = self.weight
         # sum_k s (x - mu)^2, expanded so that no (N, outputs, inputs) array is made
         squared = x**2 @ weight.T - 2 * x @ (weight * self.mu).T + (weight * self.mu**2).sum(1)
         return squared.clamp_min(self.FLOOR).sqrt()

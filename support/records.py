@@ -60,6 +60,19 @@ class Record:
     def diverged_at(self) -> int | None:
         return self.content["diverged_at"]
 
+    def diverged_by(self, steps: int) -> bool:
+        """Whether the loss had ceased to be finite at this step, or before."""
+        return self.diverged_at is not None and self.diverged_at <= steps
+
+    def answers(self, steps: int) -> bool:
+        """Whether a run of so many steps would measure nothing else, its final weights aside.
+
+        A longer run does where everything was looked at after so many steps: each list of steps has this one.
+        """
+        lists = [at for name, at in self.arrays.items() if name.endswith("steps")]
+        longer = self.steps > steps and not self.spec.looked_at_once and all(steps in at for at in lists)
+        return longer or self.steps == steps
+
     @property
     def minutes(self) -> float:
         """Training time of this run's share of its block."""
@@ -75,19 +88,21 @@ class Record:
         except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
             raise RecordError(f"the arrays {path} cannot be read: {error}") from error
 
-    def weights(self) -> dict[str, torch.Tensor] | None:
-        """Final weights, or None where they were not kept."""
+    def weights(self, steps: int | None = None) -> dict[str, torch.Tensor] | None:
+        """Final weights, or None where they were not kept, or are not those after so many steps."""
+        if steps not in (None, self.steps):
+            return None
         path = self.path.with_suffix(".safetensors")
         try:
             return load_file(path) if path.exists() else None
         except (OSError, SafetensorError) as error:
             raise RecordError(f"the weights {path} cannot be read: {error}") from error
 
-    def at(self, name: str, steps: int):
-        """The value of a curve or an active share at a recorded step."""
-        where = np.flatnonzero(self.arrays["steps"] == steps)
+    def at(self, name: str, steps: int, of: str = "steps"):
+        """What was stored under a name at one of the steps that are listed under another."""
+        where = np.flatnonzero(self.arrays[of] == steps)
         if not len(where):
-            raise KeyError(f"run {self.key} was not measured at step {steps}")
+            raise KeyError(f"run {self.key} has no {name} of step {steps}")
         return self.arrays[name][where[0]]
 
     def faults(self) -> list[str]:
@@ -119,12 +134,12 @@ class Store:
     def __init__(self, *roots: Path):
         self.roots = [Path(r).absolute() for r in roots] or [COMMITTED]  # a worker may stand in another folder
 
-    def find(self, spec: Spec, steps: int) -> Record | None:
-        """The shortest record of that run which was measured at that step."""
+    def find(self, spec: Spec, steps: int, exact: bool = False) -> Record | None:
+        """The shortest record of that run which answers for so many steps; exact: only one of that length."""
         for root in self.roots:
             for path in sorted(_folder(root, spec).glob(f"{spec.key}-*.json")):
                 record = read(path)
-                if record.steps >= steps and steps in record.arrays["steps"]:
+                if record.answers(steps) and (record.steps == steps or not exact):
                     return record
         return None
 

@@ -10,6 +10,7 @@ import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -27,8 +28,12 @@ SPECIFICATIONS = {  # experiment -> where its specification is
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(ABC):
-    """What every experiment's specification has: fields that are literals, among them these."""
+    """What every experiment's specification has: fields that are literals, among them these.
 
+    looked_at_once: whether something is measured after the last step alone, so that a longer run is no answer.
+    """
+
+    looked_at_once: ClassVar[bool] = False
     seed: int
     data: str  # name of the data
     data_digest: str  # sha256 of its bytes, first 16 digits

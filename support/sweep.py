@@ -82,8 +82,12 @@ class Block:
     def checkpoint(self) -> Path:
         return CACHE / "checkpoints" / f"{digest([s.key for s in self.specs] + [self.plan.steps])}.safetensors"
 
+    def found(self, store: Store) -> list[Record | None]:
+        """The record of each run, or None. Where final weights are to be kept, those of a longer run will not do."""
+        return [store.find(s, self.plan.steps, exact=s.seed < self.plan.keep_weights) for s in self.specs]
+
     def missing(self, store: Store) -> list[Spec]:
-        return [s for s in self.specs if store.find(s, self.plan.steps) is None]
+        return [s for s, record in zip(self.specs, self.found(store), strict=True) if record is None]
 
 
 def named(seeds: Sequence[int], what: str = "seed") -> str:
@@ -119,7 +123,7 @@ def run_block(
             for measurement in (m for m in measurements if m.spec in missing):
                 store.write(measurement, keep_weights=measurement.spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
-    return [store.find(s, block.plan.steps) for s in block.specs]
+    return block.found(store)
 
 
 class Busy(RuntimeError):
@@ -151,7 +155,7 @@ def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose:
     for number, block in enumerate(blocks, 1):
         progress = Progress(f"{plan.name} {number}/{len(blocks)} ({block.label})") if verbose else None
         records += run_block(block, dataset, store, device=device, progress=progress)
-    bad = [r for r in records if r.diverged_at is not None]
+    bad = [r for r in records if r.diverged_by(plan.steps)]
     if bad and not plan.divergence_expected:
         first = bad[0]
         raise Diverged(

@@ -11,7 +11,12 @@ from support.classifiers import phases
 from support.classifiers.study import STUDIES
 
 GRID = replace(
-    STUDIES["mnist-rates"], architectures=("ReLU2",), seeds=2, curvatures=(0.1, 10.0), preactivations=(1.0, 5.0, 25.0)
+    STUDIES["mnist-rates"],
+    architectures=("ReLU2",),
+    seeds=2,
+    curvatures=(0.1, 10.0),
+    preactivations=(1.0, 5.0, 25.0),
+    eigenvalues=(),
 )
 
 
@@ -30,6 +35,24 @@ def made(accuracy, diverged=()):
     return found
 
 
+def test_points_of_another_grid_among_the_records_are_an_error_and_not_a_missing_diagram():
+    records = made(lambda scaling, seed, i, j: 10.0)
+    other = records[0].spec
+    m = measurement(replace(other, first_weight_rate=1.001 * other.first_weight_rate), GRID.steps, 10.0, np.ones(10))
+    with pytest.raises(ValueError, match="7 runs, the grid has 6 points"):
+        phases.diagrams(GRID, [*records, record(m)])
+
+
+def test_a_grid_with_recorded_runs_has_their_rates_on_every_processor():
+    known = dict(zip(GRID.scalings, (3.0, 7.0), strict=True))
+    fixed = replace(GRID, eigenvalues=tuple(known.items()))
+    for scaling, eigenvalue in known.items():
+        rates = [r.first_weight_rate for r in fixed.recipes_for(tiny(), scaling)]
+        assert rates[0] == GRID.curvatures[0] / eigenvalue and rates[-1] == GRID.curvatures[-1] / eigenvalue
+        used = GRID.curvatures[0] / GRID.recipes_for(tiny(), scaling)[0].first_weight_rate
+        assert used == pytest.approx(float(f"{tiny().top_eigenvalue(scaling):.5g}"), rel=1e-15)
+
+
 def test_every_run_is_at_its_point_whatever_the_scaling_and_the_order():
     records = made(lambda scaling, seed, i, j: 10 * i + j + 0.1 * seed, diverged=[("raw", 1, 0, 2)])
     for order in (records, records[::-1]):
@@ -46,7 +69,9 @@ def test_the_points_are_the_same_two_sizes_in_every_scaling():
     for scaling in GRID.scalings:
         for place, recipe in enumerate(GRID.recipes_for(dataset, scaling)):
             i, j = divmod(place, 3)
-            assert recipe.first_weight_rate * dataset.top_eigenvalue(scaling) == pytest.approx(GRID.curvatures[i])
+            assert recipe.first_weight_rate * dataset.top_eigenvalue(scaling) == pytest.approx(
+                GRID.curvatures[i], rel=1e-4
+            )
             gain, offset = dataset.affine(scaling)
             x = gain * dataset.train_images.astype(float) + offset
             # a weight is uniform within first_weight_scale / sqrt(D), so w.x has variance scale^2 |x|^2 / (3 D)

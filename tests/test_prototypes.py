@@ -135,7 +135,7 @@ def test_a_head_of_prototypes_is_recognised():
     found = Centres.of(head_of(mean, 1 / variance), h, labels)
     assert (found.offset_share < 1e-9).all() and (found.impossible == 0).all()
     assert found.own_class.all() and found.own_mu.all() and found.correlation == pytest.approx(1)
-    assert found.spans[0] == pytest.approx(np.divide(*np.quantile(1 / variance, (0.95, 0.05))))
+    assert found.spans[0] == pytest.approx(found.spans[1]) and found.relative_weight == pytest.approx(found.precision)
     assert np.abs(found.null).max() <= 1 and abs(found.null.mean()) < 0.1
     # the mean squared Mahalanobis distance of a class to its own centre is its dimension
     assert np.diag(found.squared) == pytest.approx(6)

@@ -53,7 +53,7 @@ def test_a_record_gives_back_what_was_measured(stored):
     assert environment["torch"] and environment["division"] == m.division and environment["probe"] == m.probe
     assert "begun" not in environment  # it was never interrupted
     assert record.faults() == [] and store.verify() == {}
-    with pytest.raises(KeyError, match="was not measured at step 7"):
+    with pytest.raises(KeyError, match="no test_accuracy of step 7"):
         record.at("test_accuracy", 7)
 
 
@@ -283,16 +283,33 @@ def test_a_store_reads_several_folders_and_writes_the_first(tmp_path):
 # -- longer and shorter -------------------------------------------------------------------------------------------
 
 
-def test_a_longer_run_answers_a_shorter_one_at_its_recorded_steps_only(tmp_path):
+def test_a_longer_run_answers_a_shorter_one_where_everything_was_looked_at(tmp_path):
     s = spec("ReLU", tiny())
     long = measurement(s, 1000, classes=4, curves={"test_accuracy": np.array(recorded_steps(1000), float)})
     store = records(tmp_path, [long])
-    for steps in (10, 150, 1000):
+    for steps in (10, 100, 1000):
         assert store.find(s, steps).at("test_accuracy", steps) == steps
-    for steps in (7, 151, 999, 1001):
+    for steps in (7, 150, 999, 1001):  # 150 has its place on the curves, but moments are stored at powers of ten
         assert store.find(s, steps) is None
-    store.write(measurement(s, 151, classes=4))
-    assert store.find(s, 151).steps == 151 and store.find(s, 10).steps == 151 and store.find(s, 1000).steps == 1000
+    store.write(measurement(s, 150, classes=4))
+    assert store.find(s, 150).steps == 150 and store.find(s, 10).steps == 150 and store.find(s, 1000).steps == 1000
+
+
+def test_a_longer_run_has_neither_the_weights_nor_the_divergence_of_a_shorter_one(tmp_path):
+    s = spec("ReLU", tiny())
+    store = records(tmp_path, [replace(measurement(s, 1000, classes=4), diverged_at=200)], keep_weights=True)
+    (long,) = store
+    assert long.weights() and long.weights(1000) and long.weights(100) is None
+    assert store.find(s, 100) and store.find(s, 100, exact=True) is None and store.find(s, 1000, exact=True)
+    assert long.diverged_by(1000) and long.diverged_by(200) and not long.diverged_by(100)
+
+
+def test_a_run_that_is_looked_at_once_answers_for_its_own_length_only(tmp_path):
+    plan = study.STUDIES["mnist-metric"]
+    s = plan.spec(tiny(), "ReLU-Bias", "standardised", 0)
+    long = measurement(s, 1000, classes=4)
+    store = records(tmp_path, [replace(long, arrays=long.arrays | {"contrast": np.zeros((1, 2))})])
+    assert store.find(s, 1000) and store.find(s, 100) is None
 
 
 def test_the_recorded_steps_of_all_lengths_share_a_grid():

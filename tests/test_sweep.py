@@ -178,9 +178,12 @@ def test_what_is_recorded_is_not_trained_again(store, dataset, undisturbed, monk
     assert [b.missing(store) for b in PLAN.blocks(dataset)] == [[]] * len(PLAN.blocks(dataset))
     monkeypatch.setattr(study, "train", lambda *_, **__: pytest.fail("it trained"))
     assert [r.key for r in ensure(PLAN, dataset, store, verbose=False)] == [r.key for r in first]
-    # a shorter plan is answered too, at its recorded step
-    shorter = replace(PLAN, steps=20)
+    # a shorter plan is answered too, but not with the final weights, and not where no moments were stored
+    shorter = replace(PLAN, steps=10, keep_weights=0)
     assert len(ensure(shorter, dataset, store, verbose=False)) == 16 and sweep.sweep(shorter, store) == 0
+    missing = [spec for b in replace(shorter, keep_weights=1).blocks(dataset) for spec in b.missing(store)]
+    assert {spec.seed for spec in missing} == {0} and len(missing) == 4
+    assert all(len(b.missing(store)) == len(b.specs) for b in replace(shorter, steps=20).blocks(dataset))
 
 
 def test_out_of_its_minutes_a_sweep_stops_and_the_next_call_goes_on(store, undisturbed, monkeypatch, capsys):

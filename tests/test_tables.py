@@ -109,6 +109,10 @@ def test_starts_are_told_by_whether_they_put_the_distance_network_ahead():
     assert "- With standardised inputs ReLU2-Neg is ahead under 0 of 2 starts and behind under 2;" in said
     said = sentences.starts_sentence({"gently": [*ahead, replace(ahead[0], scaling="standardised")]})
     assert "Ahead with raw and with standardised inputs alike: gently." in said
+    assert "Ahead with raw inputs: gently." in sentences.starts_sentence({"gently": ahead})
+    barely = [arms({"ReLU2": [(50.0, 0)] * 5, "ReLU2-Neg": [(50.03 + 0.001 * i, 0) for i in range(5)]})[0]]
+    said = sentences.starts_sentence({"gently": barely})
+    assert "under 1 of 1 starts" in said and "[0.0, 0.0]" in said  # judged before rounding
 
 
 def test_differing_numbers_of_seeds_are_told():

@@ -123,7 +123,7 @@ def hidden_metrics(network: nn.Sequential, x, labels, basis, head: bool = False)
         (slope,) = torch.autograd.grad(activation(z).sum(), z)
     squares = torch.stack([slope[labels == c].square().mean(0) for c in range(int(labels.max()) + 1)])
     if head:
-        squares = squares * network[2].alpha ** 2
+        squares = squares * network[2].weight
     return torch.einsum("hi,ch,hj->cij", A, squares, A)
 
 

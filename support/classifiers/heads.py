@@ -91,7 +91,7 @@ def difference(first: np.ndarray, second: np.ndarray, level: float = 0.95) -> Es
 
     Raises ValueError for fewer than two folds, or arms of unequal length.
     """
-    gap = np.asarray(first, float) - np.asarray(second, float)  # numpy refuses unequal lengths
+    gap = np.array([a - b for a, b in zip(first, second, strict=True)], float)
     n = len(gap)
     if n < 2:
         raise ValueError(f"an interval over folds needs two or more, got {n}")

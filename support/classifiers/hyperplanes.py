@@ -178,6 +178,7 @@ def along_units(weights: dict, images: np.ndarray, labels: np.ndarray, dataset: 
 # -- are there better hyperplanes? -----------------------------------------------------------------------------------
 
 
+LOOKED_AT = 2  # networks of each kind for which distances are fitted
 NORMALS = (1, 2, 4, 8)  # that a fitted distance of a class has; with one it is a hyperplane
 
 
@@ -301,7 +302,7 @@ def against_fitted(train: tuple, test: tuple, head: np.ndarray, negated: bool) -
     )
 
 
-def of_runs(arms, names: tuple[str, ...], dataset: Dataset, most: int = 2) -> list[tuple[str, str, AgainstFitted]]:
+def of_runs(arms, names: tuple[str, ...], dataset: Dataset) -> list[tuple[str, str, AgainstFitted]]:
     """(input scaling, network, what `against_fitted` finds) for the first runs of each kind whose weights are kept.
 
     Args:
@@ -312,7 +313,7 @@ def of_runs(arms, names: tuple[str, ...], dataset: Dataset, most: int = 2) -> li
     found = []
     for arm in arms:
         for name in names:
-            for run in [r for r in arm.records[name] if r.weights()][:most]:
+            for run in [r for r in arm.records[name] if r.weights(arm.steps)][:LOOKED_AT]:
                 of, weights = dataset.first(run.spec.images), run.weights()
                 sides = [
                     (representation(weights, images, of.affine(arm.scaling), name).astype(np.float32), labels)

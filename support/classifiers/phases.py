@@ -44,7 +44,7 @@ def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
                 -1, *shape
             ),
             np.array([[_dead(r, plan.steps) for r in grid] for grid in grids]).reshape(-1, *shape),
-            np.array([[r.diverged_at is not None for r in grid] for grid in grids]).reshape(-1, *shape),
+            np.array([[r.diverged_by(plan.steps) for r in grid] for grid in grids]).reshape(-1, *shape),
             100 / len(grids[0][0].at("train_active", plan.steps)),
         )
         for name in plan.architectures
@@ -60,6 +60,10 @@ def _grids(plan: PhaseGrid, records: Iterable[Record]) -> dict[tuple, list[Recor
         s = record.spec
         found.setdefault((s.architecture, s.scaling, s.seed), []).append(record)
     points = len(plan.curvatures) * len(plan.preactivations)
+    if several := [key for key, grid in found.items() if len(grid) > points]:
+        raise ValueError(
+            f"{', '.join(map(str, several[0]))}: {len(found[several[0]])} runs, the grid has {points} points"
+        )
     return {key: grid for key, grid in found.items() if len(grid) == points}
 
 

@@ -354,17 +354,17 @@ def alpha_figure(found: dict):
     """One panel a network: alpha of every output and hidden unit against `prototypes.Centres.precision`.
 
     found: architecture -> its `prototypes.Centres`, of heads of the form "code". The axis of precisions ends at their
-    0.5th and 99.5th centile. On the line alpha is the precision, as in a Mahalanobis distance.
+    0.5th and 99.5th centile. Both are over the output's median: on the line they are as in a Mahalanobis distance.
     """
     fig, axes = subplots(1, len(found), height=2.6, squeeze=False, sharex=True, sharey=True)
     ends = np.nanquantile([centres.precision for centres in found.values()], (0.005, 0.995))
     line = np.geomspace(*ends, 200)
-    top = max(2, *(centres.weight.max() for centres in found.values()))
+    top = max(2, *(np.nanmax(centres.relative_weight) for centres in found.values()))
     for ax, (name, centres) in zip(axes[0], found.items(), strict=True):
         look = {"color": style(name)["color"], "markersize": 2, "alpha": 0.4}
-        ax.plot(centres.precision.ravel(), centres.weight.ravel(), ".", **look)
+        ax.plot(centres.precision.ravel(), centres.relative_weight.ravel(), ".", **look)
         ax.plot(line[line < top], line[line < top], "--", color="black", linewidth=1)
         ax.set(title=name, xscale="log", xlim=ends)
-    axes[0][0].set_ylabel("$\\alpha$")
+    axes[0][0].set_ylabel("$\\alpha$, over the output's median")
     fig.supxlabel("precision of the unit, over the output's median (log scale)", fontsize=10)
     return fig

@@ -149,15 +149,23 @@ class Centres:
     @property
     def precision(self) -> np.ndarray:
         """(C, H) precision of each unit within the group, over the output's median; NaN where it never varies."""
-        found = np.full(self.variance.shape, np.nan)
-        for i, varies in enumerate(self.variance > 0):
-            found[i, varies] = np.median(self.variance[i, varies]) / self.variance[i, varies]
-        return found
+        return self._over_median(1 / np.where(self.variance > 0, self.variance, np.nan))
+
+    @property
+    def relative_weight(self) -> np.ndarray:
+        """(C, H) the weight of each unit over the output's median: in a Mahalanobis distance, `precision`."""
+        return self._over_median(np.where(self.variance > 0, self.weight, np.nan))
+
+    @staticmethod
+    def _over_median(values: np.ndarray) -> np.ndarray:
+        median = np.array([np.nanmedian(v) if np.isfinite(v).any() else np.nan for v in values])[:, None]
+        return values / np.where(median > 0, median, np.nan)  # weights of which most are negative have no scale
 
     @property
     def spans(self) -> tuple[float, float]:
-        """95th centile over 5th, of the positive weights and of `precision`; equal in a Mahalanobis distance."""
-        ends = [np.nanquantile(x, (0.05, 0.95)) for x in (self.weight[self.weight > 0], self.precision)]
+        """95th over 5th centile of positive `relative_weight` and of `precision`: equal in a Mahalanobis distance."""
+        weight = self.relative_weight
+        ends = [np.nanquantile(x, (0.05, 0.95)) for x in (weight[weight > 0], self.precision)]
         return tuple(float(high / low) for low, high in ends)
 
     @classmethod
@@ -169,8 +177,7 @@ class Centres:
         negated: whether the group of output i is class i, or all others. seed: of the permutations.
         Raises ValueError for a class without members.
         """
-        alpha, mu, h = head.alpha.detach().double(), head.mu.detach().double(), h.detach().double()
-        weight = alpha if head.form == "code" else alpha**2
+        weight, mu, h = (part.detach().double() for part in (head.weight, head.mu, h))
         members = [labels == c for c in range(len(mu))]
         if empty := [c for c, of_class in enumerate(members) if not of_class.any()]:
             raise ValueError(f"classes without a member: {empty}")
@@ -323,7 +330,7 @@ def put_back(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
             right.append([100 * (network(x).argmax(1) == labels).double().mean().item() for network in changed])
         means = dict(zip(PARTS, np.mean(right, 0), strict=True))
         rows.append({"inputs": scaling, "network": name} | means | {"n": len(several)})
-    return pd.DataFrame(rows).set_index(["inputs", "network"]).round(1)
+    return pd.DataFrame(rows).set_index(["inputs", "network"])
 
 
 # -- mu in pixels -------------------------------------------------------------------------------------------------

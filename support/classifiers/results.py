@@ -21,9 +21,13 @@ class Arm:
     def seeds(self) -> int:
         return min(map(len, self.records.values()))
 
+    def at(self, quantity: str, name: str, step: int) -> np.ndarray:
+        """(seeds, ...) a stored curve at a recorded step."""
+        return np.array([r.at(quantity, step) for r in self.records[name]], float)
+
     def accuracy(self, name: str) -> np.ndarray:
         """(seeds,) test accuracy in percent at the plan's last step."""
-        return np.array([r.at("test_accuracy", self.steps) for r in self.records[name]], float)
+        return self.at("test_accuracy", name, self.steps)
 
     @property
     def steps_recorded(self) -> np.ndarray:
@@ -39,18 +43,20 @@ class Arm:
     def moments(self, name: str, steps: int | None = None, side: str = "test") -> np.ndarray:
         """(seeds, C, C, 3) moments of each output's preactivation by class, after so many steps, by default all."""
         index, steps = ("train", "test").index(side), self.steps if steps is None else steps
-        found = [r.arrays["moments"][r.arrays["moment_steps"] == steps][0, index] for r in self.records[name]]
-        return np.array(found, float)
+        return np.array([r.at("moments", steps, "moment_steps")[index] for r in self.records[name]], float)
 
     def active(self, name: str, side: str = "test") -> np.ndarray:
         """(seeds, C) share of images on which each output is active."""
-        return np.array([r.at(f"{side}_active", self.steps) for r in self.records[name]], float)
+        return self.at(f"{side}_active", name, self.steps)
 
 
 def runs_of(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """The plan's runs among the records that were measured at its last step, each once, diverged or not."""
-    found = {r.spec: r for r in records if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]}
-    return list(found.values())
+    """The plan's runs among the records that were measured at its last step, each once, diverged or not.
+
+    Of several records of a run the shortest counts.
+    """
+    asked = [r for r in records if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]]
+    return list({r.spec: r for r in sorted(asked, key=lambda r: -r.steps)}.values())
 
 
 def arm(
@@ -67,7 +73,7 @@ def arm(
     any architectures that were trained as the plan says, for it or for another plan.
     """
     plan = replace(plan, architectures=names, scalings=(scaling,), recipes=(recipe or plan.recipes[0],))
-    by_run = {(r.spec.architecture, r.spec.seed): r for r in runs_of(plan, records) if r.diverged_at is None}
+    by_run = {(r.spec.architecture, r.spec.seed): r for r in runs_of(plan, records) if not r.diverged_by(plan.steps)}
     seeds = [seed for seed in range(from_seed, plan.seeds) if all((name, seed) in by_run for name in names)]
     return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps)
 

@@ -101,7 +101,7 @@ class Equal(Rule):
 
 @dataclass(frozen=True)
 class MoreVariable(Rule):
-    """The SD of `first` over seeds is more than `times` that of `second`."""
+    """The SD of `first` over seeds is more than `times` that of `second`, by a bootstrap that does not pair them."""
 
     first: str
     second: str
@@ -165,7 +165,10 @@ class Every(Rule):
 
 @dataclass(frozen=True)
 class ShareOfOutputs(Rule):
-    """The mean share of outputs active on at most `below` of the test images is within SHARE of what is printed."""
+    """The mean share of outputs active on less than `below` of the test images is within SHARE of what is printed.
+
+    below: 0 stands for outputs that are active on none.
+    """
 
     name: str
     below: float

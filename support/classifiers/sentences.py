@@ -239,7 +239,8 @@ def put_back_sentence(left: pd.DataFrame) -> str:
 def carried_sentence(left: pd.DataFrame, classes: int) -> str:
     """With which inputs alpha alone carries what `prototypes.put_back` looked at, and the points do not.
 
-    That is where putting all mu back costs no network IMPACT points, and putting alpha back leaves none twice chance.
+    That is where putting all mu back costs no kind of network IMPACT points, and putting alpha back leaves none twice
+    chance; means over the networks of a kind.
     """
     lost = (left["as trained"] - left["mu back"]).groupby("inputs", sort=False).max() < IMPACT
     gone = left["alpha back"].groupby("inputs", sort=False).max() < 200 / classes
@@ -299,12 +300,10 @@ def starts_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
             f"- With {scaling} inputs ReLU2-Neg is ahead under {len(ahead[-1])} of {len(of)} starts and behind under "
             f"{behind}; ReLU2-Neg minus ReLU2 in points: {gaps}."
         )
-    both = set.intersection(*ahead) if len(ahead) > 1 else set()
-    inputs = " and with ".join(table.index.unique("inputs"))
+    both = set.intersection(*ahead) if ahead else set()
+    inputs = " and with ".join(table.index.unique("inputs")) + " inputs" + " alike" * (len(ahead) > 1)
     said = (
-        f"Ahead with {inputs} inputs alike: {', '.join(sorted(both))}."
-        if both
-        else f"Under no start is it ahead with {inputs} inputs alike."
+        f"Ahead with {inputs}: {', '.join(sorted(both))}." if both else f"Under no start is it ahead with {inputs}."
     )
     return "\n".join(
         [

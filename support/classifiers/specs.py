@@ -87,6 +87,7 @@ class RunSpec(Spec):
 class MetricSpec(RunSpec):
     """A classifier of which the metric that it pulls back is measured too; `class_metrics.look` says how."""
 
+    looked_at_once = True
     components: int = 20  # leading principal directions of the images in which metrics are compared with precisions
     logit_components: int = 5  # the same for the volume of the logits, of which there are fewer
     pairs: int = 48  # pairs of different class, and as many of the same, in a measurement of the boundary

@@ -44,7 +44,7 @@ def controls(plan: Plan, records: Iterable[Record], names: tuple[str, ...]) -> p
     for scaling in plan.scalings:
         for name in names:
             runs = [r for r in found if (r.spec.scaling, r.spec.architecture) == (scaling, name)]
-            fit = [float(r.at("train_accuracy", plan.steps)) for r in runs if r.diverged_at is None]
+            fit = [float(r.at("train_accuracy", plan.steps)) for r in runs if not r.diverged_by(plan.steps)]
             reached = f"{np.mean(fit):.1f}" if fit else "all diverged" if runs else "not run"
             rows.append([scaling, name, len(runs), len(runs) - len(fit), reached])
     columns = ["inputs", "network", "runs", "diverged", "accuracy on the shuffled labels (%)"]

@@ -70,18 +70,13 @@ def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) ->
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network", "images"]).round(1)
 
 
-def dead_by_step(
-    arms: list[Arm],
-    names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg"),
-    steps: tuple[int, ...] = (0, 1, 3, 10, 100, 1000),
-) -> pd.DataFrame:
+def dead_by_step(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
     """Mean number of outputs that are active on no training image, at some recorded steps and the last."""
     rows = []
     for arm in arms:
-        at = [s for s in steps if s < arm.steps] + [arm.steps]
+        at = [s for s in (0, 1, 3, 10, 100, 1000) if s < arm.steps] + [arm.steps]
         for name in names:
-            dead = output_counts(arm.curve("train_active", name))["dead"].mean(0)
-            found = [dead[np.flatnonzero(arm.steps_recorded == s)[0]] for s in at]
+            found = [output_counts(arm.at("train_active", name, s))["dead"].mean() for s in at]
             rows.append([arm.scaling, name, *found, arm.seeds])
     columns = ["inputs", "network", *(f"step {s:,}" for s in at), "n"] if rows else ["inputs", "network"]
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
@@ -97,9 +92,8 @@ def fates(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> p
     rows = []
     for arm in arms:
         for name in names:
-            active = arm.curve("train_active", name)  # (seeds, S, C)
             steps = (0, min(1, arm.steps), min(10, arm.steps), arm.steps)
-            born, first, tenth, end = (active[:, np.flatnonzero(arm.steps_recorded == step)[0]] for step in steps)
+            born, first, tenth, end = (arm.at("train_active", name, step) for step in steps)
             fates = (tenth <= DEAD, end <= DEAD, end < RARE[0])
             kind = (born > DEAD).astype(int) + (born >= RARE[0]) + (born >= RARE[1])
             for i, start in enumerate(("dead", "under 1%", "1 to 5%", "more")):
@@ -136,7 +130,7 @@ def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
             rows.append([*row, arm.seeds])
     columns = ["inputs", "start", "ReLU2", "ReLU2-Neg", "gap", "95% low", "95% high"]
     columns += ["dead / inactive, ReLU2 (%)", "dead / inactive, ReLU2-Neg (%)", "n"]
-    return pd.DataFrame(rows, columns=columns).sort_values("inputs", kind="stable").set_index(columns[:2]).round(1)
+    return pd.DataFrame(rows, columns=columns).sort_values("inputs", kind="stable").set_index(columns[:2])
 
 
 def readings(arms_by_remedy: dict[str, list[Arm]]):
@@ -253,7 +247,7 @@ def by_images(few: Plan, many: Plan, records: Iterable[Record], names: tuple[str
                 rows.append([scaling, compared, *row])
     columns = ["inputs", "network or pair", f"{few.images:,} images", f"{many.images:,} images"]
     columns += ["change", "95% low", "95% high", "n"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2])
 
 
 def _accuracy_by_seed(plan: Plan, records: list[Record], scaling: str, names: tuple[str, ...]) -> pd.DataFrame:
@@ -270,19 +264,18 @@ def median_run(arm: Arm, name: str) -> int:
     return int(np.argsort(accuracy, kind="stable")[len(accuracy) // 2])
 
 
-def gaps(arms: list[Arm], pairs: Iterable[tuple[str, str]], steps: tuple[int, ...] = (10, 100, 1000)):
+def gaps(arms: list[Arm], pairs: Iterable[tuple[str, str]]):
     """Difference in points of test accuracy, paired by seed, at some recorded steps; at the last in training too.
 
     For pairs of which the arm has records. Intervals are those of `statistics.mean_interval` over seeds, 95%.
     """
     rows, pairs = [], list(pairs)
     for arm in arms:
-        at = [s for s in steps if s < arm.steps] + [arm.steps]
+        at = [s for s in (10, 100, 1000) if s < arm.steps] + [arm.steps]
         for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
             row = {"inputs": arm.scaling, "pair": f"{first} - {second}"}
             for side, step in [("test", s) for s in at] + [("train", arm.steps)]:
-                index = np.flatnonzero(arm.steps_recorded == step)[0]
-                a, b = (arm.curve(f"{side}_accuracy", name)[:, index] for name in (first, second))
+                a, b = (arm.at(f"{side}_accuracy", name, step) for name in (first, second))
                 found = statistics.mean_interval(a - b)
                 label = f"step {step:,}" + (", training images" if side == "train" else "")
                 row[label] = f"{found:+.1f}"

@@ -2,9 +2,10 @@
 
     measurements = train(specs, dataset, steps)      # one Measurement per specification, in the same order
 
-A block's networks share data, images, width and precision and may differ in everything else; `stack` computes
-their steps, and measures them at the recorded steps (`runs.recorded_steps`). Resumed and uninterrupted training agree
-bit for bit on the same machine, because the checkpoint keeps how the work was divided (`machine.Division`).
+A block's networks share data, images, labels, width, optimiser and precision and may differ in everything else;
+`stack` computes their steps, and measures them at the recorded steps (`runs.recorded_steps`). Resumed and
+uninterrupted training agree bit for bit on the same machine, because the checkpoint keeps how the work was divided
+(`machine.Division`).
 """
 
 from dataclasses import asdict, replace
@@ -36,7 +37,7 @@ def train(
     Its weights are laid out as by `ensemble.initial_weights`.
 
     Args:
-        specs: the networks; they must share data, images, hidden width and precision.
+        specs: the networks; they must share data, images, labels, hidden width, optimiser and precision.
         dataset: the data set that they name.
         steps: how many steps, the same for all.
         rows: images in a chunk, if the default is not wanted.
