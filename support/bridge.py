@@ -335,14 +335,14 @@ def contrast_sentence(title: str, found: pd.DataFrame) -> str:
     linear = {architecture(n).hidden: n for n in names if architecture(n).head == "linear"}
     for l2 in (n for n in names if architecture(n).head == "offset_l2" and architecture(n).hidden in linear):
         other = linear[architecture(l2).hidden]
-        parts = []
-        for column in ("contrast", "contrast gained"):
-            difference = (found.loc[l2][column] - found.loc[other][column]).dropna().to_numpy(float)
-            if len(difference) > 1:
-                e = statistics.mean_interval(difference)
-                parts.append(f"{e:+.2f} nats")
-        if len(parts) == 2:
-            said.append(f"{l2} minus {other}, {parts[0]} after training, which changed it by {parts[1]} (n = {e.n})")
+        columns = ["contrast", "contrast gained"]
+        difference = (found.loc[l2][columns] - found.loc[other][columns]).dropna().to_numpy(float)
+        if len(difference) > 1:
+            after, gained = map(statistics.mean_interval, difference.T)
+            said.append(
+                f"{l2} minus {other}, {after:+.2f} nats after training, which changed it by {gained:+.2f} nats "
+                f"(n = {after.n})"
+            )
     return f"{title}: {'; '.join(said)}." if said else f"{title}: too few networks."
 
 

@@ -9,6 +9,7 @@ from support import parameters
 from support.architectures import L2, L2_PAPER, SIX, SIX_BIAS, SMOOTH
 from support.classifiers.claims import evidence
 from support.classifiers.results import arms
+from support.classifiers.results import runs_of as classifier_runs
 from support.classifiers.specs import RunSpec
 from support.classifiers.study import REMEDIES, STUDIES, MetricPlan, PhaseGrid, Plan, Recipe
 from support.data import load
@@ -94,8 +95,8 @@ class DistanceVsIntensity(Settings):
 
 
 class WhenOutputsDie(Settings):
-    """Parameters of the chapter on dead outputs; its grid has one seed for every ten of the remedies, and half
-    of their steps, as the studies on MNIST."""
+    """Parameters of the chapter on dead outputs; its grid has one seed for every ten of the remedies, and
+    half of their steps."""
 
     @staticmethod
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
@@ -195,7 +196,7 @@ class Mahalanobis:
 
 
 class AbsNegGeometry(Settings):
-    """Parameters of chapter 2; its control has at most three seeds."""
+    """Parameters of chapter 2; its control has at most three seeds, at paper scale those that are recorded."""
 
     @staticmethod
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
@@ -224,7 +225,7 @@ class AbsNegGeometry(Settings):
         """The control's runs; at paper scale those that are committed, if any."""
         plan = self.control()
         if self.scale == "paper":
-            return [r for r in Store(COMMITTED) if plan.asks_for(r.spec)]
+            return classifier_runs(plan, Store(COMMITTED))
         return live_records(self, plan)
 
 
@@ -426,7 +427,7 @@ def live_records(settings, plan: Plan) -> list[Record]:
         folder = CACHE / ("records-with-weights" if plan.keep_weights else "records")
         return ensure(plan, dataset, Store(folder, COMMITTED), device=settings.device)
     committed = [r for r in Store(COMMITTED) if isinstance(r.spec, RunSpec)]
-    found = [r for r in committed if plan.asks_for(r.spec) and plan.steps in r.arrays["steps"]]
+    found = [r for r in committed if plan.asks_for(r.spec) and r.measured_at(plan.steps)]
     if not arms(plan, found):
         sizes = sorted({f"data {r.spec.data}, images {r.spec.images}, steps {r.steps}" for r in committed})
         raise ValueError(

@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import importlib
 import logging
+import math
 import os
 import tempfile
 import time
@@ -228,11 +229,11 @@ def _dataset(name, train_images, train_labels, test_images, test_labels, classes
     for array in arrays:
         digest.update(repr(array.shape).encode())
         digest.update(np.ascontiguousarray(array))
-    # Counting bytes makes mean and SD free of summation order; blocks, because bincount copies to int64.
+    # Whole numbers make mean and SD the same on every processor; blocks, because bincount copies to int64.
     counts = sum(np.bincount(train[i : i + 4096].ravel(), minlength=256) for i in range(0, len(train), 4096))
-    values = np.arange(256)
-    mean = float(counts @ values / train.size)
-    sd = float(np.sqrt(counts @ (values - mean) ** 2 / train.size))
+    total, squares = (sum(int(n) * value**power for value, n in enumerate(counts)) for power in (1, 2))
+    mean = total / train.size
+    sd = math.sqrt((train.size * squares - total**2) / train.size**2)
     if sd == 0:
         raise DataError(f"{name!r} in {where}: every training pixel is {mean:g}")
     return Dataset(name, *arrays, shape, maximum, classes, digest.hexdigest(), mean, sd)

@@ -39,7 +39,7 @@ class Outcome:
 
 
 def number(x: float) -> float | None:
-    return round(float(x), 4) if np.isfinite(x) else None
+    return float(f"{x:.6g}") if np.isfinite(x) else None
 
 
 def state_of(low, high, holds: Callable[[float], bool]) -> str:
@@ -143,12 +143,12 @@ def judged(row: dict) -> list[dict]:
 
 
 def bound(x: float | None) -> str:
-    """An end of an interval, with three decimals below 1: rounding must not carry it over a rule's line."""
+    """An end of an interval, with three decimals below 1, or more: near 0 is not 0, and often the rule's line."""
     if x is None:
         return "?"
     if x == 0 or abs(x) >= 1:
         return f"{x:.2f}"
-    return f"{x:.3f}" if abs(x) >= 0.001 else f"{x:.1g}"  # near 0 is not 0
+    return f"{x:.3f}" if abs(x) >= 0.001 else f"{x:.1g}"
 
 
 def told(row: dict, state: str = "{}", images: bool = True) -> list[str]:

@@ -64,14 +64,17 @@ class Record:
         """Whether the loss had ceased to be finite at this step, or before."""
         return self.diverged_at is not None and self.diverged_at <= steps
 
+    def measured_at(self, steps: int) -> bool:
+        """Whether the curves have this step, and a run that is looked at once ended there."""
+        return steps in self.arrays["steps"] and (self.steps == steps or not self.spec.looked_at_once)
+
     def answers(self, steps: int) -> bool:
         """Whether a run of so many steps would measure nothing else, its final weights aside.
 
         A longer run does where everything was looked at after so many steps: each list of steps has this one.
         """
         lists = [at for name, at in self.arrays.items() if name.endswith("steps")]
-        longer = self.steps > steps and not self.spec.looked_at_once and all(steps in at for at in lists)
-        return longer or self.steps == steps
+        return self.measured_at(steps) and all(steps in at for at in lists)
 
     @property
     def minutes(self) -> float:
@@ -134,12 +137,17 @@ class Store:
     def __init__(self, *roots: Path):
         self.roots = [Path(r).absolute() for r in roots] or [COMMITTED]  # a worker may stand in another folder
 
-    def find(self, spec: Spec, steps: int, exact: bool = False) -> Record | None:
-        """The shortest record of that run which answers for so many steps; exact: only one of that length."""
+    def find(self, spec: Spec, steps: int, weights: bool = False) -> Record | None:
+        """The shortest record of that run which answers for so many steps.
+
+        weights: one of that length, with its final weights; in the folder that is written, where a record is never
+        changed, one without them is taken as it is.
+        """
         for root in self.roots:
             for path in sorted(_folder(root, spec).glob(f"{spec.key}-*.json")):
                 record = read(path)
-                if record.answers(steps) and (record.steps == steps or not exact):
+                kept = record.steps == steps and (root == self.roots[0] or record.content["weights_kept"])
+                if record.answers(steps) and (kept or not weights):
                     return record
         return None
 

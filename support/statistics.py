@@ -123,10 +123,11 @@ def sd_ratio_interval(a, b, level=0.95, seed=0, resamples=9999) -> Estimate:
         return Estimate(np.nan, np.nan, np.nan, n, level, "none: no spread to compare with")
     rng = np.random.default_rng(seed)
     tops, bottoms = (_sd(x[rng.integers(0, len(x), (resamples, len(x)))]) for x in (a, b))
-    # a resample of equal values has SD 0; its ratio is infinite, which percentiles bear
+    # a resample of equal values has SD 0 and an infinite ratio; between two of these a percentile is infinite too
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.nan_to_num(tops / bottoms, nan=1.0, posinf=np.inf)
-    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2])
+        ends = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.nan_to_num(ends, nan=np.inf, posinf=np.inf)
     return Estimate(float(_sd(a) / _sd(b)), float(low), float(high), n, level, "bootstrap percentile")
 
 

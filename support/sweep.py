@@ -84,7 +84,7 @@ class Block:
 
     def found(self, store: Store) -> list[Record | None]:
         """The record of each run, or None. Where final weights are to be kept, those of a longer run will not do."""
-        return [store.find(s, self.plan.steps, exact=s.seed < self.plan.keep_weights) for s in self.specs]
+        return [store.find(s, self.plan.steps, weights=s.seed < self.plan.keep_weights) for s in self.specs]
 
     def missing(self, store: Store) -> list[Spec]:
         return [s for s, record in zip(self.specs, self.found(store), strict=True) if record is None]

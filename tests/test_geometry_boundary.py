@@ -1,5 +1,6 @@
 """The measures of the boundary on maps with a known answer, and the rules driven to each of their outcomes."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -201,6 +202,13 @@ def test_networks_without_enough_pairs_are_not_counted():
     row = claims.entry(A, [made(pairs=5.0)])
     assert (row["verdict"], row["n"]) == ("not yet run", 0) and "0 seeds, 5 needed" in row["measured"]
     assert claims.judge(A, made(pairs={5: 5.0, 20: 48.0})).text.startswith("1 of 1 widths hold; 20 units")
+
+
+def test_a_task_is_judged_once_all_widths_of_its_study_are_there():
+    whole = made()
+    half = replace(whole, table=whole.table.loc[[5]])
+    assert claims.judge(A, whole) and claims.judge(A, half) is None and half.recorded == 0
+    assert tables.headline([half]).startswith("Of no task are all widths recorded yet.")
 
 
 @pytest.mark.parametrize(

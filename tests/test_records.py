@@ -14,6 +14,7 @@ from fabricate import measurement, records
 
 from support import sweep
 from support.classifiers import study
+from support.classifiers.results import runs_of
 from support.classifiers.specs import RunSpec, output_counts
 from support.classifiers.training import train
 from support.loop import Stopped
@@ -300,7 +301,10 @@ def test_a_longer_run_has_neither_the_weights_nor_the_divergence_of_a_shorter_on
     store = records(tmp_path, [replace(measurement(s, 1000, classes=4), diverged_at=200)], keep_weights=True)
     (long,) = store
     assert long.weights() and long.weights(1000) and long.weights(100) is None
-    assert store.find(s, 100) and store.find(s, 100, exact=True) is None and store.find(s, 1000, exact=True)
+    assert store.find(s, 100) and store.find(s, 100, weights=True) is None and store.find(s, 1000, weights=True)
+    records(tmp_path / "without", [measurement(s, 100, classes=4)])
+    assert Store(tmp_path / "without").find(s, 100, weights=True)  # it is never changed
+    assert Store(tmp_path / "empty", tmp_path / "without").find(s, 100, weights=True) is None
     assert long.diverged_by(1000) and long.diverged_by(200) and not long.diverged_by(100)
 
 
@@ -310,6 +314,7 @@ def test_a_run_that_is_looked_at_once_answers_for_its_own_length_only(tmp_path):
     long = measurement(s, 1000, classes=4)
     store = records(tmp_path, [replace(long, arrays=long.arrays | {"contrast": np.zeros((1, 2))})])
     assert store.find(s, 1000) and store.find(s, 100) is None
+    assert len(runs_of(plan, store)) == 1 and runs_of(replace(plan, steps=100), store) == []
 
 
 def test_the_recorded_steps_of_all_lengths_share_a_grid():

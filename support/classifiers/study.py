@@ -174,19 +174,24 @@ class PhaseGrid(Plan):
 
     curvatures: rate of the first layer's weights times the largest eigenvalue of the inputs' second moment.
     preactivations: root mean square of a hidden unit's initial preactivation, biases aside.
-    eigenvalues: those of the input scalings, where runs are recorded: the last digits depend on the processor, and a
-        run's key on every digit. Elsewhere they are computed, to five digits, which all processors agree on.
+    sizes: by scaling, largest eigenvalue and mean square of the inputs, where runs are recorded: the last digits
+        depend on the processor, and a run's key on every digit. Elsewhere both are computed, to five digits, which
+        all processors agree on.
     The one recipe gives what is not varied, among it the rate of all other parameters.
     """
 
     curvatures: tuple[float, ...] = ()
     preactivations: tuple[float, ...] = ()
-    eigenvalues: tuple[tuple[str, float], ...] = ()
+    sizes: tuple[tuple[str, float, float], ...] = ()
+
+    def sizes_of(self, dataset: Dataset, scaling: str) -> list[float]:
+        for name, *known in self.sizes:
+            if name == scaling:
+                return known
+        return [float(f"{size:.5g}") for size in (dataset.top_eigenvalue(scaling), dataset.mean_square(scaling))]
 
     def recipes_for(self, dataset: Dataset, scaling: str) -> tuple[Recipe, ...]:
-        known = dict(self.eigenvalues).get(scaling)
-        eigenvalue = known or float(f"{dataset.top_eigenvalue(scaling):.5g}")
-        square = dataset.mean_square(scaling)
+        eigenvalue, square = self.sizes_of(dataset, scaling)
         usual = (square / 3) ** 0.5  # a weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D)
         return tuple(
             replace(self.recipes[0], first_weight_rate=curvature / eigenvalue, first_weight_scale=size / usual)
@@ -237,7 +242,7 @@ STUDIES = {
         PhaseGrid("mnist-rates", architectures=SIX, scalings=_BOTH,
                   **_MNIST | _SMALL | {"seeds": 3, "images": 4000, "steps": 500, "seeds_per_block": 1},
                   curvatures=(0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0), preactivations=(0.1, 1.0, 10.0, 100.0),
-                  eigenvalues=(("raw", 2476871.878964536), ("standardised", 249.10872258394932)),
+                  sizes=(("raw", 2476871.878964536, 7282.967690199828), ("standardised", 249.10872258394932, 1.0)),
                   divergence_expected=True, title="grid of learning rates and starts, for the phase diagram"),
         MetricPlan("mnist-metric", architectures=LINEAR_AND_L2, scalings=("standardised",),
                    **_MNIST | _SMALL | {"recipes": (Recipe(0.001, optimiser="adam"),), "seeds_per_block": 4},

@@ -181,7 +181,8 @@ def descents(arm: DistanceArm, trials: int, evaluations: int = 300, starts_only:
             found: Bottom = descend(network, W, b, *data.train, evaluations)
             percent = 100 * found.error**0.5 / float(data.train[1].mean())
             adam = float(arm.table.loc[(network, run.spec.seed), "error"])
-            least = found.curvatures[0] if network == "MD_ReLU" else found.curvatures[_turns(arm.study.dimension)]
+            turns = 0 if network == "MD_ReLU" else _turns(arm.study.dimension)
+            least = min(sorted(found.curvatures, key=abs)[turns:])  # along a rotation it is 0, at a saddle too
             weakest = float(torch.linalg.svdvals(found.weight @ torch.linalg.cholesky(data.gaussian.covariance))[-1])
             row = [network, begin, run.spec.seed, adam, percent, found.gradient, least, weakest, found.evaluations]
             rows.append(row)

@@ -154,7 +154,10 @@ def judge_width(claim: VolumeClaim, arm: VolumeArm, width: int) -> Outcome | Non
 
 
 def judge(claim: VolumeClaim, arm: VolumeArm) -> Outcome | None:
-    """What the claim's rule finds on a task, told by the width that decides; None where no width can be judged."""
+    """What the claim's rule finds on a task, told by the width that decides; None where none can be judged, or while
+    a width of the study has too few networks."""
+    if arm.recorded < LEAST_SEEDS:
+        return None
     by_width = {width: judge_width(claim, arm, width) for width in arm.study.widths}
     found = {width: outcome for width, outcome in by_width.items() if outcome}
     if not found:

@@ -94,6 +94,14 @@ class VolumeArm:
         found = self.table.loc[width, labels]
         return found[(found["pairs"] >= LEAST_PAIRS) & np.isfinite(found["contrast"] + found["before_contrast"])]
 
+    @property
+    def recorded(self) -> int:
+        """The least number of networks that a width of the study has, whether they count or not."""
+        found = (
+            self.table.index.to_frame().query("labels == 'true'")["width"].value_counts() if len(self.table) else {}
+        )
+        return int(min(found.get(width, 0) for width in self.study.widths))
+
     def since(self, seed: int) -> "VolumeArm":
         """The arm without the networks of smaller seeds."""
         late = self.table.index.get_level_values("seed") >= seed if len(self.table) else slice(0)

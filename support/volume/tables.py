@@ -37,7 +37,7 @@ def headline(recorded: list) -> str:
     for arm in recorded:
         widths = [w for w in arm.study.widths if len(arm.of(w)) >= LEAST_SEEDS]
         if widths:
-            if arm.name in asked.arms:
+            if arm.name in asked.arms and arm.recorded >= LEAST_SEEDS:
                 held.append(all(claims.judge_width(asked, arm, w).state == "holds" for w in widths))
             after, before = (
                 np.array([arm.of(w)[name].mean() for w in widths]) for name in ("contrast", "before_contrast")
@@ -50,11 +50,13 @@ def headline(recorded: list) -> str:
             )
     if not said:
         return "Too few networks are recorded to say."
-    return (
+    judged = (
         f"On {sum(held)} of the {counted(len(held), 'task')} that are judged, trained networks magnify areas near "
-        "their decision boundaries at all widths. By how much, and what the same places had before training:\n\n"
-        + "\n".join(said)
+        "their decision boundaries at all widths."
+        if held
+        else "Of no task are all widths recorded yet."
     )
+    return f"{judged} By how much, and what the same places had before training:\n\n" + "\n".join(said)
 
 
 def networks_told(arms) -> str:
