@@ -247,8 +247,11 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
         in told
     )
     assert told.endswith("; n = 6.") and told.startswith(
-        "Of the effects that carry the claim, 3 of 3 with raw inputs"
+        "Of 3 effects that carry the claim, with raw inputs 3 are there (MNIST, "
     )
+    fewer = {"images": "few images", "arms": [judged | {"state": "fails", "n": 20}]}
+    told = sentences.headline([row | {"beside": [fewer]} for row in said])
+    assert "[40.00, 60.00]; few images, n = 20: is not there)" in told
     said[0] = said[0] | {"images": "10,000 of 60,000 training images"}
     told = sentences.headline(said)
     assert "[40.00, 60.00]); n = 6, 10,000 of 60,000 training images.\n- With raw inputs a failure by more" in told

@@ -29,26 +29,39 @@ RESCUE = {
     "LDM-6.4-d-0": f"an SD of at most {STEADY} points",
 }
 
+FOUND = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}  # an effect, by its state
+
 
 def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
     """Whether the effects that carry a chapter, {claim: words}, are there, by input scaling, with interval and n."""
-    by_id, parts, there = {r["id"]: r for r in rows}, {}, {}
+    by_id, parts, states = {r["id"]: r for r in rows}, {}, {}
     images = dict.fromkeys(by_id[claim]["images"] for claim in effects)
-    found = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}
     for claim, effect in effects.items():
-        for arm in judged(by_id[claim]):
+        row = by_id[claim]
+        for arm in judged(row):
+            scaling, state = arm["scaling"], arm["state"]
+            states.setdefault(scaling, []).append(state)
             measured = f"{arm['text']} [{bound(arm['low'])}, {bound(arm['high'])}]"
-            said = f"{effect} **{found[arm['state']]}** ({measured})"
-            behind = f"n = {arm['n']}" + (f", {by_id[claim]['images']}" if len(images) > 1 else "")
-            parts.setdefault((arm["scaling"], behind), []).append(said)
-            there.setdefault(arm["scaling"], []).append(arm["state"] == "holds")
-    lead = ", ".join(f"{sum(held)} of {len(held)} with {scaling} inputs" for scaling, held in there.items())
-    said = [f"- With {scaling} inputs {', '.join(texts)}; {behind}." for (scaling, behind), texts in parts.items()]
-    if not said:
+            for other in row["beside"]:  # fewer images, often more seeds: told where they say something else
+                theirs = {a["scaling"]: a for a in judged(other)}.get(scaling, arm)
+                if theirs["state"] != state:
+                    measured += f"; {other['images']}, n = {theirs['n']}: {FOUND[theirs['state']]}"
+            behind = f"n = {arm['n']}" + (f", {row['images']}" if len(images) > 1 else "")
+            parts.setdefault((scaling, behind), []).append(f"{effect} **{FOUND[state]}** ({measured})")
+    if not parts:
         return "Too few runs are recorded to say."
-    return f"Of the effects that carry the claim, {lead} are there (MNIST, {' and '.join(images)}).\n\n" + "\n".join(
-        said
-    )
+    counts = {
+        scaling: ", ".join(
+            f"{n} {told if n == 1 else told.replace('is', 'are', 1)}"
+            for state, told in FOUND.items()
+            if (n := found.count(state))
+        )
+        for scaling, found in states.items()
+    }
+    lead = "; ".join(f"with {scaling} inputs {told}" for scaling, told in counts.items())
+    said = [f"- With {scaling} inputs {', '.join(texts)}; {behind}." for (scaling, behind), texts in parts.items()]
+    several = f"MNIST, {' and '.join(images)}"
+    return f"Of {len(effects)} effects that carry the claim, {lead} ({several}).\n\n" + "\n".join(said)
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:
