@@ -19,6 +19,7 @@ from support.statistics import (
     holm,
     mean_interval,
     sd_interval,
+    sd_ratio_interval,
     wilson,
 )
 
@@ -71,6 +72,11 @@ def test_an_estimate_is_told_with_its_interval_where_it_has_one():
     assert f"{found:+.1f}" == "+1.2 [-0.5, 3.0]" and f"{found:.2f}" == "1.25 [-0.50, 3.00]"
     assert f"{mean_interval([2.0]):+.1f}" == "+2.0"
     assert f"{Estimate(-0.01, -0.02, 0.3, 4, 0.95, 't'):+.1f}" == "+0.0 [0.0, 0.3]"
+
+
+def test_an_sd_ratio_whose_second_arm_may_have_no_spread_has_no_upper_end():
+    found = sd_ratio_interval([1.0, 20.0, 30.0, 40.0, 50.0], [1.0, 1.0, 1.0, 1.0, 2.0])
+    assert found.high == np.inf and 1 < found.low < found.value
 
 
 @pytest.mark.parametrize("numbers, one, other, t, d, p", PAIRS)

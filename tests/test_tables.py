@@ -261,6 +261,13 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
     assert set(sentences.RESCUE) <= {claim.id for claim in CLAIMS}
 
 
+@pytest.mark.parametrize(
+    ("end", "shown"), [(3.7e-5, "4e-05"), (-3.62501, "-3.63"), (0.94649, "0.946"), (0.0, "0.00")]
+)
+def test_an_end_of_an_interval_is_rounded_once_and_near_zero_is_not_zero(end, shown):
+    assert ledger.bound(ledger.number(end)) == shown
+
+
 def test_verdicts_say_how_many_images_only_where_rows_differ():
     arm = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = 5", "low": 4.0, "high": 6.0}
     first, second = (entry(claim, []) | {"arms": [arm]} for claim in CLAIMS[:2])
