@@ -394,6 +394,15 @@ def test_the_ledger_is_strict_json_with_all_its_keys(tmp_path, monkeypatch, caps
     assert readme.table(rows)
 
 
+def test_some_claims_are_printed_by_how_their_names_begin(monkeypatch, capsys):
+    monkeypatch.setattr(claims, "Store", lambda: [])
+    assert main(["claims", "LDM-5.2", "LDM-6.3-a", "--json"]) == 0
+    assert [row["id"] for row in strict(capsys.readouterr().out)] == ["LDM-5.2-a", "LDM-5.2-b", "LDM-6.3-a"]
+    assert main(["claims", "LDM-5.2", "LDM-9"]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("error: no claim 'LDM-9'") and not said.out
+
+
 # -- the source against itself ------------------------------------------------------------------------------------
 
 
