@@ -13,10 +13,10 @@ from pathlib import Path
 
 import torch
 
-from support.classifiers.products import PRECISIONS
-from support.machine import resolve_device
-from support.mahalanobis.stack import DTYPES
-from support.parameters import suggest
+from support.training.classifiers.products import PRECISIONS
+from support.training.distances.stack import DTYPES
+from support.training.machine import resolve_device
+from support.words import suggest
 
 RESULTS = Path(__file__).with_name("results")
 # part -> the file that it shares with others like it

@@ -11,11 +11,11 @@ from torch import nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 from torch.nn.functional import cross_entropy
 
-from support.architectures import architecture
-from support.classifiers.ensemble import initial_weights
-from support.classifiers.specs import RunSpec
-from support.classifiers.stack import Stack, divide
-from support.data import Dataset
+from support.networks.architectures import architecture
+from support.networks.data import Dataset
+from support.training.classifiers.ensemble import initial_weights
+from support.training.classifiers.specs import RunSpec
+from support.training.classifiers.stack import Stack, divide
 
 NAMES = {"weight": "0.weight", "bias": "0.bias", "head": "2.weight"}  # the trainer's names -> the module's
 

@@ -14,12 +14,12 @@ from numpy.linalg import norm
 from scipy import stats
 
 from benchmarks.train import say
-from support.classifiers.products import Products, relative_error
-from support.classifiers.stack import Stack
-from support.classifiers.study import Plan, Recipe
-from support.data import Dataset, load
-from support.machine import Division
-from support.statistics import compare, holm
+from support.evidence.classifiers.study import Plan, Recipe
+from support.evidence.statistics import compare, holm
+from support.networks.data import Dataset, load
+from support.training.classifiers.products import Products, relative_error
+from support.training.classifiers.stack import Stack
+from support.training.machine import Division
 
 NETWORKS = ("ReLU2", "Abs2-Neg")
 RATE = Recipe(0.001)

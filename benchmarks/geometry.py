@@ -15,7 +15,7 @@ from benchmarks.train import images_like_mnist, say, spread
 from support import geometry
 from support.geometry.jacobians import affordable_passes, jacobians
 from support.geometry.pullback import full_rank_log_volume
-from support.machine import wait
+from support.training.machine import wait
 
 
 @dataclass(frozen=True)

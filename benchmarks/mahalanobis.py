@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import torch
 
 from benchmarks.train import per_call, say, spread
-from support.mahalanobis.gaussians import draw
-from support.mahalanobis.networks import UNITS, initial_weights, module
-from support.mahalanobis.specs import DistanceSpec
-from support.mahalanobis.stack import DTYPES, Stack, divide
-from support.mahalanobis.training import block_data
-from support.runs import recorded_steps
+from support.networks.distance_networks import UNITS, initial_weights, module
+from support.networks.gaussians import draw
+from support.training.distances.specs import DistanceSpec
+from support.training.distances.stack import DTYPES, Stack, divide
+from support.training.distances.training import block_data
+from support.training.specs import recorded_steps
 
 EPOCHS = {2: 10_000, 10: 50_000}  # of the study, by dimension: how often the stack's measuring falls due
 

@@ -19,14 +19,14 @@ import numpy as np
 import torch
 
 from benchmarks.contenders import Images, Loop, Trainer, Vmap
-from support.architectures import SIX
-from support.classifiers.products import FP32_ERROR, Products
-from support.classifiers.specs import RunSpec
-from support.classifiers.stack import Side, Stack
-from support.classifiers.study import Plan, Recipe
-from support.data import Dataset, load
-from support.machine import wait
-from support.runs import recorded_steps
+from support.evidence.classifiers.study import Plan, Recipe
+from support.networks.architectures import SIX
+from support.networks.data import Dataset, load
+from support.training.classifiers.products import FP32_ERROR, Products
+from support.training.classifiers.specs import RunSpec
+from support.training.classifiers.stack import Side, Stack
+from support.training.machine import wait
+from support.training.specs import recorded_steps
 
 STEPS = 5000  # of the study whose cost is asked for: how often the trainer's measuring falls due
 

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 
-from support.parameters import suggest
+from support.words import suggest
 
 # Threads that wait by sleeping: with the default, spinning, a second busy process on the machine slows a step down
 # many times. It must be set before torch is loaded, and the chapters' kernels inherit it.
@@ -113,7 +113,7 @@ def _given(options, *settings) -> dict:
     """The parameters of the command line, read as YAML scalars and checked before anything starts."""
     import yaml
 
-    from support import parameters
+    from support.chapters import parameters
 
     try:
         given = {name: yaml.safe_load(value) for name, value in options.p}
@@ -130,13 +130,15 @@ def _given(options, *settings) -> dict:
 
 
 def _book(options):
-    from support import chapters, publish
+    from support.chapters import settings as chapters
+    from support.site import publish
 
     publish.book(_given(options, *chapters.CHAPTERS.values()))
 
 
 def _run(options):
-    from support import chapters, publish
+    from support.chapters import settings as chapters
+    from support.site import publish
 
     number = options.chapter
     if number[:1].isdigit() and not number[1:2].isdigit():
@@ -151,7 +153,9 @@ def _run(options):
 
 
 def _claims(options):
-    from support import claims, ledger, readme
+    from support.chapters import claims
+    from support.evidence import ledger
+    from support.site import readme
 
     if unknown := [begin for begin in options.id if not any(name.startswith(begin) for name in claims.ids())]:
         raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], claims.ids())}")
@@ -171,7 +175,7 @@ def _claims(options):
 
 
 def _records(options):
-    from support import records
+    from support.evidence import records
 
     store = records.Store(options.folder or records.COMMITTED)
     if not store.roots[0].is_dir():
@@ -190,11 +194,11 @@ def _records(options):
         for r in sorted(shown, key=by_kind):
             print(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}")
     elif options.action == "verify":
-        from support.verify import verify
+        from support.site.verify import verify
 
         return verify(store)
     else:
-        from support.verify import replay
+        from support.site.verify import replay
 
         if not options.key:
             raise ValueError("say which run to replay: records replay KEY")
@@ -202,7 +206,7 @@ def _records(options):
 
 
 def _study(name: str):
-    from support.studies import STUDIES
+    from support.chapters.studies import STUDIES
 
     if name not in STUDIES:
         raise ValueError(f"unknown study {name!r}{suggest(name, STUDIES)}")
@@ -212,9 +216,9 @@ def _study(name: str):
 def _sweep(options):
     from dataclasses import replace
 
-    from support.records import COMMITTED, Store
-    from support.studies import STUDIES
-    from support.sweep import sweep
+    from support.chapters.studies import STUDIES
+    from support.evidence.records import COMMITTED, Store
+    from support.evidence.sweep import sweep
 
     if options.study is None:
         for plan in STUDIES.values():
@@ -242,7 +246,7 @@ def _sweep(options):
 
 
 def _bench(options):
-    from support.publish import ROOT
+    from support.site.publish import ROOT
 
     sys.path.insert(0, str(ROOT))  # the benchmarks stand beside the package, not in it
     import benchmarks

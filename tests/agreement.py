@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from support import machine
-from support.architectures import TABLE
-from support.classifiers import stack
-from support.classifiers.ensemble import initial_weights
-from support.classifiers.products import Products
-from support.classifiers.specs import RunSpec
-from support.data import Dataset
+from support.networks.architectures import TABLE
+from support.networks.data import Dataset
+from support.training import machine
+from support.training.classifiers import stack
+from support.training.classifiers.ensemble import initial_weights
+from support.training.classifiers.products import Products
+from support.training.classifiers.specs import RunSpec
 
 TOLERANCE = 1e-10  # relative, after ten steps in float64
 RATES = {"raw": 1e-4, "unit": 0.05, "standardised": 0.05}

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from support import data
+from support.networks import data
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does: before torch, and for children
 
@@ -46,7 +46,7 @@ def archives(tmp_path, monkeypatch, idx_bytes):
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """A folder for checkpoints of this test alone, for this process and those that it starts."""
-    from support import sweep
+    from support.evidence import sweep
 
     folder = tmp_path / "cache"
     monkeypatch.setattr(sweep, "CACHE", folder)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from support.records import Record, Store
-from support.runs import Measurement, moment_steps, recorded_steps
+from support.evidence.records import Record, Store
+from support.training.specs import Measurement, moment_steps, recorded_steps
 
 
 def measurement(

@@ -13,8 +13,8 @@ import pytest
 import torch
 from agreement import tiny
 
-from support import speed
-from support.publish import ROOT
+from support.site import speed
+from support.site.publish import ROOT
 
 sys.path.insert(0, str(ROOT))  # the benchmarks stand beside the package, not in it
 benchmarks = importlib.import_module("benchmarks")

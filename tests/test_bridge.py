@@ -9,13 +9,13 @@ import torch
 from agreement import tiny
 from fabricate import measurement, record
 
-from support import bridge
-from support.classifiers.study import LINEAR_AND_L2, STUDIES
-from support.data import load
-from support.mahalanobis.gaussians import draw
-from support.mahalanobis.networks import module
-from support.mahalanobis.results import DistanceArm
-from support.mahalanobis.study import STUDIES as DISTANCE_STUDIES
+from support.chapters.from_mahalanobis_to_riemann import bridge
+from support.evidence.classifiers.study import LINEAR_AND_L2, STUDIES
+from support.evidence.distances.results import DistanceArm
+from support.evidence.distances.study import STUDIES as DISTANCE_STUDIES
+from support.networks.data import load
+from support.networks.distance_networks import module
+from support.networks.gaussians import draw
 
 GAUSSIAN = draw("gaussian-2", 300)
 NOTHING = DistanceArm("d = 2", DISTANCE_STUDIES["mahalanobis-2"], pd.DataFrame(), [])

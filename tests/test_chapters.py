@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from support import chapters, parameters
-from support.architectures import SIX, architecture
-from support.classifiers import claims
-from support.data import load
-from support.records import Store
+from support.chapters import classifier_claims as claims
+from support.chapters import parameters
+from support.chapters import settings as chapters
+from support.evidence.records import Store
+from support.networks.architectures import SIX, architecture
+from support.networks.data import load
 
 ROOT = Path(__file__).resolve().parents[1]
 

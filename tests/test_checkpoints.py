@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from support import checkpoints
+from support.training import checkpoints
 
 
 @pytest.fixture

@@ -9,15 +9,17 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record, records
 
-from support import claims, laws, readme
 from support.__main__ import main
-from support.architectures import SIX
-from support.chapters import CHAPTERS
-from support.classifiers import claims as classifiers
-from support.classifiers import rules
-from support.classifiers.claims import CLAIMS, Claim, entry, recompute
-from support.classifiers.results import Arm
-from support.classifiers.rules import (
+from support.chapters import claims
+from support.chapters import classifier_claims as classifiers
+from support.chapters.classifier_claims import CLAIMS, Claim, entry, recompute
+from support.chapters.infinite_width import laws
+from support.chapters.mahalanobis import claims as distances
+from support.chapters.settings import CHAPTERS
+from support.chapters.volume_element import claims as volumes
+from support.evidence.classifiers import rules
+from support.evidence.classifiers.results import Arm
+from support.evidence.classifiers.rules import (
     Discriminates,
     Equal,
     Every,
@@ -31,10 +33,10 @@ from support.classifiers.rules import (
     Steady,
     WithoutInactive,
 )
-from support.classifiers.study import STUDIES
-from support.ledger import LEAST_SEEDS, printed, told
-from support.mahalanobis import claims as distances
-from support.volume import claims as volumes
+from support.evidence.classifiers.study import STUDIES
+from support.evidence.ledger import LEAST_SEEDS, printed, told
+from support.networks.architectures import SIX
+from support.site import readme
 
 JUDGED = [c for c in CLAIMS if c.rule]
 KEYS = {"id", "source", "where", "says", "asks", "protocol", "measured", "interval",

@@ -8,9 +8,13 @@ import torch
 from agreement import tiny
 from torch import nn
 
-from support.architectures import restored
-from support.classifiers import study
-from support.classifiers.class_metrics import (
+from support.evidence.classifiers import study
+from support.evidence.classifiers.study import LINEAR_AND_L2, MetricPlan, Plan, Recipe
+from support.evidence.records import Store
+from support.evidence.sweep import ensure
+from support.geometry import log_volume_element
+from support.networks.architectures import restored
+from support.training.classifiers.class_metrics import (
     Frame,
     boundaries,
     discriminant_share,
@@ -21,13 +25,9 @@ from support.classifiers.class_metrics import (
     slope,
     spread,
 )
-from support.classifiers.ensemble import initial_weights, starting_weights
-from support.classifiers.specs import MetricSpec
-from support.classifiers.study import LINEAR_AND_L2, MetricPlan, Plan, Recipe
-from support.geometry import log_volume_element
-from support.records import Store
-from support.runs import specification
-from support.sweep import ensure
+from support.training.classifiers.ensemble import initial_weights, starting_weights
+from support.training.classifiers.specs import MetricSpec
+from support.training.specs import specification
 
 
 def normal(*shape, seed=0):

@@ -9,11 +9,11 @@ import torch
 from agreement import tiny
 from fabricate import measurement, records
 
-from support import publish
-from support import records as records_module
 from support.__main__ import main
-from support.classifiers import study
-from support.studies import STUDIES
+from support.chapters.studies import STUDIES
+from support.evidence import records as records_module
+from support.evidence.classifiers import study
+from support.site import publish
 
 
 def refused(capsys, *arguments):
@@ -71,8 +71,8 @@ def test_an_unknown_data_set_stops_a_chapter_where_it_is_asked_for(tmp_path, cap
     """Through papermill, in a chapter as small as can be."""
     cells = [
         "scale = 'smoke'\ndevice = 'cpu'\ndata = images = seeds = steps = rate = data_folder = None",
-        "from support import chapters\nsettings = chapters.read(globals(), '01_distance_vs_intensity')",
-        "from support.data import load\nprint(load(settings.data))",
+        "from support.chapters import settings as chapters\nsettings = chapters.read(globals(), '01_distance_vs_intensity')",
+        "from support.networks.data import load\nprint(load(settings.data))",
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     code = {"cell_type": "code", "outputs": [], "execution_count": None}

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from support import data
-from support.data import DataError, load
+from support.networks import data
+from support.networks.data import DataError, load
 
 BOOK_DATA = os.environ.get("BOOK_DATA")  # read before any fixture hides it
 IMAGES, LABELS = data.FILES[:2]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from support import figures
-from support.architectures import TABLE
+from support.evidence import figures
+from support.networks.architectures import TABLE
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from support import geometry
-from support.classifiers import claims as classifiers
+from support.chapters import classifier_claims as classifiers
+from support.chapters.volume_element import claims, tables
+from support.chapters.volume_element.claims import CLAIMS
+from support.chapters.volume_element.results import COLUMNS, VolumeArm, numbers
+from support.chapters.volume_element.study import VolumeStudy
 from support.geometry.boundary import Pairs, bisect, candidates, find_pairs, measure, peak, summary
-from support.volume import claims, tables
-from support.volume.claims import CLAIMS
-from support.volume.results import COLUMNS, VolumeArm, numbers
-from support.volume.study import VolumeStudy
 
 POINTS = 41
 EDGE = 0.15  # of the class, on the first axis

@@ -5,8 +5,8 @@ import torch
 from geometry_cases import two_layers
 
 from support.geometry import geodesic, log_volume_element, path_length, pullback_metric, ricci_scalar
-from support.mahalanobis.gaussians import draw
-from support.mahalanobis.networks import exact
+from support.networks.distance_networks import exact
+from support.networks.gaussians import draw
 
 
 def whitening(name="gaussian-2"):

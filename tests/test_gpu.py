@@ -4,9 +4,9 @@ import pytest
 import torch
 from agreement import RATES, spec, tiny
 
-from support import loop, machine
-from support.classifiers import stack, training
-from support.classifiers.products import Products, relative_error
+from support.training import loop, machine
+from support.training.classifiers import stack, training
+from support.training.classifiers.products import Products, relative_error
 
 pytestmark = [
     pytest.mark.gpu,

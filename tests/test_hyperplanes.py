@@ -11,11 +11,12 @@ from fabricate import measurement, record
 from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
-from support.classifiers import hyperplanes as hp
-from support.classifiers import sentences, story, tables
-from support.classifiers.results import arm
-from support.classifiers.study import STUDIES
-from support.runs import recorded_steps
+from support.chapters.hyperplanes import hyperplanes as hp
+from support.chapters.hyperplanes import story
+from support.evidence.classifiers import sentences, tables
+from support.evidence.classifiers.results import arm
+from support.evidence.classifiers.study import STUDIES
+from support.training.specs import recorded_steps
 
 C = 4
 

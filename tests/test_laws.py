@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from support import laws
-from support.chapters import CHAPTERS
-from support.classifiers import claims
+from support.chapters import classifier_claims as claims
+from support.chapters.infinite_width import laws
+from support.chapters.infinite_width.laws import wide
+from support.chapters.settings import CHAPTERS
 from support.geometry import infinite_width, oracle, relative_mean_determinant, ricci_scalar, wide_layers
 from support.geometry.wide_layers import Wide
-from support.laws import wide
 
 ERF, FLAT = Wide("erf", 2, 1.0, 0.25), Wide(3, 2)
 FEW = laws.RADII[9::10]

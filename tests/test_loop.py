@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support import loop
-from support.checkpoints import Checkpoint
+from support.training import loop
+from support.training.checkpoints import Checkpoint
 
 
 class Walked(loop.Course):

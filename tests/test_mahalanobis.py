@@ -9,17 +9,19 @@ import torch
 from scipy.stats import chi2, f
 from test_planted_mistakes import plant
 
-from support import checkpoints
-from support.loop import Stopped
-from support.machine import Division
-from support.mahalanobis import gaussians, networks, training
-from support.mahalanobis import stack as stack_module
-from support.mahalanobis.gaussians import Gaussian, draw
-from support.mahalanobis.networks import UNITS, exact, initial_weights, module
-from support.mahalanobis.specs import DistanceSpec
-from support.mahalanobis.stack import Group, Stack, divide
-from support.mahalanobis.training import block_data, train
-from support.runs import moment_steps, recorded_steps
+from support.networks import distance_networks as networks
+from support.networks import gaussians
+from support.networks.distance_networks import UNITS, exact, initial_weights, module
+from support.networks.gaussians import Gaussian, draw
+from support.training import checkpoints
+from support.training.distances import stack as stack_module
+from support.training.distances import training
+from support.training.distances.specs import DistanceSpec
+from support.training.distances.stack import Group, Stack, divide
+from support.training.distances.training import block_data, train
+from support.training.loop import Stopped
+from support.training.machine import Division
+from support.training.specs import moment_steps, recorded_steps
 
 TOLERANCE = 1e-10  # relative, after 100 steps in float64
 STEPS = 100

@@ -7,9 +7,9 @@ import pytest
 import torch
 from test_planted_mistakes import plant
 
-from support.mahalanobis import measures, recovery
-from support.mahalanobis.gaussians import Gaussian, draw
-from support.mahalanobis.measures import (
+from support.chapters.mahalanobis.quadratic import quadratic_fit
+from support.evidence.distances import measures, recovery
+from support.evidence.distances.measures import (
     abs_pairs,
     best,
     deduplicated,
@@ -26,8 +26,8 @@ from support.mahalanobis.measures import (
     sphericity_floor,
     surgery,
 )
-from support.mahalanobis.networks import exact, module
-from support.mahalanobis.quadratic import quadratic_fit
+from support.networks.distance_networks import exact, module
+from support.networks.gaussians import Gaussian, draw
 
 DATA = ["gaussian-2", "gaussian-5", "singular-3"]
 

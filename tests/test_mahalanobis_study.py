@@ -11,20 +11,22 @@ import torch
 from fabricate import record
 from test_chapters import figures_of, outputs, run
 
-from support import claims as book
-from support import studies, verify
 from support.__main__ import main
-from support.chapters import CHAPTERS, Mahalanobis
-from support.mahalanobis import claims, experiments, landscape, recovery, tables
-from support.mahalanobis.claims import CLAIMS, entry, judge, verdict
-from support.mahalanobis.gaussians import Gaussian, draw
-from support.mahalanobis.measures import mean_squared_error, rotated
-from support.mahalanobis.networks import UNITS, exact, initial_weights
-from support.mahalanobis.results import ARMS, arm, measures, runs_of
-from support.mahalanobis.study import STUDIES, DistanceStudy
-from support.mahalanobis.training import train
-from support.records import Store, _text_digest, arrays_digest
-from support.runs import Measurement
+from support.chapters import claims as book
+from support.chapters import studies
+from support.chapters.mahalanobis import claims, experiments, landscape, tables
+from support.chapters.mahalanobis.claims import CLAIMS, entry, judge, verdict
+from support.chapters.settings import CHAPTERS, Mahalanobis
+from support.evidence.distances import recovery
+from support.evidence.distances.measures import mean_squared_error, rotated
+from support.evidence.distances.results import ARMS, arm, measures, runs_of
+from support.evidence.distances.study import STUDIES, DistanceStudy
+from support.evidence.records import Store, _text_digest, arrays_digest
+from support.networks.distance_networks import UNITS, exact, initial_weights
+from support.networks.gaussians import Gaussian, draw
+from support.site import verify
+from support.training.distances.training import train
+from support.training.specs import Measurement
 
 SMALL = replace(STUDIES["mahalanobis-2"], steps=12, seeds=2, samples=40)
 EIGHT = replace(STUDIES["mahalanobis-2"], seeds=8)

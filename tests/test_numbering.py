@@ -30,7 +30,8 @@ def built(tmp_path):
     source = tmp_path / "source"
     (source / "notebooks").mkdir(parents=True)
     (source / "conf.py").write_text(
-        "extensions = ['sphinx_external_toc', 'support.numbering']\nexternal_toc_path = '_toc.yml'\nnumfig = True\n"
+        "extensions = ['sphinx_external_toc', 'support.site.numbering']\n"
+        "external_toc_path = '_toc.yml'\nnumfig = True\n"
     )
     (source / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nparts:\n- numbered: true\n  chapters:\n"

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import pytest
 
-from support import parameters
-from support.chapters import CHAPTERS
-from support.parameters import Limits, ParameterError
+from support.chapters import parameters
+from support.chapters.parameters import Limits, ParameterError
+from support.chapters.settings import CHAPTERS
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support.classifiers import phases
-from support.classifiers.study import STUDIES
+from support.chapters.why_outputs_die import phases
+from support.evidence.classifiers.study import STUDIES
 
 GRID = replace(
     STUDIES["mnist-rates"],

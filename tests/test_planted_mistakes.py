@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from agreement import TOLERANCE, disagreement, four, plant, tiny
 
-from support.classifiers import ensemble
-from support.classifiers.ensemble import Group
-from support.classifiers.stack import Stack
+from support.training.classifiers import ensemble
+from support.training.classifiers.ensemble import Group
+from support.training.classifiers.stack import Stack
 
 ADAM, CENTRED = {"optimiser": "adam"}, {"initialisation": "centred-head"}
 

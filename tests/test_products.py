@@ -3,8 +3,16 @@
 import pytest
 import torch
 
-from support.classifiers import products
-from support.classifiers.products import FP32_ERROR, ROUTINES, SLICED_ROWS, Products, choose, relative_error, split
+from support.training.classifiers import products
+from support.training.classifiers.products import (
+    FP32_ERROR,
+    ROUTINES,
+    SLICED_ROWS,
+    Products,
+    choose,
+    relative_error,
+    split,
+)
 
 
 @pytest.fixture(scope="module")

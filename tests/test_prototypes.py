@@ -9,14 +9,15 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from torch import nn
 
-from support.classifiers import heads, pictures, prototypes, sentences
-from support.classifiers.ensemble import starting_weights
-from support.classifiers.prototypes import Centres
-from support.classifiers.study import Plan, Recipe
-from support.layers import Abs, Neg, OffsetL2
-from support.mahalanobis.gaussians import Gaussian
-from support.records import Store
-from support.sweep import ensure
+from support.chapters.offset_l2 import heads, prototypes
+from support.chapters.offset_l2.prototypes import Centres
+from support.evidence.classifiers import pictures, sentences
+from support.evidence.classifiers.study import Plan, Recipe
+from support.evidence.records import Store
+from support.evidence.sweep import ensure
+from support.networks.gaussians import Gaussian
+from support.networks.layers import Abs, Neg, OffsetL2
+from support.training.classifiers.ensemble import starting_weights
 
 FORMS = ("code", "paper")
 

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from support import accounts, architectures, offline, publish
-from support.publish import PublishError
+from support.networks import architectures
+from support.site import accounts, offline, publish
+from support.site.publish import PublishError
 
 FIGURE = {"name": "fig-accuracy", "caption": "Accuracy of 20 runs.", "alt": 'ReLU2 stays "far" below & apart.'}
 
@@ -29,7 +30,9 @@ def notebook(*cells, **metadata):
 
 def test_importing_is_light():
     heavy = "{'torch', 'papermill', 'nbformat', 'IPython', 'matplotlib', 'sphinx'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", f"import sys, support.publish; assert not {heavy}, {heavy}"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", f"import sys, support.site.publish; assert not {heavy}, {heavy}"], check=True
+    )
 
 
 def test_pages_come_in_reading_order(tmp_path):

@@ -12,14 +12,14 @@ import pytest
 from agreement import spec, tiny
 from fabricate import measurement, records
 
-from support import sweep
-from support.classifiers import study
-from support.classifiers.results import runs_of
-from support.classifiers.specs import RunSpec, output_counts
-from support.classifiers.training import train
-from support.loop import Stopped
-from support.records import RecordError, Store, read
-from support.runs import CURVES, moment_steps, recorded_steps
+from support.evidence import sweep
+from support.evidence.classifiers import study
+from support.evidence.classifiers.results import runs_of
+from support.evidence.records import RecordError, Store, read
+from support.training.classifiers.specs import RunSpec, output_counts
+from support.training.classifiers.training import train
+from support.training.loop import Stopped
+from support.training.specs import CURVES, moment_steps, recorded_steps
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_a_json_that_is_no_record_is_found_and_the_others_are_still_checked(stor
 
 def test_final_numbers_that_do_not_follow_from_the_curves_are_found(stored):
     """Even if whoever changed them made all the hashes fit."""
-    from support.records import _text_digest
+    from support.evidence.records import _text_digest
 
     store, _, record = stored
 

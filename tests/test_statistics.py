@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from support.statistics import (
+from support.evidence.statistics import (
     Estimate,
     compare,
     equivalence,

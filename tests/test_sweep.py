@@ -14,14 +14,15 @@ import psutil
 import pytest
 import torch
 
-from support import checkpoints, sweep
 from support.__main__ import UNFINISHED
-from support.classifiers import study
-from support.classifiers.study import STUDIES, Plan, Recipe
-from support.data import load
-from support.records import Store
-from support.runs import digest
-from support.sweep import Busy, Diverged, Progress, ensure, run_block
+from support.evidence import sweep
+from support.evidence.classifiers import study
+from support.evidence.classifiers.study import STUDIES, Plan, Recipe
+from support.evidence.records import Store
+from support.evidence.sweep import Busy, Diverged, Progress, ensure, run_block
+from support.networks.data import load
+from support.training import checkpoints
+from support.training.specs import digest
 
 PLAN = Plan(
     "try",

@@ -7,12 +7,12 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support import ledger
-from support.classifiers import pictures, sentences, tables
-from support.classifiers.claims import CLAIMS, entry
-from support.classifiers.results import Arm, arm
-from support.classifiers.study import STUDIES
-from support.runs import recorded_steps
+from support.chapters.classifier_claims import CLAIMS, entry
+from support.evidence import ledger
+from support.evidence.classifiers import pictures, sentences, tables
+from support.evidence.classifiers.results import Arm, arm
+from support.evidence.classifiers.study import STUDIES
+from support.training.specs import recorded_steps
 
 PLAN = STUDIES["mnist-10k"]
 

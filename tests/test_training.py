@@ -20,17 +20,17 @@ from agreement import (
     tiny,
 )
 
-from support import checkpoints, loop
-from support.architectures import ACTIVATIONS, SIX, SIX_BIAS, TABLE, architecture, family
-from support.classifiers import stack, training
-from support.classifiers.ensemble import initial_weights
-from support.classifiers.products import Products
-from support.classifiers.stack import class_moments
-from support.classifiers.training import train
-from support.data import Dataset
-from support.loop import Stopped
-from support.machine import Division, resolve_device
-from support.runs import CURVES, digest, recorded_steps
+from support.networks.architectures import ACTIVATIONS, SIX, SIX_BIAS, TABLE, architecture, family
+from support.networks.data import Dataset
+from support.training import checkpoints, loop
+from support.training.classifiers import stack, training
+from support.training.classifiers.ensemble import initial_weights
+from support.training.classifiers.products import Products
+from support.training.classifiers.stack import class_moments
+from support.training.classifiers.training import train
+from support.training.loop import Stopped
+from support.training.machine import Division, resolve_device
+from support.training.specs import CURVES, digest, recorded_steps
 
 # -- the oracle ---------------------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ def test_chunks_and_groups_change_nothing_but_rounding(rows, width):
     ids=["seven groups", "six", "three", "one"],
 )
 def test_shares_for_each_thread_are_the_same_training_and_leave_torchs_threads(monkeypatch, names, shares):
-    monkeypatch.setattr("support.classifiers.stack.cores", lambda: 2)
+    monkeypatch.setattr("support.training.classifiers.stack.cores", lambda: 2)
     dataset, before = tiny(), torch.get_num_threads()
     specs = [spec(name, dataset) for name in names]
 
@@ -152,7 +152,7 @@ def test_shares_for_each_thread_are_the_same_training_and_leave_torchs_threads(m
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_denormal_numbers_are_flushed_in_a_step_and_nowhere_else(monkeypatch, threads):
-    monkeypatch.setattr("support.classifiers.stack.cores", lambda: 2)
+    monkeypatch.setattr("support.training.classifiers.stack.cores", lambda: 2)
     dataset, before, seen = tiny(), torch.get_num_threads(), []
     torch.set_num_threads(threads)
     try:

@@ -8,14 +8,15 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record, records
 
-from support import readme, sweep, verify
-from support.classifiers.specs import RunSpec
-from support.classifiers.study import STUDIES, Plan, Recipe
-from support.data import load
-from support.records import COMMITTED, Store, _text_digest, arrays_digest
-from support.sweep import ensure
-from support.volume import training as volume
-from support.volume.study import STUDIES as VOLUME
+from support.chapters.volume_element.study import STUDIES as VOLUME
+from support.evidence import sweep
+from support.evidence.classifiers.study import STUDIES, Plan, Recipe
+from support.evidence.records import COMMITTED, Store, _text_digest, arrays_digest
+from support.evidence.sweep import ensure
+from support.networks.data import load
+from support.site import readme, verify
+from support.training.classifiers.specs import RunSpec
+from support.training.sigmoid import training as volume
 
 PLAN = STUDIES["mnist-10k"]
 

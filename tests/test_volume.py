@@ -9,18 +9,18 @@ from agreement import plant
 from torch.nn.functional import cross_entropy
 
 from support import geometry
-from support.data import load
-from support.loop import Stopped
-from support.records import Store
-from support.runs import specification
-from support.studies import STUDIES
-from support.sweep import ensure
-from support.volume import views
-from support.volume.specs import VolumeSpec
-from support.volume.stack import Stack, initial_weights, logits
-from support.volume.study import VolumeStudy
-from support.volume.tasks import Task, task, true_labels
-from support.volume.training import geometry_steps, train
+from support.chapters.studies import STUDIES
+from support.chapters.volume_element.study import VolumeStudy
+from support.evidence.records import Store
+from support.evidence.sweep import ensure
+from support.networks.data import load
+from support.networks.tasks import Task, task, true_labels
+from support.training.loop import Stopped
+from support.training.sigmoid import views
+from support.training.sigmoid.specs import VolumeSpec
+from support.training.sigmoid.stack import Stack, initial_weights, logits
+from support.training.sigmoid.training import geometry_steps, train
+from support.training.specs import specification
 
 FEW = {"pairs": 6, "points": 7}
 

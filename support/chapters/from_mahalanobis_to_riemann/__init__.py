@@ -1,0 +1,1 @@
+"""Which metric a network learns: the two geometries joined."""

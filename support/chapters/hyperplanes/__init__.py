@@ -1,0 +1,1 @@
+"""Where the hyperplanes of the output layer lie."""

@@ -1,0 +1,1 @@
+"""The geometry of random layers of infinite width."""

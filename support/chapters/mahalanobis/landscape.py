@@ -1,0 +1,98 @@
+"""Why a network stops short: is it a minimum, a slow valley, or too far to walk?
+
+The method of Levenberg and Marquardt knows the curvature, so it does not mind valleys. Started where Adam stopped, it
+stays if that is a minimum, and moves on if not; started where Adam started, it says which minima are to be had.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.optimize import least_squares
+
+from support.networks.distance_networks import known
+from support.networks.gaussians import Gaussian
+
+
+@dataclass(frozen=True)
+class Bottom:
+    """Where the descent ended: weights, mean squared error, norm of its gradient, eigenvalues of its Hessian."""
+
+    weight: torch.Tensor  # (k, d)
+    bias: torch.Tensor  # (k,)
+    error: float
+    gradient: float
+    curvatures: np.ndarray  # ascending; d(d-1)/2 of them are 0 at any MD_Abs: its rotations
+    evaluations: int
+
+
+def descend(network: str, W, b, x, y, evaluations: int = 300) -> Bottom:
+    """Levenberg-Marquardt on the residuals output - y, from that weight and bias; MD_Abs and MD_ReLU.
+
+    In coordinates in which the points have mean 0: a network is the same in them, but better conditioned.
+
+    Args:
+        x, y: points (N, d) and distances (N,), float64.
+        evaluations: of the residuals, at most.
+    """
+    known(network)
+    if network == "MD_Sigmoid":
+        raise ValueError("descend is for MD_Abs and MD_ReLU")
+    k, d = W.shape
+    centre = x.mean(0)
+    X = torch.cat([x - centre, torch.ones_like(x[:, :1])], 1)
+
+    def activations(p):
+        z = X @ torch.from_numpy(p).view(k, d + 1).T
+        return z if network == "MD_Abs" else z.relu()
+
+    def residuals(p):
+        return (activations(p).norm(dim=1) - y).numpy()
+
+    def jacobian(p):
+        a = activations(p)
+        slope = a / a.norm(dim=1, keepdim=True).clamp_min(1e-150)
+        return (slope[:, :, None] * X[:, None, :]).reshape(len(X), -1).numpy()
+
+    start = torch.cat([W, (b + W @ centre)[:, None]], 1).flatten().numpy()
+    limits = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15, "max_nfev": evaluations}
+    found = least_squares(residuals, start, jacobian, method="lm", x_scale="jac", **limits)
+    p = torch.from_numpy(found.x)
+
+    def error(q):
+        z = X @ q.view(k, d + 1).T
+        a = z if network == "MD_Abs" else z.relu()
+        return (torch.linalg.vector_norm(a, dim=1) - y).square().mean()
+
+    curvatures = torch.linalg.eigvalsh(torch.autograd.functional.hessian(error, p)).numpy()
+    gradient = float(np.linalg.norm(2 * found.jac.T @ found.fun / len(X)))
+    weight, offset = p.view(k, d + 1)[:, :-1], p.view(k, d + 1)[:, -1]
+    return Bottom(weight, offset - weight @ centre, float(np.mean(found.fun**2)), gradient, curvatures, found.nfev)
+
+
+def walk(gaussian: Gaussian, bias: torch.Tensor) -> float:
+    """How far some bias has to move, at least, from the biases (k,) of a start to any exact network of pairs or Abs.
+
+    Every exact solution has b = -W mean with W^T W = precision, so |b| is the Mahalanobis distance of the origin,
+    whatever the rotation: one of the d biases ends at |b| / sqrt(d) or beyond. (An exact MD_ReLU with 2d units is d
+    mirrored pairs with the biases +b and -b.)
+    """
+    origin = torch.zeros_like(gaussian.mean)
+    end = float(gaussian.distance(origin)) / math.sqrt(gaussian.dimension)
+    return max(0.0, end - float(bias.abs().max()))
+
+
+def reach(steps: int, rate: float = 1e-3) -> float:
+    """How far Adam gets with gradients that stay as they are: its rate a step."""
+    return rate * steps
+
+
+def bound(steps: int, rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.99)) -> float:
+    """How far Adam can get at the very most.
+
+    By Cauchy and Schwarz, its average gradient is at most (1 - beta1) / sqrt((1 - beta2) (1 - beta1^2 / beta2)) times
+    the root of its average square, with equality for gradients that grow without end.
+    """
+    beta1, beta2 = betas
+    return reach(steps, rate) * (1 - beta1) / math.sqrt((1 - beta2) * (1 - beta1**2 / beta2))

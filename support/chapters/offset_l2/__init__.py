@@ -1,0 +1,1 @@
+"""OffsetL2, a layer that is a distance to a point."""

@@ -1,0 +1,1 @@
+"""Whether training magnifies space near decision boundaries."""

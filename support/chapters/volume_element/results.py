@@ -1,0 +1,125 @@
+"""Runs as arms and tables: what the volume element does at the boundary of every network of a study."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import torch
+
+from support.chapters.volume_element.study import STUDIES, VolumeStudy
+from support.geometry.boundary import summary
+
+MEASURED = ("crossing", "effect", "same_effect", "peak")
+SUMMARY = ("effect", "same_effect", "contrast", "nearer", "correlation", "pairs")
+COLUMNS = (*SUMMARY, *(f"before_{name}" for name in SUMMARY), "train_accuracy", "test_accuracy")
+LEAST_PAIRS = 8  # a network with fewer is not counted
+ARMS = {  # tasks on which the claims are judged, and their studies
+    "XOR": "volume-xor",
+    "sinusoid": "volume-sinusoid",
+    "deep": "volume-sinusoid-deep",
+    "MNIST": "volume-mnist",
+    "MNIST, long": "volume-mnist-long",
+    "MNIST, no decay": "volume-mnist-no-decay",
+}
+
+
+def runs_of(study: VolumeStudy, runs: Iterable) -> dict[tuple, object]:
+    """The study's runs, records or measurements, that went to their last epoch: (width, labels, seed) -> run."""
+    return {
+        (run.spec.width, run.spec.labels, run.spec.seed): run
+        for run in runs
+        if study.asks_for(run.spec) and study.steps in run.arrays["geometry_steps"]
+    }
+
+
+def at_epoch(run, index: int) -> dict[str, float]:
+    """`boundary.summary` of the segments of the last epoch, at the run's geometry step with this index."""
+    return summary({name: run.arrays[name] if name == "crossing" else run.arrays[name][index] for name in MEASURED})
+
+
+def numbers(run) -> dict[str, float]:
+    """One network: the boundary of its last epoch then, and "before_" in the same places at step 0; accuracies in
+    percent at the end."""
+    found = at_epoch(run, -1) | {f"before_{name}": value for name, value in at_epoch(run, 0).items()}
+    return found | {name: float(run.arrays[name][-1]) for name in ("train_accuracy", "test_accuracy")}
+
+
+def table(runs: dict[tuple, object]) -> pd.DataFrame:
+    """A row for each network of `runs_of`, by its key, with COLUMNS; nats, lengths, percent."""
+    rows = [numbers(run) for run in runs.values()]
+    return pd.DataFrame(rows, index=_index(runs), columns=COLUMNS, dtype=float).sort_index()
+
+
+def through_training(runs: dict[tuple, object]) -> pd.DataFrame:
+    """The contrast by geometry step, at the places of the last boundary: a row for each network of `runs_of`."""
+    rows = [
+        {int(step): at_epoch(run, i)["contrast"] for i, step in enumerate(run.arrays["geometry_steps"])}
+        for run in runs.values()
+    ]
+    return pd.DataFrame(rows, index=_index(runs)).sort_index()
+
+
+def _index(runs):
+    return pd.MultiIndex.from_tuples(list(runs), names=["width", "labels", "seed"]) if runs else None
+
+
+def at(run, epoch: int) -> int:
+    """The index of that epoch among those at which the run's geometry was measured; a ValueError if it is not."""
+    known = run.arrays["geometry_steps"].tolist()
+    if epoch not in known:
+        raise ValueError(f"the geometry of {run.spec.label} was measured at epochs {known}, not at {epoch}")
+    return known.index(epoch)
+
+
+def weights(run, epoch: int) -> dict[str, torch.Tensor]:
+    """The weights of a run on a task in the plane at a geometry step."""
+    index, names = at(run, epoch), [f"{kind}{n}" for n in range(1, run.spec.layers + 2) for kind in "Wb"]
+    return {name: torch.from_numpy(np.ascontiguousarray(run.arrays[name][index])) for name in names}
+
+
+@dataclass(frozen=True)
+class VolumeArm:
+    """One task: a study's runs by (width, labels, seed), and the table of their numbers (`table`)."""
+
+    name: str
+    study: VolumeStudy
+    runs: dict[tuple, object]
+    table: pd.DataFrame
+
+    def of(self, width: int, labels: str = "true") -> pd.DataFrame:
+        """The networks of a kind that have enough pairs and finite numbers, by seed."""
+        if not len(self.table) or (width, labels) not in self.table.index.droplevel("seed"):
+            return self.table.iloc[:0]
+        found = self.table.loc[width, labels]
+        return found[(found["pairs"] >= LEAST_PAIRS) & np.isfinite(found["contrast"] + found["before_contrast"])]
+
+    @property
+    def recorded(self) -> int:
+        """The least number of networks that a width of the study has, whether they count or not."""
+        found = (
+            self.table.index.to_frame().query("labels == 'true'")["width"].value_counts() if len(self.table) else {}
+        )
+        return int(min(found.get(width, 0) for width in self.study.widths))
+
+    def since(self, seed: int) -> "VolumeArm":
+        """The arm without the networks of smaller seeds."""
+        late = self.table.index.get_level_values("seed") >= seed if len(self.table) else slice(0)
+        runs = {key: run for key, run in self.runs.items() if key[2] >= seed}
+        return replace(self, runs=runs, table=self.table[late])
+
+    def networks(self, labels: str = "true") -> list:
+        """The runs with such labels, of all widths."""
+        return [run for (_, kind, _), run in self.runs.items() if kind == labels]
+
+
+def arm(name: str, study: VolumeStudy, records) -> VolumeArm:
+    """The study's arm among these records."""
+    runs = runs_of(study, records)
+    return VolumeArm(name, study, runs, table(runs))
+
+
+def arms(records) -> list[VolumeArm]:
+    """All tasks, those without records too."""
+    records = list(records)
+    return [arm(name, STUDIES[study], records) for name, study in ARMS.items()]

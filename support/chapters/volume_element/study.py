@@ -1,0 +1,142 @@
+"""The studies of the sigmoid classifiers: which tasks, widths, labels and seeds, for how many epochs."""
+
+import itertools
+from dataclasses import dataclass
+
+from support.evidence.sweep import Block, Study, named
+from support.networks.tasks import Task, resampled, task
+from support.training.machine import resolve_device
+from support.training.sigmoid.specs import VolumeSpec, recipe
+from support.training.sigmoid.training import geometry_steps, train
+from support.training.specs import Spec
+from support.words import counted
+
+OVERHEAD = 1.5e-4  # seconds a step costs however small it is; measured, as are the next
+ACTIVATION = {"cpu": 1.0e-8, "cuda": 1.0e-11}  # seconds a hidden activation and step outside the products
+RATE = {"cpu": 8.0e10, "cuda": 2.0e13}  # float64 operations a second
+LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on the CPU
+
+
+@dataclass(frozen=True)
+class VolumeStudy(Study):
+    """Every width x labels x seed on one task, all for the same number of epochs.
+
+    No weights are kept beside a record: of tasks in the plane its arrays hold them already.
+    """
+
+    name: str
+    data: str  # a name of `tasks.task`
+    widths: tuple[int, ...]
+    steps: int  # epochs
+    title: str = ""
+    layers: int = 1  # hidden ones, each of that width
+    labels: tuple[str, ...] = ("true", "shuffled")
+    seeds: int = 10
+    seeds_per_block: int = 10
+    pairs: int = 48
+    points: int = 25
+    plane: int = 0  # see VolumeSpec; of the first seed with true labels alone
+    batch: int | None = None  # by default the source's, as is
+    decay: float | None = None  # the weight decay
+
+    def spec(self, dataset: Task, width: int, labels: str, seed: int) -> VolumeSpec:
+        """The specification of one of the study's runs."""
+        own = task(self.data, seed) if resampled(self.data) else dataset
+        plane = self._plane(labels, seed)
+        return VolumeSpec.of(own, width, self.steps, seed, labels=labels, plane=plane, **self.changes)
+
+    def _plane(self, labels: str, seed: int) -> int:
+        return self.plane if (labels, seed) == ("true", 0) else 0
+
+    @property
+    def changes(self) -> dict:
+        """What the study sets besides the recipe of its task."""
+        set_here = {"layers": self.layers, "pairs": self.pairs, "points": self.points}
+        others = {"batch": self.batch, "decay": self.decay}
+        return set_here | {name: value for name, value in others.items() if value is not None}
+
+    @property
+    def protocol(self) -> str:
+        """What every run has in common, for captions."""
+        how = recipe(self.data) | self.changes
+        step = f"{how['optimiser']} {how['rate']:g}, weight decay {how['decay']:g}, batch {how['batch']:,}"
+        return f"{self.data}{self._deep}, {self.steps:,} epochs, {step}"
+
+    @property
+    def _deep(self) -> str:
+        return f", {self.layers} hidden layers" if self.layers > 1 else ""
+
+    def __str__(self):
+        widths = ", ".join(map(str, self.widths))
+        kinds = f"widths {widths}{self._deep} x {' and '.join(self.labels)} labels x {counted(self.seeds, 'seed')}"
+        return f"{self.name}: {kinds}\n{self.data}, {self.steps:,} epochs"
+
+    @property
+    def runs_a_seed(self) -> int:
+        return len(self.widths) * len(self.labels)
+
+    def dataset(self, folder: str | None = None) -> Task:
+        """What the first seed sees."""
+        return task(self.data, 0, folder)
+
+    def asks_for(self, spec: Spec) -> bool:
+        asked = recipe(self.data) | self.changes | {"data": self.data, "epochs": self.steps}
+        return (
+            isinstance(spec, VolumeSpec)
+            and spec.width in self.widths
+            and spec.labels in self.labels
+            and spec.seed < self.seeds
+            and spec.plane == self._plane(spec.labels, spec.seed)
+            and all(getattr(spec, name) == value for name, value in asked.items())
+        )
+
+    def blocks(self, dataset: Task) -> list[Block]:
+        """A few seeds of one width and one kind of labels at a time."""
+        blocks = []
+        for seeds in self.seed_blocks():
+            for width, labels in itertools.product(self.widths, self.labels):
+                specs = tuple(self.spec(dataset, width, labels, s) for s in seeds)
+                blocks.append(Block(self, f"width {width}, {labels} labels, {named(seeds)}", specs))
+        return blocks
+
+    def train(self, specs, dataset: Task, **options):
+        own = None if resampled(self.data) else [dataset]
+        return train(list(specs), self.steps, tasks=own, **options)
+
+    def cost(self, block: Block, dataset: Task, device: str) -> tuple[float, float]:
+        """Steps of the stack, then the log-volumes along all segments."""
+        kind, first, networks = resolve_device(device).type, block.specs[0], len(block.specs)
+        n, d, N = first.width, dataset.inputs, len(dataset.train[0])
+        batch = min(first.batch, N)
+        steps = self.steps * (N // batch)
+        activations = networks * batch * n
+        step = OVERHEAD + activations * (ACTIVATION[kind] + 6 * (d + dataset.classes) / RATE[kind])
+        epochs = len(geometry_steps(self.steps))
+        looks = 2 * epochs * networks * 2 * self.pairs * (self.points + 1)
+        looks += epochs * sum(spec.plane**2 for spec in block.specs)
+        minutes = (steps * step + looks * n * d * LOOK) / 60
+        kept = (epochs + 4) * networks * n * (d + dataset.classes + 2)
+        return minutes, 8e-6 * (kept + N * d + 4 * activations)
+
+
+STUDIES = {
+    study.name: study
+    for study in (
+        # ten seeds left every width undecided on one of the rules
+        VolumeStudy("volume-xor", "xor", (2, 10, 100, 250, 500), 2000, seeds=40, labels=("true",),
+                    title="shallow sigmoid networks on XOR, and the volume element at their boundaries"),
+        VolumeStudy("volume-sinusoid", "sinusoid", (5, 20, 250), 10_000,
+                    title="the same on a sinusoidal boundary, and with shuffled labels"),
+        VolumeStudy("volume-sinusoid-resampled", "sinusoid-resampled", (5, 20, 250), 10_000,
+                    title="the same with new points for every seed"),
+        VolumeStudy("volume-sinusoid-deep", "sinusoid", (8,), 10_000, layers=3,
+                    title="the sinusoid with three hidden layers of eight units"),
+        VolumeStudy("volume-mnist", "mnist", (2000,), 50, seeds_per_block=1, pairs=12, points=21, plane=60,
+                    title="2,000 hidden units on MNIST, 50 epochs, and with shuffled labels"),
+        VolumeStudy("volume-mnist-long", "mnist", (2000,), 200, labels=("true",), seeds_per_block=1, pairs=12,
+                    points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as the source"),
+        VolumeStudy("volume-mnist-no-decay", "mnist", (2000,), 50, labels=("true",), seeds=8, seeds_per_block=1,
+                    pairs=12, points=21, plane=60, decay=0.0,
+                    title="2,000 hidden units on MNIST, 50 epochs, no weight decay"),
+    )
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Why outputs die: gentler starts and the map of learning rates."""

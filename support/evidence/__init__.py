@@ -1,0 +1,1 @@
+"""Records of runs, studies and sweeps, statistics, rules and verdicts."""

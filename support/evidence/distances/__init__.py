@@ -1,0 +1,1 @@
+"""Studies of distance networks, their arms, and what is measured of their weights."""

@@ -1,0 +1,71 @@
+"""Do the rows of a whitening find eigenvectors? Only as often as chance, unless something other than the loss asks.
+
+Q W has the loss of W for every rotation Q, so the answer is a comparison with random rotations of the exact solution.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+import torch
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import ortho_group
+
+from support.networks.gaussians import Gaussian
+
+ROTATIONS = 999
+
+
+def matched(W, gaussian: Gaussian) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of W (k, d) and eigenvectors matched one to one so that the sum of |cosine| is greatest (Hungarian).
+
+    Returns |cosine| and |log(1/|w|^2 / eigenvalue)| of the min(k, d) matches. The source printed 1/|w|^2 and w/|w| to
+    be compared with eigenvalues and eigenvectors by eye.
+    """
+    values, vectors = gaussian.eigen
+    length = W.norm(dim=1)
+    cosines = ((W / length[:, None]) @ vectors.T).abs().numpy()
+    rows, columns = linear_sum_assignment(cosines, maximize=True)
+    ratios = (length[rows] ** -2 / values[columns]).log().abs().numpy()
+    return cosines[rows, columns], ratios
+
+
+@lru_cache(maxsize=256)
+def by_chance(gaussian: Gaussian, k: int, rotations: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Means of what `matched` gives for random exact solutions with k rows, each (rotations,).
+
+    Exact: W^T W is the precision, as W = Q whitening with orthonormal columns Q (k, d), uniformly distributed. For
+    k < d, which no exact solution has, k rows of one.
+    """
+    d = gaussian.dimension
+    turns = ortho_group.rvs(max(k, d), size=rotations, random_state=seed).reshape(rotations, max(k, d), -1)
+    found = [[m.mean() for m in matched(torch.from_numpy(Q[:k, :d]) @ gaussian.whitening, gaussian)] for Q in turns]
+    cosines, ratios = np.array(found).T
+    return cosines, ratios
+
+
+def own_rotations(W, gaussian: Gaussian, rotations: int, seed: int = 0) -> np.ndarray:
+    """Mean |cosine| of the matches for random rotations Q W of a network's own rows, which an MD_Abs cannot tell."""
+    turns = ortho_group.rvs(len(W), size=rotations, random_state=seed)
+    return np.array([matched(torch.from_numpy(Q) @ W, gaussian)[0].mean() for Q in turns])
+
+
+def eigen_recovery(W, gaussian: Gaussian, rotations: int = ROTATIONS, seed: int = 0) -> dict[str, float]:
+    """Mean |cosine| and mean |log eigenvalue ratio| of the matches, beside those of random exact solutions.
+
+    "..._chance" is their median, "..._p" the share of them (with this network among them) that is at least as good.
+    """
+    found = {}
+    for name, value, chance, sign in zip(
+        ("eigenvector_cosine", "eigenvalue_error"),
+        matched(W, gaussian),
+        by_chance(gaussian, len(W), rotations, seed),
+        (1, -1),
+        strict=True,
+    ):
+        as_good = int((sign * chance >= sign * value.mean()).sum())
+        found |= {
+            name: float(value.mean()),
+            f"{name}_chance": float(np.median(chance)),
+            f"{name}_p": (1 + as_good) / (1 + rotations),
+        }
+    return found

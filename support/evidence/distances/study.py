@@ -1,0 +1,126 @@
+"""The studies of the distance networks: on which Gaussians, how many trials, for how long."""
+
+from dataclasses import dataclass
+
+from support.evidence.sweep import Block, Study, named
+from support.networks.distance_networks import UNITS
+from support.networks.gaussians import DistanceData, draw, parse
+from support.training.distances.specs import DistanceSpec
+from support.training.distances.training import train
+from support.training.machine import resolve_device
+from support.training.specs import Spec
+from support.words import counted
+
+ACTIVATION = {"cpu": 4.0, "cuda": 0.02}  # nanoseconds a hidden activation and step outside the products; measured
+PRODUCTS = {"cpu": 80.0, "cuda": 20_000.0}  # GFLOP/s in float64: orders of magnitude, for estimates alone
+
+
+@dataclass(frozen=True)
+class DistanceStudy(Study):
+    """Every network x trial on one data set, all for the same number of epochs (steps: the batch is full).
+
+    No weights are kept beside a record: its arrays hold them already.
+    """
+
+    name: str
+    data: str  # a name of `gaussians.draw`
+    steps: int
+    title: str = ""
+    seeds: int = 20  # trials
+    samples: int = 1000
+    networks: tuple[str, ...] = tuple(UNITS)
+    seeds_per_block: int = 20
+    precision: str = "float64"
+
+    @property
+    def dimension(self) -> int:
+        return parse(self.data)[1]
+
+    @property
+    def protocol(self) -> str:
+        """What every run has in common, for captions."""
+        rounded = "" if self.precision == "float64" else f", {self.precision}"
+        return f"{self.data}, {self.samples:,} training points, {self.steps:,} epochs{rounded}"
+
+    def __str__(self):
+        return f"{self.name}: {len(self.networks)} networks x {counted(self.seeds, 'trial')}\n{self.protocol}"
+
+    @property
+    def runs_a_seed(self) -> int:
+        return len(self.networks)
+
+    def dataset(self, folder: str | None = None) -> DistanceData:
+        """What the first trial sees. folder: nothing is read, everything is drawn."""
+        return draw(self.data, self.samples)
+
+    def asks_for(self, spec: Spec) -> bool:
+        return (
+            isinstance(spec, DistanceSpec)
+            and spec.network in self.networks
+            and spec.seed < self.seeds
+            and spec == self._spec(spec.network, spec.seed, spec.data_digest)
+        )
+
+    def _spec(self, network, seed, digest):
+        return DistanceSpec(
+            network=network,
+            data=self.data,
+            data_digest=digest,
+            seed=seed,
+            samples=self.samples,
+            precision=self.precision,
+        )
+
+    def blocks(self, dataset: DistanceData) -> list[Block]:
+        """A few trials at a time, all networks of each."""
+        blocks = []
+        for trials in self.seed_blocks():
+            specs = []
+            for trial in trials:
+                own = draw(self.data, self.samples, trial) if parse(self.data)[2] else dataset
+                specs += [self._spec(network, trial, own.digest[:16]) for network in self.networks]
+            blocks.append(Block(self, named(trials, "trial"), tuple(specs)))
+        return blocks
+
+    def train(self, specs, dataset: DistanceData, **options):
+        return train(list(specs), self.steps, **options)
+
+    def cost(self, block: Block, dataset: DistanceData, device: str) -> tuple[float, float]:
+        """What an activation costs, product included; points, and on a GPU two arrays of a network's activations."""
+        kind = resolve_device(device).type
+        units = sum(UNITS[s.network] for s in block.specs) * self.dimension
+        nanoseconds = ACTIVATION[kind] + 4 * (self.dimension + 1) / PRODUCTS[kind]
+        points = sum(len(x) for x, _ in (dataset.train, dataset.validation, dataset.test))
+        own = len(block.specs) if parse(self.data)[2] else 1
+        megabytes = 8e-6 * (points * (self.dimension + 2) * own + 2 * self.samples * units * (kind == "cuda"))
+        return units * self.samples * self.steps * nanoseconds * 1e-9 / 60, megabytes
+
+
+STUDIES = {
+    study.name: study
+    for study in (
+        DistanceStudy("mahalanobis-2", "gaussian-2", 10_000,
+                      "three distance networks on one Gaussian in the plane, as the source"),
+        DistanceStudy("mahalanobis-10", "gaussian-10", 50_000,
+                      "three distance networks on one Gaussian in 10 dimensions"),
+        DistanceStudy("mahalanobis-100", "gaussian-100", 250_000,
+                      "three distance networks on one Gaussian in 100 dimensions; for a GPU",
+                      samples=10_000, seeds_per_block=5),
+        DistanceStudy("mahalanobis-100-start", "gaussian-100", 10_000,
+                      "the first epochs of mahalanobis-100; two cores do it",
+                      samples=10_000, seeds=5, seeds_per_block=5),
+        DistanceStudy("mahalanobis-100-start-fp32", "gaussian-100", 10_000,
+                      "mahalanobis-100-start in float32, as the source",
+                      samples=10_000, seeds=5, seeds_per_block=5, precision="fp32"),
+        DistanceStudy("mahalanobis-2-resampled", "gaussian-2-resampled", 10_000,
+                      "in the plane, a new Gaussian and sample in every trial"),
+        DistanceStudy("mahalanobis-10-resampled", "gaussian-10-resampled", 50_000,
+                      "in 10 dimensions, a new Gaussian and sample in every trial"),
+        DistanceStudy("mahalanobis-2-singular", "singular-2", 10_000, 
+                      "in the plane, a covariance of nearly rank one"),
+        DistanceStudy("mahalanobis-2-student", "student-2", 10_000, 
+                      "in the plane, Student's t with 3 degrees of freedom"),
+        DistanceStudy("mahalanobis-2-fp32", "gaussian-2", 10_000, "in the plane, float32 as the source",
+                      precision="fp32"),
+    )
+}  # fmt: skip

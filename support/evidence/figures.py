@@ -1,0 +1,180 @@
+"""One look for every figure of the book: the colour law, the plots that are used twice, and `show`.
+
+The colour law: hue is the hidden activation (ReLU blue, Abs vermillion, any other black or grey; a pair that stays
+apart under colour-blind vision), line and marker are what is done to the output (nothing, an activation as in "2", an
+activation and a sign change as in "2-Neg"). A bias in the output layer, or OffsetL2 in the paper's form, leaves the
+marker hollow.
+"""
+
+import base64
+import io
+import re
+
+import matplotlib
+import numpy as np
+
+from support.networks.architectures import architecture
+
+WIDTH = 7.0  # inches; with DPI a little wider than the text column, so that a page never enlarges a figure
+DPI = 150
+
+HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
+OUTPUTS = {  # (head, output activation?, negated) -> line, marker
+    ("linear", False, False): ("-", "o"),
+    ("linear", True, False): ("--", "s"),
+    ("linear", True, True): (":", "^"),
+    ("offset_l2", False, False): ("-.", "D"),
+    ("offset_l2", False, True): ((0, (3, 1, 1, 1, 1, 1)), "v"),
+}
+RC = {
+    "figure.dpi": DPI,
+    "savefig.dpi": DPI,
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.handlelength": 3.2,  # long enough to tell dashed from dotted
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.7,
+    "lines.markersize": 4.5,
+    "image.cmap": "cividis",
+}
+
+
+def style(name: str) -> dict:
+    """Keyword arguments for `Axes.plot` that draw the architecture `name` by the colour law.
+
+    Raises: ValueError for a name that is not in the table of architectures.
+
+    >>> style("Abs2-Neg")["color"], style("Abs2-Neg")["linestyle"], style("Abs2-Neg")["marker"]
+    ('#D55E00', ':', '^')
+    """
+    a = architecture(name)
+    hue = HUES.get(a.hidden, "black")
+    line, marker = OUTPUTS[a.head, a.output is not None, a.negated]
+    face = "white" if a.output_bias or a.form == "paper" else hue
+    return {"color": hue, "linestyle": line, "marker": marker, "markerfacecolor": face}
+
+
+def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options):
+    """A figure of the book's width and its axes; switches matplotlib to the book's style.
+
+    Args:
+        height: of the whole figure, inches.
+        options: passed on to `matplotlib.pyplot.subplots`.
+    """
+    from matplotlib import pyplot
+
+    matplotlib.rcParams.update(RC)
+    return pyplot.subplots(rows, columns, figsize=(WIDTH, height), layout="constrained", **options)
+
+
+def learning_curves(ax, steps, curves, name: str, *, label: str | None = None) -> None:
+    """Draws every run thinly and their mean on top, by the colour law.
+
+    The mean stops where the first run has diverged (NaN): a mean of the survivors would flatter.
+
+    Args:
+        steps: shape (S,), the recorded steps.
+        curves: shape (runs, S), in the unit of the axis.
+        name: the architecture.
+        label: legend text, by default the name.
+    """
+    steps, curves = np.asarray(steps), np.atleast_2d(np.asarray(curves, dtype=float))
+    if curves.shape[1:] != steps.shape:
+        raise ValueError(f"curves of shape {curves.shape} do not fit steps of shape {steps.shape}")
+    look = style(name)
+    thin = {"color": look["color"], "linestyle": "-", "linewidth": 0.5, "alpha": 0.25}
+    ax.plot(steps, curves.T, **thin)
+    ax.plot(steps, curves.mean(axis=0), label=label or name, markevery=landmarks(steps), **look)
+
+
+def landmarks(steps, count: int = 7) -> list[int]:
+    """Indices of about `count` steps, evenly spread on a logarithmic axis: where the mean gets its markers."""
+    wanted = np.geomspace(max(steps[0], 1), max(steps[-1], 1), count)
+    return sorted({int(np.abs(steps - w).argmin()) for w in wanted})
+
+
+def jitter(count: int) -> np.ndarray:
+    """(count,) numbers in [0, 1), neighbours far apart: the golden ratio spreads any count, without chance."""
+    return np.arange(count) * 0.618034 % 1
+
+
+def step_axis(ax) -> None:
+    """Steps, logarithmic from 1, with a place for step 0."""
+    ax.set_xscale("symlog", linthresh=1)
+    ax.set_xlabel("step (log scale from 1)")
+
+
+def legend_below(fig, ax, columns: int = 3) -> None:
+    """One legend for the whole figure, below it, of what is in this panel."""
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+
+
+def strip(ax, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
+    """One row per architecture: every run's value as a dot, and below them the mean with its 95% interval.
+
+    Runs that diverged (NaN) cannot be drawn; the row's label counts them.
+
+    Args:
+        values_by_name: architecture -> shape (runs,), in the unit of the x axis; drawn from top to bottom.
+        within: bounds that no value can leave, nor an interval.
+    """
+    from support.evidence.statistics import mean_interval
+
+    labels = []
+    for row, (name, values) in enumerate(values_by_name.items()):
+        values = np.asarray(values, dtype=float)
+        finite = np.sort(values[np.isfinite(values)])
+        lost = len(values) - len(finite)
+        labels.append(f"{name}\n{lost} of {len(values)} diverged" if lost else name)
+        if len(finite) == 0:
+            continue
+        height = row - 0.05 - 0.3 * jitter(len(finite))
+        ax.plot(finite, height, **style(name) | {"linestyle": "none", "markersize": 3.2, "alpha": 0.6})
+        mean = mean_interval(finite, within=within)
+        ax.plot([mean.low, mean.high], [row + 0.16] * 2, color="black", linewidth=1.6)
+        ax.plot(mean.value, row + 0.16, marker="|", markersize=9, markeredgewidth=2, color="black")
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set_ylim(len(labels) - 0.5, -0.6)
+    ax.grid(axis="y", visible=False)
+
+
+def shades(count: int) -> list:
+    """Colours for a family in order, light to dark; dark enough to be seen, light enough for black on top."""
+    return [matplotlib.colormaps["cividis"](v) for v in np.linspace(0.92, 0.18, count)]
+
+
+def show(fig, *, name: str, caption: str, alt: str) -> None:
+    """Displays the figure with what a page needs to print it, then closes it. One call a cell, as its last line.
+
+    Args:
+        name: the figure's label in the book, lower case with hyphens ("fig-accuracy"); `{numref}` points to it.
+        caption: what is drawn, of which data set and scale, how many runs and what the bands are.
+        alt: the finding, for those who do not see the figure.
+    Raises:
+        ValueError: for a name that would not survive as an address, an empty caption or an empty alt text.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise ValueError(f"figure name {name!r} must be lower-case words with hyphens, like 'fig-accuracy'")
+    caption, alt = " ".join(caption.split()), " ".join(alt.split())
+    if not caption or not alt:
+        raise ValueError(f"figure {name!r} needs a caption and an alt text")
+    from IPython.display import display
+    from matplotlib import pyplot
+
+    png = io.BytesIO()
+    fig.savefig(png, format="png", dpi=DPI)
+    pyplot.close(fig)
+    metadata = {"image/png": {"alt": alt}, "support": {"name": name, "caption": caption, "alt": alt}}
+    image = base64.b64encode(png.getvalue()).decode()
+    display({"image/png": image, "text/plain": caption}, raw=True, metadata=metadata)

@@ -1,0 +1,312 @@
+"""From a study to records: cut it into blocks, skip what is recorded, train the rest, here or on Dask workers.
+
+Blocks follow from the study alone, not from what happens to be missing, so that a run has the same companions
+whenever it is trained.
+"""
+
+import contextlib
+import fcntl
+import sys
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.evidence.records import CACHE, COMMITTED, Record, Store
+from support.training import checkpoints
+from support.training.loop import Stopped
+from support.training.specs import Spec, digest
+from support.words import counted
+
+
+class Diverged(RuntimeError):
+    """Some networks ended in NaN or infinity; they are recorded as such, and so are the others."""
+
+
+class Study(ABC):
+    """What a sweep needs to know of the runs of an experiment; `classifiers.study.Plan` is that of the classifiers.
+
+    name, title: on the command line, and in words. steps: of every run. seeds: how many, from 0, with runs_a_seed
+    runs each. seeds_per_block: how many train together. keep_weights: final weights are kept of the seeds below this.
+    divergence_expected: a run that ends in NaN is a result, not an error.
+    """
+
+    name: str
+    title: str
+    steps: int
+    seeds: int
+    runs_a_seed: int
+    seeds_per_block: int
+    keep_weights: int = 0
+    divergence_expected: bool = False
+
+    def seed_blocks(self) -> list[range]:
+        """The seeds in order, those of a block together."""
+        size = self.seeds_per_block
+        return [range(first, min(first + size, self.seeds)) for first in range(0, self.seeds, size)]
+
+    @abstractmethod
+    def dataset(self, folder: str | None = None):
+        """The data of all runs; printed, it says what they are. folder: where they lie, by default BOOK_DATA."""
+
+    @abstractmethod
+    def asks_for(self, spec: Spec) -> bool:
+        """Whether a run is one of this study's, whatever the digest of its data."""
+
+    @abstractmethod
+    def blocks(self, dataset) -> list["Block"]:
+        """All runs, cut into what trains together; it follows from the study alone."""
+
+    @abstractmethod
+    def train(self, specs, dataset, **options) -> list:
+        """One measurement per specification, as `records.Store.write` takes it.
+
+        options: device, checkpoint, minutes, progress as of `loop.Options`, whose exceptions it raises.
+        """
+
+    @abstractmethod
+    def cost(self, block: "Block", dataset, device: str) -> tuple[float, float]:
+        """Estimated minutes and megabytes of a block."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Runs that train as one stack."""
+
+    plan: Study
+    label: str
+    specs: tuple[Spec, ...]
+
+    @property
+    def checkpoint(self) -> Path:
+        return CACHE / "checkpoints" / f"{digest([s.key for s in self.specs] + [self.plan.steps])}.safetensors"
+
+    def found(self, store: Store) -> list[Record | None]:
+        """The record of each run, or None. Where final weights are to be kept, those of a longer run will not do."""
+        return [store.find(s, self.plan.steps, weights=s.seed < self.plan.keep_weights) for s in self.specs]
+
+    def missing(self, store: Store) -> list[Spec]:
+        return [s for s, record in zip(self.specs, self.found(store), strict=True) if record is None]
+
+
+def named(seeds: Sequence[int], what: str = "seed") -> str:
+    """Neighbouring seeds in the label of a block."""
+    return f"{what} {seeds[0]}" if len(seeds) == 1 else f"{what}s {seeds[0]} to {seeds[-1]}"
+
+
+def run_block(
+    block: Block,
+    dataset,
+    store: Store,
+    *,
+    device: str = "auto",
+    minutes: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Record]:
+    """Trains a block whose runs are not all recorded, and records it. One task of a sweep, wherever it runs.
+
+    Raises Busy if another process is at this block, Stopped if it ran out of time at a checkpoint.
+    """
+    if block.missing(store):
+        store.check_writable()
+        with _claimed(block):
+            missing = block.missing(store)  # again: another process may have finished it meanwhile
+            measurements = missing and block.plan.train(
+                list(block.specs),
+                dataset,
+                device=device,
+                checkpoint=block.checkpoint,
+                minutes=minutes,
+                progress=progress,
+            )
+            for measurement in (m for m in measurements if m.spec in missing):
+                store.write(measurement, keep_weights=measurement.spec.seed < block.plan.keep_weights)
+            checkpoints.remove(block.checkpoint)
+    return block.found(store)
+
+
+class Busy(RuntimeError):
+    """Another process is training this block."""
+
+
+@contextlib.contextmanager
+def _claimed(block: Block) -> Iterator[None]:
+    """Only one process at a time trains a block; the claim ends with the process, however it ends."""
+    path = block.checkpoint.with_suffix(".claim")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as f:
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Busy(f"another process is training {block.plan.name}: {block.label}") from error
+        yield
+
+
+def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
+    """The records of a plan, in the order of its blocks; what is missing is trained first, in this process.
+
+    Raises Diverged, with everything recorded, if a network ended in NaN and the plan does not expect it.
+    """
+    records = []
+    blocks = plan.blocks(dataset)
+    if verbose:
+        print(outlook(blocks, store, dataset, device))
+    for number, block in enumerate(blocks, 1):
+        progress = Progress(f"{plan.name} {number}/{len(blocks)} ({block.label})") if verbose else None
+        records += run_block(block, dataset, store, device=device, progress=progress)
+    bad = [r for r in records if r.diverged_by(plan.steps)]
+    if bad and not plan.divergence_expected:
+        first = bad[0]
+        raise Diverged(
+            f"{len(bad)} of {len(records)} networks of {plan.name!r} diverged, first {first.spec.label} at step "
+            f"{first.diverged_at}; all are recorded as they are. A lower rate would help."
+        )
+    return records
+
+
+def lasting(minutes: float) -> str:
+    """An estimate in words, with no more digits than it is worth."""
+    if minutes >= 180:
+        return f"{minutes / 60:.0f} h"
+    return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
+
+
+def outlook(blocks: list[Block], store: Store, dataset, device: str = "auto") -> str:
+    """What will be trained, what is there already, and an estimate of minutes and memory, in one line."""
+    todo = [b for b in blocks if b.missing(store)]
+    runs, train = (sum(len(b.specs) for b in some) for some in (blocks, todo))
+    missing = sum(len(b.missing(store)) for b in todo)
+    line = f"{counted(runs, 'run')}: {runs - missing} from records, {missing} to train"
+    if train > missing:
+        line += f", and {train - missing} again, because a block trains whole"
+    if todo:
+        minutes, megabytes = zip(*(b.plan.cost(b, dataset, device) for b in todo), strict=True)
+        line += f" (about {lasting(sum(minutes))}, {max(megabytes):.0f} MB)"
+    return line
+
+
+def sweep(
+    plan: Study,
+    store: Store | None = None,
+    *,
+    folder: str | None = None,
+    device: str = "auto",
+    dry_run: bool = False,
+    minutes: float | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+) -> int:
+    """Runs a study block by block and prints how it goes; returns how many blocks are still to do.
+
+    Args:
+        store: where records are read and written; by default the committed `records/`.
+        folder: the data folder, by default the one that BOOK_DATA names.
+        minutes: stop at a checkpoint after so long; the next call goes on.
+        scheduler: address of a Dask scheduler; each worker loads the data and writes its records itself.
+        workers: or start a local Dask cluster with so many processes.
+    """
+    store = store or Store(COMMITTED)
+    dataset = plan.dataset(folder)
+    blocks = plan.blocks(dataset)
+    todo = [b for b in blocks if b.missing(store)]
+    print(f"{plan.name}: {plan.title}; {dataset}")
+    cut = f"in {counted(len(blocks), 'block')}, {len(todo):,} of them to do"
+    print(f"{outlook(blocks, store, dataset, device)}, {cut}")
+    for block in todo:
+        size, (minutes_, megabytes) = counted(len(block.specs), "network"), plan.cost(block, dataset, device)
+        print(f"  to do: {block.label}: {size}, about {lasting(minutes_)}, {megabytes:.0f} MB")
+    if dry_run or not todo:
+        return len(todo)
+    store.check_writable()
+    if scheduler or workers:
+        return _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers)
+    return _sweep_here(todo, dataset, store, device, minutes)
+
+
+def _sweep_here(todo, dataset, store, device, minutes):
+    begun = time.monotonic()
+    for number, block in enumerate(todo, 1):
+        remaining = None if minutes is None else minutes - (time.monotonic() - begun) / 60
+        if remaining is not None and remaining <= 0:
+            print(f"out of its {minutes:g} minutes")
+            break
+        progress = Progress(f"block {number}/{len(todo)} ({block.label})")
+        try:
+            run_block(block, dataset, store, device=device, minutes=remaining, progress=progress)
+        except Stopped as stopped:
+            print(f"{stopped}; the same command goes on from there")
+            break
+        except Busy as busy:
+            print(f"{busy}; passed over")
+    left = sum(bool(block.missing(store)) for block in todo)  # one that was passed over may be done by now
+    print(f"{counted(left, 'block')} to do")
+    return left
+
+
+def _task(block: Block, roots: list[Path], folder: str | None, device: str, until: float | None) -> str:
+    """What a Dask worker does: one block, from data to records. Returns why it is not finished, or ""."""
+    with _ALONE:
+        minutes = None if until is None else (until - time.time()) / 60
+        if minutes is not None and minutes <= 0:
+            return "out of time before it began"
+        try:
+            run_block(block, block.plan.dataset(folder), Store(*roots), device=device, minutes=minutes)
+        except (Stopped, Busy) as why:
+            return str(why)
+    return ""
+
+
+_ALONE = threading.Lock()  # the trainer sets switches of the whole process: a worker with many threads takes turns
+
+
+def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
+    from dask.distributed import Client, LocalCluster, as_completed
+
+    # one thread a worker: torch brings its own, and the trainer sets global switches
+    cluster = scheduler or LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    with contextlib.ExitStack() as closing:
+        if not scheduler:
+            closing.enter_context(cluster)
+        client = closing.enter_context(Client(cluster))
+        # Dask itself tries a task whose worker was lost again, three times; the block goes on from its checkpoint
+        until = None if minutes is None else time.time() + 60 * minutes
+        # not pure: two sweeps on one scheduler have tasks of their own, as their records may lie in different folders
+        same = {"roots": store.roots, "folder": folder, "device": device, "until": until}
+        futures = client.map(_task, todo, pure=False, **same)
+        left, labels = len(todo), {f.key: b.label for f, b in zip(futures, todo, strict=True)}
+        for future in as_completed(futures):
+            label = labels[future.key]
+            why = future.result() if future.status == "finished" else f"failed: {future.exception()!r}"
+            left -= not why
+            print(f"{label}: {why or 'recorded'}; {counted(left, 'block')} to do", flush=True)
+    return left
+
+
+class Progress:
+    """Prints a line now and then, with an estimate of the end; on a terminal oftener, over the last one.
+
+    To stderr, which a reader by hand sees and a built page leaves out.
+    """
+
+    def __init__(self, label: str):
+        self.label, self.begun, self.first = label, time.monotonic(), None
+        self.overwrite = sys.stderr.isatty()
+        self.seconds = 1.0 if self.overwrite else 30.0  # between two lines
+        self.last = self.begun
+
+    def __call__(self, step: int, steps: int) -> None:
+        now = time.monotonic()
+        if self.first is None:
+            self.first = step - 1  # a resumed run does not start at 0
+        if now - self.last < self.seconds:
+            return
+        self.last = now
+        left = (now - self.begun) / (step - self.first) * (steps - step)
+        print(
+            f"{self.label}: step {step:,} of {steps:,}, about {left / 60:.1f} min left",
+            end="\r" if self.overwrite else "\n",
+            file=sys.stderr,
+            flush=True,
+        )

@@ -1,0 +1,116 @@
+"""The networks of the book as a table of data.
+
+Every network is `inputs -> Linear -> hidden activation -> head`, and the head is either a second Linear layer,
+optionally followed by an activation and a sign change, or an OffsetL2 layer. Names are those of the source
+(Oursland 2025, Tables 1, 3 and 5); "-Bias" marks the variants whose second Linear has a bias. The source prints
+the bias variant of ReLU2-Neg without its suffix; here it carries it.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+
+from support.networks.layers import Abs, Neg, OffsetL2
+from support.words import suggest
+
+ACTIVATIONS = {"relu": nn.ReLU, "abs": Abs, "gelu": nn.GELU, "silu": nn.SiLU}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One row of the table.
+
+    hidden: activation after the first Linear, a key of `ACTIVATIONS`.
+    output: activation after the second Linear ("relu" or "abs"), or None.
+    negated: whether the last thing the network does is to change the sign.
+    output_bias: whether the second Linear has a bias; without one, its hyperplanes pass through the origin.
+    head: "linear" or "offset_l2"; form: of the latter, "code" or "paper" (see `layers.OffsetL2`).
+    """
+
+    name: str
+    hidden: str
+    output: str | None = None
+    negated: bool = False
+    output_bias: bool = False
+    head: str = "linear"
+    form: str = "code"
+
+    def module(self, inputs: int, hidden: int = 128, classes: int = 10) -> nn.Sequential:
+        """The network as an ordinary torch module, (N, inputs) -> (N, classes), with torch's default weights."""
+        layers = [nn.Linear(inputs, hidden), ACTIVATIONS[self.hidden]()]
+        if self.head == "offset_l2":
+            layers.append(OffsetL2(hidden, classes, self.form))
+        else:
+            layers.append(nn.Linear(hidden, classes, bias=self.output_bias))
+            if self.output is not None:
+                layers.append(ACTIVATIONS[self.output]())
+        if self.negated:
+            layers.append(Neg())
+        return nn.Sequential(*layers)
+
+
+def family(title: str, activation: str) -> list[Architecture]:
+    """All networks of one activation: the control, the two constraints, their bias variants, the OffsetL2 heads.
+
+    A reader's own activation goes through the same constraints: put its module class into `ACTIVATIONS`, and the
+    family into `TABLE`.
+    """
+    variants = [(title, None, False), (f"{title}2", activation, False), (f"{title}2-Neg", activation, True)]
+    plain = [Architecture(name, activation, output, negated) for name, output, negated in variants]
+    biased = [replace(a, name=f"{a.name}-Bias", output_bias=True) for a in plain]
+    l2 = [
+        Architecture(f"{title}-L2{mark}{neg}", activation, negated=bool(neg), head="offset_l2", form=form)
+        for form, mark in (("code", ""), ("paper", "-Paper"))
+        for neg in ("", "-Neg")
+    ]
+    return plain + biased + l2
+
+
+_SMOOTH = family("GELU", "gelu")[:3] + family("SiLU", "silu")[:3]  # the same constraints, not in the source
+TABLE = {a.name: a for a in family("ReLU", "relu") + family("Abs", "abs") + _SMOOTH}
+SIX = ("ReLU", "ReLU2", "ReLU2-Neg", "Abs", "Abs2", "Abs2-Neg")  # the source's Table 1
+SIX_BIAS = tuple(f"{name}-Bias" for name in SIX)  # its Table 3
+L2 = ("ReLU-L2", "ReLU-L2-Neg", "Abs-L2", "Abs-L2-Neg")  # the lower half of its Table 5
+L2_PAPER = tuple(name.replace("L2", "L2-Paper") for name in L2)  # the same with the layer as its equation prints it
+SMOOTH = tuple(a.name for a in _SMOOTH)
+
+
+def architecture(name: str) -> Architecture:
+    """The architecture of that name; a ValueError with a suggestion for any other name."""
+    if name not in TABLE:
+        raise ValueError(f"unknown architecture {name!r}{suggest(name, TABLE)}")
+    return TABLE[name]
+
+
+def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
+    """The network of that architecture as an ordinary module in float64, (N, inputs) -> (N, classes).
+
+    weights: of a record, or as `classifiers.ensemble.initial_weights` draws them; an alpha that is not among them
+        is 1.
+    """
+    (hidden, inputs), a = weights["weight"].shape, architecture(name)
+    classes = len(weights["mu" if a.head == "offset_l2" else "head"])
+    network = a.module(inputs, hidden, classes).double().requires_grad_(False)
+    parameters = {"weight": network[0].weight, "bias": network[0].bias}
+    if a.head == "offset_l2":
+        parameters["mu"] = network[2].mu
+        network[2].alpha.copy_(weights.get("alpha", torch.ones_like(weights["mu"])))
+    else:
+        parameters["head"] = network[2].weight
+        if a.output_bias:
+            parameters["head_bias"] = network[2].bias
+    for key, parameter in parameters.items():
+        parameter.copy_(weights[key])
+    return network
+
+
+def slope(activation: str, z: torch.Tensor) -> torch.Tensor:
+    """Derivative of an activation at z, elementwise, with torch's own convention at 0 (0 for relu and abs)."""
+    if activation == "relu":
+        return (z > 0).to(z.dtype)
+    if activation == "abs":
+        return torch.sign(z)
+    with torch.enable_grad():
+        z = z.detach().requires_grad_()
+        return torch.autograd.grad(ACTIVATIONS[activation]()(z).sum(), z)[0]

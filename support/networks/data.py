@@ -1,0 +1,379 @@
+"""Image data sets as stored bytes, and the affine map that turns bytes into network inputs.
+
+Layout: one image is one row, (N, D) uint8, pixels in row-major order; labels are (N,) int64. Nothing is
+scaled here: `Dataset.affine` gives the (gain, offset) that a network folds into its first layer.
+Archives are read by a few lines of numpy; torchvision is asked only where a missing one can be fetched.
+"""
+
+import gzip
+import hashlib
+import importlib
+import logging
+import math
+import os
+import tempfile
+import time
+import urllib.request
+import zlib
+from dataclasses import dataclass, replace
+from http.client import HTTPException
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from support.words import suggest
+
+SCALINGS = ("raw", "unit", "standardised")
+TIMEOUT, RETRIES, PAUSE = 10.0, 2, 1.0  # seconds a connection; further rounds; seconds between rounds
+
+FOLDERS = {"mnist": "MNIST", "fashion_mnist": "FashionMNIST", "kmnist": "KMNIST"}  # torchvision's names
+FILES = [f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
+DIGITS = tuple("0123456789")
+GARMENTS = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot"
+SYLLABLES = "o,ki,su,tsu,na,ha,ma,ya,re,wo"
+CLASSES = {
+    "mnist": DIGITS,
+    "fashion_mnist": tuple(GARMENTS.split(",")),
+    "kmnist": tuple(SYLLABLES.split(",")),
+}
+# MD5 of the four .gz files, in the order of FILES: torchvision's table, repeated so that reading needs none.
+MD5 = {
+    "mnist": (
+        "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+        "d53e105ee54ea40749a09fcbcd1e9432",
+        "9fb629c4189551a2d022fa330f9573f3",
+        "ec29112dd5afa0611ce80d1b7f02629c",
+    ),
+    "fashion_mnist": (
+        "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+        "25c81989df183df01b3e8a0aad5dffbe",
+        "bef4ecab320f06d8554ea6380940ec79",
+        "bb300cfdad3c16e7a12a480ee83cd310",
+    ),
+    "kmnist": (
+        "bdb82020997e1d708af4cf47b453dcf7",
+        "e144d726b3acfaa3e44228e80efcd344",
+        "5c965bf0a639b31b8f53240b1b52f4d7",
+        "7320c461ea6c1c855c0b718fb2a4b134",
+    ),
+}
+
+
+class DataError(ValueError):
+    """A data set that cannot be had, or a wrong question about one; the message repeats what was asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Images and labels as stored, with the numbers that scaling needs."""
+
+    name: str
+    train_images: np.ndarray  # (N, D) uint8
+    train_labels: np.ndarray  # (N,) int64, 0 .. classes - 1
+    test_images: np.ndarray
+    test_labels: np.ndarray
+    image_shape: tuple[int, ...]  # (height, width), with a final 3 for colour; its product is D
+    maximum: int  # largest byte that the format allows: 255, or 16 for digits
+    classes: tuple[str, ...]
+    digest: str  # sha256, hexadecimal, of the full data set; `first` keeps it
+    pixel_mean: float  # over all pixels of the full training set, in stored units; `first` keeps it
+    pixel_sd: float  # population SD over the same pixels
+
+    def __repr__(self):
+        sizes = f"{len(self.train_images):,} training and {len(self.test_images):,} test images"
+        shape = " x ".join(map(str, self.image_shape))
+        return f"{self.name}: {sizes}, {shape}, {len(self.classes)} classes, sha256 {self.digest[:8]}"
+
+    def first(self, n: int | None) -> "Dataset":
+        """The same data set with only the first n training images (None: all of them).
+
+        Digest, mean and SD stay those of the full set, so that a subset is scaled as the whole is.
+        Raises DataError if n exceeds the training set or is smaller than the number of classes.
+        """
+        if n is None:
+            return self
+        if not len(self.classes) <= n <= len(self.train_images):
+            limits = f"between {len(self.classes)} (one a class) and {len(self.train_images)} (all)"
+            raise DataError(f"first({n!r}) of {self.name!r}: the number of training images must be {limits}")
+        return replace(self, train_images=self.train_images[:n], train_labels=self.train_labels[:n])
+
+    def shuffled(self) -> "Dataset":
+        """The same data set with its training labels permuted, always in the same way: nothing is left to learn."""
+        order = np.random.default_rng(0).permutation(len(self.train_labels))
+        return replace(self, train_labels=self.train_labels[order])
+
+    def affine(self, scaling: str) -> tuple[float, float]:
+        """(gain, offset) with network input = gain * byte + offset, see `inputs`.
+
+        "raw" keeps the bytes, "unit" divides by `maximum`, "standardised" gives all training pixels together
+        mean 0 and SD 1 (one mean and one SD, not one per pixel). Raises DataError for any other word.
+        """
+        if scaling == "raw":
+            return 1.0, 0.0
+        if scaling == "unit":
+            return 1.0 / self.maximum, 0.0
+        if scaling == "standardised":
+            return 1.0 / self.pixel_sd, -self.pixel_mean / self.pixel_sd
+        raise DataError(f"unknown scaling {scaling!r}{suggest(scaling, SCALINGS)}")
+
+    def inputs(self, images: np.ndarray, scaling: str) -> np.ndarray:
+        """What a network sees of stored images of this data set, (N, D), float64."""
+        gain, offset = self.affine(scaling)
+        return gain * images.astype(float) + offset
+
+    def top_eigenvalue(self, scaling: str) -> float:
+        """Largest eigenvalue of the uncentred second moment X'X / N of the scaled training inputs, shape (D, D).
+
+        It bounds the curvature that the inputs give a first layer, so rate times this number is the size of a step.
+        """
+        gain, offset = self.affine(scaling)
+        x = self.train_images.astype(np.float32) * np.float32(gain) + np.float32(offset)
+        return float(np.linalg.eigvalsh((x.T @ x).astype(float) / len(x))[-1])
+
+    def mean_square(self, scaling: str) -> float:
+        """Mean square of a scaled training input, over all pixels and images."""
+        gain, offset = self.affine(scaling)
+        return (gain * self.pixel_mean + offset) ** 2 + (gain * self.pixel_sd) ** 2
+
+
+def load(name: str, folder: str | Path | None = None) -> Dataset:
+    """The named data set: "digits", "mnist", "fashion_mnist", "kmnist" or "folder:PATH".
+
+    "digits" lies inside scikit-learn and needs no network. The next three are looked for in `folder` (by
+    default the environment variable BOOK_DATA): in MNIST/raw, FashionMNIST/raw or KMNIST/raw, then in the
+    folder itself, packed or unpacked. That folder is only read. If it has none of the files, they come from
+    the user's cache, or by download into it. "folder:PATH" reads the images in PATH/train/CLASS and
+    PATH/test/CLASS, or those in PATH/CLASS with every fifth of them split off as the test; PATH is relative
+    to the current folder, or else to `folder`.
+
+    Raises:
+        DataError: for an unknown name, and for files that are missing, truncated or altered.
+    """
+    if name.startswith("folder:"):
+        return _image_folder(name, folder or os.environ.get("BOOK_DATA"))
+    if name == "digits":
+        return _digits()
+    if name not in FOLDERS:
+        raise DataError(f"unknown data set {name!r}{suggest(name, ('digits', *FOLDERS, 'folder:PATH'))}")
+    folder = folder or os.environ.get("BOOK_DATA")
+    paths = _locate(name, Path(folder).expanduser()) if folder else None
+    paths = paths or _download(name, asked=folder)
+    for path, md5 in zip(paths, MD5[name], strict=True):
+        if path.suffix == ".gz" and (found := _md5(path)) != md5:
+            problem = f"is truncated, altered or not of {name!r}"
+            raise DataError(f"{path} ({path.stat().st_size} bytes) {problem}: expected md5 {md5}, found {found}")
+    return _dataset(name, *map(read_idx, paths), CLASSES[name], where=paths[0].parent)
+
+
+def read_idx(path: str | Path) -> np.ndarray:
+    """The bytes of one IDX file (MNIST's format), packed (.gz) or not: uint8, in the shape its header gives.
+
+    Raises DataError if it is missing, cannot be unpacked, is no IDX file of bytes, or has the wrong length.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot read {path}: {error}") from error
+    dimensions = content[3] if content[:3] == b"\0\0\x08" and len(content) > 3 else 0
+    start = 4 + 4 * dimensions
+    if not 1 <= dimensions <= 4 or len(content) < start:
+        wanted = "00 00 08 and the number of dimensions, 1 to 4"
+        raise DataError(f"{path} is no IDX file of bytes: expected {wanted}, found {content[:4].hex(' ')!r}")
+    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", dimensions, offset=4))
+    expected, found = int(np.prod(shape)), len(content) - start
+    if found != expected:
+        raise DataError(f"{path} is truncated or altered: expected {expected} bytes for {shape}, found {found}")
+    # A copy, because torch warns when it is given read-only memory.
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape).copy()
+
+
+def import_torchvision():
+    """torchvision, also where its compiled part does not fit a CPU-only torch.
+
+    There the import stops at operators that this book never calls; declaring two of them lets it through.
+    Where the builds match nothing is declared. Image codecs and torchvision.ops stay unusable; use Pillow.
+    """
+    global _library
+    try:
+        return importlib.import_module("torchvision")
+    except RuntimeError as error:
+        if "torchvision::" not in str(error):
+            raise
+    import torch
+
+    _library = torch.library.Library("torchvision", "FRAGMENT")  # must stay alive, or its operators vanish
+    _library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    _library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    return importlib.import_module("torchvision")
+
+
+_library = None
+
+
+def _dataset(name, train_images, train_labels, test_images, test_labels, classes, where, maximum=255):
+    """A Dataset from images (N, height, width[, 3]) and labels (N,), checked to belong together."""
+    for images, labels in ((train_images, train_labels), (test_images, test_labels)):
+        if images.ndim < 3 or labels.shape != images.shape[:1] or 0 in images.shape:
+            raise DataError(f"{name!r} in {where}: images {images.shape} and labels {labels.shape} do not match")
+        if labels.max() >= len(classes):
+            raise DataError(f"{name!r} in {where}: label {labels.max()}, but only {len(classes)} classes")
+    shape = train_images.shape[1:]
+    if test_images.shape[1:] != shape:
+        raise DataError(f"{name!r} in {where}: training images {shape}, test images {test_images.shape[1:]}")
+    train, test = (images.reshape(len(images), -1) for images in (train_images, test_images))
+    arrays = train, train_labels.astype("<i8"), test, test_labels.astype("<i8")
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(repr(array.shape).encode())
+        digest.update(np.ascontiguousarray(array))
+    # Whole numbers make mean and SD the same on every processor; blocks, because bincount copies to int64.
+    counts = sum(np.bincount(train[i : i + 4096].ravel(), minlength=256) for i in range(0, len(train), 4096))
+    total, squares = (sum(int(n) * value**power for value, n in enumerate(counts)) for power in (1, 2))
+    mean = total / train.size
+    sd = math.sqrt((train.size * squares - total**2) / train.size**2)
+    if sd == 0:
+        raise DataError(f"{name!r} in {where}: every training pixel is {mean:g}")
+    return Dataset(name, *arrays, shape, maximum, classes, digest.hexdigest(), mean, sd)
+
+
+def _every_fifth(labels):
+    """Mask of the test images: every fifth one, counted through the classes in turn.
+
+    Stratified to within one image a class, spread over each class in its stored order, and free of random
+    numbers, so that it is the same under every version of every library.
+    """
+    mask = np.zeros(len(labels), bool)
+    mask[np.argsort(labels, kind="stable")[::5]] = True
+    return mask
+
+
+def _digits():
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    images, test = images.astype(np.uint8).reshape(-1, 8, 8), _every_fifth(labels)
+    parts = images[~test], labels[~test], images[test], labels[test]
+    return _dataset("digits", *parts, DIGITS, where="scikit-learn", maximum=16)
+
+
+def _locate(name, folder):
+    """Paths of the four files in `folder`, or None if it has none of them; it is never written to."""
+    if not folder.is_dir():
+        raise DataError(f"data set {name!r}: the data folder {str(folder)!r} does not exist")
+    for place in (folder / FOLDERS[name] / "raw", folder):
+        # The three data sets share these file names: outside its own folder an unpacked file, which has no
+        # checksum to tell it by, is taken for MNIST only.
+        endings = (".gz",) if place == folder and name != "mnist" else (".gz", "")
+        options = [[place / (file + ending) for ending in endings] for file in FILES]
+        paths = [next(filter(Path.is_file, pair), None) for pair in options]
+        missing = [file for file, path in zip(FILES, paths, strict=True) if not path]
+        if not missing:
+            return paths
+        if len(missing) < len(FILES):
+            raise DataError(f"data set {name!r}: {place} lacks {', '.join(missing)} (as .gz, or unpacked)")
+    return None
+
+
+def _md5(path):
+    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+
+
+def _download(name, asked):
+    """Paths of the four archives in the user's cache, fetched where they are missing or damaged."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "measured-geometry"
+    place = cache / FOLDERS[name] / "raw"
+    wanted = {place / f"{file}.gz": md5 for file, md5 in zip(FILES, MD5[name], strict=True)}
+    mirrors = []
+    try:
+        for path, md5 in wanted.items():
+            if not path.is_file() or _md5(path) != md5:
+                mirrors = getattr(import_torchvision().datasets, FOLDERS[name]).mirrors
+                place.mkdir(parents=True, exist_ok=True)
+                _fetch([mirror + path.name for mirror in mirrors], path, md5)
+    except (ImportError, OSError) as error:
+        files = "".join(f"\n  {path.name}  (md5 {md5})" for path, md5 in wanted.items())
+        raise DataError(
+            f"data set {name!r} is not in {str(asked) if asked else 'BOOK_DATA (not set)'} and could not be "
+            f"downloaded: {error}\nPut these four files into {place}, or into a folder of your own named by "
+            f"the environment variable BOOK_DATA:{files}"
+            + (f"\nThey come from {' or '.join(mirrors)}" if mirrors else "")
+        ) from error
+    return list(wanted)
+
+
+def _fetch(urls, path, md5):
+    """Download one of `urls`, renamed to `path` only once its MD5 is right; OSError if none of them works."""
+    for attempt in range(1 + RETRIES):
+        time.sleep(PAUSE if attempt else 0)
+        for url in urls:
+            handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+            try:
+                logging.getLogger(__name__).info("downloading %s", url)
+                request = urllib.request.Request(url, headers={"User-Agent": "measured-geometry"})
+                with (
+                    os.fdopen(handle, "wb") as file,
+                    urllib.request.urlopen(request, timeout=TIMEOUT) as answer,
+                ):
+                    while block := answer.read(1 << 20):
+                        file.write(block)
+                if (found := _md5(Path(name))) == md5:
+                    os.replace(name, path)
+                    return
+                problem = f"{url}: expected md5 {md5}, found {found}"
+            except (OSError, HTTPException) as error:
+                problem = f"{url}: {error}"
+            finally:
+                Path(name).unlink(missing_ok=True)
+    raise OSError(f"{problem} ({1 + RETRIES} attempts)")
+
+
+def _image_folder(name, folder):
+    path = Path(name.removeprefix("folder:")).expanduser()
+    places = [p.resolve() for p in (path, *([Path(folder).expanduser() / path] if folder else []))]
+    root = next((p for p in places if p.is_dir()), None)
+    if root is None:
+        raise DataError(
+            f"{name!r}: there is no folder {' and no '.join(map(str, dict.fromkeys(places)))}; it would hold one "
+            "sub-folder of images for each class, or train/ and test/ with such sub-folders"
+        )
+    split = (root / "train").is_dir() and (root / "test").is_dir()
+    parts = [root / "train", root / "test"] if split else [root]
+    images, labels, classes = zip(*(_read_part(name, part, 1 if split else 2) for part in parts), strict=True)
+    if classes[0] != classes[-1]:
+        raise DataError(f"{name!r}: classes {classes[0]} in train, but {classes[1]} in test")
+    if not split:
+        test = _every_fifth(labels[0])
+        images, labels = (images[0][~test], images[0][test]), (labels[0][~test], labels[0][test])
+    return _dataset(name, images[0], labels[0], images[1], labels[1], classes[0], where=root)
+
+
+def _read_part(name, folder, fewest):
+    """Images (N, height, width), or (N, height, width, 3) unless the first is grey; labels (N,); classes."""
+    from PIL import Image
+
+    known = Image.registered_extensions()
+    kinds = sorted(p for p in folder.iterdir() if p.is_dir() and p.name[0] != ".") if folder.is_dir() else []
+    found = {kind.name: sorted(p for p in kind.rglob("*") if p.suffix.lower() in known) for kind in kinds}
+    if len(found) < 2 or min(map(len, found.values())) < fewest:
+        counts = {kind: len(paths) for kind, paths in found.items()}
+        wanted = f"two or more sub-folders of {folder}, one a class, with {fewest} or more images each"
+        raise DataError(f"{name!r}: expected {wanted}; found {counts}")
+    # The classes take turns, so that the first n images hold all of them.
+    turns = [(path, label) for turn in zip_longest(*found.values()) for label, path in enumerate(turn) if path]
+    images = []
+    for path, _ in turns:
+        try:
+            with Image.open(path) as image:
+                if image.mode[0] in "IF":
+                    raise DataError(f"{name!r}: {path} has mode {image.mode}; only 8-bit images are read")
+                # A grey image may stand among colour ones; a colour image among grey ones is an error, below.
+                grey = image.mode in ("1", "L") and not (images and images[0].ndim == 3)
+                images.append(np.asarray(image.convert("L" if grey else "RGB")))
+        except OSError as error:
+            raise DataError(f"{name!r}: cannot read {path}: {error}") from error
+        if images[-1].shape != images[0].shape:
+            raise DataError(f"{name!r}: {path} has shape {images[-1].shape}, the first image {images[0].shape}")
+    return np.stack(images), np.array([label for _, label in turns]), tuple(found)

@@ -1,0 +1,64 @@
+"""The networks as ordinary torch modules: points (N, d) -> distances (N,), sqrt(sum_i act(w_i.x + b_i)^2)."""
+
+import torch
+from torch import nn
+
+from support.networks.gaussians import Gaussian
+from support.networks.layers import Abs
+from support.training.specs import initial
+from support.words import suggest
+
+UNITS = {"MD_Abs": 1, "MD_ReLU": 2, "MD_Sigmoid": 2}  # hidden units per input dimension
+ACTIVATIONS = {"MD_Abs": Abs, "MD_ReLU": nn.ReLU, "MD_Sigmoid": nn.Sigmoid}
+
+
+class Norm(nn.Module):
+    """Euclidean norm of the last axis, (..., k) -> (...); its gradient where all are 0 is 0, not NaN."""
+
+    def forward(self, x):
+        return torch.linalg.vector_norm(x, dim=-1)
+
+
+def module(network: str, weight: torch.Tensor, bias: torch.Tensor) -> nn.Sequential:
+    """The network with that weight (k, d) and bias (k,), in their precision.
+
+    >>> x = torch.tensor([[2.0, 3.0]])
+    >>> [module(name, torch.eye(2), -torch.tensor([5.0, -1.0]))(x).item() for name in ("MD_Abs", "MD_ReLU")]
+    [5.0, 4.0]
+    """
+    known(network)
+    linear = nn.Linear(*weight.T.shape, dtype=weight.dtype)
+    linear.load_state_dict({"weight": weight, "bias": bias})
+    return nn.Sequential(linear, ACTIVATIONS[network](), Norm())
+
+
+def exact(gaussian: Gaussian) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weight (d, d) and bias (d,) of the untrained MD_Abs that is the distance: Lambda^{-1/2} V^T and -W mean."""
+    return gaussian.whitening, -gaussian.whitening @ gaussian.mean
+
+
+def initial_weights(network: str, seed: int, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weight (k, d) and bias (k,) of a trial before training, float64; the networks of a trial share them.
+
+    2d rows w ~ N(0, 2/d), and for each a training point x_r, drawn with replacement, through which its hyperplane
+    goes: b = -w.x_r. MD_ReLU and MD_Sigmoid get all of them, MD_Abs the first d.
+
+    Args:
+        seed: the trial.
+        x: training points, (N, d).
+    Source: Oursland, interpreting_nn_through_md, "Initialization".
+    """
+    known(network)
+    N, d = x.shape
+    shape = (2 * d, d)
+    generator = initial(seed, "mahalanobis weight", shape)
+    weight = torch.randn(shape, generator=generator, dtype=torch.float64) * (2 / d) ** 0.5
+    rows = torch.randint(N, shape[:1], generator=initial(seed, "mahalanobis point", shape[:1]))
+    bias = -(weight * x[rows]).sum(1)
+    return weight[: UNITS[network] * d], bias[: UNITS[network] * d]
+
+
+def known(network: str) -> None:
+    """A ValueError with a suggestion for a name that is not a network's."""
+    if network not in UNITS:
+        raise ValueError(f"unknown network {network!r}{suggest(network, UNITS)}")

@@ -1,0 +1,137 @@
+"""The Gaussians of the chapter and their samples, drawn on the CPU in float64: the same on every device.
+
+The name of a data set says how it is drawn: a family, the dimension, and whether every trial has a draw of its own:
+"gaussian-10", "student-2", "gaussian-2-resampled". Families of one dimension share the mean and the random matrix
+behind the covariance.
+
+Layout: points x (N, d), distances y (N,); mean (d,), covariance (d, d).
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import torch
+
+from support.training.specs import initial
+
+FREEDOM = 3  # degrees of freedom of the Student t: the fourth moment is infinite, the variance is not
+FAMILIES = ("gaussian", "singular", "student")
+VALIDATION, TEST = 1000, 10_000  # points
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """A mean (d,) and a covariance (d, d), float64."""
+
+    mean: torch.Tensor
+    covariance: torch.Tensor
+
+    @property
+    def dimension(self) -> int:
+        return len(self.mean)
+
+    @cached_property
+    def eigen(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Eigenvalues (d,), largest first, and the eigenvectors as rows, (d, d)."""
+        values, vectors = torch.linalg.eigh(self.covariance)
+        return values.flip(0), vectors.flip(1).T.contiguous()
+
+    @cached_property
+    def whitening(self) -> torch.Tensor:
+        """Lambda^{-1/2} V^T, (d, d): one of many W with W^T W = precision, the one whose rows are eigenvectors."""
+        values, vectors = self.eigen
+        return vectors / values.sqrt()[:, None]
+
+    @cached_property
+    def precision(self) -> torch.Tensor:
+        """The inverse of the covariance, (d, d)."""
+        return self.whitening.T @ self.whitening
+
+    def distance(self, x: torch.Tensor) -> torch.Tensor:
+        """Mahalanobis distance of points (..., d) to the mean: (...).
+
+        >>> round_ = Gaussian(torch.zeros(2, dtype=torch.float64), 4 * torch.eye(2, dtype=torch.float64))
+        >>> round_.distance(torch.tensor([6.0, 8.0], dtype=torch.float64)).item()
+        5.0
+        """
+        return ((x - self.mean) @ self.whitening.T).norm(dim=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceData:
+    """A Gaussian with points and their true distances: each of train, validation and test is (x, y)."""
+
+    name: str
+    gaussian: Gaussian
+    train: tuple[torch.Tensor, torch.Tensor]
+    validation: tuple[torch.Tensor, torch.Tensor]
+    test: tuple[torch.Tensor, torch.Tensor]
+
+    def __str__(self):
+        return f"{self.name}: {len(self.train[0]):,} training points, digest {self.digest[:16]}"
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of all values in units of 2^-12: machines differ in the last bits of a product, and agree here."""
+        total = hashlib.sha256(self.name.encode())
+        for values in (self.gaussian.mean, self.gaussian.covariance, self.train[0], self.validation[0], self.test[0]):
+            total.update((values * 2**12).round().to(torch.int64).numpy().tobytes())
+        return total.hexdigest()
+
+
+def parse(name: str) -> tuple[str, int, bool]:
+    """Family, dimension and whether every trial has its own draw; a ValueError for a name that is not one.
+
+    >>> parse("student-10-resampled")
+    ('student', 10, True)
+    """
+    found = re.fullmatch(rf"({'|'.join(FAMILIES)})-([1-9]\d*)(-resampled)?", name)
+    if not found:
+        raise ValueError(
+            f"no such data: {name!r} (wanted FAMILY-DIMENSION or FAMILY-DIMENSION-resampled; families: "
+            f"{', '.join(FAMILIES)})"
+        )
+    return found[1], int(found[2]), bool(found[3])
+
+
+@lru_cache(maxsize=2)
+def draw(name: str, samples: int, trial: int = 0) -> DistanceData:
+    """The data of that name: Gaussian, training sample, and a validation and a test sample that no network sees.
+
+    mean ~ U(-10, 10)^d. A ~ N(0, 1)^{d x d}; covariance = (A A^T + 1e-3 I), divided by its largest eigenvalue. The
+    family "singular" leaves out the last column of A and adds 1e-6 I instead; "student" has the same covariance as
+    scale matrix, but points from a multivariate t with 3 degrees of freedom.
+
+    Args:
+        name: see the module's text.
+        samples: training points.
+        trial: which draw, where every trial has its own; otherwise it changes nothing.
+    Source: Oursland, interpreting_nn_through_md, "Training and Test Data".
+    """
+    family, d, resampled = parse(name)
+    if samples < 1:
+        raise ValueError(f"samples must be at least 1, not {samples!r}")
+    seed = trial if resampled else 0
+
+    def random(distribution, role, *shape):
+        return distribution(shape, generator=initial(seed, f"mahalanobis {role}", shape), dtype=torch.float64)
+
+    mean, A = 20 * random(torch.rand, "mean", d) - 10, random(torch.randn, "covariance", d, d)
+    A, ridge = (A[:, :-1], 1e-6) if family == "singular" else (A, 1e-3)
+    covariance = A @ A.T + ridge * torch.eye(d, dtype=torch.float64)
+    gaussian = Gaussian(mean, covariance / torch.linalg.eigvalsh(covariance)[-1])
+    factor = torch.linalg.cholesky(gaussian.covariance)
+
+    def sample(role, n):
+        deviation = random(torch.randn, role, n, d) @ factor.T
+        if family == "student":
+            chi_squared = random(torch.randn, f"{role} tails", n, FREEDOM).square().sum(1, keepdim=True)
+            deviation *= (FREEDOM / chi_squared).sqrt()
+        x = mean + deviation
+        return x, gaussian.distance(x)
+
+    return DistanceData(
+        name, gaussian, sample("train", samples), sample("validation", VALIDATION), sample("test", TEST)
+    )

@@ -1,0 +1,88 @@
+"""The classification tasks: two in the plane, drawn here, and image data sets.
+
+Layout: points are rows, (N, d) float64, labels (N,) int64. The test points are also where boundaries are looked at.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+from support.networks.data import load
+
+TEST_POINTS = 1000  # of the tasks in the plane
+DRAWN = {"xor": 4, "sinusoid": 400, "sinusoid-resampled": 400}  # training points
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Training and test points with their labels."""
+
+    name: str
+    train: tuple[torch.Tensor, torch.Tensor]
+    test: tuple[torch.Tensor, torch.Tensor]
+    classes: int
+    digest: str  # sha256, hexadecimal, of the training and test points; of images, that of the whole data set
+    kept: torch.Tensor | None = None  # (pixels,), of images: which pixels are inputs
+
+    def __repr__(self):
+        sizes = f"{len(self.train[0]):,} training and {len(self.test[0]):,} test points"
+        return f"{self.name}: {sizes}, {self.inputs} inputs, {self.classes} classes, sha256 {self.digest[:8]}"
+
+    @property
+    def inputs(self) -> int:
+        return self.train[0].shape[1]
+
+    def pictures(self, x: torch.Tensor) -> torch.Tensor:
+        """Whole images, (..., pixels), from points (..., d)."""
+        return x.new_zeros(*x.shape[:-1], len(self.kept)).masked_scatter_(self.kept, x)
+
+
+def resampled(name: str) -> bool:
+    """Whether every seed has data of its own."""
+    return name.endswith("-resampled")
+
+
+def task(name: str, seed: int = 0, folder: str | None = None) -> Task:
+    """The named task: "xor", "sinusoid", "sinusoid-resampled" (new points for every seed) or a name of `data.load`.
+
+    Images are divided by the largest byte; three quarters of the training file are trained on, in an order drawn
+    once, and the rest is the test. Pixels that are 0 in all images that are trained on are left out, in both parts:
+    there is nothing to learn of them. A network that had them would compute the same, but weight decay alone would
+    act on their weights, which Adam takes below 1e-100 within 9,000 steps, and the volume element with them.
+    Source: Zavatone-Veth et al. 2025, sections I.1 and I.2, and their code; protocol 4.4 to 4.6.
+    """
+    return _planar(name, seed if resampled(name) else 0) if name in DRAWN else _images(name, folder)
+
+
+def true_labels(name: str, x: torch.Tensor) -> torch.Tensor:
+    """Labels of points (N, 2) in the plane: XOR by the signs of the inputs, else above 0.6 sin(7 x1 - 1)."""
+    if name == "xor":
+        return (x[:, 0] * x[:, 1] < 0).long()
+    return (x[:, 1] > 0.6 * torch.sin(7 * x[:, 0] - 1)).long()
+
+
+@cache
+def _planar(name, seed):
+    generator = torch.Generator().manual_seed(seed)
+    if name == "xor":
+        train = torch.tensor([[-1, -1], [-1, 1], [1, -1], [1, 1]], dtype=torch.float64)
+    else:
+        train = 2 * torch.rand(DRAWN[name], 2, generator=generator, dtype=torch.float64) - 1
+    test = 2 * torch.rand(TEST_POINTS, 2, generator=generator, dtype=torch.float64) - 1
+    digest = hashlib.sha256(torch.cat([train, test]).numpy().tobytes()).hexdigest()
+    return Task(name, (train, true_labels(name, train)), (test, true_labels(name, test)), 2, digest)
+
+
+@cache
+def _images(name, folder):
+    found = load(name, folder)
+    x = torch.from_numpy(found.train_images).double() / found.maximum
+    labels = torch.from_numpy(found.train_labels)
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
+    cut = math.floor(0.75 * len(x))
+    kept = (x[order[:cut]] != 0).any(0)
+    parts = ((x[some][:, kept], labels[some]) for some in (order[:cut], order[cut:]))
+    return Task(name, *parts, len(found.classes), found.digest, kept)

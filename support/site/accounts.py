@@ -1,0 +1,138 @@
+"""What pages say of themselves: the claims with their verdicts, and what the book and each chapter were built with.
+
+A chapter ends with `colophon(settings)`. What it states travels in the metadata of the cell's output, from where the
+account of the whole build collects it, like figures carry their captions.
+"""
+
+import html
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import time
+from datetime import date
+from pathlib import Path
+
+from support.site.numbering import label
+
+VERDICT_COLOURS = {
+    "reproduced": "success",
+    "not reproduced": "danger",
+    "source inconsistent": "info",
+    "not yet run": "light",
+    "undecided": "light",
+}
+
+
+def declared(cell: dict, key: str) -> list[dict]:
+    """What the outputs of a cell declare to the book: `name` for figures, `colophon` for the chapter's account."""
+    found = (output.get("metadata", {}).get("support", {}) for output in cell.get("outputs", []))
+    return [item for item in found if key in item]
+
+
+def verdict_counts(rows: list[dict]) -> str:
+    """How many claims of each chapter came out how, as MyST; all that "depend on" something together."""
+    from support.evidence.ledger import by_chapter
+
+    return "\n".join([":::{div} verdicts", *by_chapter(rows, _link), ":::", ""])
+
+
+def _link(chapter: str) -> str:
+    return f"{label(chapter)}\\. [](../notebooks/{chapter}.ipynb)"  # a bare dot would make a list of it
+
+
+def ledger_table(rows: list[dict]) -> str:
+    """The ledger as MyST, a table for each source and chapter; colour only repeats a verdict."""
+    lines, groups = [":::{div} ledger full-width"], {}
+    for row in rows:
+        groups.setdefault(row["source"], {}).setdefault(row["chapter"], []).append(row)
+    for source, chapters in groups.items():
+        lines += ["", f"**{source}**"]
+        for chapter, several in chapters.items():
+            lines += ["", _link(chapter), ""]
+            lines += ["| Claim | What is said | Verdict | Measured here | Study |"]
+            lines += ["| --- | --- | --- | --- | --- |", *map(_row, several)]
+    return "\n".join([*lines, ":::", ""])
+
+
+def _row(row: dict) -> str:
+    from support.evidence.ledger import markdown_row, told
+
+    colour = VERDICT_COLOURS.get(row["verdict"], "warning")
+    minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
+    lines = told(row, "**{}**")
+    if row["contradiction"] and row["contradiction"] != row["measured"]:
+        lines.append(f"*The paper against itself:* {row['contradiction']}")
+    cells = [
+        row["id"],
+        f"{row['says']} ({row['where']})" + (f"<br>*Holds if* {row['asks']}." if row["asks"] else ""),
+        f"{{bdg-{colour}}}`{row['verdict']}`",
+        "<br>".join(lines),
+        f"`{row['command']}`{minutes}",
+    ]
+    return markdown_row(cells)
+
+
+def build_account(chapters: dict) -> str:
+    """Environment of the build, and for each chapter its data set, scale and timing, as MyST; page -> notebook."""
+    lines = [f"{environment()}. Built {date.today():%-d %B %Y}{_commit()}.", ""]
+    lines += ["| Chapter | Data set | Scale | Seeds | Device | Executed | Took |"]
+    lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
+    for page, notebook in chapters.items():
+        account = [item["colophon"] for cell in notebook["cells"] for item in declared(cell, "colophon")]
+        facts = account[-1] if account else {}
+        cells = [str(facts.get(key, "not stated")) for key in ("data", "scale", "seeds", "device", "date")]
+        lines.append(
+            f"| {_link(Path(page).name)} | {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |"
+        )
+    return ":::{div} colophon\n" + "\n".join(lines) + "\n:::\n"
+
+
+def environment() -> str:
+    """One sentence: the versions that decide numbers, and the machine."""
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("torch", "numpy", "scipy", "jupyter-book")]
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPU cores"
+    return f"Python {platform.python_version()}, {', '.join(versions)}; {machine}"
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty=, with uncommitted changes", "--exclude=*"]
+    if not shutil.which("git"):
+        return ""
+    run = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    return f" from commit {run.stdout.strip()}" if run.returncode == 0 else ""
+
+
+class Colophon:
+    """How a chapter was built, for its last cell: `publish.colophon(settings)`."""
+
+    def __init__(self, facts: dict):
+        self.facts = facts
+
+    def __str__(self) -> str:
+        f = self.facts
+        seeds = "seed" if f["seeds"] == "1" else "seeds"
+        asked = f"Data set {f['data']}, scale {f['scale']}, {f['seeds']} {seeds}, device {f['device']}"
+        return f"{asked}. {f['environment']}. {f['date']}, {f['seconds']} s since the kernel started."
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        page = f'<p class="colophon">{html.escape(str(self))}</p>'
+        return {"text/html": page, "text/plain": str(self)}, {"support": {"colophon": self.facts}}
+
+
+def colophon(settings) -> Colophon:
+    """Account of this run: data set, scale, seeds, device, environment, date, seconds since the kernel started.
+
+    Args:
+        settings: the chapter's, with attributes `data`, `scale`, `seeds` and `device`; one it lacks is "not stated".
+    """
+    import psutil
+
+    from support.training.machine import resolve_device
+
+    facts = {key: str(getattr(settings, key, "not stated")) for key in ("data", "scale", "seeds", "device")}
+    if hasattr(settings, "device"):
+        facts["device"] = resolve_device(settings.device).type  # "auto" says nothing to a reader
+    seconds = round(time.time() - psutil.Process().create_time())
+    return Colophon(facts | {"environment": environment(), "date": str(date.today()), "seconds": seconds})

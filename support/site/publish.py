@@ -1,0 +1,279 @@
+"""From chapters to a static site: papermill executes, jupyter-book only renders, and what is missing stops the build.
+
+    notebooks/*.ipynb --papermill--> build/executed/ --stage--> build/site-src/ --jupyter-book--> build/_build/html/
+
+An executed chapter is used again as long as its fingerprint holds: its source, the package, the committed records,
+the parameters and the installed versions. jupyter-book's own cache knows none of these and stays off.
+"""
+
+import ast
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import yaml
+
+from support.site import offline, speed
+from support.site.accounts import build_account, colophon, declared, ledger_table, verdict_counts
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+EXECUTED = BUILD / "executed"
+RUNS = BUILD / "runs"  # of single chapters with a reader's parameters; the book's copies stay as they are
+STAGED = BUILD / "site-src"
+SITE = BUILD / "_build" / "html"
+SIDE_BY_SIDE = 2  # chapters that are executed at the same time
+CELL_LIMIT = 1800  # seconds; papermill's limit holds for each cell
+
+__all__ = ["PublishError", "book", "check", "colophon"]
+
+
+class PublishError(RuntimeError):
+    """The book cannot be built, or what was built is incomplete; the message says where."""
+
+
+def book(parameters: dict | None = None) -> Path:
+    """Executes the chapters, builds the site, checks it, and returns the path of its first page.
+
+    Args:
+        parameters: values for the parameter cells of the chapters; each gets those that it has.
+    Raises:
+        PublishError: for a chapter that fails, a warning of jupyter-book, or an incomplete site.
+    """
+    start = time.perf_counter()
+    chapters = [page for page in pages() if page.startswith("notebooks/")]
+    took = execute(chapters, parameters or {})
+    rendering = time.perf_counter()
+    print("rendering the site", flush=True)
+    stage()
+    render()
+    check()
+    took["site"] = time.perf_counter() - rendering
+    took["altogether"] = time.perf_counter() - start
+    print()
+    for name, seconds in took.items():
+        print(f"  {name:<36}" + ("  as before" if seconds is None else f"{seconds:9.1f} s"))
+    first = SITE / "index.html"
+    print(f"\nFirst page: {first.relative_to(ROOT)}")
+    return first
+
+
+def pages(root: Path = ROOT) -> list[str]:
+    """The pages of `_toc.yml`, in reading order, without suffix; the first is the front page."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text())
+    found = [toc["root"]]
+
+    def walk(node):
+        for part in node.get("parts", []):
+            walk(part)
+        for entry in [*node.get("chapters", []), *node.get("sections", [])]:
+            found.append(entry["file"])
+            walk(entry)
+
+    walk(toc)
+    return found
+
+
+# Execution
+
+
+def execute(chapters: list, parameters: dict, folder: Path | None = None) -> dict:
+    """Executes what is not up to date; chapter -> seconds, or None where the last execution still holds.
+
+    folder: where the executed copies are and go, by default EXECUTED.
+    """
+    due = {}
+    for chapter in chapters:
+        name, copy = Path(chapter).name, (folder or EXECUTED) / f"{Path(chapter).name}.ipynb"
+        own = {k: v for k, v in parameters.items() if k in parameter_names(ROOT / f"{chapter}.ipynb")}
+        mark = fingerprint(ROOT / f"{chapter}.ipynb", own)
+        last = _read(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
+        if last != mark:
+            due[name] = (copy, mark, own)
+    workers = max(1, min(SIDE_BY_SIDE, len(due)))
+    environment = dict(os.environ)
+    if workers > 1:  # kernels side by side must not fight for the cores
+        environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+    with ThreadPoolExecutor(workers) as pool:
+        runs = {name: pool.submit(_papermill, *job, environment) for name, job in due.items()}
+    failures = [str(run.exception()) for run in runs.values() if run.exception()]
+    if failures:
+        raise PublishError("\n".join(failures))
+    return {Path(c).name: runs[Path(c).name].result() if Path(c).name in runs else None for c in chapters}
+
+
+def parameter_names(notebook: Path) -> set[str]:
+    """The names that the notebook's parameters cell sets."""
+    cells = (c for c in _read(notebook)["cells"] if "parameters" in c["metadata"].get("tags", []))
+    statements = [s for c in cells for s in ast.parse("".join(c["source"])).body if isinstance(s, ast.Assign)]
+    return {target.id for s in statements for target in s.targets}
+
+
+def fingerprint(notebook: Path, parameters: dict) -> str:
+    """Digest of the notebook, the package, the records, the parameters and the versions; not of data elsewhere."""
+    digest = hashlib.sha256()
+    package = [path for suffix in ("py", "json") for path in (ROOT / "support").rglob(f"*.{suffix}")]
+    records = [path for path in (ROOT / "records").rglob("*") if path.is_file()]
+    for path in [notebook, *sorted(package), *sorted(records)]:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+    versions = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
+    surroundings = [parameters, sys.version, versions]
+    digest.update(json.dumps(surroundings, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _papermill(copy: Path, mark: str, parameters: dict, environment: dict) -> float:
+    print(f"executing {copy.stem}", flush=True)
+    start = time.perf_counter()
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    running = copy.with_suffix(".running")
+    command = [sys.executable, "-m", "papermill", f"notebooks/{copy.name}", str(running), "--kernel", "python3"]
+    command += ["--no-progress-bar", "--cwd", "notebooks", "--execution-timeout", str(CELL_LIMIT)]
+    if parameters:
+        command += ["--parameters_yaml", yaml.safe_dump(parameters)]
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    # Only the exit code tells: after a time-out or a dead kernel the copy's own metadata claims success.
+    if run.returncode:
+        raise PublishError(f"notebooks/{copy.name} failed: {_explain(running, run.stderr)}")
+    notebook = _read(running)
+    seconds = time.perf_counter() - start
+    notebook["metadata"]["support"] = {"fingerprint": mark, "seconds": round(seconds, 1)}
+    running.write_text(json.dumps(notebook))
+    running.replace(copy)
+    return seconds
+
+
+def _explain(copy: Path, log: str) -> str:
+    """The error of the failing cell and how that begins; the end of papermill's log where no cell failed."""
+    cells = _read(copy)["cells"] if copy.exists() else []
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            if output["output_type"] == "error":
+                first = "".join(cell["source"]).strip().split("\n")[0]
+                return f"{output['ename']}: {output['evalue']}\n  in the cell that begins with: {first}"
+    return "papermill ends with\n  " + "\n  ".join(log.strip().splitlines()[-5:])
+
+
+# Pages
+
+
+def finish(notebook: dict) -> dict:
+    """Prepares an executed copy for its page; changes and returns it.
+
+    Figures get their name, caption and alternative text, the injected parameters disappear behind the parameter
+    cell's values, and papermill's paths and times go.
+    """
+    notebook["metadata"].pop("papermill", None)
+    for cell in notebook["cells"]:
+        metadata = cell["metadata"]
+        metadata.pop("papermill", None)
+        tags = metadata.setdefault("tags", [])
+        for tag, look in (("injected-parameters", "remove-input"), ("parameters", "hide-input")):
+            if tag in tags and look not in tags:
+                tags.append(look)
+        for figure in declared(cell, "name"):
+            shown = [o for o in cell["outputs"] if o["output_type"] in ("display_data", "execute_result")]
+            if len(shown) > 1:  # jupyter-book would print the caption under each of them
+                raise PublishError(
+                    f"the cell of figure {figure['name']!r} shows {len(shown)} things; let it show one"
+                )
+            metadata["mystnb"] = {
+                "figure": {"name": figure["name"], "caption": figure["caption"]},
+                "image": {"alt": figure["alt"]},
+            }
+    return notebook
+
+
+def stage() -> None:
+    """Lays out the source of the site: configuration, prose, executed chapters, generated snippets."""
+    shutil.rmtree(STAGED, ignore_errors=True)
+    shutil.copytree(ROOT / "book", STAGED / "book")
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, STAGED / name)
+    (STAGED / "notebooks").mkdir()
+    chapters = {}
+    for page in pages():
+        if page.startswith("notebooks/"):
+            chapters[page] = finish(_read(EXECUTED / f"{Path(page).name}.ipynb"))
+            (STAGED / f"{page}.ipynb").write_text(json.dumps(chapters[page]))
+    from support.chapters import claims
+
+    generated = STAGED / "_generated"
+    generated.mkdir()
+    rows = claims.ledger()
+    (generated / "verdicts.md").write_text(verdict_counts(rows))
+    (generated / "ledger.md").write_text(ledger_table(rows))
+    (generated / "build.md").write_text(build_account(chapters))
+    for name, text in speed.snippets(ROOT / "benchmarks" / "results").items():
+        (generated / name).write_text(text)
+
+
+# Site
+
+
+def render() -> None:
+    """Runs jupyter-book from clean; every warning is an error.
+
+    Raises: PublishError with the warnings.
+    """
+    shutil.rmtree(SITE.parent, ignore_errors=True)
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(STAGED)]
+    command += ["--path-output", str(BUILD), "-W", "-n", "--keep-going"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if run.returncode:
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", run.stdout + run.stderr).splitlines()
+        told = [line for line in lines if re.search("WARNING|ERROR|Error", line)] or lines[-10:]
+        raise PublishError("jupyter-book failed:\n  " + "\n  ".join(told))
+    offline.settle(SITE)
+
+
+def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = None) -> None:
+    """Compares the built site with what was promised.
+
+    Every page of the table of contents is there and says how it was built; every figure that a chapter declared is
+    on its page with its alternative text; the front page names every claim; nothing is loaded from elsewhere.
+
+    Args:
+        claim_ids: the claims to look for, by default those of the ledger.
+    Raises:
+        PublishError: lists everything that is missing.
+    """
+    if claim_ids is None:
+        from support.chapters import claims
+
+        claim_ids = claims.ids()
+    expected = pages(source)
+    faults = [] if (site / "index.html").exists() else ["no first page index.html"]
+    for page in expected:
+        path = site / f"{page}.html"
+        if not path.exists():
+            faults.append(f"no page {page}")
+            continue
+        built = offline.Page(path)
+        if "colophon" not in built.classes:
+            faults.append(f"{page} does not say how it was built")
+        if page.startswith("notebooks/"):
+            cells = _read(source / f"{page}.ipynb")["cells"]
+            for figure in (item for cell in cells for item in declared(cell, "name")):
+                if figure["name"] not in built.ids:
+                    faults.append(f"{page} has no figure {figure['name']!r}")
+                if figure["alt"] not in built.alternatives:
+                    faults.append(f"{page} has no alternative text for figure {figure['name']!r}")
+        if page == expected[0]:
+            faults += [f"the front page does not name claim {i}" for i in claim_ids if i not in built.words]
+    faults += offline.faults(site)
+    if faults:
+        raise PublishError("the site is incomplete:\n  " + "\n  ".join(faults))
+
+
+def _read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))

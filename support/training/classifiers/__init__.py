@@ -1,0 +1,1 @@
+"""Networks with one hidden layer that tell classes apart, many trained at once."""

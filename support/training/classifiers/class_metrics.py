@@ -1,0 +1,207 @@
+"""The metric that a classifier pulls back to its inputs, held against the precisions of the classes.
+
+Everything is seen in the leading k principal directions U of the training images, (D, k): 128 hidden units give a
+metric of rank 128 at most in 784 dimensions, and the directions in which images hardly vary would drown the rest.
+
+A metric G and a precision P = Sigma^-1, both (k, k), are compared by the eigenvalues of Sigma G: all equal if G is a
+multiple of P, that is, if G measures Mahalanobis distances in some unit. `spread` is the SD of their logarithms, and
+`slope` says which way G leans: how the length that it gives a principal direction of the class goes with the variance
+there, -1 for Mahalanobis, 0 for Euclid, above 0 for a metric that looks where the data vary most.
+
+    frame = Frame.of(x, labels, 20)
+    spread(hidden_metrics(network, x, labels, frame.basis), frame.covariances)      # (C,), nats
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from support.geometry.boundary import candidates, find_pairs, measure, summary
+from support.geometry.checks import SingularMetric
+from support.geometry.jacobians import load_forward_mode
+from support.geometry.pullback import full_rank_log_volume
+from support.networks.architectures import restored
+from support.networks.data import Dataset
+from support.networks.layers import OffsetL2
+from support.training.classifiers.ensemble import starting_weights
+from support.training.classifiers.specs import MetricSpec
+
+CANDIDATES = 25  # times the pairs that are wanted
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The leading principal directions of the images, and the classes seen in them."""
+
+    basis: torch.Tensor  # (D, k), orthonormal columns
+    covariances: torch.Tensor  # (C, k, k), of each class
+    centres: torch.Tensor  # (C, k), of each class
+    share: float  # of the total variance that lies in these directions
+
+    @classmethod
+    def asked_for(cls, spec: MetricSpec, dataset: Dataset) -> "Frame":
+        """That of the run's own training images."""
+        data = dataset.first(spec.images)
+        x = torch.from_numpy(dataset.inputs(data.train_images, spec.scaling))
+        return cls.of(x, torch.from_numpy(data.train_labels), spec.components)
+
+    @classmethod
+    def of(cls, x: torch.Tensor, labels: torch.Tensor, k: int) -> "Frame":
+        """From images x (N, D), float64. Raises ValueError for a k that the smallest class cannot fill."""
+        classes = int(labels.max()) + 1
+        smallest = int(torch.bincount(labels, minlength=classes).min())
+        if not 1 <= k <= min(x.shape[1], smallest - 1):
+            most = min(x.shape[1], smallest - 1)
+            raise ValueError(
+                f"components must be from 1 to {most} here, not {k!r}: there are {x.shape[1]} inputs, and the "
+                f"smallest class has {smallest} of the {len(x):,} images"
+            )
+        values, vectors = torch.linalg.eigh(x.T.cov())
+        basis = vectors.flip(1)[:, :k]
+        members = [x[labels == c] @ basis for c in range(classes)]
+        covariances = torch.stack([z.T.cov().view(k, k) for z in members])
+        centres = torch.stack([z.mean(0) for z in members])
+        return cls(basis, covariances, centres, float(values[-k:].sum() / values.sum()))
+
+
+def spread(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
+    """SD of the logs of the eigenvalues of Sigma G, in nats: (..., k, k) twice -> (...).
+
+    0 if and only if the metric is a multiple of the precision; the same in every basis, and for every unit of length
+    or of the network's output. A singular metric is infinitely far.
+
+    >>> spread(torch.diag(torch.tensor([3.0, 3.0])).double(), torch.eye(2).double()).item()
+    0.0
+    """
+    L = torch.linalg.cholesky(covariances)
+    values = torch.linalg.eigvalsh(L.mT @ metrics @ L)
+    singular = values[..., 0] <= 1e-12 * values[..., -1]
+    return values.clamp_min(1e-300).log().std(-1, correction=0).masked_fill(singular, torch.inf)
+
+
+def slope(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
+    """Least squares slope of log v'Gv against log variance over principal directions v: (..., k, k) twice -> (...).
+
+    >>> covariance = torch.diag(torch.tensor([1.0, 2.0, 4.0])).double()
+    >>> round(slope(torch.linalg.inv(covariance), covariance).item(), 6)
+    -1.0
+    """
+    values, vectors = torch.linalg.eigh(covariances)
+    lengths = torch.einsum("...ji,...jk,...ki->...i", vectors, metrics, vectors)
+    x, y = (v.log() - v.log().mean(-1, keepdim=True) for v in (values, lengths))
+    return (x * y).sum(-1) / (x * x).sum(-1)
+
+
+def discriminant_share(metric: torch.Tensor, frame: Frame) -> torch.Tensor:
+    """Share of a metric, (k, k), that lies in the directions in which class centres differ, a scalar from 0 to 1.
+
+    In coordinates in which the pooled covariance of the classes is the identity, where the pooled Mahalanobis metric
+    is the identity too: trace of the metric within the span of the centres, which has C - 1 dimensions at most, over
+    its trace. For the pooled Mahalanobis metric that is min(C - 1, k) / k, for Fisher's discriminants 1.
+    """
+    L = torch.linalg.cholesky(frame.covariances.mean(0))
+    apart = torch.linalg.solve_triangular(L, (frame.centres - frame.centres.mean(0)).T, upper=False)
+    basis, sizes, _ = torch.linalg.svd(apart, full_matrices=False)
+    basis = basis[:, sizes > 1e-9 * sizes[0]]
+    white = L.T @ metric @ L
+    return torch.trace(basis.T @ white @ basis) / torch.trace(white)
+
+
+def hidden_metrics(network: nn.Sequential, x, labels, basis, head: bool = False) -> torch.Tensor:
+    """Mean over the members of each class of the metric U^T J^T J U that the hidden layer pulls back, (C, k, k).
+
+    network: Linear, activation, and more. head: of an OffsetL2 network, the metric by which it measures its distance
+    to the class, J^T diag(s_c) J with the weights s_c of that output, at least 0 in the form "paper".
+    """
+    linear, activation = network[0], network[1]
+    A = linear.weight @ basis
+    z = linear(x)
+    with torch.enable_grad():
+        z = z.detach().requires_grad_()
+        (slope,) = torch.autograd.grad(activation(z).sum(), z)
+    squares = torch.stack([slope[labels == c].square().mean(0) for c in range(int(labels.max()) + 1)])
+    if head:
+        squares = squares * network[2].weight
+    return torch.einsum("hi,ch,hj->cij", A, squares, A)
+
+
+def log_volume(f, x: torch.Tensor, basis: torch.Tensor) -> torch.Tensor:
+    """Log of the volume element that f, (N, D) -> (N, m), pulls back to the directions (D, k): (N,), in nats."""
+    load_forward_mode()
+    J = torch.vmap(lambda u: torch.func.jvp(f, (x,), (u.expand_as(x),))[1])(basis.T)
+    return full_rank_log_volume(J.permute(1, 2, 0), None)
+
+
+def metrics(network: nn.Sequential, x, labels, frame: Frame) -> dict[str, torch.Tensor]:
+    """Numbers of one network of its metric at the members of each class, (C,) each but for the last.
+
+    "own": spread of the hidden layer's metric against the precision of that class; "others": the mean against the
+    others'; "slope"; "discriminant", a scalar, the `discriminant_share` of the mean over all classes. Of an OffsetL2
+    network "head_own" and so on: the same for the metric of its head.
+    """
+    heads = {"": False} | ({"head_": True} if isinstance(network[2], OffsetL2) else {})
+    found = {}
+    for name, head in heads.items():
+        G = hidden_metrics(network, x, labels, frame.basis, head)
+        every = spread(G[:, None], frame.covariances[None])  # [metric, class]
+        own = every.diagonal()
+        found[f"{name}own"] = own
+        found[f"{name}others"] = (every.sum(1) - own) / (len(own) - 1)
+        found[f"{name}slope"] = slope(G, frame.covariances)
+        found[f"{name}discriminant"] = discriminant_share(G.mean(0), frame)
+    return found
+
+
+def boundaries(networks: list[nn.Sequential], x, labels, parts: dict, pairs: int, points: int) -> list[dict]:
+    """`boundary.summary` of each network and part, at the boundary that the last of these networks has.
+
+    Args:
+        networks: of one architecture, by training.
+        x, labels: images between which the segments lie.
+        parts: name -> (how many of the network's layers, directions (D, k)); the volume is that of these layers.
+        pairs, points: as of `specs.MetricSpec`.
+    Returns:
+        For each network {part: numbers}; NaN where the volume is 0 somewhere.
+    """
+    first, second = candidates(labels, CANDIDATES * pairs, torch.Generator().manual_seed(0))
+    found = find_pairs(lambda x: networks[-1](x).argmax(1), x[first], x[second], pairs, points)
+    results = []
+    for network in networks:
+        result = {}
+        for name, (layers, basis) in parts.items():
+            try:
+                measured = measure(lambda x, f=network[:layers], U=basis: log_volume(f, x, U), found, points)
+            except SingularMetric:
+                measured = measure(lambda x: x.new_full((len(x),), torch.nan), found, points)
+            result[name] = summary(measured.arrays())
+        results.append(result)
+    return results
+
+
+def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
+    """The arrays that a record of a `MetricSpec` has beside those of a classifier, from the final weights.
+
+    Each of `metrics`, (2, C) or (2,), before training and after; "euclid", (C,), the spread of the Euclidean metric;
+    "effect", "same_effect" and "contrast" of the boundary after training (see `geometry.boundary`), (2, 2), before
+    training and after, of the hidden layer and of the logits; "pairs", (1,). NaN after a training that diverged.
+    """
+    start = starting_weights(spec, dataset.train_images.shape[1], len(dataset.classes))
+    diverged = not all(w.isfinite().all() for w in weights.values())
+    networks = [restored(w, spec.architecture) for w in (start, start if diverged else weights)]
+    data = dataset.first(spec.images)
+    x, test = (torch.from_numpy(dataset.inputs(i, spec.scaling)) for i in (data.train_images, data.test_images))
+    labels, test_labels = torch.from_numpy(data.train_labels), torch.from_numpy(data.test_labels)
+    frame = Frame.asked_for(spec, dataset)
+    by_time = [metrics(network, x, labels, frame) for network in networks]
+    found = {name: torch.stack([one[name] for one in by_time]).numpy() for name in by_time[0]}
+    found["euclid"] = spread(torch.eye(spec.components).double(), frame.covariances).numpy()
+    parts = {"hidden": (2, frame.basis), "logits": (len(networks[0]), frame.basis[:, : spec.logit_components])}
+    seen = boundaries(networks, test, test_labels, parts, spec.pairs, spec.points)
+    for name in ("effect", "same_effect", "contrast"):
+        found[name] = np.array([[one[part][name] for part in parts] for one in seen])
+    if diverged:  # a result like others, of which nothing after training can be said
+        for name in set(found) - {"euclid"}:
+            found[name][-1] = np.nan
+    return found | {"pairs": np.array([0 if diverged else seen[-1]["logits"]["pairs"]])}

@@ -1,0 +1,263 @@
+"""Many networks as one stack of parameters, with hand-written gradients.
+
+Layout. The inputs are shared and stay bytes: an operand P of shape (N, K), one row an image, one column a pixel
+that varies anywhere in the data set, ordered by `stack`. Network m sees x = gain * byte + offset in all D pixels. The
+networks of one architecture that are computed together form a `Group` of G networks with H hidden units, C outputs:
+
+    weight       (K, G*H)   first layer, times the gain, so that P @ weight needs no scaled copy of the images
+    bias         (G*H,)     first layer
+    head         (G, C, H)  second Linear; or mu and alpha, each (G, C, H), of OffsetL2
+    head_bias    (G, C)     zero and never updated where the architecture has none
+
+Hidden activations are (G, n, H); everything after the head is (G, C, n), images last, because a
+softmax over the second-last axis is many times faster than one over a last axis of 10.
+
+The offset and the D - K pixels that never vary act as one number per hidden unit, added to the bias:
+`effective_bias` = bias + offset * (sum of the unit's weights over all D pixels). A constant pixel's gradient is
+offset times that of the bias, so those weights need no storage either: they are recovered from the bias
+(`Group.network`). With raw bytes the offset is 0 and all of this vanishes.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from support.networks.architectures import ACTIVATIONS, Architecture, slope
+from support.networks.layers import OffsetL2
+from support.training.classifiers.specs import RunSpec
+from support.training.specs import initial
+
+ADAM = (0.9, 0.999, 1e-8)  # decay of the average gradient, of the average square, and epsilon
+
+
+def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[str, torch.Tensor]:
+    """Initial weights of one network, float32: what torch's default would draw, but from this seed alone.
+
+    "weight" (hidden, inputs) and "bias" (hidden,) of the first Linear; "head" (classes, hidden) and "head_bias"
+    (classes,) of the second; "mu" (classes, hidden) ~ N(0, 0.1^2) of OffsetL2, whose alpha starts at 1.
+    """
+
+    def uniform(role, shape, fan_in):
+        return (2 * torch.rand(shape, generator=initial(seed, role, shape)) - 1) / fan_in**0.5
+
+    shape = (classes, hidden)
+    return {
+        "weight": uniform("first weight", (hidden, inputs), inputs),
+        "bias": uniform("first bias", (hidden,), inputs),
+        "head": uniform("second weight", shape, hidden),
+        "head_bias": uniform("second bias", (classes,), hidden),
+        "mu": 0.1 * torch.randn(shape, generator=initial(seed, "offset mu", shape)),
+    }
+
+
+def starting_weights(spec: RunSpec, inputs: int, classes: int) -> dict[str, torch.Tensor]:
+    """`initial_weights` of that run, its first layer's scale included."""
+    drawn = initial_weights(spec.seed, inputs, spec.hidden, classes)
+    return drawn | {"weight": spec.first_weight_scale * drawn["weight"]}
+
+
+@dataclass
+class Group:
+    """Networks of one architecture, computed together; see the module's text for the layout."""
+
+    architecture: Architecture
+    members: list[int]  # positions in the stack
+    gain: torch.Tensor  # (G,)
+    offset: torch.Tensor  # (G,)
+    rate: torch.Tensor  # (G,)
+    first_weight_rate: torch.Tensor  # (G,)
+    constant_pixels: int  # D - K
+    shifted: bool  # whether any network has an offset; a Python value, so that a CUDA graph needs no look
+    adam: bool  # the optimiser; else gradient descent
+    parameters: dict[str, torch.Tensor] = field(default_factory=dict)
+    averages: dict[str, torch.Tensor] = field(default_factory=dict)  # Adam's, of gradients and of their squares
+    fixed: dict[str, torch.Tensor] = field(default_factory=dict)  # initial bias, initial sum over constant pixels
+
+    @classmethod
+    def start(cls, architecture, members, specs, affine, kept, inputs, classes, dtype, device) -> "Group":
+        """The group before its first step.
+
+        specs: the G run specifications; affine: their (gain, offset); kept: (K,) indices of the varying pixels.
+        """
+        drawn = [starting_weights(s, inputs, classes) for s in specs]
+
+        def put(values):
+            return torch.as_tensor(values, dtype=dtype, device=device)
+
+        def stacked(name):
+            return put(torch.stack([d[name] for d in drawn]))
+
+        group = cls(
+            architecture,
+            members,
+            gain=put([a[0] for a in affine]),
+            offset=put([a[1] for a in affine]),
+            rate=put([s.rate for s in specs]),
+            first_weight_rate=put([s.first_weight_rate or s.rate for s in specs]),
+            constant_pixels=inputs - len(kept),
+            shifted=any(a[1] for a in affine),
+            adam=specs[0].optimiser == "adam",
+        )
+        full = stacked("weight")  # (G, H, D)
+        constant = torch.ones(inputs, dtype=torch.bool, device=device)
+        constant[kept] = False
+        weight = full[:, :, kept] * group.gain[:, None, None]
+        bias = stacked("bias")
+        group.fixed = {"bias": bias.flatten(), "constant_sum": full[:, :, constant].sum(2).flatten()}
+        group.parameters = {
+            "weight": weight.permute(2, 0, 1).reshape(len(kept), -1).contiguous(),
+            "bias": bias.flatten().clone(),
+        }
+        if group.adam:  # its steps for the constant pixels do not follow from those of the bias
+            group.parameters["constant"] = torch.zeros_like(group.parameters["bias"])
+        if architecture.head != "linear":
+            mu = stacked("mu")
+            group.parameters |= {"mu": mu, "alpha": torch.ones_like(mu)}
+        else:
+            head_bias = stacked("head_bias") if architecture.output_bias else put(torch.zeros(len(specs), classes))
+            group.parameters |= {"head": stacked("head"), "head_bias": head_bias}
+        if group.adam:
+            group.averages = {f"{k}{o}": torch.zeros_like(v) for k, v in group.parameters.items() for o in (1, 2)}
+        return group
+
+    @property
+    def size(self) -> int:
+        return len(self.members)
+
+    @property
+    def hidden(self) -> int:
+        return self.parameters["bias"].numel() // self.size
+
+    def zeros(self) -> dict[str, torch.Tensor]:
+        """A zero for each parameter that has a gradient."""
+        return {name: torch.zeros_like(value) for name, value in self.parameters.items() if name != "constant"}
+
+    def per_unit(self, values: torch.Tensor) -> torch.Tensor:
+        """(G,) -> (G*H,): each network's value for each of its hidden units."""
+        return values.repeat_interleave(self.hidden)
+
+    def constant_weight_change(self) -> torch.Tensor:
+        """(G*H,): how far the weight of a constant pixel has moved; the same for all of them."""
+        if self.adam:
+            return self.parameters["constant"]
+        moved = self.parameters["bias"] - self.fixed["bias"]
+        return self.per_unit(self.offset * self.first_weight_rate / self.rate) * moved
+
+    def effective_bias(self) -> torch.Tensor:
+        """(G*H,): bias plus what the offset and the constant pixels add for every image."""
+        bias = self.parameters["bias"]
+        if not self.shifted:
+            return bias
+        varying = self.parameters["weight"].sum(0) / self.per_unit(self.gain)
+        constant = self.fixed["constant_sum"] + self.constant_pixels * self.constant_weight_change()
+        return bias + self.per_unit(self.offset) * (varying + constant)
+
+    # -- forward ----------------------------------------------------------------------------------------------
+
+    def head_preactivation(self, h: torch.Tensor) -> torch.Tensor:
+        """(G, n, H) -> (G, C, n): what the second Linear gives, or OffsetL2's squared distance."""
+        p = self.parameters
+        if self.architecture.head == "offset_l2":
+            weight = self.distance_weight()
+            constant = (weight * p["mu"] ** 2).sum(2)
+            return _project(h * h, weight) - 2 * _project(h, weight * p["mu"]) + constant[:, :, None]
+        v = _project(h, p["head"])
+        return v.add_(p["head_bias"][:, :, None]) if self.architecture.output_bias else v
+
+    def distance_weight(self) -> torch.Tensor:
+        """(G, C, H): what multiplies the squares in OffsetL2."""
+        alpha = self.parameters["alpha"]
+        return alpha if self.architecture.form == "code" else alpha**2
+
+    def logits(self, v: torch.Tensor) -> torch.Tensor:
+        """(G, C, n) -> (G, C, n): from the head's preactivation to what the softmax sees."""
+        a = self.architecture
+        if a.head == "offset_l2":
+            v = v.clamp_min(OffsetL2.FLOOR).sqrt()
+        elif a.output is not None:
+            v = ACTIVATIONS[a.output]()(v)
+        return -v if a.negated else v
+
+    # -- backward ---------------------------------------------------------------------------------------------
+
+    def head_backward(self, h, v, logits, dlogits, dh):
+        """Gradients of the head's parameters; the gradient for h, (G, n, H), is written to dh."""
+        a, p = self.architecture, self.parameters
+        dy = -dlogits if a.negated else dlogits
+        if a.head == "offset_l2":
+            dq = torch.where(v > OffsetL2.FLOOR, dy / (2 * logits.abs()), 0)
+            dq_h, dq_hh, dq_1 = torch.bmm(dq, h), torch.bmm(dq, h * h), dq.sum(2, keepdim=True)
+            weight = self.distance_weight()
+            torch.mul(h, torch.bmm(dq.transpose(1, 2), weight), out=dh)
+            dh.sub_(torch.bmm(dq.transpose(1, 2), weight * p["mu"])).mul_(2)
+            dweight = dq_hh - 2 * p["mu"] * dq_h + p["mu"] ** 2 * dq_1
+            return {
+                "alpha": dweight if a.form == "code" else 2 * p["alpha"] * dweight,
+                "mu": -2 * weight * (dq_h - p["mu"] * dq_1),
+            }
+        dv = dy if a.output is None else dy * slope(a.output, v)
+        torch.bmm(dv.transpose(1, 2), p["head"], out=dh)
+        gradients = {"head": torch.bmm(dv, h)}
+        if a.output_bias:
+            gradients["head_bias"] = dv.sum(2)
+        return gradients
+
+    # -- update -----------------------------------------------------------------------------------------------
+
+    def descend(self, gradients: dict[str, torch.Tensor], warmth: float) -> None:
+        """One step down the gradient, in place; warmth multiplies every rate (1 after the warm-up)."""
+        p = self.parameters
+        rate = warmth * self.rate
+        # chain rule through the folded scaling: x = gain * byte + offset, and weight holds gain * W
+        step = self.per_unit(warmth * self.first_weight_rate * self.gain**2)
+        p["weight"].addcmul_(gradients["weight"], step, value=-1)
+        if self.shifted:
+            p["weight"].sub_(step * self.per_unit(self.offset / self.gain) * gradients["bias"])
+        p["bias"].sub_(self.per_unit(rate) * gradients["bias"])
+        for name in gradients.keys() - {"weight", "bias"}:
+            shape = (-1,) + (1,) * (p[name].dim() - 1)
+            p[name].sub_(rate.view(shape) * gradients[name])
+
+    def adam_step(self, gradients: dict[str, torch.Tensor], warmth: float, number: int) -> None:
+        """Step `number` (from 1) of Adam (Kingma and Ba 2015, algorithm 1), in place, on the networks' own weights.
+
+        Its step does not scale with the gradient, so the chain rule through the folded scaling is applied before
+        and after, and the constant pixels need averages of their own.
+        """
+        first_beta, second_beta, epsilon = ADAM
+        gain, offset = self.per_unit(self.gain), self.per_unit(self.offset)
+        shift = offset * gradients["bias"]
+        for name, gradient in (gradients | {"constant": shift}).items():
+            rate = warmth * (self.first_weight_rate if name in ("weight", "constant") else self.rate)
+            if name in ("weight", "bias", "constant"):
+                rate = self.per_unit(rate)
+            else:
+                rate = rate.view((-1,) + (1,) * (gradient.dim() - 1))
+            own = gain * gradient + shift if name == "weight" else gradient
+            mean, square = self.averages[f"{name}1"], self.averages[f"{name}2"]
+            mean.lerp_(own, 1 - first_beta)
+            square.mul_(second_beta).addcmul_(own, own, value=1 - second_beta)
+            size = (square / (1 - second_beta**number)).sqrt_().add_(epsilon)
+            step = mean / (1 - first_beta**number) / size * rate
+            self.parameters[name].sub_(gain * step if name == "weight" else step)
+
+    # -- looking inside ---------------------------------------------------------------------------------------
+
+    def network(self, position: int, kept: torch.Tensor, start: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The weights of one of the group's networks in the layout of `initial_weights`.
+
+        start: that network's initial weights, which still hold what never changed.
+        """
+        p, H = self.parameters, self.hidden
+        units = slice(position * H, (position + 1) * H)
+        weight = start["weight"].to(p["weight"]) + self.constant_weight_change()[units, None]
+        weight[:, kept] = (p["weight"][:, units] / self.gain[position]).T
+        named = {"weight": weight, "bias": p["bias"][units]}
+        for name in p.keys() - {"weight", "bias", "constant"}:
+            named[name] = p[name][position]
+        return {name: value.contiguous().cpu() for name, value in named.items()}
+
+
+def _project(h, w):
+    """(G, n, H), (G, C, H) -> (G, C, n), contiguous: this order of the product is the fast one on a CPU."""
+    return torch.bmm(h, w.transpose(1, 2)).transpose(1, 2).contiguous()

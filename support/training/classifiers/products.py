@@ -1,0 +1,155 @@
+"""The two large products of a step, P @ weight and P^T @ dz, at a named precision by the fastest honest routine.
+
+P holds bytes, which are exact in bfloat16 (8 significant bits). So only the other operand has to be split: w = w1 +
+w2 + w3 in bfloat16 slices, multiplied with float32 accumulation, gives float32 accuracy at the speed of the tensor
+cores ("bf16x3"; "bf16x2" keeps two slices, 16 bits). They do so only if few large numbers are added before the small
+ones, because tensor cores cut off what does not fit each time they add: hence the order of the slices, and sums over
+images in pieces of `SLICED_ROWS`. Without CUDA the slices are multiplied in float32, which is slow and there only so
+that the arithmetic can be tested. "tf32" rounds the small products of the heads too.
+
+On a CPU, float32 products go either to torch's default library or to oneDNN, whichever a short probe finds faster
+among those whose error is that of float32. The switch's name ("bf16") says nothing: on most machines it only
+changes the library, on machines with AMX it really rounds. Hence the probe of the error.
+"""
+
+import contextlib
+import time
+from dataclasses import dataclass
+
+import torch
+
+from support.training.machine import wait
+from support.words import suggest
+
+PRECISIONS = ("fp32", "float64", "tf32", "bf16x3", "bf16x2")
+FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
+SLICED_ROWS = 512  # at most so many images in one sum of sliced products
+ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
+
+
+def split(x: torch.Tensor, slices: int) -> list[torch.Tensor]:
+    """bfloat16 tensors that sum to x up to 8 bits a slice (3 slices: all 24 bits of a float32)."""
+    parts, rest = [], x
+    for _ in range(slices):
+        rest = rest - parts[-1] if parts else rest
+        parts.append(rest.to(torch.bfloat16))
+    return parts
+
+
+@dataclass(frozen=True)
+class Products:
+    """The products at one precision. `forward` and `accumulate` are all that the trainer calls."""
+
+    precision: str
+    routine: str = "default"
+
+    def __post_init__(self):
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"unknown precision {self.precision!r}{suggest(self.precision, PRECISIONS)}")
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return torch.float64 if self.precision == "float64" else torch.float32
+
+    @property
+    def slices(self) -> int:
+        return {"bf16x2": 2, "bf16x3": 3}.get(self.precision, 0)
+
+    def operand(self, images: torch.Tensor, device) -> torch.Tensor:
+        """Images as bytes (N, K) -> the operand P on the device: (N, K), repeated side by side for each slice."""
+        P = images.to(device).to(torch.bfloat16 if self.slices else self.dtype)
+        return P.repeat(1, self.slices) if self.slices else P
+
+    def forward(self, P, weight, bias, out=None):
+        """P @ weight + bias: operand of n images, (K, M), (M,) -> (n, M)."""
+        if not self.slices:
+            return torch.addmm(bias, P, weight, out=out)
+        # one long product, so that the slices are summed in the float32 accumulator, the small ones first
+        return _mm(P, torch.cat(split(weight, self.slices)[::-1]), out).add_(bias)
+
+    def accumulate(self, total, P, dz):
+        """total += P^T @ dz, in place: (K, M), operand of n images, (n, M)."""
+        if not self.slices:
+            return total.addmm_(P.T, dz)
+        K, M = total.shape
+        P, sliced = P[:, :K], torch.cat(split(dz, self.slices), 1)
+        whole = len(P) // SLICED_ROWS
+        for rows, pieces in ((slice(whole * SLICED_ROWS), whole), (slice(whole * SLICED_ROWS, None), 1)):
+            if len(P[rows]):
+                a, b = (x[rows].unflatten(0, (pieces, -1)) for x in (P, sliced))
+                total.add_(_mm(a.mT, b).sum(0).view(K, self.slices, M).sum(1))
+        return total
+
+    @contextlib.contextmanager
+    def active(self):
+        """Sets torch's global switches for this precision and routine, and puts them back."""
+        matmul, cuda = torch.backends.mkldnn.matmul, torch.backends.cuda.matmul
+        before = matmul.fp32_precision, cuda.fp32_precision
+        matmul.fp32_precision = ROUTINES[self.routine]
+        cuda.fp32_precision = "tf32" if self.precision == "tf32" else "ieee"
+        try:
+            yield self
+        finally:
+            matmul.fp32_precision, cuda.fp32_precision = before
+
+
+def _mm(a, b, out=None):
+    """The product of bfloat16 matrices, or of two stacks of them, in float32."""
+    if not a.is_cuda:
+        return torch.matmul(a.float(), b.float(), out=out)
+    product = torch.mm if a.ndim == 2 else torch.bmm
+    return product(a, b, out_dtype=torch.float32, out=out)
+
+
+def relative_error(products: Products, P: torch.Tensor, weight: torch.Tensor) -> float:
+    """Relative Frobenius error against float64 of the worse of the two products; P (n, K) bytes, weight (K, M).
+
+    The other operand of the second is the result of the first, scaled to deviations of 1, and its mean as it comes.
+    """
+    z = P.double() @ weight.double()
+    dz = (z / z.std()).to(products.dtype)
+    weight, operand = weight.to(products.dtype), products.operand(P, weight.device)
+    with products.active():
+        forward = products.forward(operand, weight, weight.new_zeros(weight.shape[1]))
+        backward = products.accumulate(torch.zeros_like(weight), operand, dz)
+    pairs = (forward, z), (backward, P.double().T @ dz.double())
+    return max(float((value - exact).norm() / exact.norm()) for value, exact in pairs)
+
+
+def choose(precision: str, device: torch.device, seconds: float = 0.5) -> tuple[Products, dict]:
+    """The products to use, and what the probe found: {routine: {"gflops": ..., "error": ...}}.
+
+    seconds: at most so long a routine. Only float32 on a CPU has a choice; the rest is measured for its error.
+    """
+    P, weight = sample(device)
+    names = ROUTINES if precision == "fp32" and device.type == "cpu" else ["default"]
+    found = {}
+    for name in names:
+        products = Products(precision, name)
+        found[name] = {"error": relative_error(products, P, weight)}
+        if len(names) > 1:
+            found[name]["gflops"] = rate(products, P, weight, seconds)
+    honest = [n for n in found if len(names) == 1 or found[n]["error"] <= FP32_ERROR] or ["default"]
+    best = max(honest, key=lambda n: found[n].get("gflops", 0.0))
+    return Products(precision, best), found
+
+
+def sample(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Bytes (1000, 720) and weights (720, 512) to try a routine with."""
+    generator = torch.Generator().manual_seed(0)
+    P = torch.randint(0, 256, (1000, 720), generator=generator, dtype=torch.uint8)
+    return P.to(device), torch.randn(720, 512, generator=generator).to(device)
+
+
+def rate(products: Products, P: torch.Tensor, weight: torch.Tensor, seconds: float = 0.2) -> float:
+    """Best GFLOP/s over repeated products within about that many seconds."""
+    P, weight, best = products.operand(P, P.device), weight.to(products.dtype), float("inf")
+    bias, out = weight.new_zeros(weight.shape[1]), weight.new_empty(len(P), weight.shape[1])
+    wait(P.device)
+    end = time.perf_counter() + seconds
+    with products.active():
+        while (start := time.perf_counter()) < end:
+            products.forward(P, weight, bias, out)
+            wait(P.device)
+            best = min(best, time.perf_counter() - start)
+    return round(2 * len(P) * weight.numel() / best / 1e9, 1)

@@ -1,0 +1,363 @@
+"""A block of networks as one stack: parameters, data and buffers, a step of gradient descent, a look at the networks.
+
+A step goes through the groups (`ensemble`), and within a group through the images, in row chunks that stay in cache.
+On a CPU each thread takes groups of its own, or shares of their chunks, so that none is idle. Nothing is measured
+during a step; `Stack.measure` looks at the whole training and test set.
+
+Images of digits are mostly black, and a byte of 0 adds nothing to a product. So the pixels are ordered by how many
+images ink them, the images by the last pixel that they ink, and the products of a chunk stop at its last inked pixel.
+On MNIST that leaves out four tenths of the work, and changes nothing but the order of sums.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch.nn.functional import one_hot
+
+from support.networks.architectures import ACTIVATIONS, architecture, slope
+from support.networks.data import Dataset
+from support.training.classifiers.ensemble import Group, starting_weights
+from support.training.classifiers.products import Products, choose
+from support.training.classifiers.specs import RunSpec
+from support.training.machine import Division, cores
+from support.training.specs import check_shared
+
+ALIGNED = {"cpu": 1, "cuda": 8}  # the kept pixels are a multiple of so many, if there are enough
+PIXELS = 16  # those of a chunk, if there are enough
+ACTIVE = 1e-6  # an output counts as active on an image where its magnitude exceeds this (the source's threshold)
+
+
+def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) -> tuple[Products, Division, dict]:
+    """The products, the division of the work and the probe's findings for this block on this machine."""
+    products, probe = choose(specs[0].precision, device)
+    if device.type == "cpu":
+        # measured: chunks of about 3 MB (1,500 rows x 4 networks x 128 units) are fastest, within a few per cent
+        rows, width = rows or 1500, max(1, 512 // specs[0].hidden)
+    else:
+        width = 64
+        torch.cuda.empty_cache()  # what an earlier block had counts as taken until then
+        # about eight arrays of (rows, width * hidden) live at a time, and their slices with the sums of these take as
+        # much again; all may take half of the free memory
+        free, arrays = torch.cuda.mem_get_info()[0] / 2, 16 if products.slices else 8
+        rows = rows or max(1000, min(60_000, int(free / (arrays * 4 * width * specs[0].hidden))))
+    return products, Division(device.type, torch.get_num_threads(), products.routine, rows, width), probe
+
+
+class Chunk(NamedTuple):
+    """n images that go through a step together, and none of which inks a pixel after the first `pixels`."""
+
+    operand: torch.Tensor  # of these pixels alone, see `Products.operand`
+    labels: torch.Tensor  # (C, n), one-hot
+    pixels: int
+
+
+class Side(NamedTuple):
+    """The training or the test set: its chunks, and the labels (C, N) of all of them in this order."""
+
+    chunks: list[Chunk]
+    labels: torch.Tensor
+
+
+class Share(NamedTuple):
+    """What one thread computes alone: some chunks of a group, and its gradients summed over them."""
+
+    group: Group
+    chunks: list[Chunk]
+    total: dict[str, torch.Tensor]
+
+
+class Stack:
+    """A block's parameters, data and buffers; `step` trains, `measure` looks."""
+
+    def __init__(self, specs: list[RunSpec], dataset: Dataset, products: Products, division: Division):
+        check_block(specs, dataset)
+        self.specs, self.products, self.division = specs, products, division
+        device = torch.device(division.device)
+        data = dataset.first(specs[0].images)
+        if specs[0].labels == "shuffled":
+            data = data.shuffled()
+        train, test = torch.from_numpy(data.train_images), torch.from_numpy(data.test_images)
+        # Constant in training *and* test: a pixel that varies only in the test set is kept, because its initial
+        # weight matters there.
+        low = torch.minimum(train.amin(0), test.amin(0))
+        high = torch.maximum(train.amax(0), test.amax(0))
+        if (low == high)[low != 0].any():
+            raise ValueError("a constant pixel that is not 0 is not supported; subtract it from the images")
+        varies = low != high
+        # tensor cores are fast on rows of whole 16 bytes; a constant pixel is 0 and adds nothing to a product
+        few = -int(varies.sum()) % ALIGNED[division.device]
+        varies[torch.nonzero(~varies).flatten()[:few]] = True
+        inked = (train != 0).sum(0)
+        kept = torch.nonzero(varies).flatten()
+        self.kept = kept[inked[kept].argsort(descending=True, stable=True)]
+        self.inputs, self.classes = train.shape[1], len(data.classes)
+        self.train, self.test = (
+            arrange(images[:, self.kept], torch.from_numpy(labels), self.classes, products, division)
+            for images, labels in ((train, data.train_labels), (test, data.test_labels))
+        )
+        self.groups = []
+        for members in _grouped(specs, division.width):
+            self.groups.append(
+                Group.start(
+                    architecture(specs[members[0]].architecture),
+                    members,
+                    [specs[m] for m in members],
+                    [data.affine(specs[m].scaling) for m in members],
+                    self.kept.to(device),
+                    self.inputs,
+                    self.classes,
+                    products.dtype,
+                    device,
+                )
+            )
+        self.warmup = max(s.warmup for s in specs)
+        self.buffers = {}
+        threads, chunks = division.threads, self.train.chunks
+        parts = min(lcm(len(self.groups), threads) // len(self.groups), len(chunks))  # then all have the same to do
+        # not where OMP_PROC_BIND keeps this thread, and with it those it starts, on one core
+        apart = device.type == "cpu" and 1 < threads <= min(len(self.groups) * parts, cores())
+        self.pool = ThreadPoolExecutor(threads) if apart else None
+        parts = parts if apart else 1
+        # every parts-th chunk, for the first need the fewest pixels
+        self.shares = [[Share(g, chunks[k::parts], g.zeros()) for k in range(parts)] for g in self.groups]
+        self.gradients = [first.total for first, *_ in self.shares]
+        with products.active(), torch.no_grad():
+            for group in self.groups:
+                self.centre_heads(group)
+
+    def buffer(self, name, *shape):
+        """A thread's scratch array, allocated once; fresh memory would cost as much as the arithmetic."""
+        key = threading.get_ident(), name, shape
+        if key not in self.buffers:
+            self.buffers[key] = torch.empty(shape, dtype=self.products.dtype, device=self.division.device)
+        return self.buffers[key]
+
+    def hidden(self, group, chunk, bias):
+        """(z, h): preactivation, a view (G, n, H) of (n, G*H), and activation (G, n, H) of a chunk's images."""
+        n, columns = len(chunk.operand), len(bias)
+        weight = group.parameters["weight"][: chunk.pixels]
+        z = self.products.forward(chunk.operand, weight, bias, self.buffer("z", n, columns))
+        z = z.view(n, group.size, -1).transpose(0, 1)
+        h = self.buffer("h", *z.shape)  # contiguous, as the products of the head would copy anything else
+        if group.architecture.hidden == "relu":
+            return z, torch.clamp_min(z, 0, out=h)
+        if group.architecture.hidden == "abs":
+            return z, torch.abs(z, out=h)
+        return z, h.copy_(ACTIVATIONS[group.architecture.hidden]()(z))
+
+    def centre_heads(self, group: Group) -> None:
+        """Initialisation "centred-head": no output is born dead.
+
+        Each output's weights lose their component along the mean hidden vector of the training images, so that the
+        mean preactivation is 0; unless it is 0 on every image, it is then positive on some.
+        """
+        chosen = [self.specs[m].initialisation == "centred-head" for m in group.members]
+        if not any(chosen):
+            return
+        bias, images = group.effective_bias(), self.train.labels.shape[1]
+        mean = sum(self.hidden(group, chunk, bias)[1].sum(1) for chunk in self.train.chunks)
+        mean /= images
+        p = group.parameters
+        along = torch.einsum("gch,gh->gc", p["head"], mean) + p["head_bias"]
+        along[~torch.tensor(chosen)] = 0
+        p["head"].sub_((along / (mean**2).sum(1, keepdim=True))[:, :, None] * mean[:, None])
+
+    def compute_gradients(self) -> None:
+        """Fills `self.gradients` with the gradients of the mean cross-entropy over all training images."""
+        images = self.train.labels.shape[1]
+
+        def compute(share):
+            group, chunks, total = share
+            bias = group.effective_bias()
+            for value in total.values():
+                value.zero_()
+            for chunk in chunks:
+                z, h = self.hidden(group, chunk, bias)
+                dh = self.buffer("dh", *h.shape)
+                v = group.head_preactivation(h)
+                logits = group.logits(v)
+                dlogits = torch.softmax(logits, 1).sub_(chunk.labels).div_(images)
+                for name, value in group.head_backward(h, v, logits, dlogits, dh).items():
+                    total[name].add_(value)
+                if group.architecture.hidden == "relu":
+                    torch.ops.aten.threshold_backward(dh, z, 0, grad_input=z)  # zero where z <= 0, one pass
+                elif group.architecture.hidden == "abs":
+                    z.sign_().mul_(dh)
+                else:
+                    z.copy_(slope(group.architecture.hidden, z)).mul_(dh)
+                dz = z.transpose(0, 1).reshape(h.shape[1], -1)  # where z was
+                self.products.accumulate(total["weight"][: chunk.pixels], chunk.operand, dz)
+                total["bias"].add_(dz.sum(0))
+
+        self.each_share(compute)
+        for first, *others in self.shares:
+            for other in others:
+                for name, value in first.total.items():
+                    value.add_(other.total[name])
+
+    def each_share(self, compute: Callable[[Share], None]) -> None:
+        """Calls compute for every share, on a CPU one to a thread.
+
+        Two threads that share one product, or one softmax, wait for each other at its end, which between small
+        operations costs more than it gains; threads with chunks of their own never do. A share is computed by one
+        thread alone in any order, so that the result does not depend on how they take turns.
+
+        Numbers too small for a whole mantissa count as 0. Where the softmax is nearly sure of every image, as in Abs
+        networks on raw bytes, the gradients are full of them, and a processor takes two to three times as long.
+        """
+        shares, threads = [share for of_group in self.shares for share in of_group], self.division.threads
+
+        def alone(share):
+            torch.set_num_threads(1)  # of this thread, from now on
+            torch.set_flush_denormal(True)
+            compute(share)
+
+        try:
+            if self.pool is None:
+                torch.set_flush_denormal(True)
+                for share in shares:
+                    compute(share)
+            else:
+                list(self.pool.map(alone, shares))
+        finally:
+            torch.set_num_threads(threads)
+            torch.set_flush_denormal(False)
+
+    def step(self, number: int) -> None:
+        """Step `number` (the first is 1): every network moves once down its own gradient."""
+        self.compute_gradients()
+        for group, gradients in zip(self.groups, self.gradients, strict=True):
+            warmth = 1.0
+            if number <= self.warmup:  # never within a captured graph, which takes nothing from the CPU
+                warmup = [max(self.specs[m].warmup, 1) for m in group.members]
+                warmth = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
+            if group.adam:
+                group.adam_step(gradients, warmth, number)
+            else:
+                group.descend(gradients, warmth)
+
+    def stepper(self):
+        """`step`, or on CUDA a function that replays it as a captured graph, free of Python and launch costs.
+
+        The first steps run as they are: a warm-up changes the rates from step to step, and libraries set themselves
+        up at their first calls, which a capture does not allow.
+        """
+        if self.division.device != "cuda" or self.groups[0].adam:  # Adam's corrections change with the step
+            return self.step
+        graph, eager = None, 3
+        side = torch.cuda.Stream()
+
+        def advance(number: int) -> None:
+            nonlocal graph, eager
+            if number <= self.warmup or eager > 0:
+                eager -= 1
+                side.wait_stream(torch.cuda.current_stream())
+                with torch.cuda.stream(side):
+                    self.step(number)
+                torch.cuda.current_stream().wait_stream(side)
+                return
+            if graph is None:
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    self.step(number)
+            graph.replay()
+
+        return advance
+
+    def measure(self, moments: bool) -> dict[str, np.ndarray]:
+        """Loss, accuracy and active outputs of every network on the training and test set, members first.
+
+        Accuracy takes the first of equal logits, so an output row that is dead altogether counts as class 0.
+        """
+        M, C = len(self.specs), self.classes
+        found = {"loss": np.zeros((2, M)), "accuracy": np.zeros((2, M)), "active": np.zeros((2, M, C))}
+        if moments:
+            found |= {"moments": np.zeros((M, 2, C, C, 3)), "head_norm": np.zeros((M, C))}
+        for group in self.groups:
+            bias = group.effective_bias()
+            for i, (chunks, labels) in enumerate((self.train, self.test)):
+                parts = []
+                for chunk in chunks:
+                    parts.append(group.head_preactivation(self.hidden(group, chunk, bias)[1]))
+                v = torch.cat(parts, 2)  # (G, C, N)
+                logits = group.logits(v)
+                hot = labels.to(logits.dtype)
+                surprise = torch.logsumexp(logits, 1) - (logits * hot).sum(1)
+                right = logits.argmax(1) == hot.argmax(0)
+                found["loss"][i, group.members] = surprise.double().mean(1).cpu()
+                found["accuracy"][i, group.members] = 100 * right.double().mean(1).cpu()
+                found["active"][i, group.members] = (logits.abs() > ACTIVE).double().mean(2).cpu()
+                if moments:
+                    found["moments"][group.members, i] = class_moments(v.double(), hot.double()).cpu()
+            if moments:
+                name = "mu" if group.architecture.head == "offset_l2" else "head"
+                found["head_norm"][group.members] = group.parameters[name].double().norm(dim=2).cpu()
+        return found
+
+    def state(self) -> dict[str, torch.Tensor]:
+        named = {f"{i}.{k}": v for i, g in enumerate(self.groups) for k, v in (g.parameters | g.averages).items()}
+        return named | {"kept": self.kept}
+
+    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
+        """Takes over a `state`; a ValueError if its weights are of pixels in another order."""
+        if not torch.equal(tensors.get("kept", torch.empty(0)), self.kept):
+            raise ValueError("this checkpoint is of another version of the trainer; delete it to begin again")
+        for name, parameter in self.state().items():
+            parameter.copy_(tensors[name])
+
+    def weights(self) -> list[dict[str, torch.Tensor]]:
+        """Every network's weights now, in the order of the specifications."""
+        named = {}
+        for group in self.groups:
+            for position, m in enumerate(group.members):
+                spec = self.specs[m]
+                start = starting_weights(spec, self.inputs, self.classes)
+                named[m] = group.network(position, self.kept, start)
+        return [named[m] for m in range(len(self.specs))]
+
+
+def arrange(images: torch.Tensor, labels: torch.Tensor, classes: int, products: Products, division: Division) -> Side:
+    """Images (N, K), bytes of the kept pixels, and labels (N,), in chunks; the first need the fewest pixels."""
+    reach = images.shape[1] - (images != 0).flip(1).byte().argmax(1)  # (N,): pixels up to the last that is inked
+    order = reach.argsort(stable=True)
+    hot = one_hot(labels[order], classes).T.to(division.device, products.dtype).contiguous()
+    chunks = []
+    for rows, some in zip(order.split(division.rows), hot.split(division.rows, 1), strict=True):
+        pixels = min(images.shape[1], -(-int(reach[rows].max()) // PIXELS) * PIXELS)
+        chunks.append(Chunk(products.operand(images[rows, :pixels], division.device), some, pixels))
+    return Side(chunks, hot)
+
+
+def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
+    """Mean, SD and skewness of each output's preactivation within each class.
+
+    v (G, C, N), hot (C, N) one-hot labels -> (G, C, C, 3): [network, output, class]. A class without images, and the
+    skewness of a constant, are 0.
+    """
+    count = hot.sum(1).clamp_min(1)
+    mean = v @ hot.T / count
+    deviation = v - torch.einsum("gck,kn->gcn", mean, hot)
+    variance = deviation**2 @ hot.T / count
+    third = deviation**3 @ hot.T / count
+    sd = variance.sqrt()
+    varies = sd > 1e-9 * mean.abs()  # what rounding of the mean leaves of a constant is far below
+    skewness = torch.where(varies, third / sd.clamp_min(torch.finfo(sd.dtype).tiny) ** 3, 0)
+    return torch.stack([mean, sd, skewness.nan_to_num(0, 0, 0)], -1)
+
+
+def check_block(specs, dataset):
+    check_shared(specs, ("data", "data_digest", "images", "hidden", "precision", "labels", "optimiser"))
+    specs[0].check_data(dataset.name, dataset.digest)
+
+
+def _grouped(specs, width):
+    """Positions of the specifications, by architecture in order of appearance, cut to at most `width`."""
+    by_name = {}
+    for m, spec in enumerate(specs):
+        by_name.setdefault(spec.architecture, []).append(m)
+    return [ms[i : i + width] for ms in by_name.values() for i in range(0, len(ms), width)]

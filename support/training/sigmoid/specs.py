@@ -1,0 +1,85 @@
+"""What a run of a sigmoid classifier is, and how the source trains on each task."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from support.networks.tasks import Task, resampled, task
+from support.training.specs import CURVES, Spec
+
+RECIPES = {  # the source's; protocol 4.4 to 4.6
+    "xor": {"optimiser": "sgd", "rate": 0.02, "momentum": 0.9, "decay": 1e-4, "batch": 4},
+    "sinusoid": {"optimiser": "sgd", "rate": 0.1, "momentum": 0.9, "decay": 0.0, "batch": 50},
+    "mnist": {"optimiser": "adam", "rate": 1e-3, "momentum": 0.0, "decay": 1e-4, "batch": 1000},
+}
+KNOWN = {"labels": ("true", "shuffled"), "optimiser": ("sgd", "adam")}
+
+
+def recipe(data: str) -> dict:
+    """How the source trains on a task: fields of `VolumeSpec`. All images are treated as MNIST."""
+    return RECIPES.get(data.removesuffix("-resampled"), RECIPES["mnist"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class VolumeSpec(Spec):
+    """One sigmoid network, how it is trained, and at how many pairs of points its boundary is looked at."""
+
+    width: int  # of every hidden layer
+    epochs: int  # the run's length: boundaries are looked at where they are in the end
+    optimiser: str  # "sgd", or "adam" with betas (0.9, 0.999) and epsilon 1e-8
+    rate: float
+    momentum: float
+    decay: float  # weight decay, coupled
+    batch: int  # points; with as many as there are or more, the batch is full
+    layers: int = 1  # hidden ones
+    labels: str = "true"  # of the training points; "shuffled": permuted, in an order of each seed's own
+    pairs: int = 48  # pairs of different class, and as many of the same, in a measurement of the boundary
+    points: int = 25  # on each segment
+    plane: int = 0  # points a side of the plane that is looked at, of images; 0: none
+    experiment: str = "volume"
+
+    def __post_init__(self):
+        self._check_known(**KNOWN)
+        self._check_whole(seed=0, width=1, layers=1, epochs=0, batch=1, pairs=1, points=3, plane=0)
+        self._check_positive("rate")
+        for name in ("momentum", "decay"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise ValueError(f"{name} must be finite and at least 0, not {getattr(self, name)!r}")
+
+    @classmethod
+    def of(cls, data: Task, width: int, epochs: int, seed: int, **changes) -> "VolumeSpec":
+        """The specification for these data (of this seed, where they are resampled), by the source's recipe."""
+        given = {"data": data.name, "data_digest": data.digest[:16], "width": width, "epochs": epochs, "seed": seed}
+        return cls(**given, **recipe(data.name) | changes)
+
+    @property
+    def label(self) -> str:
+        shuffled = "" if self.labels == "true" else ", shuffled labels"
+        return f"{self.data}, width {self.width}{self._depth}, seed {self.seed}{shuffled}"
+
+    @property
+    def _depth(self) -> str:
+        return "" if self.layers == 1 else f" x {self.layers}"
+
+    @property
+    def draw_name(self) -> str:
+        return f"{self.data}, seed {self.seed}" if resampled(self.data) else self.data
+
+    def listed(self, final: dict) -> str:
+        found = "diverged" if final["test_accuracy"] is None else f"{final['test_accuracy']:6.2f}%"
+        return (
+            f"{self.data:18} width {self.width:4}{self._depth:4}  {self.labels:8} labels  seed {self.seed:2}  {found}"
+        )
+
+    def draw(self, folder: str | None = None) -> Task:
+        """The data that this run was specified for; a ValueError if there are others here."""
+        found = task(self.data, self.seed, folder)
+        self.check_data(found.name, found.digest)
+        return found
+
+    @staticmethod
+    def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
+        """Loss, accuracy and contrast at the last epoch, None for what is not finite."""
+        last = {name: float(arrays[name][-1]) for name in CURVES} | {"contrast": float(arrays["own_contrast"][-1])}
+        return {name: round(value, 6) if math.isfinite(value) else None for name, value in last.items()}

@@ -1,0 +1,134 @@
+"""The trainer of the sigmoid classifiers, with checkpoint and resume, and what is measured of their geometry.
+
+    measurements = train([VolumeSpec.of(task("xor"), 10, 2000, seed) for seed in range(10)])
+
+A step is an epoch. Step 0 is before any training. Resumed and uninterrupted training agree bit for bit on the same
+machine, since the order of an epoch's mini-batches follows from seed and epoch.
+"""
+
+from dataclasses import asdict, fields, replace
+
+import numpy as np
+import torch
+
+from support.networks.tasks import Task, resampled
+from support.training import loop
+from support.training.machine import Division, resolve_device, threads
+from support.training.sigmoid import views
+from support.training.sigmoid.specs import VolumeSpec
+from support.training.sigmoid.stack import Stack
+from support.training.specs import CURVES, Measurement, check_shared, diverged_at, recorded_steps
+
+GEOMETRY = (0, 1, 50, 100, 200, 500, 2000, 5000, 10_000)  # epochs, and the last, at which geometry is measured
+SHARED = 100_000  # weights of a first layer above which two threads are quicker than one
+
+
+def geometry_steps(steps: int) -> list[int]:
+    """The epochs at which the geometry of a run of that length is measured."""
+    return sorted({s for s in GEOMETRY if s <= steps} | {steps})
+
+
+def train(
+    specs: list[VolumeSpec], steps: int | None = None, *, tasks: list[Task] | None = None, **options
+) -> list[Measurement]:
+    """Trains the block and returns a Measurement per specification, in the same order.
+
+    Its arrays are, of networks with L hidden layers of n units, S recorded epochs and G epochs of GEOMETRY, with
+    log-volumes of the last hidden layer:
+
+        "steps" (S,) and each of CURVES (S,), in nats and percent; "geometry_steps" (G,)
+        at the P pairs of the last epoch, whose "crossing" (P,) stays: "effect", "same_effect", "peak" (G, P) and
+            "profile", "same_profile" (G, T), as `boundary.Measured` has them
+        at the pairs of each epoch's own boundary: the entries of `boundary.summary`, "own_effect" and so on, (G,)
+        with more than one hidden layer: the same of every layer at the pairs of the last epoch, "layer_effect" and so
+            on, (G, L)
+        for tasks in the plane the weights, "W1" (G, n, d), "b1", "W2", "b2", ...
+        for images what `views.between_images` gives
+
+    Its weights are laid out as by `stack.initial_weights`.
+
+    Args:
+        specs: the networks; they may differ in seed, labels and plane alone (and in the digest of resampled data).
+        steps: how many epochs, by default as many as the specifications say.
+        tasks: their data, one for all or one each; by default drawn or loaded here.
+        options: device, checkpoint, minutes and so on, see `loop.Options`.
+    Raises:
+        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
+        ValueError: the specifications do not form a block, or their data are not what is drawn here.
+    """
+    check_block(specs)
+    steps = specs[0].epochs if steps is None else steps
+    if not 0 <= steps <= specs[0].epochs:
+        raise ValueError(f"steps must be from 0 to the {specs[0].epochs:,} epochs of the runs, not {steps!r}")
+    course = loop.Course(specs, steps, loop.Options(**options))
+    tasks = tasks or ([s.draw() for s in specs] if resampled(specs[0].data) else [specs[0].draw()])
+    at, looked = recorded_steps(steps), geometry_steps(steps)
+    curves, snapshots = [], {}
+    small = specs[0].width * tasks[0].inputs < SHARED
+    with threads(1 if small else None), torch.no_grad():
+        stack = Stack(specs, tasks, course.device)
+        if saved := course.saved:
+            stack.restore(saved.tensors)
+            curves = list(saved.tensors["curves"])
+            snapshots = {int(k[9:]): value for k, value in saved.tensors.items() if k.startswith("snapshot.")}
+
+        def advance(first, last):
+            for number in range(first, last + 1):
+                stack.advance(number)
+
+        def note_down(number):
+            if number in at:
+                curves.append(stack.curves())
+            if number in looked:
+                snapshots[number] = stack.parameters.cpu().clone()
+
+        def state():
+            kept = {f"snapshot.{epoch}": value for epoch, value in snapshots.items()}
+            return {}, stack.state() | kept | {"curves": torch.stack(curves)}
+
+        course.walk(advance, note_down, {*at, *looked}, state, unit="epoch")
+        return _measurements(stack, tasks, steps, torch.stack(curves), snapshots, course)
+
+
+def curves_again(spec: VolumeSpec, steps: int, device: str = "auto", roll: int = 0) -> tuple[list[int], dict]:
+    """The recorded epochs up to `steps` of one network trained again, and its CURVES (S,) there; no geometry."""
+    stack, at, found = Stack([spec], [spec.draw()], resolve_device(device), roll), recorded_steps(steps), []
+    with torch.no_grad():
+        for number in range(steps + 1):
+            if number:
+                stack.advance(number)
+            if number in at:
+                found.append(stack.curves()[..., 0])
+    return at, _by_name(torch.stack(found))
+
+
+def _by_name(curves: torch.Tensor) -> dict[str, np.ndarray]:
+    """CURVES of one network from (S, 2, 2)."""
+    return {name: curves[:, i // 2, i % 2].numpy() for i, name in enumerate(CURVES)}
+
+
+def _measurements(stack, tasks, steps, curves, snapshots, course) -> list[Measurement]:
+    """One Measurement per network from the curves (S, 2, 2, M) and the parameters by epoch."""
+    at, looked = recorded_steps(steps), geometry_steps(steps)
+    by_epoch = {}
+    for epoch in looked:
+        stack.parameters.copy_(snapshots[epoch])
+        by_epoch[epoch] = stack.weights()
+    division = Division(stack.device.type, torch.get_num_threads(), "default", stack.spec.batch, len(stack.specs))
+    results = []
+    for m, spec in enumerate(stack.specs):
+        weights = {epoch: by_epoch[epoch][m] for epoch in looked}
+        found = curves[..., m]
+        arrays = {"steps": np.array(at), "geometry_steps": np.array(looked)}
+        arrays |= _by_name(found)
+        arrays |= views.look(spec, tasks[m % len(tasks)], weights)
+        lost = diverged_at(at, found[:, :, 0].isfinite().all(1))
+        results.append(Measurement(spec, arrays, weights[steps], lost, asdict(division), {}, 0.0))
+    share = course.seconds / len(results)
+    return [replace(m, seconds=share, begun=course.begun) for m in results]
+
+
+def check_block(specs: list[VolumeSpec]) -> None:
+    """A ValueError unless the specifications can be trained side by side."""
+    own = {"seed", "labels", "plane"} | ({"data_digest"} if specs and resampled(specs[0].data) else set())
+    check_shared(specs, (f.name for f in fields(VolumeSpec) if f.name not in own))

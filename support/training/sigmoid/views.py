@@ -1,0 +1,132 @@
+"""What is looked at of a trained network: its volume element at the boundary, in every layer, and between images.
+
+Of images lines and a plane are looked at besides pairs, as the source's: between the first test images of a 7, a 6
+and a 1 and the second 6 (of other classes where there are fewer).
+"""
+
+import contextlib
+
+import numpy as np
+import torch
+
+from support import geometry
+from support.geometry.boundary import candidates, find_pairs, measure, summary
+from support.networks.tasks import DRAWN, Task
+from support.training.sigmoid.stack import forward, logits
+
+CANDIDATES = 25  # times the pairs that are wanted
+ERROR = 1e-6  # of a log-volume of images, in nats
+CLASSES = (7, 6, 1, 6)
+LINES = ((0, 1), (2, 1), (1, 3))  # numbers of the images at the ends: 7 to 6, 1 to 6, 6 to 6
+POINTS = 64  # on a line
+
+
+def look(spec, data: Task, weights: dict[int, dict[str, torch.Tensor]]) -> dict[str, np.ndarray]:
+    """The geometry of one network from its weights by epoch: the arrays of `Measurement` that follow from them.
+
+    Every network is looked at through the same candidate pairs of test points. NaN where the metric is singular.
+    """
+    x, labels = data.test
+    first, second = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
+    last = weights[max(weights)]
+    ends = x[first], x[second], spec.pairs, spec.points
+    final_pairs = find_pairs(lambda x: geometry.predicted_class(logits(last, x)), *ends)
+    fixed, own = [], []
+    for w in weights.values():
+        pairs = find_pairs(lambda x, w=w: geometry.predicted_class(logits(w, x)), *ends)
+        fixed.append(_measured(w, final_pairs, spec.points))
+        own.append(summary(_measured(w, pairs, spec.points) if w is not last else fixed[-1]))
+    arrays = {"crossing": final_pairs.crossing.numpy()}
+    for name in ("effect", "same_effect", "peak", "profile", "same_profile"):
+        arrays[name] = np.stack([found[name] for found in fixed])
+    arrays |= {f"own_{name}": np.array([found[name] for found in own], float) for name in own[0]}
+    if spec.layers > 1:
+        arrays |= _by_layer(weights, final_pairs, spec)
+    if spec.data in DRAWN:
+        arrays |= {name: np.stack([w[name].numpy() for w in weights.values()]) for name in last}
+    else:
+        arrays |= between_images(list(weights.values()), data, spec.plane)
+    return arrays
+
+
+def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor, layer: int | None = None) -> torch.Tensor:
+    """Log of the volume element of a network's hidden layer, over sqrt(n), at points (N, d), in nats.
+
+    layer: 1 is the lowest, None the last.
+    """
+    layer = layer or hidden_layers(weights)
+    if layer == 1:
+        return geometry.shallow_log_volume_element(weights["W1"], weights["b1"], "sigmoid", x, error=ERROR)
+    return geometry.log_volume_element(hidden_map(weights, layer), x)
+
+
+def hidden_layers(weights: dict[str, torch.Tensor]) -> int:
+    """How many hidden layers a network has."""
+    return len(weights) // 2 - 1
+
+
+def hidden_map(weights: dict[str, torch.Tensor], layer: int):
+    """x -> h / sqrt(n) of that hidden layer, 1 is the lowest, of one point (d,) -> (n,)."""
+    return lambda x: forward(weights, x)[layer - 1] / weights[f"b{layer}"].shape[0] ** 0.5
+
+
+def _spectrum(w, x):
+    slope = torch.sigmoid(x @ w["W1"].T + w["b1"])
+    slope = slope * (1 - slope) / len(w["b1"]) ** 0.5
+    J = slope[..., None] * w["W1"]
+    return torch.linalg.svdvals(J) if J.isfinite().all() else torch.full_like(x, torch.nan)
+
+
+def _by_layer(weights, pairs, spec):
+    layers = range(1, spec.layers + 1)
+    found = [[summary(_measured(w, pairs, spec.points, layer)) for layer in layers] for w in weights.values()]
+    return {
+        f"layer_{name}": np.array([[layer[name] for layer in epoch] for epoch in found], float)
+        for name in found[0][0]
+    }
+
+
+def _log_volume_or_nan(weights, x, layer=None):
+    if all(w.isfinite().all() for w in weights.values()):
+        with contextlib.suppress(geometry.SingularMetric):
+            return log_volume(weights, x, layer)
+    return x.new_full((len(x),), torch.nan)
+
+
+def _measured(weights, pairs, points, layer=None):
+    return measure(lambda x: _log_volume_or_nan(weights, x, layer), pairs, points).arrays()
+
+
+def corners(data: Task) -> torch.Tensor:
+    """The four images, (4, d)."""
+    x, labels = data.test
+    found = []
+    for k in (k % data.classes for k in CLASSES):
+        of_class = [i for i in (labels == k).nonzero()[:, 0].tolist() if i not in found]
+        if not of_class:
+            raise ValueError(f"too few test images of class {k} in {data.name!r} to look between them")
+        found.append(of_class[0])
+    return x[found]
+
+
+def between_images(weights: list[dict[str, torch.Tensor]], data: Task, plane: int) -> dict:
+    """Arrays of one network from its weights at G epochs; log-volumes in nats, NaN where the metric is singular.
+
+    "corners" (4, pixels); at these "corner_volume" (G, 4) and "spectrum" (G, 4, d), the singular values; on each of
+    LINES "line_volume", "line_class" (G, 3, POINTS); in the plane of the first three images, if plane > 0, on so many
+    points a side, "plane_volume", "plane_class", "plane_entropy" in nats (G, plane, plane).
+    """
+    x = corners(data)
+    lines = torch.stack([geometry.line(x[i], x[j], POINTS) for i, j in LINES])
+    places = {"corner": x, "line": lines}
+    if plane:
+        places["plane"] = geometry.plane(*x[:3], plane).points
+    found = {"corners": data.pictures(x).numpy()}
+    for name, at in places.items():
+        outputs = torch.stack([logits(w, at) for w in weights])
+        volumes = [_log_volume_or_nan(w, at.flatten(0, -2)).view(at.shape[:-1]) for w in weights]
+        found[f"{name}_volume"] = torch.stack(volumes).float().numpy()
+        found[f"{name}_class"] = geometry.predicted_class(outputs).to(torch.int16).numpy()
+        if name == "plane":
+            found["plane_entropy"] = geometry.entropy(outputs).float().numpy()
+    return found | {"spectrum": torch.stack([_spectrum(w, x) for w in weights]).numpy()}

@@ -1,0 +1,186 @@
+"""What a run is: a specification made of literals, its key, and the steps at which it is measured.
+
+Every experiment has a specification of its own, a frozen dataclass that extends `Spec`; `SPECIFICATIONS` names them.
+"""
+
+import hashlib
+import json
+import math
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+
+from support.words import suggest
+
+CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")  # nats and percent
+SPECIFICATIONS = {  # experiment -> where its specification is
+    "classifier": "support.training.classifiers.specs:RunSpec",
+    "metric": "support.training.classifiers.specs:MetricSpec",
+    "mahalanobis": "support.training.distances.specs:DistanceSpec",
+    "volume": "support.training.sigmoid.specs:VolumeSpec",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec(ABC):
+    """What every experiment's specification has: fields that are literals, among them these.
+
+    looked_at_once: whether something is measured after the last step alone, so that a longer run is no answer.
+    """
+
+    looked_at_once: ClassVar[bool] = False
+    seed: int
+    data: str  # name of the data
+    data_digest: str  # sha256 of its bytes, first 16 digits
+    experiment: str  # key of `SPECIFICATIONS`; the same for all runs of a class
+
+    @property
+    def key(self) -> str:
+        """16 hex digits: sha256 of the canonical JSON of this specification.
+
+        A field that has the default value of the class that brought it is left out, so that a field added later
+        leaves old keys as they are, and an experiment that extends another has keys of its own.
+        """
+        lines = (
+            fields(c) for c in type(self).__mro__ if is_dataclass(c)
+        )  # the class that brought a field comes last
+        default = {f.name: f.default for several in lines for f in several if f.default is not MISSING}
+        return digest({k: v for k, v in asdict(self).items() if k not in default or v != default[k]})
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """The run in a few words, for messages."""
+
+    @property
+    def draw_name(self) -> str:
+        """Runs for which this is the same must have data of the same digest."""
+        return self.data
+
+    @abstractmethod
+    def listed(self, final: dict) -> str:
+        """The run and its `final_numbers` on a line of a list."""
+
+    @staticmethod
+    @abstractmethod
+    def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
+        """From the stored arrays of a run, the numbers at its last step that a reader looks for first."""
+
+    @staticmethod
+    def kept(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The measured arrays as a record stores them: all digits, if an experiment does not need fewer."""
+        return arrays
+
+    def check_data(self, name: str, digest: str) -> None:
+        """A ValueError unless the data of that name and digest are those that the run was specified for."""
+        if not digest.startswith(self.data_digest):
+            raise ValueError(
+                f"the run was specified for {self.data!r} with digest {self.data_digest}, "
+                f"but what is here is {name!r} with digest {digest[:16]}"
+            )
+
+    def _check_known(self, **known) -> None:
+        for name, values in known.items():
+            if getattr(self, name) not in values:
+                raise ValueError(f"unknown {name} {getattr(self, name)!r}{suggest(getattr(self, name), values)}")
+
+    def _check_whole(self, **least: int) -> None:
+        for name, low in least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < low:
+                raise ValueError(f"{name} must be a whole number of at least {low}, not {value!r}")
+
+    def _check_positive(self, *names: str) -> None:
+        for name in names:
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was measured of one network; a trainer gives one per specification, and `records.Store` keeps it.
+
+    arrays: by name, as the trainer says, among them "steps" (S,), the recorded steps.
+    weights: those after the last step, by name.
+    diverged_at: the first recorded step with a loss that is not finite, or None.
+    division, probe: how the work was divided, and what decided it.
+    seconds: this network's share of the block's training time.
+    begun: the `machine.environment` in which the block began, if it went on from a checkpoint; or None.
+    """
+
+    spec: Spec
+    arrays: dict[str, np.ndarray]
+    weights: dict[str, torch.Tensor]
+    diverged_at: int | None
+    division: dict
+    probe: dict
+    seconds: float
+    begun: dict | None = None
+
+    @property
+    def steps(self) -> np.ndarray:
+        return self.arrays["steps"]
+
+
+def check_shared(specs: Collection[Spec], names: Iterable[str]) -> None:
+    """A ValueError unless there are specifications, and all have the same values of these fields."""
+    if not specs:
+        raise ValueError("a block needs at least one run")
+    for name in names:
+        values = {getattr(s, name) for s in specs}
+        if len(values) > 1:
+            raise ValueError(f"the runs of one block must share {name}, but it is {sorted(values, key=str)}")
+
+
+def specification(content: dict) -> Spec:
+    """The specification that `asdict` turned into `content`."""
+    return pkgutil.resolve_name(SPECIFICATIONS[content["experiment"]])(**content)
+
+
+def digest(value) -> str:
+    """The first 16 hex digits of the sha256 of a value's canonical JSON."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def initial(seed: int, role: str, shape: tuple[int, ...]) -> torch.Generator:
+    """The CPU generator that draws the weights of that role and shape.
+
+    Its seed is a sha256 of (seed, role, shape), never of an architecture's or experiment's name: networks of the
+    same shape and seed start from the same bits, so architectures are truly paired by seed.
+    """
+    text = f"{seed}/{role}/{'x'.join(map(str, shape))}"
+    value = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+    return torch.Generator().manual_seed(value)
+
+
+def recorded_steps(steps: int) -> list[int]:
+    """The steps at which a run of that length is measured: 0, then eight to a decade, and the last.
+
+    One grid for all lengths, so that a longer run holds the measurements of a shorter one.
+
+    >>> recorded_steps(12)
+    [0, 1, 2, 3, 4, 5, 6, 8, 10, 12]
+    """
+    decades = range(len(str(steps)))
+    grid = {round(m * 10**k) for k in decades for m in (1, 1.5, 2, 3, 4, 5, 6, 8) if m * 10**k == round(m * 10**k)}
+    return sorted({0, steps} | {s for s in grid if s <= steps})
+
+
+def diverged_at(at: Iterable[int], finite: Iterable[bool]) -> int | None:
+    """The first of the recorded steps `at` at which not all was finite, or None; finite: for each whether all was.
+
+    >>> diverged_at([0, 1, 10], [True, False, True])
+    1
+    """
+    return next((int(step) for step, fine in zip(at, finite, strict=True) if not fine), None)
+
+
+def moment_steps(steps: int) -> list[int]:
+    """The recorded steps at which moments per output node and class are stored: 0, the powers of ten, the last."""
+    return sorted({0, steps} | {10**k for k in range(len(str(steps))) if 10**k <= steps})
