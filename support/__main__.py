@@ -130,36 +130,36 @@ def _given(options, *settings) -> dict:
 
 
 def _book(options):
-    from support.chapters import settings as chapters
+    from support import chapters
     from support.site import publish
 
-    publish.book(_given(options, *chapters.CHAPTERS.values()))
+    publish.book(_given(options, *map(chapters.settings_of, chapters.rooms())))
 
 
 def _run(options):
-    from support.chapters import settings as chapters
+    from support import chapters
     from support.site import publish
 
     number = options.chapter
     if number[:1].isdigit() and not number[1:2].isdigit():
         number = f"0{number}"  # "1" and "1b" are 01 and 01b
-    exact = [name for name in chapters.CHAPTERS if name.split("_")[0] == number]
-    names = exact or [name for name in chapters.CHAPTERS if name.startswith(number) and not number.isdigit()]
+    exact = [name for name in chapters.rooms() if name.split("_")[0] == number]
+    names = exact or [name for name in chapters.rooms() if name.startswith(number) and not number.isdigit()]
     if len(names) != 1:
-        raise ValueError(f"no chapter {options.chapter!r}{suggest(options.chapter, chapters.CHAPTERS)}")
-    given = _given(options, chapters.CHAPTERS[names[0]])
+        raise ValueError(f"no chapter {options.chapter!r}{suggest(options.chapter, chapters.rooms())}")
+    given = _given(options, chapters.settings_of(names[0]))
     publish.execute([f"notebooks/{names[0]}"], given, publish.RUNS)
     print(f"executed: {(publish.RUNS / names[0]).relative_to(publish.ROOT)}.ipynb")
 
 
 def _claims(options):
-    from support.chapters import claims
+    from support import chapters
     from support.evidence import ledger
     from support.site import readme
 
-    if unknown := [begin for begin in options.id if not any(name.startswith(begin) for name in claims.ids())]:
-        raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], claims.ids())}")
-    rows = claims.ledger()
+    if unknown := [begin for begin in options.id if not any(name.startswith(begin) for name in chapters.ids())]:
+        raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], chapters.ids())}")
+    rows = chapters.ledger()
     if options.write_readme:
         readme.write(rows)
         return
@@ -206,22 +206,22 @@ def _records(options):
 
 
 def _study(name: str):
-    from support.chapters.studies import STUDIES
+    from support import chapters
 
-    if name not in STUDIES:
-        raise ValueError(f"unknown study {name!r}{suggest(name, STUDIES)}")
-    return STUDIES[name]
+    if name not in chapters.studies():
+        raise ValueError(f"unknown study {name!r}{suggest(name, chapters.studies())}")
+    return chapters.studies()[name]
 
 
 def _sweep(options):
     from dataclasses import replace
 
-    from support.chapters.studies import STUDIES
+    from support import chapters
     from support.evidence.records import COMMITTED, Store
     from support.evidence.sweep import sweep
 
     if options.study is None:
-        for plan in STUDIES.values():
+        for plan in chapters.studies().values():
             print(f"{plan.name:24} {plan.title}")
         return 0
     plan = _study(options.study)

@@ -10,9 +10,10 @@ from agreement import tiny
 from fabricate import measurement, record
 
 from support.chapters.from_mahalanobis_to_riemann import bridge
-from support.evidence.classifiers.study import LINEAR_AND_L2, STUDIES
+from support.chapters.from_mahalanobis_to_riemann.study import STUDIES
 from support.evidence.distances.results import DistanceArm
 from support.evidence.distances.study import STUDIES as DISTANCE_STUDIES
+from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import load
 from support.networks.distance_networks import module
 from support.networks.gaussians import draw

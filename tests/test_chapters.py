@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from support.chapters import classifier_claims as claims
+from support import chapters
 from support.chapters import parameters
-from support.chapters import settings as chapters
+from support.evidence.classifiers.claims import evidence
 from support.evidence.records import Store
 from support.networks.architectures import SIX, architecture
 from support.networks.data import load
@@ -171,10 +171,10 @@ def test_a_missing_gpu_is_said_before_anything_is_read_or_trained(monkeypatch):
 
 
 def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
-    monkeypatch.setattr(chapters, "ensure", lambda *_, **__: pytest.fail("it trained"))
-    study, arms = claims.evidence(SIX, list(Store()))
+    monkeypatch.setattr("support.chapters.settings.ensure", lambda *_, **__: pytest.fail("it trained"))
+    study, arms = evidence(SIX, list(Store()))
     asked = settings(scale="paper")
-    found = chapters.live_records(asked, asked.plan())
+    found = asked.live_records(asked.plan())
     assert (asked.images, asked.steps) == (study.images, study.steps)
     assert len(found) >= sum(len(runs) for arm in arms for runs in arm.records.values()) > 0
 
@@ -190,10 +190,10 @@ def test_what_stands_beside_the_study_is_shown_at_laptop_scale():
 def test_at_paper_scale_no_run_of_the_study_is_trained():
     asked = settings(scale="paper", images=123)
     with pytest.raises(ValueError, match="no seed of all 6 networks is committed of mnist, first 123 training"):
-        chapters.live_records(asked, asked.plan())
+        asked.live_records(asked.plan())
     longer = settings(scale="paper", steps=7000)
     with pytest.raises(ValueError, match="committed of mnist, first 10,000 training images, 7,000 steps"):
-        chapters.live_records(longer, longer.plan())
+        longer.live_records(longer.plan())
 
 
 def test_images_of_any_size_get_more_hidden_units_than_pixels():
@@ -221,8 +221,8 @@ def test_no_chapter_gives_another_meaning_to_a_name_that_it_imports():
 
 def test_every_chapter_of_the_table_of_contents_declares_its_parameters():
     notebooks = {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert notebooks == chapters.CHAPTERS.keys()
-    for name, kind in chapters.CHAPTERS.items():
+    assert notebooks == set(chapters.rooms())
+    for name, kind in ((name, chapters.settings_of(name)) for name in chapters.rooms()):
         cells = json.loads((ROOT / f"notebooks/{name}.ipynb").read_text())["cells"]
         (cell,) = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
         scope = {}

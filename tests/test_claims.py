@@ -8,32 +8,22 @@ import numpy as np
 import pytest
 from agreement import tiny
 from fabricate import measurement, record, records
-
-from support.__main__ import main
-from support.chapters import claims
-from support.chapters import classifier_claims as classifiers
 from support.chapters.classifier_claims import CLAIMS, Claim, entry, recompute
+
+from support import chapters
+from support.__main__ import main
+from support.chapters import classifier_claims as classifiers
+from support.chapters import studies
+from support.chapters.distance_or_intensity.claims import NeverDead, ShareOfOutputs
+from support.chapters.from_mahalanobis_to_riemann.claims import Discriminates, MagnifiesLess, Nearer
+from support.chapters.hyperplanes.claims import FitsStory
 from support.chapters.infinite_width import laws
 from support.chapters.mahalanobis import claims as distances
-from support.chapters.settings import CHAPTERS
 from support.chapters.volume_element import claims as volumes
+from support.chapters.why_outputs_die.claims import WithoutInactive
 from support.evidence.classifiers import rules
 from support.evidence.classifiers.results import Arm
-from support.evidence.classifiers.rules import (
-    Discriminates,
-    Equal,
-    Every,
-    Exceeds,
-    FitsStory,
-    MagnifiesLess,
-    MoreVariable,
-    Nearer,
-    NeverDead,
-    ShareOfOutputs,
-    Steady,
-    WithoutInactive,
-)
-from support.evidence.classifiers.study import STUDIES
+from support.evidence.classifiers.rules import Equal, Every, Exceeds, MoreVariable, Steady
 from support.evidence.ledger import LEAST_SEEDS, printed, told
 from support.networks.architectures import SIX
 from support.site import readme
@@ -140,7 +130,7 @@ def spreads(which, apart):
 
 def made(claim, states, seeds=8, study=None, steps=None):
     """Fabricated measurements of a claim's networks, with these states in its scalings."""
-    plan = STUDIES[study or claim.studies[-1]]
+    plan = studies()[study or claim.studies[-1]]
     recipe, first = claim.recipe or plan.recipes[0], claim.from_seed
     return [
         measurement(
@@ -254,7 +244,7 @@ def test_what_is_not_finite_is_undecided(rule):
 
 
 def specs(n):
-    return [STUDIES["mnist-10k"].spec(tiny(), "ReLU", "raw", seed) for seed in range(n)]
+    return [studies()["mnist-10k"].spec(tiny(), "ReLU", "raw", seed) for seed in range(n)]
 
 
 def test_the_margins_and_the_least_n_are_those_that_were_fixed_beforehand():
@@ -286,7 +276,7 @@ def test_the_interval_is_of_differences_paired_by_seed():
     """Spread that both networks of a seed share does not widen it."""
     claim = Claim("x", "", "", Equal("ReLU", "Abs"))
     shared = 5 * WIGGLE
-    plan = STUDIES["mnist-10k"]
+    plan = studies()["mnist-10k"]
     runs = [
         record(measurement(plan.spec(tiny(), name, scaling, seed), 5000, 90 + gap + shared[seed]))
         for scaling, (name, gap), seed in product(claim.scalings, (("ReLU", 0.1), ("Abs", 0.0)), range(8))
@@ -355,9 +345,9 @@ def test_claims_are_unique_and_complete():
     assert len(ids) == len(set(ids)) > 10
     for c in CLAIMS:
         assert c.says.endswith(".") and c.where and c.source in printed()
-        assert set(c.studies) <= STUDIES.keys()
+        assert set(c.studies) <= studies().keys()
         # a study, or all of them together where a claim compares two, trains what the rule needs
-        trained = {name for study in c.studies for name in STUDIES[study].architectures}
+        trained = {name for study in c.studies for name in studies()[study].architectures}
         assert not c.rule or set(c.rule.needs) <= trained | set(SIX)
 
 
@@ -378,7 +368,7 @@ def test_the_ledger_is_strict_json_with_all_its_keys(tmp_path, monkeypatch, caps
         for m in made(wild, ("holds", "holds"))
     ]
     store = records(tmp_path, made(CLAIMS[1], ("holds", "fails")) + flat)
-    monkeypatch.setattr(claims, "Store", lambda: store)
+    monkeypatch.setattr("support.evidence.records.Store", lambda: store)
     assert main(["claims", "--json"]) == 0
     rows = strict(capsys.readouterr().out)
     assert [row["id"] for row in rows][: len(CLAIMS)] == [c.id for c in CLAIMS]
@@ -388,7 +378,7 @@ def test_the_ledger_is_strict_json_with_all_its_keys(tmp_path, monkeypatch, caps
     for row in rows:
         assert row.keys() >= KEYS and row["verdict"] in known
         assert isinstance(row["n"], int) and isinstance(row["minutes"], int | float)
-        assert row["chapter"] in CHAPTERS and row["command"].startswith("python -m support ")
+        assert row["chapter"] in chapters.rooms() and row["command"].startswith("python -m support ")
     by_id = {row["id"]: row for row in rows}
     assert by_id[CLAIMS[1].id]["verdict"] == "depends on input scaling"
     assert by_id[CLAIMS[1].id]["minutes"] == 2 * 2 * 8 * 0.5 and len(by_id[CLAIMS[1].id]["record"]) == 32
@@ -397,7 +387,7 @@ def test_the_ledger_is_strict_json_with_all_its_keys(tmp_path, monkeypatch, caps
 
 
 def test_some_claims_are_printed_by_how_their_names_begin(monkeypatch, capsys):
-    monkeypatch.setattr(claims, "Store", lambda: [])
+    monkeypatch.setattr("support.evidence.records.Store", lambda: [])
     assert main(["claims", "LDM-5.2", "LDM-6.3-a", "--json"]) == 0
     assert [row["id"] for row in strict(capsys.readouterr().out)] == ["LDM-5.2-a", "LDM-5.2-b", "LDM-6.3-a"]
     assert main(["claims", "LDM-5.2", "LDM-9"]) == 1
@@ -457,7 +447,7 @@ def test_without_the_contradiction_the_verdict_would_be_the_findings(claim_id, m
 
 
 def test_readme_shows_the_ledger_of_the_committed_records():
-    assert readme.check(claims.ledger()), "write it again: python -m support claims --write-readme"
+    assert readme.check(chapters.ledger()), "write it again: python -m support claims --write-readme"
 
 
 def test_the_readme_table_is_written_between_its_marks_and_an_edit_by_hand_is_noticed(tmp_path):

@@ -9,8 +9,8 @@ import torch
 from agreement import tiny
 from fabricate import measurement, records
 
+from support import chapters
 from support.__main__ import main
-from support.chapters.studies import STUDIES
 from support.evidence import records as records_module
 from support.evidence.classifiers import study
 from support.site import publish
@@ -71,7 +71,7 @@ def test_an_unknown_data_set_stops_a_chapter_where_it_is_asked_for(tmp_path, cap
     """Through papermill, in a chapter as small as can be."""
     cells = [
         "scale = 'smoke'\ndevice = 'cpu'\ndata = images = seeds = steps = rate = data_folder = None",
-        "from support.chapters import settings as chapters\nsettings = chapters.read(globals(), '01_distance_vs_intensity')",
+        "from support import chapters\nsettings = chapters.read(globals(), '01_distance_vs_intensity')",
         "from support.networks.data import load\nprint(load(settings.data))",
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -150,7 +150,7 @@ def test_a_limit_or_an_address_that_cannot_be(given, capsys):
 def test_studies_are_listed(capsys):
     assert main(["sweep"]) == 0
     said = capsys.readouterr().out
-    assert all(name in said for name in STUDIES)
+    assert all(name in said for name in chapters.studies())
 
 
 # -- records ------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_studies_are_listed(capsys):
 
 @pytest.fixture
 def store(tmp_path):
-    specs = [STUDIES["mnist-10k"].spec(tiny(), "ReLU", "raw", seed) for seed in range(2)]
+    specs = [chapters.studies()["mnist-10k"].spec(tiny(), "ReLU", "raw", seed) for seed in range(2)]
     return records(tmp_path / "records", [measurement(s, 5000) for s in specs])
 
 

@@ -11,11 +11,10 @@ from fabricate import measurement, record
 from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
+from support.chapters import studies
 from support.chapters.hyperplanes import hyperplanes as hp
-from support.chapters.hyperplanes import story
-from support.evidence.classifiers import sentences, tables
+from support.chapters.hyperplanes import sentences, story, tables
 from support.evidence.classifiers.results import arm
-from support.evidence.classifiers.study import STUDIES
 from support.training.specs import recorded_steps
 
 C = 4
@@ -319,7 +318,7 @@ def test_the_two_scales_of_the_first_figure():
 
 def arms_of(moments, accuracies, recipe=None, name="Abs2-Neg"):
     """One arm of raw inputs: that network with these (before, after) moments, and Abs2 with 90%."""
-    plan = STUDIES["mnist-shuffled" if recipe else "mnist-10k"]
+    plan = studies()["mnist-shuffled" if recipe else "mnist-10k"]
     made = []
     for seed, accuracy in enumerate(accuracies):
         for architecture, value in ((name, accuracy), ("Abs2", 90.0)):
@@ -337,7 +336,7 @@ def diagonal(own, others):
 
 def test_the_table_compares_trained_untrained_and_shuffled():
     trained = arms_of((diagonal(5, 0.5), diagonal(0.5, 5)), [80.0, 84.0])
-    shuffled = arms_of((diagonal(5, 0.5), diagonal(2, 3)), [10.0, 10.0], STUDIES["mnist-shuffled"].recipes[0])
+    shuffled = arms_of((diagonal(5, 0.5), diagonal(2, 3)), [10.0, 10.0], studies()["mnist-shuffled"].recipes[0])
     table = story.table([trained], [{"Abs2-Neg": shuffled}], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
     columns = ["fits (%)", "own nearest (%)", "own farthest (%)", "own within 1 SD (%)", "others within 1 SD (%)"]
     assert {label: [row[c] for c in columns] for label, row in table.iterrows()} == {
@@ -390,7 +389,7 @@ def test_gaps_are_paired_and_absent_without_records():
 )
 def test_the_kind_of_a_gap_is_read_from_its_intervals(early, late, training, said):
     """Abs2 leads Abs2-Neg by `early` points from step 5, `late` from step 10, and on training images at the end."""
-    plan, made = STUDIES["mnist-10k"], []
+    plan, made = studies()["mnist-10k"], []
     steps = np.array(recorded_steps(plan.steps))
     for seed, (first, then, fit) in enumerate(zip(early, late, training, strict=True)):
         for name, part in (("Abs2", 1), ("Abs2-Neg", 0)):

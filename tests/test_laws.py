@@ -5,10 +5,11 @@ import math
 import pytest
 import torch
 
-from support.chapters import classifier_claims as claims
-from support.chapters.infinite_width import laws
-from support.chapters.infinite_width.laws import wide
-from support.chapters.settings import CHAPTERS
+from support import chapters
+from support.chapters.distance_or_intensity import claims
+from support.chapters.infinite_width import claims as laws
+from support.chapters.infinite_width.claims import wide
+from support.evidence.classifiers.claims import entry
 from support.geometry import infinite_width, oracle, relative_mean_determinant, ricci_scalar, wide_layers
 from support.geometry.wide_layers import Wide
 
@@ -122,8 +123,8 @@ def test_the_rows_are_rows_of_the_ledger():
     rows = laws.ledger()
     assert len({row["id"] for row in rows}) == len(rows)
     for row in rows:
-        assert row.keys() == claims.entry(claims.CLAIMS[0], []).keys()
-        assert row["chapter"] in CHAPTERS and row["measured"] and row["n"] > 0
+        assert row.keys() == entry(claims.CLAIMS[0], [], "").keys()
+        assert row["chapter"] in chapters.rooms() and row["measured"] and row["n"] > 0
     verdicts = {row["id"]: row["verdict"] for row in rows}
     assert {verdicts["OWN-6-a"], verdicts["RG-D-b"]} == {"not reproduced"}
     assert verdicts["RG-3-a"] == "reproduced"

@@ -11,12 +11,11 @@ import torch
 from fabricate import record
 from test_chapters import figures_of, outputs, run
 
+from support import chapters
 from support.__main__ import main
-from support.chapters import claims as book
-from support.chapters import studies
 from support.chapters.mahalanobis import claims, experiments, landscape, tables
 from support.chapters.mahalanobis.claims import CLAIMS, entry, judge, verdict
-from support.chapters.settings import CHAPTERS, Mahalanobis
+from support.chapters.mahalanobis.settings import Settings
 from support.evidence.distances import recovery
 from support.evidence.distances.measures import mean_squared_error, rotated
 from support.evidence.distances.results import ARMS, arm, measures, runs_of
@@ -58,14 +57,14 @@ def test_the_studies_are_those_that_the_source_ran():
     assert {d: STUDIES[f"mahalanobis-{d}"].samples for d in (2, 10, 100)} == {2: 1000, 10: 1000, 100: 10_000}
     assert all(s.networks == tuple(UNITS) for s in STUDIES.values())
     assert all(s.seeds == 20 for name, s in STUDIES.items() if "start" not in name)
-    assert studies.STUDIES.keys() > STUDIES.keys() and set(ARMS.values()) < STUDIES.keys()
+    assert chapters.studies().keys() > STUDIES.keys() and set(ARMS.values()) < STUDIES.keys()
 
 
 @pytest.fixture
 def swept(tmp_path, cache, monkeypatch):
     """A folder of records that the command line made of a small study, with a Gaussian in every trial."""
     small = replace(SMALL, data="gaussian-2-resampled")
-    monkeypatch.setitem(studies.STUDIES, "mahalanobis-2", small)
+    monkeypatch.setitem(chapters.studies(), "mahalanobis-2", small)
     assert main(["sweep", "mahalanobis-2", "--records", str(tmp_path / "records"), "--device", "cpu"]) == 0
     return tmp_path / "records"
 
@@ -218,10 +217,10 @@ def test_the_thresholds_are_those_that_were_fixed_beforehand():
 
 
 def test_rows_have_the_keys_of_the_books_ledger():
-    ours, theirs = claims.ledger([]), book.ledger([])
+    ours, theirs = claims.ledger([]), chapters.ledger([])
     assert [r["id"] for r in ours] == [c.id for c in CLAIMS] and ours[0].keys() == theirs[0].keys()
     assert {r["id"] for r in ours} < {r["id"] for r in theirs}
-    assert all(r["chapter"] in CHAPTERS for r in ours) and tables.verdicts(ours) is not None
+    assert all(r["chapter"] in chapters.rooms() for r in ours) and tables.verdicts(ours) is not None
 
 
 def test_the_error_is_in_percent_of_the_mean_distance():
@@ -426,10 +425,10 @@ def test_chapter_4_runs_with_small_parameters(tmp_path, monkeypatch):
 
 def test_the_scale_says_what_the_source_did():
     asked = {"scale": "laptop", "dimension": None, "trials": None, "epochs": None, "samples": None, "device": "cpu"}
-    assert Mahalanobis.presets(asked) == {"dimension": 2, "trials": 20, "epochs": 10_000, "samples": 1000}
-    large = Mahalanobis.presets(asked | {"dimension": 100})
+    assert Settings.presets(asked) == {"dimension": 2, "trials": 20, "epochs": 10_000, "samples": 1000}
+    large = Settings.presets(asked | {"dimension": 100})
     assert (large["epochs"], large["samples"]) == (250_000, 10_000)
-    alone = Mahalanobis("paper", 2, 3, 77, 1000, "cpu")
+    alone = Settings("paper", 2, 3, 77, 1000, "cpu")
     assert isinstance(alone.plan(), DistanceStudy) and (alone.data, alone.seeds) == ("gaussian-2", 3)
     with pytest.raises(ValueError, match="no committed run of gaussian-2, 1,000 training points, 77 epochs"):
         alone.live_records()

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import pytest
 
+from support import chapters
 from support.chapters import parameters
 from support.chapters.parameters import Limits, ParameterError
-from support.chapters.settings import CHAPTERS
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,10 @@ def test_other_names_in_the_notebook_do_not_matter():
 # -- the chapters' own --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", chapters.rooms())
 @pytest.mark.parametrize("scale", parameters.SCALES)
 def test_every_chapter_has_complete_sizes_for_every_scale(chapter, scale):
-    settings = CHAPTERS[chapter]
+    settings = chapters.settings_of(chapter)
     known = {"scale": scale, "device": "auto", "seed": 0}
     given = {name: known.get(name) for name in settings.__dataclass_fields__}
     read = parameters.read(given, settings)

@@ -7,11 +7,11 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
+from support.chapters import studies
 from support.chapters.why_outputs_die import phases
-from support.evidence.classifiers.study import STUDIES
 
 GRID = replace(
-    STUDIES["mnist-rates"],
+    studies()["mnist-rates"],
     architectures=("ReLU2",),
     seeds=2,
     curvatures=(0.1, 10.0),

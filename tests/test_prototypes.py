@@ -9,9 +9,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from torch import nn
 
-from support.chapters.offset_l2 import heads, prototypes
+from support.chapters.offset_l2 import heads, pictures, prototypes, sentences
 from support.chapters.offset_l2.prototypes import Centres
-from support.evidence.classifiers import pictures, sentences
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.records import Store
 from support.evidence.sweep import ensure

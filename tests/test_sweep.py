@@ -15,9 +15,10 @@ import pytest
 import torch
 
 from support.__main__ import UNFINISHED
+from support.chapters import studies
 from support.evidence import sweep
 from support.evidence.classifiers import study
-from support.evidence.classifiers.study import STUDIES, Plan, Recipe
+from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.records import Store
 from support.evidence.sweep import Busy, Diverged, Progress, ensure, run_block
 from support.networks.data import load
@@ -117,7 +118,7 @@ def test_blocks_follow_from_the_plan_alone(store, dataset):
 
 
 def test_blocks_hold_every_run_once_and_asks_for_knows_them(dataset):
-    for plan in (PLAN, *STUDIES.values()):
+    for plan in (PLAN, *studies().values()):
         specs = [s for b in plan.blocks(dataset) for s in b.specs]
         assert len(specs) == plan.runs_a_seed * plan.seeds
         assert len({s.key for s in specs}) == len(specs)
@@ -142,8 +143,8 @@ def test_every_first_part_of_a_study_is_a_fair_sample(dataset):
 
 
 def test_blocks_of_fewer_architectures_hold_the_same_runs_and_say_which(dataset):
-    cut = STUDIES["mnist-60k"].blocks(dataset)
-    whole = replace(STUDIES["mnist-60k"], architectures_per_block=None).blocks(dataset)
+    cut = studies()["mnist-60k"].blocks(dataset)
+    whole = replace(studies()["mnist-60k"], architectures_per_block=None).blocks(dataset)
     assert [s for b in whole[:2] for s in b.specs] == [s for b in cut[:6] for s in b.specs]
     pairs = ("ReLU to ReLU2", "ReLU2-Neg to Abs", "Abs2 to Abs2-Neg")
     assert [b.label for b in cut[:3]] == [f"{whole[0].label}, {pair}" for pair in pairs]
@@ -153,10 +154,10 @@ def test_blocks_of_fewer_architectures_hold_the_same_runs_and_say_which(dataset)
 
 def test_the_studies_are_those_that_the_sources_ask_for():
     for name in ("mnist-10k", "mnist-60k"):
-        plan = STUDIES[name]
+        plan = studies()[name]
         assert (plan.steps, plan.seeds, plan.recipes) == (5000, 20, (Recipe(0.001),))
         assert len(plan.architectures) == 6 and set(plan.scalings) == {"raw", "standardised"}
-    assert len(STUDIES["mnist-l2"].architectures) == 10 and STUDIES["mnist-l2"].steps == 50_000
+    assert len(studies()["mnist-l2"].architectures) == 10 and studies()["mnist-l2"].steps == 50_000
 
 
 # -- doing it -----------------------------------------------------------------------------------------------------
@@ -256,7 +257,7 @@ if __name__ == "__main__":
     from support.__main__ import main
     from support.classifiers.study import Plan, Recipe
 
-    study.STUDIES["try"] = {LONG!r}
+    study.studies()["try"] = {LONG!r}
     sweep.Progress = lambda label: lambda step, steps: print("step", step, label, flush=True)
     sys.exit(main(["sweep", "try", *sys.argv[1:]]))
 """

@@ -7,14 +7,25 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support.chapters.classifier_claims import CLAIMS, entry
+from support import chapters
+from support.chapters import studies
+from support.chapters.distance_or_intensity import NOTEBOOK
+from support.chapters.distance_or_intensity import sentences as one_sentences
+from support.chapters.distance_or_intensity import tables as one_tables
+from support.chapters.distance_or_intensity.claims import CLAIMS
+from support.chapters.hyperplanes import tables as planes_tables
+from support.chapters.offset_l2 import pictures as offset_pictures
+from support.chapters.offset_l2 import sentences as offset_sentences
+from support.chapters.offset_l2 import tables as offset_tables
+from support.chapters.why_outputs_die import sentences as dying_sentences
+from support.chapters.why_outputs_die import tables as dying_tables
 from support.evidence import ledger
-from support.evidence.classifiers import pictures, sentences, tables
+from support.evidence.classifiers import shared
+from support.evidence.classifiers.claims import entry
 from support.evidence.classifiers.results import Arm, arm
-from support.evidence.classifiers.study import STUDIES
 from support.training.specs import recorded_steps
 
-PLAN = STUDIES["mnist-10k"]
+PLAN = studies()["mnist-10k"]
 
 
 def arms(runs):
@@ -29,14 +40,14 @@ def arms(runs):
 
 
 def test_accuracies_are_the_means_and_spreads_of_the_runs():
-    table = tables.accuracies(arms({"ReLU": [(90.0, 0), (92.0, 0), (94.0, 0)]}))
+    table = shared.accuracies(arms({"ReLU": [(90.0, 0), (92.0, 0), (94.0, 0)]}))
     row = table.loc["raw", "ReLU"]
     assert (row["mean"], row["SD"], row["least"], row["most"], row["n"]) == (92.0, 2.0, 90.0, 94.0, 3)
     assert 85 < row["95% low"] < 92 < row["95% high"] < 99
 
 
 def test_runs_are_told_apart_by_their_inactive_outputs():
-    table = tables.by_inactive_outputs(arms({"ReLU2": [(90.0, 0), (80.0, 1), (84.0, 1), (30.0, 4)]}), ("ReLU2",))
+    table = shared.by_inactive_outputs(arms({"ReLU2": [(90.0, 0), (80.0, 1), (84.0, 1), (30.0, 4)]}), ("ReLU2",))
     found = {
         kind: (row["lowest index"], row["mean accuracy (%)"], row["n"]) for (_, _, kind), row in table.iterrows()
     }
@@ -48,53 +59,53 @@ def test_pairs_may_be_an_iterator_and_every_arm_gets_its_rows():
         replace(arms({"ReLU": [(90.0, 0)] * 3, "Abs": [(91.0, 0)] * 3})[0], scaling=s)
         for s in ("raw", "standardised")
     ]
-    for made in (tables.changes, tables.gaps, tables.differences):
+    for made in (shared.changes, planes_tables.gaps, offset_tables.differences):
         table = made(two, zip(["ReLU"], ["Abs"], strict=True))
         assert list(table.index.get_level_values("inputs")) == ["raw", "standardised"]
 
 
 def test_more_images_are_compared_over_the_seeds_that_both_have():
-    few, many, made = PLAN, STUDIES["mnist-60k"], []
+    few, many, made = PLAN, studies()["mnist-60k"], []
     for plan, gain, seeds in ((few, 0, 3), (many, 2, 2)):
         for seed in range(seeds):
             for name, accuracy in (("ReLU", 90.0), ("ReLU2", 40.0 + 5 * gain)):
                 spec = plan.spec(tiny(), name, "raw", seed)
                 made.append(record(measurement(spec, plan.steps, accuracy=accuracy + seed + gain * (seed + 1))))
-    table = tables.by_images(few, many, made).loc["raw"]
+    table = shared.by_images(few, many, made).loc["raw"]
     assert list(table.index) == ["ReLU", "ReLU2", "ReLU - ReLU2"]
     shown = table[["10,000 images", "60,000 images", "change", "n"]]
     assert tuple(shown.loc["ReLU"]) == (90.5, 93.5, 3, 2)
     assert tuple(shown.loc["ReLU - ReLU2"]) == (50, 40, -10, 2)
     assert table["95% low"]["ReLU"] < 3 < table["95% high"]["ReLU"]
-    said = sentences.by_images_sentence(table_of := tables.by_images(few, many, made))
+    said = shared.by_images_sentence(table_of := shared.by_images(few, many, made))
     assert (
         "raw inputs ReLU2 changed most, by +13.0 points [0.3, 25.7], n = 2. Gaps that turned round, of 1 gap of"
         in said
     )
     assert said.endswith("number of images: none.")
-    alone = sentences.by_images_sentence(tables.by_images(few, many, made, ("ReLU",)))
+    alone = shared.by_images_sentence(shared.by_images(few, many, made, ("ReLU",)))
     assert alone == "With raw inputs ReLU changed, by +3.0 points [-9.7, 15.7], n = 2."
     table_of.iloc[2, 1], table_of.iloc[2, 3:5] = -20, (-90, 50)
     by_means = "images: by their means alone ReLU - ReLU2 with raw inputs."
-    assert sentences.by_images_sentence(table_of).endswith(by_means)
+    assert shared.by_images_sentence(table_of).endswith(by_means)
     table_of.iloc[2, 3:5] = (-90, -50)
-    assert sentences.by_images_sentence(table_of).endswith("images: surely ReLU - ReLU2 with raw inputs.")
-    assert tables.by_images(few, many, []).empty and "No seed" in sentences.by_images_sentence(table.iloc[:0])
+    assert shared.by_images_sentence(table_of).endswith("images: surely ReLU - ReLU2 with raw inputs.")
+    assert shared.by_images(few, many, []).empty and "No seed" in shared.by_images_sentence(table.iloc[:0])
 
 
 def test_outputs_that_die_in_training_are_told_from_those_born_dead():
     (made,) = arms({"ReLU2": [(50.0, 0), (50.0, 0)], "ReLU2-Neg": [(50.0, 0)] * 2})
     made.records["ReLU2"][0].arrays["train_active"][-1, :3] = 0.0
-    said = sentences.born_dead_sentence([made])
+    said = one_sentences.born_dead_sentence([made])
     assert said.startswith("Of all 40 outputs of ReLU2 and ReLU2-Neg 0 were born dead, 3 are dead at the end; 3 of")
     made.records["ReLU2-Neg"][1].arrays["train_active"][:, 7] = 0.0
-    assert sentences.born_dead_sentence([made]).endswith(
+    assert one_sentences.born_dead_sentence([made]).endswith(
         "1 were born dead, 4 are dead at the end; 3 of these died in training."
     )
 
 
 def test_the_source_stands_beside_ours():
-    table = tables.beside_source(arms({"ReLU2": [(50.0, 0), (60.0, 0)], "ReLU": [(90.0, 0)] * 2}))
+    table = one_tables.beside_source(arms({"ReLU2": [(50.0, 0), (60.0, 0)], "ReLU": [(90.0, 0)] * 2}))
     assert table.loc["ReLU2", "here, raw, n = 2"] == "55.0 ± 7.1"
     assert table.loc["ReLU2", "text"] == "47.2 ± 12.0" and table.loc["ReLU", "text"] == ""
 
@@ -103,22 +114,24 @@ def test_starts_are_told_by_whether_they_put_the_distance_network_ahead():
     ahead = arms({"ReLU2": [(50.0 + i, 0) for i in range(5)], "ReLU2-Neg": [(80.0 - i, 0) for i in range(5)]})
     behind = arms({"ReLU2": [(80.0 + i, 0) for i in range(5)], "ReLU2-Neg": [(50.0 - i, 0) for i in range(5)]})
     both = [*ahead, replace(behind[0], scaling="standardised")]
-    said = sentences.starts_sentence({"gently": both, "hard": [*behind, replace(behind[0], scaling="standardised")]})
+    said = dying_sentences.starts_sentence(
+        {"gently": both, "hard": [*behind, replace(behind[0], scaling="standardised")]}
+    )
     assert "Under no start is it ahead with raw and with standardised inputs alike." in said
     assert "- With raw inputs ReLU2-Neg is ahead under 1 of 2 starts and behind under 1;" in said
     assert "- With standardised inputs ReLU2-Neg is ahead under 0 of 2 starts and behind under 2;" in said
-    said = sentences.starts_sentence({"gently": [*ahead, replace(ahead[0], scaling="standardised")]})
+    said = dying_sentences.starts_sentence({"gently": [*ahead, replace(ahead[0], scaling="standardised")]})
     assert "Ahead with raw and with standardised inputs alike: gently." in said
-    assert "Ahead with raw inputs: gently." in sentences.starts_sentence({"gently": ahead})
+    assert "Ahead with raw inputs: gently." in dying_sentences.starts_sentence({"gently": ahead})
     barely = [arms({"ReLU2": [(50.0, 0)] * 5, "ReLU2-Neg": [(50.03 + 0.001 * i, 0) for i in range(5)]})[0]]
-    said = sentences.starts_sentence({"gently": barely})
+    said = dying_sentences.starts_sentence({"gently": barely})
     assert "under 1 of 1 starts" in said and "[0.0, 0.0]" in said  # judged before rounding
 
 
 def test_differing_numbers_of_seeds_are_told():
     few, more = arms({"ReLU": [(90.0, 0)] * 3})[0], arms({"ReLU": [(90.0, 0)] * 5})[0]
-    assert sentences.seeds_told([more, few]) == "3 to 5 seeds" and sentences.seeds_told([few, few]) == "3 seeds"
-    assert sentences.seeds_told([arms({"ReLU": [(90.0, 0)]})[0]]) == "1 seed"
+    assert shared.seeds_told([more, few]) == "3 to 5 seeds" and shared.seeds_told([few, few]) == "3 seeds"
+    assert shared.seeds_told([arms({"ReLU": [(90.0, 0)]})[0]]) == "1 seed"
 
 
 def test_fates_follow_every_output_from_before_training_to_the_end():
@@ -130,7 +143,7 @@ def test_fates_follow_every_output_from_before_training_to_the_end():
     shares = np.hstack([shares, rare])
     m = measurement(PLAN.spec(tiny(), "ReLU2", "raw", 0), PLAN.steps)
     one = arm(PLAN, [record(replace(m, arrays=m.arrays | {"train_active": shares}))], "raw", ("ReLU2",))
-    table = tables.fates([one], ("ReLU2",)).loc["raw", "ReLU2"]
+    table = dying_tables.fates([one], ("ReLU2",)).loc["raw", "ReLU2"]
     found = {index: tuple(row) for index, row in table.iterrows()}
     assert found == {
         ("dead", "dead"): (2, 50, 50, 50),
@@ -144,7 +157,7 @@ def test_fates_follow_every_output_from_before_training_to_the_end():
 def test_dead_outputs_are_told_in_percent():
     (made,) = arms({"GELU2": [(50.0, 1), (50.0, 0)]})
     made.records["GELU2"][1].arrays["train_active"][-1, 3] = 0.0  # one of twenty; the inactive one is not dead
-    assert sentences.dead_sentence([made], ["GELU2"]).endswith("in percent: with raw inputs GELU2 5.0.")
+    assert dying_sentences.dead_sentence([made], ["GELU2"]).endswith("in percent: with raw inputs GELU2 5.0.")
 
 
 def test_outputs_born_rare_are_told_apart_from_the_others():
@@ -152,20 +165,20 @@ def test_outputs_born_rare_are_told_apart_from_the_others():
     first, second = (r.arrays["train_active"] for r in made.records["ReLU2"])
     first[:, :3], second[0, 4] = 0.04, 0.03  # four born rare; one of them wakes up, one dies
     first[-1, 0] = first[-1, 9] = 0.0  # and one of the others is lost too
-    said = sentences.born_rare_sentence([made], ("ReLU2",))
+    said = dying_sentences.born_rare_sentence([made], ("ReLU2",))
     assert said.endswith("ReLU2 with raw inputs 1 of the 4 born rare and 1 of the 16 others.")
-    told = sentences.least_active_sentence([made], ("ReLU2",))
+    told = dying_sentences.least_active_sentence([made], ("ReLU2",))
     assert told == "every output starts on at least 3% with raw inputs of the images: some are born rare"
     second[0, 4] = first[0, :3] = 0.06
-    assert sentences.least_active_sentence([made], ("ReLU2",)).endswith("none is born dead or rare")
+    assert dying_sentences.least_active_sentence([made], ("ReLU2",)).endswith("none is born dead or rare")
 
 
 def test_remedies_are_compared_by_seed():
     found = arms({"ReLU2": [(50.0, 2), (70.0, 0)], "ReLU2-Neg": [(90.0, 0), (80.0, 0)]})
-    row = tables.remedies({"gently": found}).loc["raw", "gently"]
+    row = dying_tables.remedies({"gently": found}).loc["raw", "gently"]
     assert (row["ReLU2"], row["ReLU2-Neg"], row["gap"], row["n"]) == (60, 85, 25, 2)
     assert row["95% low"] <= 25 <= row["95% high"]
-    assert sentences.remedies_sentence({"gently": found}).endswith("gently with raw inputs +25.0.")
+    assert dying_sentences.remedies_sentence({"gently": found}).endswith("gently with raw inputs +25.0.")
 
 
 def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_other():
@@ -175,7 +188,7 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     even = {"ReLU2": good, "ReLU2-Neg": [(a + (-1) ** i, 0) for i, (a, _) in enumerate(good)]}
     dies = {"ReLU2": [(50.0, 1)] * 5, "ReLU2-Neg": good}
     given = {name: arms(runs) for name, runs in {"behind": behind, "even": even, "dies": dies}.items()}
-    said = tables.readings(given).data.set_index("reading")["raw"]
+    said = dying_tables.readings(given).data.set_index("reading")["raw"]
     assert said["a preference for distances"].startswith("not contradicted by<br>behind: ")
     assert said["one worth 10 points"].startswith(
         "contradicted by<br>even: +0.2 [-1.2, 1.6], n = 5<br>not contradicted by<br>"
@@ -183,37 +196,37 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     assert said["inactive outputs, and nothing else"] == (
         "contradicted by<br>behind: -5.0 [-5.0, -5.0], n = 5<br>not contradicted by<br>even: +0.2 [-1.2, 1.6], n = 5"
     )
-    alone = tables.readings({"dies": given["dies"]}).data.set_index("reading")["raw"]
+    alone = dying_tables.readings({"dies": given["dies"]}).data.set_index("reading")["raw"]
     assert alone["a preference for distances"].startswith("not contradicted by<br>dies: ")
     assert alone["inactive outputs, and nothing else"] == "no start can tell"
 
 
 def test_runs_without_an_inactive_output_are_held_against_relu():
-    said = sentences.without_inactive_sentence(
+    said = one_sentences.without_inactive_sentence(
         arms({"ReLU": [(90.0, 0)] * 3, "ReLU2": [(88.0, 0), (81.0, 0), (20.0, 2)], "ReLU2-Neg": [(30.0, 1)] * 3})
     )
     assert "ReLU2 with raw inputs, 2 runs, 5.5 and 9.0" in said and "ReLU2-Neg with raw inputs, no run" in said
 
 
 def test_output_counts_are_percentages_of_all_outputs():
-    table = tables.outputs(arms({"ReLU2": [(50.0, 3), (50.0, 1)]}), ("ReLU2",))
+    table = one_tables.outputs(arms({"ReLU2": [(50.0, 3), (50.0, 1)]}), ("ReLU2",))
     assert table.loc["raw", "ReLU2", "test"].tolist() == [0.0, 20.0, 0.0, 2]
 
 
 def test_pairs_are_paired_by_seed_and_corrected_together():
     runs = {"ReLU": [(90.0, 0), (95.0, 0), (99.0, 0)], "ReLU2": [(80.0, 0), (84.0, 0), (90.0, 0)]}
     runs |= {"Abs": [(90.5, 0), (94.0, 0), (99.0, 0)]}
-    table = tables.pairs([*arms(runs), *arms(runs)], tuple(runs)).data[:3].set_index("pair")
+    table = one_tables.pairs([*arms(runs), *arms(runs)], tuple(runs)).data[:3].set_index("pair")
     row = table.loc["ReLU - ReLU2"]
     assert row["points"] == pytest.approx(10.0)
     # paired: differences 10, 11, 9 have SD 1, so t = 10 sqrt(3) with 2 degrees of freedom; the second
     # smallest p of three, so times 2 by Holm
     assert row["p paired"] == pytest.approx(2 * 0.0033168, rel=1e-3)
-    assert len(tables.pairs([*arms(runs), *arms(runs)], tuple(runs)).data) == 6
+    assert len(one_tables.pairs([*arms(runs), *arms(runs)], tuple(runs)).data) == 6
 
 
 def test_a_printed_t_is_held_against_each_of_the_source_s_tables():
-    table = tables.printed_tests().data.set_index("pair")
+    table = one_tables.printed_tests().data.set_index("pair")
     assert table.loc["ReLU - Abs", "Table 2"] == pytest.approx(11.76, abs=0.01)
     assert np.isnan(table.loc["ReLU - Abs", "text"])
     assert table.loc["ReLU2 - ReLU2-Neg", "text"] == pytest.approx(-17.34, abs=0.01)
@@ -232,16 +245,16 @@ def test_dead_outputs_are_counted_at_their_steps():
     (made,) = arms({"ReLU2": [(50.0, 0), (50.0, 0)]})
     first = made.records["ReLU2"][0].arrays
     first["train_active"][3:, :4] = 0.0  # steps 0, 1, 2 alive; from step 3 on four outputs are dead
-    row = tables.dead_by_step([made], ("ReLU2",)).loc["raw", "ReLU2"]
+    row = one_tables.dead_by_step([made], ("ReLU2",)).loc["raw", "ReLU2"]
     assert (row["step 1"], row["step 3"], row["step 5,000"]) == (0.0, 2.0, 2.0)
 
 
 def test_the_headline_says_what_was_measured_or_that_nothing_was():
-    rows = [entry(claim, []) for claim in CLAIMS]
-    assert sentences.headline(rows) == "Too few runs are recorded to say."
+    rows = chapters.ledger([])
+    assert shared.headline(rows) == "Too few runs are recorded to say."
     judged = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = +50.00 points", "low": 40.0, "high": 60.0}
-    said = [row | {"arms": [judged]} if row["id"] in sentences.FAILURE else row for row in rows]
-    told = sentences.headline(said)
+    said = [row | {"arms": [judged]} if row["id"] in shared.FAILURE else row for row in rows]
+    told = shared.headline(said)
     assert (
         "raw inputs the equality of the two baselines **is there** (A - B = +50.00 points [40.00, 60.00]), a f"
         in told
@@ -250,15 +263,15 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
         "Of 3 effects that carry the claim, with raw inputs 3 are there (MNIST, "
     )
     fewer = {"images": "few images", "arms": [judged | {"state": "fails", "n": 20}]}
-    told = sentences.headline([row | {"beside": [fewer]} for row in said])
+    told = shared.headline([row | {"beside": [fewer]} for row in said])
     assert "[40.00, 60.00]; few images, n = 20: is not there)" in told
     said[0] = said[0] | {"images": "10,000 of 60,000 training images"}
-    told = sentences.headline(said)
+    told = shared.headline(said)
     assert "[40.00, 60.00]); n = 6, 10,000 of 60,000 training images.\n- With raw inputs a failure by more" in told
-    rescued = [said[0] | {"id": claim, "arms": [judged]} for claim in sentences.RESCUE]
-    told = sentences.headline(rescued, sentences.RESCUE)
+    rescued = [said[0] | {"id": claim, "arms": [judged]} for claim in offset_sentences.RESCUE]
+    told = shared.headline(rescued, offset_sentences.RESCUE)
     assert "from what ReLU2-Bias reaches **is there**" in told
-    assert set(sentences.RESCUE) <= {claim.id for claim in CLAIMS}
+    assert set(offset_sentences.RESCUE) <= {claim.id for claim in CLAIMS}
 
 
 @pytest.mark.parametrize(
@@ -270,7 +283,7 @@ def test_an_end_of_an_interval_is_rounded_once_and_near_zero_is_not_zero(end, sh
 
 def test_verdicts_say_how_many_images_only_where_rows_differ():
     arm = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = 5", "low": 4.0, "high": 6.0}
-    first, second = (entry(claim, []) | {"arms": [arm]} for claim in CLAIMS[:2])
+    first, second = (entry(claim, [], NOTEBOOK) | {"arms": [arm]} for claim in CLAIMS[:2])
     printed = first | {"arms": [], "images": ""}  # of the source's own numbers: no images at all
     same = ledger.verdicts([first, second, printed]).data["measured"]
     assert not same.str.contains("images").any()
@@ -285,33 +298,37 @@ def test_verdicts_say_how_many_images_only_where_rows_differ():
 def test_differences_are_equal_different_or_open_and_spreads_have_intervals():
     wiggle = np.array([-1.0, 0.6, -0.3, 1.0, -0.6, 0.3])
     level = {"ReLU": 90 + 0 * wiggle, "ReLU2": 90 + 0.05 * wiggle, "Abs": 91 + 0.05 * wiggle, "Abs2": 90.2 + wiggle}
-    plan, networks = STUDIES["mnist-10k"], {}
+    plan, networks = studies()["mnist-10k"], {}
     for name, values in level.items():
         specs = [plan.spec(tiny(), name, "raw", seed) for seed in range(len(values))]
         networks[name] = [record(measurement(s, plan.steps, x)) for s, x in zip(specs, values, strict=True)]
     several = [Arm("raw", networks, plan.steps), Arm("standardised", {name: [] for name in level}, plan.steps)]
     others = [("ReLU2", "ReLU"), ("Abs", "ReLU"), ("ReLU", "Abs"), ("Abs2", "ReLU")]
-    found = tables.differences(several, others)
+    found = offset_tables.differences(several, others)
     assert list(found["within 0.2?"]) == ["equal", "different", "different", "open"]
     assert list(found["points"]) == [0, 1, -1, 0.2] and (found["n"] == 6).all()
     # an SD of 0.04 against a margin of 0.2 leaves nothing to chance, one of 0.8 no chance at all
     assert list(found["if equal (%)"]) == pytest.approx([100, 100, 100, 0], abs=0.1)
-    told = sentences.power_sentence({"all": found})
+    told = offset_sentences.power_sentence({"all": found})
     assert "chance of 100%, the median of 4 pairs; for 3 of them it is 80% or more" in told and "*open*, as 1" in told
-    assert "open" not in sentences.power_sentence({"all": found.iloc[:3]})
-    sd = tables.spreads(several, ("ReLU", "Abs2"))
+    assert "open" not in offset_sentences.power_sentence({"all": found.iloc[:3]})
+    sd = offset_tables.spreads(several, ("ReLU", "Abs2"))
     assert list(sd["SD"]) == [0, round(wiggle.std(ddof=1), 2)] and sd["95% low"].iloc[1] < sd["SD"].iloc[1]
-    assert tables.differences(several[1:], others).empty and tables.spreads(several[1:], ("ReLU",)).empty
+    assert (
+        offset_tables.differences(several[1:], others).empty and offset_tables.spreads(several[1:], ("ReLU",)).empty
+    )
 
 
 def test_differences_are_drawn_and_counted_question_by_question():
     level = {"ReLU": [(90.0, 0), (91.0, 0), (90.5, 0)], "Abs": [(80.0, 0), (81.0, 0), (80.6, 0)]}
     raw = arms(level)[0]
-    found = tables.differences([raw, replace(raw, scaling="standardised")], [("ReLU", "Abs"), ("ReLU", "ReLU")])
+    found = offset_tables.differences(
+        [raw, replace(raw, scaling="standardised")], [("ReLU", "Abs"), ("ReLU", "ReLU")]
+    )
     asked = {"one - two": found, "again": found.iloc[::2]}
-    said = sentences.differences_sentence(asked)
+    said = offset_sentences.differences_sentence(asked)
     assert "one - two: 2 different, 2 equal; again: 2 different." in said
-    fig = pictures.differences_figure(asked)
+    fig = offset_pictures.differences_figure(asked)
     names = ["one - two", "ReLU - Abs", "ReLU - ReLU", "again", "ReLU - Abs"]
     assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == names
     for ax in fig.axes:

@@ -8,9 +8,10 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record, records
 
+from support.chapters import studies
 from support.chapters.volume_element.study import STUDIES as VOLUME
 from support.evidence import sweep
-from support.evidence.classifiers.study import STUDIES, Plan, Recipe
+from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.records import COMMITTED, Store, _text_digest, arrays_digest
 from support.evidence.sweep import ensure
 from support.networks.data import load
@@ -18,7 +19,7 @@ from support.site import readme, verify
 from support.training.classifiers.specs import RunSpec
 from support.training.sigmoid import training as volume
 
-PLAN = STUDIES["mnist-10k"]
+PLAN = studies()["mnist-10k"]
 
 
 def runs(seeds, **changes):

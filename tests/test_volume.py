@@ -8,8 +8,7 @@ import torch
 from agreement import plant
 from torch.nn.functional import cross_entropy
 
-from support import geometry
-from support.chapters.studies import STUDIES
+from support import chapters, geometry
 from support.chapters.volume_element.study import VolumeStudy
 from support.evidence.records import Store
 from support.evidence.sweep import ensure
@@ -231,11 +230,11 @@ def test_a_study_is_recorded_and_read_again(tmp_path):
 
 def test_the_studies_ask_for_their_own_runs_and_no_others():
     for name in ("volume-xor", "volume-sinusoid", "volume-sinusoid-resampled", "volume-sinusoid-deep"):
-        study = STUDIES[name]
+        study = chapters.studies()[name]
         specs = [s for b in study.blocks(study.dataset()) for s in b.specs]
         assert len(set(specs)) == study.runs_a_seed * study.seeds and all(map(study.asks_for, specs))
         assert not any(study.asks_for(replace(s, rate=9.0)) for s in specs)
-    assert not STUDIES["volume-xor"].asks_for(spec("sinusoid"))
+    assert not chapters.studies()["volume-xor"].asks_for(spec("sinusoid"))
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,75 @@
-"""One room for each chapter: its settings, its claims, what only it measures, its tables and figures."""
+"""One room for each chapter: its settings, claims, studies, measures, tables and figures.
+
+A room is a package in this folder whose `NOTEBOOK` names the chapter's notebook. It may have the modules `settings`
+(a class `Settings`), `claims` (`CLAIMS` and `ledger`) and `study` (`STUDIES`); nothing else has to be registered. No
+room imports another.
+"""
+
+import pkgutil
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+
+@cache
+def rooms() -> dict[str, ModuleType]:
+    """The packages of the chapters by the names of their notebooks, in the order of the book."""
+    packages = [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__) if found.ispkg]
+    return {room.NOTEBOOK: room for room in sorted(packages, key=lambda room: room.NOTEBOOK)}
+
+
+def _parts(name: str) -> list[ModuleType]:
+    """The module of that name of every room that has one."""
+    names = [f"{room.__name__}.{name}" for room in rooms().values()]
+    return [import_module(path) for path in names if find_spec(path)]
+
+
+def settings_of(notebook: str) -> type:
+    """The class of a chapter's settings."""
+    return import_module(f"{rooms()[notebook].__name__}.settings").Settings
+
+
+def read(namespace: dict, notebook: str):
+    """The settings of a chapter from its notebook's globals(), complete and checked; see `parameters.read`.
+
+    Raises RuntimeError for a device that this machine lacks, whether or not anything will have to be trained on it.
+    """
+    from support.chapters import parameters
+    from support.training.machine import resolve_device
+
+    found = parameters.read(namespace, settings_of(notebook))
+    resolve_device(found.device)
+    return found
+
+
+def beside(namespace: dict, notebook: str):
+    """The settings for experiments that a chapter has no records of: at paper scale they are trained as at laptop
+    scale, with the parameters that were given."""
+    return read(namespace | ({"scale": "laptop"} if namespace.get("scale") == "paper" else {}), notebook)
+
+
+@cache
+def studies() -> dict:
+    """All studies of the book by name."""
+    from support.evidence.classifiers.study import STUDIES as shared
+    from support.evidence.distances.study import STUDIES as distances
+
+    found = shared | distances
+    for part in _parts("study"):
+        found |= part.STUDIES
+    return found
+
+
+def ledger(store: Iterable | None = None) -> list[dict]:
+    """Every claim with its verdict, in the order of the chapters; by default on the committed records."""
+    from support.evidence.records import Store
+
+    records = list(Store() if store is None else store)
+    return [row for part in _parts("claims") for row in part.ledger(records)]
+
+
+def ids() -> list[str]:
+    """The ids of all claims, in the order of the ledger; none is judged."""
+    return [claim.id for part in _parts("claims") for claim in part.CLAIMS]

@@ -205,11 +205,11 @@ def stage() -> None:
         if page.startswith("notebooks/"):
             chapters[page] = finish(_read(EXECUTED / f"{Path(page).name}.ipynb"))
             (STAGED / f"{page}.ipynb").write_text(json.dumps(chapters[page]))
-    from support.chapters import claims
+    from support import chapters as rooms
 
     generated = STAGED / "_generated"
     generated.mkdir()
-    rows = claims.ledger()
+    rows = rooms.ledger()
     (generated / "verdicts.md").write_text(verdict_counts(rows))
     (generated / "ledger.md").write_text(ledger_table(rows))
     (generated / "build.md").write_text(build_account(chapters))
@@ -248,9 +248,9 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
         PublishError: lists everything that is missing.
     """
     if claim_ids is None:
-        from support.chapters import claims
+        from support import chapters as rooms
 
-        claim_ids = claims.ids()
+        claim_ids = rooms.ids()
     expected = pages(source)
     faults = [] if (site / "index.html").exists() else ["no first page index.html"]
     for page in expected:

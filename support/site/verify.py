@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from support.chapters import claims
-from support.chapters.studies import STUDIES
+from support import chapters
 from support.evidence.records import COMMITTED, Record, Store, read
 from support.evidence.sweep import Study
 from support.networks.data import load
@@ -45,8 +44,8 @@ def verify(store: Store) -> int:
     faults = [f"{path}: {fault}" for path, several in found.items() for fault in several]
     faults += _mixed(sound)
     if store.roots == [COMMITTED]:
-        faults += _printed(claims.ledger(sound))
-    for line in [completeness(plan, sound) for plan in STUDIES.values()] + faults:
+        faults += _printed(chapters.ledger(sound))
+    for line in [completeness(plan, sound) for plan in chapters.studies().values()] + faults:
         print(line)
     compared = "; README.md compared with them" if store.roots == [COMMITTED] else ""
     print(f"{len(sound)} sound records, {len(faults)} faults{compared}")

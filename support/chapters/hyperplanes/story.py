@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from support.chapters.hyperplanes.claims import FitsStory
 from support.chapters.hyperplanes.hyperplanes import (
     NEAR,
     NORMALS,
@@ -18,7 +19,6 @@ from support.chapters.hyperplanes.hyperplanes import (
 )
 from support.evidence import statistics
 from support.evidence.classifiers.results import Arm, runs_of
-from support.evidence.classifiers.rules import FitsStory
 from support.evidence.classifiers.study import Plan
 from support.evidence.ledger import LEAST_SEEDS
 from support.evidence.records import Record

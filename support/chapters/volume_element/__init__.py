@@ -1,1 +1,3 @@
 """Whether training magnifies space near decision boundaries."""
+
+NOTEBOOK = "05_volume_element"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from support.chapters.why_outputs_die.study import PhaseGrid
 from support.evidence.classifiers.results import runs_of
-from support.evidence.classifiers.study import PhaseGrid
 from support.evidence.records import Record
 from support.training.classifiers.specs import output_counts
 

@@ -7,7 +7,7 @@
 The same plan is what a notebook's cell, the command line and a cluster's worker execute.
 """
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from itertools import product
 from typing import ClassVar
@@ -15,9 +15,8 @@ from typing import ClassVar
 from support.evidence.sweep import Block, Study, named
 from support.networks.architectures import L2, SIX, SIX_BIAS
 from support.networks.data import Dataset, load
-from support.training.classifiers.class_metrics import Frame, look
 from support.training.classifiers.products import choose, rate, sample
-from support.training.classifiers.specs import MetricSpec, RunSpec
+from support.training.classifiers.specs import RunSpec
 from support.training.classifiers.training import train
 from support.training.machine import resolve_device
 from support.words import counted
@@ -156,102 +155,23 @@ class Plan(Study):
         return blocks
 
 
-@dataclass(frozen=True)
-class MetricPlan(Plan):
-    """A plan that looks at the metric of each trained network, by the defaults of `MetricSpec`."""
-
-    specification = MetricSpec
-
-    def train(self, specs, dataset: Dataset, **options):
-        Frame.asked_for(specs[0], dataset)  # too few images should be said before the training
-        measured = super().train(specs, dataset, **options)
-        return [replace(m, arrays=m.arrays | look(m.spec, dataset, m.weights)) for m in measured]
-
-
-@dataclass(frozen=True)
-class PhaseGrid(Plan):
-    """A grid over the two sizes that decide a first layer's first steps, the same points for every input scaling.
-
-    curvatures: rate of the first layer's weights times the largest eigenvalue of the inputs' second moment.
-    preactivations: root mean square of a hidden unit's initial preactivation, biases aside.
-    sizes: by scaling, largest eigenvalue and mean square of the inputs, where runs are recorded: the last digits
-        depend on the processor, and a run's key on every digit. Elsewhere both are computed, to five digits, which
-        all processors agree on.
-    The one recipe gives what is not varied, among it the rate of all other parameters.
-    """
-
-    curvatures: tuple[float, ...] = ()
-    preactivations: tuple[float, ...] = ()
-    sizes: tuple[tuple[str, float, float], ...] = ()
-
-    def sizes_of(self, dataset: Dataset, scaling: str) -> list[float]:
-        for name, *known in self.sizes:
-            if name == scaling:
-                return known
-        return [float(f"{size:.5g}") for size in (dataset.top_eigenvalue(scaling), dataset.mean_square(scaling))]
-
-    def recipes_for(self, dataset: Dataset, scaling: str) -> tuple[Recipe, ...]:
-        eigenvalue, square = self.sizes_of(dataset, scaling)
-        usual = (square / 3) ** 0.5  # a weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D)
-        return tuple(
-            replace(self.recipes[0], first_weight_rate=curvature / eigenvalue, first_weight_scale=size / usual)
-            for curvature in self.curvatures
-            for size in self.preactivations
-        )
-
-    def has(self, recipe: Recipe) -> bool:
-        same = replace(recipe, first_weight_rate=None, first_weight_scale=1.0)
-        return same in self.recipes and recipe.first_weight_rate is not None
-
-    @property
-    def runs_a_seed(self) -> int:
-        return super().runs_a_seed * len(self.curvatures) * len(self.preactivations)
-
-
-_MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "recipes": (Recipe(0.001),)}
-_MNIST["seeds_per_block"] = 2  # the products of a single network are narrow: half as much time again for each
-_ALL = _MNIST | {"architectures_per_block": 2}  # a thread each; two cores take half an hour
-_SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0}
-_BOTH = ("raw", "standardised")
-LINEAR_AND_L2 = ("ReLU-Bias", "Abs-Bias", "ReLU-L2-Paper-Neg", "Abs-L2-Paper-Neg")  # linear and OffsetL2
-REMEDIES = {
-    "as published": Recipe(0.001),  # not in mnist-remedies: the runs of mnist-10k answer it
-    "warm-up": Recipe(0.001, warmup=500),
-    "centred heads": Recipe(0.001, initialisation="centred-head"),
-    "both": Recipe(0.001, warmup=500, initialisation="centred-head"),
-    "Adam": Recipe(0.001, optimiser="adam"),
-}
-STUDIES = {
+MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "recipes": (Recipe(0.001),)}
+MNIST["seeds_per_block"] = 2  # the products of a single network are narrow: half as much time again for each
+ALL_IMAGES = MNIST | {"architectures_per_block": 2}  # a thread each; two cores take half an hour
+SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0}
+BOTH = ("raw", "standardised")
+STUDIES = {  # those that several chapters read; the others stand in the room of their chapter
     plan.name: plan
     for plan in (
-        Plan("mnist-10k", architectures=SIX, scalings=_BOTH, steps=5000, **_MNIST | {"images": 10_000},
+        Plan("mnist-10k", architectures=SIX, scalings=BOTH, steps=5000, **MNIST | {"images": 10_000},
              title="six architectures, first 10,000 images, 5,000 steps"),
-        Plan("mnist-60k", architectures=SIX, scalings=_BOTH, steps=5000, **_ALL,
+        Plan("mnist-60k", architectures=SIX, scalings=BOTH, steps=5000, **ALL_IMAGES,
              title="six architectures, all 60,000 images, 5,000 steps"),
-        Plan("mnist-10k-heads", architectures=SIX_BIAS + L2, scalings=_BOTH, steps=5000,
-             **_MNIST | {"images": 10_000},
+        Plan("mnist-10k-heads", architectures=SIX_BIAS + L2, scalings=BOTH, steps=5000,
+             **MNIST | {"images": 10_000},
              title="six with an output bias and four with OffsetL2, first 10,000 images, 5,000 steps"),
-        Plan("mnist-bias", architectures=SIX_BIAS, scalings=_BOTH, steps=5000, **_ALL,
+        Plan("mnist-bias", architectures=SIX_BIAS, scalings=BOTH, steps=5000, **ALL_IMAGES,
              title="the six variants with an output bias, all images, 5,000 steps"),
-        Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=_BOTH,
-             **_MNIST | _SMALL | {"recipes": tuple(REMEDIES.values())[1:]},
-             title="three gentler starts and Adam, of ReLU2 and ReLU2-Neg, 10,000 images, 1,000 steps"),
-        Plan("mnist-shuffled", architectures=SIX, scalings=_BOTH,
-             **_MNIST | _SMALL | {"seeds": 5, "recipes": (Recipe(0.001, labels="shuffled"),)},
-             title="the six with shuffled labels, a control, 10,000 images, 1,000 steps"),
-        PhaseGrid("mnist-rates", architectures=SIX, scalings=_BOTH,
-                  **_MNIST | _SMALL | {"seeds": 3, "images": 4000, "steps": 500, "seeds_per_block": 1},
-                  curvatures=(0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0), preactivations=(0.1, 1.0, 10.0, 100.0),
-                  sizes=(("raw", 2476871.878964536, 7282.967690199828), ("standardised", 249.10872258394932, 1.0)),
-                  divergence_expected=True, title="grid of learning rates and starts, for the phase diagram"),
-        MetricPlan("mnist-metric", architectures=LINEAR_AND_L2, scalings=("standardised",),
-                   **_MNIST | _SMALL | {"recipes": (Recipe(0.001, optimiser="adam"),), "seeds_per_block": 4},
-                   title="linear and OffsetL2 heads, whose metric is looked at, 10,000 images, 1,000 steps of Adam"),
-        Plan("cifar10-heads", data="folder:cifar10-jpeg", images=10_000, architectures=LINEAR_AND_L2, steps=500,
-             scalings=("standardised",), seeds=5, recipes=(Recipe(0.003, optimiser="adam"),),
-             title="linear and OffsetL2 heads on CIFAR-10 (JPEG copy), 10,000 images, 500 steps of Adam"),
-        Plan("mnist-l2", architectures=SIX_BIAS + L2, scalings=_BOTH, steps=50_000, **_MNIST,
-             title="the source's Table 5: ten networks, all images, 50,000 steps"),
     )
 }  # fmt: skip
 

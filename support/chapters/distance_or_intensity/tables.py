@@ -1,0 +1,118 @@
+"""The tables of the chapter, as pandas frames."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from support.evidence import statistics
+from support.evidence.classifiers.claims import recompute
+from support.evidence.classifiers.results import Arm
+from support.evidence.ledger import printed
+from support.networks.architectures import SIX
+from support.training.classifiers.specs import output_counts
+
+
+def beside_source(arms: list[Arm]) -> pd.DataFrame:
+    """Mean and SD of the test accuracy in percent, here by input scaling, and in each of the source's tables."""
+    source = printed()["oursland2025"]
+    columns = {
+        f"here, {arm.scaling}, n = {arm.seeds}": {
+            name: (arm.accuracy(name).mean(), arm.accuracy(name).std(ddof=1) if arm.seeds > 1 else np.nan)
+            for name in arm.records
+        }
+        for arm in arms
+    } | {of["short"]: of["accuracy"] for of in source["sets"].values()}
+    names = list(dict.fromkeys(name for arm in arms for name in arm.records))
+    told = {
+        column: [f"{of[name][0]:.1f} ± {of[name][1]:.1f}" if name in of else "" for name in names]
+        for column, of in columns.items()
+    }
+    return pd.DataFrame(told, index=pd.Index(names, name="network"))
+
+
+def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
+    """Percent of output nodes that are active never, on up to 1% and on 1 to 5% of the images; disjoint counts."""
+    rows = []
+    for arm in arms:
+        for name in names:
+            for side in ("train", "test"):
+                active = arm.active(name, side)
+                shares = [100 * count.mean() / active.shape[1] for count in output_counts(active).values()]
+                rows.append([arm.scaling, name, side, *shares, len(active)])
+    columns = ["inputs", "network", "images", "never (%)", "on 0-1% (%)", "on 1-5% (%)", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network", "images"]).round(1)
+
+
+def dead_by_step(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
+    """Mean number of outputs that are active on no training image, at some recorded steps and the last."""
+    rows = []
+    for arm in arms:
+        at = [s for s in (0, 1, 3, 10, 100, 1000) if s < arm.steps] + [arm.steps]
+        for name in names:
+            found = [output_counts(arm.at("train_active", name, s))["dead"].mean() for s in at]
+            rows.append([arm.scaling, name, *found, arm.seeds])
+    columns = ["inputs", "network", *(f"step {s:,}" for s in at), "n"] if rows else ["inputs", "network"]
+    return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
+
+
+def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
+    """Every pair of these networks, by input scaling: difference in points with its interval, and three tests of it.
+
+    "Student" assumes equal variances and is the source's test; "Welch" does not (with equal n its t is the same);
+    "paired" pairs the runs by seed. The p-values are Holm's, test by test, over all pairs of one scaling. d is
+    Cohen's, g Hedges'. A styled frame; `.data` has all digits.
+    """
+    chances = ["p Student", "p Welch", "p paired"]
+    columns = ["inputs", "pair", "points", "95% interval", "t", *chances, "d", "g"]
+    parts = []
+    for arm in arms:
+        rows = []
+        for first, second in combinations(names, 2):
+            a, b = arm.accuracy(first), arm.accuracy(second)
+            found, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
+            row = [arm.scaling, f"{first} - {second}", found.difference, f"{interval.low:.2f} to {interval.high:.2f}"]
+            row += [found.student_t, found.student_p, found.welch_p, found.paired_p, found.cohens_d, found.hedges_g]
+            rows.append(row)
+        part = pd.DataFrame(rows, columns=columns)
+        for chance in chances:
+            if part[chance].notna().all():
+                part[chance] = statistics.holm(part[chance])
+        parts.append(part)
+    table = pd.concat(parts) if parts else pd.DataFrame(columns=columns)
+    return table.style.hide(axis="index").format(precision=2).format("{:.1g}", subset=chances)
+
+
+def printed_tests():
+    """Each t and Cohen's d that the source prints, and the t that follows from each of its own tables.
+
+    "d from t": the |d| that follows from the printed t with n runs an arm, |t| sqrt(2 / n). "follows from": the
+    tables that give the printed t.
+    """
+    source, rows = printed()["oursland2025"], []
+    for row in source["comparisons"]:
+        pair, follows, meets = (row["first"], row["second"]), [], []
+        for table, content in source["sets"].items():
+            if not content["accuracy"].keys() >= set(pair):
+                follows.append(np.nan)
+                continue
+            follows.append(recompute(*pair, table).student_t)
+            low, high = rounded_t_range(*(content["accuracy"][name] for name in pair), source["n"])
+            if low <= abs(row["t"]) <= high:
+                meets.append(content["short"])
+        implied = abs(row["t"]) * (2 / source["n"]) ** 0.5
+        told = [row["where"], " - ".join(pair), row["d"], implied, row["t"]]
+        rows.append([*told, *follows, ", ".join(meets) or "none"])
+    columns = ["where", "pair", "d printed", "d from t", "t printed"]
+    columns += [*(c["short"] for c in source["sets"].values()), "follows from"]
+    return pd.DataFrame(rows, columns=columns).style.hide(axis="index").format(precision=2, na_rep="")
+
+
+def rounded_t_range(first, second, n: int) -> tuple[float, float]:
+    """Least and largest |t| of two printed (mean, SD) whose last digit, the second decimal, was rounded."""
+    ts = [0.0] if abs(first[0] - second[0]) < 0.01 else []
+    for gap in (-0.01, 0.01):
+        for sd in (-0.005, 0.005):
+            arms = (first[0] + gap, first[1] + sd, n, second[0], second[1] + sd, n)
+            ts.append(abs(statistics.from_summary(*arms).student_t))
+    return min(ts), max(ts)

@@ -1,0 +1,31 @@
+"""The studies of the chapter: linear and OffsetL2 heads, whose metric is looked at after training."""
+
+from dataclasses import dataclass, replace
+
+from support.evidence.classifiers.study import MNIST, SMALL, Plan, Recipe
+from support.networks.architectures import LINEAR_AND_L2
+from support.networks.data import Dataset
+from support.training.classifiers.class_metrics import Frame, look
+from support.training.classifiers.specs import MetricSpec
+
+
+@dataclass(frozen=True)
+class MetricPlan(Plan):
+    """A plan that looks at the metric of each trained network, by the defaults of `MetricSpec`."""
+
+    specification = MetricSpec
+
+    def train(self, specs, dataset: Dataset, **options):
+        Frame.asked_for(specs[0], dataset)  # too few images should be said before the training
+        measured = super().train(specs, dataset, **options)
+        return [replace(m, arrays=m.arrays | look(m.spec, dataset, m.weights)) for m in measured]
+
+
+STUDIES = {
+    plan.name: plan
+    for plan in (
+        MetricPlan("mnist-metric", architectures=LINEAR_AND_L2, scalings=("standardised",),
+                   **MNIST | SMALL | {"recipes": (Recipe(0.001, optimiser="adam"),), "seeds_per_block": 4},
+                   title="linear and OffsetL2 heads, whose metric is looked at, 10,000 images, 1,000 steps of Adam"),
+    )
+}  # fmt: skip

@@ -1,0 +1,55 @@
+"""The parameters of the chapter, the sizes of each scale, and the plans that follow."""
+
+from dataclasses import replace
+
+from support.chapters.settings import ClassifierSettings
+from support.chapters.why_outputs_die.study import REMEDIES, STUDIES, PhaseGrid
+from support.evidence.classifiers.study import Plan, Recipe
+from support.networks.architectures import SIX, SMOOTH
+
+
+class Settings(ClassifierSettings):
+    """Parameters of the chapter on dead outputs; its grid has one seed for every ten of the remedies, and
+    half of their steps."""
+
+    @staticmethod
+    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
+        study = STUDIES["mnist-remedies"]
+        return {
+            "smoke": (400, 2, 40),
+            "laptop": (1000 if small else 2000, 10 if small else 3, 250),
+            "paper": (1437 if small else study.images, study.seeds, study.steps),
+        }
+
+    @property
+    def remedies(self) -> dict[str, Recipe]:
+        """The source's start and the gentler ones, by name; warm-up over half of the steps, as in the study."""
+        plain, warmup = self.recipe, max(1, self.steps // 2)
+        return {
+            name: remedy  # Adam's rate does not scale with the inputs: it keeps its own
+            if remedy.optimiser == "adam"
+            else replace(remedy, rate=plain.rate, warmup=warmup if remedy.warmup else 0)
+            for name, remedy in REMEDIES.items()
+        }
+
+    def plan(self) -> Plan:
+        """The two constrained ReLU networks under every remedy."""
+        recipes = tuple(self.remedies.values())
+        return Plan(architectures=("ReLU2", "ReLU2-Neg"), recipes=recipes, **self.common("remedies"))
+
+    def grid(self) -> PhaseGrid:
+        """The six networks over the points of the phase diagram."""
+        study = STUDIES["mnist-rates"]
+        return PhaseGrid(
+            architectures=SIX,
+            recipes=(self.recipe,),
+            curvatures=study.curvatures,
+            preactivations=study.preactivations,
+            divergence_expected=True,
+            **self.common("phase diagram") | {"seeds": max(1, self.seeds // 10), "steps": max(1, self.steps // 2)},
+        )
+
+    def smooth(self) -> Plan:
+        """Networks of smooth activations under the same constraints; half of the seeds, for they are slow."""
+        seeds = {"seeds": -(-self.seeds // 2)}
+        return Plan(architectures=SMOOTH, recipes=(self.recipe,), **self.common("smooth activations") | seeds)

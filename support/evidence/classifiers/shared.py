@@ -1,0 +1,253 @@
+"""Tables, figures and sentences about classifiers that several chapters show."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from support.evidence import statistics
+from support.evidence.classifiers.results import Arm, alone
+from support.evidence.classifiers.rules import CATASTROPHE, MARGIN
+from support.evidence.classifiers.study import Plan
+from support.evidence.figures import (
+    landmarks,
+    legend_below,
+    step_axis,
+    strip,
+    style,
+    subplots,
+)
+from support.evidence.ledger import bound, judged
+from support.evidence.records import Record
+from support.evidence.statistics import mean_interval
+from support.networks.architectures import SIX
+from support.training.classifiers.specs import DEAD, RARE
+from support.words import counted, ranged
+
+SPOKEN_OF = (  # the pairs of the claims
+    ("ReLU", "ReLU2"),
+    ("ReLU2-Neg", "ReLU2"),
+    ("ReLU", "ReLU2-Neg"),
+    ("Abs", "Abs2"),
+    ("Abs", "Abs2-Neg"),
+    ("Abs2", "Abs2-Neg"),
+)
+OUT = {  # why an output may be out of use: on which images, and from which active share
+    "dead": ("train", lambda active: active <= DEAD),
+    "inactive": ("test", lambda active: active < RARE[0]),
+}
+
+
+def accuracies(arms: list[Arm]) -> pd.DataFrame:
+    """Test accuracy in percent per architecture and scaling: mean, its 95% interval, SD, range, n."""
+    rows = []
+    for arm in arms:
+        for name in arm.records:
+            x = arm.accuracy(name)
+            found = statistics.mean_interval(x, within=(0, 100))
+            sd = x.std(ddof=1) if len(x) > 1 else np.nan
+            rows.append([arm.scaling, name, found.value, found.low, found.high, sd, x.min(), x.max(), len(x)])
+    columns = ["inputs", "network", "mean", "95% low", "95% high", "SD", "least", "most", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
+
+
+def without(arm: Arm, why: str | None) -> np.ndarray:
+    """(seeds,) whether neither ReLU2 nor ReLU2-Neg has an output that is out of use, as `OUT` says; None: all."""
+    if why is None:
+        return np.ones(arm.seeds, bool)
+    side, out = OUT[why]
+    return ~np.any([out(arm.active(name, side)).any(1) for name in ("ReLU2", "ReLU2-Neg")], axis=0)
+
+
+def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
+    """Test accuracy of the runs without an output that is active on under 1% of the test images, and with some.
+
+    "lowest index": of a run's inactive outputs the lowest, from the least to the largest over the runs. An image on
+    which several logits are largest together, as the zeros of ReLU2-Neg are, goes to the one with the lowest index.
+    """
+    rows = []
+    for arm in arms:
+        for name in names:
+            accuracy, inactive = arm.accuracy(name), arm.active(name) < RARE[0]
+            few, lowest = inactive.sum(1), inactive.argmax(1)
+            for kind, chosen in (("none", few == 0), ("one", few == 1), ("two or more", few > 1)):
+                x, at = accuracy[chosen], lowest[chosen]
+                row = [x.mean(), x.min(), x.max()] if len(x) else [np.nan] * 3
+                ends = sorted({at.min(), at.max()}) if len(x) and kind != "none" else []
+                where = " to ".join(str(i) for i in ends)
+                rows.append([arm.scaling, name, kind, where, *row, len(x)])
+    columns = ["inputs", "network", "inactive outputs", "lowest index", "mean accuracy (%)", "least", "most", "n"]
+    return pd.DataFrame(rows, columns=columns).query("n > 0").set_index(columns[:3]).round(2)
+
+
+def changes(arms: list[Arm], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """What changes from the first network of each pair to the second, in points of test accuracy, paired by seed."""
+    rows, pairs = [], list(pairs)
+    for arm in arms:
+        for first, second in pairs:
+            a, b = arm.accuracy(first), arm.accuracy(second)
+            found = statistics.mean_interval(b - a)
+            rows.append([arm.scaling, first, a.mean(), second, b.mean(), found.value, found.low, found.high, len(a)])
+    columns = ["inputs", "network", "mean (%)", "changed", "mean, changed (%)", "points", "95% low", "95% high", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
+
+
+def by_images(few: Plan, many: Plan, records: Iterable[Record], names: tuple[str, ...] = SIX) -> pd.DataFrame:
+    """Test accuracy, and the gaps that the claims are about, of one plan and of another with more training images.
+
+    Of the seeds that both have, network by network and pair by pair; a seed starts both from the same numbers.
+    Percent and points of means over these n seeds; the interval is that of the change, 95%.
+    """
+    records, rows = list(records), []
+    for scaling in few.scalings:
+        before, after = (_accuracy_by_seed(plan, records, scaling, names) for plan in (few, many))
+        for compared in before:
+            both = pd.concat([before[compared], after[compared]], axis=1).dropna().to_numpy(float)
+            if len(both):
+                most = 200 if " - " in compared else 100  # points that an accuracy, or a gap, can change by
+                change = statistics.mean_interval(both[:, 1] - both[:, 0], within=(-most, most))
+                row = [*both.mean(0), change.value, change.low, change.high, len(both)]
+                rows.append([scaling, compared, *row])
+    columns = ["inputs", "network or pair", f"{few.images:,} images", f"{many.images:,} images"]
+    columns += ["change", "95% low", "95% high", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2])
+
+
+def _accuracy_by_seed(plan: Plan, records: list[Record], scaling: str, names: tuple[str, ...]) -> pd.DataFrame:
+    """Seeds by networks, and by pairs of them of which the claims speak; a missing run is NaN."""
+    arms = alone(plan, records, scaling, names).items()
+    found = {name: pd.Series(a.accuracy(name), [r.spec.seed for r in a.records[name]], float) for name, a in arms}
+    pairs = [(first, second) for first, second in SPOKEN_OF if {first, second} <= found.keys()]
+    return pd.DataFrame(found | {f"{first} - {second}": found[first] - found[second] for first, second in pairs})
+
+
+def accuracy_figure(arms):
+    """One panel an arm (`results.Arm`): every run's test accuracy with mean and interval, by architecture."""
+    fig, axes = subplots(1, len(arms), height=3.6, squeeze=False, sharex=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        strip(ax, {name: arm.accuracy(name) for name in arm.records}, within=(0, 100))
+        ax.set(title=f"{arm.scaling} inputs", xlabel="test accuracy (%)")
+    for ax in axes[0][1:]:
+        ax.tick_params(labelleft=False)
+    return fig
+
+
+def gap_figure(arms, pairs):
+    """One panel an arm: test accuracy of the first of each pair minus that of the second, against the step.
+
+    Paired by seed; band: Student's 95% interval of the mean. Drawn as the pair's second network by the colour law.
+    """
+    pairs = list(pairs)
+    fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        steps = arm.steps_recorded
+        for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
+            gap = arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)
+            found = [mean_interval(g, method="t") for g in gap.T]
+            look, label = style(second), f"{first} minus {second}"
+            ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
+            low, high = [f.low for f in found], [f.high for f in found]
+            ax.fill_between(steps, low, high, color=look["color"], alpha=0.12, linewidth=0)
+        ax.axhline(0, color="black", linewidth=0.8)
+        step_axis(ax)
+        ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps))
+    axes[0][0].set_ylabel("difference (points of accuracy)")
+    legend_below(fig, axes[0][0], 2 if len(axes[0][0].get_legend_handles_labels()[1]) > 3 else 3)
+    return fig
+
+
+FAILURE = {
+    "LDM-5.1-a": "the equality of the two baselines",
+    "LDM-5.2-a": f"a failure by more than {CATASTROPHE:g} points",
+    "LDM-5.3-a": f"a recovery by more than {CATASTROPHE:g} points",
+}
+FOUND = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}  # an effect, by its state
+
+
+def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
+    """Whether the effects that carry a chapter, {claim: words}, are there, by input scaling, with interval and n."""
+    by_id, parts, states = {r["id"]: r for r in rows}, {}, {}
+    images = dict.fromkeys(by_id[claim]["images"] for claim in effects)
+    for claim, effect in effects.items():
+        row = by_id[claim]
+        for arm in judged(row):
+            scaling, state = arm["scaling"], arm["state"]
+            states.setdefault(scaling, []).append(state)
+            measured = f"{arm['text']} [{bound(arm['low'])}, {bound(arm['high'])}]"
+            for other in row["beside"]:  # fewer images, often more seeds: told where they say something else
+                theirs = {a["scaling"]: a for a in judged(other)}.get(scaling, arm)
+                if theirs["state"] != state:
+                    measured += f"; {other['images']}, n = {theirs['n']}: {FOUND[theirs['state']]}"
+            behind = f"n = {arm['n']}" + (f", {row['images']}" if len(images) > 1 else "")
+            parts.setdefault((scaling, behind), []).append(f"{effect} **{FOUND[state]}** ({measured})")
+    if not parts:
+        return "Too few runs are recorded to say."
+    counts = {
+        scaling: ", ".join(
+            f"{n} {told if n == 1 else told.replace('is', 'are', 1)}"
+            for state, told in FOUND.items()
+            if (n := found.count(state))
+        )
+        for scaling, found in states.items()
+    }
+    lead = "; ".join(f"with {scaling} inputs {told}" for scaling, told in counts.items())
+    said = [f"- With {scaling} inputs {', '.join(texts)}; {behind}." for (scaling, behind), texts in parts.items()]
+    several = f"MNIST, {' and '.join(images)}"
+    return f"Of {len(effects)} effects that carry the claim, {lead} ({several}).\n\n" + "\n".join(said)
+
+
+def seeds_told(arms: Iterable[Arm]) -> str:
+    """How many seeds the arms have, for captions."""
+    return ranged((arm.seeds for arm in arms), "seed")
+
+
+def about(plan: Plan, arms: Iterable[Arm], scale: str | None = None) -> str:
+    """What a caption says of its data: protocol, seeds and, of a live part, its scale."""
+    return ", ".join([plan.protocol, seeds_told(arms), *([f"{scale} scale"] if scale else [])])
+
+
+def accuracy_sentence(arms: list[Arm]) -> str:
+    """The mean test accuracy of every network, arm by arm."""
+    parts = []
+    for arm in arms:
+        means = ", ".join(f"{name} {arm.accuracy(name).mean():.1f}" for name in arm.records)
+        parts.append(f"with {arm.scaling} inputs {means}")
+    return f"Mean test accuracy in percent: {'; '.join(parts)}."
+
+
+def by_images_sentence(table: pd.DataFrame) -> str:
+    """The network of `tables.by_images` that changed most, and gaps that turned round, surely or by their means."""
+    if table.empty:
+        return "No seed has been run with both numbers of images yet."
+    few, many = table.columns[:2]
+    pairs = table.index.get_level_values(1).str.contains(" - ")
+    networks = table[~pairs]
+    scaling, name = networks["change"].abs().idxmax()
+    most = " most" if len(networks.index.unique(1)) > 1 else ""
+    r = networks.loc[(scaling, name)]
+    said = f"With {scaling} inputs {name} changed{most}, by {r['change']:+.1f} points"
+    said += f" [{r['95% low']:.1f}, {r['95% high']:.1f}], n = {r['n']:.0f}."
+    gaps = table[pairs & (table[[few, many]].abs() > MARGIN).all(axis=1)]
+    if gaps.empty:
+        return said
+    turned = gaps[gaps[few] * gaps[many] < 0]
+    sure = turned["95% low"] * turned["95% high"] > 0  # of the change
+    names = {
+        group: [f"{pair} with {scaling} inputs" for scaling, pair in turned.index[which]]
+        for group, which in (("surely", sure), ("by their means alone", ~sure))
+    }
+    told = "; ".join(f"{group} {', '.join(of)}" for group, of in names.items() if of) or "none"
+    which = f"{counted(len(gaps), 'gap')} of more than {MARGIN} points with either number of images"
+    return f"{said} Gaps that turned round, of {which}: {told}."
+
+
+def in_range(values: Iterable[float]) -> str:
+    """The least and the largest as "3 to 5", or "3" where these are one."""
+    ends = dict.fromkeys(f"{v:.3g}" for v in (min(values), max(values)))
+    return " to ".join(ends)
+
+
+def as_sentence(parts: list[str]) -> str:
+    """The parts with semicolons between, as one sentence."""
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
