@@ -6,7 +6,6 @@ from math import ceil
 from typing import Annotated
 
 from support.chapters import parameters
-from support.chapters.classifier_claims import evidence
 from support.chapters.parameters import SCALES, Limits
 from support.chapters.volume_element.study import STUDIES as VOLUME_STUDIES
 from support.chapters.volume_element.study import VolumeStudy
@@ -24,6 +23,7 @@ from support.networks.tasks import task
 from support.training.classifiers.specs import RunSpec
 from support.training.machine import resolve_device
 
+PAPER_IMAGES = 10_000  # of study mnist-10k, on which the verdicts rest until mnist-60k has enough seeds
 SOURCE_RATE = 0.001  # the source's learning rate, for its own data set
 STEP_TO_CURVATURE = 0.3  # elsewhere: rate x largest eigenvalue of the standardised inputs' second moment
 
@@ -81,8 +81,7 @@ class DistanceVsIntensity(Settings):
         return {
             "smoke": (400, 2, 60),
             "laptop": (1437 if small else 2000, 10 if small else 3, 400),
-            # the study that the verdicts rest on so far: all 60,000 images, or the first 10,000
-            "paper": (1437 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
+            "paper": (1437 if small else PAPER_IMAGES, 20, 5000),
         }
 
     def plan(self) -> Plan:
@@ -203,7 +202,7 @@ class AbsNegGeometry(Settings):
         return {
             "smoke": (300, 2, 50),
             "laptop": (700 if small else 1000, 5 if small else 3, 1000),
-            "paper": (1000 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
+            "paper": (1000 if small else PAPER_IMAGES, 20, 5000),
         }
 
     def plan(self) -> Plan:

@@ -7,6 +7,8 @@
 The same plan is what a notebook's cell, the command line and a cluster's worker execute.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from itertools import product
@@ -38,10 +40,6 @@ class Recipe:
     optimiser: str = "sgd"
     labels: str = "true"
 
-    @classmethod
-    def of(cls, spec: RunSpec) -> "Recipe":
-        return cls(**{f.name: getattr(spec, f.name) for f in fields(cls)})
-
     def __str__(self):
         usual = {f.name: f.default for f in fields(self)}
         said = [f"{name.replace('_', ' ')} {value}" for name, value in asdict(self).items() if value != usual[name]]
@@ -70,13 +68,16 @@ class Plan(Study):
     precision: str = "fp32"
     hidden: int = 128
 
-    def spec(self, dataset: Dataset, architecture: str, scaling: str, seed: int, recipe: Recipe | None = None):
-        """The specification of one of the plan's runs; recipe: the plan's first, if none is given."""
+    def spec(self, dataset: Dataset | None, architecture: str, scaling: str, seed: int, recipe: Recipe | None = None):
+        """The specification of one of the plan's runs.
+
+        dataset: None leaves its digest open. recipe: the plan's first, if none is given.
+        """
         return self.specification(
             architecture=architecture,
             seed=seed,
             data=self.data,
-            data_digest=dataset.digest[:16],
+            data_digest=dataset.digest[:16] if dataset else "",
             images=self.images,
             scaling=scaling,
             precision=self.precision,
@@ -84,7 +85,7 @@ class Plan(Study):
             **asdict(recipe or self.recipes[0]),
         )
 
-    def recipes_for(self, dataset: Dataset, scaling: str) -> tuple[Recipe, ...]:
+    def recipes_for(self, dataset: Dataset | None, scaling: str) -> tuple[Recipe, ...]:
         return self.recipes
 
     @property
@@ -97,21 +98,14 @@ class Plan(Study):
         size = f"{len(self.architectures)} architectures x {' and '.join(self.scalings)} inputs"
         return f"{self.name}: {size} x {counted(self.seeds, 'seed')}\n{self.protocol}"
 
-    def asks_for(self, spec: RunSpec) -> bool:
-        """Whether a run is one of this plan's, whatever the data set's digest."""
-        return (
-            type(spec) is self.specification
-            and spec.data == self.data
-            and spec.images == self.images
-            and spec.architecture in self.architectures
-            and spec.scaling in self.scalings
-            and spec.seed < self.seeds
-            and self.has(Recipe.of(spec))
-            and (spec.precision, spec.hidden) == (self.precision, self.hidden)
-        )
+    def questions(self) -> Iterator[RunSpec]:
+        for scaling in self.scalings:
+            several = self.architectures, range(self.seeds), self.recipes_for(None, scaling)
+            for architecture, seed, recipe in product(*several):
+                yield self.spec(None, architecture, scaling, seed, recipe)
 
     def has(self, recipe: Recipe) -> bool:
-        return recipe in self.recipes
+        return any(recipe in self.recipes_for(None, scaling) for scaling in self.scalings)
 
     @property
     def runs_a_seed(self) -> int:
@@ -168,6 +162,9 @@ class MetricPlan(Plan):
         return [replace(m, arrays=m.arrays | look(m.spec, dataset, m.weights)) for m in measured]
 
 
+OPEN = {"first_weight_rate": 1.0, "first_weight_scale": 1.0}  # stands for any rate and scale
+
+
 @dataclass(frozen=True)
 class PhaseGrid(Plan):
     """A grid over the two sizes that decide a first layer's first steps, the same points for every input scaling.
@@ -176,7 +173,8 @@ class PhaseGrid(Plan):
     preactivations: root mean square of a hidden unit's initial preactivation, biases aside.
     sizes: by scaling, largest eigenvalue and mean square of the inputs, where runs are recorded: the last digits
         depend on the processor, and a run's key on every digit. Elsewhere both are computed, to five digits, which
-        all processors agree on.
+        all processors agree on; without a data set, rate and scale of the first layer's weights are left open, as
+        the digest is, for they follow from the data.
     The one recipe gives what is not varied, among it the rate of all other parameters.
     """
 
@@ -184,24 +182,30 @@ class PhaseGrid(Plan):
     preactivations: tuple[float, ...] = ()
     sizes: tuple[tuple[str, float, float], ...] = ()
 
-    def sizes_of(self, dataset: Dataset, scaling: str) -> list[float]:
+    def sizes_of(self, dataset: Dataset | None, scaling: str) -> list[float] | None:
         for name, *known in self.sizes:
             if name == scaling:
                 return known
+        if dataset is None:
+            return None
         return [float(f"{size:.5g}") for size in (dataset.top_eigenvalue(scaling), dataset.mean_square(scaling))]
 
-    def recipes_for(self, dataset: Dataset, scaling: str) -> tuple[Recipe, ...]:
-        eigenvalue, square = self.sizes_of(dataset, scaling)
-        usual = (square / 3) ** 0.5  # a weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D)
+    def recipes_for(self, dataset: Dataset | None, scaling: str) -> tuple[Recipe, ...]:
+        sizes = self.sizes_of(dataset, scaling)
+        if sizes is None:
+            return (replace(self.recipes[0], **OPEN),)
+        eigenvalue, square = sizes
+        usual = math.sqrt(square / 3)  # a weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D)
         return tuple(
             replace(self.recipes[0], first_weight_rate=curvature / eigenvalue, first_weight_scale=size / usual)
             for curvature in self.curvatures
             for size in self.preactivations
         )
 
-    def has(self, recipe: Recipe) -> bool:
-        same = replace(recipe, first_weight_rate=None, first_weight_scale=1.0)
-        return same in self.recipes and recipe.first_weight_rate is not None
+    def asks_for(self, spec: RunSpec) -> bool:
+        of_grid = isinstance(spec, RunSpec) and spec.first_weight_rate is not None
+        opened = of_grid and self.sizes_of(None, spec.scaling) is None
+        return super().asks_for(spec.unchecked(**OPEN) if opened else spec)
 
     @property
     def runs_a_seed(self) -> int:
