@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from agreement import TOLERANCE, disagreement, four, plant, tiny
 
+from support.activations import Activation
 from support.training.classifiers import ensemble
 from support.training.classifiers.ensemble import Group
 from support.training.classifiers.stack import Stack
@@ -63,8 +64,9 @@ MISTAKES = {
         "z.copy_(dh * (z <= 0))", "ReLU", "unit"),
     "slope of Abs left out": (Stack, "compute_gradients", "z.sign_().mul_(dh)", "z.copy_(dh)", "Abs", "unit"),
     "slope of the output left out": (
-        Group, "head_backward", "dy * slope(a.output, v)", "dy", "ReLU2", "standardised"),
-    "slope of Abs always 1": (ensemble, "slope", "torch.sign(z)", "torch.ones_like(z)", "Abs2", "standardised"),
+        Group, "head_backward", "dy * ACTIVATIONS[a.output].slope(v)", "dy", "ReLU2", "standardised"),
+    "slope of Abs always 1": (
+        Activation, "slope", "self.derivative(z)", "torch.ones_like(z)", "Abs2", "standardised"),
     "gradient of the output bias averaged": (Group, "head_backward", "dv.sum(2)", "dv.mean(2)", "ReLU-Bias", "unit"),
     "output bias left out": (
         Group, "head_preactivation", "if self.architecture.output_bias", "if False", "Abs-Bias", "unit"),

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 
 import torch
 
-from support.networks.architectures import ACTIVATIONS, Architecture, slope
+from support.activations import ACTIVATIONS
+from support.networks.architectures import Architecture
 from support.networks.layers import OffsetL2
 from support.training.classifiers.specs import RunSpec
 from support.training.specs import initial
@@ -175,7 +176,7 @@ class Group:
         if a.head == "offset_l2":
             v = v.clamp_min(OffsetL2.FLOOR).sqrt()
         elif a.output is not None:
-            v = ACTIVATIONS[a.output]()(v)
+            v = ACTIVATIONS[a.output].function(v)
         return -v if a.negated else v
 
     # -- backward ---------------------------------------------------------------------------------------------
@@ -195,7 +196,7 @@ class Group:
                 "alpha": dweight if a.form == "code" else 2 * p["alpha"] * dweight,
                 "mu": -2 * weight * (dq_h - p["mu"] * dq_1),
             }
-        dv = dy if a.output is None else dy * slope(a.output, v)
+        dv = dy if a.output is None else dy * ACTIVATIONS[a.output].slope(v)
         torch.bmm(dv.transpose(1, 2), p["head"], out=dh)
         gradients = {"head": torch.bmm(dv, h)}
         if a.output_bias:
