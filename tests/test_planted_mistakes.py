@@ -10,6 +10,7 @@ import pytest
 from agreement import TOLERANCE, disagreement, four, plant, tiny
 
 from support.activations import Activation
+from support.training.adam import Adam
 from support.training.classifiers import ensemble
 from support.training.classifiers.ensemble import Group
 from support.training.classifiers.stack import Stack
@@ -93,12 +94,11 @@ MISTAKES = {
     "Adam: constant pixels stand still": (
         Group, "adam_step", 'gradients | {"constant": shift}', "gradients", "ReLU", "standardised", ADAM),
     "Adam: average not corrected": (
-        Group, "adam_step", "mean / (1 - first_beta**number)", "mean", "ReLU2-Neg", "unit", ADAM),
+        Adam, "direction", "mean / (1 - self.betas[0] ** number)", "mean", "ReLU2-Neg", "unit", ADAM),
     "Adam: average square not corrected": (
-        Group, "adam_step", "square / (1 - second_beta**number)", "square", "ReLU", "unit", ADAM),
+        Adam, "direction", "square / (1 - self.betas[1] ** number)", "square", "ReLU", "unit", ADAM),
     "Adam: betas exchanged": (
-        Group, "adam_step", "first_beta, second_beta, epsilon", "second_beta, first_beta, epsilon", "Abs", "unit",
-        ADAM),
+        Adam, "average", "first, second = self", "second, first = self", "Abs", "unit", ADAM),
     "Adam: rate of the first layer's weights ignored": (
         Group, "adam_step", "self.first_weight_rate if", "self.rate if", "ReLU", "unit", ADAM),
     "centred head: its bias left out": (
