@@ -10,8 +10,9 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from support.evidence.records import CACHE, COMMITTED, Record, Store
@@ -28,13 +29,15 @@ class Diverged(RuntimeError):
 class Study(ABC):
     """What a sweep needs to know of the runs of an experiment; `classifiers.study.Plan` is that of the classifiers.
 
-    name, title: on the command line, and in words. steps: of every run. seeds: how many, from 0, with runs_a_seed
-    runs each. seeds_per_block: how many train together. keep_weights: final weights are kept of the seeds below this.
+    name, title: on the command line, and in words. data, steps: of every run. seeds: how many, from 0, with
+    runs_a_seed runs each. seeds_per_block: how many train together. keep_weights: final weights are kept of the seeds
+    below this.
     divergence_expected: a run that ends in NaN is a result, not an error.
     """
 
     name: str
     title: str
+    data: str
     steps: int
     seeds: int
     runs_a_seed: int
@@ -52,8 +55,17 @@ class Study(ABC):
         """The data of all runs; printed, it says what they are. folder: where they lie, by default BOOK_DATA."""
 
     @abstractmethod
+    def questions(self) -> Iterable[Spec]:
+        """The specifications of all runs, each with the digest of its data left open (""), see `Spec.question`."""
+
     def asks_for(self, spec: Spec) -> bool:
-        """Whether a run is one of this study's, whatever the digest of its data."""
+        """Whether a run is one of this study's: equal to one of `questions` in every field but the data's digest."""
+        # the first two comparisons follow from the third, and are quick
+        return spec.seed < self.seeds and spec.data == self.data and spec.question in self._questions
+
+    @cached_property
+    def _questions(self) -> frozenset[Spec]:
+        return frozenset(self.questions())
 
     @abstractmethod
     def blocks(self, dataset) -> list["Block"]:

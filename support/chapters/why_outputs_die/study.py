@@ -1,10 +1,14 @@
 """The studies of the chapter: gentler starts, and a grid over learning rates and starts."""
 
+import math
 from dataclasses import dataclass, replace
 
 from support.evidence.classifiers.study import BOTH, MNIST, SMALL, Plan, Recipe
 from support.networks.architectures import SIX
 from support.networks.data import Dataset
+from support.training.classifiers.specs import RunSpec
+
+OPEN = {"first_weight_rate": 1.0, "first_weight_scale": 1.0}  # stands for any rate and scale
 
 
 @dataclass(frozen=True)
@@ -15,7 +19,8 @@ class PhaseGrid(Plan):
     preactivations: root mean square of a hidden unit's initial preactivation, biases aside.
     sizes: by scaling, largest eigenvalue and mean square of the inputs, where runs are recorded: the last digits
         depend on the processor, and a run's key on every digit. Elsewhere both are computed, to five digits, which
-        all processors agree on.
+        all processors agree on; without a data set, rate and scale of the first layer's weights are left open, as
+        the digest is, for they follow from the data.
     The one recipe gives what is not varied, among it the rate of all other parameters.
     """
 
@@ -23,24 +28,30 @@ class PhaseGrid(Plan):
     preactivations: tuple[float, ...] = ()
     sizes: tuple[tuple[str, float, float], ...] = ()
 
-    def sizes_of(self, dataset: Dataset, scaling: str) -> list[float]:
+    def sizes_of(self, dataset: Dataset | None, scaling: str) -> list[float] | None:
         for name, *known in self.sizes:
             if name == scaling:
                 return known
+        if dataset is None:
+            return None
         return [float(f"{size:.5g}") for size in (dataset.top_eigenvalue(scaling), dataset.mean_square(scaling))]
 
-    def recipes_for(self, dataset: Dataset, scaling: str) -> tuple[Recipe, ...]:
-        eigenvalue, square = self.sizes_of(dataset, scaling)
-        usual = (square / 3) ** 0.5  # a weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D)
+    def recipes_for(self, dataset: Dataset | None, scaling: str) -> tuple[Recipe, ...]:
+        sizes = self.sizes_of(dataset, scaling)
+        if sizes is None:
+            return (replace(self.recipes[0], **OPEN),)
+        eigenvalue, square = sizes
+        usual = math.sqrt(square / 3)  # a weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D)
         return tuple(
             replace(self.recipes[0], first_weight_rate=curvature / eigenvalue, first_weight_scale=size / usual)
             for curvature in self.curvatures
             for size in self.preactivations
         )
 
-    def has(self, recipe: Recipe) -> bool:
-        same = replace(recipe, first_weight_rate=None, first_weight_scale=1.0)
-        return same in self.recipes and recipe.first_weight_rate is not None
+    def asks_for(self, spec: RunSpec) -> bool:
+        of_grid = isinstance(spec, RunSpec) and spec.first_weight_rate is not None
+        opened = of_grid and self.sizes_of(None, spec.scaling) is None
+        return super().asks_for(spec.unchecked(**OPEN) if opened else spec)
 
     @property
     def runs_a_seed(self) -> int:
