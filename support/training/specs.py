@@ -9,7 +9,7 @@ import math
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -137,6 +137,10 @@ class Measurement:
     @property
     def steps(self) -> np.ndarray:
         return self.arrays["steps"]
+
+    def light(self) -> "Measurement":
+        """The same without moments, which are most of the bytes of a record."""
+        return replace(self, arrays={n: a for n, a in self.arrays.items() if not n.startswith("moment")})
 
 
 def check_shared(specs: Collection[Spec], names: Iterable[str]) -> None:

@@ -59,8 +59,10 @@ class Plan(Study):
     recipes: tuple[Recipe, ...]
     steps: int
     title: str = ""
+    first_seed: int = 0
     seeds_per_block: int = 4
     architectures_per_block: int | None = None  # all of them, if none is given
+    light: bool = False  # records keep no moments
     keep_weights: int = 0  # final weights are kept of the seeds below this
     divergence_expected: bool = False
     precision: str = "fp32"
@@ -98,7 +100,7 @@ class Plan(Study):
 
     def questions(self) -> Iterator[RunSpec]:
         for scaling in self.scalings:
-            several = self.architectures, range(self.seeds), self.recipes_for(None, scaling)
+            several = self.architectures, self.all_seeds, self.recipes_for(None, scaling)
             for architecture, seed, recipe in product(*several):
                 yield self.spec(None, architecture, scaling, seed, recipe)
 
