@@ -54,7 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     actions = ("list", "verify", "replay", "pack", "export")
     records.add_argument("action", choices=actions, nargs="?", default="list")
     records.add_argument(
-        "key", nargs="?", help="list: only the runs of this study; replay: a key, or how it begins; export: a CSV file"
+        "key",
+        nargs="?",
+        help="list: only the runs of this study; replay: a key, or how it begins; export: a CSV file",
     )
     records.add_argument("--folder", help="another folder of records")
     records.add_argument("--steps", type=int, help="replay: how many steps (default: about a minute's, at most 100)")

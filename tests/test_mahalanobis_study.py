@@ -17,6 +17,7 @@ from support.chapters import studies
 from support.chapters.mahalanobis import claims, experiments, landscape, tables
 from support.chapters.mahalanobis.claims import CLAIMS, entry, judge, verdict
 from support.chapters.settings import CHAPTERS, Mahalanobis
+from support.evidence import replay
 from support.evidence.distances import recovery
 from support.evidence.distances.measures import mean_squared_error, rotated
 from support.evidence.distances.results import ARMS, arm, measures, runs_of
@@ -25,7 +26,7 @@ from support.evidence.files import arrays_digest, text_digest
 from support.evidence.records import Store
 from support.networks.distance_networks import UNITS, exact, initial_weights
 from support.networks.gaussians import Gaussian, draw
-from support.evidence import replay
+from support.site import verify
 from support.training.distances.training import train
 from support.training.specs import Measurement
 

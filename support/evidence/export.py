@@ -93,8 +93,6 @@ def export(records: Iterable[Record], path: Path | str) -> int:
     """
     path, frame = Path(path), table(records)
     frame.to_csv(path, index=False)
-    meanings = pd.DataFrame(
-        [(name, *COLUMNS[name]) for name in frame.columns], columns=["column", "unit", "meaning"]
-    )
+    meanings = pd.DataFrame([(name, *COLUMNS[name]) for name in frame.columns], columns=["column", "unit", "meaning"])
     meanings.to_csv(path.with_suffix(".columns.csv"), index=False)
     return len(frame)

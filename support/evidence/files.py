@@ -100,7 +100,7 @@ def unpacked(content: bytes) -> dict[str, np.ndarray]:
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member, read in small pieces: zipfile unpacks a piece whole, whatever size the archive states."""
+    """A member, read in small pieces: zipfile unpacks a piece whole, whatever size the archive states."""
     with archive.open(member) as f:
         return b"".join(iter(lambda: f.read(2**12), b""))
 
@@ -171,9 +171,9 @@ def _shard(path: Path, *_stamp) -> Shard:
 def shard_bytes(runs: dict[str, dict[str, np.ndarray]]) -> bytes:
     """The .npz of a shard: by name of a run, its arrays, which have the same names, types and shapes in all runs.
 
-    A member has the runs along its first axis. Floats are stored as byte planes: a member "name.f4" is uint8 of shape
-    (4, runs, ...), first the lowest byte of each number. Planes of signs and exponents and of zeros, where digits were
-    rounded away, compress well, while the bytes of whole numbers hide them.
+    A member has the runs along its first axis. Floats are stored as byte planes: a member "name.f4" is uint8 of
+    shape (4, runs, ...), first the lowest byte of each number. Planes of signs and exponents, and of zeros where
+    digits were rounded away, compress well; between the other bytes they do not.
     """
     first = next(iter(runs.values()))
     stacks = {name: np.stack([arrays[name] for arrays in runs.values()]) for name in sorted(first)}
@@ -190,7 +190,9 @@ def shard_bytes(runs: dict[str, dict[str, np.ndarray]]) -> bytes:
             of_member = io.BytesIO()
             np.lib.format.write_array(of_member, values, version=(1, 0), allow_pickle=False)
             # a fixed date: the same runs give the same bytes and the same name
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), of_member.getvalue(), zipfile.ZIP_LZMA)
+            archive.writestr(
+                zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), of_member.getvalue(), zipfile.ZIP_LZMA
+            )
     return packed.getvalue()
 
 

@@ -312,10 +312,18 @@ def read(path: Path) -> Record:
     """One loose record from its JSON file; a RecordError where there is none that can be read."""
     where = f"the record {path}"
     with reading(where):
-        record = Record(path, content_of(read_bytes(path).decode(), where))
-        record.spec  # noqa: B018  (reading it is the check)
+        record = _record(path, read_bytes(path).decode(), where)
         if path.stem != record.name:
             raise RecordError(f"{where} is that of {record.name}: key, specification and file name disagree")
+        return record
+
+
+def _record(path: Path, text: str, where: str) -> Record:
+    with reading(where):
+        record = Record(path, content_of(text, where))
+        record.spec, record.name, record.file("curves")
+        if record.content["weights_kept"]:
+            record.file("weights")
         return record
 
 
@@ -344,9 +352,7 @@ def _joined(paths: tuple[tuple, ...]) -> tuple[Packed, list[tuple[Path, RecordEr
         for number, line in enumerate(lines, 1):
             where = f"line {number} of {path}" + (f", {line[8:24]}" if line.startswith('{"key":"') else "")
             try:
-                with reading(where):
-                    record = Record(path, content_of(line, where))
-                    record.spec, record.file("curves")  # noqa: B018  (reading them is the check)
+                record = _record(path, line, where)
                 found.setdefault(record.key, {}).setdefault(record.name, (path, record.content))
             except RecordError as error:
                 faults.append((path, error))

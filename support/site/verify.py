@@ -1,11 +1,11 @@
 """Checks that the records are whole and that what the book prints follows from them."""
 
-
 from support.chapters import claims
 from support.chapters.studies import STUDIES
 from support.evidence.records import COMMITTED, Record, Store
 from support.evidence.sweep import Study
 from support.site import readme
+
 
 def verify(store: Store) -> int:
     """Checks every record and what is printed from them; prints counts, and a line for each fault. Returns 0 or 1.
