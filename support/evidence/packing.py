@@ -25,13 +25,14 @@ MOST_RUNS, MOST_BYTES = 256, 2**23  # in a shard; its bytes unpacked. To read on
 # the entries of the last axis. What is not listed is exact: losses, accuracies, shares of active images, and effects,
 # whose bootstrap intervals follow the last digit. With these bits no table and no claim of the book changes a digit.
 BITS = {
-    "classifier": {"moments": (18, 18, 7), "weight": 9},  # mean, SD, skewness; counts compare |mean| / SD with others
-    "metric": {"moments": (18, 18, 7), "weight": 9},
+    "classifier": {"moments": (18, 18, 7), "weight": 7},  # mean, SD, skewness; counts compare |mean| / SD with others
+    "metric": {"moments": (18, 18, 7), "weight": 7},
     "mahalanobis": {},
     "volume": {"peak": 23, "profile": 23, "same_profile": 23, "spectrum": 23},
 }
-# Chapter 2 fits hyperplanes to what these first layers give, and the fit follows each digit.
-FITTED, FITTED_IMAGES = ("Abs2", "Abs2-Neg"), 10_000
+# Chapter 2 fits hyperplanes to what these first layers give, and the fit follows each digit; chapter 3 counts nearest
+# points behind those of OffsetL2 networks, "-L2".
+FITTED, FITTED_IMAGES, L2_BITS = ("Abs2", "Abs2-Neg"), 10_000, 20
 # Narrow networks keep all digits of their weights: at 12 bits two units of a sigmoid network became parallel.
 WIDE, WIDE_BITS = 100, {"volume": {"W1": 16, "b1": 16, "W2": 16}, "mahalanobis": {"weight": 32}}
 
@@ -41,6 +42,8 @@ def bits_of(spec: Spec) -> dict[str, int | tuple[int, ...]]:
     bits = dict(BITS[spec.experiment])
     if getattr(spec, "architecture", None) in FITTED and spec.images <= FITTED_IMAGES:
         del bits["weight"]
+    if "-L2" in getattr(spec, "architecture", ""):
+        bits["weight"] = L2_BITS
     wide = max(getattr(spec, "width", 0), getattr(spec, "dimension", 0)) >= WIDE
     return bits | (WIDE_BITS[spec.experiment] if wide else {})
 
