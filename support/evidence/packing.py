@@ -30,9 +30,9 @@ BITS = {
     "mahalanobis": {},
     "volume": {"peak": 23, "profile": 23, "same_profile": 23, "spectrum": 23},
 }
-# Chapter 2 fits hyperplanes to what these first layers give, and the fit follows each digit; chapter 3 counts nearest
-# points behind those of OffsetL2 networks, "-L2".
-FITTED, FITTED_IMAGES, L2_BITS = ("Abs2", "Abs2-Neg"), 10_000, 20
+# Chapter 2 fits hyperplanes to what these first layers give, chapter 3 counts which points are nearest behind those of
+# "-L2-Neg"; both follow each digit.
+FITTED, FITTED_IMAGES, L2_BITS = ("Abs2", "Abs2-Neg", "ReLU-L2-Neg", "Abs-L2-Neg"), 10_000, 16
 # Narrow networks keep all digits of their weights: at 12 bits two units of a sigmoid network became parallel.
 WIDE, WIDE_BITS = 100, {"volume": {"W1": 16, "b1": 16, "W2": 16}, "mahalanobis": {"weight": 32}}
 
@@ -40,10 +40,11 @@ WIDE, WIDE_BITS = 100, {"volume": {"W1": 16, "b1": 16, "W2": 16}, "mahalanobis":
 def bits_of(spec: Spec) -> dict[str, int | tuple[int, ...]]:
     """How many bits of the mantissa a packed record of that run keeps, by array; all of those not named."""
     bits = dict(BITS[spec.experiment])
-    if getattr(spec, "architecture", None) in FITTED and spec.images <= FITTED_IMAGES:
-        del bits["weight"]
-    if "-L2" in getattr(spec, "architecture", ""):
+    name = getattr(spec, "architecture", "")
+    if "-L2" in name:
         bits["weight"] = L2_BITS
+    if name in FITTED and spec.images <= FITTED_IMAGES:
+        del bits["weight"]
     wide = max(getattr(spec, "width", 0), getattr(spec, "dimension", 0)) >= WIDE
     return bits | (WIDE_BITS[spec.experiment] if wide else {})
 
