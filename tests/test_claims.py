@@ -2,32 +2,33 @@
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
 
 import numpy as np
 import pytest
 from agreement import tiny
 from fabricate import measurement, record, records
-from support.chapters.classifier_claims import CLAIMS, Claim, entry, recompute
 
 from support import chapters
 from support.__main__ import main
-from support.chapters import classifier_claims as classifiers
-from support.chapters import studies
-from support.chapters.distance_or_intensity.claims import NeverDead, ShareOfOutputs
+from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs
 from support.chapters.from_mahalanobis_to_riemann.claims import Discriminates, MagnifiesLess, Nearer
 from support.chapters.hyperplanes.claims import FitsStory
-from support.chapters.infinite_width import laws
-from support.chapters.mahalanobis import claims as distances
-from support.chapters.volume_element import claims as volumes
 from support.chapters.why_outputs_die.claims import WithoutInactive
+from support.evidence.classifiers import claims as classifiers
 from support.evidence.classifiers import rules
+from support.evidence.classifiers.claims import Claim, recompute
+from support.evidence.classifiers.claims import entry as entry_of
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import Equal, Every, Exceeds, MoreVariable, Steady
 from support.evidence.ledger import LEAST_SEEDS, printed, told
 from support.networks.architectures import SIX
 from support.site import readme
 
+ROOMS = {n: room for n, room in chapters.rooms().items() if n[:2] in ("01", "02", "03", "10")}
+CLAIMS = tuple(c for room in ROOMS.values() for c in import_module(f"{room.__name__}.claims").CLAIMS)
+BY_ID = {c.id: c for c in CLAIMS}
 JUDGED = [c for c in CLAIMS if c.rule]
 KEYS = {"id", "source", "where", "says", "asks", "protocol", "measured", "interval",
         "n", "verdict", "chapter", "record", "command", "minutes"}  # fmt: skip
@@ -41,6 +42,10 @@ VERDICTS = {
 }
 ALONE = {("holds",): "reproduced", ("fails",): "not reproduced", ("undecided",): "undecided"}
 WIGGLE = np.array([-1.0, 0.6, -0.3, 1.0, -0.6, 0.3, 0.9, -0.9])  # eight seeds, mean 0
+
+
+def entry(claim, records):
+    return entry_of(claim, records, next(iter(ROOMS)))
 
 
 def evidence(rule, state):
@@ -130,7 +135,7 @@ def spreads(which, apart):
 
 def made(claim, states, seeds=8, study=None, steps=None):
     """Fabricated measurements of a claim's networks, with these states in its scalings."""
-    plan = studies()[study or claim.studies[-1]]
+    plan = chapters.studies()[study] if study else claim.studies[-1]
     recipe, first = claim.recipe or plan.recipes[0], claim.from_seed
     return [
         measurement(
@@ -244,11 +249,11 @@ def test_what_is_not_finite_is_undecided(rule):
 
 
 def specs(n):
-    return [studies()["mnist-10k"].spec(tiny(), "ReLU", "raw", seed) for seed in range(n)]
+    return [chapters.studies()["mnist-10k"].spec(tiny(), "ReLU", "raw", seed) for seed in range(n)]
 
 
 def test_the_margins_and_the_least_n_are_those_that_were_fixed_beforehand():
-    assert (rules.MARGIN, rules.CATASTROPHE, rules.SPREAD, rules.SHARE, LEAST_SEEDS) == (0.2, 10, 3, 10, 5)
+    assert (rules.MARGIN, rules.CATASTROPHE, rules.SPREAD, SHARE, LEAST_SEEDS) == (0.2, 10, 3, 10, 5)
     assert (rules.IMPACT, rules.STEADY) == (1, 0.14)
 
 
@@ -276,7 +281,7 @@ def test_the_interval_is_of_differences_paired_by_seed():
     """Spread that both networks of a seed share does not widen it."""
     claim = Claim("x", "", "", Equal("ReLU", "Abs"))
     shared = 5 * WIGGLE
-    plan = studies()["mnist-10k"]
+    plan = chapters.studies()["mnist-10k"]
     runs = [
         record(measurement(plan.spec(tiny(), name, scaling, seed), 5000, 90 + gap + shared[seed]))
         for scaling, (name, gap), seed in product(claim.scalings, (("ReLU", 0.1), ("Abs", 0.0)), range(8))
@@ -299,7 +304,7 @@ def test_an_arm_with_too_few_seeds_says_what_it_lacks():
 
 
 def test_all_images_are_judged_before_a_part_of_them():
-    claim = CLAIMS[1]
+    claim = BY_ID["LDM-5.2-a"]
     part = made(claim, ("holds", "holds"))
     few, enough = (made(claim, ("fails", "fails"), study="mnist-60k", seeds=n) for n in (4, 6))
     row = entry(claim, [record(m) for m in part + few])
@@ -317,7 +322,7 @@ def test_all_images_are_judged_before_a_part_of_them():
 
 
 def test_runs_of_another_protocol_or_that_diverged_do_not_count():
-    claim = CLAIMS[1]
+    claim = BY_ID["LDM-5.2-a"]
     good = made(claim, ("holds", "holds"))
     for change in ({"rate": 0.01}, {"images": 400}, {"hidden": 64}, {"data": "kmnist"}, {"precision": "tf32"}):
         other = [replace(m, spec=replace(m.spec, **change)) for m in good]
@@ -331,7 +336,7 @@ def test_runs_of_another_protocol_or_that_diverged_do_not_count():
 
 
 def test_only_seeds_that_all_its_networks_have_are_used():
-    claim = CLAIMS[1]
+    claim = BY_ID["LDM-5.2-a"]
     runs = [m for m in made(claim, ("holds", "holds")) if (m.spec.architecture, m.spec.seed) != ("ReLU", 2)]
     row = entry(claim, [record(m) for m in runs])
     assert row["n"] == 7 and len(row["record"]) == 2 * 2 * 7
@@ -345,9 +350,9 @@ def test_claims_are_unique_and_complete():
     assert len(ids) == len(set(ids)) > 10
     for c in CLAIMS:
         assert c.says.endswith(".") and c.where and c.source in printed()
-        assert set(c.studies) <= studies().keys()
+        assert set(c.studies) <= {*chapters.studies().values()}
         # a study, or all of them together where a claim compares two, trains what the rule needs
-        trained = {name for study in c.studies for name in studies()[study].architectures}
+        trained = {name for study in c.studies for name in study.architectures}
         assert not c.rule or set(c.rule.needs) <= trained | set(SIX)
 
 
@@ -367,21 +372,19 @@ def test_the_ledger_is_strict_json_with_all_its_keys(tmp_path, monkeypatch, caps
         else m
         for m in made(wild, ("holds", "holds"))
     ]
-    store = records(tmp_path, made(CLAIMS[1], ("holds", "fails")) + flat)
+    store = records(tmp_path, made(BY_ID["LDM-5.2-a"], ("holds", "fails")) + flat)
     monkeypatch.setattr("support.evidence.records.Store", lambda: store)
     assert main(["claims", "--json"]) == 0
     rows = strict(capsys.readouterr().out)
-    assert [row["id"] for row in rows][: len(CLAIMS)] == [c.id for c in CLAIMS]
-    others = [c.id for c in (*distances.CLAIMS, *volumes.CLAIMS)] + [row["id"] for row in laws.ledger()]
-    assert [row["id"] for row in rows][len(CLAIMS) :] == others
+    assert [row["id"] for row in rows] == chapters.ids()
     known = {*VERDICTS.values(), "not yet run", "source inconsistent"}
     for row in rows:
         assert row.keys() >= KEYS and row["verdict"] in known
         assert isinstance(row["n"], int) and isinstance(row["minutes"], int | float)
         assert row["chapter"] in chapters.rooms() and row["command"].startswith("python -m support ")
     by_id = {row["id"]: row for row in rows}
-    assert by_id[CLAIMS[1].id]["verdict"] == "depends on input scaling"
-    assert by_id[CLAIMS[1].id]["minutes"] == 2 * 2 * 8 * 0.5 and len(by_id[CLAIMS[1].id]["record"]) == 32
+    assert by_id["LDM-5.2-a"]["verdict"] == "depends on input scaling"
+    assert by_id["LDM-5.2-a"]["minutes"] == 2 * 2 * 8 * 0.5 and len(by_id["LDM-5.2-a"]["record"]) == 32
     assert by_id[wild.id]["verdict"] == "undecided" and [None, None] in by_id[wild.id]["interval"]
     assert readme.table(rows)
 
@@ -439,6 +442,7 @@ def test_without_the_contradiction_the_verdict_would_be_the_findings(claim_id, m
     source["oursland2025"]["sets"]["table2"]["accuracy"] |= {"ReLU": [95.87, 0.22], "Abs": [95.87, 0.22]}
     source["oursland2025"]["comparisons"] = [c | {"t": 1.0} for c in source["oursland2025"]["comparisons"]]
     monkeypatch.setattr(classifiers, "printed", lambda: source)
+    monkeypatch.setattr("support.chapters.distance_or_intensity.claims.printed", lambda: source)
     row = entry(next(c for c in CLAIMS if c.id == claim_id), [])
     assert row["contradiction"] == "" and row["verdict"] != "source inconsistent"
 
@@ -453,7 +457,11 @@ def test_readme_shows_the_ledger_of_the_committed_records():
 def test_the_readme_table_is_written_between_its_marks_and_an_edit_by_hand_is_noticed(tmp_path):
     path = tmp_path / "README.md"
     path.write_text(f"# Title\n\n{readme.BEGIN}\n{readme.END}\n\nafter\n")
-    rows = [judged(CLAIMS[1], ("holds", "fails")), entry(CLAIMS[-1], []), entry(CLAIMS[2], [])]
+    rows = [
+        judged(BY_ID["LDM-5.2-a"], ("holds", "fails")),
+        entry(BY_ID["LDM-T2-a"], []),
+        entry(BY_ID["LDM-5.2-b"], []),
+    ]
     assert not readme.check(rows, path)
     readme.write(rows, path)
     readme.write(rows, path)  # once more changes nothing

@@ -73,7 +73,7 @@ def test_the_table_in_readme_is_compared_with_the_committed_records(tmp_path, mo
     monkeypatch.setattr(verify, "COMMITTED", store.roots[0])
     monkeypatch.setattr(readme, "README", path)
     path.write_text(f"{readme.BEGIN}\n{readme.END}\n")
-    readme.write(verify.claims.ledger(store))
+    readme.write(verify.chapters.ledger(store))
     if state == "edited":
         path.write_text(path.read_text().replace("not yet run", "reproduced", 1))
     if state == "without marks":
