@@ -25,12 +25,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
+from support.evidence.paths import COMMITTED
 from support.training.machine import environment
 from support.training.specs import Measurement, Spec, specification
-
-HERE = Path(__file__).resolve().parents[2]
-COMMITTED = HERE / "records"  # the runs behind the paper-scale numbers
-CACHE = Path(os.environ.get("BOOK_CACHE") or HERE / ".cache")  # live runs and checkpoints; ignored by git
 
 
 class RecordError(RuntimeError):

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.evidence.records import CACHE, COMMITTED, Record, Store
+from support.evidence.paths import CACHE, COMMITTED
+from support.evidence.records import Record, Store
 from support.training import checkpoints
 from support.training.loop import Stopped
 from support.training.specs import Spec, digest

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from support import chapters
-from support.evidence.records import COMMITTED, Record, Store, read
+from support.evidence.paths import COMMITTED
+from support.evidence.records import Record, Store, read
 from support.evidence.sweep import Study
 from support.networks.data import load
 from support.site import readme

@@ -5,7 +5,8 @@ from dataclasses import replace
 from support.chapters.settings import ClassifierSettings
 from support.evidence.classifiers.claims import evidence
 from support.evidence.classifiers.study import Plan
-from support.evidence.records import COMMITTED, Store
+from support.evidence.paths import COMMITTED
+from support.evidence.records import Store
 from support.networks.architectures import SIX, SIX_BIAS
 
 

@@ -7,7 +7,8 @@ from support.chapters.settings import ClassifierSettings
 from support.evidence.classifiers.claims import evidence
 from support.evidence.classifiers.results import runs_of as classifier_runs
 from support.evidence.classifiers.study import Plan
-from support.evidence.records import COMMITTED, Record, Store
+from support.evidence.paths import COMMITTED
+from support.evidence.records import Record, Store
 from support.networks.architectures import SIX
 
 
