@@ -7,6 +7,7 @@ source is rewritten, the text is no longer found, and the test asks for a new on
 import functools
 import math
 import sys
+from dataclasses import replace
 
 import geometry_routes as routes
 import pytest
@@ -14,7 +15,7 @@ import torch
 from agreement import mistaken
 from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
 
-from support import geometry
+from support import activations, geometry
 from support.geometry import curvature, geodesics, infinite_width, jacobians, oracle, pullback, shallow, slices
 
 TOLERANCE = 1e-9
@@ -242,12 +243,14 @@ MISTAKES = {
         shallow, "axes", "W -= column[..., None] * row[:, None]", "pass", layer_volume),
     "pivot not divided out": (shallow, "axes", "/ pivot[:, None]", "", layer_volume),
     "determinant of the axes left out": (shallow, "axes", "log_det += pivot.abs().log()", "pass", layer_volume),
-    "slope of erf(z)": (shallow, "_erf", "- z**2 / 2", "- z**2", layer_volume),
-    "height of erf's slope": (shallow, "_erf", "math.log(2 / math.pi) / 2", "math.log(2 / math.pi)", layer_volume),
-    "bend of sigmoid": (shallow, "_sigmoid", "-torch.tanh(z / 2)", "-torch.tanh(z)", layer_curvature),
-    "bend of tanh": (shallow, "_tanh", "-2 * torch.tanh(z)", "-torch.tanh(z)", layer_curvature),
-    "sign of erf's bend": (shallow, "_gelu", "two = 2 - z**2", "two = z**2 + 2", layer_curvature),
-    "GELU's slope on the left": (shallow, "_gelu", "/ math.sqrt(2)) + left", "/ math.sqrt(2)) - left", layer_volume),
+    "slope of erf(z)": (activations, "_erf_slopes", "- z**2 / 2", "- z**2", layer_volume),
+    "height of erf's slope": (
+        activations, "_erf_slopes", "math.log(2 / math.pi) / 2", "math.log(2 / math.pi)", layer_volume),
+    "bend of sigmoid": (activations, "_sigmoid_slopes", "-torch.tanh(z / 2)", "-torch.tanh(z)", layer_curvature),
+    "bend of tanh": (activations, "_tanh_slopes", "-2 * torch.tanh(z)", "-torch.tanh(z)", layer_curvature),
+    "sign of erf's bend": (activations, "_gelu_slopes", "two = 2 - z**2", "two = z**2 + 2", layer_curvature),
+    "GELU's slope on the left": (
+        activations, "_gelu_slopes", "/ math.sqrt(2)) + left", "/ math.sqrt(2)) - left", layer_volume),
     "no 1/sqrt(n) in a layer's volume": (
         pullback, "shallow_log_volume_element", "found - min(n, d) / 2 * math.log(n)", "found", layer_volume),
     "1/n in a layer's volume": (
@@ -308,9 +311,9 @@ def plant(patch, owner, name, right, wrong):
     for module in [m for key, m in sys.modules.items() if key.startswith(("support.geometry", "geometry_routes"))]:
         if getattr(module, name, None) is function:
             patch.setattr(module, name, planted)
-    for key, value in shallow.NAMED.items():
-        if value is function:
-            patch.setitem(shallow.NAMED, key, planted)
+    for key, value in activations.ACTIVATIONS.items():
+        if value.log_slopes is function:
+            patch.setitem(activations.ACTIVATIONS, key, replace(value, log_slopes=planted))
 
 
 @functools.cache

@@ -5,10 +5,14 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
-from support.training import loop
+from support.training import checkpoints, loop
 from support.training.checkpoints import Checkpoint
+from support.training.classifiers.specs import RunSpec
+from support.training.machine import Division
 
 
 class Walked(loop.Course):
@@ -112,3 +116,60 @@ def test_an_interrupt_at_the_last_step_is_heard_and_loses_nothing():
 def test_checkpoints_are_written_on_the_way():
     walked = Walked(50, a_step=0.01, checkpoint_seconds=0.0).go({0, 50})
     assert walked.kept and walked.kept == sorted(set(walked.kept))
+
+
+class Counting:
+    """A stack with one number, which every step doubles."""
+
+    def __init__(self):
+        self.value = torch.ones(1)
+
+    def step(self, number):
+        self.value *= 2
+
+    def state(self):
+        return {"value": self.value}
+
+    def restore(self, tensors):
+        self.value.copy_(tensors["value"])
+
+
+def followed(path, steps=8, **options):
+    stack, course = Counting(), loop.Course([], steps, loop.Options("cpu", path, **options))
+
+    def look(number):
+        return {"value": stack.value.clone()} | ({"odd": np.array([number])} if number % 2 else {})
+
+    return course.follow(stack, loop.each(stack.step), look, range(steps + 1), {"said": 1})
+
+
+def test_what_was_seen_comes_back_stacked_by_name_and_through_checkpoints_too(tmp_path):
+    path = tmp_path / "block.safetensors"
+    for _ in range(7):  # a step each, then it is out of time
+        with pytest.raises(loop.Stopped):
+            followed(path, minutes=0)
+    for seen in (followed(None), followed(path)):
+        assert seen["value"].tolist() == [[2.0**k] for k in range(9)] and seen["odd"].tolist() == [[1], [3], [5], [7]]
+
+
+def test_a_checkpoint_in_another_layout_is_passed_over(tmp_path):
+    path = tmp_path / "block.safetensors"
+    course = loop.Course([], 8, loop.Options("cpu", path))
+    for name, taken in (("curves.value", True), ("curves", False)):
+        checkpoints.write(path, course.identity, {"step": 3}, {name: torch.zeros(4), "value": torch.ones(1)})
+        assert (loop.Course([], 8, loop.Options("cpu", path)).done == 3) == taken
+
+
+@pytest.mark.parametrize(("loss", "wanted"), [([1.0, 2.0, 3.0], None), ([1.0, np.inf, 3.0], 4), ([np.nan] * 3, 0)])
+def test_a_network_diverged_where_a_loss_is_first_not_finite(loss, wanted):
+    spec = RunSpec(architecture="Abs", seed=0, data="none", data_digest="", images=1, scaling="raw", rate=0.1)
+    arrays = {"steps": np.array([0, 4, 9]), "train_loss": np.zeros(3), "test_loss": np.array(loss)}
+    course = loop.Course([spec], 9, loop.Options("cpu"))
+    division = Division("cpu", 1, "default", 10, 1)
+    (found,) = course.measurements([spec], [arrays], [{}], ("train_loss", "test_loss"), division)
+    assert (found.diverged_at, found.division["rows"], found.begun) == (wanted, 10, None)
+
+
+def test_steps_are_not_negative():
+    with pytest.raises(ValueError, match="steps must be at least 0, not -1"):
+        loop.Course([], -1, loop.Options("cpu"))

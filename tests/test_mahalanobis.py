@@ -14,6 +14,7 @@ from support.networks import gaussians
 from support.networks.distance_networks import UNITS, exact, initial_weights, module
 from support.networks.gaussians import Gaussian, draw
 from support.training import checkpoints
+from support.training.adam import Adam
 from support.training.distances import stack as stack_module
 from support.training.distances import training
 from support.training.distances.specs import DistanceSpec
@@ -102,17 +103,17 @@ def test_a_hundred_steps_agree_with_autograd_and_torchs_adam(data):
 
 # what is wrong: (where, function, right text, wrong text)
 MISTAKES = {
-    "sign of the step": (Group, "step", "value=-self.rate", "value=self.rate"),
-    "average not corrected": (Group, "step", "-self.rate / (1 - beta1**number)", "-self.rate"),
-    "average square not corrected": (Group, "step", ".div_((1 - beta2**number) ** 0.5)", ""),
-    "betas exchanged": (Group, "step", "beta1, beta2 = self.betas", "beta2, beta1 = self.betas"),
-    "steps counted from 0": (Group, "step", "beta2**number", "beta2 ** (number + 1)"),
-    "epsilon left out": (Group, "step", ".add_(self.epsilon)", ""),
+    "sign of the step": (Adam, "step", "value=-rate", "value=rate"),
+    "average not corrected": (Adam, "step", "-rate / (1 - self.betas[0] ** number)", "-rate"),
+    "average square not corrected": (Adam, "step", ".div_((1 - self.betas[1] ** number) ** 0.5)", ""),
+    "betas exchanged": (Adam, "average", "first, second = self", "second, first = self"),
+    "steps counted from 0": (Adam, "step", "betas[1] ** number", "betas[1] ** (number + 1)"),
+    "epsilon left out": (Adam, "step", ".add_(self.epsilon)", ""),
     "epsilon before the correction": (
-        Group, "step", ".div_((1 - beta2**number) ** 0.5).add_(self.epsilon)",
-        ".add_(self.epsilon).div_((1 - beta2**number) ** 0.5)"),
+        Adam, "step", ".div_((1 - self.betas[1] ** number) ** 0.5).add_(self.epsilon)",
+        ".add_(self.epsilon).div_((1 - self.betas[1] ** number) ** 0.5)"),
     "square of the average": (
-        Group, "step", "addcmul_(self.gradient, self.gradient,", "addcmul_(self.mean, self.mean,"),
+        Adam, "average", "addcmul_(gradient, gradient,", "addcmul_(mean, mean,"),
     "sum for the mean": (Group, "compute_gradient", "scale=2 / n", "scale=2"),
     "derivative of the square without its 2": (Group, "compute_gradient", "scale=2 / n", "scale=1 / n"),
     "mean over the chunk": (Group, "compute_gradient", "scale=2 / n", "scale=2 / len(ones)"),

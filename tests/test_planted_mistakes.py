@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 from agreement import TOLERANCE, disagreement, four, plant, tiny
 
+from support.activations import Activation
+from support.training.adam import Adam
 from support.training.classifiers import ensemble
 from support.training.classifiers.ensemble import Group
 from support.training.classifiers.stack import Stack
@@ -63,8 +65,9 @@ MISTAKES = {
         "z.copy_(dh * (z <= 0))", "ReLU", "unit"),
     "slope of Abs left out": (Stack, "compute_gradients", "z.sign_().mul_(dh)", "z.copy_(dh)", "Abs", "unit"),
     "slope of the output left out": (
-        Group, "head_backward", "dy * slope(a.output, v)", "dy", "ReLU2", "standardised"),
-    "slope of Abs always 1": (ensemble, "slope", "torch.sign(z)", "torch.ones_like(z)", "Abs2", "standardised"),
+        Group, "head_backward", "dy * ACTIVATIONS[a.output].slope(v)", "dy", "ReLU2", "standardised"),
+    "slope of Abs always 1": (
+        Activation, "slope", "self.derivative(z)", "torch.ones_like(z)", "Abs2", "standardised"),
     "gradient of the output bias averaged": (Group, "head_backward", "dv.sum(2)", "dv.mean(2)", "ReLU-Bias", "unit"),
     "output bias left out": (
         Group, "head_preactivation", "if self.architecture.output_bias", "if False", "Abs-Bias", "unit"),
@@ -91,12 +94,11 @@ MISTAKES = {
     "Adam: constant pixels stand still": (
         Group, "adam_step", 'gradients | {"constant": shift}', "gradients", "ReLU", "standardised", ADAM),
     "Adam: average not corrected": (
-        Group, "adam_step", "mean / (1 - first_beta**number)", "mean", "ReLU2-Neg", "unit", ADAM),
+        Adam, "direction", "mean / (1 - self.betas[0] ** number)", "mean", "ReLU2-Neg", "unit", ADAM),
     "Adam: average square not corrected": (
-        Group, "adam_step", "square / (1 - second_beta**number)", "square", "ReLU", "unit", ADAM),
+        Adam, "direction", "square / (1 - self.betas[1] ** number)", "square", "ReLU", "unit", ADAM),
     "Adam: betas exchanged": (
-        Group, "adam_step", "first_beta, second_beta, epsilon", "second_beta, first_beta, epsilon", "Abs", "unit",
-        ADAM),
+        Adam, "average", "first, second = self", "second, first = self", "Abs", "unit", ADAM),
     "Adam: rate of the first layer's weights ignored": (
         Group, "adam_step", "self.first_weight_rate if", "self.rate if", "ReLU", "unit", ADAM),
     "centred head: its bias left out": (

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from support import activations
 from support.networks import architectures
 from support.site import accounts, offline, publish
 from support.site.publish import PublishError
@@ -283,11 +284,11 @@ def test_the_parts_that_the_book_offers_work_as_printed(tmp_path, monkeypatch, c
     text = (publish.ROOT / "book" / "how_to_use.md").read_text()
     blocks = [b for b in re.findall(r"```python\n(.*?)```", text, re.S) if "dask" not in b]
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(architectures.ACTIVATIONS, "tanh", None)  # what they add goes with the test
-    for name in ("Tanh", "Tanh2", "Tanh2-Neg"):
+    monkeypatch.setitem(activations.ACTIVATIONS, "softplus", None)  # what they add goes with the test
+    for name in ("Softplus", "Softplus2", "Softplus2-Neg"):
         monkeypatch.setitem(architectures.TABLE, name, None)
     parts, own = {}, {}
     for code, scope in zip(blocks, (parts, own), strict=True):
         exec(code, scope)
     assert parts["distances"](parts["x"].float()).shape == (5, 10)
-    assert len(own["runs"]) == 9 and "Tanh2-Neg" in capsys.readouterr().out
+    assert len(own["runs"]) == 9 and "Softplus2-Neg" in capsys.readouterr().out

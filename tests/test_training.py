@@ -20,7 +20,8 @@ from agreement import (
     tiny,
 )
 
-from support.networks.architectures import ACTIVATIONS, SIX, SIX_BIAS, TABLE, architecture, family
+from support.activations import ACTIVATIONS, Activation
+from support.networks.architectures import SIX, SIX_BIAS, TABLE, architecture, family
 from support.networks.data import Dataset
 from support.training import checkpoints, loop
 from support.training.classifiers import stack, training
@@ -45,7 +46,7 @@ def test_gradients_and_ten_steps_agree_with_a_plain_autograd_loop(name, scaling)
 
 
 def test_a_readers_activation_goes_through_the_same_constraints(monkeypatch):
-    monkeypatch.setitem(ACTIVATIONS, "softplus", torch.nn.Softplus)
+    monkeypatch.setitem(ACTIVATIONS, "softplus", Activation(torch.nn.functional.softplus, torch.nn.Softplus))
     for a in family("Softplus", "softplus"):
         monkeypatch.setitem(TABLE, a.name, a)
     dataset = tiny()

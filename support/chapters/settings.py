@@ -13,6 +13,7 @@ from support.evidence.sweep import ensure
 from support.networks.data import load
 from support.training.classifiers.specs import RunSpec
 
+PAPER_IMAGES = 10_000  # of study mnist-10k, on which the verdicts rest until mnist-60k has enough seeds
 SOURCE_RATE = 0.001  # Oursland's learning rate, for MNIST
 STEP_TO_CURVATURE = 0.3  # elsewhere: rate x largest eigenvalue of the standardised inputs' second moment
 

@@ -221,6 +221,17 @@ def wilson(k, n, level=0.95) -> Estimate:
     return Estimate(float(k / n), float(interval.low), float(interval.high), int(n), level, "wilson")
 
 
+def clopper_pearson(k: int, n: int, level: float = 0.95) -> Estimate:
+    """The share k / n with the exact interval of Clopper and Pearson (1934), which covers at least at its level.
+
+    Raises ValueError unless 0 <= k <= n and n >= 1, both whole.
+    """
+    if not (n >= 1 and 0 <= k <= n and k == int(k) and n == int(n)):
+        raise ValueError(f"clopper_pearson(k={k!r}, n={n!r}): wanted whole numbers with 0 <= k <= n and n >= 1")
+    interval = stats.binomtest(int(k), int(n)).proportion_ci(_level(level), method="exact")
+    return Estimate(float(k / n), float(interval.low), float(interval.high), int(n), level, "Clopper-Pearson")
+
+
 def _sample(name, x):
     x = np.asarray(x, float)
     if x.ndim != 1 or not len(x):

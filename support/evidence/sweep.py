@@ -10,8 +10,9 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from support.evidence.paths import CACHE, COMMITTED
@@ -29,32 +30,50 @@ class Diverged(RuntimeError):
 class Study(ABC):
     """What a sweep needs to know of the runs of an experiment; `classifiers.study.Plan` is that of the classifiers.
 
-    name, title: on the command line, and in words. steps: of every run. seeds: how many, from 0, with runs_a_seed
-    runs each. seeds_per_block: how many train together. keep_weights: final weights are kept of the seeds below this.
+    name, title: on the command line, and in words. data, steps: of every run. seeds: their number, counted from
+    first_seed, with runs_a_seed runs each. seeds_per_block: how many train together. keep_weights: final weights are
+    kept of the seeds below this. light: records keep curves and active shares, and no moments.
     divergence_expected: a run that ends in NaN is a result, not an error.
     """
 
     name: str
     title: str
+    data: str
     steps: int
     seeds: int
     runs_a_seed: int
     seeds_per_block: int
+    first_seed: int = 0
     keep_weights: int = 0
+    light: bool = False
     divergence_expected: bool = False
+
+    @property
+    def all_seeds(self) -> range:
+        """The seeds of the study, in order."""
+        return range(self.first_seed, self.first_seed + self.seeds)
 
     def seed_blocks(self) -> list[range]:
         """The seeds in order, those of a block together."""
         size = self.seeds_per_block
-        return [range(first, min(first + size, self.seeds)) for first in range(0, self.seeds, size)]
+        return [self.all_seeds[first : first + size] for first in range(0, self.seeds, size)]
 
     @abstractmethod
     def dataset(self, folder: str | None = None):
         """The data of all runs; printed, it says what they are. folder: where they lie, by default BOOK_DATA."""
 
     @abstractmethod
+    def questions(self) -> Iterable[Spec]:
+        """The specifications of all runs, each with the digest of its data left open (""), see `Spec.question`."""
+
     def asks_for(self, spec: Spec) -> bool:
-        """Whether a run is one of this study's, whatever the digest of its data."""
+        """Whether a run is one of this study's: equal to one of `questions` in every field but the data's digest."""
+        # the first two comparisons follow from the third, and are quick
+        return spec.seed in self.all_seeds and spec.data == self.data and spec.question in self._questions
+
+    @cached_property
+    def _questions(self) -> frozenset[Spec]:
+        return frozenset(self.questions())
 
     @abstractmethod
     def blocks(self, dataset) -> list["Block"]:
@@ -123,7 +142,8 @@ def run_block(
                 progress=progress,
             )
             for measurement in (m for m in measurements if m.spec in missing):
-                store.write(measurement, keep_weights=measurement.spec.seed < block.plan.keep_weights)
+                kept = measurement.light() if block.plan.light else measurement
+                store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
     return block.found(store)
 

@@ -6,24 +6,14 @@ a sum of terms of order one or less, whatever the slopes, where in the coordinat
 plus what got rounded away.
 """
 
-import math
 from dataclasses import dataclass
 
 import torch
 
+from support.activations import ACTIVATIONS, Slopes
 from support.geometry import checks
 
-HALF_LOG_2PI = math.log(2 * math.pi) / 2
 EPS = torch.finfo(torch.float64).eps
-
-
-@dataclass(frozen=True)
-class Slopes:
-    """phi' and phi'' of any shape, as logarithms of their sizes and signs."""
-
-    log1: torch.Tensor  # log |phi'|
-    log2: torch.Tensor  # log |phi''|
-    sign: torch.Tensor  # of phi' phi''
 
 
 def slopes(activation, z: torch.Tensor) -> Slopes:
@@ -37,40 +27,10 @@ def slopes(activation, z: torch.Tensor) -> Slopes:
         with torch.no_grad():
             one, two = one(z), two(z)
         return Slopes(one.abs().log(), two.abs().log(), one.sign() * two.sign())
-    if activation not in NAMED:
-        raise ValueError(f"unknown activation {activation!r}; known: {', '.join(NAMED)}, or a function")
-    return NAMED[activation](z)
-
-
-def _rising(log1: torch.Tensor, ratio: torch.Tensor) -> Slopes:
-    """Of an activation with phi' > 0 and phi'' = ratio * phi'."""
-    return Slopes(log1, log1 + ratio.abs().log(), ratio.sign())
-
-
-def _erf(z):
-    return _rising(math.log(2 / math.pi) / 2 - z**2 / 2, -z)
-
-
-def _sigmoid(z):
-    return _rising(-z.abs() - 2 * torch.log1p(torch.exp(-z.abs())), -torch.tanh(z / 2))
-
-
-def _tanh(z):
-    return _rising(2 * (math.log(2) - z.abs() - torch.log1p(torch.exp(-2 * z.abs()))), -2 * torch.tanh(z))
-
-
-def _gelu(z):
-    log_pdf = -(z**2) / 2 - HALF_LOG_2PI
-    left = z.clamp(max=-1)  # there phi' = pdf * (cdf / pdf + z), and the quotient does not underflow
-    mills = math.sqrt(math.pi / 2) * torch.special.erfcx(-left / math.sqrt(2)) + left
-    right = torch.special.ndtr(z) + z * log_pdf.exp()
-    log1 = torch.where(z < -1, log_pdf + mills.abs().log(), right.abs().log())
-    sign = torch.where(z < -1, mills.sign(), right.sign())
-    two = 2 - z**2
-    return Slopes(log1, log_pdf + two.abs().log(), sign * two.sign())
-
-
-NAMED = {"erf": _erf, "sigmoid": _sigmoid, "tanh": _tanh, "gelu": _gelu}
+    known = [name for name, entry in ACTIVATIONS.items() if entry.log_slopes is not None]
+    if activation not in known:
+        raise ValueError(f"unknown activation {activation!r}; known: {', '.join(known)}, or a function")
+    return ACTIVATIONS[activation].log_slopes(z)
 
 
 @dataclass(frozen=True)

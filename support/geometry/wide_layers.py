@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from support.activations import ACTIVATIONS, erf
 from support.geometry import infinite_width, shallow_log_volume_element, shallow_ricci_scalar
 
 
@@ -29,9 +30,9 @@ class Wide:
 
     @property
     def function(self) -> Callable:
-        """phi, for finite layers; of names only erf."""
+        """phi, for finite layers."""
         a = self.activation
-        return monomial(a) if isinstance(a, int) else {"erf": erf}[a] if isinstance(a, str) else a
+        return monomial(a) if isinstance(a, int) else ACTIVATIONS[a].function if isinstance(a, str) else a
 
     def log_volume(self, radii) -> torch.Tensor:
         """(N,) at these distances from the origin; natural log."""
@@ -49,10 +50,6 @@ def ray(radii, d: int) -> torch.Tensor:
     """Points (N, d) on the first axis at distances radii, (N,) or a number."""
     radii = torch.as_tensor(radii, dtype=torch.float64).reshape(-1, 1)
     return torch.cat([radii, radii.new_zeros(len(radii), d - 1)], 1)
-
-
-def erf(z):
-    return torch.erf(z / math.sqrt(2))
 
 
 def as_a_map(weight, bias, activation=erf) -> Callable:

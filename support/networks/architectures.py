@@ -11,17 +11,16 @@ from dataclasses import dataclass, replace
 import torch
 from torch import nn
 
-from support.networks.layers import Abs, Neg, OffsetL2
+from support.activations import ACTIVATIONS
+from support.networks.layers import Neg, OffsetL2
 from support.words import suggest
-
-ACTIVATIONS = {"relu": nn.ReLU, "abs": Abs, "gelu": nn.GELU, "silu": nn.SiLU}
 
 
 @dataclass(frozen=True)
 class Architecture:
     """One row of the table.
 
-    hidden: activation after the first Linear, a key of `ACTIVATIONS`.
+    hidden: activation after the first Linear, a key of `activations.ACTIVATIONS`.
     output: activation after the second Linear ("relu" or "abs"), or None.
     negated: whether the last thing the network does is to change the sign.
     output_bias: whether the second Linear has a bias; without one, its hyperplanes pass through the origin.
@@ -38,13 +37,13 @@ class Architecture:
 
     def module(self, inputs: int, hidden: int = 128, classes: int = 10) -> nn.Sequential:
         """The network as an ordinary torch module, (N, inputs) -> (N, classes), with torch's default weights."""
-        layers = [nn.Linear(inputs, hidden), ACTIVATIONS[self.hidden]()]
+        layers = [nn.Linear(inputs, hidden), ACTIVATIONS[self.hidden].module()]
         if self.head == "offset_l2":
             layers.append(OffsetL2(hidden, classes, self.form))
         else:
             layers.append(nn.Linear(hidden, classes, bias=self.output_bias))
             if self.output is not None:
-                layers.append(ACTIVATIONS[self.output]())
+                layers.append(ACTIVATIONS[self.output].module())
         if self.negated:
             layers.append(Neg())
         return nn.Sequential(*layers)
@@ -53,8 +52,8 @@ class Architecture:
 def family(title: str, activation: str) -> list[Architecture]:
     """All networks of one activation: the control, the two constraints, their bias variants, the OffsetL2 heads.
 
-    A reader's own activation goes through the same constraints: put its module class into `ACTIVATIONS`, and the
-    family into `TABLE`.
+    A reader's own activation goes through the same constraints: put it into `activations.ACTIVATIONS`, and the family
+    into `TABLE`.
     """
     variants = [(title, None, False), (f"{title}2", activation, False), (f"{title}2-Neg", activation, True)]
     plain = [Architecture(name, activation, output, negated) for name, output, negated in variants]
@@ -109,14 +108,3 @@ def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
     for key, parameter in parameters.items():
         parameter.copy_(weights[key])
     return network
-
-
-def slope(activation: str, z: torch.Tensor) -> torch.Tensor:
-    """Derivative of an activation at z, elementwise, with torch's own convention at 0 (0 for relu and abs)."""
-    if activation == "relu":
-        return (z > 0).to(z.dtype)
-    if activation == "abs":
-        return torch.sign(z)
-    with torch.enable_grad():
-        z = z.detach().requires_grad_()
-        return torch.autograd.grad(ACTIVATIONS[activation]()(z).sum(), z)[0]

@@ -3,13 +3,13 @@
 import torch
 from torch import nn
 
+from support.activations import ACTIVATIONS
 from support.networks.gaussians import Gaussian
-from support.networks.layers import Abs
 from support.training.specs import initial
 from support.words import suggest
 
 UNITS = {"MD_Abs": 1, "MD_ReLU": 2, "MD_Sigmoid": 2}  # hidden units per input dimension
-ACTIVATIONS = {"MD_Abs": Abs, "MD_ReLU": nn.ReLU, "MD_Sigmoid": nn.Sigmoid}
+HIDDEN = {"MD_Abs": "abs", "MD_ReLU": "relu", "MD_Sigmoid": "sigmoid"}  # their activations
 
 
 class Norm(nn.Module):
@@ -29,7 +29,7 @@ def module(network: str, weight: torch.Tensor, bias: torch.Tensor) -> nn.Sequent
     known(network)
     linear = nn.Linear(*weight.T.shape, dtype=weight.dtype)
     linear.load_state_dict({"weight": weight, "bias": bias})
-    return nn.Sequential(linear, ACTIVATIONS[network](), Norm())
+    return nn.Sequential(linear, ACTIVATIONS[HIDDEN[network]].module(), Norm())
 
 
 def exact(gaussian: Gaussian) -> tuple[torch.Tensor, torch.Tensor]:

@@ -3,12 +3,9 @@
 import torch
 from torch import nn
 
+from support.activations import Abs
 
-class Abs(nn.Module):
-    """Elementwise absolute value; any shape in, the same out. The gradient at 0 is 0, as in torch.abs."""
-
-    def forward(self, x):
-        return torch.abs(x)
+__all__ = ["Abs", "Neg", "OffsetL2"]
 
 
 class Neg(nn.Module):

@@ -57,7 +57,7 @@ def completeness(plan: Study, records: list[Record]) -> str:
     """How many of a study's runs are among the records, and the seeds of which only some runs are there."""
     specs = {r.spec for r in records if plan.asks_for(r.spec) and r.answers(plan.steps)}
     a_seed = plan.runs_a_seed
-    counts = {seed: sum(s.seed == seed for s in specs) for seed in range(plan.seeds)}
+    counts = {seed: sum(s.seed == seed for s in specs) for seed in plan.all_seeds}
     partly = ", ".join(f"seed {seed} ({n} of {a_seed})" for seed, n in counts.items() if 0 < n < a_seed)
     return f"{plan.name}: {len(specs)} of {a_seed * plan.seeds} runs" + (f"; in part: {partly}" if partly else "")
 

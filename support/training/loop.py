@@ -1,22 +1,25 @@
 """The way through the steps, the same for every trainer: note down, report, save, and stop in time.
 
 course = Course(specs, steps, Options(**options))        # reads the checkpoint, if there is one
-course.walk(advance, note_down, at, state)               # takes the steps that are left
+seen = course.follow(stack, advance, look, at)           # takes the steps that are left
+return course.measurements(specs, arrays, stack.weights(), losses, division)
 """
 
 import signal
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from support.training import checkpoints
-from support.training.machine import environment, resolve_device, wait
-from support.training.specs import Spec, digest
+from support.training.machine import Division, environment, resolve_device, wait
+from support.training.specs import Measurement, Spec, digest, diverged_at
 
+SEEN = "curves."  # begins the names of what a checkpoint keeps of the looks at the networks
 STRETCH = 0.3  # seconds between two looks at the clock and at Ctrl-C, and between two reports
 
 
@@ -50,9 +53,13 @@ class Course:
     """
 
     def __init__(self, specs: Collection[Spec], steps: int, options: Options):
+        if steps < 0:
+            raise ValueError(f"steps must be at least 0, not {steps!r}")
         self.steps, self.options, self.clock = steps, options, time.monotonic()
         self.identity = digest([s.key for s in specs] + [steps])
         self.saved = checkpoints.read(options.checkpoint, self.identity)
+        if self.saved and not any(name.startswith(SEEN) for name in self.saved.tensors):
+            self.saved = None  # written by an older version of the trainer, in another layout
         note = self.saved.note if self.saved else {}
         self.before, self.begun, made = note.get("seconds", 0.0), note.get("begun"), note.get("device")
         self.here = environment()  # of the code that trains, not of what it has become an hour later
@@ -72,6 +79,62 @@ class Course:
     def done(self) -> int | None:
         """The step that the checkpoint was at; None, nothing is done."""
         return self.saved.note["step"] if self.saved else None
+
+    def follow(
+        self,
+        stack,
+        advance: Callable[[int, int], None],
+        look: Callable[[int], dict],
+        at: Collection[int],
+        note: dict | None = None,
+        unit: str = "step",
+    ) -> dict[str, np.ndarray]:
+        """Trains a stack from its checkpoint, or its start, to the last step, and returns what was seen on the way.
+
+        Args:
+            stack: the networks; `state` gives all tensors that a step changes, by name, and `restore` puts them back.
+            advance, at, unit: see `walk`.
+            look: gives what is seen after that step, arrays or tensors by name, not all names at every step.
+            note: what a checkpoint says besides, for JSON.
+        Returns:
+            By name, the arrays of all looks, along a new first axis.
+        Raises:
+            Stopped: see `walk`.
+        """
+        seen = {}
+        if self.saved:
+            stack.restore(self.saved.tensors)
+            kept = {name: value for name, value in self.saved.tensors.items() if name.startswith(SEEN)}
+            seen = {name.removeprefix(SEEN): list(value) for name, value in kept.items()}
+
+        def note_down(number):
+            for name, value in look(number).items():
+                seen.setdefault(name, []).append(torch.as_tensor(value))
+
+        def state():
+            return dict(note or {}), stack.state() | {SEEN + name: torch.stack(every) for name, every in seen.items()}
+
+        self.walk(advance, note_down, at, state, unit)
+        return {name: torch.stack(every).numpy() for name, every in seen.items()}
+
+    def measurements(
+        self,
+        specs: Collection[Spec],
+        arrays: Collection[dict[str, np.ndarray]],
+        weights: Collection[dict[str, torch.Tensor]],
+        losses: Collection[str],
+        division: Division,
+        probe: dict | None = None,
+    ) -> list[Measurement]:
+        """One Measurement per specification, from its arrays and final weights.
+
+        losses: names of the arrays that are finite as long as a network has not diverged.
+        """
+        share, results = self.seconds / len(specs), []
+        for spec, own, last in zip(specs, arrays, weights, strict=True):
+            lost = diverged_at(own["steps"], np.isfinite([own[name] for name in losses]).all(0))
+            results.append(Measurement(spec, own, last, lost, asdict(division), probe or {}, share, self.begun))
+        return results
 
     def walk(
         self,
@@ -129,6 +192,16 @@ class Course:
         note |= {"step": number, "seconds": self.seconds, "device": self.device.type}
         note["begun"] = self.begun or self.here
         checkpoints.write(self.options.checkpoint, self.identity, note, tensors)
+
+
+def each(step: Callable[[int], None]) -> Callable[[int, int], None]:
+    """The `advance` that takes one step after the other."""
+
+    def advance(first: int, last: int) -> None:
+        for number in range(first, last + 1):
+            step(number)
+
+    return advance
 
 
 class _Interrupt:

@@ -9,7 +9,8 @@ import math
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -51,6 +52,17 @@ class Spec(ABC):
         )  # the class that brought a field comes last
         default = {f.name: f.default for several in lines for f in several if f.default is not MISSING}
         return digest({k: v for k, v in asdict(self).items() if k not in default or v != default[k]})
+
+    @cached_property
+    def question(self) -> "Spec":
+        """This specification with the digest of its data left open (""): what a study compares."""
+        return self.unchecked(data_digest="")
+
+    def unchecked(self, **values) -> "Spec":
+        """A copy with other values of some fields, whether or not such a run exists."""
+        other = object.__new__(type(self))
+        other.__dict__.update({f.name: getattr(self, f.name) for f in fields(self)} | values)
+        return other
 
     @property
     @abstractmethod
@@ -125,6 +137,10 @@ class Measurement:
     @property
     def steps(self) -> np.ndarray:
         return self.arrays["steps"]
+
+    def light(self) -> "Measurement":
+        """The same without moments, which are most of the bytes of a record."""
+        return replace(self, arrays={n: a for n, a in self.arrays.items() if not n.startswith("moment")})
 
 
 def check_shared(specs: Collection[Spec], names: Iterable[str]) -> None:

@@ -2,11 +2,8 @@
 
 from dataclasses import replace
 
-from support.chapters.settings import ClassifierSettings
-from support.evidence.classifiers.claims import evidence
+from support.chapters.settings import PAPER_IMAGES, ClassifierSettings
 from support.evidence.classifiers.study import Plan
-from support.evidence.paths import COMMITTED
-from support.evidence.records import Store
 from support.networks.architectures import SIX, SIX_BIAS
 
 
@@ -18,8 +15,7 @@ class Settings(ClassifierSettings):
         return {
             "smoke": (400, 2, 60),
             "laptop": (1437 if small else 2000, 10 if small else 3, 400),
-            # the study that the verdicts rest on so far: all 60,000 images, or the first 10,000
-            "paper": (1437 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
+            "paper": (1437 if small else PAPER_IMAGES, 20, 5000),
         }
 
     def plan(self) -> Plan:

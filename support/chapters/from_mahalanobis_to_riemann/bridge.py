@@ -13,11 +13,12 @@ import pandas as pd
 import torch
 from torch import nn
 
+from support.activations import ACTIVATIONS
 from support.chapters.mahalanobis.tables import chosen
 from support.evidence import figures, statistics
 from support.evidence.distances.results import DistanceArm, weights
 from support.geometry import geodesic, line, path_length, pullback_metric, ricci_scalar
-from support.networks.architectures import ACTIVATIONS, architecture
+from support.networks.architectures import architecture
 from support.networks.data import Dataset
 from support.networks.distance_networks import exact, module
 from support.networks.gaussians import DistanceData, Gaussian
@@ -171,15 +172,15 @@ def toy_ends(data: Toy) -> torch.Tensor:
 def toy_networks(data: Toy, hidden: int = 32, steps: int = 400, seed: int = 0) -> dict[str, nn.Sequential]:
     """Title -> network, trained by Adam on the cross-entropy, float64, all from the same first layer."""
     kinds = {
-        "Abs, linear head": (ACTIVATIONS["abs"], False),
-        "tanh, linear head": (nn.Tanh, False),
-        "tanh, OffsetL2": (nn.Tanh, True),
+        "Abs, linear head": ("abs", False),
+        "tanh, linear head": ("tanh", False),
+        "tanh, OffsetL2": ("tanh", True),
     }
     found = {}
     for title, (activation, distances) in kinds.items():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            layers = [nn.Linear(2, hidden), activation()]
+            layers = [nn.Linear(2, hidden), ACTIVATIONS[activation].module()]
             layers += [OffsetL2(hidden, 3, "paper"), Neg()] if distances else [nn.Linear(hidden, 3)]
         network = nn.Sequential(*layers).double()
         adam = torch.optim.Adam(network.parameters(), lr=0.02)

@@ -21,7 +21,8 @@ from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 from torch.nn.functional import softplus
 
-from support.networks.architectures import ACTIVATIONS, architecture
+from support.activations import ACTIVATIONS
+from support.networks.architectures import architecture
 from support.networks.data import Dataset
 from support.training.classifiers.stack import class_moments
 
@@ -108,7 +109,7 @@ def preactivations(weights: dict, images: np.ndarray, affine: tuple[float, float
 def representation(weights: dict, images: np.ndarray, affine: tuple[float, float], name: str) -> np.ndarray:
     """The hidden vectors of a network of that name, (N, H): what its outputs' hyperplanes live among."""
     z = torch.from_numpy(preactivations(weights, images, affine))
-    return ACTIVATIONS[architecture(name).hidden]()(z).numpy()
+    return ACTIVATIONS[architecture(name).hidden].function(z).numpy()
 
 
 def unit_moments(z: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from support.chapters.hyperplanes.study import STUDIES
-from support.chapters.settings import ClassifierSettings
-from support.evidence.classifiers.claims import evidence
+from support.chapters.settings import PAPER_IMAGES, ClassifierSettings
 from support.evidence.classifiers.results import runs_of as classifier_runs
 from support.evidence.classifiers.study import Plan
 from support.evidence.paths import COMMITTED
@@ -20,7 +19,7 @@ class Settings(ClassifierSettings):
         return {
             "smoke": (300, 2, 50),
             "laptop": (700 if small else 1000, 5 if small else 3, 1000),
-            "paper": (1000 if small else evidence(SIX, list(Store(COMMITTED)))[0].images, 20, 5000),
+            "paper": (1000 if small else PAPER_IMAGES, 20, 5000),
         }
 
     def plan(self) -> Plan:

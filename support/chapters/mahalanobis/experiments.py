@@ -15,14 +15,13 @@ from scipy.stats import ortho_group
 from sklearn.cluster import KMeans
 from torch import nn
 
+from support.activations import ACTIVATIONS
 from support.evidence.statistics import Estimate, mean_interval
 from support.networks.data import load
-from support.networks.layers import Abs
 from support.training.specs import initial
 
 RATE = 0.01
 BINS = 15
-ACTIVATIONS = {"Abs": Abs, "ReLU": nn.ReLU}
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ def classifier(activation: str, weight, bias, classes: int, seed: int) -> nn.Seq
     draws = (2 * draws - 1) * len(weight) ** -0.5
     linear.load_state_dict({"weight": weight.float(), "bias": bias.float()})
     head.load_state_dict({"weight": draws[:, :-1], "bias": draws[:, -1]})
-    return nn.Sequential(linear, ACTIVATIONS[activation](), head)
+    return nn.Sequential(linear, ACTIVATIONS[activation.lower()].module(), head)
 
 
 # -- (b) do the rows of a classifier follow principal directions? -------------------------------------------------
@@ -171,7 +170,7 @@ def alignments(seeds: int, steps: int, hidden: int = 40) -> pd.DataFrame:
         chosen = torch.randperm(len(principal), generator=initial(seed, "chosen", (several,)))[:several]
         sets = {"principal": principal[chosen], "separating": separating[:several]}
         start = first_layer("usual", x, classes, -(-hidden // classes), seed)
-        for activation in ACTIVATIONS:
+        for activation in ("Abs", "ReLU"):
             network = classifier(activation, *start, classes, seed)
             before = {name: _alignment(network[0].weight, s) for name, s in sets.items()}
             train(network, x, y, steps)

@@ -8,7 +8,6 @@ from support.networks.tasks import Task, resampled, task
 from support.training.machine import resolve_device
 from support.training.sigmoid.specs import VolumeSpec, recipe
 from support.training.sigmoid.training import geometry_steps, train
-from support.training.specs import Spec
 from support.words import counted
 
 OVERHEAD = 1.5e-4  # seconds a step costs however small it is; measured, as are the next
@@ -39,26 +38,23 @@ class VolumeStudy(Study):
     batch: int | None = None  # by default the source's, as is
     decay: float | None = None  # the weight decay
 
-    def spec(self, dataset: Task, width: int, labels: str, seed: int) -> VolumeSpec:
-        """The specification of one of the study's runs."""
-        own = task(self.data, seed) if resampled(self.data) else dataset
-        plane = self._plane(labels, seed)
-        return VolumeSpec.of(own, width, self.steps, seed, labels=labels, plane=plane, **self.changes)
-
-    def _plane(self, labels: str, seed: int) -> int:
-        return self.plane if (labels, seed) == ("true", 0) else 0
+    def spec(self, digest: str, width: int, labels: str, seed: int) -> VolumeSpec:
+        """The specification of one of the study's runs, with that digest of its data."""
+        plane = self.plane if (labels, seed) == ("true", 0) else 0
+        own = {"width": width, "labels": labels, "seed": seed, "plane": plane}
+        return VolumeSpec(data=self.data, data_digest=digest, epochs=self.steps, **own, **self.how)
 
     @property
-    def changes(self) -> dict:
-        """What the study sets besides the recipe of its task."""
-        set_here = {"layers": self.layers, "pairs": self.pairs, "points": self.points}
-        others = {"batch": self.batch, "decay": self.decay}
-        return set_here | {name: value for name, value in others.items() if value is not None}
+    def how(self) -> dict:
+        """The fields of a specification that all runs share: the recipe of the task, and what the study changes."""
+        measured = {"layers": self.layers, "pairs": self.pairs, "points": self.points}
+        changes = {"batch": self.batch, "decay": self.decay}
+        return recipe(self.data) | measured | {name: value for name, value in changes.items() if value is not None}
 
     @property
     def protocol(self) -> str:
         """What every run has in common, for captions."""
-        how = recipe(self.data) | self.changes
+        how = self.how
         step = f"{how['optimiser']} {how['rate']:g}, weight decay {how['decay']:g}, batch {how['batch']:,}"
         return f"{self.data}{self._deep}, {self.steps:,} epochs, {step}"
 
@@ -79,23 +75,17 @@ class VolumeStudy(Study):
         """What the first seed sees."""
         return task(self.data, 0, folder)
 
-    def asks_for(self, spec: Spec) -> bool:
-        asked = recipe(self.data) | self.changes | {"data": self.data, "epochs": self.steps}
-        return (
-            isinstance(spec, VolumeSpec)
-            and spec.width in self.widths
-            and spec.labels in self.labels
-            and spec.seed < self.seeds
-            and spec.plane == self._plane(spec.labels, spec.seed)
-            and all(getattr(spec, name) == value for name, value in asked.items())
-        )
+    def questions(self) -> list[VolumeSpec]:
+        return [self.spec("", *run) for run in itertools.product(self.widths, self.labels, range(self.seeds))]
 
     def blocks(self, dataset: Task) -> list[Block]:
         """A few seeds of one width and one kind of labels at a time."""
         blocks = []
         for seeds in self.seed_blocks():
+            own = [task(self.data, seed) if resampled(self.data) else dataset for seed in seeds]
             for width, labels in itertools.product(self.widths, self.labels):
-                specs = tuple(self.spec(dataset, width, labels, s) for s in seeds)
+                drawn = zip(own, seeds, strict=True)
+                specs = tuple(self.spec(data.digest[:16], width, labels, seed) for data, seed in drawn)
                 blocks.append(Block(self, f"width {width}, {labels} labels, {named(seeds)}", specs))
         return blocks
 

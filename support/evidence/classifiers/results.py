@@ -107,7 +107,8 @@ def arm(
     """
     plan = replace(plan, architectures=names, scalings=(scaling,), recipes=(recipe or plan.recipes[0],))
     by_run = {(r.spec.architecture, r.spec.seed): r for r in runs_of(plan, records) if not r.diverged_by(plan.steps)}
-    seeds = [seed for seed in range(from_seed, plan.seeds) if all((name, seed) in by_run for name in names)]
+    late = [seed for seed in plan.all_seeds if seed >= from_seed]
+    seeds = [seed for seed in late if all((name, seed) in by_run for name in names)]
     return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps, plan)
 
 

@@ -7,6 +7,7 @@
 The same plan is what a notebook's cell, the command line and a cluster's worker execute.
 """
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from itertools import product
@@ -37,10 +38,6 @@ class Recipe:
     optimiser: str = "sgd"
     labels: str = "true"
 
-    @classmethod
-    def of(cls, spec: RunSpec) -> "Recipe":
-        return cls(**{f.name: getattr(spec, f.name) for f in fields(cls)})
-
     def __str__(self):
         usual = {f.name: f.default for f in fields(self)}
         said = [f"{name.replace('_', ' ')} {value}" for name, value in asdict(self).items() if value != usual[name]]
@@ -62,20 +59,25 @@ class Plan(Study):
     recipes: tuple[Recipe, ...]
     steps: int
     title: str = ""
+    first_seed: int = 0
     seeds_per_block: int = 4
     architectures_per_block: int | None = None  # all of them, if none is given
+    light: bool = False  # records keep no moments
     keep_weights: int = 0  # final weights are kept of the seeds below this
     divergence_expected: bool = False
     precision: str = "fp32"
     hidden: int = 128
 
-    def spec(self, dataset: Dataset, architecture: str, scaling: str, seed: int, recipe: Recipe | None = None):
-        """The specification of one of the plan's runs; recipe: the plan's first, if none is given."""
+    def spec(self, dataset: Dataset | None, architecture: str, scaling: str, seed: int, recipe: Recipe | None = None):
+        """The specification of one of the plan's runs.
+
+        dataset: None leaves its digest open. recipe: the plan's first, if none is given.
+        """
         return self.specification(
             architecture=architecture,
             seed=seed,
             data=self.data,
-            data_digest=dataset.digest[:16],
+            data_digest=dataset.digest[:16] if dataset else "",
             images=self.images,
             scaling=scaling,
             precision=self.precision,
@@ -83,7 +85,7 @@ class Plan(Study):
             **asdict(recipe or self.recipes[0]),
         )
 
-    def recipes_for(self, dataset: Dataset, scaling: str) -> tuple[Recipe, ...]:
+    def recipes_for(self, dataset: Dataset | None, scaling: str) -> tuple[Recipe, ...]:
         return self.recipes
 
     @property
@@ -96,21 +98,14 @@ class Plan(Study):
         size = f"{len(self.architectures)} architectures x {' and '.join(self.scalings)} inputs"
         return f"{self.name}: {size} x {counted(self.seeds, 'seed')}\n{self.protocol}"
 
-    def asks_for(self, spec: RunSpec) -> bool:
-        """Whether a run is one of this plan's, whatever the data set's digest."""
-        return (
-            type(spec) is self.specification
-            and spec.data == self.data
-            and spec.images == self.images
-            and spec.architecture in self.architectures
-            and spec.scaling in self.scalings
-            and spec.seed < self.seeds
-            and self.has(Recipe.of(spec))
-            and (spec.precision, spec.hidden) == (self.precision, self.hidden)
-        )
+    def questions(self) -> Iterator[RunSpec]:
+        for scaling in self.scalings:
+            several = self.architectures, self.all_seeds, self.recipes_for(None, scaling)
+            for architecture, seed, recipe in product(*several):
+                yield self.spec(None, architecture, scaling, seed, recipe)
 
     def has(self, recipe: Recipe) -> bool:
-        return recipe in self.recipes
+        return any(recipe in self.recipes_for(None, scaling) for scaling in self.scalings)
 
     @property
     def runs_a_seed(self) -> int:

@@ -8,7 +8,6 @@ from support.networks.gaussians import DistanceData, draw, parse
 from support.training.distances.specs import DistanceSpec
 from support.training.distances.training import train
 from support.training.machine import resolve_device
-from support.training.specs import Spec
 from support.words import counted
 
 ACTIVATION = {"cpu": 4.0, "cuda": 0.02}  # nanoseconds a hidden activation and step outside the products; measured
@@ -53,15 +52,10 @@ class DistanceStudy(Study):
         """What the first trial sees. folder: nothing is read, everything is drawn."""
         return draw(self.data, self.samples)
 
-    def asks_for(self, spec: Spec) -> bool:
-        return (
-            isinstance(spec, DistanceSpec)
-            and spec.network in self.networks
-            and spec.seed < self.seeds
-            and spec == self._spec(spec.network, spec.seed, spec.data_digest)
-        )
+    def questions(self) -> list[DistanceSpec]:
+        return [self._spec(network, seed) for network in self.networks for seed in range(self.seeds)]
 
-    def _spec(self, network, seed, digest):
+    def _spec(self, network, seed, digest=""):
         return DistanceSpec(
             network=network,
             data=self.data,

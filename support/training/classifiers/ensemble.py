@@ -22,12 +22,14 @@ from dataclasses import dataclass, field
 
 import torch
 
-from support.networks.architectures import ACTIVATIONS, Architecture, slope
+from support.activations import ACTIVATIONS
+from support.networks.architectures import Architecture
 from support.networks.layers import OffsetL2
+from support.training.adam import Adam
 from support.training.classifiers.specs import RunSpec
 from support.training.specs import initial
 
-ADAM = (0.9, 0.999, 1e-8)  # decay of the average gradient, of the average square, and epsilon
+ADAM = Adam()
 
 
 def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[str, torch.Tensor]:
@@ -175,7 +177,7 @@ class Group:
         if a.head == "offset_l2":
             v = v.clamp_min(OffsetL2.FLOOR).sqrt()
         elif a.output is not None:
-            v = ACTIVATIONS[a.output]()(v)
+            v = ACTIVATIONS[a.output].function(v)
         return -v if a.negated else v
 
     # -- backward ---------------------------------------------------------------------------------------------
@@ -195,7 +197,7 @@ class Group:
                 "alpha": dweight if a.form == "code" else 2 * p["alpha"] * dweight,
                 "mu": -2 * weight * (dq_h - p["mu"] * dq_1),
             }
-        dv = dy if a.output is None else dy * slope(a.output, v)
+        dv = dy if a.output is None else dy * ACTIVATIONS[a.output].slope(v)
         torch.bmm(dv.transpose(1, 2), p["head"], out=dh)
         gradients = {"head": torch.bmm(dv, h)}
         if a.output_bias:
@@ -219,12 +221,11 @@ class Group:
             p[name].sub_(rate.view(shape) * gradients[name])
 
     def adam_step(self, gradients: dict[str, torch.Tensor], warmth: float, number: int) -> None:
-        """Step `number` (from 1) of Adam (Kingma and Ba 2015, algorithm 1), in place, on the networks' own weights.
+        """Step `number` (from 1) of Adam, in place, on the networks' own weights.
 
         Its step does not scale with the gradient, so the chain rule through the folded scaling is applied before
         and after, and the constant pixels need averages of their own.
         """
-        first_beta, second_beta, epsilon = ADAM
         gain, offset = self.per_unit(self.gain), self.per_unit(self.offset)
         shift = offset * gradients["bias"]
         for name, gradient in (gradients | {"constant": shift}).items():
@@ -234,11 +235,7 @@ class Group:
             else:
                 rate = rate.view((-1,) + (1,) * (gradient.dim() - 1))
             own = gain * gradient + shift if name == "weight" else gradient
-            mean, square = self.averages[f"{name}1"], self.averages[f"{name}2"]
-            mean.lerp_(own, 1 - first_beta)
-            square.mul_(second_beta).addcmul_(own, own, value=1 - second_beta)
-            size = (square / (1 - second_beta**number)).sqrt_().add_(epsilon)
-            step = mean / (1 - first_beta**number) / size * rate
+            step = ADAM.direction(own, self.averages[f"{name}1"], self.averages[f"{name}2"], number) * rate
             self.parameters[name].sub_(gain * step if name == "weight" else step)
 
     # -- looking inside ---------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ import numpy as np
 import torch
 from torch.nn.functional import one_hot
 
-from support.networks.architectures import ACTIVATIONS, architecture, slope
+from support.activations import ACTIVATIONS
+from support.networks.architectures import architecture
 from support.networks.data import Dataset
 from support.training.classifiers.ensemble import Group, starting_weights
 from support.training.classifiers.products import Products, choose
@@ -148,7 +149,7 @@ class Stack:
             return z, torch.clamp_min(z, 0, out=h)
         if group.architecture.hidden == "abs":
             return z, torch.abs(z, out=h)
-        return z, h.copy_(ACTIVATIONS[group.architecture.hidden]()(z))
+        return z, h.copy_(ACTIVATIONS[group.architecture.hidden].function(z))
 
     def centre_heads(self, group: Group) -> None:
         """Initialisation "centred-head": no output is born dead.
@@ -189,7 +190,7 @@ class Stack:
                 elif group.architecture.hidden == "abs":
                     z.sign_().mul_(dh)
                 else:
-                    z.copy_(slope(group.architecture.hidden, z)).mul_(dh)
+                    z.copy_(ACTIVATIONS[group.architecture.hidden].slope(z)).mul_(dh)
                 dz = z.transpose(0, 1).reshape(h.shape[1], -1)  # where z was
                 self.products.accumulate(total["weight"][: chunk.pixels], chunk.operand, dz)
                 total["bias"].add_(dz.sum(0))

@@ -19,7 +19,7 @@ from support.training.classifiers.products import FP32_ERROR, Products, choose
 from support.training.classifiers.specs import RunSpec
 from support.training.classifiers.stack import Stack, check_block, divide
 from support.training.machine import Division, threads
-from support.training.specs import CURVES, Measurement, diverged_at, moment_steps, recorded_steps
+from support.training.specs import CURVES, Measurement, moment_steps, recorded_steps
 
 
 def train(
@@ -46,8 +46,6 @@ def train(
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
         ValueError: the specifications do not form a block, or do not fit the data set.
     """
-    if steps < 0:
-        raise ValueError(f"steps must be at least 0, not {steps!r}")
     check_block(specs, dataset)
     course = loop.Course(specs, steps, loop.Options(**options))
     if saved := course.saved:
@@ -59,47 +57,27 @@ def train(
                 products, probe, division = best, here, replace(division, routine=best.routine)
     else:
         products, division, probe = divide(specs, course.device, rows)
-    at, when_moments = recorded_steps(steps), set(moment_steps(steps))
-    curves = {}
+    at, moments_at = recorded_steps(steps), moment_steps(steps)
     with threads(division.threads), products.active(), torch.no_grad():
         stack = Stack(specs, dataset, products, division)
-        if saved:
-            stack.restore(saved.tensors)
-            curves = {name[7:]: value.numpy() for name, value in saved.tensors.items() if name.startswith("curves.")}
-        step = stack.stepper()
 
-        def advance(first, last):
-            for number in range(first, last + 1):
-                step(number)
+        def look(number):
+            return stack.measure(moments=number in moments_at)
 
-        def note_down(number):
-            found = stack.measure(moments=number in when_moments)
-            for name, value in found.items():
-                value = value[None]
-                curves[name] = np.concatenate([curves[name], value]) if name in curves else value
-
-        def state():
-            arrays = {f"curves.{name}": torch.from_numpy(value) for name, value in curves.items()}
-            return {"division": asdict(division), "probe": probe}, stack.state() | arrays
-
-        course.walk(advance, note_down, at, state)
-    account = asdict(division), probe, course.seconds / len(specs), course.begun
-    return _measurements(stack, curves, at, sorted(when_moments), account)
+        note = {"division": asdict(division), "probe": probe}
+        seen = course.follow(stack, loop.each(stack.stepper()), look, at, note)
+    arrays = [_arrays(seen, m, at, moments_at) for m in range(len(specs))]
+    return course.measurements(specs, arrays, stack.weights(), ("train_loss", "test_loss"), division, probe)
 
 
-def _measurements(stack, curves, at, moment_at, account):
-    """One Measurement per network from the stacked curves: loss and accuracy (S, 2, M), active (S, 2, M, C), ..."""
-    results = []
-    for m, (spec, weights) in enumerate(zip(stack.specs, stack.weights(), strict=True)):
-        loss, accuracy = curves["loss"][:, :, m], curves["accuracy"][:, :, m]
-        lost = diverged_at(at, np.isfinite(loss).all(1))
-        arrays = dict(zip(CURVES, (loss[:, 0], accuracy[:, 0], loss[:, 1], accuracy[:, 1]), strict=True)) | {
-            "steps": np.array(at),
-            "train_active": curves["active"][:, 0, m],
-            "test_active": curves["active"][:, 1, m],
-            "moment_steps": np.array(moment_at),
-            "moments": curves["moments"][:, m],
-            "head_norm": curves["head_norm"][:, m],
-        }
-        results.append(Measurement(spec, arrays, weights, lost, *account))
-    return results
+def _arrays(seen, m, at, moments_at) -> dict[str, np.ndarray]:
+    """The arrays of network m from those of all: loss and accuracy (S, 2, M), active (S, 2, M, C), ..."""
+    loss, accuracy = seen["loss"][:, :, m], seen["accuracy"][:, :, m]
+    return dict(zip(CURVES, (loss[:, 0], accuracy[:, 0], loss[:, 1], accuracy[:, 1]), strict=True)) | {
+        "steps": np.array(at),
+        "train_active": seen["active"][:, 0, m],
+        "test_active": seen["active"][:, 1, m],
+        "moment_steps": np.array(moments_at),
+        "moments": seen["moments"][:, m],
+        "head_norm": seen["head_norm"][:, m],
+    }

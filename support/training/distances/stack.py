@@ -19,6 +19,7 @@ import torch
 
 from support.networks.distance_networks import initial_weights
 from support.networks.gaussians import DistanceData
+from support.training.adam import Adam
 from support.training.machine import Division
 
 ELEMENTS = {"cpu": 2**17, "cuda": 2**27}  # activations of a group at a time: 1 MB in float64 stays in cache
@@ -56,7 +57,7 @@ class Group:
         """
         first = specs[0]
         self.network, self.members, self.rows = first.network, members, division.rows
-        self.rate, self.betas, self.epsilon = first.rate, (first.beta1, first.beta2), first.epsilon
+        self.rate, self.adam = first.rate, Adam((first.beta1, first.beta2), first.epsilon)
         self.dtype, self.device = DTYPES[first.precision], torch.device(division.device)
         drawn = []
         for i, spec in enumerate(specs):
@@ -118,13 +119,9 @@ class Group:
             self.gradient.mul_(float(keep)).add_(product, alpha=scale)
 
     def step(self, number: int) -> None:
-        """Step `number` (the first is 1) of Adam, as torch.optim.Adam counts and rounds it."""
+        """Step `number` (the first is 1) of Adam."""
         self.compute_gradient()
-        beta1, beta2 = self.betas
-        self.mean.lerp_(self.gradient, 1 - beta1)
-        self.square.mul_(beta2).addcmul_(self.gradient, self.gradient, value=1 - beta2)
-        root = self.square.sqrt().div_((1 - beta2**number) ** 0.5).add_(self.epsilon)
-        self.parameters.addcdiv_(self.mean, root, value=-self.rate / (1 - beta1**number))
+        self.adam.step(self.parameters, self.gradient, self.mean, self.square, number, self.rate)
 
     def errors(self) -> torch.Tensor:
         """Mean squared error on the training, validation and test points, (3, G), on the CPU in float64."""

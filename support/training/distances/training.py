@@ -8,7 +8,6 @@ Resumed and uninterrupted training agree bit for bit on the same machine, and on
 from dataclasses import asdict, fields
 
 import numpy as np
-import torch
 
 from support.networks.distance_networks import UNITS
 from support.networks.gaussians import DistanceData, parse
@@ -16,7 +15,7 @@ from support.training import loop
 from support.training.distances.specs import CURVES, DistanceSpec
 from support.training.distances.stack import Stack, divide
 from support.training.machine import Division
-from support.training.specs import Measurement, check_shared, diverged_at, moment_steps, recorded_steps
+from support.training.specs import Measurement, check_shared, moment_steps, recorded_steps
 
 SNAPSHOTS = 10  # up to this dimension the weights of all powers of ten are stored, above it only the last
 
@@ -36,8 +35,6 @@ def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = 
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
         ValueError: the specifications do not form a block, or their data are not what is drawn here.
     """
-    if steps < 0:
-        raise ValueError(f"steps must be at least 0, not {steps!r}")
     check_block(specs)
     course = loop.Course(specs, steps, loop.Options(**options))
     if saved := course.saved:
@@ -47,39 +44,23 @@ def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = 
         division = divide(specs[0].samples, units, len(specs), course.device)
     stack = Stack(specs, block_data(specs), division)
     at = recorded_steps(steps)
-    when_weights = moment_steps(steps) if specs[0].dimension <= SNAPSHOTS else [steps]
-    curves, snapshots = [], {}
-    if saved:
-        stack.restore(saved.tensors)
-        curves = list(saved.tensors["curves"])
-        snapshots = {name[9:]: value for name, value in saved.tensors.items() if name.startswith("snapshot.")}
+    weights_at = moment_steps(steps) if specs[0].dimension <= SNAPSHOTS else [steps]
 
-    def note_down(number):
-        curves.append(stack.errors())
-        if number in when_weights:
-            for m, weights in enumerate(stack.weights()):
-                snapshots.update({f"{m}.{number}.{name}": value for name, value in weights.items()})
+    def look(number):
+        weights = stack.weights() if number in weights_at else []
+        own = {f"{m}.{name}": value for m, w in enumerate(weights) for name, value in w.items()}
+        return {"errors": stack.errors()} | own
 
-    def state():
-        kept = {f"snapshot.{name}": value for name, value in snapshots.items()}
-        return {"division": asdict(division)}, stack.state() | kept | {"curves": torch.stack(curves)}
-
-    course.walk(stack.advance, note_down, at, state)
-    account = asdict(division), {}, course.seconds / len(specs), course.begun
-    return _measurements(stack, torch.stack(curves).numpy(), at, snapshots, when_weights, account)
+    seen = course.follow(stack, stack.advance, look, at, {"division": asdict(division)})
+    arrays = [_arrays(seen, m, at, weights_at) for m in range(len(specs))]
+    return course.measurements(specs, arrays, stack.weights(), CURVES, division)
 
 
-def _measurements(stack, mse, at, snapshots, when_weights, account) -> list[Measurement]:
-    """One Measurement per network from the errors (S, 3, M) and the snapshots "network.step.name"."""
-    results = []
-    for m, (spec, weights) in enumerate(zip(stack.specs, stack.weights(), strict=True)):
-        arrays = {"steps": np.array(at), "weight_steps": np.array(when_weights)}
-        arrays |= {name: mse[:, i, m] for i, name in enumerate(CURVES)}
-        for name in weights:
-            arrays[name] = np.stack([snapshots[f"{m}.{s}.{name}"].numpy() for s in when_weights])
-        lost = diverged_at(at, np.isfinite(mse[:, :, m]).all(1))
-        results.append(Measurement(spec, arrays, weights, lost, *account))
-    return results
+def _arrays(seen, m, at, weights_at) -> dict[str, np.ndarray]:
+    """The arrays of network m from the errors of all, (S, 3, M), and its own weights."""
+    errors = {name: seen["errors"][:, i, m] for i, name in enumerate(CURVES)}
+    weights = {name: seen[f"{m}.{name}"] for name in ("weight", "bias")}
+    return {"steps": np.array(at), "weight_steps": np.array(weights_at)} | errors | weights
 
 
 def check_block(specs: list[DistanceSpec]) -> None:

@@ -20,7 +20,9 @@ from itertools import pairwise
 import torch
 
 from support.networks.tasks import Task
+from support.training.adam import Adam
 
+ADAM = Adam(shares=(0.1, 0.001))  # 1 - 0.9 and 1 - 0.999 round to other numbers
 ROWS = 4000  # points at a time where only the output is asked for
 
 
@@ -151,10 +153,7 @@ class Stack:
             self.mean.mul_(spec.momentum).add_(self.gradient)
             self.parameters.sub_(self.mean, alpha=spec.rate)
             return
-        self.mean.lerp_(self.gradient, 0.1)
-        self.square.mul_(0.999).addcmul_(self.gradient, self.gradient, value=0.001)
-        root = self.square.sqrt().div_((1 - 0.999**number) ** 0.5).add_(1e-8)
-        self.parameters.addcdiv_(self.mean, root, value=-spec.rate / (1 - 0.9**number))
+        ADAM.step(self.parameters, self.gradient, self.mean, self.square, number, spec.rate)
 
     def advance(self, epoch: int) -> None:
         """Every network goes through one epoch; the first is 1."""

@@ -6,7 +6,7 @@ A step is an epoch. Step 0 is before any training. Resumed and uninterrupted tra
 machine, since the order of an epoch's mini-batches follows from seed and epoch.
 """
 
-from dataclasses import asdict, fields, replace
+from dataclasses import fields
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from support.training.machine import Division, resolve_device, threads
 from support.training.sigmoid import views
 from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import Stack
-from support.training.specs import CURVES, Measurement, check_shared, diverged_at, recorded_steps
+from support.training.specs import CURVES, Measurement, check_shared, recorded_steps
 
 GEOMETRY = (0, 1, 50, 100, 200, 500, 2000, 5000, 10_000)  # epochs, and the last, at which geometry is measured
 SHARED = 100_000  # weights of a first layer above which two threads are quicker than one
@@ -62,32 +62,27 @@ def train(
         raise ValueError(f"steps must be from 0 to the {specs[0].epochs:,} epochs of the runs, not {steps!r}")
     course = loop.Course(specs, steps, loop.Options(**options))
     tasks = tasks or ([s.draw() for s in specs] if resampled(specs[0].data) else [specs[0].draw()])
-    at, looked = recorded_steps(steps), geometry_steps(steps)
-    curves, snapshots = [], {}
+    at, geometry_at = recorded_steps(steps), geometry_steps(steps)
     small = specs[0].width * tasks[0].inputs < SHARED
     with threads(1 if small else None), torch.no_grad():
         stack = Stack(specs, tasks, course.device)
-        if saved := course.saved:
-            stack.restore(saved.tensors)
-            curves = list(saved.tensors["curves"])
-            snapshots = {int(k[9:]): value for k, value in saved.tensors.items() if k.startswith("snapshot.")}
 
-        def advance(first, last):
-            for number in range(first, last + 1):
-                stack.advance(number)
+        def look(number):
+            curves = {"curves": stack.curves()} if number in at else {}
+            return curves | ({"parameters": stack.parameters.cpu().clone()} if number in geometry_at else {})
 
-        def note_down(number):
-            if number in at:
-                curves.append(stack.curves())
-            if number in looked:
-                snapshots[number] = stack.parameters.cpu().clone()
-
-        def state():
-            kept = {f"snapshot.{epoch}": value for epoch, value in snapshots.items()}
-            return {}, stack.state() | kept | {"curves": torch.stack(curves)}
-
-        course.walk(advance, note_down, {*at, *looked}, state, unit="epoch")
-        return _measurements(stack, tasks, steps, torch.stack(curves), snapshots, course)
+        seen = course.follow(stack, loop.each(stack.advance), look, {*at, *geometry_at}, unit="epoch")
+        by_epoch = {}
+        for epoch, parameters in zip(geometry_at, seen["parameters"], strict=True):
+            stack.parameters.copy_(torch.from_numpy(parameters))
+            by_epoch[epoch] = stack.weights()
+        arrays = []
+        for m, spec in enumerate(specs):
+            weights = {epoch: every[m] for epoch, every in by_epoch.items()}
+            own = {"steps": np.array(at), "geometry_steps": np.array(geometry_at)} | _by_name(seen["curves"][..., m])
+            arrays.append(own | views.look(spec, tasks[m % len(tasks)], weights))
+        division = Division(stack.device.type, torch.get_num_threads(), "default", specs[0].batch, len(specs))
+    return course.measurements(specs, arrays, by_epoch[steps], ("train_loss", "test_loss"), division)
 
 
 def curves_again(spec: VolumeSpec, steps: int, device: str = "auto", roll: int = 0) -> tuple[list[int], dict]:
@@ -99,33 +94,12 @@ def curves_again(spec: VolumeSpec, steps: int, device: str = "auto", roll: int =
                 stack.advance(number)
             if number in at:
                 found.append(stack.curves()[..., 0])
-    return at, _by_name(torch.stack(found))
+    return at, _by_name(torch.stack(found).numpy())
 
 
-def _by_name(curves: torch.Tensor) -> dict[str, np.ndarray]:
+def _by_name(curves: np.ndarray) -> dict[str, np.ndarray]:
     """CURVES of one network from (S, 2, 2)."""
-    return {name: curves[:, i // 2, i % 2].numpy() for i, name in enumerate(CURVES)}
-
-
-def _measurements(stack, tasks, steps, curves, snapshots, course) -> list[Measurement]:
-    """One Measurement per network from the curves (S, 2, 2, M) and the parameters by epoch."""
-    at, looked = recorded_steps(steps), geometry_steps(steps)
-    by_epoch = {}
-    for epoch in looked:
-        stack.parameters.copy_(snapshots[epoch])
-        by_epoch[epoch] = stack.weights()
-    division = Division(stack.device.type, torch.get_num_threads(), "default", stack.spec.batch, len(stack.specs))
-    results = []
-    for m, spec in enumerate(stack.specs):
-        weights = {epoch: by_epoch[epoch][m] for epoch in looked}
-        found = curves[..., m]
-        arrays = {"steps": np.array(at), "geometry_steps": np.array(looked)}
-        arrays |= _by_name(found)
-        arrays |= views.look(spec, tasks[m % len(tasks)], weights)
-        lost = diverged_at(at, found[:, :, 0].isfinite().all(1))
-        results.append(Measurement(spec, arrays, weights[steps], lost, asdict(division), {}, 0.0))
-    share = course.seconds / len(results)
-    return [replace(m, seconds=share, begun=course.begun) for m in results]
+    return {name: curves[:, i // 2, i % 2] for i, name in enumerate(CURVES)}
 
 
 def check_block(specs: list[VolumeSpec]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from support import geometry
+from support.activations import ACTIVATIONS
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.networks.tasks import DRAWN, Task
 from support.training.sigmoid.stack import forward, logits
@@ -71,8 +72,7 @@ def hidden_map(weights: dict[str, torch.Tensor], layer: int):
 
 
 def _spectrum(w, x):
-    slope = torch.sigmoid(x @ w["W1"].T + w["b1"])
-    slope = slope * (1 - slope) / len(w["b1"]) ** 0.5
+    slope = ACTIVATIONS["sigmoid"].slope(x @ w["W1"].T + w["b1"]) / len(w["b1"]) ** 0.5
     J = slope[..., None] * w["W1"]
     return torch.linalg.svdvals(J) if J.isfinite().all() else torch.full_like(x, torch.nan)
 

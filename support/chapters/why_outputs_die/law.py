@@ -1,0 +1,150 @@
+"""The law of the first steps: the size of the first layer's steps and its start decide which networks fail.
+
+`mnist-rates` suggested it, with two seeds a point: at *rate x curvature* 100 and first preactivations of 0.1 all six
+networks learn, in both input scalings; at 1,000 ReLU2 fails; at 10 ReLU2-Neg fails more often. These rules test it on
+seeds that were not trained when the rules were written (from 100 on). The unit is the seed.
+
+A run *fails* if it ends more than CATASTROPHE points of test accuracy below the mean of ReLU at the same point, with
+the same data and input scaling. A run that diverged counts with its last finite accuracy, or with that of guessing.
+
+    LAW-a  at rate x curvature 100 each of the six networks seldom fails (`seldom`); an arm for each input scaling, of
+           six parts; it holds if all parts hold, and fails if one fails after Holm's correction
+    LAW-b  at 1,000 ReLU2 mostly fails (`mostly`); an arm for each input scaling
+    LAW-c  at 10 ReLU2-Neg fails more often than ReLU2 (`more_often`); an arm for each input scaling
+    LAW-d  the map made on MNIST predicts on other data which runs fail, better than the overall share of failing runs
+           and better than the input scaling does (`gain`); an arm for each data set, of two parts
+
+The two input scalings are arms, and not independent: their networks start from the same weights.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from support.chapters.why_outputs_die.study import PhaseGrid
+from support.evidence import statistics
+from support.evidence.classifiers.results import runs_of
+from support.evidence.classifiers.rules import CATASTROPHE
+from support.evidence.records import Record
+
+FEW, MOST = 25.0, 75.0  # percent of runs: "at most 1 of 20" and "at least 19 of 20" by the 95% interval
+RESAMPLES = 9999
+
+POINT = ["data", "scaling", "curvature", "preactivation"]
+
+
+def runs(plan: PhaseGrid, records: Iterable[Record]) -> pd.DataFrame:
+    """One row for each run of the plan: its POINT, network, seed, test accuracy in percent, and whether it fails.
+
+    Only seeds count of which every network and point of a scaling is recorded.
+    """
+    rows = []
+    for record in runs_of(plan, records):
+        spec, accuracy = record.spec, record.arrays["test_accuracy"].astype(float)
+        guessing = 100 / record.arrays["test_active"].shape[1]
+        finite = accuracy[np.isfinite(accuracy)]
+        point = _point(plan, spec.scaling, spec.first_weight_rate, spec.first_weight_scale)
+        ended = finite[-1] if len(finite) else guessing
+        rows.append([plan.data, spec.scaling, *point, spec.architecture, spec.seed, ended])
+    found = pd.DataFrame(rows, columns=[*POINT, "network", "seed", "accuracy"])
+    networks = len(plan.architectures)
+    sizes = found.groupby(["scaling", "seed"])["network"].transform("size")
+    expected = found["scaling"].map({scaling: networks * len(plan.points(scaling)) for scaling in plan.scalings})
+    whole = found[sizes == expected].copy()
+    of_relu = whole[whole["network"] == "ReLU"].groupby(POINT)["accuracy"].mean().rename("of_relu")
+    whole = whole.join(of_relu, on=POINT)
+    whole["fails"] = whole["accuracy"] < whole["of_relu"] - CATASTROPHE
+    return whole.drop(columns="of_relu").reset_index(drop=True)
+
+
+def _point(plan: PhaseGrid, scaling: str, rate: float, scale: float) -> tuple[float, float]:
+    """The point of the plan that has this rate and scale of the first layer's weights."""
+    recipes = plan.recipes_for(None, scaling)
+    apart = [abs(np.log(r.first_weight_rate / rate)) + abs(np.log(r.first_weight_scale / scale)) for r in recipes]
+    return plan.points(scaling)[int(np.argmin(apart))]
+
+
+def seldom(fails: np.ndarray) -> tuple[str, statistics.Estimate]:
+    """LAW-a for one network: (state, share of failing runs in percent); fails is (seeds,) bool.
+
+    It holds if the whole Clopper-Pearson interval lies below FEW, and fails if it lies above.
+    """
+    share = _percent(statistics.clopper_pearson(int(fails.sum()), len(fails)))
+    return "holds" if share.high < FEW else "fails" if share.low > FEW else "unclear", share
+
+
+def mostly(fails: np.ndarray) -> tuple[str, statistics.Estimate]:
+    """LAW-b for one network: (state, share of failing runs in percent); it holds if the interval lies above MOST."""
+    share = _percent(statistics.clopper_pearson(int(fails.sum()), len(fails)))
+    return "holds" if share.low > MOST else "fails" if share.high < MOST else "unclear", share
+
+
+def more_often(first: np.ndarray, second: np.ndarray) -> tuple[str, statistics.Estimate]:
+    """LAW-c: the first network fails more often than the second, seed by seed (exact McNemar).
+
+    Among the seeds at which exactly one of the two fails, the share in percent at which it is the first; it holds
+    if the Clopper-Pearson interval lies above one half, and fails if it lies below. Unclear without such a seed.
+    """
+    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
+    if not only_first + only_second:
+        return "unclear", statistics.Estimate(np.nan, np.nan, np.nan, len(first), 0.95, "Clopper-Pearson")
+    share = _percent(statistics.clopper_pearson(only_first, only_first + only_second))
+    return "holds" if share.low > 50 else "fails" if share.high < 50 else "unclear", share
+
+
+def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
+    """LAW-d: for each network and setting elsewhere three predictions of the share of failing runs, and that share.
+
+    Args:
+        rates: `runs` of the map on MNIST (`mnist-rates`).
+        elsewhere: `runs` of other data.
+    Returns:
+        a row for each network and setting. `law`: the share at the nearest point of the map, by the logarithms of
+        both axes, of the same network in both scalings. `overall`: the share of all runs of the map. `scaling`: the
+        share of the same network and input scaling, averaged over the map. `brier` of each: the mean squared
+        distance of the prediction from the runs (0 or 1).
+    """
+    points = rates[["curvature", "preactivation"]].drop_duplicates().to_numpy()
+    by_point = rates.groupby(["network", "curvature", "preactivation"])["fails"].mean()
+    by_scaling = rates.groupby(["network", "scaling"])["fails"].mean()
+    rows = []
+    for (data, scaling, curvature, size, name), of in elsewhere.groupby([*POINT, "network"]):
+        nearest = points[np.argmin(((np.log(points) - np.log([curvature, size])) ** 2).sum(1))]
+        guesses = {"law": by_point[(name, *nearest)], "overall": rates["fails"].mean()}
+        guesses["scaling"] = by_scaling[name, scaling]
+        scores = {f"brier {kind}": float(((of["fails"] - p) ** 2).mean()) for kind, p in guesses.items()}
+        rows.append(
+            [data, scaling, curvature, size, name, of["fails"].mean()] + [*guesses.values(), *scores.values()]
+        )
+    columns = [*POINT, "network", "fails", "law", "overall", "scaling only"]
+    return pd.DataFrame(rows, columns=[*columns, "brier law", "brier overall", "brier scaling"])
+
+
+def gain(table: pd.DataFrame, baseline: str, seed: int = 0) -> tuple[str, statistics.Estimate]:
+    """LAW-d: by how much the Brier score of a baseline exceeds the law's; it holds if the interval lies above 0.
+
+    baseline: "overall" or "scaling". The settings are resampled, all networks of one together (percentile bootstrap).
+    """
+    table = table.assign(gain=table[f"brier {baseline}"] - table["brier law"])
+    settings = table.groupby(POINT)["gain"].mean().to_numpy()
+    drawn = np.random.default_rng(seed).integers(len(settings), size=(RESAMPLES, len(settings)))
+    low, high = np.quantile(settings[drawn].mean(1), (0.025, 0.975))
+    estimate = statistics.Estimate(settings.mean(), low, high, len(settings), 0.95, "percentile bootstrap")
+    return "holds" if low > 0 else "fails" if high < 0 else "unclear", estimate
+
+
+def fails_after_holm(failing: list[np.ndarray], line: float = FEW, alpha: float = 0.025) -> list[bool]:
+    """Of several networks: for each whether its share of failing runs lies above the line, after Holm's correction.
+
+    LAW-a fails in an arm if one of them does; it holds if `seldom` holds for all.
+    """
+    tests = [stats.binomtest(int(f.sum()), len(f), line / 100, alternative="greater").pvalue for f in failing]
+    return [bool(p < alpha) for p in statistics.holm(tests)]
+
+
+def _percent(share: statistics.Estimate) -> statistics.Estimate:
+    return statistics.Estimate(
+        100 * share.value, 100 * share.low, 100 * share.high, share.n, share.level, share.method
+    )

@@ -1,0 +1,108 @@
+"""The law of the first steps: its rules at their lines, its map and its predictions on made-up runs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from agreement import tiny
+from fabricate import measurement, record
+
+from support.chapters import studies
+from support.chapters.why_outputs_die import law
+
+
+def failing(k: int, n: int = 20) -> np.ndarray:
+    return np.arange(n) < k
+
+
+@pytest.mark.parametrize(("k", "state"), [(0, "holds"), (1, "holds"), (2, "unclear"), (9, "unclear"), (10, "fails")])
+def test_seldom_means_at_most_one_of_twenty(k, state):
+    assert law.seldom(failing(k))[0] == state
+
+
+@pytest.mark.parametrize(("k", "state"), [(20, "holds"), (19, "holds"), (18, "unclear"), (9, "fails")])
+def test_mostly_means_at_least_nineteen_of_twenty(k, state):
+    assert law.mostly(failing(k))[0] == state
+
+
+def test_more_often_looks_only_at_seeds_where_one_of_the_two_fails():
+    both = np.ones(12, bool)
+    first, second = np.r_[both, failing(8, 8)], np.r_[both, failing(0, 8)]
+    state, share = law.more_often(first, second)
+    assert (state, share.value, share.n) == ("holds", 100.0, 8)
+    assert law.more_often(second, first)[0] == "fails"
+    assert law.more_often(np.r_[both, failing(5, 8)], np.r_[both, ~failing(5, 8)])[0] == "unclear"
+    assert law.more_often(both, both)[0] == "unclear"
+
+
+def test_one_network_of_six_fails_only_after_correction():
+    nine, ten = [failing(9)] + 5 * [failing(0)], [failing(12)] + 5 * [failing(0)]
+    assert law.seldom(failing(11))[0] == "fails"
+    assert law.fails_after_holm(nine) == 6 * [False]
+    assert law.fails_after_holm(ten) == [True] + 5 * [False]
+
+
+def made(plan, accuracy):
+    """Records of the plan: accuracy(scaling, point, architecture, seed) in percent."""
+    dataset, records = tiny(), []
+    for scaling in plan.scalings:
+        for point, recipe in zip(plan.points(scaling), plan.recipes_for(None, scaling), strict=True):
+            for name in plan.architectures:
+                for seed in plan.all_seeds:
+                    spec = plan.spec(dataset, name, scaling, seed, recipe)
+                    value = accuracy(scaling, point, name, seed)
+                    records.append(record(measurement(spec, plan.steps, value)))
+    return records
+
+
+def test_a_run_fails_more_than_ten_points_below_relu_at_its_point():
+    plan = studies()["law-10"]
+    worse = {"ReLU": 90.0, "ReLU2": 79.0, "ReLU2-Neg": 81.0}
+    found = law.runs(plan, made(plan, lambda scaling, point, name, seed: worse[name]))
+    assert len(found) == 2 * 3 * 20 and set(found["seed"]) == set(range(100, 120))
+    assert found.groupby("network")["fails"].mean().to_dict() == {"ReLU": 0.0, "ReLU2": 1.0, "ReLU2-Neg": 0.0}
+    assert set(found["curvature"]) == {10.0} and set(found["preactivation"]) == {0.1}
+
+
+def test_a_seed_that_lacks_a_run_is_left_out():
+    plan = studies()["law-10"]
+    records = made(plan, lambda *_: 90.0)
+    found = law.runs(plan, records[1:])  # raw ReLU, seed 100
+    assert len(found) == 2 * 3 * 20 - 3
+
+
+def test_settings_elsewhere_are_off_the_grid_and_have_one_nearest_point():
+    rates = studies()["mnist-rates"]
+    grid = np.log([(c, p) for c in rates.curvatures for p in rates.preactivations])
+    for name in ("law-digits", "law-cifar"):
+        plan = studies()[name]
+        points = [point for scaling in plan.scalings for point in plan.points(scaling)]
+        assert len(points) == 6 and len(plan.points("raw")) == 3
+        for point in points:
+            apart = np.sort(((grid - np.log(point)) ** 2).sum(1))
+            assert apart[0] > 0 and apart[1] > 1.5 * apart[0]
+
+
+def frame(rows):
+    return pd.DataFrame(rows, columns=[*law.POINT, "network", "seed", "fails"])
+
+
+def test_a_prediction_is_the_share_at_the_nearest_point_and_is_scored_against_each_run():
+    near, far = ("mnist", "raw", 1.0, 0.1), ("mnist", "raw", 1000.0, 0.1)
+    rates = frame([(*near, "ReLU2", s, False) for s in range(4)] + [(*far, "ReLU2", s, s > 0) for s in range(4)])
+    digits = [("digits", "raw", 2.0, 0.1, "ReLU2", s, False) for s in range(2)]
+    digits += [("digits", "raw", 900.0, 0.1, "ReLU2", s, True) for s in range(2)]
+    found = law.predicted(rates, frame(digits)).set_index("curvature")
+    assert found["law"].to_dict() == {2.0: 0.0, 900.0: 0.75}
+    assert found["overall"].unique() == [0.375] and found["scaling only"].unique() == [0.375]
+    assert found["brier law"].to_dict() == {2.0: 0.0, 900.0: 0.0625}
+    assert found.loc[900.0, "brier overall"] == pytest.approx(0.625**2)
+    state, gain = law.gain(found.reset_index(), "overall")
+    assert state == "holds" and gain.value == pytest.approx((0.375**2 + 0.625**2 - 0.0625) / 2)
+
+
+def test_light_records_keep_curves_and_no_moments():
+    spec = studies()["law-10"].spec(tiny(), "ReLU", "raw", 100)
+    whole = measurement(spec, 10, 50.0)
+    light = whole.light()
+    assert {"steps", "test_accuracy", "test_active"} <= light.arrays.keys()
+    assert not {"moments", "moment_steps"} & light.arrays.keys() and whole.arrays.keys() > light.arrays.keys()
