@@ -50,9 +50,14 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
     claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
-    records = command("records", _records, "list, verify or replay the committed records")
-    records.add_argument("action", choices=("list", "verify", "replay"), nargs="?", default="list")
-    records.add_argument("key", nargs="?", help="list: only the runs of this study; replay: a key, or how it begins")
+    records = command("records", _records, "list, verify, replay, pack or export the committed records")
+    actions = ("list", "verify", "replay", "pack", "export")
+    records.add_argument("action", choices=actions, nargs="?", default="list")
+    records.add_argument(
+        "key",
+        nargs="?",
+        help="list: only the runs of this study; replay: a key, or how it begins; export: a CSV file",
+    )
     records.add_argument("--folder", help="another folder of records")
     records.add_argument("--steps", type=int, help="replay: how many steps (default: about a minute's, at most 100)")
     records.add_argument("--device", default="auto", help="replay: auto, cpu or cuda")
@@ -199,8 +204,16 @@ def _records(options):
         from support.site.verify import verify
 
         return verify(store)
+    elif options.action == "pack":
+        from support.evidence.packing import pack
+
+        return pack(store)
+    elif options.action == "export":
+        from support.evidence.export import export
+
+        print(f"{export(store, options.key or 'runs.csv')} runs exported")
     else:
-        from support.site.verify import replay
+        from support.evidence.replay import replay
 
         if not options.key:
             raise ValueError("say which run to replay: records replay KEY")

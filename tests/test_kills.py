@@ -19,9 +19,9 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from agreement import RATES, spec, tiny
-from support import checkpoints
-from support.classifiers import products
-from support.classifiers.training import train
+from support.training import checkpoints
+from support.training.classifiers import products
+from support.training.classifiers.training import train
 
 products.ROUTINES = {{"default": "ieee"}}  # the probe could choose another one in each uninterrupted process
 out, torn_at = Path(sys.argv[1]), int(sys.argv[2])

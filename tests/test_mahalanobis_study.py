@@ -16,12 +16,14 @@ from support.__main__ import main
 from support.chapters.mahalanobis import claims, experiments, landscape, tables
 from support.chapters.mahalanobis.claims import CLAIMS, MostTrials
 from support.chapters.mahalanobis.settings import Settings
+from support.evidence import replay
 from support.evidence.claims import Records, judge
 from support.evidence.distances import recovery
 from support.evidence.distances.measures import mean_squared_error, rotated
 from support.evidence.distances.results import ARMS, arm, measures, runs_of
 from support.evidence.distances.study import STUDIES, DistanceStudy
-from support.evidence.records import Store, _text_digest, arrays_digest
+from support.evidence.files import arrays_digest, text_digest
+from support.evidence.records import Store
 from support.networks.distance_networks import UNITS, exact, initial_weights
 from support.networks.gaussians import Gaussian, draw
 from support.site import verify
@@ -87,13 +89,13 @@ def test_a_curve_that_was_not_so_disagrees_with_its_replay(swept, capsys):
     arrays = true.arrays | {"test_mse": true.arrays["test_mse"] * (1 + 1e-6 * (true.arrays["steps"] > 5))}
     content = json.loads(true.path.read_text())
     content |= {"arrays_sha256": arrays_digest(arrays), "final": true.spec.final_numbers(arrays)}
-    content["sha256"] = _text_digest({k: v for k, v in content.items() if k != "sha256"})
+    content["sha256"] = text_digest(content)
     np.savez(true.path.with_suffix(".npz"), **arrays)
     true.path.write_text(json.dumps(content))
     assert Store(swept).verify() == {}  # its hashes fit: only the replay tells
-    assert verify.replay(Store(swept), true.key, 12, "cpu") == 1
+    assert replay.replay(Store(swept), true.key, 12, "cpu") == 1
     assert "test_mse       DISAGREES" in capsys.readouterr().out
-    assert verify.replay(Store(swept), true.key, 5, "cpu") == 0
+    assert replay.replay(Store(swept), true.key, 5, "cpu") == 0
 
 
 def test_draws_of_one_name_that_differ_are_a_fault_unless_they_are_meant_to(swept):

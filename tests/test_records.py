@@ -12,9 +12,11 @@ import pytest
 from agreement import spec, tiny
 from fabricate import measurement, records
 
+from support.chapters import studies
 from support.evidence import sweep
 from support.evidence.classifiers import study
 from support.evidence.classifiers.results import runs_of
+from support.evidence.files import text_digest
 from support.evidence.records import RecordError, Store, read
 from support.training.classifiers.specs import RunSpec, output_counts
 from support.training.classifiers.training import train
@@ -140,16 +142,14 @@ def test_a_json_that_is_no_record_is_found_and_the_others_are_still_checked(stor
 
 def test_final_numbers_that_do_not_follow_from_the_curves_are_found(stored):
     """Even if whoever changed them made all the hashes fit."""
-    from support.evidence.records import _text_digest
-
     store, _, record = stored
 
     def forge(document):
         document["final"]["test_accuracy"] += 1
-        document["sha256"] = _text_digest({k: v for k, v in document.items() if k != "sha256"})
+        document["sha256"] = text_digest(document)
 
     alter(record.path, forge)
-    assert store.verify() == {record.path: ["the final numbers do not follow from the arrays"]}
+    assert store.verify() == {record.path: [f"{record.name}: the final numbers do not follow from the arrays"]}
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
@@ -177,7 +177,8 @@ def test_a_renamed_record_is_found(stored):
     for suffix in (".json", ".npz", ".safetensors"):
         path = record.path.with_suffix(suffix)
         path.rename(path.with_name(f"{'0' * 16}-000020{suffix}"))
-    assert list(store.verify().values()) == [["key, specification and file name disagree"]]
+    ((fault,),) = store.verify().values()
+    assert "key, specification and file name disagree" in fault
 
 
 @pytest.mark.parametrize("left", ["x-000010.npz", "x-000010.safetensors", ".x-000010.json.4711"])
@@ -309,7 +310,7 @@ def test_a_longer_run_has_neither_the_weights_nor_the_divergence_of_a_shorter_on
 
 
 def test_a_run_that_is_looked_at_once_answers_for_its_own_length_only(tmp_path):
-    plan = study.STUDIES["mnist-metric"]
+    plan = studies()["mnist-metric"]
     s = plan.spec(tiny(), "ReLU-Bias", "standardised", 0)
     long = measurement(s, 1000, classes=4)
     store = records(tmp_path, [replace(long, arrays=long.arrays | {"contrast": np.zeros((1, 2))})])

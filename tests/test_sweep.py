@@ -252,12 +252,12 @@ CHILD = f"""
 import sys
 
 if __name__ == "__main__":
-    from support.classifiers import study
-    from support import sweep
+    from support.chapters import studies
+    from support.evidence import sweep
     from support.__main__ import main
-    from support.classifiers.study import Plan, Recipe
+    from support.evidence.classifiers.study import Plan, Recipe
 
-    study.studies()["try"] = {LONG!r}
+    studies()["try"] = {LONG!r}
     sweep.Progress = lambda label: lambda step, steps: print("step", step, label, flush=True)
     sys.exit(main(["sweep", "try", *sys.argv[1:]]))
 """

@@ -10,10 +10,11 @@ from fabricate import measurement, record, records
 
 from support.chapters import studies
 from support.chapters.volume_element.study import STUDIES as VOLUME
-from support.evidence import sweep
+from support.evidence import replay, sweep
 from support.evidence.classifiers.study import Plan, Recipe
+from support.evidence.files import arrays_digest, text_digest
 from support.evidence.paths import COMMITTED
-from support.evidence.records import Store, _text_digest, arrays_digest
+from support.evidence.records import Store
 from support.evidence.sweep import ensure
 from support.networks.data import load
 from support.site import readme, verify
@@ -107,7 +108,7 @@ def copy(trained, tmp_path):
         content = json.loads(true.path.read_text())
         change(arrays, content)
         content |= {"arrays_sha256": arrays_digest(arrays), "final": RunSpec.final_numbers(arrays)}
-        content["sha256"] = _text_digest({k: v for k, v in content.items() if k != "sha256"})
+        content["sha256"] = text_digest(content)
         folder = tmp_path / "records" / "classifier" / "digits"
         folder.mkdir(parents=True)
         np.savez(folder / true.path.with_suffix(".npz").name, **arrays)
@@ -120,7 +121,7 @@ def copy(trained, tmp_path):
 @pytest.mark.parametrize("run", [0, 1], ids=["calm", "chaotic"])
 def test_a_true_record_agrees_with_its_replay(trained, run, capsys):
     store, found = trained
-    assert verify.replay(store, found[run].key[:8], 45, "cpu") == 0
+    assert replay.replay(store, found[run].key[:8], 45, "cpu") == 0
     said = capsys.readouterr().out
     assert said.count(" agrees: ") == 4 and "DISAGREES" not in said
     # 45 is no recorded step of a run of 60: compared is what both were measured at
@@ -133,13 +134,13 @@ def test_a_float32_run_is_replayed_in_float64_too(tmp_path, capsys):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "CACHE", tmp_path / "cache")
         (run,) = ensure(plan, load("digits"), Store(tmp_path / "records"), verbose=False)
-    assert verify.replay(Store(tmp_path / "records"), run.key, device="cpu") == 0
+    assert replay.replay(Store(tmp_path / "records"), run.key, device="cpu") == 0
     said = capsys.readouterr().out
     assert "training the first 60 of 60 steps" in said and "agrees with 4 replays" in said
 
 
 def test_a_handful_of_points_has_no_slack_of_three():
-    assert [verify._flips(n) for n in (4, 250, 1000, 10_000)] == [25.0, 0.8, 0.3, 0.1]
+    assert [replay._flips(n) for n in (4, 250, 1000, 10_000)] == [25.0, 0.8, 0.3, 0.1]
 
 
 def later(name, factor):
@@ -162,11 +163,11 @@ def test_a_curve_that_was_not_so_disagrees(copy, name, factor, capsys):
     store = copy(later(name, np.float32(factor)))
     assert store.verify() == {}  # its hashes fit: only the replay tells
     key = next(iter(store)).key
-    assert verify.replay(store, key, 40, "cpu") == 1
+    assert replay.replay(store, key, 40, "cpu") == 1
     said = capsys.readouterr().out
     assert f"{name:14} DISAGREES" in said and said.count(" agrees: ") == 3
     assert "recorded on" not in said  # it was made here
-    assert verify.replay(store, key, 3, "cpu") == 0  # before the forgery begins all is well
+    assert replay.replay(store, key, 3, "cpu") == 0  # before the forgery begins all is well
 
 
 def test_a_record_of_another_machine_that_disagrees_is_said_to_be_one(copy, capsys):
@@ -176,7 +177,7 @@ def test_a_record_of_another_machine_that_disagrees_is_said_to_be_one(copy, caps
 
     store = copy(elsewhere)
     record = next(iter(store))
-    assert verify.replay(store, f"{record.key}-{record.steps:06d}", 40, "cpu") == 1  # named as in the ledger
+    assert replay.replay(store, f"{record.key}-{record.steps:06d}", 40, "cpu") == 1  # named as in the ledger
     assert "recorded on an abacus" in capsys.readouterr().out
 
 
@@ -185,7 +186,7 @@ def test_another_seeds_curves_disagree(copy):
         content["spec"]["seed"] = 5
 
     store = copy(other)
-    assert verify.replay(store, next(iter(store)).key, 10, "cpu") == 1
+    assert replay.replay(store, next(iter(store)).key, 10, "cpu") == 1
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def test_another_seeds_curves_disagree(copy):
 def test_a_key_must_name_one_run(trained, prefix, steps, message):
     store, found = trained
     with pytest.raises(ValueError, match=message):
-        verify.replay(store, found[0].key if prefix == "whole" else prefix, steps, "cpu")
+        replay.replay(store, found[0].key if prefix == "whole" else prefix, steps, "cpu")
 
 
 def test_the_data_set_must_be_the_one_of_the_record(copy):
@@ -208,13 +209,13 @@ def test_the_data_set_must_be_the_one_of_the_record(copy):
 
     store = copy(other)
     with pytest.raises(ValueError, match="specified for 'digits' with digest 1{16}, but .* with digest 9078fbe0"):
-        verify.replay(store, next(iter(store)).key, 10, "cpu")
+        replay.replay(store, next(iter(store)).key, 10, "cpu")
 
 
 def test_the_tolerance_follows_from_how_far_replays_part():
     """By hand: floor 0.5, factor 10; spread is the largest so far, distance that to the nearest replay."""
     curves = [np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.1, 3.0]), np.array([1.0, 2.0, 3.0])]
-    spread, distance, tolerance = verify.compare(np.array([1.2, 2.05, 4.0]), curves, 0.5, 10.0)
+    spread, distance, tolerance = replay.compare(np.array([1.2, 2.05, 4.0]), curves, 0.5, 10.0)
     np.testing.assert_allclose(spread, [0, 0.1, 0.1])
     np.testing.assert_allclose(distance, [0.2, 0.05, 1.0])
     np.testing.assert_allclose(tolerance, [0.5, 1.5, 1.5])
@@ -224,17 +225,17 @@ def test_what_is_not_finite_agrees_only_with_the_same():
     nan, inf = np.nan, np.inf
     stored = np.array([nan, inf, -inf, nan, 1.0, 1.0])
     curves = [np.array([nan, inf, inf, 1.0, nan, inf])] * 3
-    assert verify.compare(stored, curves, 1.0, 10.0)[1].tolist() == [0, 0, inf, inf, inf, inf]
+    assert replay.compare(stored, curves, 1.0, 10.0)[1].tolist() == [0, 0, inf, inf, inf, inf]
 
 
 def test_a_volume_run_agrees_with_its_replay_and_another_seeds_does_not(tmp_path, capsys):
     study = replace(VOLUME["volume-sinusoid"], widths=(5,), steps=30, seeds=1, labels=("true",), pairs=3, points=5)
     ensure(study, study.dataset(), Store(tmp_path), verbose=False)
     (run,) = Store(tmp_path)
-    assert verify.replay(Store(tmp_path), run.key, 30, "cpu") == 0
+    assert replay.replay(Store(tmp_path), run.key, 30, "cpu") == 0
     assert "the replays part by up to" in capsys.readouterr().out
     again = {roll: volume.curves_again(run.spec, 30, "cpu", roll)[1]["train_loss"] for roll in (0, 1)}
     assert 0 < np.abs(again[0] - again[1]).max() < 1e-12
     other = volume.curves_again(replace(run.spec, seed=1), 30, "cpu")[1]["train_loss"]
-    spread, distance, tolerance = verify.compare(other, list(again.values()), 1e-9, 10.0)
+    spread, distance, tolerance = replay.compare(other, list(again.values()), 1e-9, 10.0)
     assert (distance > tolerance).all()

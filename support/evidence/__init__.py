@@ -1,1 +1,11 @@
-"""Records of runs, studies and sweeps, statistics, rules and verdicts."""
+"""Records of runs, statistics, rules and verdicts."""
+
+
+def table(folder=None):
+    """All recorded runs as a pandas frame, a row a run; `export.COLUMNS` explains its columns.
+
+    folder: a folder of records; by default the committed ones.
+    """
+    from support.evidence import export, records  # here, so that importing the package stays cheap
+
+    return export.table(records.Store(*[folder] if folder else []))

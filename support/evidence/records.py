@@ -1,37 +1,39 @@
-"""Records: what every run gave, one JSON file and one array file a run, never changed once written.
+"""Records: what every run gave, never changed once written. A folder of records has two layouts at once.
+
+Loose, as a sweep writes it:
 
     records/<experiment>/<data>/<key>-<steps>.json     specification, environment, final numbers, digests
     records/<experiment>/<data>/<key>-<steps>.npz      curves, active outputs, moments
     records/<experiment>/<data>/<key>-<steps>.safetensors   final weights, where they are kept
 
+Packed, as `packing.pack` leaves it:
+
+    records/<experiment>/<data>/runs-<sha8>.jsonl      the JSON of a run on each line, which names its shards
+    records/<experiment>/<data>/curves-<sha8>.npz      the arrays of many runs; `files.shard_bytes` says how
+    records/<experiment>/<data>/weights-<sha8>.npz     the same for final weights
+
 Every file is written under a temporary name and renamed, the JSON last: a run counts as recorded when its JSON is
-there, so a kill at any moment leaves either a whole record or none. Folders of records are merged by copying.
+there, so a kill at any moment leaves either a whole record or none. Folders of records are merged by copying: of two
+records with the same key and number of steps the first is read, a packed one before a loose one.
+Digests are checked whenever a record is read: JSON, arrays and weights each when they are first asked for.
 """
 
-import contextlib
-import fcntl
-import hashlib
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load, save
 
+from support.evidence import files
+from support.evidence.files import RecordError, arrays_digest, content_of, read_bytes, reading, text_digest
 from support.evidence.paths import COMMITTED
 from support.training.machine import environment
 from support.training.specs import Measurement, Spec, specification
-
-
-class RecordError(RuntimeError):
-    """A records folder that cannot be written, or a record that is not what it says."""
 
 
 @dataclass(frozen=True)
@@ -78,25 +80,45 @@ class Record:
         """Training time of this run's share of its block."""
         return self.content["environment"]["seconds"] / 60
 
+    @property
+    def name(self) -> str:
+        """KEY-STEPS, as the ledger names the record."""
+        return f"{self.key}-{self.steps:06d}"
+
+    def file(self, kind: str) -> Path:
+        """The file with the "curves" or "weights" of this record."""
+        if "stored" in self.content:
+            return self.path.with_name(files.check_reference(self.content["stored"][kind], kind))
+        return self.path.with_suffix({"curves": ".npz", "weights": ".safetensors"}[kind])
+
     @cached_property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The stored arrays by name, shaped as where they were measured, by the trainer of the experiment."""
-        path = self.path.with_suffix(".npz")
-        try:
-            with open(path, "rb") as f, np.load(f, allow_pickle=False) as stored:
-                return {name: stored[name] for name in stored.files}
-        except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-            raise RecordError(f"the arrays {path} cannot be read: {error}") from error
+        """The stored arrays by name, shaped as where they were measured, by the trainer of the experiment.
+
+        Raises RecordError if they cannot be read, or are not those of this record.
+        """
+        return self._checked("arrays", "curves", files.unpacked)
 
     def weights(self, steps: int | None = None) -> dict[str, torch.Tensor] | None:
-        """Final weights, or None where they were not kept, or are not those after so many steps."""
-        if steps not in (None, self.steps):
+        """Final weights, or None where they were not kept, or are not those after so many steps.
+
+        Raises RecordError if they cannot be read, or are not those of this record.
+        """
+        if steps not in (None, self.steps) or not self.content.get("weights_kept"):
             return None
-        path = self.path.with_suffix(".safetensors")
-        try:
-            return load_file(path) if path.exists() else None
-        except (OSError, SafetensorError) as error:
-            raise RecordError(f"the weights {path} cannot be read: {error}") from error
+        loaded = self._checked("weights", "weights", lambda content: {k: w.numpy() for k, w in load(content).items()})
+        return {name: torch.from_numpy(value) for name, value in loaded.items()}
+
+    def _checked(self, what: str, kind: str, unpack) -> dict[str, np.ndarray]:
+        with reading(f"the {what} of {self.name}, {self.path},"):
+            path = self.file(kind)
+            if "stored" in self.content:
+                found = files.shard(path).of(self.name)
+            else:
+                found = {name: np.array(value) for name, value in unpack(read_bytes(path)).items()}
+            if arrays_digest(found) != self.content[f"{what}_sha256"]:
+                raise RecordError(f"the {what} of {self.name} in {path} were altered")
+            return found
 
     def at(self, name: str, steps: int, of: str = "steps"):
         """What was stored under a name at one of the steps that are listed under another."""
@@ -106,25 +128,21 @@ class Record:
         return self.arrays[name][where[0]]
 
     def faults(self) -> list[str]:
-        """What is wrong with the files of this record; empty if nothing is."""
+        """What is wrong with this record, whose JSON could be read; empty if nothing is."""
         faults = []
-        content = {k: v for k, v in self.content.items() if k != "sha256"}
-        if _text_digest(content) != self.content.get("sha256"):
-            faults.append("the JSON was altered")
-        if self.spec.key != self.key or self.path.stem != f"{self.key}-{self.steps:06d}":
-            faults.append("key, specification and file name disagree")
+        if self.spec.key != self.key:
+            faults.append(f"{self.name}: key and specification disagree")
         try:
-            if arrays_digest(self.arrays) != self.content["arrays_sha256"]:
-                faults.append("the arrays were altered")
-            elif self.spec.final_numbers(self.arrays) != self.content["final"]:
-                faults.append("the final numbers do not follow from the arrays")
-            weights = self.weights() if self.content["weights_kept"] else None
+            if self.spec.final_numbers(self.arrays) != self.content["final"]:
+                faults.append(f"{self.name}: the final numbers do not follow from the arrays")
         except RecordError as error:
-            return [*faults, str(error)]
-        if self.content["weights_kept"] and weights is None:
-            faults.append("the weights are missing")
-        elif weights and arrays_digest({k: v.numpy() for k, v in weights.items()}) != self.content["weights_sha256"]:
-            faults.append("the weights were altered")
+            faults.append(str(error))
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            faults.append(f"{self.name}: the arrays are not those of such a run ({type(error).__name__}: {error})")
+        try:
+            self.weights()
+        except RecordError as error:
+            faults.append(str(error))
         return faults
 
 
@@ -141,20 +159,43 @@ class Store:
         changed, one without them is taken as it is.
         """
         for root in self.roots:
-            for path in sorted(_folder(root, spec).glob(f"{spec.key}-*.json")):
-                record = read(path)
+            folder = folder_of(root, spec)
+            packed, faults = _packed(folder)
+            found = {name: Record(*place) for name, place in packed.get(spec.key, {}).items()}
+            for path in folder.glob(f"{spec.key}-*.json"):
+                if path.stem not in found:
+                    found[path.stem] = read(path)
+            for _, record in sorted(found.items()):
                 kept = record.steps == steps and (root == self.roots[0] or record.content["weights_kept"])
                 if record.answers(steps) and (kept or not weights):
                     return record
+            if faults:  # the run may be the one that cannot be read
+                raise faults[0][1]
         return None
 
     def __iter__(self) -> Iterator[Record]:
-        return map(read, self.paths())
+        """All records, by experiment, data and name. Raises RecordError at one that cannot be read."""
+        seen = set()
+        for folder in self._folders():
+            for record in self.of(folder):
+                if record.name not in seen:
+                    seen.add(record.name)
+                    yield record
 
-    def paths(self) -> Iterator[Path]:
-        """The JSON files of all records, read or not."""
+    @staticmethod
+    def of(folder: Path, loose: bool = True) -> Iterator[Record]:
+        """The records of one folder by name; loose: also those that are not packed."""
+        packed, faults = _packed(folder)
+        if faults:
+            raise faults[0][1]
+        found = {name: place for several in packed.values() for name, place in several.items()}
+        paths = {path.stem: path for path in folder.glob("*.json") if path.stem not in found} if loose else {}
+        for name in sorted(found.keys() | paths.keys()):
+            yield Record(*found[name]) if name in found else read(paths[name])
+
+    def _folders(self) -> Iterator[Path]:
         for root in self.roots:
-            yield from sorted(root.glob("*/*/*.json"))
+            yield from sorted(path for path in root.glob("*/*") if path.is_dir())
 
     def check_writable(self) -> None:
         """A RecordError now rather than after an hour of training, if nothing can be written."""
@@ -169,7 +210,7 @@ class Store:
     def write(self, measurement: Measurement, keep_weights: bool = False) -> Record:
         """Records what was measured of one run; a run that is recorded already at that length is left as it is."""
         spec, steps = measurement.spec, int(measurement.steps[-1])
-        path = _folder(self.roots[0], spec) / f"{spec.key}-{steps:06d}.json"
+        path = folder_of(self.roots[0], spec) / f"{spec.key}-{steps:06d}.json"
         arrays = spec.kept(measurement.arrays)
         weights = {name: w.numpy() for name, w in measurement.weights.items()}
         content = {
@@ -187,94 +228,139 @@ class Store:
             | {"seconds": round(measurement.seconds, 3)}
             | ({"begun": measurement.begun} if measurement.begun else {}),
         }
-        content["sha256"] = _text_digest(content)
+        content["sha256"] = text_digest(content)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with _locked(path.parent):  # or another sweep's arrays could come between these and their JSON
+            with files.locked(path.parent):  # or another sweep's arrays could come between these and their JSON
+                if packed := _packed(path.parent)[0].get(spec.key, {}).get(path.stem):
+                    return Record(*packed)
                 if path.exists():
                     return read(path)
                 for left in path.parent.glob(f".{path.stem}.*"):  # by a write that was killed
                     left.unlink()
                 if keep_weights:
                     weight_bytes = save(measurement.weights)
-                    _atomically(path.with_suffix(".safetensors"), lambda p: p.write_bytes(weight_bytes))
-                _atomically(path.with_suffix(".npz"), lambda p: _save_arrays(p, arrays))
-                _atomically(path, lambda p: p.write_text(json.dumps(content, indent=1) + "\n"))
+                    files.atomically(path.with_suffix(".safetensors"), lambda p: p.write_bytes(weight_bytes))
+                files.atomically(path.with_suffix(".npz"), lambda p: _save_arrays(p, arrays))
+                files.atomically(path, lambda p: p.write_text(json.dumps(content, indent=1) + "\n"))
         except OSError as error:
             raise RecordError(f"cannot write the record {path}: {error.strerror}") from error
         return read(path)
 
     def verify(self) -> dict[Path, list[str]]:
-        """The faults of every record that has any; a file that a write cut short left behind is one too."""
-        found = {}
-        for path in (p for root in self.roots for p in sorted(root.glob("*/*/*"))):
-            half = path.suffix in (".npz", ".safetensors") and not path.with_suffix(".json").exists()
-            if path.suffix == ".json":
-                if faults := _faults(path):
-                    found[path] = faults
-            elif half or path.name.startswith("."):
-                found[path] = ["a file without a record: its write was cut short; it can be deleted"]
-        return found
+        """The faults of every file that has any; one that a write cut short left behind is a fault too."""
+        return self.survey()[1]
+
+    def survey(self) -> tuple[list[Record], dict[Path, list[str]]]:
+        """The sound records, and the faults by file."""
+        sound, found = [], {}
+        for folder in self._folders():
+            some, faults = _survey(folder)
+            sound += some
+            found |= faults
+        return sound, found
 
 
-def _faults(path: Path) -> list[str]:
-    try:
-        return read(path).faults()
-    except RecordError as error:
-        return [str(error)]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        return [f"this JSON is not a record ({type(error).__name__}: {error})"]
+def _survey(folder: Path) -> tuple[list[Record], dict[Path, list[str]]]:
+    by_key, faults = _packed(folder)
+    found = {}
+    for path, error in faults:
+        found.setdefault(path, []).append(str(error))
+    packed = {name: Record(*place) for several in by_key.values() for name, place in several.items()}
+    shards, several_records = {}, dict(packed)
+    for name, record in packed.items():
+        for kind in ("curves", "weights") if record.content["weights_kept"] else ("curves",):
+            shards.setdefault(record.file(kind), []).append(name)
+    for path, names in shards.items():
+        try:
+            files.shard(path)
+        except RecordError as error:  # one fault, not one for each of its runs
+            found[path] = [str(error)]
+            for name in names:
+                several_records.pop(name, None)
+    for path in sorted(folder.iterdir()):
+        a_shard = path.name.startswith(("curves-", "weights-"))
+        if path.name.startswith(".") or (a_shard and path not in shards and not faults):
+            found[path] = ["a file without a record: its write was cut short; it can be deleted"]
+        elif a_shard or path.suffix == ".jsonl" or path.stem in packed:  # the last: what a killed pack did not delete
+            continue
+        elif path.suffix == ".json":
+            try:
+                several_records[path.stem] = read(path)
+            except RecordError as error:
+                found[path] = [str(error)]
+        elif path.suffix in (".npz", ".safetensors") and not path.with_suffix(".json").exists():
+            found[path] = ["a file without a record: its write was cut short; it can be deleted"]
+    sound = []
+    for _, record in sorted(several_records.items()):
+        if wrong := record.faults():
+            found.setdefault(record.path, []).extend(wrong)
+        else:
+            sound.append(record)
+    return sound, found
 
 
-def arrays_digest(arrays: dict[str, np.ndarray]) -> str:
-    """sha256 over names, types, shapes and bytes."""
-    total = hashlib.sha256()
-    for name in sorted(arrays):
-        value = np.ascontiguousarray(arrays[name])
-        total.update(f"{name} {value.dtype.str} {value.shape}".encode() + value.tobytes())
-    return total.hexdigest()
-
-
-def _folder(root: Path, spec: Spec) -> Path:
+def folder_of(root: Path, spec: Spec) -> Path:
+    """The folder of a run's records."""
     return root / spec.experiment / spec.data.replace(":", "_").replace("/", "_")
 
 
 def read(path: Path) -> Record:
-    """One record from its JSON file; a RecordError where there is none that can be read."""
-    try:
-        record = Record(path, json.loads(path.read_text()))
-        record.spec, record.key, record.steps  # noqa: B018  (reading them is the check)
+    """One loose record from its JSON file; a RecordError where there is none that can be read."""
+    where = f"the record {path}"
+    with reading(where):
+        record = _record(path, read_bytes(path).decode(), where)
+        if path.stem != record.name:
+            raise RecordError(f"{where} is that of {record.name}: key, specification and file name disagree")
         return record
-    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RecordError(f"the record {path} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _record(path: Path, text: str, where: str) -> Record:
+    with reading(where):
+        record = Record(path, content_of(text, where))
+        record.spec, record.name, record.file("curves")
+        if record.content["weights_kept"]:
+            record.file("weights")
+        return record
+
+
+# -- the lines of packed records ----------------------------------------------------------------------------------
+
+Packed = dict[str, dict[str, tuple[Path, dict]]]  # key -> name of a record -> its file and content
+
+
+def _packed(folder: Path) -> tuple[Packed, list[tuple[Path, RecordError]]]:
+    """The packed records of a folder, and the faults of their files; read again only when the files change."""
+    about = ((path, path.stat()) for path in sorted(folder.glob("runs-*.jsonl")))
+    return _joined(tuple((path, s.st_mtime_ns, s.st_size, s.st_ino) for path, s in about))
+
+
+@lru_cache(maxsize=256)
+def _joined(paths: tuple[tuple, ...]) -> tuple[Packed, list[tuple[Path, RecordError]]]:
+    found, faults = {}, []
+    for path, *_ in paths:
+        before = len(faults)
+        try:
+            with reading(f"the file {path}"):
+                lines = read_bytes(path).decode().splitlines()
+        except RecordError as error:
+            faults.append((path, error))
+            continue
+        for number, line in enumerate(lines, 1):
+            where = f"line {number} of {path}" + (f", {line[8:24]}" if line.startswith('{"key":"') else "")
+            try:
+                record = _record(path, line, where)
+                found.setdefault(record.key, {}).setdefault(record.name, (path, record.content))
+            except RecordError as error:
+                faults.append((path, error))
+        if len(faults) == before:
+            try:
+                files.named_content(path)  # whole lines may be missing
+            except RecordError as error:
+                faults.append((path, error))
+    return found, faults
 
 
 def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     with open(path, "wb") as f:
         np.savez_compressed(f, **arrays)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Only one process at a time writes into a folder; the lock is on the folder itself and ends with the process."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _atomically(path: Path, write) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(beside)
-        with open(beside, "rb+") as f:
-            os.fsync(f.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _text_digest(content: dict) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,36 +1,10 @@
-"""Whether the records are whole, whether what the book prints follows from them, and one run trained once more."""
-
-import math
-import time
-from dataclasses import replace
-from types import SimpleNamespace
-
-import numpy as np
+"""Checks that the records are whole and that what the book prints follows from them."""
 
 from support import chapters
 from support.evidence.paths import COMMITTED
-from support.evidence.records import Record, Store, read
+from support.evidence.records import Record, Store
 from support.evidence.sweep import Study
-from support.networks.data import load
 from support.site import readme
-from support.training.classifiers.training import train
-from support.training.distances import training as mahalanobis
-from support.training.machine import Division, environment, resolve_device
-from support.training.sigmoid import training as volume
-from support.training.specs import CURVES
-
-CHUNK = {"cpu": 1500, "cuda": 4000}  # about so many images in a chunk of a replay
-REPLAYS = 3  # at the record's own precision
-MOST_STEPS, MINUTES = 100, 1.0  # where no number is asked for: so many, or as many as about so long allows
-FACTOR = 10.0  # the record may be so many times as far from a replay as the replays are from each other
-LOSS_FLOOR = 1e-5  # relative; some thirty times the rounding of a float32 product
-FLIPS = 3, 1000, 100  # so many images may fall on the other side of a near tie, or one in 1,000; never over 1 in 100
-CURVE_UNITS = {"loss": "nats", "accuracy": "points"}  # of the rest: squared distances
-EXACT_FLOOR = 1e-9  # the same in float64
-DISTANCE_FLOOR = {"float64": EXACT_FLOOR, "fp32": LOSS_FLOOR}  # of the distance networks
-
-
-# -- verify -------------------------------------------------------------------------------------------------------
 
 
 def verify(store: Store) -> int:
@@ -40,8 +14,7 @@ def verify(store: Store) -> int:
     A folder without records is none to be content with.
     README.md is compared only with the committed records.
     """
-    found = store.verify()
-    sound = [read(path) for path in store.paths() if path not in found]
+    sound, found = store.survey()
     faults = [f"{path}: {fault}" for path, several in found.items() for fault in several]
     faults += _mixed(sound)
     if store.roots == [COMMITTED]:
@@ -77,167 +50,3 @@ def _printed(rows: list[dict]) -> list[str]:
     except RuntimeError as error:
         return [str(error)]
     return [] if same else ["README.md: its table is not the ledger of these records (claims --write-readme)"]
-
-
-# -- replay -------------------------------------------------------------------------------------------------------
-
-
-def replay(store: Store, prefix: str, steps: int | None = None, device: str = "auto") -> int:
-    """Trains the first steps of a recorded run again and compares the curves. Prints what it finds; returns 0 or 1.
-
-    Rounding differs between machines, product routines, chunks and neighbours in a block, and a chaotic run
-    multiplies the difference; by how much, nobody knows beforehand. So the run is replayed three times with chunks
-    of three sizes, or batches in three orders, which sum in different orders, and a run that was not trained in
-    float64 once more in float64, because the three share the order within a product. The record agrees if at each
-    recorded step it is no further from the nearest replay than the tolerance: FACTOR times the largest distance
-    between two replays up to that step, plus a floor. Where the record's products were less exact than the replays'
-    (TF32 against a CPU, say), the tolerance grows by the ratio of their measured errors.
-
-    Distance networks start with hyperplanes through training points. On which side rounding puts such a point may
-    differ on another machine, for all replays alike: for them a disagreement is a reason to look, not a proof.
-
-    Args:
-        prefix: how the key of the run begins, or the name of its record, key and steps.
-        steps: how many; at most those of the record. By default as many as take about a minute, at most 100.
-        device: "auto", "cpu" or "cuda".
-    Raises:
-        ValueError: no run has such a key, several have, the data set is another one, or steps is not positive.
-    """
-    record = pick(store, prefix)
-    if steps is not None and not 1 <= steps <= record.steps:
-        raise ValueError(f"steps must be from 1 to {record.steps}, those of the record, not {steps!r}")
-    a_step = REPLAYS * record.minutes / record.steps  # or more: a network alone costs more than its share of a block
-    steps = min(steps or max(1, min(MOST_STEPS, int(MINUTES / max(a_step, 1e-9)))), record.steps)
-    again = REPLAYABLE[record.spec.experiment]
-    print(f"{record.key}: {record.spec.label}")
-    print(f"training the first {steps:,} of {record.steps:,} steps {REPLAYS} times and more", flush=True)
-    begun = time.perf_counter()
-    replays, floors, scale = again(record, steps, device)
-    seconds = time.perf_counter() - begun
-    at = np.intersect1d(record.arrays["steps"], replays[0].steps)
-    agrees = True
-    for name, floor_of in floors.items():
-        curves = [m.arrays[name][np.isin(m.steps, at)] for m in replays]
-        stored = record.arrays[name][np.isin(record.arrays["steps"], at)].astype(float)
-        floor = floor_of(curves[0])
-        spread, distance, tolerance = compare(stored, curves, scale * floor, FACTOR * scale)
-        fine = bool((distance <= tolerance).all())
-        agrees &= fine
-        with np.errstate(invalid="ignore"):
-            worst = int(np.argmax(np.nan_to_num(distance / tolerance, nan=0.0)))
-        unit = next((u for part, u in CURVE_UNITS.items() if part in name), "squared distances")
-        print(
-            f"  {name:14} {'agrees' if fine else 'DISAGREES'}: at step {at[worst]:,} the record is "
-            f"{distance[worst]:.2g} {unit} from a replay, tolerance {tolerance[worst]:.2g}; "
-            f"the replays part by up to {spread[-1]:.2g}"
-        )
-    word = "agrees" if agrees else "DISAGREES"
-    print(
-        f"the record {word} with {len(replays)} replays at {len(at)} recorded steps "
-        f"up to {at[-1]:,}; tolerance = {FACTOR * scale:.3g} x how far they part, plus a floor; {seconds:.1f} s"
-    )
-    here, there = environment()["processor"], record.content["environment"]["processor"]
-    if not agrees and here != there:
-        print(f"recorded on {there}, replayed on {here}: other machines sum in other orders, and a chaotic run")
-        print("multiplies that; where the replays part slowly here, this is a reason to look, not a proof")
-    return 0 if agrees else 1
-
-
-def _classifier_replays(record: Record, steps: int, device: str):
-    """The replays, for each curve its floor as a function of the curve, and the scale of the tolerance."""
-    spec, dataset = record.spec, load(record.spec.data)
-    spec.check_data(dataset.name, dataset.digest)
-    chunks = math.ceil(spec.images / CHUNK[resolve_device(device).type])
-    rows = [math.ceil(spec.images / (chunks + i)) for i in range(REPLAYS)]
-    replays = [train([spec], dataset, steps, device=device, rows=r)[0] for r in rows]
-    replays += [train([s], dataset, steps, device=device)[0] for s in _in_float64(spec)]
-    images = {"train": spec.images, "test": len(dataset.test_images)}
-
-    def floor_of(name):
-        if "loss" in name:
-            return lambda curve: LOSS_FLOOR * np.maximum(1, np.abs(curve))
-        return lambda curve: _flips(images[name.split("_")[0]])
-
-    scale = max(1.0, product_error(record.content["environment"]) / product_error(vars(replays[0])))
-    return replays, {name: floor_of(name) for name in CURVES}, scale
-
-
-def _distance_replays(record: Record, steps: int, device: str):
-    """The same for a distance network, whose chunks are points and whose products are torch's own."""
-    spec, kind = record.spec, resolve_device(device).type
-    divisions = [Division(kind, 1, "default", math.ceil(spec.samples / (i + 1)), 1) for i in range(REPLAYS)]
-    replays = [mahalanobis.train([spec], steps, device=device, division=d)[0] for d in divisions]
-    replays += [mahalanobis.train([s], steps, device=device)[0] for s in _in_float64(spec)]
-    floor = DISTANCE_FLOOR[spec.precision]
-    return replays, dict.fromkeys(mahalanobis.CURVES, lambda curve: floor * np.abs(curve)), 1.0
-
-
-def _volume_replays(record: Record, steps: int, device: str):
-    """The same for a network of chapter 5, whose mini-batches are summed in other orders; a full batch has one."""
-    spec, found = record.spec, []
-    for i in range(REPLAYS):
-        at, arrays = volume.curves_again(spec, steps, device, roll=i)
-        found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
-    task = spec.draw()
-    points = {"train": len(task.train[0]), "test": len(task.test[0])}
-
-    def floor_of(name):
-        if "loss" in name:
-            return lambda curve: EXACT_FLOOR * np.maximum(1, np.abs(curve))
-        return lambda curve: _flips(points[name.split("_")[0]])
-
-    return found, {name: floor_of(name) for name in CURVES}, 1.0
-
-
-def _in_float64(spec) -> list:
-    """The same run in float64, unless that is what it is."""
-    return [] if spec.precision == "float64" else [replace(spec, precision="float64")]
-
-
-def _flips(points: int) -> float:
-    """The floor of an accuracy, in percent: what the images of FLIPS make, at least one."""
-    few, share, most = FLIPS
-    return 100 * max(1, min(max(few, points // share), points // most)) / points
-
-
-REPLAYABLE = {
-    "classifier": _classifier_replays,
-    "metric": _classifier_replays,
-    "mahalanobis": _distance_replays,
-    "volume": _volume_replays,
-}
-
-
-def pick(store: Store, prefix: str) -> Record:
-    """The longest record of the one run whose key begins like that; a ValueError if there is none, or several."""
-    prefix = prefix.split("-")[0]  # the ledger names records as their files: key and steps
-    found = [r for r in store if r.key.startswith(prefix)]
-    keys = sorted({r.key for r in found})
-    if len(keys) != 1:
-        what = f"{len(keys)} runs have keys that begin" if keys else "no run has a key that begins"
-        raise ValueError(f"{what} with {prefix!r}" + (f": {', '.join(keys[:5])}" if keys else ""))
-    return max(found, key=lambda r: r.steps)
-
-
-def compare(stored: np.ndarray, curves: list[np.ndarray], floor, factor: float) -> tuple[np.ndarray, ...]:
-    """(spread, distance, tolerance), each (S,), of a stored curve against replays of it, all (S,).
-
-    spread: the largest distance between two replays so far; distance: from the record to the nearest replay, 0
-    where both are NaN or the same infinity, infinite where only one is; tolerance: floor + factor * spread.
-    """
-    parts = [_apart(a, b) for i, a in enumerate(curves) for b in curves[:i]]
-    spread = np.maximum.accumulate(np.max(parts, axis=0))
-    distance = np.min([_apart(stored, c) for c in curves], axis=0)
-    return spread, distance, floor + factor * spread
-
-
-def _apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    both = np.isfinite(a) & np.isfinite(b)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore"):
-        return np.where(same, 0.0, np.where(both, np.abs(a - b), np.inf))
-
-
-def product_error(environment: dict) -> float:
-    """The measured relative error of the products that a run was trained with."""
-    return max(environment["probe"][environment["division"]["routine"]]["error"], 1e-16)

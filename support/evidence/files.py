@@ -1,0 +1,229 @@
+"""Files of records: digests, arrays that are checked while they are read, shards of many runs, atomic writes.
+
+Records come from other machines and other people, and disks fail. So nothing here is trusted: no pickle is loaded, no
+file may unpack to more than `MOST_BYTES`, and each failure is one `RecordError` that names the file.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+MOST_BYTES = 2**28  # what one file may hold when it is unpacked; a shard that is written here holds far less
+PLANES = {"<f4": ".f4", "<f8": ".f8"}  # data types that a shard stores as byte planes, and how their members end
+KINDS = ("runs", "curves", "weights")
+
+
+class RecordError(RuntimeError):
+    """A records folder that cannot be written, or a record that is not what it says."""
+
+
+@contextlib.contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turns each failure to read a file into a RecordError.
+
+    The readers of zip, LZMA, npy, JSON and safetensors raise a dozen types on damaged files, among them MemoryError,
+    RecursionError and NotImplementedError. A list of types would miss the next one.
+    """
+    try:
+        yield
+    except RecordError:
+        raise
+    except Exception as error:
+        raise RecordError(f"{what} cannot be read: {type(error).__name__}: {error}") from error
+
+
+# -- digests ------------------------------------------------------------------------------------------------------
+
+
+def arrays_digest(arrays: dict[str, np.ndarray]) -> str:
+    """sha256 over names, types, shapes and bytes."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        value = np.ascontiguousarray(arrays[name])
+        total.update(f"{name} {value.dtype.str} {value.shape}".encode() + value.tobytes())
+    return total.hexdigest()
+
+
+def text_digest(content: dict) -> str:
+    """sha256 of the canonical JSON of a record, its own digest left out."""
+    unsigned = {name: value for name, value in content.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(unsigned, sort_keys=True).encode()).hexdigest()
+
+
+def content_of(text: str, where: str) -> dict:
+    """A record's JSON, if its digest is right; a RecordError that names `where` otherwise."""
+    with reading(where):
+        content = json.loads(text, parse_constant=_refused)
+        if text_digest(content) != content["sha256"]:
+            raise RecordError(f"{where}: the JSON was altered")
+        seconds = content["environment"]["seconds"]
+        if not (math.isfinite(seconds) and seconds >= 0):
+            raise ValueError(f"it took {seconds} seconds")
+        return content
+
+
+def _refused(constant: str):
+    raise ValueError(f"{constant} is no number of a record")
+
+
+# -- reading ------------------------------------------------------------------------------------------------------
+
+
+def read_bytes(path: Path) -> bytes:
+    """A file's bytes; a ValueError if there are more than MOST_BYTES."""
+    with open(path, "rb") as f:
+        content = f.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
+    return content
+
+
+def unpacked(content: bytes) -> dict[str, np.ndarray]:
+    """The arrays of an .npz, read-only; a ValueError if they have more than MOST_BYTES or a header lies."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > MOST_BYTES:
+            raise ValueError(f"it unpacks to more than {MOST_BYTES:,} bytes")
+        return {member.filename.removesuffix(".npy"): _array(_member(archive, member)) for member in members}
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """A member, read in small pieces: zipfile unpacks a piece whole, whatever size the archive states."""
+    with archive.open(member) as f:
+        return b"".join(iter(lambda: f.read(2**12), b""))
+
+
+def _array(content: bytes) -> np.ndarray:
+    f = io.BytesIO(content)
+    if np.lib.format.read_magic(f) != (1, 0):
+        raise ValueError("its array has an unknown format")
+    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(f)
+    if dtype.hasobject:
+        raise ValueError("object arrays are not read")
+    if math.prod(shape) * dtype.itemsize != len(content) - f.tell():
+        raise ValueError(f"its header states {shape} {dtype}, which is not its size")
+    values = np.frombuffer(content, dtype, offset=f.tell())
+    return values.reshape(shape, order="F" if fortran_order else "C")
+
+
+# -- shards -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Arrays of many runs: the row of each run, and arrays or byte planes by the name of their member."""
+
+    rows: dict[str, int]
+    members: dict[str, np.ndarray]
+
+    def of(self, run: str) -> dict[str, np.ndarray]:
+        """A copy of the arrays of one run, KEY-STEPS."""
+        row, found = self.rows[run], {}
+        for name, values in self.members.items():
+            if name.endswith(tuple(PLANES.values())):
+                name, kind = name[:-3], f"<{name[-2:]}"
+                found[name] = np.stack(list(values[:, row]), axis=-1).view(kind)[..., 0]
+            else:
+                found[name] = values[row].copy()
+        return found
+
+
+def shard_name(kind: str, content: bytes) -> str:
+    """The name of a file with that content: a changed byte makes another name."""
+    return f"{kind}-{hashlib.sha256(content).hexdigest()[:8]}{'.jsonl' if kind == 'runs' else '.npz'}"
+
+
+def named_content(path: Path) -> bytes:
+    """The bytes of a file that is named by its content, or a RecordError."""
+    with reading(f"the file {path}"):
+        content, (kind, *_) = read_bytes(path), path.name.split("-")
+        if kind not in KINDS or path.name != shard_name(kind, content):
+            raise RecordError(f"the file {path} was altered: its name is not that of its content")
+        return content
+
+
+def shard(path: Path) -> Shard:
+    """A shard, opened once as long as the file stays as it is."""
+    with reading(f"the shard {path}"):
+        about = path.stat()
+        return _shard(path, about.st_mtime_ns, about.st_size, about.st_ino)
+
+
+@lru_cache(maxsize=64)
+def _shard(path: Path, *_stamp) -> Shard:
+    members = unpacked(named_content(path))
+    rows = {str(name): row for row, name in enumerate(members.pop("runs"))}
+    return Shard(rows, members)
+
+
+def shard_bytes(runs: dict[str, dict[str, np.ndarray]]) -> bytes:
+    """The .npz of a shard: by name of a run, its arrays, which have the same names, types and shapes in all runs.
+
+    A member has the runs along its first axis. Floats are stored as byte planes: a member "name.f4" is uint8 of
+    shape (4, runs, ...), first the lowest byte of each number. Planes of signs and exponents, and of zeros where
+    digits were rounded away, compress well; between the other bytes they do not.
+    """
+    first = next(iter(runs.values()))
+    stacks = {name: np.stack([arrays[name] for arrays in runs.values()]) for name in sorted(first)}
+    members = {"runs": np.array(list(runs))}
+    for name, values in stacks.items():
+        if ending := PLANES.get(values.dtype.str):
+            planes = values[..., None].view(np.uint8)
+            members[name + ending] = np.ascontiguousarray(np.moveaxis(planes, -1, 0))
+        else:
+            members[name] = values
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:
+        for name, values in members.items():
+            of_member = io.BytesIO()
+            np.lib.format.write_array(of_member, values, version=(1, 0), allow_pickle=False)
+            # a fixed date: the same runs give the same bytes and the same name
+            archive.writestr(
+                zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), of_member.getvalue(), zipfile.ZIP_LZMA
+            )
+    return packed.getvalue()
+
+
+def check_reference(name: str, kind: str) -> str:
+    """The name of a shard that a record states; a ValueError if it could lead out of the folder."""
+    if not re.fullmatch(rf"{kind}-[0-9a-f]{{8}}\.npz", name):
+        raise ValueError(f"{name!r} is no name of a shard of {kind}")
+    return name
+
+
+# -- writing ------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Only one process at a time writes into a folder; the lock is on the folder itself and ends with the process."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Writes a file under a temporary name, flushes it to the disk and renames it."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(beside)
+        with open(beside, "rb+") as f:
+            os.fsync(f.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

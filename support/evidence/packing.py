@@ -1,0 +1,148 @@
+"""Packing: loose records become shards of many runs, with fewer digits where nothing that is printed needs more.
+
+    python -m support records pack
+
+The rounding is in `BITS` and in each record that it touched ("stored": "bits"). The digests of what was measured stay
+in the record ("measured"); "arrays_sha256" and "weights_sha256" are those of what is stored.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from support.evidence import files
+from support.evidence.files import RecordError, arrays_digest, text_digest
+from support.evidence.records import Record, Store, read
+from support.training.specs import Spec
+
+MOST_RUNS, MOST_BYTES = 256, 2**23  # in a shard; its bytes unpacked. To read one run is to unpack its shard.
+
+# Bits of the mantissa that are kept, by experiment and array; float32 has 23, float64 has 52. Several numbers are for
+# the entries of the last axis. What is not listed is exact: losses, accuracies, shares of active images, and effects,
+# whose bootstrap intervals follow the last digit. With these bits no table and no claim of the book changes a digit.
+BITS = {
+    "classifier": {"moments": (18, 18, 7), "weight": 9},  # mean, SD, skewness; counts compare |mean| / SD with others
+    "metric": {"moments": (18, 18, 7), "weight": 9},
+    "mahalanobis": {},
+    "volume": {"peak": 23, "profile": 23, "same_profile": 23, "spectrum": 23},
+}
+FITTED = ("Abs2", "Abs2-Neg")  # hyperplanes are fitted to what their first layers give; the fit follows each digit
+# Weights in the plane that a narrow sigmoid network has few of stay exact: at 12 bits two of its units were parallel.
+WIDE, WIDE_BITS = 100, {"W1": 16, "b1": 16, "W2": 16}
+
+
+def bits_of(spec: Spec) -> dict[str, int | tuple[int, ...]]:
+    """How many bits of the mantissa a packed record of that run keeps, by array; all of those not named."""
+    bits = dict(BITS[spec.experiment])
+    if getattr(spec, "architecture", None) in FITTED:
+        del bits["weight"]
+    return bits | (WIDE_BITS if getattr(spec, "width", 0) >= WIDE else {})
+
+
+def rounded(values: np.ndarray, bits: int | tuple[int, ...]) -> np.ndarray:
+    """Floats with so many bits of the mantissa, the nearest ones, ties to even; the type stays. NaN and infinity too.
+
+    >>> float(rounded(np.float32([1 / 3]), 4)[0])
+    0.328125
+    """
+    unsigned, mantissa = {4: (np.uint32, 23), 8: (np.uint64, 52)}[values.dtype.itemsize]
+    shift = (mantissa - np.minimum(bits, mantissa)).astype(unsigned)
+    whole, one = np.ascontiguousarray(values).view(unsigned), unsigned(1)
+    half = np.where(shift > 0, (one << np.maximum(shift, one) - one) - one + (whole >> shift & one), unsigned(0))
+    near = (whole + half >> shift << shift).view(values.dtype)
+    return np.where(np.isfinite(values), near, values)
+
+
+def pack(store: Store) -> int:
+    """Packs the loose records of the first folder of a store and prints what it did; returns 0, or 1 if it left some.
+
+    The shards are written, flushed, renamed and read again before a loose file is deleted. A kill at any moment loses
+    nothing, and the next call goes on. Shards are never changed: records that arrive later make new ones.
+    A record with a fault stays loose and is named.
+    """
+    runs, left = 0, []
+    for folder in sorted(path for path in store.roots[0].glob("*/*") if path.is_dir()):
+        with files.locked(folder):
+            packed, faults = _pack(folder)
+        runs += packed
+        left += faults
+    for fault in left:
+        print(fault)
+    print(f"packed {runs:,} runs" + (f"; left {len(left):,} with faults as they are" if left else ""))
+    return 1 if left else 0
+
+
+def _pack(folder: Path) -> tuple[int, list[str]]:
+    """How many loose records of a folder were packed, and the faults of those that were not."""
+    there = {record.name: record for record in Store.of(folder, loose=False)}
+    loose, faults = [], []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            if path.stem not in there:
+                record = read(path)
+                wrong = record.faults()
+                faults += [f"{path}: {fault}" for fault in wrong]
+                loose += [] if wrong else [record]
+        except RecordError as error:
+            faults.append(str(error))
+    if loose:
+        _write(folder, loose)
+        there = {record.name: record for record in Store.of(folder, loose=False)}
+    done = [path for path in sorted(folder.glob("*.json")) if path.stem in there]
+    for path in done:
+        if wrong := there[path.stem].faults():
+            faults += [f"{path} is not deleted: {fault}" for fault in wrong]
+            continue
+        for suffix in (".npz", ".safetensors", ".json"):  # the JSON last, which says that there is more to delete
+            path.with_suffix(suffix).unlink(missing_ok=True)
+    return len(loose), faults
+
+
+def _write(folder: Path, records: list[Record]) -> None:
+    stored = {record.name: dict(record.content) for record in records}
+    for kind, part in (("curves", "arrays"), ("weights", "weights")):
+        for names, content, arrays in _shards(records, kind):
+            path = folder / files.shard_name(kind, content)
+            files.atomically(path, lambda beside, content=content: beside.write_bytes(content))
+            for name in names:
+                entry = stored[name]
+                entry.setdefault("measured", {})[f"{part}_sha256"] = entry[f"{part}_sha256"]
+                entry[f"{part}_sha256"] = arrays_digest(arrays[name])
+                entry.setdefault("stored", {})[kind] = path.name
+    for record in records:
+        entry = stored[record.name]
+        entry["measured"] |= {"sha256": entry["sha256"]}
+        there = record.arrays.keys() | (record.weights() or {}).keys()
+        entry["stored"]["bits"] = {name: bits for name, bits in bits_of(record.spec).items() if name in there}
+        entry["sha256"] = text_digest(entry)
+    lines = "".join(_line(stored[record.name]) + "\n" for record in records).encode()
+    files.atomically(folder / files.shard_name("runs", lines), lambda beside: beside.write_bytes(lines))
+
+
+def _line(content: dict) -> str:
+    """A record's JSON on a line, sorted, but the key first, so that a line that was cut still says whose it is."""
+    rest = dict(sorted(content.items()))
+    return json.dumps({"key": rest.pop("key")} | rest, separators=(",", ":"))
+
+
+def _shards(records: list[Record], kind: str) -> Iterator[tuple[list[str], bytes, dict]]:
+    """(names of runs, bytes of their shard, rounded arrays by run), of runs whose arrays are alike."""
+    alike = defaultdict(dict)
+    # runs with one seed start alike, and where they stand together, what they share is packed once
+    for record in sorted(records, key=lambda r: (r.spec.seed, [str(value) for value in asdict(r.spec).values()])):
+        of_record = record.arrays if kind == "curves" else record.weights()
+        if of_record is None:
+            continue
+        bits = bits_of(record.spec)
+        arrays = {n: np.asarray(a) for n, a in of_record.items()}
+        arrays = {n: rounded(a, bits[n]) if n in bits else a for n, a in arrays.items()}
+        alike[tuple((n, a.dtype.str, a.shape) for n, a in sorted(arrays.items()))][record.name] = arrays
+    for group in alike.values():
+        size = sum(a.nbytes for a in next(iter(group.values())).values())
+        count, names = max(1, min(MOST_RUNS, MOST_BYTES // max(size, 1))), list(group)
+        for some in (names[i : i + count] for i in range(0, len(names), count)):
+            yield some, files.shard_bytes({name: group[name] for name in some}), group
