@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("chapter", help="a chapter, or how its name begins: 01, 01b")
     _parameters(run)
     claims = command("claims", _claims, "print the ledger of claims and verdicts")
-    claims.add_argument("id", nargs="*", help="only claims whose name begins so")
+    claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
     claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
     records = command("records", _records, "list, verify, replay, pack or export the committed records")
@@ -175,23 +175,25 @@ def _run(options):
 def _claims(options):
     from support import chapters
     from support.evidence import ledger
-    from support.site import readme
 
-    if unknown := [begin for begin in options.id if not any(name.startswith(begin) for name in chapters.ids())]:
-        raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], chapters.ids())}")
     rows = chapters.ledger()
+    ids = [row["id"] for row in rows]
+    if unknown := [part for part in options.id if not any(part.lower() in name.lower() for name in ids)]:
+        raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], ids)}")
     if options.write_readme:
-        readme.write(rows)
-        return
+        from support.site import readme
+
+        return readme.write(rows)
     if options.id:
-        rows = [row for row in rows if row["id"].startswith(tuple(options.id))]
+        rows = [row for row in rows if any(part.lower() in row["id"].lower() for part in options.id)]
     if options.json:
         print(json.dumps(rows, indent=1, allow_nan=False))
-    else:
-        for row in rows:
-            print(f"{row['id']:11} {row['verdict']:26} {row['says']}")
-            for line in ledger.told(row):
-                print(f"{'':11} {line}")
+        return None
+    for row in rows:
+        print(f"{row['id']:11} {ledger.verdict_in_words(row):26} {row['says']}")
+        for line in ledger.details(row):
+            print(f"{'':11} {line}")
+    print(ledger.counts_in_words(rows))
 
 
 def _records(options):
@@ -245,7 +247,8 @@ def _sweep(options):
     from dataclasses import replace
 
     from support import chapters
-    from support.evidence.records import COMMITTED, Store
+    from support.evidence.paths import COMMITTED
+    from support.evidence.records import Store
     from support.evidence.sweep import sweep
 
     if options.study is None:

@@ -6,9 +6,18 @@ import os
 import numpy as np
 import pytest
 
+from support.evidence import kept
 from support.networks import data
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does: before torch, and for children
+
+
+@pytest.fixture(autouse=True, scope="session")
+def kept_rows(tmp_path_factory):
+    """Rows of the ledger that tests keep stay among themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "FOLDER", tmp_path_factory.mktemp("ledger"))
+        yield
 
 
 @pytest.fixture

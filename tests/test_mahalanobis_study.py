@@ -14,9 +14,10 @@ from test_chapters import figures_of, outputs, run
 from support import chapters
 from support.__main__ import main
 from support.chapters.mahalanobis import claims, experiments, landscape, tables
-from support.chapters.mahalanobis.claims import CLAIMS, entry, judge, verdict
+from support.chapters.mahalanobis.claims import CLAIMS, MostTrials
 from support.chapters.mahalanobis.settings import Settings
 from support.evidence import replay
+from support.evidence.claims import Records, judge
 from support.evidence.distances import recovery
 from support.evidence.distances.measures import mean_squared_error, rotated
 from support.evidence.distances.results import ARMS, arm, measures, runs_of
@@ -118,70 +119,92 @@ def fake(spec, W, b, steps=None, diverged_at=None) -> Measurement:
     return Measurement(spec, arrays, {"weight": weight[-1], "bias": bias[-1]}, diverged_at, {}, {}, 60.0)
 
 
-def weights_for(claim, network, yes, trial):
-    """Weights that make the claim's rule say yes or no of this trial."""
+RULES = [claim.rule for claim in CLAIMS if claim.rule.network != "MD_ReLU"]
+RULES += [MostTrials("MD_ReLU", claims.pairs_up, "pair up"), MostTrials("MD_ReLU", claims.matches, "match")]
+
+
+def weights_for(rule, network, yes, trial):
+    """Weights that make the rule say yes or no of this trial."""
     data = draw("gaussian-2", 1000)
     W, b = exact(data.gaussian)
     if network == "MD_Sigmoid":
         return initial_weights(network, trial, data.train[0])
-    if claim.rule is claims.fails:  # the sigmoid stays as it is: its control decides
+    if rule.answer is claims.fails:  # the sigmoid stays as it is: its control decides
         factor = 1 if yes else 100
         W, b = factor * W, factor * b
-    elif claim.rule is claims.finds_eigenvectors:
+    elif rule.answer is claims.finds_eigenvectors:
         c = 0.5**0.5
         W, b = (W, b) if yes else rotated(W, b, torch.tensor([[c, -c], [c, c]], dtype=torch.float64))
-    elif not yes:
+    elif rule.answer is not claims.pairs_up and not yes:
         W, b = W * torch.tensor([[1.3], [1.0]]), b - torch.tensor([1.0, 2.0])
-    return (torch.cat([W, -W]), torch.cat([b, -b])) if network == "MD_ReLU" else (W, b)
+    if network == "MD_ReLU":
+        apart = 2.0 if rule.answer is claims.pairs_up and not yes else 1.0
+        return torch.cat([W, -apart * W]), torch.cat([b, -b])
+    return W, b
 
 
-def made(claim, answers, study=EIGHT):
+def made(rule, answers, study=EIGHT):
     specs = [s for block in study.blocks(study.dataset()) for s in block.specs]
-    return [fake(s, *weights_for(claim, s.network, answers[s.seed], s.seed)) for s in specs]
+    return [fake(s, *weights_for(rule, s.network, answers[s.seed], s.seed)) for s in specs]
 
 
-ANSWERS = {"holds": [True] * 8, "fails": [False] * 8, "undecided": [True, False] * 4}
+ANSWERS = {"holds": [True] * 8, "fails": [False] * 8, "unclear": [True, False] * 4}
 
 
-@pytest.mark.parametrize("state", ANSWERS)
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: c.id)
-def test_every_rule_can_come_out_every_way(claim, state):
-    if claim.rule is claims.pairs_up and state != "holds":
-        answers = ANSWERS[state]
-        runs = [
-            m if answers[m.spec.seed] or m.spec.network != "MD_ReLU"
-            else fake(m.spec, m.weights["weight"] * torch.tensor([[1.0], [1.0], [2.0], [2.0]]), m.weights["bias"])
-            for m in made(claim, [True] * 8)
-        ]  # fmt: skip
-    else:
-        runs = made(claim, ANSWERS[state])
-    found = judge(claim, arm("d = 2", EIGHT, map(record, runs)))
+@pytest.mark.parametrize(
+    ("rule", "state"),
+    [
+        (rule, state)
+        for i, rule in enumerate(RULES)
+        for state in (("holds", "fails", "unclear") if i == 0 else ("holds", "fails"))
+    ],
+    ids=lambda x: x if isinstance(x, str) else f"{x.network} {x.so}",
+)
+def test_every_rule_comes_out_each_way(rule, state):
+    found = rule(arm("d = 2", EIGHT, map(record, made(rule, ANSWERS[state]))))
     count = sum(ANSWERS[state])
-    assert found.state == state and found.text.startswith(f"{count} of 8 {claim.network}"), found
-    assert found.low <= found.value == count / 8 <= found.high
-    row = entry(claim, [arm("d = 2", EIGHT, map(record, runs))])
-    assert row["verdict"] == {"holds": "reproduced", "fails": "not reproduced"}.get(state, state)
-    assert row["n"] == 8 and row["minutes"] == 24.0 and len(row["record"]) == 24
+    assert found.state == state and found.text.startswith(f"{count} of 8 {rule.network}"), found
+    assert found.low <= found.value == count / 8 <= found.high and found.threshold == 0.5
+
+
+def row_of(*arms, claim=CLAIMS[0]):
+    """The row of a claim that is judged on these arms alone."""
+
+    class Given:
+        def options(self, claim, records):
+            return [list(arms)]
+
+    return judge(replace(claim, asked=Given()), [], "04_mahalanobis")
+
+
+def test_a_row_has_its_records_and_what_its_arms_depend_on():
+    one, other = (arm("d = 2", EIGHT, map(record, made(RULES[0], ANSWERS[s]))) for s in ("holds", "fails"))
+    row = row_of(one)
+    assert (row["verdict"], row["n"], row["minutes"], len(row["record"])) == ("holds", 8, 24.0, 24)
+    assert row["evidence"] == "study mahalanobis-2" and row["command"].endswith("sweep mahalanobis-2")
+    redrawn = replace(other, name="d = 2, redrawn", study=STUDIES["mahalanobis-2-resampled"])
+    assert (row_of(one, redrawn)["verdict"], row_of(one, redrawn)["on"]) == ("mixed", "Gaussian")
+    ten = replace(other, name="d = 10", study=STUDIES["mahalanobis-10"])
+    assert row_of(one, ten)["on"] == "dimension"
 
 
 def test_rotated_networks_match_and_whiten_but_find_no_eigenvectors():
-    claim = next(c for c in CLAIMS if c.rule is claims.finds_eigenvectors)
-    found = arm("d = 2", EIGHT, map(record, made(claim, [False] * 8)))
-    for rule, share in ((claims.matches, 1), (claims.whitens, 1), (claims.centred, 1), (claim.rule, 0)):
-        assert rule(found, "MD_Abs").mean() == share, rule
+    rule = next(rule for rule in RULES if rule.answer is claims.finds_eigenvectors)
+    found = arm("d = 2", EIGHT, map(record, made(rule, [False] * 8)))
+    for answer, share in ((claims.matches, 1), (claims.whitens, 1), (claims.centred, 1), (rule.answer, 0)):
+        assert answer(found, "MD_Abs").mean() == share, answer
     said = tables.headline([found, arm("d = 10", STUDIES["mahalanobis-10"], [])])
     assert "MD_Abs 8 of 8 (d = 2); MD_ReLU 8 of 8 (d = 2); MD_Sigmoid none. Of these 16, 16 have" in said
     assert "16 weights that whiten the data, 0 rows nearer" in said
     assert tables.headline([]) == "Too few trials are recorded to say."
-    shown = tables.verdicts([entry(CLAIMS[0], [found])]).data
+    shown = tables.verdicts([row_of(found)]).data
     assert shown["d = 2"].tolist() == ["8 of 8 [68, 100]%"]
 
 
 def test_too_few_trials_and_trials_that_are_not_whole_judge_nothing():
-    claim = CLAIMS[0]
-    runs = made(claim, [True] * 8)
-    few = entry(claim, [arm("d = 2", EIGHT, [record(m) for m in runs if m.spec.seed < 4])])
-    assert few["verdict"] == "not yet run" and few["measured"] == "d = 2: 4 seeds, 5 needed"
+    runs = made(RULES[0], [True] * 8)
+    few = row_of(arm("d = 2", EIGHT, [record(m) for m in runs if m.spec.seed < 4]))
+    assert few["verdict"] == "untested" and few["measured"] == "d = 2: 4 seeds, 5 needed"
     lacking = [record(m) for m in runs if (m.spec.network, m.spec.seed) != ("MD_Sigmoid", 3)]
     assert arm("d = 2", EIGHT, lacking).trials == 7
     short = [record(fake(m.spec, m.weights["weight"], m.weights["bias"], steps=5000)) for m in runs]
@@ -191,26 +214,11 @@ def test_too_few_trials_and_trials_that_are_not_whole_judge_nothing():
 def test_a_network_that_diverged_says_no_to_everything_but_failing():
     runs = [
         replace(m, arrays=m.arrays | {"weight": m.arrays["weight"] * np.nan}, diverged_at=10)
-        for m in made(CLAIMS[0], [True] * 8)
+        for m in made(RULES[0], [True] * 8)
     ]
     found = arm("d = 2", EIGHT, map(record, runs))
     assert found.trials == 8
-    assert {c.id: judge(c, found).value for c in CLAIMS} == {c.id: float(c.rule is claims.fails) for c in CLAIMS}
-
-
-@pytest.mark.parametrize(
-    ("states", "word"),
-    [
-        ({}, "not yet run"),
-        ({"d = 2": "holds", "d = 10": "holds"}, "reproduced"),
-        ({"d = 2": "fails", "d = 2, redrawn": "fails"}, "not reproduced"),
-        ({"d = 2": "holds", "d = 10": "undecided"}, "undecided"),
-        ({"d = 2": "holds", "d = 2, redrawn": "holds", "d = 10": "fails"}, "depends on the dimension"),
-        ({"d = 2": "holds", "d = 2, redrawn": "fails", "d = 10": "fails"}, "depends on the Gaussian"),
-    ],
-)
-def test_the_verdict_follows_from_the_arms(states, word):
-    assert verdict(states) == word
+    assert {c.id: c.rule(found).value for c in CLAIMS} == {c.id: float(c.rule.answer is claims.fails) for c in CLAIMS}
 
 
 def test_the_thresholds_are_those_that_were_fixed_beforehand():
@@ -218,11 +226,14 @@ def test_the_thresholds_are_those_that_were_fixed_beforehand():
     assert (claims.CHANCE, claims.PAIRED, claims.MOST) == (0.05, 0.5, 0.5)
 
 
-def test_rows_have_the_keys_of_the_books_ledger():
-    ours, theirs = claims.ledger([]), chapters.ledger([])
-    assert [r["id"] for r in ours] == [c.id for c in CLAIMS] and ours[0].keys() == theirs[0].keys()
-    assert {r["id"] for r in ours} < {r["id"] for r in theirs}
-    assert all(r["chapter"] in chapters.rooms() for r in ours) and tables.verdicts(ours) is not None
+def test_arms_are_built_once_and_without_records_nothing_is_tested():
+    records = Records()
+    rows = chapters.ledger(records, "04_mahalanobis")
+    assert [r["id"] for r in rows] == [c.id for c in CLAIMS] and {r["verdict"] for r in rows} == {"untested"}
+    (arms,) = CLAIMS[0].asked.options(CLAIMS[0], records)
+    (again,) = CLAIMS[1].asked.options(CLAIMS[1], records)
+    assert [a.name for a in arms] == list(ARMS) and all(a is b for a, b in zip(arms, again, strict=True))
+    assert tables.verdicts(rows) is not None
 
 
 def test_the_error_is_in_percent_of_the_mean_distance():
@@ -309,7 +320,7 @@ def test_a_network_is_compared_with_its_own_rotations():
 def test_the_tables_tell_what_the_networks_are():
     """Exact networks of three trials: all match, none is left over, nothing parts from the closed form."""
     study = replace(EIGHT, seeds=3)
-    found = arm("d = 2", study, map(record, made(CLAIMS[0], [True] * 8, study)))
+    found = arm("d = 2", study, map(record, made(RULES[0], [True] * 8, study)))
     assert tables.chosen(found).keys() == UNITS.keys()
     assert len(tables.closed_form([found])) == 2 and tables.closed_form([]).empty
     counted = tables.descended(tables.descents(found, 3, 50))
@@ -333,7 +344,7 @@ def test_the_tables_tell_what_the_networks_are():
 def test_two_precisions_are_compared_trial_by_trial():
     """Errors that change places between the trials have the same median, and a change all the same."""
     study = replace(EIGHT, seeds=3)
-    found = arm("d = 2", study, map(record, made(CLAIMS[0], [True] * 8, study)))
+    found = arm("d = 2", study, map(record, made(RULES[0], [True] * 8, study)))
     double, single = (replace(found, table=found.table.copy()) for _ in range(2))
     double.table.loc["MD_ReLU", "error"] = [1.0, 2.0, 4.0]
     double.table.loc["MD_ReLU", "train_mse"], double.table.loc["MD_ReLU", "test_mse"] = 1.0, 4.0
@@ -344,7 +355,7 @@ def test_two_precisions_are_compared_trial_by_trial():
 
 def test_ways_says_how_far_the_start_is_and_how_far_adam_goes():
     study = replace(EIGHT, seeds=3, steps=10_000)
-    found = arm("d = 2", study, map(record, made(CLAIMS[0], [True] * 8, study)))
+    found = arm("d = 2", study, map(record, made(RULES[0], [True] * 8, study)))
     said = tables.ways(found, 250_000)
     assert "of these 3 MD_Abs" in said and "In 10,000 epochs Adam moves it by 10 steadily and 23 at the most" in said
     assert "in 250,000 by 250 and 586." in said

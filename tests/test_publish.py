@@ -150,46 +150,48 @@ def claim(**changes):
         "where": "section 5.2",
         "says": "ReLU2 | falls behind.",
         "asks": "ReLU - ReLU2 > 10 points",
-        "verdict": "reproduced",
+        "kind": "paper",
+        "verdict": "holds",
+        "on": None,
+        "flags": [],
         "contradiction": "",
-        "measured": "a text",
-        "images": "10,000 of 60,000 training images",
+        "amended": None,
+        "further_seeds": None,
+        "evidence": "10,000 of 60,000 training images",
         "arms": [
-            {"scaling": "raw", "state": "holds", "text": "+47.52 points", "low": 40.123, "high": 52.0, "n": 20},
-            {"scaling": "standardised", "state": "missing", "text": "3 seeds, 5 needed", "n": 3},
+            {"name": "raw", "state": "holds", "text": "+47.52 points", "low": 40.123, "high": 52.0, "n": 20},
+            {"name": "standardised", "state": "untested", "text": "3 seeds, 5 needed", "n": 3},
         ],
+        "beside": [],
         "chapter": "01_x",
         "command": "python -m support sweep mnist-60k",
         "minutes": 12.0,
-        "n": 0,
     }
     return row | changes
 
 
-def test_ledger_shows_each_arm_that_was_run():
+def test_ledger_shows_each_arm_with_its_state():
     table = accounts.ledger_table([claim()])
     (row,) = [line for line in table.splitlines() if "LDM-5.2-a" in line]
-    assert "raw **holds**: +47.52 points [40.12, 52.00], n = 20" in row and "standardised" not in row
+    assert "raw **holds**: +47.52 points [40.12, 52.00], n = 20" in row
     assert "10,000 of 60,000 training images" in row
-    assert "n = 20<br>standardised: 3 seeds, 5 needed<br>10,000" in accounts.ledger_table(
-        [claim(verdict="not yet run")]
+    assert "{bdg-success}`holds`<br>standardised untested |" in row
+    assert "12 min" in row and "](../notebooks/01_x.ipynb)" in table
+    assert "ReLU2 \\| falls behind." in row and "*Holds if* ReLU - ReLU2 > 10 points." in row
+    mixed = accounts.ledger_table([claim(verdict="mixed", on="input scaling")])
+    assert "{bdg-warning}`mixed (input scaling)`" in mixed
+    assert "the paper contradicts itself: t is -12.78" in accounts.ledger_table(
+        [claim(flags=["the paper contradicts itself"], contradiction="t is -12.78")]
     )
-    assert "{bdg-success}`reproduced`" in row and "12 min" in row and "](../notebooks/01_x.ipynb)" in table
-    assert "ReLU2 \\| falls behind." in row
 
 
-def test_verdicts_are_counted_by_chapter():
-    rows = [claim(verdict=word) for word in ("depends on input scaling", "depends on the task", "reproduced")]
-    table = accounts.verdict_counts([*rows, claim(chapter="02_y", verdict="not yet run")])
-    assert "| 1\\. [](../notebooks/01_x.ipynb) | 1 | 2 |  |  |  |  |" in table
-    assert "| 2\\. [](../notebooks/02_y.ipynb) |  |  |  |  |  | 1 |" in table
-
-
-def test_ledger_says_how_the_source_contradicts_itself():
-    assert "against itself:* t is -12.78" in accounts.ledger_table([claim(arms=[], contradiction="t is -12.78")])
-    assert "| a text |" in accounts.ledger_table([claim(arms=[])])
-    assert "| a text, 3 cases |" in accounts.ledger_table([claim(arms=[], n=3)])
-    assert "*Holds if* ReLU - ReLU2 > 10 points." in accounts.ledger_table([claim()])
+def test_verdicts_are_counted_by_chapter_and_kind():
+    rows = [claim(verdict=word) for word in ("mixed", "mixed", "holds")]
+    table = accounts.verdict_counts([*rows, claim(chapter="02_y", verdict="untested", kind="own")])
+    assert "4 claims: 3 of the papers (1 holds, 2 mixed); 1 of our own (1 untested)." in table
+    assert "| Chapter | Holds | Fails | Mixed | Unclear | Untested |" in table
+    assert "| 1\\. [](../notebooks/01_x.ipynb) | 1 |  | 2 |  |  |" in table
+    assert "| 2\\. [](../notebooks/02_y.ipynb) |  |  |  |  | 1 |" in table
 
 
 # -- the site -----------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from support.chapters.offset_l2 import tables as offset_tables
 from support.chapters.why_outputs_die import sentences as dying_sentences
 from support.chapters.why_outputs_die import tables as dying_tables
 from support.evidence import ledger
+from support.evidence.claims import judge, number
 from support.evidence.classifiers import shared
-from support.evidence.classifiers.claims import entry
 from support.evidence.classifiers.results import Arm, arm
 from support.training.specs import recorded_steps
 
@@ -250,9 +250,9 @@ def test_dead_outputs_are_counted_at_their_steps():
 
 
 def test_the_headline_says_what_was_measured_or_that_nothing_was():
-    rows = chapters.ledger([])
+    rows = chapters.ledger([], NOTEBOOK)
     assert shared.headline(rows) == "Too few runs are recorded to say."
-    judged = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = +50.00 points", "low": 40.0, "high": 60.0}
+    judged = {"name": "raw", "n": 6, "state": "holds", "text": "A - B = +50.00 points", "low": 40.0, "high": 60.0}
     said = [row | {"arms": [judged]} if row["id"] in shared.FAILURE else row for row in rows]
     told = shared.headline(said)
     assert (
@@ -262,37 +262,39 @@ def test_the_headline_says_what_was_measured_or_that_nothing_was():
     assert told.endswith("; n = 6.") and told.startswith(
         "Of 3 effects that carry the claim, with raw inputs 3 are there (MNIST, "
     )
-    fewer = {"images": "few images", "arms": [judged | {"state": "fails", "n": 20}]}
+    fewer = {"evidence": "few images", "arms": [judged | {"state": "fails", "n": 20}]}
     told = shared.headline([row | {"beside": [fewer]} for row in said])
     assert "[40.00, 60.00]; few images, n = 20: is not there)" in told
-    said[0] = said[0] | {"images": "10,000 of 60,000 training images"}
+    said[0] = said[0] | {"evidence": "10,000 of 60,000 training images"}
     told = shared.headline(said)
     assert "[40.00, 60.00]); n = 6, 10,000 of 60,000 training images.\n- With raw inputs a failure by more" in told
     rescued = [said[0] | {"id": claim, "arms": [judged]} for claim in offset_sentences.RESCUE]
     told = shared.headline(rescued, offset_sentences.RESCUE)
     assert "from what ReLU2-Bias reaches **is there**" in told
-    assert set(offset_sentences.RESCUE) <= {claim.id for claim in CLAIMS}
+    assert set(offset_sentences.RESCUE) <= {*chapters.ids()}
 
 
 @pytest.mark.parametrize(
     ("end", "shown"), [(3.7e-5, "4e-05"), (-3.62501, "-3.63"), (0.94649, "0.946"), (0.0, "0.00")]
 )
 def test_an_end_of_an_interval_is_rounded_once_and_near_zero_is_not_zero(end, shown):
-    assert ledger.bound(ledger.number(end)) == shown
+    assert ledger.bound(number(end)) == shown
 
 
-def test_verdicts_say_how_many_images_only_where_rows_differ():
-    arm = {"scaling": "raw", "n": 6, "state": "holds", "text": "A - B = 5", "low": 4.0, "high": 6.0}
-    first, second = (entry(claim, [], NOTEBOOK) | {"arms": [arm]} for claim in CLAIMS[:2])
-    printed = first | {"arms": [], "images": ""}  # of the source's own numbers: no images at all
+def test_verdicts_name_the_evidence_only_where_rows_differ():
+    arm = {"name": "raw", "n": 6, "state": "holds", "text": "A - B = 5", "low": 4.0, "high": 6.0}
+    first, second, *_, printed = (judge(claim, [], NOTEBOOK) for claim in CLAIMS)
+    first, second = (row | {"arms": [arm], "verdict": "holds"} for row in (first, second))
     same = ledger.verdicts([first, second, printed]).data["measured"]
     assert not same.str.contains("images").any()
-    fewer = second | {"images": "10,000 of 60,000 training images"}
+    fewer = second | {"evidence": "10,000 of 60,000 training images"}
     shown = ledger.verdicts([first, fewer, printed])
-    assert shown.caption == "The verdicts on 3 claims: 2 source inconsistent, 1 not yet run"
-    told = shown.data["measured"]
-    assert "n = 6<br>all 60,000 training" in told[0] and "n = 6<br>10,000 of 60,000 training" in told[1]
-    assert "images" not in told[2]
+    assert shown.caption == "The verdicts on 3 claims: 3 of the papers (2 holds, 1 fails)"
+    lines = shown.data["measured"]
+    assert "n = 6<br>all 60,000 training" in lines[0] and "n = 6<br>10,000 of 60,000 training" in lines[1]
+    assert "images" not in lines[2] and lines[2].endswith(
+        "<br>the paper contradicts itself: " + printed["contradiction"]
+    )
 
 
 def test_differences_are_equal_different_or_open_and_spreads_have_intervals():

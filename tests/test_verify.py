@@ -13,7 +13,8 @@ from support.chapters.volume_element.study import STUDIES as VOLUME
 from support.evidence import replay, sweep
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.files import arrays_digest, text_digest
-from support.evidence.records import COMMITTED, Store
+from support.evidence.paths import COMMITTED
+from support.evidence.records import Store
 from support.evidence.sweep import ensure
 from support.networks.data import load
 from support.site import readme, verify
@@ -74,9 +75,9 @@ def test_the_table_in_readme_is_compared_with_the_committed_records(tmp_path, mo
     monkeypatch.setattr(verify, "COMMITTED", store.roots[0])
     monkeypatch.setattr(readme, "README", path)
     path.write_text(f"{readme.BEGIN}\n{readme.END}\n")
-    readme.write(verify.claims.ledger(store))
+    readme.write(verify.chapters.ledger(store))
     if state == "edited":
-        path.write_text(path.read_text().replace("not yet run", "reproduced", 1))
+        path.write_text(path.read_text().replace("| untested |", "| holds |", 1))
     if state == "without marks":
         path.write_text("nothing")
     assert verify.verify(store) == (0 if state == "true" else 1)

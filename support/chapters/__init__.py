@@ -1,7 +1,7 @@
 """One room for each chapter: its settings, claims, studies, measures, tables and figures.
 
 A room is a package in this folder whose `NOTEBOOK` names the chapter's notebook. It may have the modules `settings`
-(a class `Settings`), `claims` (`CLAIMS` and `ledger`) and `study` (`STUDIES`); nothing else has to be registered. No
+(a class `Settings`), `claims` (`CLAIMS`) and `study` (`STUDIES`); nothing else has to be registered. No
 room imports another.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 
@@ -62,14 +63,35 @@ def studies() -> dict:
     return found
 
 
-def ledger(store: Iterable | None = None) -> list[dict]:
-    """Every claim with its verdict, in the order of the chapters; by default on the committed records."""
-    from support.evidence.records import Store
-
-    records = list(Store() if store is None else store)
-    return [row for part in _parts("claims") for row in part.ledger(records)]
+def claims() -> dict[str, list]:
+    """The claims of every chapter, by the name of its notebook."""
+    parts = {room.__name__: notebook for notebook, room in rooms().items()}
+    return {parts[part.__package__]: list(part.CLAIMS) for part in _parts("claims")}
 
 
 def ids() -> list[str]:
     """The ids of all claims, in the order of the ledger; none is judged."""
-    return [claim.id for part in _parts("claims") for claim in part.CLAIMS]
+    return [claim.id for several in claims().values() for claim in several]
+
+
+def ledger(records: Iterable | None = None, notebook: str | None = None) -> list[dict]:
+    """The rows of the ledger (`support.evidence.claims.judge`), in the order of the chapters.
+
+    records: by default the committed ones, whose rows are kept until a record or the package changes. notebook: the
+    name of a chapter's notebook; only its claims are judged.
+    """
+    from support.evidence import kept
+
+    if records is None:
+        return [row for row in kept.rows(_judge) if notebook in (None, row["chapter"])]
+    from support.evidence.claims import Records, judge
+
+    records = Records.of(records)
+    asked = {name: several for name, several in claims().items() if notebook in (None, name)}
+    return [judge(claim, records, name) for name, several in asked.items() for claim in several]
+
+
+def _judge(folder: Path) -> list[dict]:
+    from support.evidence.records import Store
+
+    return ledger(Store(folder))

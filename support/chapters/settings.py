@@ -7,7 +7,8 @@ from typing import Annotated
 from support.chapters.parameters import SCALES, Limits
 from support.evidence.classifiers.results import arms
 from support.evidence.classifiers.study import Plan, Recipe
-from support.evidence.records import CACHE, COMMITTED, Record, Store
+from support.evidence.paths import CACHE, COMMITTED
+from support.evidence.records import Record, Store
 from support.evidence.sweep import ensure
 from support.networks.data import load
 from support.training.classifiers.specs import RunSpec

@@ -31,12 +31,9 @@ from safetensors.torch import load, save
 
 from support.evidence import files
 from support.evidence.files import RecordError, arrays_digest, content_of, read_bytes, reading, text_digest
+from support.evidence.paths import COMMITTED
 from support.training.machine import environment
 from support.training.specs import Measurement, Spec, specification
-
-HERE = Path(__file__).resolve().parents[2]
-COMMITTED = HERE / "records"  # the runs behind the paper-scale numbers
-CACHE = Path(os.environ.get("BOOK_CACHE") or HERE / ".cache")  # live runs and checkpoints; ignored by git
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from support.evidence.records import CACHE, COMMITTED, Record, Store
+from support.evidence.paths import CACHE, COMMITTED
+from support.evidence.records import Record, Store
 from support.training import checkpoints
 from support.training.loop import Stopped
 from support.training.specs import Spec, digest

@@ -17,13 +17,7 @@ from pathlib import Path
 from support.site.numbering import label
 from support.words import escaped
 
-VERDICT_COLOURS = {
-    "reproduced": "success",
-    "not reproduced": "danger",
-    "source inconsistent": "info",
-    "not yet run": "light",
-    "undecided": "light",
-}
+VERDICT_COLOURS = {"holds": "success", "fails": "danger", "mixed": "warning", "unclear": "light", "untested": "light"}
 
 
 def declared(cell: dict, key: str) -> list[dict]:
@@ -33,10 +27,10 @@ def declared(cell: dict, key: str) -> list[dict]:
 
 
 def verdict_counts(rows: list[dict]) -> str:
-    """How many claims of each chapter came out how, as MyST; all that "depend on" something together."""
-    from support.evidence.ledger import by_chapter
+    """The counts of verdicts by kind of claim and by chapter, as MyST."""
+    from support.evidence.ledger import by_chapter, counts_in_words
 
-    return "\n".join([":::{div} verdicts", *by_chapter(rows, _link), ":::", ""])
+    return "\n".join([f"{counts_in_words(rows)}.", "", ":::{div} verdicts", *by_chapter(rows, _link), ":::", ""])
 
 
 def _link(chapter: str) -> str:
@@ -58,18 +52,15 @@ def ledger_table(rows: list[dict]) -> str:
 
 
 def _row(row: dict) -> str:
-    from support.evidence.ledger import markdown_row, told
+    from support.evidence.ledger import details, markdown_row, verdict_in_words
 
-    colour = VERDICT_COLOURS.get(row["verdict"], "warning")
     minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
-    lines = told(row, "**{}**")
-    if row["contradiction"] and row["contradiction"] != row["measured"]:
-        lines.append(f"*The paper against itself:* {row['contradiction']}")
+    word, *others = verdict_in_words(row).split("; ")
     cells = [
         row["id"],
         f"{row['says']} ({row['where']})" + (f"<br>*Holds if* {row['asks']}." if row["asks"] else ""),
-        f"{{bdg-{colour}}}`{row['verdict']}`",
-        "<br>".join(lines),
+        "<br>".join([f"{{bdg-{VERDICT_COLOURS[row['verdict']]}}}`{word}`", *others]),
+        "<br>".join(details(row, "**{}**")),
         f"`{row['command']}`{minutes}",
     ]
     return markdown_row(cells)

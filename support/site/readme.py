@@ -3,10 +3,9 @@
 import json
 from pathlib import Path
 
-from support.evidence.ledger import by_chapter, counts_told, markdown_row, told
-from support.evidence.records import HERE
+from support.evidence.ledger import by_chapter, counts_in_words, details, markdown_row, verdict_in_words
+from support.evidence.paths import HERE
 from support.site.numbering import label
-from support.words import counted
 
 README = HERE / "README.md"
 BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
@@ -15,16 +14,15 @@ BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
 def table(rows: list[dict]) -> str:
     """The verdicts counted, and the ledger, as GitHub tables: claim, where the paper says it, ours, verdict, command,
     minutes of training."""
-    lines = [f"Of {counted(len(rows), 'claim')}: {counts_told(rows)}.", "", *by_chapter(rows, _link), ""]
-    lines += ["| Claim | In the paper | Measured here | Verdict | Study | Minutes so far |"]
+    lines = [f"{counts_in_words(rows)}.", "", *by_chapter(rows, _link), ""]
+    lines += ["| Claim | In the paper | Verdict | Measured here | Study | Minutes so far |"]
     lines += ["| --- | --- | --- | --- | --- | ---: |"]
     for row in rows:
-        paper = row["where"] + (f"; but {row['contradiction']}" if row["contradiction"] else "")
         cells = [
             f"**{row['id']}** {row['says']}",
-            paper,
-            "<br>".join(told(row, "**{}**")),
-            row["verdict"],
+            row["where"],
+            verdict_in_words(row),
+            "<br>".join(details(row, "**{}**")),
             f"`{row['command']}`",
             f"{row['minutes']:.3g}",
         ]

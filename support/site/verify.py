@@ -1,7 +1,8 @@
 """Checks that the records are whole and that what the book prints follows from them."""
 
 from support import chapters
-from support.evidence.records import COMMITTED, Record, Store
+from support.evidence.paths import COMMITTED
+from support.evidence.records import Record, Store
 from support.evidence.sweep import Study
 from support.site import readme
 

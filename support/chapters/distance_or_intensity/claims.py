@@ -1,10 +1,12 @@
 """The claims of the chapter, and the rules that only it needs."""
 
+import math
 from dataclasses import dataclass, replace
+from functools import partial
 
-from support.chapters.distance_or_intensity import NOTEBOOK
-from support.evidence import statistics
-from support.evidence.classifiers.claims import Claim, entry, printed_t_says_different, says_equal_but
+from support.evidence import claims, statistics
+from support.evidence.claims import Finding, NoRecords, printed
+from support.evidence.classifiers.claims import Studies, printed_t_says_different, says_equal_but
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import (
     CATASTROPHE,
@@ -15,11 +17,8 @@ from support.evidence.classifiers.rules import (
     Exceeds,
     MoreVariable,
     Rule,
-    within,
 )
 from support.evidence.classifiers.study import STUDIES
-from support.evidence.ledger import Outcome, printed
-from support.evidence.records import Record
 from support.networks.architectures import SIX, SIX_BIAS
 
 SHARE = 10.0  # percentage points within which a printed share counts as met
@@ -35,18 +34,22 @@ class ShareOfOutputs(Rule):
     name: str
     below: float
     percent: float
+    unit = "%"
 
     @property
     def asks(self):
         return f"{self.percent - SHARE:g} to {self.percent + SHARE:g}%"
 
-    def __call__(self, arm: Arm) -> Outcome:
+    @property
+    def accepts(self):
+        return self.percent - SHARE, self.percent + SHARE
+
+    def __call__(self, arm: Arm) -> Finding:
         active = arm.active(self.name)
         few = active <= 0 if self.below == 0 else active < self.below
         found = statistics.mean_interval(100 * few.mean(1), within=(0, 100))
         what = "dead" if self.below == 0 else f"active on under {self.below:.0%}"
-        text = f"{found.value:.1f}% of {self.name}'s outputs are {what}"
-        return Outcome.of(within(found, self.percent, SHARE), found, text)
+        return self.finding(found, f"{found.value:.1f}% of {self.name}'s outputs are {what}")
 
 
 @dataclass(frozen=True)
@@ -57,18 +60,20 @@ class NeverDead(Rule):
     """
 
     names: tuple[str, ...]
+    unit = "%"
+    accepts = (-math.inf, 0.0)
 
     @property
     def asks(self):
         return "none is dead"
 
-    def __call__(self, arm: Arm) -> Outcome:
+    def __call__(self, arm: Arm) -> Finding:
         dead = sum(int((arm.active(name) <= 0).sum()) for name in self.names)
         total = sum(arm.active(name).size for name in self.names)
         share = statistics.wilson(dead, total)
         found = replace(share, value=100 * share.value, low=100 * share.low, high=100 * share.high)
         text = f"{dead} of {total} outputs of {' and '.join(self.names)} are dead, {found.value:.1f}%"
-        return Outcome.of("fails" if dead else "holds", found, text)
+        return self.finding(found, text, "fails" if dead else "holds")
 
 
 def _table2_is_table5() -> str:
@@ -77,38 +82,41 @@ def _table2_is_table5() -> str:
     return "its twelve numbers are those of Table 5: 50,000 epochs, with an output bias" if same else ""
 
 
+def _printed_as_said() -> Finding:
+    """The caption of Table 2 against its numbers."""
+    fault = _table2_is_table5()
+    return Finding("fails" if fault else "holds", fault or "no contradiction found")
+
+
 _PAIRS = tuple(zip(SIX, SIX_BIAS, strict=True))
 _BIASED = (STUDIES["mnist-bias"], STUDIES["mnist-10k-heads"])
+_claim = partial(claims.Claim, asked=Studies(), source="oursland2025")
 CLAIMS = (
-    Claim("LDM-5.1-a", "section 5.1", "The baselines ReLU and Abs do not differ in test accuracy.",
+    _claim("LDM-5.1-a", "section 5.1", "The baselines ReLU and Abs do not differ in test accuracy.",
           Equal("ReLU", "Abs"), contradiction=says_equal_but("ReLU", "Abs", "table2")),
-    Claim("LDM-5.2-a", "section 5.2", "Constrained to intensities, ReLU2 fails catastrophically against ReLU.",
+    _claim("LDM-5.2-a", "section 5.2", "Constrained to intensities, ReLU2 fails catastrophically against ReLU.",
           Exceeds("ReLU", "ReLU2", CATASTROPHE)),
-    Claim("LDM-5.2-b", "section 5.2", "Under the same constraint Abs2 is indistinguishable from Abs.",
+    _claim("LDM-5.2-b", "section 5.2", "Under the same constraint Abs2 is indistinguishable from Abs.",
           Equal("Abs", "Abs2")),
-    Claim("LDM-5.3-a", "section 5.3", "Constrained to distances, ReLU2-Neg recovers from ReLU2's failure.",
+    _claim("LDM-5.3-a", "section 5.3", "Constrained to distances, ReLU2-Neg recovers from ReLU2's failure.",
           Exceeds("ReLU2-Neg", "ReLU2", CATASTROPHE)),
-    Claim("LDM-5.3-b", "section 5.3", "ReLU2-Neg is statistically comparable to the baseline ReLU.",
+    _claim("LDM-5.3-b", "section 5.3", "ReLU2-Neg is statistically comparable to the baseline ReLU.",
           Equal("ReLU", "ReLU2-Neg"), contradiction=printed_t_says_different("ReLU", "ReLU2-Neg")),
-    Claim("LDM-5.3-c", "section 5.3", "Abs2-Neg is worse than the baseline Abs.",
+    _claim("LDM-5.3-c", "section 5.3", "Abs2-Neg is worse than the baseline Abs.",
           Exceeds("Abs", "Abs2-Neg", MARGIN)),
-    Claim("LDM-5.3-d", "section 5.3", "Abs2-Neg is worse than its intensity counterpart Abs2.",
+    _claim("LDM-5.3-d", "section 5.3", "Abs2-Neg is worse than its intensity counterpart Abs2.",
           Exceeds("Abs2", "Abs2-Neg", MARGIN)),
-    Claim("LDM-5.3-e", "section 5.3", "Abs2-Neg varies markedly more from run to run than Abs2.",
+    _claim("LDM-5.3-e", "section 5.3", "Abs2-Neg varies markedly more from run to run than Abs2.",
           MoreVariable("Abs2-Neg", "Abs2")),
-    Claim("LDM-6.2-a", "section 6.2", "33.0% of ReLU2's output nodes are never active.",
+    _claim("LDM-6.2-a", "section 6.2", "33.0% of ReLU2's output nodes are never active.",
           ShareOfOutputs("ReLU2", 0.0, 33.0)),
-    Claim("LDM-6.2-b", "section 6.2", "53.5% of ReLU2's output nodes are active for less than 5% of the inputs.",
+    _claim("LDM-6.2-b", "section 6.2", "53.5% of ReLU2's output nodes are active for less than 5% of the inputs.",
           ShareOfOutputs("ReLU2", 0.05, 53.5)),
-    Claim("LDM-5.4-a", "section 5.4", "An output bias makes next to no difference to any of the six networks.",
-          Every(tuple(Equal(*pair, IMPACT) for pair in _PAIRS)), studies=_BIASED),
-    Claim("LDM-6.3-a", "section 6.3", "Abs networks cannot have dead output nodes.",
+    _claim("LDM-5.4-a", "section 5.4", "An output bias makes next to no difference to any of the six networks.",
+          Every(tuple(Equal(*pair, IMPACT) for pair in _PAIRS)), asked=Studies(_BIASED)),
+    _claim("LDM-6.3-a", "section 6.3", "Abs networks cannot have dead output nodes.",
           NeverDead(("Abs2", "Abs2-Neg"))),
-    Claim("LDM-T2-a", "Table 2", "Table 2 shows the networks without output bias after 5,000 epochs.",
-          None, contradiction=_table2_is_table5),
+    _claim("LDM-T2-a", "Table 2", "Table 2 shows the networks without output bias after 5,000 epochs.",
+          _printed_as_said, asked=NoRecords("as printed", "the source's printed numbers, compared with each other",
+                                            "python -m support claims"), contradiction=_table2_is_table5),
 )  # fmt: skip
-
-
-def ledger(records: list[Record]) -> list[dict]:
-    """Every claim of the chapter, judged on these records."""
-    return [entry(claim, records, NOTEBOOK) for claim in CLAIMS]

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from support.evidence import statistics
+from support.evidence.claims import printed
 from support.evidence.classifiers.claims import recompute
 from support.evidence.classifiers.results import Arm
-from support.evidence.ledger import printed
 from support.networks.architectures import SIX
 from support.training.classifiers.specs import output_counts
 

@@ -1,27 +1,31 @@
 """The claims of the chapter, and the rules that only it needs."""
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from support.chapters.from_mahalanobis_to_riemann import NOTEBOOK
 from support.chapters.from_mahalanobis_to_riemann.study import STUDIES
-from support.evidence import statistics
-from support.evidence.classifiers.claims import Claim, entry
+from support.evidence import claims, statistics
+from support.evidence.claims import Finding
+from support.evidence.classifiers import rules
+from support.evidence.classifiers.claims import Studies
 from support.evidence.classifiers.results import Arm
-from support.evidence.classifiers.rules import Every, Rule
-from support.evidence.ledger import Outcome, state_of
-from support.evidence.records import Record
+from support.evidence.classifiers.rules import Every
 from support.networks.architectures import LINEAR_AND_L2
 
 
-def _judged(values: np.ndarray, holds: Callable[[float], bool], text: str) -> Outcome:
-    """The mean of a number a network by a monotone rule; undecided where one of them is not finite."""
-    if not np.isfinite(values).all():
-        return Outcome("undecided", np.nan, np.nan, np.nan, f"{text} (not finite for every network)")
-    found = statistics.mean_interval(values)
-    return Outcome.of(state_of(found.low, found.high, holds), found, text)
+class Rule(rules.Rule):
+    """A rule on the mean of a number a network, by default that it is below 0."""
+
+    unit = "nats"
+    accepts = (-math.inf, 0.0)
+
+    def mean(self, values: np.ndarray, text: str) -> Finding:
+        """The finding on this mean; unclear where one of the values, (networks,), is not finite."""
+        if not np.isfinite(values).all():
+            return self.unclear(f"{text} (not finite for every network)")
+        return self.finding(statistics.mean_interval(values), text)
 
 
 _SPREADS = {  # of `class_metrics.spread`, in the arrays of a record: nats, (classes,)
@@ -48,7 +52,7 @@ class Nearer(Rule):
     def asks(self):
         return f"{self.name}: spread {self.spread} < {self.than}"
 
-    def __call__(self, arm: Arm) -> Outcome:
+    def __call__(self, arm: Arm) -> Finding:
         this, that = (
             np.array([_SPREADS[which](r.arrays).mean() for r in arm.records[self.name]], float)
             for which in (self.spread, self.than)
@@ -56,7 +60,7 @@ class Nearer(Rule):
         with np.errstate(invalid="ignore"):  # infinity minus infinity
             difference = this - that
         what = f"{self.name}: spread {self.spread} - {self.than}"
-        return _judged(difference, lambda x: x < 0, f"{what} = {difference.mean():+.3f} nats")
+        return self.mean(difference, f"{what} = {difference.mean():+.3f} nats")
 
 
 @dataclass(frozen=True)
@@ -64,16 +68,18 @@ class Discriminates(Rule):
     """Training raises the share of a hidden layer's metric that lies where class centres differ."""
 
     name: str
+    unit = "points"
+    accepts = (0.0, math.inf)
 
     @property
     def asks(self):
         return f"{self.name}: the share rises"
 
-    def __call__(self, arm: Arm) -> Outcome:
+    def __call__(self, arm: Arm) -> Finding:
         before, after = 100 * np.array([r.arrays["discriminant"] for r in arm.records[self.name]], float).T
         gained = after - before
         text = f"{self.name}: share where centres differ, trained - untrained = {gained.mean():+.1f} points"
-        return _judged(gained, lambda x: x > 0, text)
+        return self.mean(gained, text)
 
 
 @dataclass(frozen=True)
@@ -87,17 +93,17 @@ class MagnifiesLess(Rule):
     def asks(self):
         return f"contrast {self.first} < {self.second}"
 
-    def __call__(self, arm: Arm) -> Outcome:
+    def __call__(self, arm: Arm) -> Finding:
         less, more = (np.array([r.arrays["contrast"][1, 1] for r in arm.records[name]], float) for name in self.needs)
         text = f"contrast {self.first} - {self.second} = {(less - more).mean():+.2f} nats"
-        return _judged(less - more, lambda x: x < 0, text)
+        return self.mean(less - more, text)
 
 
 CLAIMS = (
     # written after a pilot of two networks a kind on scikit-learn's digits, before any record on MNIST
-    *(Claim(f"OWN-2-{letter}", "our own", says, Every(rules), studies=(STUDIES["mnist-metric"],),
-            scalings=("standardised",), source="own")
-      for letter, says, rules in (
+    *(claims.Claim(f"OWN-2-{letter}", "our own", says, Every(parts),
+                   Studies((STUDIES["mnist-metric"],), ("standardised",)), source="own", kind="own")
+      for letter, says, parts in (
           ("a", "Training brings a hidden layer's metric nearer to the precisions of the classes.",
            tuple(Nearer(name, "trained", "untrained") for name in LINEAR_AND_L2)),
           ("b", "A hidden layer's metric at a class is nearer to that class's precision than to the others'.",
@@ -111,8 +117,3 @@ CLAIMS = (
           ("e", "Training turns a hidden layer's metric towards the directions in which class centres differ.",
            tuple(Discriminates(name) for name in LINEAR_AND_L2)))),
 )  # fmt: skip
-
-
-def ledger(records: list[Record]) -> list[dict]:
-    """Every claim of the chapter, judged on these records."""
-    return [entry(claim, records, NOTEBOOK) for claim in CLAIMS]

@@ -6,7 +6,8 @@ from support.chapters.hyperplanes.study import STUDIES
 from support.chapters.settings import PAPER_IMAGES, ClassifierSettings
 from support.evidence.classifiers.results import runs_of as classifier_runs
 from support.evidence.classifiers.study import Plan
-from support.evidence.records import COMMITTED, Record, Store
+from support.evidence.paths import COMMITTED
+from support.evidence.records import Record, Store
 from support.networks.architectures import SIX
 
 

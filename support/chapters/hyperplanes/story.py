@@ -20,8 +20,8 @@ from support.chapters.hyperplanes.hyperplanes import (
 from support.evidence import statistics
 from support.evidence.classifiers.results import Arm, runs_of
 from support.evidence.classifiers.study import Plan
-from support.evidence.ledger import LEAST_SEEDS
 from support.evidence.records import Record
+from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.architectures import architecture
 from support.words import counted
 

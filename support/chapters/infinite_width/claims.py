@@ -1,10 +1,10 @@
-"""What Zavatone-Veth et al. say of untrained layers, as rules that compute their verdicts, and rows of the ledger.
+"""The claims of Zavatone-Veth et al. about untrained layers, and the rules that compute their verdicts.
 
-Nothing here is recorded: a rule evaluates its sentence on the grid that its arguments state and returns a `Finding`,
-the worst case and where it is. The sentences come from a text without its formulas, so a symbol may have been read
+Nothing here is recorded: a check evaluates its sentence on the grid that its arguments state and returns the worst
+case and where it is. The sentences come from a text without its formulas, so a symbol may have been read
 wrongly; `says` is our reading. The formulas themselves are tested elsewhere; a rule asks whether the sentence is so.
 
-    every case as the sentence says -> reproduced        one case that is not -> not reproduced
+    every case as the sentence says -> holds        one case that is not -> fails
 
 Lengths are in the unit of the inputs. Curvature is positive on spheres.
 """
@@ -12,14 +12,14 @@ Lengths are in the unit of the inputs. Curvature is positive on spheres.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
 import torch
 from scipy import optimize
 
-from support.evidence.ledger import row
+from support.evidence.claims import Claim, Finding, NoRecords
 from support.geometry import (
     infinite_width,
     log_volume_element,
@@ -34,7 +34,7 @@ ROUNDING = 1e-10  # relative: a change below is none
 ANGLES = torch.arange(0, 360, 15, dtype=torch.float64).deg2rad()
 
 
-class Finding(NamedTuple):
+class Worst(NamedTuple):
     """Whether a sentence holds, its worst case and where that is, and how many cases were looked at."""
 
     holds: bool
@@ -50,27 +50,30 @@ def wide(activations, dimensions=(2, 3, 5, 10), bias_variances=(0.0, 0.25, 1.0))
     ]
 
 
-# -- rules --------------------------------------------------------------------------------------------------------
+# -- checks -------------------------------------------------------------------------------------------------------
 
 
-def negative(layers: list[Wide], radii=RADII) -> Finding:
+def negative(layers: list[Wide], radii=RADII) -> Worst:
     """R < 0 at every radius. Refuted by one radius where R is 0 or more; the value is the largest R."""
     values = [layer.ricci(radii) for layer in layers]
     worst = max(range(len(layers)), key=lambda i: values[i].max())
     top = values[worst].max()
     where = f"{layers[worst]}, |x| = {radii[values[worst].argmax()]:.3g}"
-    return Finding(bool(top < 0), float(top), where, len(layers) * len(radii))
+    return Worst(bool(top < 0), float(top), where, len(layers) * len(radii))
 
 
-def flat(layers: list[Wide], radii=RADII) -> Finding:
-    """R = 0 at every radius but for rounding. Refuted by one where it is not; the value is the largest |R|."""
+def flat(layers: list[Wide], radii=RADII) -> Worst:
+    """R = 0 at every radius but for rounding. Refuted by one where it is not.
+
+    The value is the largest |R|, or ROUNDING where that is smaller: digits below it depend on the processor.
+    """
     values = torch.stack([layer.ricci(radii).abs() for layer in layers])
     i, j = divmod(int(values.argmax()), len(radii))
     where = f"{layers[i]}, |x| = {radii[j]:.3g}"
-    return Finding(bool(values.max() < ROUNDING), float(values.max()), where, values.numel())
+    return Worst(bool(values.max() < ROUNDING), max(float(values.max()), ROUNDING), where, values.numel())
 
 
-def rising(layers: list[Wide], quantity: Callable, radii=RADII) -> Finding:
+def rising(layers: list[Wide], quantity: Callable, radii=RADII) -> Worst:
     """quantity(layer, radii) rises from each radius to the next. Refuted by one step that does not rise.
 
     The value is the smallest step, in units of the larger of the two values that it joins.
@@ -82,10 +85,10 @@ def rising(layers: list[Wide], quantity: Callable, radii=RADII) -> Finding:
     steps = torch.stack(steps)
     i, j = divmod(int(steps.argmin()), len(radii) - 1)
     where = f"{layers[i]}, |x| = {radii[j]:.3g} to {radii[j + 1]:.3g}"
-    return Finding(bool(steps.min() > 0), float(steps.min()), where, steps.numel())
+    return Worst(bool(steps.min() > 0), float(steps.min()), where, steps.numel())
 
 
-def one_minimum(layers: list[Wide], radii=RADII, share=0.1) -> Finding:
+def one_minimum(layers: list[Wide], radii=RADII, share=0.1) -> Worst:
     """R falls to one minimum and from there climbs towards 0, all below 0.
 
     Refuted by a layer whose R turns more or less than once, reaches 0 within the grid, or has at its end more than
@@ -99,7 +102,7 @@ def one_minimum(layers: list[Wide], radii=RADII, share=0.1) -> Finding:
         shape = bool(down[:low].all() and not down[low:].any() and 0 < low < len(R) - 1 and R.max() < 0)
         rests.append(float(R[-1] / R[low]) if shape else 1.0)
     worst = max(range(len(layers)), key=rests.__getitem__)
-    return Finding(rests[worst] < share, rests[worst], str(layers[worst]), len(layers) * len(radii))
+    return Worst(rests[worst] < share, rests[worst], str(layers[worst]), len(layers) * len(radii))
 
 
 def turning_point(q: int, weight_variance=1.0, bias_variance=1.0) -> float:
@@ -114,10 +117,11 @@ def turning_point(q: int, weight_variance=1.0, bias_variance=1.0) -> float:
     return math.sqrt(y * bias_variance / weight_variance)
 
 
-def turns_at(degrees, variances, point: Callable = turning_point, tolerance=1e-6) -> Finding:
+def turns_at(degrees, variances, point: Callable = turning_point, tolerance=1e-6) -> Worst:
     """R of z^q in two dimensions is least at |x| = point(q, weight_variance, bias_variance).
 
-    Refuted by a numerical minimiser that ends elsewhere; the value is the largest relative distance.
+    Refuted by a numerical minimiser that ends elsewhere; the value is the largest relative distance, or `tolerance`
+    where that is smaller.
     """
     gaps = {}
     for q, (weight_variance, bias_variance) in product(degrees, variances):
@@ -129,7 +133,7 @@ def turns_at(degrees, variances, point: Callable = turning_point, tolerance=1e-6
         claimed = point(q, weight_variance, bias_variance)
         gaps[f"{layer}, weight variance {weight_variance:g}"] = abs(found.x / claimed - 1)
     worst = max(gaps, key=gaps.get)
-    return Finding(gaps[worst] < tolerance, gaps[worst], worst, len(gaps))
+    return Worst(gaps[worst] < tolerance, max(gaps[worst], tolerance), worst, len(gaps))
 
 
 def turned(bias: float, degrees: float, radius=0.9) -> torch.Tensor:
@@ -147,7 +151,7 @@ def turned(bias: float, degrees: float, radius=0.9) -> torch.Tensor:
     return (around(ANGLES + math.radians(degrees)) - here).abs().amax(1) / here.abs().amax(1)
 
 
-def folds(biases=(0.25, 0.5, 1.0), apart=0.01) -> Finding:
+def folds(biases=(0.25, 0.5, 1.0), apart=0.01) -> Worst:
     """Volume and R of the three erf units are the same after 120 degrees; after 60 only if the bias is 0.
 
     Refuted by a change above rounding after 120 degrees, or after 60 at bias 0, or by one below `apart`, in volume or
@@ -156,10 +160,10 @@ def folds(biases=(0.25, 0.5, 1.0), apart=0.01) -> Finding:
     cases = 2 + 2 * len(biases)
     same = float(torch.stack([turned(b, 120) for b in (0.0, *biases)] + [turned(0.0, 60)]).max())
     if same > ROUNDING:
-        return Finding(False, same, "a rotation that should change nothing", cases)
+        return Worst(False, same, "a rotation that should change nothing", cases)
     broken = {b: float(turned(b, 60).min()) for b in biases}
     least = min(broken, key=broken.get)
-    return Finding(broken[least] > apart, broken[least], f"bias {least:g}, 60 degrees", cases)
+    return Worst(broken[least] > apart, broken[least], f"bias {least:g}, 60 degrees", cases)
 
 
 def loop_ricci_scalar(f, x, radius=0.005, steps=200) -> float:
@@ -194,7 +198,7 @@ def public_code(weight, bias, activation, x) -> torch.Tensor:
     return 3 * oracle.triple_ricci_scalar(weight, bias, activation, x)
 
 
-def agrees_with_loops(formula: Callable, layers=5, tolerance=0.01) -> Finding:
+def agrees_with_loops(formula: Callable, layers=5, tolerance=0.01) -> Worst:
     """formula(weight, bias, activation, x) is what small loops give for random erf layers of 6 units at (0.4, 0.3).
 
     Refuted by one layer where the two differ by more than `tolerance`; the value is the ratio furthest from 1.
@@ -206,7 +210,7 @@ def agrees_with_loops(formula: Callable, layers=5, tolerance=0.01) -> Finding:
         for weight, bias in zip(weights, biases, strict=True)
     ]
     worst = max(range(layers), key=lambda i: abs(ratios[i] - 1))
-    return Finding(abs(ratios[worst] - 1) < tolerance, ratios[worst], f"random layer {worst}", layers)
+    return Worst(abs(ratios[worst] - 1) < tolerance, ratios[worst], f"random layer {worst}", layers)
 
 
 def paraboloid(x) -> torch.Tensor:
@@ -214,17 +218,17 @@ def paraboloid(x) -> torch.Tensor:
     return torch.cat([x, (x @ x)[None]])
 
 
-def negative_three_units(biases=(0.25, 0.5, 1.0)) -> Finding:
+def negative_three_units(biases=(0.25, 0.5, 1.0)) -> Worst:
     """R < 0 everywhere for the three erf units. Refuted by one point; the value is the largest R on a grid."""
     side = torch.linspace(-3, 3, 32, dtype=torch.float64)  # not the origin, where R = 0 without biases
     x = torch.cartesian_prod(side, side)
     values = torch.stack([shallow_ricci_scalar(*three_units(b), "erf", x) for b in biases])
     i, j = divmod(int(values.argmax()), len(x))
     where = f"bias {biases[i]:g}, |x| = {x[j].norm():.2f}"
-    return Finding(bool(values.max() < 0), float(values.max()), where, values.numel())
+    return Worst(bool(values.max() < 0), float(values.max()), where, values.numel())
 
 
-def converges(layers: list[Wide], widths=(16, 64, 256), networks=100, radii=(0.5, 1.0, 2.0), seed=0) -> Finding:
+def converges(layers: list[Wide], widths=(16, 64, 256), networks=100, radii=(0.5, 1.0, 2.0), seed=0) -> Worst:
     """From each width to the next, most networks come closer to infinite width, in log-volume and in R.
 
     "Most": the median distance over networks. Refuted by one radius where it grows from one width to the next; the
@@ -242,86 +246,69 @@ def converges(layers: list[Wide], widths=(16, 64, 256), networks=100, radii=(0.5
             i, j = divmod(int(ratio.argmax()), len(radii))
             where = f"{('log-volume', 'R')[i]} of {layer}, |x| = {radii[j]:g}, {n} units"
             worst = max(worst, (float(ratio.max()), where))
-    return Finding(worst[0] < 1, *worst, len(layers) * networks * len(widths))
+    return Worst(worst[0] < 1, *worst, len(layers) * networks * len(widths))
 
 
-# -- the ledger ---------------------------------------------------------------------------------------------------
+# -- claims -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Law:
-    """A sentence, the rule that judges it, and how to print what the rule found."""
+class Everywhere:
+    """A rule without arms: every case of a check is as the claim says. measured: with {value}, {where}, {cases}."""
 
-    id: str
-    where: str
-    says: str
-    rule: Callable[[], Finding]
-    measured: str  # with {value}, {where}, {cases}
-    protocol: str
-    source: str = "zavatoneveth2025"
+    check: Callable[[], Worst]
+    measured: str
+
+    def __call__(self) -> Finding:
+        worst = self.check()
+        text = self.measured.format(**worst._asdict())
+        return Finding("holds" if worst.holds else "fails", text, worst.value, n=worst.cases)
+
+
+def _law(id, where, says, check, measured, protocol, source="zavatoneveth2025") -> Claim:
+    asked = NoRecords("formulas", protocol, "python -m support run 06")
+    kind = "own" if source == "own" else "paper"
+    return Claim(id, where, says, Everywhere(check, measured), asked, source, kind)
 
 
 _DEGREES = (2, 3, 4, 5)
 _CURVED = wide(["erf"]) + wide(_DEGREES, bias_variances=(0.25, 1.0)) + wide(_DEGREES, (3, 5, 10), (0.0,))
 _GRID = f"closed forms at {len(RADII)} distances up to {RADII[-1]:g}"
 CLAIMS = (
-    Law("RG-3-a", "section 3", "In all of the examples, erf and monomials, the curvature is negative.",
+    _law("RG-3-a", "section 3", "In all of the examples, erf and monomials, the curvature is negative.",
         partial(negative, _CURVED),
         "largest R: {value:.1e} ({where}); where the source itself says R = 0 is left out", _GRID),
-    Law("OWN-6-a", "our own", "For other smooth activations too, sigmoid, tanh and GELU, the curvature is negative.",
+    _law("OWN-6-a", "our own", "For other smooth activations too, sigmoid, tanh and GELU, the curvature is negative.",
         partial(negative, wide(["sigmoid", "tanh", "gelu"], (2, 3), (0.0, 0.25)), RADII[4::5]),
         "largest R: {value:+.3f} ({where})", "quadrature at 32 distances up to 8", "own"),
-    Law("OWN-6-b", "our own", "With three erf units at 120 degrees, of equal biases, the curvature is negative too.",
+    _law("OWN-6-b", "our own", "With three erf units at 120 degrees, of equal biases, the curvature is negative too.",
         negative_three_units, "largest R: {value:+.2f} ({where})", "32 x 32 points of a square of side 6", "own"),
-    Law("RG-D-a", "appendix D", "Volume and curvature of three erf units have 3-fold symmetry, 6-fold without bias.",
+    _law("RG-D-a", "appendix D", "Volume and curvature of three erf units have 3-fold symmetry, 6-fold without bias.",
         folds, "smallest change that breaks the six-fold symmetry: {value:.0%} ({where})",
         f"{len(ANGLES)} points of a circle of radius 0.9"),
-    Law("RG-D-b", "public code", "The Ricci scalar of a layer is the public code's triple sum, with its constant -3.",
+    _law("RG-D-b", "public code",
+         "The Ricci scalar of a layer is the public code's triple sum, with its constant -3.",
         partial(agrees_with_loops, public_code), "{value:.3f} times what small loops give ({where})",
         "parallel transport round loops of radius 0.005"),
-    Law("RG-E-a", "appendix E.2", "For erf, R falls with the distance from the origin.",
+    _law("RG-E-a", "appendix E.2", "For erf, R falls with the distance from the origin.",
         partial(rising, wide(["erf"]), lambda layer, r: -layer.ricci(r)),
         "smallest fall from one distance to the next: {value:.1%} of R ({where})", _GRID),
-    Law("RG-E-b", "appendix E.2", "For monomials, the volume element grows with the distance from the origin.",
+    _law("RG-E-b", "appendix E.2", "For monomials, the volume element grows with the distance from the origin.",
         partial(rising, wide(_DEGREES), lambda layer, r: layer.log_volume(r).exp()),
         "smallest rise from one distance to the next: {value:.1%} ({where})", _GRID),
-    Law("RG-E-c", "appendix E.2", "For monomials without biases, R = 0 in two dimensions.",
-        partial(flat, wide(_DEGREES, (2,), (0.0,))), "largest |R|: {value:.1g}", _GRID),
-    Law("RG-E-d", "appendix E.2", "For monomials without biases in more dimensions, |R| falls with the distance.",
+    _law("RG-E-c", "appendix E.2", "For monomials without biases, R = 0 in two dimensions.",
+        partial(flat, wide(_DEGREES, (2,), (0.0,))), "largest |R|: at most {value:.0e}", _GRID),
+    _law("RG-E-d", "appendix E.2", "For monomials without biases in more dimensions, |R| falls with the distance.",
         partial(rising, wide(_DEGREES, (3, 5, 10), (0.0,)), lambda layer, r: layer.ricci(r)),
         "smallest fall of |R| from one distance to the next: {value:.1%} ({where})", _GRID),
-    Law("RG-E-e", "appendix E.2", "For monomials with biases, R falls to a minimum and then climbs back towards 0.",
+    _law("RG-E-e", "appendix E.2", "For monomials with biases, R falls to a minimum and then climbs back towards 0.",
         partial(one_minimum, wide(_DEGREES, bias_variances=(0.25, 1.0))),
         "one minimum each; left of it at the end: at most {value:.1%} ({where})", _GRID),
-    Law("RG-E-f", "appendix E.2", "In two dimensions that minimum is where a quadratic equation puts it.",
+    _law("RG-E-f", "appendix E.2", "In two dimensions that minimum is where a quadratic equation puts it.",
         partial(turns_at, _DEGREES, ((1.0, 0.25), (1.0, 1.0), (2.0, 0.5))),
-        "minimiser and root differ by at most {value:.0e} ({where})", "Brent's minimiser"),
-    Law("RG-E-g", "Figure E.1", "Volume and curvature of finite erf networks converge to those of infinite width.",
+        "minimiser and root differ by at most {value:.0e}", "Brent's minimiser"),
+    _law("RG-E-g", "Figure E.1", "Volume and curvature of finite erf networks converge to those of infinite width.",
         partial(converges, [Wide("erf", 2, 1.0, 0.25)]),
         "a fourfold width leaves at most {value:.2f} of the median distance ({where})",
         "100 random networks of 16, 64 and 256 units"),
 )  # fmt: skip
-
-
-@cache
-def _judged() -> tuple[dict, ...]:
-    return tuple(entry(law) for law in CLAIMS)
-
-
-def ledger(records: object = None) -> list[dict]:
-    """Every sentence with its verdict, as rows of the ledger; computed once, without records."""
-    return list(_judged())
-
-
-def entry(law: Law) -> dict:
-    """One row of the ledger, judged now."""
-    found = law.rule()
-    return row(
-        law,
-        "06_infinite_width",
-        protocol=law.protocol,
-        measured=law.measured.format(**found._asdict()),
-        n=found.cases,
-        finding="reproduced" if found.holds else "not reproduced",
-        command="python -m support run 06",
-    )

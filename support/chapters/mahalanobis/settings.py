@@ -8,7 +8,8 @@ from support.chapters.settings import Count
 from support.evidence.distances.results import runs_of
 from support.evidence.distances.study import STUDIES as DISTANCE_STUDIES
 from support.evidence.distances.study import DistanceStudy
-from support.evidence.records import CACHE, COMMITTED, Record, Store
+from support.evidence.paths import CACHE, COMMITTED
+from support.evidence.records import Record, Store
 from support.evidence.sweep import ensure
 
 

@@ -13,7 +13,8 @@ from support.chapters.mahalanobis.quadratic import quadratic_fit
 from support.evidence.distances.measures import best, geometry, precision_error, sphericity, sphericity_floor
 from support.evidence.distances.recovery import own_rotations
 from support.evidence.distances.results import DistanceArm, weights
-from support.evidence.ledger import LEAST_SEEDS, MISSING, styled
+from support.evidence.ledger import styled, verdict_in_words
+from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.distance_networks import exact, initial_weights, module
 from support.networks.gaussians import DistanceData, draw
 
@@ -37,14 +38,14 @@ def verdicts(rows: list[dict]):
     """Rows of the ledger with the count of each arm in a column of its own, and the interval of its share."""
 
     def counted(arm):
-        if arm["state"] == MISSING:
-            return "not run"
+        if arm["state"] == "untested":
+            return "untested"
         bounds = f"[{100 * arm['low']:.0f}, {100 * arm['high']:.0f}]%"
         return f"{round(arm['value'] * arm['n'])} of {arm['n']} {bounds}"
 
     table = pd.DataFrame(
-        [[r["id"], r["says"], r["verdict"], *map(counted, r["arms"])] for r in rows],
-        columns=["claim", "says", "verdict", *(a["scaling"] for a in rows[0]["arms"])],
+        [[r["id"], r["says"], verdict_in_words(r), *map(counted, r["arms"])] for r in rows],
+        columns=["claim", "says", "verdict", *(a["name"] for a in rows[0]["arms"])],
     )
     return styled(table)
 

@@ -1,4 +1,4 @@
-"""The claim that training magnifies areas near decision boundaries: its rules, and their rows of the ledger.
+"""The claim that training magnifies areas near decision boundaries, and its rules.
 
 What is measured is said in `geometry.boundary`; the unit is the network, and an interval the 95% one of the mean over
 networks (`statistics.mean_interval`). A rule names numbers of a network whose means must be positive:
@@ -15,14 +15,10 @@ networks (`statistics.mean_interval`). A rule names numbers of a network whose m
     RG-I-a  accuracies on training and on held-out images, in percent, minus 95: the networks learned the digits as
             well as is said; asked of MNIST alone
 
-Of a width, a rule holds if all intervals lie above 0, fails if one lies below, and is undecided otherwise. The source
-says "at all widths", so a task fails if one width fails, is undecided if one is undecided and none fails, and holds
-otherwise. RG-4-b and RG-4-c explain a contrast, so they are asked only at the widths at which RG-4-a holds. The tasks
-decide the verdict:
-
-    all hold -> reproduced                  all fail -> not reproduced           any undecided -> undecided
-    some hold, some fail -> depends on the task      no task with enough networks -> not yet run
-    nowhere a contrast to explain -> undecided
+Of a width, a rule holds if all intervals lie above 0, fails if one lies below, and is unclear otherwise. The source
+says "at all widths", so a task fails if one width fails, is unclear if one is unclear and none fails, and holds
+otherwise. RG-4-b and RG-4-c explain a contrast, so they are asked only at the widths at which RG-4-a holds; a task
+without such a width is void for them.
 
 So the claim is refuted by networks whose volume element is no larger at the boundary than at the same place of a
 segment without one (RG-4-a), or that had the same contrast before training (RG-4-b). If RG-4-c fails, the contrast
@@ -47,15 +43,18 @@ had a record; one network had been seen after its first epoch. RG-I-a was writte
 been seen, and the two claims of our own when two networks without weight decay had been; these do not judge them.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pandas as pd
 
 from support.chapters.volume_element.results import ARMS, VolumeArm, arms
 from support.chapters.volume_element.study import STUDIES
-from support.evidence import statistics
-from support.evidence.ledger import LEAST_SEEDS, Outcome, agreed, row, state_of
+from support.evidence import claims, statistics
+from support.evidence.claims import Evidence, Finding, Rule, joined
+from support.evidence.verdicts import LEAST_SEEDS
 
 SHARE = 0.5  # of the contrast
 ACCURACY = 95.0  # percent
@@ -108,110 +107,87 @@ def _most(found: pd.DataFrame, other: pd.Series) -> pd.Series:
 
 
 @dataclass(frozen=True)
-class VolumeClaim:
-    """A rule and the tasks that it is asked of; explains: only at widths where there is a contrast."""
+class Positive(Rule):
+    """The means of these numbers of a network are positive, at every width.
 
-    id: str
-    where: str
-    says: str
-    rule: Callable[[VolumeArm, int], dict[str, pd.Series]]
-    arms: tuple[str, ...] = PRINTED
-    explains: bool = False
-    from_seed: int = 0  # seeds that were recorded before the rule do not judge it
-    source: str = "zavatoneveth2025"
+    numbers: (arm, width) -> sentence with a place for the mean -> value of each network. premise: a rule that says
+    where there is something to explain; it is asked only there.
+    """
 
+    numbers: Callable[[VolumeArm, int], dict[str, pd.Series]]
+    words: str
+    unit: str = "nats"
+    premise: "Positive | None" = None
+    accepts = (0.0, math.inf)
 
-CLAIMS = (
-    VolumeClaim("RG-4-a", "sections 4.1 and 4.2", "Trained networks magnify areas near decision boundaries.",
-                magnifies),
-    VolumeClaim("RG-4-b", "sections 4.1 and 4.2", "At initialisation the volume element has no such structure.",
-                not_before, explains=True),
-    VolumeClaim("RG-4-c", "our own", "Networks trained on shuffled labels have less than half of the contrast.",
-                not_shuffled, CONTROLLED, explains=True, source="own"),
-    VolumeClaim("RG-4-d", "section 4.1", "The volume element peaks at the boundary, not merely between the data.",
-                at_the_boundary),
-    VolumeClaim("RG-I-a", "appendix I.2", "Networks on MNIST get more than 95% of training and test images right.",
-                accurate, ("MNIST", "MNIST, long")),
-    VolumeClaim("OWN-5-a", "our own", "Without weight decay, networks on MNIST get more than 95% right.",
-                accurate, ("MNIST, no decay",), from_seed=3, source="own"),
-    VolumeClaim("OWN-5-b", "our own", "Without weight decay, most of the contrast on MNIST came with training.",
-                not_before, ("MNIST, no decay",), explains=True, from_seed=3, source="own"),
-)  # fmt: skip
+    @property
+    def asks(self):
+        return f"{self.words} > 0 at every width"
 
+    def n(self, arm: VolumeArm) -> int:
+        """The least number of networks of a width that has enough; where none has, the largest."""
+        if arm.recorded < LEAST_SEEDS:
+            return arm.recorded
+        counts = [min(map(len, self.numbers(arm, width).values())) for width in arm.study.widths]
+        return min((n for n in counts if n >= LEAST_SEEDS), default=max(counts))
 
-def judge_width(claim: VolumeClaim, arm: VolumeArm, width: int) -> Outcome | None:
-    """What the claim's rule finds at one width; None for too few networks, or where there is nothing to explain."""
-    if claim.explains and (first := judge_width(CLAIMS[0], arm, width)) is not None and first.state != "holds":
-        return None
-    found = []
-    for sentence, values in claim.rule(arm, width).items():
-        if len(values) < LEAST_SEEDS:
+    def at(self, arm: VolumeArm, width: int) -> Finding | None:
+        """The finding at one width; None for too few networks, or where the premise does not hold."""
+        first = self.premise.at(arm, width) if self.premise else None
+        if first and first.state != "holds":
             return None
-        estimate = statistics.mean_interval(values)
-        state = state_of(estimate.low, estimate.high, lambda x: x > 0)
-        found.append(Outcome.of(state, estimate, sentence.format(estimate.value)))
-    return min(reversed(found), key=_severity)
+        found = []
+        for sentence, values in self.numbers(arm, width).items():
+            if len(values) < LEAST_SEEDS:
+                return None
+            estimate = statistics.mean_interval(values)
+            found.append(self.finding(estimate, sentence.format(estimate.value)))
+        return joined(reversed(found))
+
+    def __call__(self, arm: VolumeArm) -> Finding:
+        """The finding at the width that decides."""
+        found = {width: part for width in arm.study.widths if (part := self.at(arm, width))}
+        if not found:
+            return replace(self.unclear("no contrast"), state="void")
+        decides = joined(sorted(found.values(), key=lambda part: part.value))
+        if len(arm.study.widths) == 1:
+            return decides
+        width = next(w for w, part in found.items() if part.text == decides.text)
+        word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
+        count = sum(part.state == decides.state for part in found.values())
+        return replace(decides, text=f"{count} of {len(found)} widths {word}; {width} units: {decides.text}")
 
 
-def judge(claim: VolumeClaim, arm: VolumeArm) -> Outcome | None:
-    """What the claim's rule finds on a task, told by the width that decides; None where none can be judged, or while
-    a width of the study has too few networks."""
-    if arm.recorded < LEAST_SEEDS:
-        return None
-    by_width = {width: judge_width(claim, arm, width) for width in arm.study.widths}
-    found = {width: outcome for width, outcome in by_width.items() if outcome}
-    if not found:
-        return None
-    width = min(found, key=lambda w: (_severity(found[w]), found[w].value))
-    decides = found[width]
-    word = {"fails": "fail", "undecided": "undecided", "holds": "hold"}[decides.state]
-    count = sum(o.state == decides.state for o in found.values())
-    if len(arm.study.widths) == 1:
-        return decides
-    return replace(decides, text=f"{count} of {len(found)} widths {word}; {width} units: {decides.text}")
+@dataclass(frozen=True)
+class Tasks(Evidence):
+    """Tasks, by their names."""
+
+    names: tuple[str, ...] = PRINTED
+
+    def options(self, claim, records) -> list[list[VolumeArm]]:
+        return [[arm.since(claim.from_seed) for arm in arms(records) if arm.name in self.names]]
 
 
-def _severity(outcome: Outcome) -> int:
-    return ("fails", "undecided", "holds").index(outcome.state)
-
-
-def networks(claim: VolumeClaim, arm: VolumeArm) -> int:
-    """The least number of networks that a judged width has for the claim; where none has enough, the largest."""
-    counts = [min(map(len, claim.rule(arm, width).values())) for width in arm.study.widths]
-    return min((n for n in counts if n >= LEAST_SEEDS), default=max(counts))
-
-
-def verdict(states: set[str], run: bool) -> str:
-    """The verdict from the states of the tasks that could be judged; run: whether any has networks enough."""
-    return agreed(states or ({"undecided"} if run else ()), "depends on the task")
-
-
-# -- the ledger ---------------------------------------------------------------------------------------------------
-
-
-def entry(claim: VolumeClaim, arms: list[VolumeArm]) -> dict:
-    """One row of the ledger, see `support.evidence.ledger.row`."""
-    asked = [a.since(claim.from_seed) for a in arms if a.name in claim.arms]
-    outcomes = {a.name: judge(claim, a) for a in asked}
-    counts = {a.name: networks(claim, a) for a in asked}
-    run = [a for a in asked if counts[a.name] >= LEAST_SEEDS]
-    studies = [a.study.name for a in run or asked]
-    return row(
-        claim,
-        "05_volume_element",
-        images=f"studies {', '.join(studies)}",
-        protocol="; ".join(a.study.protocol for a in run or asked),
-        n=min((counts[a.name] for a in run), default=0),
-        finding=verdict({o.state for o in outcomes.values() if o}, bool(run)),
-        outcomes=outcomes,
-        counts=counts,
-        from_seed=claim.from_seed,
-        records=[r for a in run for r in a.runs.values()],
-        command=f"python -m support sweep {studies[0]}",
-    )
-
-
-def ledger(records) -> list[dict]:
-    """Every claim with its verdict."""
-    found = arms(records)
-    return [entry(claim, found) for claim in CLAIMS]
+MAGNIFIES = Positive(magnifies, "effect and contrast")
+_NOT_BEFORE = Positive(not_before, "half the contrast minus that of step 0", premise=MAGNIFIES)
+_NOT_SHUFFLED = Positive(not_shuffled, "half the contrast minus that with shuffled labels", premise=MAGNIFIES)
+_AT_THE_BOUNDARY = Positive(at_the_boundary, "nearness, and its change with training,", "of the segment")
+_ACCURATE = Positive(accurate, f"accuracies minus {ACCURACY:g}%", "points")
+_claim = partial(claims.Claim, source="zavatoneveth2025")
+_own = partial(claims.Claim, source="own", kind="own")
+CLAIMS = (
+    _claim("RG-4-a", "sections 4.1 and 4.2", "Trained networks magnify areas near decision boundaries.",
+           MAGNIFIES, Tasks()),
+    _claim("RG-4-b", "sections 4.1 and 4.2", "At initialisation the volume element has no such structure.",
+           _NOT_BEFORE, Tasks()),
+    _own("RG-4-c", "our own", "Networks trained on shuffled labels have less than half of the contrast.",
+         _NOT_SHUFFLED, Tasks(CONTROLLED)),
+    _claim("RG-4-d", "section 4.1", "The volume element peaks at the boundary, not merely between the data.",
+           _AT_THE_BOUNDARY, Tasks()),
+    _claim("RG-I-a", "appendix I.2", "Networks on MNIST get more than 95% of training and test images right.",
+           _ACCURATE, Tasks(("MNIST", "MNIST, long"))),
+    _own("OWN-5-a", "our own", "Without weight decay, networks on MNIST get more than 95% right.",
+         _ACCURATE, Tasks(("MNIST, no decay",)), from_seed=3),
+    _own("OWN-5-b", "our own", "Without weight decay, most of the contrast on MNIST came with training.",
+         _NOT_BEFORE, Tasks(("MNIST, no decay",)), from_seed=3),
+)  # fmt: skip

@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 
 from support.chapters.volume_element.study import STUDIES, VolumeStudy
+from support.evidence.claims import Arm, Records
 from support.geometry.boundary import summary
 
 MEASURED = ("crossing", "effect", "same_effect", "peak")
@@ -79,7 +80,7 @@ def weights(run, epoch: int) -> dict[str, torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class VolumeArm:
+class VolumeArm(Arm):
     """One task: a study's runs by (width, labels, seed), and the table of their numbers (`table`)."""
 
     name: str
@@ -93,6 +94,29 @@ class VolumeArm:
             return self.table.iloc[:0]
         found = self.table.loc[width, labels]
         return found[(found["pairs"] >= LEAST_PAIRS) & np.isfinite(found["contrast"] + found["before_contrast"])]
+
+    @property
+    def n(self) -> int:
+        return self.recorded
+
+    @property
+    def evidence(self) -> str:
+        return f"study {self.study.name}"
+
+    @property
+    def protocol(self) -> str:
+        return self.study.protocol
+
+    @property
+    def command(self) -> str:
+        return f"python -m support sweep {self.study.name}"
+
+    @property
+    def factors(self) -> dict[str, str]:
+        return {"task": self.name}
+
+    def all_records(self) -> list:
+        return list(self.runs.values())
 
     @property
     def recorded(self) -> int:
@@ -121,5 +145,5 @@ def arm(name: str, study: VolumeStudy, records) -> VolumeArm:
 
 def arms(records) -> list[VolumeArm]:
     """All tasks, those without records too."""
-    records = list(records)
-    return [arm(name, STUDIES[study], records) for name, study in ARMS.items()]
+    records = Records.of(records)
+    return [records.once(arm, name, STUDIES[study]) for name, study in ARMS.items()]

@@ -8,7 +8,8 @@ from support.chapters.parameters import SCALES, Limits
 from support.chapters.settings import Count
 from support.chapters.volume_element.study import STUDIES as VOLUME_STUDIES
 from support.chapters.volume_element.study import VolumeStudy
-from support.evidence.records import CACHE, COMMITTED, Record, Store
+from support.evidence.paths import CACHE, COMMITTED
+from support.evidence.records import Record, Store
 from support.evidence.sweep import ensure
 from support.networks.tasks import task
 

@@ -112,7 +112,7 @@ class VolumeStudy(Study):
 STUDIES = {
     study.name: study
     for study in (
-        # ten seeds left every width undecided on one of the rules
+        # ten seeds left every width unclear for one of the rules
         VolumeStudy("volume-xor", "xor", (2, 10, 100, 250, 500), 2000, seeds=40, labels=("true",),
                     title="shallow sigmoid networks on XOR, and the volume element at their boundaries"),
         VolumeStudy("volume-sinusoid", "sinusoid", (5, 20, 250), 10_000,

@@ -10,8 +10,8 @@ from support import geometry
 from support.chapters.volume_element import claims
 from support.chapters.volume_element.pictures import grid, ricci_map
 from support.chapters.volume_element.results import ARMS, at, through_training, weights
-from support.evidence.ledger import LEAST_SEEDS
 from support.evidence.statistics import mean_interval
+from support.evidence.verdicts import LEAST_SEEDS
 from support.training.sigmoid.specs import KNOWN
 from support.training.sigmoid.views import log_volume
 from support.words import counted, ranged
@@ -32,13 +32,12 @@ def interval(values, digits: int = 2) -> str:
 
 def headline(recorded: list) -> str:
     """Of how many tasks networks magnify their boundaries; by task how much, and how much was there before."""
-    asked = next(claim for claim in claims.CLAIMS if claim.rule is claims.magnifies)
     said, held = [], []
     for arm in recorded:
         widths = [w for w in arm.study.widths if len(arm.of(w)) >= LEAST_SEEDS]
         if widths:
-            if arm.name in asked.arms and arm.recorded >= LEAST_SEEDS:
-                held.append(all(claims.judge_width(asked, arm, w).state == "holds" for w in widths))
+            if arm.name in claims.PRINTED and arm.recorded >= LEAST_SEEDS:
+                held.append(all(claims.MAGNIFIES.at(arm, w).state == "holds" for w in widths))
             after, before = (
                 np.array([arm.of(w)[name].mean() for w in widths]) for name in ("contrast", "before_contrast")
             )
@@ -71,18 +70,18 @@ def states(arms) -> pd.DataFrame:
         row = found[claim.id] = {}
         for arm in arms:
             for width in arm.study.widths:
-                asked = arm.name in claim.arms or arm.name not in ARMS
-                outcome = claims.judge_width(claim, arm.since(claim.from_seed), width) if asked else None
-                row[arm.name, width] = outcome.state if outcome else "-"
+                asked = arm.name in claim.asked.names or arm.name not in ARMS
+                finding = claim.rule.at(arm.since(claim.from_seed), width) if asked else None
+                row[arm.name, width] = finding.state if finding else "-"
     return pd.DataFrame(found).T.rename_axis(columns=["task", "width"])
 
 
 def conclusions(arms) -> str:
-    """A line a claim: at which widths of which task it holds, fails or is undecided; Markdown."""
+    """A line a claim: at which widths of which task it holds, fails or is unclear; Markdown."""
     found, lines = states(arms), []
     for claim in claims.CLAIMS:
         parts = []
-        for state, words in (("holds", "holds"), ("fails", "fails"), ("undecided", "is undecided")):
+        for state, words in (("holds", "holds"), ("fails", "fails"), ("unclear", "is unclear")):
             row = found.loc[claim.id]
             where = {a.name: [str(w) for w in a.study.widths if row[a.name, w] == state] for a in arms}
             told = [f"{name} ({', '.join(widths)} units)" for name, widths in where.items() if widths]

@@ -1,19 +1,18 @@
 """The claims of the chapter, and the rules that only it needs."""
 
+import math
 from dataclasses import dataclass
+from functools import partial
 
-import numpy as np
-
-from support.chapters.why_outputs_die import NOTEBOOK
 from support.chapters.why_outputs_die.study import REMEDIES
 from support.chapters.why_outputs_die.study import STUDIES as OWN
-from support.evidence import statistics
-from support.evidence.classifiers.claims import SEEN, Claim, entry
+from support.evidence import claims, statistics
+from support.evidence.claims import Finding
+from support.evidence.classifiers.claims import SEEN, Studies
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import CATASTROPHE, Every, Exceeds, Rule
 from support.evidence.classifiers.study import STUDIES
-from support.evidence.ledger import LEAST_SEEDS, Outcome, state_of
-from support.evidence.records import Record
+from support.evidence.verdicts import LEAST_SEEDS
 from support.training.classifiers.specs import RARE
 
 
@@ -22,44 +21,42 @@ class WithoutInactive(Rule):
     """Runs without an inactive output (active on under 1% of the test images) do about as well as the control.
 
     "About": the mean of what they lose against the run of `second` with the same seed is under CATASTROPHE points.
-    Undecided with fewer than `least` such runs.
+    Unclear with fewer than `least` such runs.
     """
 
     first: str
     second: str
     least: int = LEAST_SEEDS
+    accepts = (-math.inf, CATASTROPHE)
 
     @property
     def asks(self):
         return f"{self.first} loses < {CATASTROPHE:g} points"
 
-    def __call__(self, arm: Arm) -> Outcome:
+    def __call__(self, arm: Arm) -> Finding:
         alive = (arm.active(self.first) >= RARE[0]).all(1)
         loss = (arm.accuracy(self.second) - arm.accuracy(self.first))[alive]
         who = f"{self.first} without an inactive output"
         if len(loss) < self.least:
-            return Outcome("undecided", np.nan, np.nan, np.nan, f"{who}: {len(loss)} of the {self.least} runs needed")
+            return self.unclear(f"{who}: {len(loss)} of the {self.least} runs needed")
         found = statistics.mean_interval(loss)
         text = f"{len(loss)} runs of {who} lose {found.value:.1f} points against {self.second}"
-        return Outcome.of(state_of(found.low, found.high, lambda x: x < CATASTROPHE), found, text)
+        return self.finding(found, text)
 
 
+_variant = partial(claims.Claim, source="oursland2025", kind="variant")
 CLAIMS = (
-    *(Claim(f"LDM-5.3-a-{number}", "section 5.3", f"ReLU2-Neg recovers from ReLU2's failure, {also}.",
-            Exceeds("ReLU2-Neg", "ReLU2", CATASTROPHE),
-            studies=(OWN["mnist-remedies"],), recipe=REMEDIES[name], from_seed=SEEN if number == 0 else 0)
-      for number, (name, also) in enumerate((
-          ("as published", "within 1,000 steps"),
-          ("warm-up", "even if the first steps are gentle"),
-          ("centred heads", "with centred heads, which cannot be born dead"),
-          ("both", "with a warm-up and centred heads"),
-          ("Adam", "with Adam instead of gradient descent")))),
-    Claim("OWN-1-a", "our own", "Without an inactive output, ReLU2 and ReLU2-Neg do about as well as ReLU.",
-          Every((WithoutInactive("ReLU2", "ReLU"), WithoutInactive("ReLU2-Neg", "ReLU"))),
-          studies=(STUDIES["mnist-10k"],), source="own", from_seed=SEEN),
+    *(_variant(f"LDM-5.3-a-{number}", "section 5.3", f"ReLU2-Neg recovers from ReLU2's failure, {also}.",
+               Exceeds("ReLU2-Neg", "ReLU2", CATASTROPHE),
+               Studies((OWN["mnist-remedies"],), recipe=REMEDIES[name], trained_by=trained_by),
+               from_seed=SEEN if number == 0 else 0)
+      for number, (name, also, trained_by) in enumerate((
+          ("as published", "within 1,000 steps", "mnist-10k"),
+          ("warm-up", "even if the first steps are gentle", None),
+          ("centred heads", "with centred heads, which cannot be born dead", None),
+          ("both", "with a warm-up and centred heads", None),
+          ("Adam", "with Adam instead of gradient descent", None)))),
+    claims.Claim("OWN-1-a", "our own", "Without an inactive output, ReLU2 and ReLU2-Neg do about as well as ReLU.",
+                 Every((WithoutInactive("ReLU2", "ReLU"), WithoutInactive("ReLU2-Neg", "ReLU"))),
+                 Studies((STUDIES["mnist-10k"],)), source="own", kind="own", from_seed=SEEN),
 )  # fmt: skip
-
-
-def ledger(records: list[Record]) -> list[dict]:
-    """Every claim of the chapter, judged on these records."""
-    return [entry(claim, records, NOTEBOOK) for claim in CLAIMS]

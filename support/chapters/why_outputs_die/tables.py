@@ -7,7 +7,7 @@ from support.evidence import statistics
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import CATASTROPHE
 from support.evidence.classifiers.shared import OUT, without
-from support.evidence.ledger import LEAST_SEEDS
+from support.evidence.verdicts import LEAST_SEEDS
 from support.training.classifiers.specs import DEAD, RARE
 
 

@@ -5,21 +5,54 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from support.evidence import claims
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.records import Record
 
 
 @dataclass(frozen=True)
-class Arm:
-    """The records of one plan in one input scaling: per architecture, one record a seed, the same seeds for all."""
+class Arm(claims.Arm):
+    """The records of one plan in one input scaling: per architecture, one record a seed, the same seeds for all.
+
+    plan: what it asks for, with the architectures, scaling and recipe of the arm alone.
+    """
 
     scaling: str
     records: dict[str, list[Record]]
     steps: int
+    plan: Plan | None = None
 
     @property
     def seeds(self) -> int:
         return min(map(len, self.records.values()))
+
+    @property
+    def name(self) -> str:
+        return self.scaling
+
+    @property
+    def n(self) -> int:
+        return self.seeds
+
+    @property
+    def evidence(self) -> str:
+        images = "all 60,000" if self.plan.images == 60_000 else f"{self.plan.images:,} of 60,000"
+        return f"{images} training images"
+
+    @property
+    def protocol(self) -> str:
+        return f"{self.evidence}, full batch, {self.plan.recipes[0]}, {self.steps:,} steps"
+
+    @property
+    def command(self) -> str:
+        return f"python -m support sweep {self.plan.name}"
+
+    @property
+    def factors(self) -> dict[str, str]:
+        return {"input scaling": self.scaling}
+
+    def all_records(self) -> list[Record]:
+        return [r for several in self.records.values() for r in several]
 
     def at(self, quantity: str, name: str, step: int) -> np.ndarray:
         """(seeds, ...) a stored curve at a recorded step."""
@@ -76,7 +109,7 @@ def arm(
     by_run = {(r.spec.architecture, r.spec.seed): r for r in runs_of(plan, records) if not r.diverged_by(plan.steps)}
     late = [seed for seed in plan.all_seeds if seed >= from_seed]
     seeds = [seed for seed in late if all((name, seed) in by_run for name in names)]
-    return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps)
+    return Arm(scaling, {name: [by_run[name, seed] for seed in seeds] for name in names}, plan.steps, plan)
 
 
 def arms(

@@ -1,20 +1,20 @@
 """The rules that judge claims about classifiers.
 
-A rule looks at one arm, the runs of a study in one input scaling, and says whether it holds, fails or is undecided,
+A rule looks at one arm, the runs of a study in one input scaling, and says whether it holds, fails or is unclear,
 with a value and its 95% interval over seeds, of paired differences, where nothing else is said: the wider of the BCa
 bootstrap's and Student's. Rules and margins were written down before the records that they judge. `git log --follow`
 of this file and of `claims` shows it for chapter 1 and for all that was recorded since 45837dd; that commit and the
 one before it brought the first rules and records of the other chapters together, and cannot show their order. One
 change came after: until then the interval was the bootstrap's alone, too narrow for a handful of seeds. A wider
-interval can turn "holds" or "fails" into "undecided", and nothing else.
+interval can turn "holds" or "fails" into "unclear", and nothing else.
 """
 
-from abc import ABC, abstractmethod
+import math
 from dataclasses import dataclass, replace
 
-from support.evidence import statistics
+from support.evidence import claims, statistics
+from support.evidence.claims import Finding, joined
 from support.evidence.classifiers.results import Arm
-from support.evidence.ledger import Outcome, state_of
 
 MARGIN = 0.2  # points of accuracy below which two means count as equal
 CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
@@ -23,8 +23,10 @@ IMPACT = 1.0  # points below which a change has next to no impact
 STEADY = 0.14  # points that the SD of every OffsetL2 network is said not to exceed
 
 
-class Rule(ABC):
+class Rule(claims.Rule):
     """What a claim asks of an arm; in its fields `name`, `first`, `second`, `names` are the networks it looks at."""
+
+    unit = "points"
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -32,25 +34,9 @@ class Rule(ABC):
         own = (getattr(self, field) for field in ("name", "first", "second") if hasattr(self, field))
         return *own, *getattr(self, "names", ())
 
-    @property
-    @abstractmethod
-    def asks(self) -> str:
-        """When it holds, in a few words; what has to be so is the whole 95% interval."""
-
-    @abstractmethod
-    def __call__(self, arm: Arm) -> Outcome:
-        """Whether it holds there."""
-
-
-def within(found: statistics.Estimate, centre: float, margin: float) -> str:
-    """Holds if the whole interval is nearer to the centre than the margin, fails if it is all farther."""
-    low, high = found.low - centre, found.high - centre
-    inside, outside = -margin < low and high < margin, low > margin or high < -margin
-    return "holds" if inside else "fails" if outside else "undecided"
-
 
 def gap(arm: Arm, first: str, second: str) -> tuple[statistics.Estimate, str]:
-    """The mean difference of test accuracy, paired by seed, and how it is told."""
+    """The mean difference of test accuracy, paired by seed, and the text for it."""
     a, b = arm.accuracy(first), arm.accuracy(second)
     found = statistics.mean_interval(a - b)
     return found, f"{first} - {second} = {a.mean():.2f} - {b.mean():.2f} = {found.value:+.2f} points"
@@ -68,9 +54,12 @@ class Exceeds(Rule):
     def asks(self):
         return f"{self.first} - {self.second} > {self.least:g} points"
 
-    def __call__(self, arm: Arm) -> Outcome:
-        found, text = gap(arm, self.first, self.second)
-        return Outcome.of(state_of(found.low, found.high, lambda x: x > self.least), found, text)
+    @property
+    def accepts(self):
+        return self.least, math.inf
+
+    def __call__(self, arm: Arm) -> Finding:
+        return self.finding(*gap(arm, self.first, self.second))
 
 
 @dataclass(frozen=True)
@@ -85,9 +74,12 @@ class Equal(Rule):
     def asks(self):
         return f"{self.first} - {self.second} within ±{self.margin:g} points"
 
-    def __call__(self, arm: Arm) -> Outcome:
-        found, text = gap(arm, self.first, self.second)
-        return Outcome.of(within(found, 0.0, self.margin), found, text)
+    @property
+    def accepts(self):
+        return -self.margin, self.margin
+
+    def __call__(self, arm: Arm) -> Finding:
+        return self.finding(*gap(arm, self.first, self.second))
 
 
 @dataclass(frozen=True)
@@ -97,25 +89,28 @@ class MoreVariable(Rule):
     first: str
     second: str
     times: float = SPREAD
+    unit = "times"
 
     @property
     def asks(self):
         return f"SD {self.first} / SD {self.second} > {self.times:g}"
 
-    def __call__(self, arm: Arm) -> Outcome:
+    @property
+    def accepts(self):
+        return self.times, math.inf
+
+    def __call__(self, arm: Arm) -> Finding:
         wide, narrow = arm.accuracy(self.first), arm.accuracy(self.second)
         found = statistics.sd_ratio_interval(wide, narrow)
-        state = state_of(found.low, found.high, lambda x: x > self.times)
         sds = f"{wide.std(ddof=1):.2f} / {narrow.std(ddof=1):.2f} = {found.value:.1f}"
-        text = f"SD {self.first} / SD {self.second} = {sds}"
-        return Outcome.of(state, found, text)
+        return self.finding(found, f"SD {self.first} / SD {self.second} = {sds}")
 
 
 @dataclass(frozen=True)
 class Steady(Rule):
     """The SD of `name` over seeds is at most `most` points: its chi-square interval, that is, not only its value.
 
-    Undecided where all accuracies are equal, which says more of the number of test images than of the SD.
+    Unclear where all accuracies are equal, which says more of the number of test images than of the SD.
     """
 
     name: str
@@ -125,10 +120,13 @@ class Steady(Rule):
     def asks(self):
         return f"SD {self.name} ≤ {self.most:g} points"
 
-    def __call__(self, arm: Arm) -> Outcome:
+    @property
+    def accepts(self):
+        return -math.inf, self.most
+
+    def __call__(self, arm: Arm) -> Finding:
         found = statistics.sd_interval(arm.accuracy(self.name))
-        state = state_of(found.low, found.high, lambda x: x <= self.most) if found.value else "undecided"
-        return Outcome.of(state, found, f"SD {self.name} = {found.value:.2f} points")
+        return self.finding(found, f"SD {self.name} = {found.value:.2f} points", None if found.value else "unclear")
 
 
 @dataclass(frozen=True)
@@ -146,9 +144,13 @@ class Every(Rule):
         first, *others = (rule.asks for rule in self.rules)
         return f"{first}, and {len(others)} more like it" if len(others) > 1 else "; ".join((first, *others))
 
-    def __call__(self, arm: Arm) -> Outcome:
+    @property
+    def accepts(self):
+        return self.rules[0].accepts
+
+    def __call__(self, arm: Arm) -> Finding:
         found = [rule(arm) for rule in self.rules]
-        decides = min(found, key=lambda o: ("fails", "undecided", "holds").index(o.state))
-        word = {"fails": "fail", "undecided": "undecided", "holds": "hold"}[decides.state]
-        count = sum(o.state == decides.state for o in found)
+        decides = joined(found)
+        word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
+        count = sum(part.state == decides.state for part in found)
         return replace(decides, text=f"{count} of {len(found)} parts {word}, the first: {decides.text}")

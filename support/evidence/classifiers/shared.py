@@ -161,24 +161,24 @@ FAILURE = {
     "LDM-5.2-a": f"a failure by more than {CATASTROPHE:g} points",
     "LDM-5.3-a": f"a recovery by more than {CATASTROPHE:g} points",
 }
-FOUND = {"holds": "is there", "fails": "is not there", "undecided": "is undecided"}  # an effect, by its state
+FOUND = {"holds": "is there", "fails": "is not there", "unclear": "is unclear"}  # an effect, by its state
 
 
 def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
     """Whether the effects that carry a chapter, {claim: words}, are there, by input scaling, with interval and n."""
     by_id, parts, states = {r["id"]: r for r in rows}, {}, {}
-    images = dict.fromkeys(by_id[claim]["images"] for claim in effects)
+    images = dict.fromkeys(by_id[claim]["evidence"] for claim in effects)
     for claim, effect in effects.items():
         row = by_id[claim]
         for arm in judged(row):
-            scaling, state = arm["scaling"], arm["state"]
+            scaling, state = arm["name"], arm["state"]
             states.setdefault(scaling, []).append(state)
             measured = f"{arm['text']} [{bound(arm['low'])}, {bound(arm['high'])}]"
             for other in row["beside"]:  # fewer images, often more seeds: told where they say something else
-                theirs = {a["scaling"]: a for a in judged(other)}.get(scaling, arm)
+                theirs = {a["name"]: a for a in judged(other)}.get(scaling, arm)
                 if theirs["state"] != state:
-                    measured += f"; {other['images']}, n = {theirs['n']}: {FOUND[theirs['state']]}"
-            behind = f"n = {arm['n']}" + (f", {row['images']}" if len(images) > 1 else "")
+                    measured += f"; {other['evidence']}, n = {theirs['n']}: {FOUND[theirs['state']]}"
+            behind = f"n = {arm['n']}" + (f", {row['evidence']}" if len(images) > 1 else "")
             parts.setdefault((scaling, behind), []).append(f"{effect} **{FOUND[state]}** ({measured})")
     if not parts:
         return "Too few runs are recorded to say."

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import torch
 
+from support.evidence.claims import Arm, Records
 from support.evidence.distances.measures import geometry
 from support.evidence.distances.study import STUDIES, DistanceStudy
+from support.networks.gaussians import parse
 
 ROTATIONS = {True: 199, False: 19}  # by whether the dimension is small: matching is slow above
 ARMS = {  # on which the claims are judged, and their studies
@@ -64,7 +66,7 @@ def measures(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class DistanceArm:
+class DistanceArm(Arm):
     """The measures of one study's whole trials (`measures`), and the records that they are of."""
 
     name: str
@@ -75,6 +77,30 @@ class DistanceArm:
     @property
     def trials(self) -> int:
         return len(self.table) // len(self.study.networks)
+
+    @property
+    def n(self) -> int:
+        return self.trials
+
+    @property
+    def evidence(self) -> str:
+        return f"study {self.study.name}"
+
+    @property
+    def protocol(self) -> str:
+        return self.study.protocol
+
+    @property
+    def command(self) -> str:
+        return f"python -m support sweep {self.study.name}"
+
+    @property
+    def factors(self) -> dict[str, str]:
+        _, dimension, redrawn = parse(self.study.data)
+        return {"dimension": str(dimension), "Gaussian": "redrawn" if redrawn else "fixed"}
+
+    def all_records(self) -> list:
+        return self.records
 
     def of(self, network: str) -> pd.DataFrame:
         return self.table.loc[network] if len(self.table) else self.table
@@ -88,5 +114,5 @@ def arm(name: str, study: DistanceStudy, records) -> DistanceArm:
 
 def arms(records) -> list[DistanceArm]:
     """All arms, those without records too."""
-    records = list(records)
-    return [arm(name, STUDIES[study], records) for name, study in ARMS.items()]
+    records = Records.of(records)
+    return [records.once(arm, name, STUDIES[study]) for name, study in ARMS.items()]

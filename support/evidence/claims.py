@@ -1,0 +1,312 @@
+"""Claims, the rules that judge them, and the rows of the ledger.
+
+A claim is one entry in its chapter's room: the sentence, its place in the source, its rule, and the evidence that it
+is asked of. Evidence finds the arms of an experiment among the records. A rule looks at one arm, or at formulas
+alone, and returns a finding. `judge` turns the findings into a row.
+"""
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from support.evidence import verdicts
+from support.evidence.records import Record
+from support.evidence.statistics import Estimate
+from support.evidence.verdicts import LEAST_SEEDS
+from support.words import counted
+
+MOST_SEEDS = 1000  # a claim that needs more is not called decidable
+
+
+@cache
+def printed() -> dict:
+    """What the sources print: tables and test statistics, with their places."""
+    return json.loads(files("support.evidence").joinpath("printed.json").read_text())
+
+
+# -- findings and rules -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of a rule in one arm.
+
+    value, low, high: an estimate with its interval, in `unit`; NaN where there is none. threshold: the line of the
+    rule, or both ends of a band. n: seeds, trials, networks or cases. leans: the state of the value alone. times: the
+    multiple of n at which the interval would clear the threshold, if mean and SD stayed; infinite if none does.
+    """
+
+    state: str
+    text: str
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    unit: str = ""
+    threshold: float | tuple[float, float] | None = None
+    n: int = 0
+    leans: str = ""
+    times: float = np.inf
+
+    def row(self) -> dict:
+        """The entries for the ledger; a number that is not finite is None."""
+        numbers = {name: number(getattr(self, name)) for name in ("value", "low", "high")}
+        threshold = list(self.threshold) if isinstance(self.threshold, tuple) else self.threshold
+        kept = {"n": self.n, "unit": self.unit, "threshold": threshold, "text": self.text}
+        return {"state": self.state} | numbers | kept
+
+
+def number(x: float) -> float | None:
+    """Six digits of a finite number, else None."""
+    return float(f"{x:.6g}") if np.isfinite(x) else None
+
+
+def joined(findings: Iterable[Finding]) -> Finding:
+    """The finding that decides among parts that must all hold: the first of those in the worst state.
+
+    Unclear parts are decided together once one of those that lean towards failing is clear, or else all of them.
+    """
+    findings = list(findings)
+    state = verdicts.joined(found.state for found in findings)
+    several = [found for found in findings if found.state == state]
+    failing = [found.times for found in several if found.leans == "fails"]
+    return replace(several[0], times=min(failing) if failing else max(found.times for found in several))
+
+
+class Rule(ABC):
+    """What a claim asks of an arm: it holds if its interval lies within `accepts`, and fails outside."""
+
+    unit = ""
+
+    @property
+    @abstractmethod
+    def accepts(self) -> tuple[float, float]:
+        """The ends of the open interval of values that agree with the claim; one may be infinite."""
+
+    @property
+    @abstractmethod
+    def asks(self) -> str:
+        """The condition in a few words."""
+
+    @abstractmethod
+    def __call__(self, arm: "Arm") -> Finding:
+        """The finding in this arm."""
+
+    def n(self, arm: "Arm") -> int:
+        """The number of seeds that count for this rule."""
+        return arm.n
+
+    @property
+    def threshold(self) -> float | tuple[float, float] | None:
+        ends = tuple(end for end in self.accepts if math.isfinite(end))
+        return ends[0] if len(ends) == 1 else ends or None
+
+    def finding(self, found: Estimate, text: str, state: str | None = None) -> Finding:
+        """The finding of an estimate; state: by default from its interval."""
+        low, high = self.accepts
+        inside = (low == -math.inf or found.low > low) and (high == math.inf or found.high < high)
+        outside = found.high <= low or found.low >= high
+        unclear = np.isnan([found.low, found.high]).any() or not (inside or outside)
+        return Finding(
+            state or ("unclear" if unclear else "holds" if inside else "fails"),
+            text,
+            *(found.value, found.low, found.high, self.unit, self.threshold),
+            leans="holds" if low < found.value < high else "fails",
+            times=max(_times(found, end) for end in (low, high) if math.isfinite(end)),
+        )
+
+    def unclear(self, text: str) -> Finding:
+        """A finding without an estimate."""
+        return Finding("unclear", text, unit=self.unit, threshold=self.threshold)
+
+
+def _times(found: Estimate, end: float) -> float:
+    """The multiple of n at which the half width towards `end`, which falls as n^-1/2, is the distance to it."""
+    distance = abs(found.value - end)
+    half = found.value - found.low if end < found.value else found.high - found.value
+    return (half / distance) ** 2 if distance > 0 and math.isfinite(half) else math.inf
+
+
+# -- claims and their evidence ------------------------------------------------------------------------------------
+
+
+class Arm(ABC):
+    """Runs that are judged together: one input scaling, dimension or task.
+
+    name: as the ledger shows it. n: seeds that are complete. evidence: the data or the study, in words. protocol:
+    what the runs have in common. command: how to train them. factors: the levels in which the arms of an experiment
+    differ, by the name of the factor.
+    """
+
+    name: str
+    n: int
+    evidence: str
+    protocol: str
+    command: str
+    factors: dict[str, str]
+
+    @abstractmethod
+    def all_records(self) -> list[Record]:
+        """Every record behind the arm."""
+
+
+class Records(list):
+    """Records, and what was made of them: arms are expensive, and many claims share them."""
+
+    def __init__(self, records: Iterable[Record] = ()):
+        super().__init__(records)
+        self._made = {}
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> "Records":
+        return records if isinstance(records, cls) else cls(records)
+
+    def once(self, make: Callable, *arguments):
+        """make(*arguments, self), from the second call on as it was; the arguments must be hashable."""
+        key = (make, *arguments)
+        if key not in self._made:
+            self._made[key] = make(*arguments, self)
+        return self._made[key]
+
+
+class Evidence(ABC):
+    """Where a claim is asked."""
+
+    @abstractmethod
+    def options(self, claim: "Claim", records: Records) -> list[list[Arm]]:
+        """The arms that judge the claim, and then those of smaller studies, which are shown next to them."""
+
+
+@dataclass(frozen=True)
+class NoRecords(Evidence):
+    """A claim whose rule is called without arms: it evaluates formulas, or numbers that a source prints."""
+
+    name: str
+    protocol: str
+    command: str
+
+    def options(self, claim, records):
+        return [[]]
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """A rule that was corrected after records had been seen."""
+
+    date: str
+    reason: str
+    first_rule: str
+    first_verdict: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence, its place in the source, the rule that judges it and the evidence that it is asked of.
+
+    kind: a key of `verdicts.KINDS`. contradiction: returns how the source contradicts itself, or "". from_seed: seeds
+    below this were recorded before the rule was written, and do not judge it.
+    """
+
+    id: str
+    where: str
+    says: str
+    rule: Rule | Callable[[], Finding]
+    asked: Evidence
+    source: str
+    kind: str = "paper"
+    contradiction: Callable[[], str] | None = None
+    from_seed: int = 0
+    amended: Amendment | None = None
+
+
+# -- judging ------------------------------------------------------------------------------------------------------
+
+
+def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
+    """The row of the ledger for a claim, judged on these records.
+
+    `verdict`, `on`, `open` and `flags` are explained in `support.evidence.verdicts`. `arms` has the findings,
+    `beside` those of smaller studies. `further_seeds` and `further_minutes` say what would decide an unclear claim,
+    and are None where nothing affordable does. `record` names the runs behind the row, `minutes` is their training
+    time.
+    """
+    arms, *smaller = claim.asked.options(claim, Records.of(records))
+    findings = _findings(claim, arms)
+    states = [found.state for found in findings.values()]
+    word = verdicts.verdict(states)
+    behind = [arm for arm in arms if findings[arm.name].state != "untested"] or arms
+    several = {f"{r.key}-{r.steps:06d}": r for arm in behind for r in arm.all_records()}
+    contradiction = claim.contradiction() if claim.contradiction else ""
+    seeds, minutes = _further(arms, findings) if word == "unclear" else (None, None)
+    return {
+        "id": claim.id,
+        "kind": claim.kind,
+        "source": printed()[claim.source]["reference"],
+        "where": claim.where,
+        "says": claim.says,
+        "asks": getattr(claim.rule, "asks", ""),
+        "chapter": chapter,
+        "evidence": _together((arm.evidence for arm in behind), ", "),
+        "protocol": _together((arm.protocol for arm in behind), "; ") or getattr(claim.asked, "protocol", ""),
+        "measured": "; ".join(f"{name}: {found.text}" for name, found in findings.items()),
+        "n": min(findings[arm.name].n for arm in behind) if behind else sum(f.n for f in findings.values()),
+        "verdict": word,
+        "on": verdicts.depends_on((arm.factors, findings[arm.name].state) for arm in arms),
+        "open": [name for name, found in findings.items() if found.state in verdicts.OPEN],
+        "flags": verdicts.flags(states, bool(contradiction), claim.amended is not None),
+        "contradiction": contradiction,
+        "amended": asdict(claim.amended) if claim.amended else None,
+        "further_seeds": seeds,
+        "further_minutes": minutes,
+        "arms": _rows(findings),
+        "beside": [other for several in smaller if (other := _beside(claim, several))],
+        "record": sorted(several),
+        "command": (behind or [claim.asked])[0].command,
+        "minutes": round(sum(r.minutes for r in several.values()), 1),
+    }
+
+
+def _findings(claim: Claim, arms: list[Arm]) -> dict[str, Finding]:
+    if isinstance(claim.asked, NoRecords):
+        return {claim.asked.name: claim.rule()}
+    return {arm.name: _finding(claim, arm) for arm in arms}
+
+
+def _finding(claim: Claim, arm: Arm) -> Finding:
+    n = claim.rule.n(arm)
+    if n >= LEAST_SEEDS:
+        return replace(claim.rule(arm), n=n)
+    late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
+    return Finding("untested", f"{counted(n, 'seed')}{late}, {LEAST_SEEDS} needed", n=n)
+
+
+def _rows(findings: dict[str, Finding]) -> list[dict]:
+    return [{"name": name} | found.row() for name, found in findings.items()]
+
+
+def _together(words: Iterable[str], between: str) -> str:
+    return between.join(dict.fromkeys(words))
+
+
+def _beside(claim: Claim, arms: list[Arm]) -> dict | None:
+    """What a smaller study says to the same claim; None if it cannot judge it."""
+    findings = _findings(claim, arms)
+    word = verdicts.verdict(found.state for found in findings.values())
+    shown = {"evidence": _together((arm.evidence for arm in arms), ", "), "verdict": word, "arms": _rows(findings)}
+    return None if word == "untested" else shown
+
+
+def _further(arms: list[Arm], findings: dict[str, Finding]) -> tuple[int | None, float | None]:
+    """Seeds, and minutes for them, that would decide the arm that needs fewest."""
+    needed = []
+    for arm in arms:
+        found = findings[arm.name]
+        if found.state == "unclear" and found.times * found.n < MOST_SEEDS:
+            seeds = math.floor(found.times * found.n) + 1 - found.n
+            needed.append((seeds, round(seeds * sum(r.minutes for r in arm.all_records()) / arm.n, 1)))
+    return min((some for some in needed if some[0] > 0), default=(None, None))

@@ -1,0 +1,51 @@
+"""The rows of the committed records, kept on disk until a record or the package changes; light to import."""
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from support.evidence import paths
+
+FOLDER = paths.CACHE / "ledger"
+PACKAGE = Path(__file__).parents[1]
+
+
+def rows(judge: Callable[[Path], list[dict]]) -> list[dict]:
+    """judge(folder of committed records), or what it gave when neither these nor the package were different."""
+    path = FOLDER / f"{digest(paths.COMMITTED, PACKAGE)}.json"
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads(path.read_text(encoding="utf-8"))
+    found = judge(paths.COMMITTED)
+    with contextlib.suppress(OSError):  # a folder that cannot be written costs time, no result
+        _write(path, found)
+    return found
+
+
+def digest(records: Path, package: Path) -> str:
+    """Of everything that rows follow from: names and contents of files, and versions of libraries.
+
+    Weights are left out: no rule reads them.
+    """
+    total = hashlib.blake2b(digest_size=16)
+    for name in ("numpy", "scipy", "torch"):
+        total.update(f"{name} {importlib.metadata.version(name)}\n".encode())
+    for root, endings in ((records, (".json", ".npz")), (package, (".json", ".py"))):
+        for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
+            content = path.read_bytes()
+            total.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
+    return total.hexdigest()
+
+
+def _write(path: Path, found: list[dict]) -> None:
+    """In one step, so that a reader never sees half a file; older entries are removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(found, allow_nan=False), encoding="utf-8")
+    temporary.replace(path)
+    for other in path.parent.glob("*.json"):
+        if other != path:
+            other.unlink(missing_ok=True)

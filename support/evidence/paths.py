@@ -1,0 +1,8 @@
+"""Folders of the project; light to import."""
+
+import os
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[2]
+COMMITTED = HERE / "records"  # the runs behind the paper-scale numbers
+CACHE = Path(os.environ.get("BOOK_CACHE") or HERE / ".cache")  # live runs, checkpoints, ledgers; ignored by git

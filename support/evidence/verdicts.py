@@ -1,0 +1,60 @@
+"""The words of verdicts, and the logic that leads from the parts of an arm to the verdict on a claim.
+
+An arm holds, fails, is unclear (its interval crosses the rule's threshold), is void (the premise of the claim is
+absent, so there is nothing to judge) or is untested (too few seeds). It is decided if it holds or fails. The decided
+arms make the verdict: all hold, all fail, or mixed. Open arms never change it. Without a decided arm a claim is
+unclear if one arm is, and untested otherwise.
+"""
+
+from collections.abc import Iterable
+
+STATES = ("holds", "fails", "unclear", "void", "untested")  # of an arm
+VERDICTS = ("holds", "fails", "mixed", "unclear", "untested")  # of a claim
+KINDS = {  # of a claim, with the words for several of them
+    "paper": "of the papers",
+    "variant": "on the papers' claims under other conditions",
+    "own": "of our own",
+}
+CONTRADICTION = "the paper contradicts itself"
+PREMISE = "premise absent"
+AMENDED = "rule amended after the records"
+OPEN = STATES[2:]
+LEAST_SEEDS = 5  # an arm with fewer is not judged
+
+
+def joined(states: Iterable[str]) -> str:
+    """The state of parts that must all hold: one that fails is enough to fail."""
+    return min(states, key=("fails", "unclear", "holds").index)
+
+
+def verdict(states: Iterable[str]) -> str:
+    """The verdict on a claim from the states of its arms."""
+    found = set(states)
+    if {"holds", "fails"} <= found:
+        return "mixed"
+    return next((word for word in ("holds", "fails", "unclear") if word in found), "untested")
+
+
+def depends_on(arms: Iterable[tuple[dict[str, str], str]]) -> str | None:
+    """The factor that a mixed claim depends on; None for claims that are not mixed.
+
+    arms: for each, the level of every factor, such as {"dimension": "2", "Gaussian": "redrawn"}, and its state. It is
+    the first factor whose levels each have one state among the decided arms, and the last one if there is none.
+    """
+    decided = [(factors, state) for factors, state in arms if state in ("holds", "fails")]
+    if len({state for _, state in decided}) < 2:
+        return None
+    names = list(decided[0][0])
+    for name in names:
+        states = {}
+        for factors, state in decided:
+            states.setdefault(factors[name], set()).add(state)
+        if all(len(several) == 1 for several in states.values()):
+            return name
+    return names[-1]
+
+
+def flags(states: Iterable[str], contradiction: bool, amended: bool) -> list[str]:
+    """What a reader must know besides the verdict."""
+    said = {CONTRADICTION: contradiction, PREMISE: "void" in states, AMENDED: amended}
+    return [flag for flag, is_so in said.items() if is_so]

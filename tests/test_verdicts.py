@@ -1,0 +1,258 @@
+"""The logic of verdicts, and judging with rules and evidence that are made up."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+from support.evidence import kept, ledger, paths, verdicts
+from support.evidence.claims import (
+    Amendment,
+    Arm,
+    Claim,
+    Evidence,
+    Finding,
+    NoRecords,
+    Records,
+    Rule,
+    joined,
+    judge,
+)
+from support.evidence.statistics import Estimate
+
+
+@pytest.mark.parametrize(
+    ("states", "word"),
+    [
+        ("holds", "holds"),
+        ("holds holds", "holds"),
+        ("fails fails", "fails"),
+        ("holds fails", "mixed"),
+        ("fails holds unclear", "mixed"),
+        ("holds unclear", "holds"),
+        ("fails unclear", "fails"),
+        ("holds untested", "holds"),
+        ("fails void", "fails"),
+        ("unclear unclear", "unclear"),
+        ("unclear void untested", "unclear"),
+        ("void void", "untested"),
+        ("void untested", "untested"),
+        ("untested", "untested"),
+        ("", "untested"),
+    ],
+)
+def test_decided_arms_make_the_verdict_and_open_ones_do_not_change_it(states, word):
+    assert verdicts.verdict(states.split()) == word
+
+
+@pytest.mark.parametrize(
+    ("states", "state"),
+    [("holds holds", "holds"), ("holds unclear", "unclear"), ("unclear fails", "fails"), ("holds fails", "fails")],
+)
+def test_an_arm_holds_if_all_its_parts_hold_and_fails_if_one_fails(states, state):
+    assert verdicts.joined(states.split()) == state
+
+
+@pytest.mark.parametrize(
+    ("states", "factor"),
+    [
+        ({"2": "holds", "2r": "holds", "10": "holds"}, None),
+        ({"2": "holds", "2r": "holds", "10": "fails"}, "dimension"),
+        ({"2": "holds", "2r": "fails", "10": "fails"}, "Gaussian"),
+        ({"2": "holds", "2r": "fails", "10": "holds", "10r": "fails"}, "Gaussian"),
+        ({"2": "fails", "2r": "fails", "10": "holds", "10r": "unclear"}, "dimension"),
+    ],
+)
+def test_a_mixed_claim_depends_on_the_factor_that_parts_its_arms(states, factor):
+    arms = [({"dimension": k.strip("r"), "Gaussian": k[-1]}, state) for k, state in states.items()]
+    assert verdicts.depends_on(arms) == factor
+
+
+# -- findings -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line(Rule):
+    """The number of an arm, with its interval."""
+
+    ends: tuple[float, float] = (10.0, math.inf)
+    unit = "points"
+    asks = "> 10 points"
+
+    @property
+    def accepts(self):
+        return self.ends
+
+    def __call__(self, arm):
+        low, value, high = arm.numbers
+        return self.finding(Estimate(value, low, high, arm.n, 0.95, "given"), f"{value:g}")
+
+
+@dataclass(frozen=True)
+class Made(Arm):
+    name: str
+    numbers: tuple[float, float, float]
+    n: int = 20
+    evidence: str = "some data"
+    protocol: str = "as it was done"
+    command: str = "python -m support sweep some"
+
+    @property
+    def factors(self):
+        return {"input scaling": self.name}
+
+    def all_records(self):
+        return [SimpleNamespace(key=f"{self.name}{i}", steps=7, minutes=0.5) for i in range(self.n)]
+
+
+@dataclass(frozen=True)
+class Given(Evidence):
+    arms: tuple[Arm, ...]
+    smaller: tuple[Arm, ...] = field(default=())
+
+    def options(self, claim, records):
+        return [list(self.arms)] + ([list(self.smaller)] if self.smaller else [])
+
+
+HOLDS, FAILS, UNCLEAR = (11.0, 12.0, 13.0), (1.0, 2.0, 3.0), (9.0, 12.0, 15.0)
+
+
+def judged(*arms, rule=None, smaller=(), **options):
+    made = Claim("X-1", "section 1", "It is so.", rule or Line(), Given(arms, smaller), "oursland2025", **options)
+    return judge(made, [], "01_x")
+
+
+@pytest.mark.parametrize(
+    ("ends", "numbers", "state", "times"),
+    [
+        ((10.0, math.inf), HOLDS, "holds", 0.25),
+        ((10.0, math.inf), FAILS, "fails", 1 / 64),
+        ((10.0, math.inf), UNCLEAR, "unclear", 2.25),
+        ((10.0, math.inf), (8.0, 10.0, 12.0), "unclear", math.inf),
+        ((10.0, math.inf), (11.0, 12.0, math.inf), "holds", 0.25),
+        ((-math.inf, 10.0), HOLDS, "fails", 0.25),
+        ((-math.inf, 10.0), (5.0, 9.0, 11.0), "unclear", 4.0),
+        ((-1.0, 1.0), (-0.5, 0.0, 0.5), "holds", 0.25),
+        ((-1.0, 1.0), (-2.0, 0.5, 2.0), "unclear", 9.0),
+        ((-1.0, 1.0), (0.0, 2.0, 4.0), "unclear", 4.0),
+        ((-1.0, 1.0), (1.5, 2.0, 2.5), "fails", 0.25),
+        ((10.0, math.inf), (math.nan, math.nan, math.nan), "unclear", math.inf),
+    ],
+)
+def test_the_interval_decides_and_shrinks_with_the_root_of_n(ends, numbers, state, times):
+    found = Line(ends)(Made("raw", numbers))
+    assert found.state == state and found.times == pytest.approx(times)
+
+
+def test_the_threshold_is_a_line_or_a_band():
+    assert Line().threshold == 10 and Line((-1.0, 1.0)).threshold == (-1, 1)
+    assert Line((-1.0, 1.0))(Made("raw", HOLDS)).row()["threshold"] == [-1, 1]
+
+
+def test_unclear_parts_are_decided_by_one_that_fails_or_by_all():
+    def part(state, leans="holds", times=1.0):
+        return Finding(state, f"{state} {times}", leans=leans, times=times)
+
+    three = [part("holds"), part("unclear", times=4.0), part("unclear", times=2.0)]
+    assert joined(three).text == "unclear 4.0" and joined(three).times == 4
+    assert joined([part("unclear", times=2.0), part("unclear", times=4.0)]).times == 4
+    assert joined([*three, part("unclear", "fails", 3.0)]).times == 3
+    assert joined([*three, part("fails", "fails")]).text == "fails 1.0"
+
+
+# -- rows ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_shows_open_arms_beside_the_verdict():
+    row = judged(Made("raw", HOLDS), Made("standardised", UNCLEAR), Made("third", FAILS, n=3))
+    assert (row["verdict"], row["open"], row["on"]) == ("holds", ["standardised", "third"], None)
+    assert row["arms"][0] == {"name": "raw", "state": "holds", "value": 12.0, "low": 11.0, "high": 13.0, "n": 20,
+                              "unit": "points", "threshold": 10.0, "text": "12"}  # fmt: skip
+    assert (row["n"], row["minutes"], len(row["record"])) == (20, 20.0, 40)
+    assert row["arms"][2]["text"] == "3 seeds, 5 needed" and row["arms"][2]["value"] is None
+    assert ledger.verdict_in_words(row) == "holds; standardised unclear; third untested"
+    assert ledger.details(row)[0] == "raw holds: 12 [11.00, 13.00], n = 20" and row["further_seeds"] is None
+    mixed = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    assert ledger.verdict_in_words(mixed) == "mixed (input scaling)" and mixed["on"] == "input scaling"
+
+
+def test_an_unclear_claim_says_what_would_decide_it():
+    """Half the width 3, distance 2, 20 seeds: 2.25 times as many, and one, at half a minute each."""
+    row = judged(Made("raw", UNCLEAR), Made("standardised", (0.0, 9.9, 20.0)))
+    assert (row["verdict"], row["further_seeds"], row["further_minutes"]) == ("unclear", 26, 13.0)
+    assert ledger.details(row)[-1] == "26 further seeds would decide it, about 13 minutes"
+    on_the_line = judged(Made("raw", (9.0, 10.0, 11.0)), Made("standardised", (0.0, 9.9, 20.0)))
+    assert (on_the_line["further_seeds"], on_the_line["further_minutes"]) == (None, None)
+
+
+def test_flags_do_not_change_the_verdict():
+    amended = Amendment("2026-11-23", "it misread the source", "> 20 points", "unclear")
+    row = judged(Made("raw", FAILS), contradiction=lambda: "t is -12.78", amended=amended)
+    assert row["verdict"] == "fails" and row["flags"] == [verdicts.CONTRADICTION, verdicts.AMENDED]
+    assert row["amended"]["first_rule"] == "> 20 points"
+    assert ledger.details(row)[-3:] == ["the paper contradicts itself: t is -12.78", verdicts.AMENDED,
+                                        "2026-11-23: it misread the source"]  # fmt: skip
+    assert judged(Made("raw", FAILS), contradiction=lambda: "")["flags"] == []
+
+
+def test_an_absent_premise_is_void():
+    @dataclass(frozen=True)
+    class Explains(Line):
+        def __call__(self, arm):
+            return Finding("void", "nothing to explain")
+
+    row = judged(Made("raw", HOLDS), rule=Explains())
+    assert (row["verdict"], row["flags"], row["open"]) == ("untested", [verdicts.PREMISE], ["raw"])
+
+
+def test_smaller_studies_stand_beside_if_they_can_be_judged():
+    (beside,) = judged(Made("raw", HOLDS), smaller=(Made("raw", FAILS, evidence="fewer"),))["beside"]
+    assert (beside["verdict"], beside["evidence"], beside["arms"][0]["n"]) == ("fails", "fewer", 20)
+    assert judged(Made("raw", HOLDS), smaller=(Made("raw", FAILS, n=4),))["beside"] == []
+
+
+def test_a_rule_without_arms_is_judged_without_records():
+    asked = NoRecords("formulas", "a grid", "python -m support run 06")
+    made = Claim("X-2", "section 2", "It is so.", lambda: Finding("fails", "R = 1", 1.0, n=12), asked, "own", "own")
+    row = judge(made, [], "06_x")
+    assert (row["verdict"], row["n"], row["command"], row["protocol"]) == ("fails", 12, asked.command, "a grid")
+    assert row["arms"][0]["name"] == "formulas" and row["record"] == [] and row["kind"] == "own"
+
+
+def test_what_is_made_of_records_is_made_once():
+    def make(name, records):
+        made.append(name)
+        return name, len(records)
+
+    made, records = [], Records(iter([1, 2]))
+    assert records.once(make, "a") == records.once(make, "a") == ("a", 2) and made == ["a"]
+    assert Records.of(records) is records and Records.of([1]) is not records
+
+
+# -- kept rows ----------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypatch):
+    records, package, calls = tmp_path / "records", tmp_path / "package", []
+    for folder in (records, package):
+        folder.mkdir()
+    (records / "a.json").write_text("1")
+    (records / "a.npz").write_bytes(b"12")
+    (package / "a.py").write_text("x = 1")
+    monkeypatch.setattr(paths, "COMMITTED", records)
+    monkeypatch.setattr(kept, "PACKAGE", package)
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "kept")
+
+    def rows():
+        return kept.rows(lambda folder: calls.append(folder) or [{"id": len(calls)}])
+
+    assert rows() == rows() == [{"id": 1}] and calls == [records]
+    for path, content in ((records / "a.npz", "13"), (package / "a.py", "x = 2"), (records / "b.json", "")):
+        path.write_text(content)
+        assert rows() == rows() and len(list((tmp_path / "kept").iterdir())) == 1
+    assert len(calls) == 4
+    (entry,) = (tmp_path / "kept").iterdir()
+    entry.write_text(json.dumps(rows())[:-3])  # an entry that was cut short is made again
+    assert rows() == [{"id": 5}] and json.loads(entry.read_text()) == [{"id": 5}]
