@@ -101,6 +101,10 @@ class Rule(ABC):
         """The number of seeds that count for this rule."""
         return arm.n
 
+    def seeds_needed(self, arm: "Arm") -> int:
+        """The number of seeds from which on this rule judges."""
+        return LEAST_SEEDS
+
     @property
     def threshold(self) -> float | tuple[float, float] | None:
         ends = tuple(end for end in self.accepts if math.isfinite(end))
@@ -278,11 +282,11 @@ def _findings(claim: Claim, arms: list[Arm]) -> dict[str, Finding]:
 
 
 def _finding(claim: Claim, arm: Arm) -> Finding:
-    n = claim.rule.n(arm)
-    if n >= LEAST_SEEDS:
+    n, least = claim.rule.n(arm), claim.rule.seeds_needed(arm)
+    if n >= least:
         return replace(claim.rule(arm), n=n)
     late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
-    return Finding("untested", f"{counted(n, 'seed')}{late}, {LEAST_SEEDS} needed", n=n)
+    return Finding("untested", f"{counted(n, 'seed')}{late}, {least} needed", n=n)
 
 
 def _rows(findings: dict[str, Finding]) -> list[dict]:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
+from support.chapters.why_outputs_die import law
 from support.chapters.why_outputs_die.study import REMEDIES
 from support.chapters.why_outputs_die.study import STUDIES as OWN
 from support.evidence import claims, statistics
@@ -13,6 +14,7 @@ from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import CATASTROPHE, Every, Exceeds, Rule
 from support.evidence.classifiers.study import STUDIES
 from support.evidence.verdicts import LEAST_SEEDS
+from support.networks.architectures import SIX
 from support.training.classifiers.specs import RARE
 
 
@@ -44,6 +46,10 @@ class WithoutInactive(Rule):
         return self.finding(found, text)
 
 
+def _own(name, says, rule, asked):
+    return claims.Claim(name, "our own", says, rule, asked, source="own", kind="own")
+
+
 _variant = partial(claims.Claim, source="oursland2025", kind="variant")
 CLAIMS = (
     *(_variant(f"LDM-5.3-a-{number}", "section 5.3", f"ReLU2-Neg recovers from ReLU2's failure, {also}.",
@@ -59,4 +65,12 @@ CLAIMS = (
     claims.Claim("OWN-1-a", "our own", "Without an inactive output, ReLU2 and ReLU2-Neg do about as well as ReLU.",
                  Every((WithoutInactive("ReLU2", "ReLU"), WithoutInactive("ReLU2-Neg", "ReLU"))),
                  Studies((STUDIES["mnist-10k"],)), source="own", kind="own", from_seed=SEEN),
+    _own("LAW-a", "At rate x curvature 100 all six networks learn, whatever the input scaling.",
+         law.Seldom(SIX), law.AtPoint(OWN["law-100"])),
+    _own("LAW-b", "At rate x curvature 1,000 ReLU2 fails, whatever the input scaling.",
+         law.Mostly("ReLU2"), law.AtPoint(OWN["law-1000"])),
+    _own("LAW-c", "At rate x curvature 10 ReLU2-Neg fails more often than ReLU2.",
+         law.MoreOften("ReLU2-Neg", "ReLU2"), law.AtPoint(OWN["law-10"])),
+    _own("LAW-d", "The map of first steps on MNIST predicts which networks fail on other data.",
+         law.Predicts(), law.Elsewhere(OWN["mnist-rates"], (OWN["law-digits"], OWN["law-cifar"]))),
 )  # fmt: skip

@@ -17,14 +17,16 @@ the same data and input scaling. A run that diverged counts with its last finite
 The two input scalings are arms, and not independent: their networks start from the same weights.
 """
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from support.chapters.why_outputs_die.study import PhaseGrid
-from support.evidence import statistics
+from support.evidence import claims, statistics
 from support.evidence.classifiers.results import runs_of
 from support.evidence.classifiers.rules import CATASTROPHE
 from support.evidence.records import Record
@@ -148,3 +150,175 @@ def _percent(share: statistics.Estimate) -> statistics.Estimate:
     return statistics.Estimate(
         100 * share.value, 100 * share.low, 100 * share.high, share.n, share.level, share.method
     )
+
+
+# -- arms and rules of the ledger ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Arm(claims.Arm):
+    """The runs of a study in one input scaling, or on one data set; `rates` has those of the map, for predictions."""
+
+    name: str
+    factors: dict[str, str]
+    plan: PhaseGrid
+    runs: pd.DataFrame
+    records: list[Record]
+    rates: pd.DataFrame | None = None
+
+    @property
+    def n(self) -> int:
+        return self.runs["seed"].nunique()
+
+    @property
+    def evidence(self) -> str:
+        return f"{self.plan.data}, {self.plan.images:,} training images"
+
+    @property
+    def protocol(self) -> str:
+        return f"{self.evidence}, full batch, {self.plan.steps:,} steps, {self.plan.title}"
+
+    @property
+    def command(self) -> str:
+        return f"python -m support sweep {self.plan.name}"
+
+    def all_records(self) -> list[Record]:
+        return self.records
+
+    def failing(self, network: str) -> np.ndarray:
+        """(seeds,) bool, in the order of the seeds."""
+        return self.runs[self.runs["network"] == network].sort_values("seed")["fails"].to_numpy(bool)
+
+
+@dataclass(frozen=True)
+class AtPoint(claims.Evidence):
+    """A study at one point of the map: an arm for each input scaling."""
+
+    plan: PhaseGrid
+
+    def options(self, claim, records):
+        found = runs(self.plan, records)
+        of = runs_of(self.plan, records)
+        return [
+            [
+                Arm(
+                    scaling,
+                    {"input scaling": scaling},
+                    self.plan,
+                    found[found["scaling"] == scaling],
+                    [r for r in of if r.spec.scaling == scaling],
+                )
+                for scaling in self.plan.scalings
+            ]
+        ]
+
+
+@dataclass(frozen=True)
+class Elsewhere(claims.Evidence):
+    """Studies on other data than the map: an arm for each."""
+
+    rates: PhaseGrid
+    plans: tuple[PhaseGrid, ...]
+
+    def options(self, claim, records):
+        rates = runs(self.rates, records)
+        return [
+            [
+                Arm(
+                    plan.data.removeprefix("folder:"),
+                    {"data": plan.data},
+                    plan,
+                    runs(plan, records),
+                    runs_of(plan, records) + runs_of(self.rates, records),
+                    rates,
+                )
+                for plan in self.plans
+            ]
+        ]
+
+
+class _WholeStudy(claims.Rule):
+    """A rule that judges once all seeds are there, so that nobody stops at a verdict."""
+
+    def seeds_needed(self, arm: Arm) -> int:
+        return arm.plan.seeds
+
+
+class _Share(_WholeStudy):
+    unit = "percent"
+
+
+@dataclass(frozen=True)
+class Seldom(_Share):
+    """LAW-a: each of these networks seldom fails."""
+
+    names: tuple[str, ...]
+    accepts = (-math.inf, FEW)
+    asks = f"each of the six fails in < {FEW:g}% of runs"
+
+    def __call__(self, arm: Arm) -> claims.Finding:
+        failing = [arm.failing(name) for name in self.names]
+        too_often = fails_after_holm(failing)
+        parts = []
+        for name, fails, often in zip(self.names, failing, too_often, strict=True):
+            state, share = seldom(fails)
+            state = "fails" if often else "holds" if state == "holds" else "unclear"
+            parts.append(self.finding(share, f"{fails.sum()} of {len(fails)} runs of {name} fail", state))
+        return claims.joined(sorted(parts, key=lambda part: -part.value))
+
+
+@dataclass(frozen=True)
+class Mostly(_Share):
+    """LAW-b: this network mostly fails."""
+
+    name: str
+    accepts = (MOST, math.inf)
+
+    @property
+    def asks(self) -> str:
+        return f"{self.name} fails in > {MOST:g}% of runs"
+
+    def __call__(self, arm: Arm) -> claims.Finding:
+        fails = arm.failing(self.name)
+        state, share = mostly(fails)
+        return self.finding(share, f"{fails.sum()} of {len(fails)} runs of {self.name} fail", state)
+
+
+@dataclass(frozen=True)
+class MoreOften(_Share):
+    """LAW-c: the first network fails more often than the second."""
+
+    first: str
+    second: str
+    accepts = (50.0, math.inf)
+
+    @property
+    def asks(self) -> str:
+        return f"where one of {self.first} and {self.second} fails, it is {self.first} in > 50% of seeds"
+
+    def __call__(self, arm: Arm) -> claims.Finding:
+        first, second = arm.failing(self.first), arm.failing(self.second)
+        state, share = more_often(first, second)
+        text = f"{self.first} fails in {first.sum()} of {len(first)} seeds, {self.second} in {second.sum()}"
+        return self.finding(share, text, state)
+
+
+@dataclass(frozen=True)
+class Predicts(_WholeStudy):
+    """LAW-d: the map predicts failing runs better than both baselines."""
+
+    unit = "Brier score"
+    accepts = (0.0, math.inf)
+    asks = "Brier score of both baselines minus that of the map > 0"
+
+    def n(self, arm: Arm) -> int:
+        return arm.n if len(arm.rates) else 0
+
+    def __call__(self, arm: Arm) -> claims.Finding:
+        table = predicted(arm.rates, arm.runs)
+        parts = []
+        for baseline in ("overall", "scaling"):
+            state, estimate = gain(table, baseline)
+            scores = f"{table[f'brier {baseline}'].mean():.3f} - {table['brier law'].mean():.3f}"
+            parts.append(self.finding(estimate, f"Brier score, {baseline} - map = {scores}", state))
+        return claims.joined(parts)
