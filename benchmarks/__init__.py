@@ -1,7 +1,7 @@
 """Speed and precision, measured: `python -m support bench`. The results are a page of the book, never a test.
 
-A part is a module with `measure(device, precision, quick) -> dict`. A full run leaves its answer in results/, in a
-file of the machine that gave it.
+A part is a module with `measure(device, precision, quick) -> dict`. With `--keep` its answer goes into results/, in a
+file named after the machine.
 """
 
 import json
@@ -25,8 +25,15 @@ FILES = {"train": "bench", "mahalanobis": "bench", "geometry": "bench", "equival
 KNOWN = {"train": PRECISIONS, "mahalanobis": tuple(DTYPES), "geometry": (), "equivalence": ()}
 
 
-def run(part: str = "train", *, device: str = "auto", precision: str | None = None, quick: bool = False) -> dict:
-    """Measures one part and returns {"machine": ..., part: {...}}; unless `quick`, results/ is brought up to date.
+def run(
+    part: str = "train",
+    *,
+    device: str = "auto",
+    precision: str | None = None,
+    quick: bool = False,
+    keep: bool = False,
+) -> dict:
+    """Measure one part and return {"machine": ..., part: {...}}.
 
     Args:
         part: a key of FILES.
@@ -34,7 +41,10 @@ def run(part: str = "train", *, device: str = "auto", precision: str | None = No
         precision: one of KNOWN; by default float64 for distance networks, for the classifiers fp32 on a CPU and
             bf16x3, which is as exact, on a GPU. A ValueError for any other.
         quick: sizes for trying it out; the numbers mean little.
+        keep: write the answer into results/; ValueError together with quick.
     """
+    if quick and keep:
+        raise ValueError("quick numbers mean little and are not kept: leave out --quick or --keep")
     device = resolve_device(device)
     if precision is not None and precision not in KNOWN[part]:
         unknown = f"unknown precision {precision!r}{suggest(precision, KNOWN[part])}"
@@ -44,7 +54,7 @@ def run(part: str = "train", *, device: str = "auto", precision: str | None = No
     precision = precision or ("bf16x3" if device.type == "cuda" else "fp32")
     found = {"date": str(date.today())} | import_module(f"benchmarks.{part}").measure(device, precision, quick)
     name = machine(device)
-    if not quick:
+    if keep:
         path = result_file(part, name)
         before = json.loads(path.read_text()) if path.exists() else {}
         kept = before if before.get("machine") == name else {}

@@ -3,15 +3,24 @@
 import argparse
 import json
 import os
+import signal
 import sys
 
-from support.words import suggest
+from support.words import printable, suggest
 
 # Threads that wait by sleeping: with the default, spinning, a second busy process on the machine slows a step down
 # many times. It must be set before torch is loaded, and the chapters' kernels inherit it.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 UNFINISHED = 3  # exit status of a sweep that stopped in good order before its end: `until make sweep; do :; done`
+
+
+class Terminated(BaseException):
+    """SIGTERM came; like Ctrl-C it ends the chapters that run."""
+
+
+def _terminate(*_) -> None:
+    raise Terminated
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,6 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except Terminated:
+        print("terminated", file=sys.stderr)
+        return 143
     except (ValueError, RuntimeError, OSError) as error:
         if os.environ.get("BOOK_TRACEBACK"):
             raise
@@ -79,7 +91,8 @@ def _parser() -> argparse.ArgumentParser:
         "part", nargs="?", choices=("train", "mahalanobis", "geometry", "equivalence"), default="train"
     )
     bench.add_argument("--json", action="store_true", help="print one JSON object")
-    bench.add_argument("--quick", action="store_true", help="small sizes, seconds; nothing is kept in results/")
+    bench.add_argument("--quick", action="store_true", help="small sizes, seconds")
+    bench.add_argument("--keep", action="store_true", help="write the answer into benchmarks/results/")
     bench.add_argument("--device", default="auto", help="auto, cpu or cuda")
     bench.add_argument(
         "--precision", help="of the products; by default fp32, on a GPU bf16x3, for distances and geometry float64"
@@ -135,6 +148,7 @@ def _given(options, *settings) -> dict:
 
 
 def _book(options):
+    signal.signal(signal.SIGTERM, _terminate)
     from support import chapters
     from support.site import publish
 
@@ -142,6 +156,7 @@ def _book(options):
 
 
 def _run(options):
+    signal.signal(signal.SIGTERM, _terminate)
     from support import chapters
     from support.site import publish
 
@@ -199,7 +214,7 @@ def _records(options):
         else:
             print(f"{'key':16} {'length':>13}  what was run, and its result on the test data")
         for r in sorted(shown, key=by_kind):
-            print(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}")
+            print(printable(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}"))
     elif options.action == "verify":
         from support.site.verify import verify
 
@@ -267,7 +282,8 @@ def _bench(options):
     sys.path.insert(0, str(ROOT))  # the benchmarks stand beside the package, not in it
     import benchmarks
 
-    found = benchmarks.run(options.part, device=options.device, precision=options.precision, quick=options.quick)
+    choices = {name: getattr(options, name) for name in ("device", "precision", "quick", "keep")}
+    found = benchmarks.run(options.part, **choices)
     print(json.dumps(found, indent=None if options.json else 1, allow_nan=False))
 
 

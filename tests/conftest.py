@@ -34,6 +34,8 @@ def idx_bytes():
 def archives(tmp_path, monkeypatch, idx_bytes):
     """A data folder with 60 + 20 random images of 4 x 4 as MNIST/raw/*.gz, whose MD5 sums data.py then expects.
 
+    No digest of a content is known then.
+
     The user's cache and BOOK_DATA are moved out of the way.
     """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -49,6 +51,7 @@ def archives(tmp_path, monkeypatch, idx_bytes):
         (raw / f"{file}.gz").write_bytes(gzip.compress(idx_bytes(array)))
     sums = tuple(data._md5(raw / f"{file}.gz") for file in data.FILES)
     monkeypatch.setitem(data.MD5, "mnist", sums)
+    monkeypatch.setattr(data, "DIGEST", {})
     return folder
 
 

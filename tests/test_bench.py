@@ -199,6 +199,18 @@ def test_a_precision_that_cannot_be_is_refused_before_anything_is_measured(part,
         benchmarks.run(part, device="cpu", precision="fp8", quick=True)
 
 
+def test_an_answer_is_kept_only_where_that_is_asked_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(benchmarks, "RESULTS", tmp_path)
+    monkeypatch.setattr("benchmarks.geometry.measure", lambda *_: {"seconds": 1.0})
+    benchmarks.run("geometry", device="cpu")
+    assert not list(tmp_path.iterdir())
+    benchmarks.run("geometry", device="cpu", keep=True)
+    (path,) = tmp_path.iterdir()
+    assert json.loads(path.read_text())["geometry"]["seconds"] == 1.0
+    with pytest.raises(ValueError, match="quick numbers mean little"):
+        benchmarks.run("geometry", device="cpu", quick=True, keep=True)
+
+
 def test_no_default_moves_the_distribution():
     for path in (ROOT / "benchmarks" / "results").glob("equivalence*.json"):
         modes = json.loads(path.read_text())["equivalence"]["modes"]

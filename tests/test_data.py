@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -184,6 +185,23 @@ def test_unpacked_mnist_is_never_taken_for_another_data_set(archives, monkeypatc
         load("fashion_mnist", archives / "MNIST" / "raw")
 
 
+def test_an_altered_byte_of_unpacked_files_is_refused(archives, monkeypatch):
+    unpack(archives)
+    monkeypatch.setitem(data.DIGEST, "mnist", load("mnist", archives).digest)
+    assert load("mnist", archives).digest == data.DIGEST["mnist"]
+    edit(archives / "MNIST" / "raw" / IMAGES, lambda old: old[:-1] + bytes([old[-1] ^ 1]))
+    with pytest.raises(DataError, match=f"not 'mnist', or altered: expected sha256 {data.DIGEST['mnist']}, found"):
+        load("mnist", archives)
+
+
+def test_mnist_in_the_folder_of_another_data_set_is_refused(archives, monkeypatch):
+    unpack(archives)
+    monkeypatch.setitem(data.DIGEST, "mnist", load("mnist", archives).digest)
+    shutil.copytree(archives / "MNIST", archives / "FashionMNIST")
+    with pytest.raises(DataError, match="is said to hold 'fashion_mnist', but holds 'mnist'"):
+        load("fashion_mnist", archives)
+
+
 @pytest.mark.parametrize(
     "given, meant", [("MNIST", "mnist"), ("fashion-mnist", "fashion_mnist"), ("digit", "digits")]
 )
@@ -350,7 +368,7 @@ def test_reading_needs_no_torch(archives):
     path = str(archives / "MNIST" / "raw" / f"{IMAGES}.gz")
     program = (
         "import sys; sys.modules.update(torch=None, torchvision=None, sklearn=None, PIL=None);"
-        f"from support import data; print(data.read_idx({path!r}).shape)"
+        f"from support.networks import data; print(data.read_idx({path!r}).shape)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(60, 4, 4)"

@@ -2,9 +2,12 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 
+import psutil
 import pytest
 
 from support import activations
@@ -292,3 +295,53 @@ def test_the_parts_that_the_book_offers_work_as_printed(tmp_path, monkeypatch, c
         exec(code, scope)
     assert parts["distances"](parts["x"].float()).shape == (5, 10)
     assert len(own["runs"]) == 9 and "Softplus2-Neg" in capsys.readouterr().out
+
+
+# -- interruptions ------------------------------------------------------------------------------------------------
+
+
+def test_cells_that_were_not_executed_fail_the_chapter(tree):
+    tree("import sys\nsys.exit(0)")
+    path = publish.ROOT / "notebooks" / "01_x.ipynb"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"cells": [*content["cells"], code("print('never')")]}))
+    with pytest.raises(PublishError, match=r"1 cell not executed, the first begins with: print\('never'\)"):
+        publish.execute(["notebooks/01_x"], {})
+
+
+def test_a_cell_that_takes_too_long_is_told_with_the_limit(tree, monkeypatch):
+    monkeypatch.setattr(publish, "CELL_LIMIT", 1)
+    tree("import time\ntime.sleep(600)")
+    with pytest.raises(PublishError, match="a cell took longer than 1 s"):
+        publish.execute(["notebooks/01_x"], {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_running_and_queued_chapters_with_their_kernels(tmp_path, sent, status):
+    """Two chapters run, two wait. Each writes its process id when it begins, and then sleeps."""
+    (tmp_path / "notebooks").mkdir()
+    begin = f"pathlib.Path({str(tmp_path)!r}, f'{{os.getpid()}}.begun').touch()"
+    source = f"import os, pathlib, time\n{begin}\ntime.sleep(600)"
+    for name in "abcd":
+        (tmp_path / "notebooks" / f"{name}.ipynb").write_text(json.dumps(notebook(code(source))))
+    program = (
+        "import sys, pathlib; from support import __main__; from support.site import publish\n"
+        f"publish.ROOT = pathlib.Path({str(tmp_path)!r}); publish.fingerprint = lambda *_: ''\n"
+        f"names = [f'notebooks/{{c}}' for c in 'abcd']; runs = pathlib.Path({str(tmp_path / 'runs')!r})\n"
+        "publish.book = lambda given: publish.execute(names, given, runs)\n"
+        "sys.exit(__main__.main(['book']))"
+    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([sys.executable, "-c", program], **pipes)
+    try:
+        while process.poll() is None and len(begun := list(tmp_path.glob("*.begun"))) < 2:
+            time.sleep(0.05)
+        process.send_signal(sent)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == status and "Traceback" not in err, err
+    kernels = [psutil.Process(pid) for path in begun if psutil.pid_exists(pid := int(path.stem))]
+    gone, alive = psutil.wait_procs(kernels, timeout=30)
+    assert not alive and len(list(tmp_path.glob("*.begun"))) == 2 and out.count("executing") == 2

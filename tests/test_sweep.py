@@ -285,6 +285,14 @@ def child(tmp_path, store):
         process.stdout.close()
 
 
+@pytest.fixture
+def moments():
+    """The generator that draws when a process is killed; the printed seed draws the same again."""
+    seed = int(os.environ.get("BOOK_TEST_SEED") or np.random.SeedSequence().entropy % 10**9)
+    print(f"kills are drawn from BOOK_TEST_SEED={seed}")
+    return np.random.default_rng(seed)
+
+
 def family(process):
     """The process and all that descend from it."""
     try:
@@ -356,10 +364,10 @@ def test_two_sweeps_at_once_neither_corrupt_nor_double_anything(child, store, tm
     assert trained >= 4 if shared else trained > 4
 
 
-def test_dask_gives_the_same_records_although_a_worker_is_killed(child, store, cache, undisturbed):
+def test_dask_gives_the_same_records_although_a_worker_is_killed(child, store, cache, undisturbed, moments):
     first = child("--workers", "2")
     wait_until(lambda: any(trains(p, cache) for p in family(first)[1:]))
-    time.sleep(np.random.default_rng().uniform(0, 0.3))
+    time.sleep(moments.uniform(0, 0.3))
     worker = wait_until(lambda: next((p for p in family(first)[1:] if trains(p, cache)), None))
     worker.kill()  # SIGKILL
     status, said = ended(first)
@@ -368,10 +376,10 @@ def test_dask_gives_the_same_records_although_a_worker_is_killed(child, store, c
 
 
 @pytest.mark.parametrize("latest", [0.0, 0.5], ids=["at the first record", "later"])
-def test_a_sweep_killed_as_a_whole_is_finished_by_the_next(child, store, cache, undisturbed, latest):
+def test_a_sweep_killed_as_a_whole_is_finished_by_the_next(child, store, cache, undisturbed, moments, latest):
     first = child("--workers", "2")
     wait_until(lambda: len(list(store)) >= 1)
-    time.sleep(np.random.default_rng().uniform(0, latest))
+    time.sleep(moments.uniform(0, latest))
     for process in family(first):
         with contextlib.suppress(psutil.NoSuchProcess):  # it may follow its parent before its turn comes
             process.kill()

@@ -14,6 +14,7 @@ import matplotlib
 import numpy as np
 
 from support.networks.architectures import architecture
+from support.words import without_tags
 
 WIDTH = 7.0  # inches; with DPI a little wider than the text column, so that a page never enlarges a figure
 DPI = 150
@@ -166,7 +167,7 @@ def show(fig, *, name: str, caption: str, alt: str) -> None:
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise ValueError(f"figure name {name!r} must be lower-case words with hyphens, like 'fig-accuracy'")
-    caption, alt = " ".join(caption.split()), " ".join(alt.split())
+    caption, alt = without_tags(" ".join(caption.split())), " ".join(alt.split())  # names of folders are anything
     if not caption or not alt:
         raise ValueError(f"figure {name!r} needs a caption and an alt text")
     from IPython.display import display

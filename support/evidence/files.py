@@ -6,6 +6,7 @@ file may unpack to more than `MOST_BYTES`, and each failure is one `RecordError`
 
 import contextlib
 import fcntl
+import gzip
 import hashlib
 import io
 import json
@@ -13,7 +14,7 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -142,7 +143,7 @@ class Shard:
 
 def shard_name(kind: str, content: bytes) -> str:
     """The name of a file with that content: a changed byte makes another name."""
-    return f"{kind}-{hashlib.sha256(content).hexdigest()[:8]}{'.jsonl' if kind == 'runs' else '.npz'}"
+    return f"{kind}-{hashlib.sha256(content).hexdigest()[:8]}{'.jsonl.gz' if kind == 'runs' else '.npz'}"
 
 
 def named_content(path: Path) -> bytes:
@@ -152,6 +153,21 @@ def named_content(path: Path) -> bytes:
         if kind not in KINDS or path.name != shard_name(kind, content):
             raise RecordError(f"the file {path} was altered: its name is not that of its content")
         return content
+
+
+def lines(path: Path) -> list[str]:
+    """The lines of a runs-<sha8>.jsonl.gz; a RecordError if its bytes are not those that it is named by."""
+    content = named_content(path)
+    with reading(f"the file {path}"), gzip.GzipFile(fileobj=io.BytesIO(content)) as f:
+        text = f.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise ValueError(f"it unpacks to more than {MOST_BYTES:,} bytes")
+        return text.decode().splitlines()
+
+
+def lines_bytes(lines: Iterable[str]) -> bytes:
+    """The bytes of such a file; equal lines give equal bytes."""
+    return gzip.compress("".join(line + "\n" for line in lines).encode(), mtime=0)
 
 
 def shard(path: Path) -> Shard:

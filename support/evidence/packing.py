@@ -25,22 +25,28 @@ MOST_RUNS, MOST_BYTES = 256, 2**23  # in a shard; its bytes unpacked. To read on
 # the entries of the last axis. What is not listed is exact: losses, accuracies, shares of active images, and effects,
 # whose bootstrap intervals follow the last digit. With these bits no table and no claim of the book changes a digit.
 BITS = {
-    "classifier": {"moments": (18, 18, 7), "weight": 9},  # mean, SD, skewness; counts compare |mean| / SD with others
-    "metric": {"moments": (18, 18, 7), "weight": 9},
+    "classifier": {"moments": (18, 18, 7), "weight": 7},  # mean, SD, skewness; counts compare |mean| / SD with others
+    "metric": {"moments": (18, 18, 7), "weight": 7},
     "mahalanobis": {},
     "volume": {"peak": 23, "profile": 23, "same_profile": 23, "spectrum": 23},
 }
-FITTED = ("Abs2", "Abs2-Neg")  # hyperplanes are fitted to what their first layers give; the fit follows each digit
-# Weights in the plane that a narrow sigmoid network has few of stay exact: at 12 bits two of its units were parallel.
-WIDE, WIDE_BITS = 100, {"W1": 16, "b1": 16, "W2": 16}
+# Chapter 2 fits hyperplanes to what these first layers give, chapter 3 counts which points are nearest behind those
+# of "-L2-Neg"; both follow each digit.
+FITTED, FITTED_IMAGES, L2_BITS = ("Abs2", "Abs2-Neg", "ReLU-L2-Neg", "Abs-L2-Neg"), 10_000, 16
+# Narrow networks keep all digits of their weights: at 12 bits two units of a sigmoid network became parallel.
+WIDE, WIDE_BITS = 100, {"volume": {"W1": 16, "b1": 16, "W2": 16}, "mahalanobis": {"weight": 32}}
 
 
 def bits_of(spec: Spec) -> dict[str, int | tuple[int, ...]]:
     """How many bits of the mantissa a packed record of that run keeps, by array; all of those not named."""
     bits = dict(BITS[spec.experiment])
-    if getattr(spec, "architecture", None) in FITTED:
+    name = getattr(spec, "architecture", "")
+    if "-L2" in name:
+        bits["weight"] = L2_BITS
+    if name in FITTED and spec.images <= FITTED_IMAGES:
         del bits["weight"]
-    return bits | (WIDE_BITS if getattr(spec, "width", 0) >= WIDE else {})
+    wide = max(getattr(spec, "width", 0), getattr(spec, "dimension", 0)) >= WIDE
+    return bits | (WIDE_BITS[spec.experiment] if wide else {})
 
 
 def rounded(values: np.ndarray, bits: int | tuple[int, ...]) -> np.ndarray:
@@ -119,7 +125,7 @@ def _write(folder: Path, records: list[Record]) -> None:
         there = record.arrays.keys() | (record.weights() or {}).keys()
         entry["stored"]["bits"] = {name: bits for name, bits in bits_of(record.spec).items() if name in there}
         entry["sha256"] = text_digest(entry)
-    lines = "".join(_line(stored[record.name]) + "\n" for record in records).encode()
+    lines = files.lines_bytes(_line(stored[record.name]) for record in records)
     files.atomically(folder / files.shard_name("runs", lines), lambda beside: beside.write_bytes(lines))
 
 

@@ -8,7 +8,7 @@ Loose, as a sweep writes it:
 
 Packed, as `packing.pack` leaves it:
 
-    records/<experiment>/<data>/runs-<sha8>.jsonl      the JSON of a run on each line, which names its shards
+    records/<experiment>/<data>/runs-<sha8>.jsonl.gz   the JSON of a run on each line, which names its shards
     records/<experiment>/<data>/curves-<sha8>.npz      the arrays of many runs; `files.shard_bytes` says how
     records/<experiment>/<data>/weights-<sha8>.npz     the same for final weights
 
@@ -282,7 +282,7 @@ def _survey(folder: Path) -> tuple[list[Record], dict[Path, list[str]]]:
         a_shard = path.name.startswith(("curves-", "weights-"))
         if path.name.startswith(".") or (a_shard and path not in shards and not faults):
             found[path] = ["a file without a record: its write was cut short; it can be deleted"]
-        elif a_shard or path.suffix == ".jsonl" or path.stem in packed:  # the last: what a killed pack did not delete
+        elif a_shard or path.suffix == ".gz" or path.stem in packed:  # the last: what a killed pack did not delete
             continue
         elif path.suffix == ".json":
             try:
@@ -331,7 +331,7 @@ Packed = dict[str, dict[str, tuple[Path, dict]]]  # key -> name of a record -> i
 
 def _packed(folder: Path) -> tuple[Packed, list[tuple[Path, RecordError]]]:
     """The packed records of a folder, and the faults of their files; read again only when the files change."""
-    about = ((path, path.stat()) for path in sorted(folder.glob("runs-*.jsonl")))
+    about = ((path, path.stat()) for path in sorted(folder.glob("runs-*.jsonl.gz")))
     return _joined(tuple((path, s.st_mtime_ns, s.st_size, s.st_ino) for path, s in about))
 
 
@@ -339,10 +339,8 @@ def _packed(folder: Path) -> tuple[Packed, list[tuple[Path, RecordError]]]:
 def _joined(paths: tuple[tuple, ...]) -> tuple[Packed, list[tuple[Path, RecordError]]]:
     found, faults = {}, []
     for path, *_ in paths:
-        before = len(faults)
         try:
-            with reading(f"the file {path}"):
-                lines = read_bytes(path).decode().splitlines()
+            lines = files.lines(path)
         except RecordError as error:
             faults.append((path, error))
             continue
@@ -351,11 +349,6 @@ def _joined(paths: tuple[tuple, ...]) -> tuple[Packed, list[tuple[Path, RecordEr
             try:
                 record = _record(path, line, where)
                 found.setdefault(record.key, {}).setdefault(record.name, (path, record.content))
-            except RecordError as error:
-                faults.append((path, error))
-        if len(faults) == before:
-            try:
-                files.named_content(path)  # whole lines may be missing
             except RecordError as error:
                 faults.append((path, error))
     return found, faults

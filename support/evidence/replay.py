@@ -21,10 +21,10 @@ MOST_STEPS, MINUTES = 100, 1.0  # where no number is asked for: so many, or as m
 FACTOR = 10.0  # the record may be so many times as far from a replay as the replays are from each other
 LOSS_FLOOR = 1e-5  # relative; some thirty times the rounding of a float32 product
 # Of a classifier in float32. Replays on one machine share the order of sums within a product, and round alike.
-# Another product routine or instruction set puts an image or two, of 10,000, on the other side of a kink, and
-# with raw inputs such a difference grows up to tenfold in a step. Of 30 runs of mnist-10k with raw inputs, 6 left
-# the tolerance of float64 within ten steps, by up to 0.06 of 36 nats. They need a factor of 240 with this floor;
-# 500 is twice that.
+# Another product routine or instruction set puts an image or two, of 10,000, on the other side of a kink, and with
+# raw inputs such a difference grows up to tenfold in a step. Of 30 runs of mnist-10k with raw inputs, 6 left the
+# tolerance of float64 within ten steps, by up to 0.06 of 36 nats. They need a factor of 240 with this floor; 500 is
+# twice that.
 FACTOR_FP32, LOSS_FLOOR_FP32 = 500.0, 1e-4
 FLIPS = 3, 1000, 100  # so many images may fall on the other side of a near tie, or one in 1,000; never over 1 in 100
 CURVE_UNITS = {"loss": "nats", "accuracy": "points"}  # of the rest: squared distances

@@ -58,6 +58,8 @@ MD5 = {
         "7320c461ea6c1c855c0b718fb2a4b134",
     ),
 }
+# sha256 of the content, as `Dataset.digest`, of the sets that were at hand when this was written
+DIGEST = {"mnist": "91a9d5192603160c955628c71d4fad0165cfbd244b67322b3d354f552f9637a4"}
 
 
 class DataError(ValueError):
@@ -163,7 +165,18 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
         if path.suffix == ".gz" and (found := _md5(path)) != md5:
             problem = f"is truncated, altered or not of {name!r}"
             raise DataError(f"{path} ({path.stat().st_size} bytes) {problem}: expected md5 {md5}, found {found}")
-    return _dataset(name, *map(read_idx, paths), CLASSES[name], where=paths[0].parent)
+    found = _dataset(name, *map(read_idx, paths), CLASSES[name], where=paths[0].parent)
+    _check_content(found, paths[0].parent)
+    return found
+
+
+def _check_content(found: Dataset, where: Path) -> None:
+    """Raise DataError if the content is not that of the data set's name. Unpacked files have no checksum to go by."""
+    known = DIGEST.get(found.name)
+    if known and found.digest != known:
+        raise DataError(f"{where} is not {found.name!r}, or altered: expected sha256 {known}, found {found.digest}")
+    if other := next((name for name, digest in DIGEST.items() if digest == found.digest != known), None):
+        raise DataError(f"{where} is said to hold {found.name!r}, but holds {other!r}")
 
 
 def read_idx(path: str | Path) -> np.ndarray:

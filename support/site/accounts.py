@@ -15,6 +15,7 @@ from datetime import date
 from pathlib import Path
 
 from support.site.numbering import label
+from support.words import escaped
 
 VERDICT_COLOURS = {"holds": "success", "fails": "danger", "mixed": "warning", "unclear": "light", "untested": "light"}
 
@@ -73,7 +74,7 @@ def build_account(chapters: dict) -> str:
     for page, notebook in chapters.items():
         account = [item["colophon"] for cell in notebook["cells"] for item in declared(cell, "colophon")]
         facts = account[-1] if account else {}
-        cells = [str(facts.get(key, "not stated")) for key in ("data", "scale", "seeds", "device", "date")]
+        cells = [escaped(str(facts.get(key, "not stated"))) for key in ("data", "scale", "seeds", "device", "date")]
         lines.append(
             f"| {_link(Path(page).name)} | {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |"
         )

@@ -16,13 +16,14 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import yaml
 
 from support.site import offline, speed
 from support.site.accounts import build_account, colophon, declared, ledger_table, verdict_counts
+from support.words import counted
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -104,6 +105,13 @@ def execute(chapters: list, parameters: dict, folder: Path | None = None) -> dic
         environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     with ThreadPoolExecutor(workers) as pool:
         runs = {name: pool.submit(_papermill, *job, environment) for name, job in due.items()}
+        try:
+            wait(runs.values())
+        except BaseException:  # Ctrl-C or SIGTERM: nothing that is queued or running goes on
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in _children():
+                process.kill()
+            raise
     failures = [str(run.exception()) for run in runs.values() if run.exception()]
     if failures:
         raise PublishError("\n".join(failures))
@@ -131,6 +139,13 @@ def fingerprint(notebook: Path, parameters: dict) -> str:
     return digest.hexdigest()
 
 
+def _children() -> list:
+    """The processes of running chapters: papermill and, in sessions of their own, the kernels."""
+    import psutil
+
+    return psutil.Process().children(recursive=True)
+
+
 def _papermill(copy: Path, mark: str, parameters: dict, environment: dict) -> float:
     print(f"executing {copy.stem}", flush=True)
     start = time.perf_counter()
@@ -145,6 +160,10 @@ def _papermill(copy: Path, mark: str, parameters: dict, environment: dict) -> fl
     if run.returncode:
         raise PublishError(f"notebooks/{copy.name} failed: {_explain(running, run.stderr)}")
     notebook = _read(running)
+    if skipped := [c for c in notebook["cells"] if _has_code(c) and c["execution_count"] is None]:
+        first = "".join(skipped[0]["source"]).strip().split("\n")[0]  # after sys.exit() papermill reports success
+        problem = f"{counted(len(skipped), 'cell')} not executed, the first begins with: {first}"
+        raise PublishError(f"notebooks/{copy.name} failed: {problem}")
     seconds = time.perf_counter() - start
     notebook["metadata"]["support"] = {"fingerprint": mark, "seconds": round(seconds, 1)}
     running.write_text(json.dumps(notebook))
@@ -152,8 +171,14 @@ def _papermill(copy: Path, mark: str, parameters: dict, environment: dict) -> fl
     return seconds
 
 
+def _has_code(cell: dict) -> bool:
+    return cell["cell_type"] == "code" and bool("".join(cell["source"]).strip())
+
+
 def _explain(copy: Path, log: str) -> str:
-    """The error of the failing cell and how that begins; the end of papermill's log where no cell failed."""
+    """The error of the failing cell and its first line; the end of papermill's log where no cell failed."""
+    if "CellTimeoutError" in log:
+        return f"a cell took longer than {CELL_LIMIT} s"
     cells = _read(copy)["cells"] if copy.exists() else []
     for cell in cells:
         for output in cell.get("outputs", []):
