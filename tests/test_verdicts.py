@@ -249,10 +249,12 @@ def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypat
         return kept.rows(lambda folder: calls.append(folder) or [{"id": len(calls)}])
 
     assert rows() == rows() == [{"id": 1}] and calls == [records]
-    for path, content in ((records / "a.npz", "13"), (package / "a.py", "x = 2"), (records / "b.json", "")):
+    for path, content in ((records / "a.npz", "13"), (package / "a.py", "x = 2"), (records / "runs-1.jsonl.gz", "")):
         path.write_text(content)
         assert rows() == rows() and len(list((tmp_path / "kept").iterdir())) == 1
-    assert len(calls) == 4
+    (records / "a.safetensors").write_text("weights, which no rule reads")
+    (records / "weights-1.npz").write_text("nor these")
+    assert rows() and len(calls) == 4
     (entry,) = (tmp_path / "kept").iterdir()
     entry.write_text(json.dumps(rows())[:-3])  # an entry that was cut short is made again
     assert rows() == [{"id": 5}] and json.loads(entry.read_text()) == [{"id": 5}]

@@ -33,8 +33,10 @@ def digest(records: Path, package: Path) -> str:
     total = hashlib.blake2b(digest_size=16)
     for name in ("numpy", "scipy", "torch"):
         total.update(f"{name} {importlib.metadata.version(name)}\n".encode())
-    for root, endings in ((records, (".json", ".npz")), (package, (".json", ".py"))):
+    for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".py"))):
         for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
+            if root == records and path.name.startswith("weights-"):
+                continue
             content = path.read_bytes()
             total.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
     return total.hexdigest()

@@ -78,8 +78,8 @@ def details(row: dict, state: str = "{}", evidence: bool = True) -> list[str]:
         seeds = " to ".join(map(str, sorted({arm["n"] for arm in judged(other)})))
         lines.append(f"{other['evidence']}, n = {seeds}: {', '.join(several)}")
     for flag in row["flags"]:
-        detail = {CONTRADICTION: row["contradiction"]}.get(flag, "")
-        lines.append(f"{flag}: {detail}" if detail else flag)
+        new = flag == CONTRADICTION and row["contradiction"] not in (arm["text"] for arm in arms)
+        lines.append(f"{flag}: {row['contradiction']}" if new else flag)
     if row["amended"]:
         lines.append(f"{row['amended']['date']}: {row['amended']['reason']}")
     if row["further_seeds"]:
