@@ -56,6 +56,7 @@ def test_chapter_1_runs_with_small_parameters(tmp_path):
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
 
 
+@pytest.mark.slow
 def test_the_chapter_on_dead_outputs_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "01b_when_outputs_die", scale="smoke", seeds=2, steps=10, images=100)
     assert code == 0, notebook
@@ -66,6 +67,7 @@ def test_the_chapter_on_dead_outputs_runs_with_small_parameters(tmp_path):
             assert fact in shown[name]["caption"], (name, fact)
 
 
+@pytest.mark.slow
 def test_chapter_2_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "02_abs2_neg_geometry", scale="smoke", seeds=2, steps=10, images=150)
     assert code == 0, notebook
@@ -78,6 +80,7 @@ def test_chapter_2_runs_with_small_parameters(tmp_path):
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
 
 
+@pytest.mark.slow
 def test_chapter_6_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "06_infinite_width", scale="smoke", networks=6, points=5)
     assert code == 0, notebook
@@ -87,6 +90,7 @@ def test_chapter_6_runs_with_small_parameters(tmp_path):
         assert "6 random layers of each width, smoke scale" in shown[name]["caption"]
 
 
+@pytest.mark.slow
 def test_chapter_3_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "03_offset_l2", scale="smoke", seeds=2, steps=10, images=150)
     assert code == 0, notebook
@@ -99,6 +103,7 @@ def test_chapter_3_runs_with_small_parameters(tmp_path):
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
 
 
+@pytest.mark.slow
 def test_chapter_5_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "05_volume_element", scale="smoke", seeds=2, epochs=12)
     assert code == 0, notebook
@@ -114,6 +119,7 @@ def test_chapter_5_runs_with_small_parameters(tmp_path):
             assert fact in shown[name]["caption"], (name, fact)
 
 
+@pytest.mark.slow
 def test_the_bridge_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "10_from_mahalanobis_to_riemann", scale="smoke", seeds=2, steps=5)
     assert code == 0, notebook

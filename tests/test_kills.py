@@ -83,6 +83,7 @@ def start(tmp_path):
         process.stdout.close()
 
 
+@pytest.mark.slow
 def test_killed_five_times_it_ends_with_the_same_bits(start, tmp_path):
     """Four kills at random steps and one inside the write of a checkpoint; none loses more than one interval."""
     rng = random.Random(2502)

@@ -330,6 +330,7 @@ def same(found, expected):
         assert found[key] == pytest.approx(expected[key], rel=1e-4), key
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_state_that_the_same_command_goes_on_from(child, store, dataset, cache, undisturbed):
     first = child()
     for line in first.stdout:
@@ -351,6 +352,7 @@ def test_ctrl_c_leaves_a_state_that_the_same_command_goes_on_from(child, store, 
     assert not list(cache.rglob("*.safetensors"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False], ids=["one checkout", "two checkouts"])
 def test_two_sweeps_at_once_neither_corrupt_nor_double_anything(child, store, tmp_path, undisturbed, shared):
     """In one checkout they share the work; in two, on one folder of records, both do it and one record stands."""
@@ -364,6 +366,7 @@ def test_two_sweeps_at_once_neither_corrupt_nor_double_anything(child, store, tm
     assert trained >= 4 if shared else trained > 4
 
 
+@pytest.mark.slow
 def test_dask_gives_the_same_records_although_a_worker_is_killed(child, store, cache, undisturbed, moments):
     first = child("--workers", "2")
     wait_until(lambda: any(trains(p, cache) for p in family(first)[1:]))
@@ -375,6 +378,7 @@ def test_dask_gives_the_same_records_although_a_worker_is_killed(child, store, c
     same(numbers(store), undisturbed(LONG))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("latest", [0.0, 0.5], ids=["at the first record", "later"])
 def test_a_sweep_killed_as_a_whole_is_finished_by_the_next(child, store, cache, undisturbed, moments, latest):
     first = child("--workers", "2")
@@ -392,6 +396,7 @@ def test_a_sweep_killed_as_a_whole_is_finished_by_the_next(child, store, cache, 
     same(numbers(store), undisturbed(LONG))
 
 
+@pytest.mark.slow
 def test_a_killed_client_takes_its_workers_along_and_the_next_sweep_finishes(child, store, cache, undisturbed):
     first = child("--workers", "2")
     wait_until(lambda: len(list(store)) >= 1)
