@@ -27,7 +27,7 @@ from support.training.specs import digest
 
 PLAN = Plan(
     "try",
-    data="mnist",
+    data="kmnist",
     images=200,
     architectures=("ReLU2", "Abs2-Neg"),
     scalings=("raw", "standardised"),
@@ -52,8 +52,10 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A data folder that is read as MNIST and as fast as nothing: 300 noisy images of 8 x 8, unpacked."""
-    place, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    """A data folder read as KMNIST, whose content has no known digest: 300 noisy images of 8 x 8, unpacked."""
+    root, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    place = root / "KMNIST" / "raw"
+    place.mkdir(parents=True)
     patterns = rng.integers(0, 200, (10, 8, 8))
     for part, n in (("train", 200), ("t10k", 100)):
         labels = (np.arange(n) % 10).astype(np.uint8)
@@ -61,12 +63,12 @@ def folder(tmp_path_factory):
         for kind, array in (("images-idx3", images), ("labels-idx1", labels)):
             header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
             (place / f"{part}-{kind}-ubyte").write_bytes(header + array.tobytes())
-    return place
+    return root
 
 
 @pytest.fixture(scope="module")
 def dataset(folder):
-    return load("mnist", folder)
+    return load("kmnist", folder)
 
 
 @pytest.fixture(scope="module")

@@ -208,6 +208,11 @@ class Amendment:
     first_verdict: str
 
 
+def amended(reason: str, first_rule: str, first_verdict: str) -> Amendment:
+    """An amendment of 23 November 2026, when every rule was read against the papers once more."""
+    return Amendment("2026-11-23", reason, first_rule, first_verdict)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A sentence, its place in the source, the rule that judges it and the evidence that it is asked of.

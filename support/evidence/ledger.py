@@ -65,7 +65,7 @@ def details(row: dict, state: str = "{}", evidence: bool = True) -> list[str]:
 
     state: how to print a state, say "**{}**"; evidence: whether to name the data or the studies.
     """
-    arms = judged(row) or row["arms"]
+    arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"]
     lines = [
         f"{arm['name']} {state.format(arm['state'])}: {arm['text']}{interval(arm)}"
         + (f", n = {arm['n']}" if arm["n"] and arm["state"] != "untested" else "")

@@ -12,7 +12,6 @@ from support.evidence.claims import Claim, Evidence, printed
 from support.evidence.classifiers.results import Arm, arm
 from support.evidence.classifiers.study import BOTH, STUDIES, Plan, Recipe
 from support.evidence.records import Record
-from support.evidence.verdicts import LEAST_SEEDS
 
 SEEN = 8  # the seeds below were recorded before the rules that say so were written
 SIZES = (STUDIES["mnist-60k"], STUDIES["mnist-10k"])
@@ -57,28 +56,41 @@ class Studies(Evidence):
     """Studies of classifiers. The first with enough seeds in all scalings judges, or else the fullest.
 
     recipe: of the study, where it has several. trained_by: the study whose sweep trains the runs, if it is another.
+    baseline: the study from which networks are taken that the others do not train, by its own recipe.
     """
 
     studies: tuple[Plan, ...] = SIZES
     scalings: tuple[str, ...] = BOTH
     recipe: Recipe | None = None
     trained_by: str | None = None
+    baseline: Plan | None = None
 
     def options(self, claim: Claim, records: list[Record]) -> list[list[Arm]]:
         return self.options_for(claim.rule.needs, records, claim.from_seed)
 
     def options_for(self, names: tuple[str, ...], records: list[Record], from_seed: int = 0) -> list[list[Arm]]:
-        """The arms for these networks, of the study that judges and of those after it."""
-        plans = [replace(plan, name=self.trained_by or plan.name) for plan in self.studies]
-        found = [[arm(p, records, s, names, self.recipe, from_seed) for s in self.scalings] for p in plans]
+        """The arms for these networks, of the study that judges and then of the others."""
+        found = [[self._arm(p, records, s, names, from_seed) for s in self.scalings] for p in self.studies]
         seeds = [sorted(a.n for a in arms) for arms in found]
-        enough = (i for i, counts in enumerate(seeds) if counts[0] >= LEAST_SEEDS)
-        return found[next(enough, seeds.index(max(seeds))) :]
+        enough = (i for i, counts in enumerate(seeds) if counts[0] >= self.studies[i].judges_from)
+        judges = next(enough, seeds.index(max(seeds)))
+        return [found[judges], *(arms for i, arms in enumerate(found) if i != judges)]
+
+    def _arm(self, plan: Plan, records: list[Record], scaling: str, names: tuple[str, ...], from_seed: int) -> Arm:
+        named = replace(plan, name=self.trained_by or plan.name)
+        if not self.baseline:
+            return arm(named, records, scaling, names, self.recipe, from_seed)
+        own = tuple(name for name in names if name in plan.architectures)
+        others = tuple(name for name in names if name not in own)
+        found = arm(named, records, scaling, own, self.recipe, from_seed)
+        borrowed = arm(replace(self.baseline, steps=plan.steps), records, scaling, others, None, from_seed)
+        return replace(found, records=found.records | borrowed.records)
 
 
 def evidence(
     names: tuple[str, ...], records: list[Record], studies: tuple[Plan, ...] = SIZES, from_seed: int = 0
 ) -> tuple[Plan, list[Arm]]:
     """The study to judge these networks by, and its arms; an input scaling without any complete seed has no arm."""
-    options = Studies(studies).options_for(names, records, from_seed)
-    return studies[-len(options)], [a for a in options[0] if a.n]
+    judging = Studies(studies).options_for(names, records, from_seed)[0]
+    plan = next(plan for plan in studies if plan.name == judging[0].plan.name)
+    return plan, [a for a in judging if a.n]

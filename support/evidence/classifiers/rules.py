@@ -20,6 +20,7 @@ MARGIN = 0.2  # points of accuracy below which two means count as equal
 CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
 SPREAD = 3.0  # times by which a "markedly higher" SD is higher at least
 IMPACT = 1.0  # points below which a change has next to no impact
+NOISE = 0.5  # points: about the 95% interval of the accuracy on 10,000 test images
 STEADY = 0.14  # points that the SD of every OffsetL2 network is said not to exceed
 
 
@@ -35,10 +36,10 @@ class Rule(claims.Rule):
         return *own, *getattr(self, "names", ())
 
 
-def gap(arm: Arm, first: str, second: str) -> tuple[statistics.Estimate, str]:
+def gap(arm: Arm, first: str, second: str, level: float = 0.95) -> tuple[statistics.Estimate, str]:
     """The mean difference of test accuracy, paired by seed, and the text for it."""
     a, b = arm.accuracy(first), arm.accuracy(second)
-    found = statistics.mean_interval(a - b)
+    found = statistics.mean_interval(a - b, level)
     return found, f"{first} - {second} = {a.mean():.2f} - {b.mean():.2f} = {found.value:+.2f} points"
 
 
@@ -64,7 +65,10 @@ class Exceeds(Rule):
 
 @dataclass(frozen=True)
 class Equal(Rule):
-    """The mean test accuracies differ by less than `margin` points: not a large p, but an interval within it."""
+    """The mean test accuracies differ by less than `margin` points: not a large p, but an interval within it.
+
+    The interval is the 90% one: two one-sided tests at 5%, the usual test of equivalence.
+    """
 
     first: str
     second: str
@@ -72,14 +76,37 @@ class Equal(Rule):
 
     @property
     def asks(self):
-        return f"{self.first} - {self.second} within ±{self.margin:g} points"
+        return f"{self.first} - {self.second} within ±{self.margin:g} points (90% interval)"
 
     @property
     def accepts(self):
         return -self.margin, self.margin
 
     def __call__(self, arm: Arm) -> Finding:
-        return self.finding(*gap(arm, self.first, self.second))
+        return self.finding(*gap(arm, self.first, self.second, 0.90))
+
+
+@dataclass(frozen=True)
+class Recovers(Exceeds):
+    """`first` exceeds `second`, where `second` fails; void where it does not, for then nothing can recover.
+
+    The premise is absent if the 95% interval of how far `second` is behind `baseline` lies below `least` points.
+    """
+
+    baseline: str = "ReLU"
+
+    @property
+    def needs(self):
+        return self.first, self.second, self.baseline
+
+    def __call__(self, arm: Arm) -> Finding:
+        control, failing = arm.accuracy(self.baseline), arm.accuracy(self.second)
+        n = min(len(control), len(failing))  # by seed, in order
+        behind = statistics.mean_interval(control[:n] - failing[:n])
+        if behind.high > self.least:
+            return super().__call__(arm)
+        text = f"{self.second} does not fail: {self.baseline} - {self.second} = {behind.value:+.2f} points"
+        return self.finding(behind, text, "void")
 
 
 @dataclass(frozen=True)
@@ -127,6 +154,21 @@ class Steady(Rule):
     def __call__(self, arm: Arm) -> Finding:
         found = statistics.sd_interval(arm.accuracy(self.name))
         return self.finding(found, f"SD {self.name} = {found.value:.2f} points", None if found.value else "unclear")
+
+
+@dataclass(frozen=True)
+class NoMoreVariable(MoreVariable):
+    """The SD of `first` over seeds is at most `times` that of `second`."""
+
+    times: float = 1.0
+
+    @property
+    def asks(self):
+        return f"SD {self.first} / SD {self.second} ≤ {self.times:g}"
+
+    @property
+    def accepts(self):
+        return -math.inf, self.times
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from itertools import product
 from typing import ClassVar
 
 from support.evidence.sweep import Block, Study, named
+from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.architectures import L2, SIX, SIX_BIAS
 from support.networks.data import Dataset, load
 from support.training.classifiers.products import choose, rate, sample
@@ -63,6 +64,7 @@ class Plan(Study):
     seeds_per_block: int = 4
     architectures_per_block: int | None = None  # all of them, if none is given
     light: bool = False  # records keep no moments
+    judges_from: int = LEAST_SEEDS  # seeds from which on claims are judged by this study rather than by a smaller one
     keep_weights: int = 0  # final weights are kept of the seeds below this
     divergence_expected: bool = False
     precision: str = "fp32"
@@ -152,7 +154,7 @@ class Plan(Study):
 
 MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "recipes": (Recipe(0.001),)}
 MNIST["seeds_per_block"] = 2  # the products of a single network are narrow: half as much time again for each
-ALL_IMAGES = MNIST | {"architectures_per_block": 2}  # a thread each; two cores take half an hour
+ALL_IMAGES = MNIST | {"architectures_per_block": 2, "judges_from": 10}  # a thread each; two cores take half an hour
 SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0}
 BOTH = ("raw", "standardised")
 STUDIES = {  # those that several chapters read; the others stand in the room of their chapter
