@@ -321,7 +321,7 @@ def test_the_tables_tell_what_the_networks_are():
     """Exact networks of three trials: all match, none is left over, nothing parts from the closed form."""
     study = replace(EIGHT, seeds=3)
     found = arm("d = 2", study, map(record, made(RULES[0], [True] * 8, study)))
-    assert tables.chosen(found).keys() == UNITS.keys()
+    assert found.best().keys() == UNITS.keys()
     assert len(tables.closed_form([found])) == 2 and tables.closed_form([]).empty
     counted = tables.descended(tables.descents(found, 3, 50))
     assert (counted["match after Adam"] == 3).all()

@@ -4,8 +4,8 @@ import torch
 from torch import nn
 
 from support.activations import ACTIVATIONS
+from support.networks.draws import initial
 from support.networks.gaussians import Gaussian
-from support.training.specs import initial
 from support.words import suggest
 
 UNITS = {"MD_Abs": 1, "MD_ReLU": 2, "MD_Sigmoid": 2}  # hidden units per input dimension

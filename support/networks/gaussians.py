@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 
 import torch
 
-from support.training.specs import initial
+from support.networks.draws import initial
 
 FREEDOM = 3  # degrees of freedom of the Student t: the fourth moment is infinite, the variance is not
 FAMILIES = ("gaussian", "singular", "student")

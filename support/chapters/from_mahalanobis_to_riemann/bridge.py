@@ -14,7 +14,6 @@ import torch
 from torch import nn
 
 from support.activations import ACTIVATIONS
-from support.chapters.mahalanobis.tables import chosen
 from support.evidence import figures, statistics
 from support.evidence.distances.results import DistanceArm, weights
 from support.geometry import geodesic, line, path_length, pullback_metric, ricci_scalar
@@ -43,7 +42,7 @@ def maps(data: DistanceData, arm: DistanceArm) -> dict[str, nn.Module]:
     }
     if arm.trials:
         runs = {(r.spec.network, r.spec.seed): r for r in arm.records}
-        for place in chosen(arm).items():
+        for place in arm.best().items():
             found[f"trained {place[0]}"] = module(place[0], *weights(runs[place], arm.study.steps))[:2]
     return {title: f.requires_grad_(False) for title, f in found.items()}
 

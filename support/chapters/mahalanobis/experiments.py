@@ -18,7 +18,7 @@ from torch import nn
 from support.activations import ACTIVATIONS
 from support.evidence.statistics import Estimate, mean_interval
 from support.networks.data import load
-from support.training.specs import initial
+from support.networks.draws import initial
 
 RATE = 0.01
 BINS = 15

@@ -83,11 +83,6 @@ def summary(arm: DistanceArm):
     return pd.DataFrame(rows).style.format("{:.2g}")
 
 
-def chosen(arm: DistanceArm) -> dict[str, int]:
-    """For each network the trial with the lowest error on the validation points."""
-    return {n: int(arm.of(n).index[best(arm.of(n)["validation_mse"])]) for n in arm.study.networks}
-
-
 def rotations(data: DistanceData, solutions: dict[str, tuple]) -> pd.DataFrame:
     """What changes and what does not when an exact network's units are rotated: title -> (W, b)."""
     shown = ("test_mse", "precision_error", "centre_error", "sphericity", "eigenvector_cosine", "eigenvalue_error")

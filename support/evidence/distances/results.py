@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 
 from support.evidence.claims import Arm, Records
-from support.evidence.distances.measures import geometry
+from support.evidence.distances.measures import best, geometry
 from support.evidence.distances.study import STUDIES, DistanceStudy
 from support.networks.gaussians import parse
 
@@ -101,6 +101,10 @@ class DistanceArm(Arm):
 
     def all_records(self) -> list:
         return self.records
+
+    def best(self) -> dict[str, int]:
+        """For each network the trial with the lowest error on the validation points."""
+        return {n: int(self.of(n).index[best(self.of(n)["validation_mse"])]) for n in self.study.networks}
 
     def of(self, network: str) -> pd.DataFrame:
         return self.table.loc[network] if len(self.table) else self.table

@@ -24,10 +24,10 @@ import torch
 
 from support.activations import ACTIVATIONS
 from support.networks.architectures import Architecture
+from support.networks.draws import initial
 from support.networks.layers import OffsetL2
 from support.training.adam import Adam
 from support.training.classifiers.specs import RunSpec
-from support.training.specs import initial
 
 ADAM = Adam()
 
