@@ -192,6 +192,14 @@ def test_a_rule_reaches_its_outcome(claim, numbers, state):
     assert claim.rule(made(**numbers)).state == state
 
 
+def test_controls_that_did_not_learn_their_labels_control_nothing():
+    """A network in these arms has the accuracy of its control, so that only the premise tells 97 from 60 percent."""
+    found = C.rule(made(train_accuracy=60.0))
+    assert (found.state, found.text) == ("void", "the controls did not learn their shuffled labels")
+    one = C.rule(made(train_accuracy={5: 97.0, 20: 60.0}))
+    assert one.state == "holds" and one.text.startswith("1 of 1 widths hold; 5 units")
+
+
 def test_what_explains_the_contrast_is_not_asked_where_there_is_none():
     nothing = made(contrast=-0.3)
     assert B.rule(nothing).state == C.rule(nothing).state == "void"
