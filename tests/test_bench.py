@@ -89,6 +89,7 @@ def test_a_spread_has_three_digits():
     assert train.spread([2.0, 1.23456, 9.9]) == {"median": 2.0, "low": 1.23, "high": 9.9}
 
 
+@pytest.mark.slow
 def test_bench_prints_one_object():
     before = {p: p.read_bytes() for p in (ROOT / "benchmarks" / "results").iterdir()}
     command = [sys.executable, "-m", "support", "bench", "--quick", "--json"]

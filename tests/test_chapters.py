@@ -130,6 +130,7 @@ def test_the_bridge_runs_with_small_parameters(tmp_path):
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "message"),
     [

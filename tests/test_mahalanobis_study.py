@@ -420,6 +420,7 @@ def test_differences_are_paired_by_seed():
 # -- the chapter --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_chapter_4_runs_with_small_parameters(tmp_path, monkeypatch):
     monkeypatch.setenv("BOOK_CACHE", str(tmp_path / "cache"))
     code, notebook = run(tmp_path, "04_mahalanobis", scale="smoke", trials=2, epochs=30, samples=60)
