@@ -17,8 +17,8 @@ networks (`statistics.mean_interval`). A rule names numbers of a network whose m
 
 Of a width, a rule holds if all intervals lie above 0, fails if one lies below, and is unclear otherwise. The source
 says "at all widths", so a task fails if one width fails, is unclear if one is unclear and none fails, and holds
-otherwise. RG-4-b and RG-4-c explain a contrast, so they are asked only at the widths at which RG-4-a holds, and RG-4-c
-only where its controls learned 90% of their shuffled labels; a task without such a width is void for them.
+otherwise. RG-4-b and RG-4-c explain a contrast, so they are asked only at the widths at which RG-4-a holds, and
+RG-4-c only where its controls learned 90% of their shuffled labels; a task without such a width is void for them.
 
 So the claim is refuted by networks whose volume element is no larger at the boundary than at the same place of a
 segment without one (RG-4-a), or that had the same contrast before training (RG-4-b). If RG-4-c fails, the contrast

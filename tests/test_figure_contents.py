@@ -1,0 +1,129 @@
+"""The figures draw the numbers that they are given: places of points, lines, bands and images, from known arrays."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from agreement import tiny
+from fabricate import measurement, record
+from matplotlib import pyplot
+
+from support.chapters import studies
+from support.chapters.distance_or_intensity import pictures as one
+from support.chapters.offset_l2 import pictures as offset
+from support.chapters.why_outputs_die import pictures as dying
+from support.chapters.why_outputs_die.phases import Diagram
+from support.evidence.classifiers import shared
+from support.evidence.classifiers.results import arm
+from support.evidence.figures import HUES
+
+PLAN = studies()["mnist-10k"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+def made(runs, scaling="raw"):
+    """An arm from {network: [arguments of `fabricate.measurement`, ...]}, one entry a seed."""
+    records = []
+    for name, several in runs.items():
+        for seed, arguments in enumerate(several):
+            spec = PLAN.spec(tiny(), name, scaling, seed)
+            records.append(record(measurement(spec, PLAN.steps, **arguments)))
+    return arm(PLAN, records, scaling, tuple(runs))
+
+
+def accuracies(**values):
+    return {name.replace("_", "-"): [{"accuracy": x} for x in several] for name, several in values.items()}
+
+
+def points(ax, marker) -> set:
+    """The places of all points drawn with that marker, rounded."""
+    lines = [line for line in ax.lines if line.get_marker() == marker]
+    return {(round(float(x), 3), round(float(y), 3)) for line in lines for x, y in line.get_xydata()}
+
+
+def test_every_run_stands_at_its_accuracy_and_the_mean_below():
+    fig = shared.accuracy_figure([made(accuracies(ReLU=[90, 91, 95], ReLU2=[20, 40, 60]))])
+    ax = fig.axes[0]
+    assert sorted(x for x, _ in points(ax, "o")) == [90, 91, 95]
+    assert sorted(x for x, _ in points(ax, "s")) == [20, 40, 60]
+    assert {x for x, _ in points(ax, "|")} == {92.0, 40.0}
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["ReLU", "ReLU2"]
+    assert ax.get_title(loc="left") == "raw inputs"
+
+
+def test_a_gap_is_the_difference_of_the_means_at_every_step():
+    fig = shared.gap_figure([made(accuracies(ReLU=[90, 92], ReLU2=[50, 42]))], [("ReLU", "ReLU2")])
+    (line,) = (line for line in fig.axes[0].lines if line.get_label() == "ReLU minus ReLU2")
+    assert set(line.get_ydata()) == {45.0} and line.get_color() == HUES["relu"]
+    assert line.get_xdata()[-1] == PLAN.steps and len(fig.axes[0].collections) == 1
+
+
+def test_curves_of_networks_that_differ_in_the_activation_share_a_panel():
+    runs = made(accuracies(ReLU=[90, 80], Abs=[70, 60], ReLU2=[30, 20]))
+    fig = one.curves_figure([runs])
+    shown = {ax.get_title(loc="left"): ax for ax in fig.axes}
+    assert set(shown) == {"ReLU and Abs, raw", "ReLU2, raw"}
+    levels = {float(line.get_ydata()[0]) for line in shown["ReLU and Abs, raw"].lines}
+    assert {90, 80, 85, 70, 60, 65} <= levels and not {30, 20} & levels
+
+
+def test_lost_classes_stand_at_the_number_and_at_the_lowest_inactive_output():
+    def run(accuracy, inactive):
+        active = np.full(10, 0.5)
+        active[inactive] = 0.001
+        return {"accuracy": accuracy, "active": active}
+
+    runs = {
+        "ReLU": [run(90, [])] * 2,
+        "ReLU2": [run(72, [1, 7]), run(90, [])],
+        "ReLU2-Neg": [run(30, [3, 8]), run(90, [])],
+    }
+    fig = one.lost_classes_figure([made(runs)])
+    above, below = fig.axes
+    assert {(round(x), y) for x, y in points(above, "s")} == {(2, 72.0), (0, 90.0)}
+    assert {(round(x), y) for x, y in points(below, "^")} == {(3, 30.0), (10, 90.0)}
+    line = above.lines[0].get_ydata()
+    assert line[0] == 90 and line[2] == pytest.approx(72) and line[-1] == pytest.approx(0)
+
+
+def test_outputs_are_stacked_from_dead_to_scarce():
+    active = np.array([0, 0, 0.005, 0.03, 0.03, 0.03, 1, 1, 1, 1])
+    fig = one.outputs_figure([made({"ReLU2": [{"active": active}] * 2})], names=("ReLU2",))
+    tops = [area.get_paths()[0].vertices[:, 1].max() for area in fig.axes[0].collections]
+    assert tops == [2, 3, 6]
+
+
+def test_remedies_stand_in_rows_with_their_means():
+    weak, strong = accuracies(ReLU2=[10, 30], ReLU2_Neg=[60, 80]), accuracies(ReLU2=[50, 70], ReLU2_Neg=[90, 90])
+    fig = dying.remedies_figure({"plain": [made(weak)], "warm-up": [made(strong)]})
+    means = {(x, round(y)) for x, y in points(fig.axes[0], "|")}
+    assert means == {(20, 0), (70, 0), (60, 1), (90, 1)}
+    assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == ["plain", "warm-up"]
+
+
+def test_a_map_shows_the_mean_over_seeds_and_a_dot_where_a_run_diverged():
+    plan = studies()["mnist-rates"]
+    shape = len(plan.curvatures), len(plan.preactivations)
+    values = np.arange(np.prod(shape), dtype=float).reshape(shape)
+    diverged = np.zeros((2, *shape), bool)
+    diverged[1, 5, 0] = True
+    diagram = Diagram("ReLU", "raw", np.stack([values - 1, values + 1]), np.zeros((2, *shape)), diverged, 10.0)
+    marks = {"raw": (1000.0, 10.0)}
+    ax = dying.phase_figure([diagram], plan, "accuracy", "accuracy (%)", ("ReLU",), marks).axes[0]
+    assert np.array_equal(ax.collections[0].get_array().reshape(shape), values)
+    assert points(ax, ".") == {(-1.0, 4.0)} and points(ax, "x") == {(1.0, 3.0)}
+
+
+def test_differences_stand_on_the_row_of_their_pair_with_interval_and_margin():
+    index = pd.MultiIndex.from_tuples([("raw", "ReLU-L2 - ReLU-Bias")], names=["inputs", "pair"])
+    frame = pd.DataFrame({"points": [1.5], "90% low": [1.0], "90% high": [2.0]}, index=index)
+    ax = offset.differences_figure({"better?": frame}, margin=0.25).axes[0]
+    interval, point = ax.lines[0].get_xydata(), ax.lines[1].get_xydata()
+    assert interval.tolist() == [[1.0, 1.0], [2.0, 1.0]] and point.tolist() == [[1.5, 1.0]]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["better?", "ReLU-L2 - ReLU-Bias"]
+    band = ax.patches[0].get_extents().transformed(ax.transData.inverted())
+    assert (band.x0, band.x1) == pytest.approx((-0.25, 0.25))
