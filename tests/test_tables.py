@@ -110,24 +110,6 @@ def test_the_source_stands_beside_ours():
     assert table.loc["ReLU2", "text"] == "47.2 ± 12.0" and table.loc["ReLU", "text"] == ""
 
 
-def test_starts_are_told_by_whether_they_put_the_distance_network_ahead():
-    ahead = arms({"ReLU2": [(50.0 + i, 0) for i in range(5)], "ReLU2-Neg": [(80.0 - i, 0) for i in range(5)]})
-    behind = arms({"ReLU2": [(80.0 + i, 0) for i in range(5)], "ReLU2-Neg": [(50.0 - i, 0) for i in range(5)]})
-    both = [*ahead, replace(behind[0], scaling="standardised")]
-    said = dying_sentences.starts_sentence(
-        {"gently": both, "hard": [*behind, replace(behind[0], scaling="standardised")]}
-    )
-    assert "Under no start is it ahead with raw and with standardised inputs alike." in said
-    assert "- With raw inputs ReLU2-Neg is ahead under 1 of 2 starts and behind under 1;" in said
-    assert "- With standardised inputs ReLU2-Neg is ahead under 0 of 2 starts and behind under 2;" in said
-    said = dying_sentences.starts_sentence({"gently": [*ahead, replace(ahead[0], scaling="standardised")]})
-    assert "Ahead with raw and with standardised inputs alike: gently." in said
-    assert "Ahead with raw inputs: gently." in dying_sentences.starts_sentence({"gently": ahead})
-    barely = [arms({"ReLU2": [(50.0, 0)] * 5, "ReLU2-Neg": [(50.03 + 0.001 * i, 0) for i in range(5)]})[0]]
-    said = dying_sentences.starts_sentence({"gently": barely})
-    assert "under 1 of 1 starts" in said and "[0.0, 0.0]" in said  # judged before rounding
-
-
 def test_differing_numbers_of_seeds_are_told():
     few, more = arms({"ReLU": [(90.0, 0)] * 3})[0], arms({"ReLU": [(90.0, 0)] * 5})[0]
     assert shared.seeds_told([more, few]) == "3 to 5 seeds" and shared.seeds_told([few, few]) == "3 seeds"

@@ -245,9 +245,8 @@ def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypat
     monkeypatch.setattr(kept, "PACKAGE", package)
     monkeypatch.setattr(kept, "FOLDER", tmp_path / "kept")
 
-    def rows():
-        return kept.rows(lambda folder: calls.append(folder) or [{"id": len(calls)}])
-
+    monkeypatch.setattr(kept, "_judge", lambda folder: calls.append(folder) or [{"id": len(calls)}])
+    rows = kept.rows
     assert rows() == rows() == [{"id": 1}] and calls == [records]
     for path, content in ((records / "a.npz", "13"), (package / "a.py", "x = 2"), (records / "runs-1.jsonl.gz", "")):
         path.write_text(content)

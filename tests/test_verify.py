@@ -235,7 +235,7 @@ def test_a_volume_run_agrees_with_its_replay_and_another_seeds_does_not(tmp_path
     assert replay.replay(Store(tmp_path), run.key, 30, "cpu") == 0
     assert "the replays part by up to" in capsys.readouterr().out
     again = {roll: volume.curves_again(run.spec, 30, "cpu", roll)[1]["train_loss"] for roll in (0, 1)}
-    assert 0 < np.abs(again[0] - again[1]).max() < 1e-12
+    assert np.abs(again[0] - again[1]).max() < 1e-12  # on some processors both orders give the same digits
     other = volume.curves_again(replace(run.spec, seed=1), 30, "cpu")[1]["train_loss"]
     spread, distance, tolerance = replay.compare(other, list(again.values()), 1e-9, 10.0)
     assert (distance > tolerance).all()

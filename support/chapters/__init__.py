@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from support.evidence import kept
+
 
 @cache
 def rooms() -> dict[str, ModuleType]:
@@ -80,10 +82,8 @@ def ledger(records: Iterable | None = None, notebook: str | None = None) -> list
     records: by default the committed ones, whose rows are kept until a record or the package changes. notebook: the
     name of a chapter's notebook; only its claims are judged.
     """
-    from support.evidence import kept
-
     if records is None:
-        return [row for row in kept.rows(_judge) if notebook in (None, row["chapter"])]
+        return [row for row in kept.rows() if notebook in (None, row["chapter"])]
     from support.evidence.claims import Records, judge
 
     records = Records.of(records)
@@ -95,3 +95,6 @@ def _judge(folder: Path) -> list[dict]:
     from support.evidence.records import Store
 
     return ledger(Store(folder))
+
+
+kept.judge_by(_judge)

@@ -1,4 +1,8 @@
-"""Records of runs, statistics, rules and verdicts."""
+"""Records of runs, statistics, rules and verdicts; `say` and `claim` put them into sentences."""
+
+from support.evidence.prose import claim, say
+
+__all__ = ["claim", "say", "table"]
 
 
 def table(folder=None):

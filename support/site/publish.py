@@ -21,6 +21,7 @@ from pathlib import Path
 
 import yaml
 
+from support.evidence.prose import STRICT
 from support.site import offline, speed
 from support.site.accounts import build_account, colophon, declared, ledger_table, verdict_counts
 from support.words import counted
@@ -51,7 +52,7 @@ def book(parameters: dict | None = None) -> Path:
     """
     start = time.perf_counter()
     chapters = [page for page in pages() if page.startswith("notebooks/")]
-    took = execute(chapters, parameters or {})
+    took = execute(chapters, parameters or {}, strict=True)
     rendering = time.perf_counter()
     print("rendering the site", flush=True)
     stage()
@@ -86,10 +87,11 @@ def pages(root: Path = ROOT) -> list[str]:
 # Execution
 
 
-def execute(chapters: list, parameters: dict, folder: Path | None = None) -> dict:
+def execute(chapters: list, parameters: dict, folder: Path | None = None, strict: bool = False) -> dict:
     """Executes what is not up to date; chapter -> seconds, or None where the last execution still holds.
 
-    folder: where the executed copies are and go, by default EXECUTED.
+    folder: where the executed copies are and go, by default EXECUTED. strict: a paragraph that the records do not
+    support is an error (`evidence.prose`).
     """
     due = {}
     for chapter in chapters:
@@ -100,7 +102,7 @@ def execute(chapters: list, parameters: dict, folder: Path | None = None) -> dic
         if last != mark:
             due[name] = (copy, mark, own)
     workers = max(1, min(SIDE_BY_SIDE, len(due)))
-    environment = dict(os.environ)
+    environment = dict(os.environ) | ({STRICT: "1"} if strict else {})
     if workers > 1:  # kernels side by side must not fight for the cores
         environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     with ThreadPoolExecutor(workers) as pool:

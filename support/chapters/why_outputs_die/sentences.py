@@ -37,34 +37,6 @@ def least_active_sentence(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "R
     return f"every output starts on at least {told} of the images: {none}"
 
 
-def starts_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
-    """Under which starts ReLU2-Neg is ahead of ReLU2, and under which behind, by input scaling; and in both."""
-    table, lines, ahead = remedies(arms_by_remedy), [], []
-    for scaling in table.index.unique("inputs"):
-        of = table.loc[scaling]
-        gaps = ", ".join(
-            f"{start} {r['gap']:+.1f} [{r['95% low']:.1f}, {r['95% high']:.1f}]" for start, r in of.iterrows()
-        )
-        ahead.append(set(of.index[of["95% low"] > 0]))
-        behind = (of["95% high"] < 0).sum()
-        lines.append(
-            f"- With {scaling} inputs ReLU2-Neg is ahead under {len(ahead[-1])} of {len(of)} starts and behind under "
-            f"{behind}; ReLU2-Neg minus ReLU2 in points: {gaps}."
-        )
-    both = set.intersection(*ahead) if ahead else set()
-    inputs = " and with ".join(table.index.unique("inputs")) + " inputs" + " alike" * (len(ahead) > 1)
-    said = (
-        f"Ahead with {inputs}: {', '.join(sorted(both))}." if both else f"Under no start is it ahead with {inputs}."
-    )
-    return "\n".join(
-        [
-            f"A preference for distances would put ReLU2-Neg ahead of ReLU2 whatever the inputs. {said} Ahead and "
-            "behind are told of whole 95% intervals.\n",
-            *lines,
-        ]
-    )
-
-
 def remedies_sentence(arms_by_remedy: dict[str, list[Arm]]) -> str:
     """ReLU2-Neg minus ReLU2 under each remedy, arm by arm."""
     rows = remedies(arms_by_remedy).reset_index()
