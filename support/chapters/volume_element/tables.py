@@ -14,7 +14,7 @@ from support.evidence.statistics import mean_interval
 from support.evidence.verdicts import LEAST_SEEDS
 from support.training.sigmoid.specs import KNOWN
 from support.training.sigmoid.views import log_volume
-from support.words import counted, ranged
+from support.words import ranged
 
 LABELS = KNOWN["labels"]
 CONTRASTS = ("contrast", "contrast, step 0", "contrast, shuffled labels")
@@ -28,34 +28,6 @@ def interval(values, digits: int = 2) -> str:
         return f"{values.mean():+.{digits}f}" if len(values) else "-"
     found = mean_interval(values)
     return f"{found:+.{digits}f}"
-
-
-def headline(recorded: list) -> str:
-    """Of how many tasks networks magnify their boundaries; by task how much, and how much was there before."""
-    said, held = [], []
-    for arm in recorded:
-        widths = [w for w in arm.study.widths if len(arm.of(w)) >= LEAST_SEEDS]
-        if widths:
-            if arm.name in claims.PRINTED and arm.recorded >= LEAST_SEEDS:
-                held.append(all(claims.MAGNIFIES.at(arm, w).state == "holds" for w in widths))
-            after, before = (
-                np.array([arm.of(w)[name].mean() for w in widths]) for name in ("contrast", "before_contrast")
-            )
-            n, told = min(len(arm.of(w)) for w in widths), ", ".join(map(str, widths))
-            said.append(
-                f"- **{arm.name}**, {told} hidden units, n = {n} networks each: "
-                f"contrast {', '.join(f'{x:.2f}' for x in after)} nats, "
-                f"in the same places before training {', '.join(f'{x:.2f}' for x in before)}."
-            )
-    if not said:
-        return "Too few networks are recorded to say."
-    judged = (
-        f"On {sum(held)} of the {counted(len(held), 'task')} that are judged, trained networks magnify areas near "
-        "their decision boundaries at all widths."
-        if held
-        else "Of no task are all widths recorded yet."
-    )
-    return f"{judged} By how much, and what the same places had before training:\n\n" + "\n".join(said)
 
 
 def networks_told(arms) -> str:
