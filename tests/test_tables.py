@@ -7,7 +7,6 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support import chapters
 from support.chapters import studies
 from support.chapters.distance_or_intensity import NOTEBOOK
 from support.chapters.distance_or_intensity import sentences as one_sentences
@@ -229,31 +228,6 @@ def test_dead_outputs_are_counted_at_their_steps():
     first["train_active"][3:, :4] = 0.0  # steps 0, 1, 2 alive; from step 3 on four outputs are dead
     row = one_tables.dead_by_step([made], ("ReLU2",)).loc["raw", "ReLU2"]
     assert (row["step 1"], row["step 3"], row["step 5,000"]) == (0.0, 2.0, 2.0)
-
-
-def test_the_headline_says_what_was_measured_or_that_nothing_was():
-    rows = chapters.ledger([], NOTEBOOK)
-    assert shared.headline(rows) == "Too few runs are recorded to say."
-    judged = {"name": "raw", "n": 6, "state": "holds", "text": "A - B = +50.00 points", "low": 40.0, "high": 60.0}
-    said = [row | {"arms": [judged]} if row["id"] in shared.FAILURE else row for row in rows]
-    told = shared.headline(said)
-    assert (
-        "raw inputs the equality of the two baselines **is there** (A - B = +50.00 points [40.00, 60.00]), a f"
-        in told
-    )
-    assert told.endswith("; n = 6.") and told.startswith(
-        "Of 3 effects that carry the claim, with raw inputs 3 are there (MNIST, "
-    )
-    fewer = {"evidence": "few images", "arms": [judged | {"state": "fails", "n": 20}]}
-    told = shared.headline([row | {"beside": [fewer]} for row in said])
-    assert "[40.00, 60.00]; few images, n = 20: is not there)" in told
-    said[0] = said[0] | {"evidence": "10,000 of 60,000 training images"}
-    told = shared.headline(said)
-    assert "[40.00, 60.00]); n = 6, 10,000 of 60,000 training images.\n- With raw inputs a failure by more" in told
-    rescued = [said[0] | {"id": claim, "arms": [judged]} for claim in offset_sentences.RESCUE]
-    told = shared.headline(rescued, offset_sentences.RESCUE)
-    assert "from what ReLU2-Bias reaches **is there**" in told
-    assert set(offset_sentences.RESCUE) <= {*chapters.ids()}
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,11 @@
 
 import pandas as pd
 
-from support.evidence.classifiers.rules import CATASTROPHE, IMPACT, STEADY
+from support.evidence.classifiers.rules import IMPACT
 from support.evidence.classifiers.shared import as_sentence, in_range
 from support.words import counted
 
 LIKELY = 80  # percent; the power that a comparison is usually planned for
-RESCUE = {
-    "LDM-6.4-a-0": "the closing of the gap between normal and negated networks",
-    "LDM-6.4-b-0": f"a rescue by more than {CATASTROPHE:g} points from what ReLU2-Bias reaches",
-    "LDM-6.4-c-0": "the lead of every OffsetL2 network over its baseline",
-    "LDM-6.4-d-0": f"an SD of at most {STEADY} points",
-}
 
 
 def differences_sentence(found: dict[str, pd.DataFrame]) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from support.evidence import statistics
 from support.evidence.classifiers.results import Arm, alone
-from support.evidence.classifiers.rules import CATASTROPHE, MARGIN
+from support.evidence.classifiers.rules import MARGIN
 from support.evidence.classifiers.study import Plan
 from support.evidence.figures import (
     landmarks,
@@ -17,7 +17,6 @@ from support.evidence.figures import (
     style,
     subplots,
 )
-from support.evidence.ledger import bound, judged
 from support.evidence.records import Record
 from support.evidence.statistics import mean_interval
 from support.networks.architectures import SIX
@@ -154,46 +153,6 @@ def gap_figure(arms, pairs):
     axes[0][0].set_ylabel("difference (points of accuracy)")
     legend_below(fig, axes[0][0], 2 if len(axes[0][0].get_legend_handles_labels()[1]) > 3 else 3)
     return fig
-
-
-FAILURE = {
-    "LDM-5.1-a": "the equality of the two baselines",
-    "LDM-5.2-a": f"a failure by more than {CATASTROPHE:g} points",
-    "LDM-5.3-a": f"a recovery by more than {CATASTROPHE:g} points",
-}
-FOUND = {"holds": "is there", "fails": "is not there", "unclear": "is unclear"}  # an effect, by its state
-
-
-def headline(rows: list[dict], effects: dict[str, str] = FAILURE) -> str:
-    """Whether the effects that carry a chapter, {claim: words}, are there, by input scaling, with interval and n."""
-    by_id, parts, states = {r["id"]: r for r in rows}, {}, {}
-    images = dict.fromkeys(by_id[claim]["evidence"] for claim in effects)
-    for claim, effect in effects.items():
-        row = by_id[claim]
-        for arm in judged(row):
-            scaling, state = arm["name"], arm["state"]
-            states.setdefault(scaling, []).append(state)
-            measured = f"{arm['text']} [{bound(arm['low'])}, {bound(arm['high'])}]"
-            for other in row["beside"]:  # fewer images, often more seeds: told where they say something else
-                theirs = {a["name"]: a for a in judged(other)}.get(scaling, arm)
-                if theirs["state"] != state:
-                    measured += f"; {other['evidence']}, n = {theirs['n']}: {FOUND[theirs['state']]}"
-            behind = f"n = {arm['n']}" + (f", {row['evidence']}" if len(images) > 1 else "")
-            parts.setdefault((scaling, behind), []).append(f"{effect} **{FOUND[state]}** ({measured})")
-    if not parts:
-        return "Too few runs are recorded to say."
-    counts = {
-        scaling: ", ".join(
-            f"{n} {told if n == 1 else told.replace('is', 'are', 1)}"
-            for state, told in FOUND.items()
-            if (n := found.count(state))
-        )
-        for scaling, found in states.items()
-    }
-    lead = "; ".join(f"with {scaling} inputs {told}" for scaling, told in counts.items())
-    said = [f"- With {scaling} inputs {', '.join(texts)}; {behind}." for (scaling, behind), texts in parts.items()]
-    several = f"MNIST, {' and '.join(images)}"
-    return f"Of {len(effects)} effects that carry the claim, {lead} ({several}).\n\n" + "\n".join(said)
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:
