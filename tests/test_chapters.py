@@ -21,7 +21,7 @@ from support.networks.data import load
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run(tmp_path, chapter="01_distance_vs_intensity", **given):
+def run(tmp_path, chapter="01_distance_or_intensity", **given):
     """Executes a chapter through papermill, as a reader would, and returns (exit code, executed copy or log)."""
     copy = tmp_path / "out.ipynb"
     command = [sys.executable, "-m", "papermill", f"notebooks/{chapter}.ipynb", str(copy)]
@@ -58,7 +58,7 @@ def test_chapter_1_runs_with_small_parameters(tmp_path):
 
 @pytest.mark.slow
 def test_the_chapter_on_dead_outputs_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "01b_when_outputs_die", scale="smoke", seeds=2, steps=10, images=100)
+    code, notebook = run(tmp_path, "02_why_outputs_die", scale="smoke", seeds=2, steps=10, images=100)
     assert code == 0, notebook
     shown = figures_of(notebook)
     assert {"fig-killed", "fig-remedies", "fig-phase", "fig-phase-dead", "fig-smooth"} <= shown.keys()
@@ -69,7 +69,7 @@ def test_the_chapter_on_dead_outputs_runs_with_small_parameters(tmp_path):
 
 @pytest.mark.slow
 def test_chapter_2_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "02_abs2_neg_geometry", scale="smoke", seeds=2, steps=10, images=150)
+    code, notebook = run(tmp_path, "03_hyperplanes", scale="smoke", seeds=2, steps=10, images=150)
     assert code == 0, notebook
     shown = figures_of(notebook)
     live = {"fig-gap", "fig-distances", "fig-nearness", "fig-story", "fig-normals", "fig-one-unit", "fig-all-units"}
@@ -82,7 +82,7 @@ def test_chapter_2_runs_with_small_parameters(tmp_path):
 
 @pytest.mark.slow
 def test_chapter_6_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "06_infinite_width", scale="smoke", networks=6, points=5)
+    code, notebook = run(tmp_path, "07_infinite_width", scale="smoke", networks=6, points=5)
     assert code == 0, notebook
     shown = figures_of(notebook)
     assert shown.keys() == {"fig-three-units", "fig-monomials", "fig-signs", "fig-finite", "fig-rates"}
@@ -92,7 +92,7 @@ def test_chapter_6_runs_with_small_parameters(tmp_path):
 
 @pytest.mark.slow
 def test_chapter_3_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "03_offset_l2", scale="smoke", seeds=2, steps=10, images=150)
+    code, notebook = run(tmp_path, "04_offset_l2", scale="smoke", seeds=2, steps=10, images=150)
     assert code == 0, notebook
     shown = figures_of(notebook)
     live = {"fig-l2-accuracy": 10, "fig-l2-gap": 10, "fig-l2-adam": 5, "fig-l2-pixels": 5, "fig-l2-alpha": 5}
@@ -105,7 +105,7 @@ def test_chapter_3_runs_with_small_parameters(tmp_path):
 
 @pytest.mark.slow
 def test_chapter_5_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "05_volume_element", scale="smoke", seeds=2, epochs=12)
+    code, notebook = run(tmp_path, "06_volume_element", scale="smoke", seeds=2, epochs=12)
     assert code == 0, notebook
     shown = figures_of(notebook)
     maps = {
@@ -121,7 +121,7 @@ def test_chapter_5_runs_with_small_parameters(tmp_path):
 
 @pytest.mark.slow
 def test_the_bridge_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "10_from_mahalanobis_to_riemann", scale="smoke", seeds=2, steps=5)
+    code, notebook = run(tmp_path, "11_from_mahalanobis_to_riemann", scale="smoke", seeds=2, steps=5)
     assert code == 0, notebook
     shown = figures_of(notebook)
     assert shown.keys() == {"fig-geodesics", "fig-indicatrix", "fig-spreads"}
@@ -152,7 +152,7 @@ def cell(**given):
 
 
 def settings(**given):
-    return chapters.read(cell(**given), "01_distance_vs_intensity")
+    return chapters.read(cell(**given), "01_distance_or_intensity")
 
 
 def test_the_scale_fills_in_and_an_explicit_value_wins():
@@ -172,9 +172,9 @@ def test_the_learning_rate_is_the_source_s_for_mnist_and_follows_the_rule_elsewh
 def test_a_missing_gpu_is_said_before_anything_is_read_or_trained(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     given = dict.fromkeys(("data", "images", "seeds", "steps", "rate", "data_folder")) | {"scale": "smoke"}
-    assert chapters.read(given | {"device": "auto"}, "01_distance_vs_intensity").device == "auto"
+    assert chapters.read(given | {"device": "auto"}, "01_distance_or_intensity").device == "auto"
     with pytest.raises(RuntimeError, match="finds no GPU"):
-        chapters.read(given | {"device": "cuda"}, "01_distance_vs_intensity")
+        chapters.read(given | {"device": "cuda"}, "01_distance_or_intensity")
 
 
 def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
@@ -188,7 +188,7 @@ def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
 
 def test_what_stands_beside_the_study_is_shown_at_laptop_scale():
     def beside(**given):
-        return chapters.beside(cell(**given), "01_distance_vs_intensity")
+        return chapters.beside(cell(**given), "01_distance_or_intensity")
 
     assert beside(scale="paper") == settings() and beside(scale="smoke") == settings(scale="smoke")
     assert beside(scale="paper", steps=7, data="kmnist") == settings(steps=7, data="kmnist")
@@ -206,7 +206,7 @@ def test_at_paper_scale_no_run_of_the_study_is_trained():
 def test_images_of_any_size_get_more_hidden_units_than_pixels():
     def width(**given):
         everything = dict.fromkeys(("data", "seeds", "epochs", "width", "data_folder"))
-        asked = chapters.read(everything | {"scale": "laptop", "device": "cpu"} | given, "05_volume_element")
+        asked = chapters.read(everything | {"scale": "laptop", "device": "cpu"} | given, "06_volume_element")
         return asked.images().widths
 
     assert width() == (160,) and width(scale="smoke") == (70,) and width(data="mnist") == (2000,)
@@ -242,7 +242,7 @@ def test_the_wide_baselines_of_chapter_3_have_as_many_parameters_as_offset_l2():
     asked = chapters.read(
         dict.fromkeys(("data", "images", "seeds", "steps", "rate", "data_folder"))
         | {"scale": "laptop", "device": "cpu"},
-        "03_offset_l2",
+        "04_offset_l2",
     )
     adam, wide = asked.adam(), asked.wide()
 

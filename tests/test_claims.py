@@ -30,7 +30,7 @@ from support.networks.architectures import SIX
 from support.site import readme
 
 CLAIMS = {claim.id: claim for several in chapters.claims().values() for claim in several}
-NOTEBOOK = "01_distance_vs_intensity"
+NOTEBOOK = "01_distance_or_intensity"
 KEYS = {"id", "kind", "source", "where", "says", "asks", "chapter", "evidence", "protocol", "measured", "n",
         "verdict", "on", "open", "flags", "contradiction", "amended", "further_seeds", "further_minutes", "arms",
         "beside", "record", "command", "minutes"}  # fmt: skip
@@ -467,7 +467,7 @@ def test_the_readme_table_is_written_between_its_marks_and_an_edit_by_hand_is_no
     assert said == (
         "3 claims: 2 of the papers (1 fails, 1 mixed); 1 on the papers' claims under other conditions (1 untested)."
     )
-    title = "1. [Distance against intensity: what six small networks show](notebooks/01_distance_vs_intensity.ipynb)"
+    title = "1. [Distance against intensity: what six small networks show](notebooks/01_distance_or_intensity.ipynb)"
     assert f"| {title} |  | 1 | 1 |" in by_chapter
     lines = ledger_.split("\n")
     assert len(lines) == 2 + len(rows) and {line.count("|") for line in lines} == {7}

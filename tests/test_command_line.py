@@ -53,13 +53,13 @@ def test_parameters_that_can_be_arrive_with_their_types(monkeypatch):
     given = {"rate": "1e-3", "steps": "7", "data": "folder:here", "seeds": "null"}
     assert main(["run", "01", *(word for item in given.items() for word in ("-p", *item))]) == 0
     ((chapters, values),) = seen
-    assert chapters == ["notebooks/01_distance_vs_intensity"]
+    assert chapters == ["notebooks/01_distance_or_intensity"]
     assert values == {"rate": 1e-3, "steps": 7, "data": "folder:here", "seeds": None}
 
 
 def test_an_unknown_chapter(capsys):
     said = refused(capsys, "run", "99")
-    assert "no chapter '99'" in said and "01_distance_vs_intensity" in said
+    assert "no chapter '99'" in said and "01_distance_or_intensity" in said
 
 
 def test_an_unknown_study(capsys):
@@ -71,7 +71,7 @@ def test_an_unknown_data_set_stops_a_chapter_where_it_is_asked_for(tmp_path, cap
     """Through papermill, in a chapter as small as can be."""
     cells = [
         "scale = 'smoke'\ndevice = 'cpu'\ndata = images = seeds = steps = rate = data_folder = None",
-        "from support import chapters\nsettings = chapters.read(globals(), '01_distance_vs_intensity')",
+        "from support import chapters\nsettings = chapters.read(globals(), '01_distance_or_intensity')",
         "from support.networks.data import load\nprint(load(settings.data))",
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -82,7 +82,7 @@ def test_an_unknown_data_set_stops_a_chapter_where_it_is_asked_for(tmp_path, cap
     ]
     notebook = {"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "notebooks").mkdir()
-    (tmp_path / "notebooks" / "01_distance_vs_intensity.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "notebooks" / "01_distance_or_intensity.ipynb").write_text(json.dumps(notebook))
     monkeypatch.setattr(publish, "ROOT", tmp_path)
     monkeypatch.setattr(publish, "RUNS", tmp_path / "runs")
     said = refused(capsys, "run", "01", "-p", "data", "mnits")
@@ -218,8 +218,25 @@ def test_the_exit_status_reaches_the_shell():
 def test_a_number_is_that_chapter_and_no_other(monkeypatch, capsys):
     asked = []
     monkeypatch.setattr(publish, "execute", lambda chapters, *_: asked.extend(chapters))
-    for given in ("1", "01", "10", "01b"):
+    for given in ("1", "01", "11", "02_why"):
         assert main(["run", given]) in (0, None)
-    names = ("01_distance", "01_distance", "10_from", "01b_when")
+    names = ("01_distance", "01_distance", "11_from", "02_why")
     assert all(name in chapter for name, chapter in zip(names, asked, strict=True))
     assert "no chapter '0'" in refused(capsys, "run", "0")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    {
+        "01_distance_vs_intensity": "01_distance_or_intensity",
+        "01b_when_outputs_die": "02_why_outputs_die",
+        "02_abs2_neg_geometry": "03_hyperplanes",
+        "03_offset_l2": "04_offset_l2",
+        "04_mahalanobis": "05_mahalanobis",
+        "05_volume_element": "06_volume_element",
+        "06_infinite_width": "07_infinite_width",
+        "10_from_mahalanobis_to_riemann": "11_from_mahalanobis_to_riemann",
+    }.items(),
+)
+def test_an_old_name_of_a_chapter_suggests_the_new_one(capsys, old, new):
+    assert f"did you mean {new!r}?" in refused(capsys, "run", old)

@@ -157,7 +157,7 @@ def row_of(claim, arms):
             return [[a.since(claim.from_seed) for a in arms if a.name in names]]
 
     names = claim.asked.names
-    return judge(replace(claim, asked=Given()), [], "05_volume_element")
+    return judge(replace(claim, asked=Given()), [], "06_volume_element")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_r
     assert "XOR" not in C.asked.names and "XOR" in A.asked.names and "MNIST, long" not in C.asked.names
     assert E.asked.names == ("MNIST", "MNIST, long") and F.asked.names == G.asked.names == ("MNIST, no decay",)
     assert "MNIST, no decay" not in A.asked.names
-    rows = chapters.ledger([], "05_volume_element")
+    rows = chapters.ledger([], "06_volume_element")
     assert [row["id"] for row in rows] == ["RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d", "RG-I-a", "OWN-5-a", "OWN-5-b"]
     assert {row["verdict"] for row in rows} == {"untested"}
 

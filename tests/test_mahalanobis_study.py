@@ -174,7 +174,7 @@ def row_of(*arms, claim=CLAIMS[0]):
         def options(self, claim, records):
             return [list(arms)]
 
-    return judge(replace(claim, asked=Given()), [], "04_mahalanobis")
+    return judge(replace(claim, asked=Given()), [], "05_mahalanobis")
 
 
 def test_a_row_has_its_records_and_what_its_arms_depend_on():
@@ -228,7 +228,7 @@ def test_the_thresholds_are_those_that_were_fixed_beforehand():
 
 def test_arms_are_built_once_and_without_records_nothing_is_tested():
     records = Records()
-    rows = chapters.ledger(records, "04_mahalanobis")
+    rows = chapters.ledger(records, "05_mahalanobis")
     assert [r["id"] for r in rows] == [c.id for c in CLAIMS] and {r["verdict"] for r in rows} == {"untested"}
     (arms,) = CLAIMS[0].asked.options(CLAIMS[0], records)
     (again,) = CLAIMS[1].asked.options(CLAIMS[1], records)
@@ -423,7 +423,7 @@ def test_differences_are_paired_by_seed():
 @pytest.mark.slow
 def test_chapter_4_runs_with_small_parameters(tmp_path, monkeypatch):
     monkeypatch.setenv("BOOK_CACHE", str(tmp_path / "cache"))
-    code, notebook = run(tmp_path, "04_mahalanobis", scale="smoke", trials=2, epochs=30, samples=60)
+    code, notebook = run(tmp_path, "05_mahalanobis", scale="smoke", trials=2, epochs=30, samples=60)
     assert code == 0, notebook
     shown = figures_of(notebook)
     live = {"fig-trials", "fig-best"}

@@ -30,7 +30,7 @@ BITS = {
     "mahalanobis": {},
     "volume": {"peak": 23, "profile": 23, "same_profile": 23, "spectrum": 23},
 }
-# Chapter 2 fits hyperplanes to what these first layers give, chapter 3 counts which points are nearest behind those
+# Chapter 3 fits hyperplanes to what these first layers give, chapter 4 counts which points are nearest behind those
 # of "-L2-Neg"; both follow each digit.
 FITTED, FITTED_IMAGES, L2_BITS = ("Abs2", "Abs2-Neg", "ReLU-L2-Neg", "Abs-L2-Neg"), 10_000, 16
 # Narrow networks keep all digits of their weights: at 12 bits two units of a sigmoid network became parallel.

@@ -125,7 +125,7 @@ def _distance_replays(record: Record, steps: int, device: str):
 
 
 def _volume_replays(record: Record, steps: int, device: str):
-    """The same for a network of chapter 5, whose mini-batches are summed in other orders; a full batch has one."""
+    """The same for a network of chapter 6, whose mini-batches are summed in other orders; a full batch has one."""
     spec, found = record.spec, []
     for i in range(REPLAYS):
         at, arrays = volume.curves_again(spec, steps, device, roll=i)

@@ -1,3 +1,3 @@
 """Where the hyperplanes of the output layer lie."""
 
-NOTEBOOK = "02_abs2_neg_geometry"
+NOTEBOOK = "03_hyperplanes"

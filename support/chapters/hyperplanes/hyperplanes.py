@@ -1,4 +1,4 @@
-"""Where the classes lie with respect to the hyperplanes of the outputs: the geometric story of chapter 2, measured.
+"""Where the classes lie with respect to the hyperplanes of the outputs: the geometric story of chapter 3, measured.
 
 An output node with preactivation v(h) = w.h + b is zero on its hyperplane. A class whose hidden vectors have mean
 preactivation m and SD s has its centre m / |w| away from the hyperplane, and is s / |w| wide along the normal; so

@@ -12,7 +12,7 @@ from support.networks.architectures import SIX
 
 
 class Settings(ClassifierSettings):
-    """Parameters of chapter 2; its control has at most three seeds, at paper scale those that are recorded."""
+    """Parameters of chapter 3; its control has at most three seeds, at paper scale those that are recorded."""
 
     @staticmethod
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
@@ -25,7 +25,7 @@ class Settings(ClassifierSettings):
     def plan(self) -> Plan:
         """The six architectures and, where it trains, the three of Abs with an output bias; all weights are kept."""
         names = SIX if self.scale == "paper" else (*SIX, "Abs-Bias", "Abs2-Bias", "Abs2-Neg-Bias")
-        options = self.common("chapter 2") | {"keep_weights": self.seeds}
+        options = self.common("chapter 3") | {"keep_weights": self.seeds}
         return Plan(architectures=names, recipes=(self.recipe,), **options)
 
     def control(self) -> Plan:
@@ -34,7 +34,7 @@ class Settings(ClassifierSettings):
             return STUDIES["mnist-shuffled"]
         shuffled = replace(self.recipe, labels="shuffled")
         names = ("ReLU2", "ReLU2-Neg", "Abs2", "Abs2-Neg")
-        options = self.common("chapter 2, shuffled labels") | {"seeds": min(3, self.seeds)}
+        options = self.common("chapter 3, shuffled labels") | {"seeds": min(3, self.seeds)}
         return Plan(architectures=names, recipes=(shuffled,), **options)
 
     def live_controls(self) -> list[Record]:

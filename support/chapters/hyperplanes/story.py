@@ -1,4 +1,4 @@
-"""Where the hyperplanes of the outputs lie, as chapter 2 prints it: tables, and the findings in a sentence."""
+"""Where the hyperplanes of the outputs lie, as chapter 3 prints it: tables, and the findings in a sentence."""
 
 import math
 from collections.abc import Iterable

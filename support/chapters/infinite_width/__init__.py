@@ -1,3 +1,3 @@
 """The geometry of random layers of infinite width."""
 
-NOTEBOOK = "06_infinite_width"
+NOTEBOOK = "07_infinite_width"

@@ -8,7 +8,7 @@ from support.chapters.parameters import SCALES, Limits
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters of chapter 6, which trains nothing and reads no data; None leaves a value to the scale."""
+    """Parameters of chapter 7, which trains nothing and reads no data; None leaves a value to the scale."""
 
     scale: Annotated[str, Limits(choices=SCALES)]
     networks: Annotated[int | None, Limits(least=2)]

@@ -1,3 +1,3 @@
 """Networks that learn the Mahalanobis distance, and what their weights know of it."""
 
-NOTEBOOK = "04_mahalanobis"
+NOTEBOOK = "05_mahalanobis"

@@ -53,7 +53,7 @@ class Settings:
     def plan(self) -> DistanceStudy:
         """All networks on the one Gaussian, as the source."""
         return DistanceStudy(
-            f"chapter 4 at {self.scale} scale", self.data, self.epochs, seeds=self.trials, samples=self.samples
+            f"chapter 5 at {self.scale} scale", self.data, self.epochs, seeds=self.trials, samples=self.samples
         )
 
     def live_records(self) -> list[Record]:

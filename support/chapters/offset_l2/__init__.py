@@ -1,3 +1,3 @@
 """OffsetL2, a layer that is a distance to a point."""
 
-NOTEBOOK = "03_offset_l2"
+NOTEBOOK = "04_offset_l2"

@@ -10,7 +10,7 @@ from support.networks.data import load
 
 
 class Settings(ClassifierSettings):
-    """Parameters of chapter 3; its networks trained by Adam take half of the steps."""
+    """Parameters of chapter 4; its networks trained by Adam take half of the steps."""
 
     @staticmethod
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
@@ -23,7 +23,7 @@ class Settings(ClassifierSettings):
 
     def plan(self) -> Plan:
         """The ten networks of the source's Table 5."""
-        return Plan(architectures=SIX_BIAS + L2, recipes=(self.recipe,), **self.common("chapter 3"))
+        return Plan(architectures=SIX_BIAS + L2, recipes=(self.recipe,), **self.common("chapter 4"))
 
     def adam(self) -> Plan:
         """Baselines and both forms of OffsetL2, trained until the speed of learning matters less."""
@@ -31,7 +31,7 @@ class Settings(ClassifierSettings):
             architectures=("ReLU-Bias", "Abs-Bias", *L2, *L2_PAPER),
             recipes=(Recipe(0.003, optimiser="adam"),),
             keep_weights=self.seeds,
-            **self.common("chapter 3, Adam") | {"steps": max(1, self.steps // 2)},
+            **self.common("chapter 4, Adam") | {"steps": max(1, self.steps // 2)},
         )
 
     def wide(self) -> Plan:
@@ -40,5 +40,5 @@ class Settings(ClassifierSettings):
         inputs, classes, plan = data.train_images.shape[1], len(data.classes), self.adam()
         parameters = plan.hidden * (inputs + 1 + 2 * classes)
         hidden = round((parameters - classes) / (inputs + 1 + classes))
-        name = f"chapter 3, {hidden} hidden units, at {self.scale} scale"
+        name = f"chapter 4, {hidden} hidden units, at {self.scale} scale"
         return replace(plan, name=name, architectures=("ReLU-Bias", "Abs-Bias"), hidden=hidden, keep_weights=0)

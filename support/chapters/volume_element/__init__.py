@@ -1,3 +1,3 @@
 """Whether training magnifies space near decision boundaries."""
 
-NOTEBOOK = "05_volume_element"
+NOTEBOOK = "06_volume_element"

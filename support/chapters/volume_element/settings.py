@@ -16,7 +16,7 @@ from support.networks.tasks import task
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters of chapter 5; None leaves a value to the scale.
+    """Parameters of chapter 6; None leaves a value to the scale.
 
     XOR and sinusoid as the source trained them come from committed records, others are trained. Images are trained at
     every scale; MNIST takes hours.
@@ -53,7 +53,7 @@ class Settings:
         own |= {"steps": self.epochs} if self.epochs else {}
         return replace(
             study,
-            name=f"chapter 5, {self.data} at {self.scale} scale",
+            name=f"chapter 6, {self.data} at {self.scale} scale",
             data=self.data,
             widths=(width,),
             seeds=self.seeds,

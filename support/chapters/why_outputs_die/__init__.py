@@ -1,3 +1,3 @@
 """Why outputs die: gentler starts and the map of learning rates."""
 
-NOTEBOOK = "01b_when_outputs_die"
+NOTEBOOK = "02_why_outputs_die"
