@@ -75,7 +75,7 @@ def test_the_table_in_readme_is_compared_with_the_committed_records(tmp_path, mo
     monkeypatch.setattr(verify, "COMMITTED", store.roots[0])
     monkeypatch.setattr(readme, "README", path)
     path.write_text(f"{readme.BEGIN}\n{readme.END}\n")
-    readme.write(verify.chapters.ledger(store))
+    readme.write(readme.table(verify.chapters.ledger(store), verify.chapters.titles()))
     if state == "edited":
         path.write_text(path.read_text().replace("| untested |", "| holds |", 1))
     if state == "without marks":

@@ -5,6 +5,7 @@ A room is a package in this folder whose `NOTEBOOK` names the chapter's notebook
 room imports another.
 """
 
+import json
 import pkgutil
 from collections.abc import Iterable
 from functools import cache
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from support.evidence import kept
+from support.evidence.paths import HERE
 
 
 @cache
@@ -21,6 +23,16 @@ def rooms() -> dict[str, ModuleType]:
     """The packages of the chapters by the names of their notebooks, in the order of the book."""
     packages = [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__) if found.ispkg]
     return {room.NOTEBOOK: room for room in sorted(packages, key=lambda room: room.NOTEBOOK)}
+
+
+def titles() -> dict[str, str]:
+    """The titles of the chapters by the names of their notebooks, with their numbers: "1. Do networks ...?"."""
+    found = {}
+    for notebook in rooms():
+        cells = json.loads((HERE / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+        heading = "".join(cells[0]["source"]).split("\n")[0].lstrip("# ")
+        found[notebook] = f"{int(notebook.split('_')[0])}. {heading}"
+    return found
 
 
 def _parts(name: str) -> list[ModuleType]:

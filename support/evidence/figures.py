@@ -16,8 +16,9 @@ import numpy as np
 from support.networks.architectures import architecture
 from support.words import without_tags
 
-WIDTH = 7.0  # inches; with DPI a little wider than the text column, so that a page never enlarges a figure
-DPI = 150
+WIDTH = 7.0  # inches
+DPI = 220  # of the PNG: two pixels for each of the text column's
+LARGEST_SVG = 400_000  # bytes; a figure with more lines than that is shown as PNG
 
 HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
 OUTPUTS = {  # (head, output activation?, negated) -> line, marker
@@ -28,7 +29,7 @@ OUTPUTS = {  # (head, output activation?, negated) -> line, marker
     ("offset_l2", False, True): ((0, (3, 1, 1, 1, 1, 1)), "v"),
 }
 RC = {
-    "figure.dpi": DPI,
+    "figure.dpi": 150,
     "savefig.dpi": DPI,
     "font.size": 10,
     "axes.titlesize": 10,
@@ -110,6 +111,25 @@ def jitter(count: int) -> np.ndarray:
     return np.arange(count) * 0.618034 % 1
 
 
+def labels_apart(heights, least: float) -> np.ndarray:
+    """Heights for labels next to the ends of lines: in the same order, neighbours at least `least` apart.
+
+    heights: (lines,) where the lines end, in the unit of the axis, like `least`.
+    """
+    heights = np.asarray(heights, dtype=float)
+    order = heights.argsort()
+    placed = heights[order]
+    for _ in range(100):  # push overlapping neighbours apart, half each
+        lack = np.maximum(0, least - np.diff(placed)) / 2
+        if not lack.any():
+            break
+        placed[:-1] -= lack
+        placed[1:] += lack
+    found = np.empty_like(placed)
+    found[order] = placed
+    return found
+
+
 def step_axis(ax) -> None:
     """Steps, logarithmic from 1, with a place for step 0."""
     ax.set_xscale("symlog", linthresh=1)
@@ -122,7 +142,7 @@ def legend_below(fig, ax, columns: int = 3) -> None:
 
 
 def strip(ax, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
-    """One row per architecture: every run's value as a dot, and below them the mean with its 95% interval.
+    """One row per architecture: every run's value as a dot, below them the mean with its 95% interval, and its value.
 
     Runs that diverged (NaN) cannot be drawn; the row's label counts them.
 
@@ -145,6 +165,7 @@ def strip(ax, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.i
         mean = mean_interval(finite, within=within)
         ax.plot([mean.low, mean.high], [row + 0.16] * 2, color="black", linewidth=1.6)
         ax.plot(mean.value, row + 0.16, marker="|", markersize=9, markeredgewidth=2, color="black")
+        ax.text(1.01, row, f"{mean.value:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
     ax.set_yticks(range(len(labels)), labels)
     ax.set_ylim(len(labels) - 0.5, -0.6)
     ax.grid(axis="y", visible=False)
@@ -155,27 +176,36 @@ def shades(count: int) -> list:
     return [matplotlib.colormaps["cividis"](v) for v in np.linspace(0.92, 0.18, count)]
 
 
-def show(fig, *, name: str, caption: str, alt: str) -> None:
+def show(fig, *, name: str, title: str = "", caption: str, alt: str) -> None:
     """Displays the figure with what a page needs to print it, then closes it. One call a cell, as its last line.
+
+    The page shows the SVG. The PNG is for notebooks that a reader opens without trusting them, and for figures whose
+    SVG would be too large.
 
     Args:
         name: the figure's label in the book, lower case with hyphens ("fig-accuracy"); `{numref}` points to it.
-        caption: what is drawn, of which data set and scale, how many runs and what the bands are.
-        alt: the finding, for those who do not see the figure.
+        title: the finding in a sentence; it opens the caption, in bold.
+        caption: how to read the figure, then data set, number of runs, and what bars and bands are.
+        alt: what is seen, for those who do not see the figure: its shape and the finding.
     Raises:
         ValueError: for a name that would not survive as an address, an empty caption or an empty alt text.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise ValueError(f"figure name {name!r} must be lower-case words with hyphens, like 'fig-accuracy'")
-    caption, alt = without_tags(" ".join(caption.split())), " ".join(alt.split())  # names of folders are anything
+    title, caption, alt = (" ".join(text.split()) for text in (title, caption, alt))
     if not caption or not alt:
         raise ValueError(f"figure {name!r} needs a caption and an alt text")
+    caption = without_tags(f"**{title}** {caption}" if title else caption)  # names of folders are anything
     from IPython.display import display
     from matplotlib import pyplot
 
-    png = io.BytesIO()
-    fig.savefig(png, format="png", dpi=DPI)
+    png, svg = io.BytesIO(), io.BytesIO()
+    fig.savefig(png, format="png")
+    with matplotlib.rc_context({"svg.hashsalt": name}):  # the same file from the same figure
+        fig.savefig(svg, format="svg", metadata={"Date": None})
     pyplot.close(fig)
-    metadata = {"image/png": {"alt": alt}, "support": {"name": name, "caption": caption, "alt": alt}}
-    image = base64.b64encode(png.getvalue()).decode()
-    display({"image/png": image, "text/plain": caption}, raw=True, metadata=metadata)
+    images = {"image/png": base64.b64encode(png.getvalue()).decode()}
+    if svg.tell() <= LARGEST_SVG:
+        images["image/svg+xml"] = svg.getvalue().decode()
+    metadata = {mime: {"alt": alt} for mime in images} | {"support": {"name": name, "caption": caption, "alt": alt}}
+    display(images | {"text/plain": caption}, raw=True, metadata=metadata)

@@ -1,6 +1,6 @@
 """Rows of the ledger as text and tables: verdicts, their arms, and counts; light to import."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from support.evidence.verdicts import CONTRADICTION, KINDS, OPEN, VERDICTS
 from support.words import counted
@@ -20,16 +20,6 @@ def counts_in_words(rows: list[dict]) -> str:
             found = ", ".join(f"{count} {word}" for word, count in counts(several).items() if count)
             said.append(f"{len(several)} {words} ({found})")
     return f"{counted(len(rows), 'claim')}: {'; '.join(said)}"
-
-
-def by_chapter(rows: list[dict], named: Callable[[str], str]) -> list[str]:
-    """The counts of each chapter as lines of a Markdown table; named: how to print a chapter."""
-    lines = [markdown_row(["Chapter", *(word.capitalize() for word in VERDICTS)])]
-    lines.append("| --- |" + " :-: |" * len(VERDICTS))
-    for chapter in sorted({row["chapter"] for row in rows}):
-        found = counts([row for row in rows if row["chapter"] == chapter])
-        lines.append(markdown_row([named(chapter), *(str(count or "") for count in found.values())]))
-    return lines
 
 
 def verdict_in_words(row: dict) -> str:
@@ -91,29 +81,3 @@ def details(row: dict, state: str = "{}", evidence: bool = True) -> list[str]:
 def markdown_row(cells: Iterable[str]) -> str:
     """A line of a Markdown table."""
     return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
-
-
-def styled(table):
-    """A data frame with a column "verdict", for the head of a chapter: no sentence is cut short."""
-    left, bold = {"text-align": "left", "vertical-align": "top"}, {"font-weight": "bold"}
-    return table.style.hide(axis="index").set_properties(**left).set_properties(["verdict"], **bold)
-
-
-def verdicts(rows: list[dict]):
-    """Rows of the ledger, for the head of a chapter: sentence, rule, verdict, and the finding in every arm.
-
-    The data or studies behind a row are named where the rows differ in them.
-    """
-    import pandas as pd
-
-    several = len({row["evidence"] for row in rows if row["evidence"]}) > 1
-    lines = [
-        [row["id"], row["says"], row["asks"], verdict_in_words(row), "<br>".join(details(row, "<b>{}</b>", several))]
-        for row in rows
-    ]
-    table = pd.DataFrame(lines, columns=["claim", "it says", "holds if", "verdict", "measured"])
-    table = table if table["holds if"].any() else table.drop(columns="holds if")
-    shown = styled(table).set_caption(f"The verdicts on {counts_in_words(rows)}")
-    for column, width in {"it says": "20%", "holds if": "17%", "measured": "38%"}.items():
-        shown = shown.set_properties(table.columns.intersection([column]), width=width)
-    return shown

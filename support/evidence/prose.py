@@ -7,6 +7,7 @@ A paragraph declares what it relies on. If the records no longer support it, the
 a reader who runs the notebook sees a note above it.
 """
 
+import inspect
 import math
 import os
 from collections.abc import Mapping
@@ -83,7 +84,8 @@ def say(text: str, *, relies_on: Mapping[str, str | tuple[float, float]], **numb
     """The paragraph with its numbers, if the records support it.
 
     Args:
-        text: Markdown by an author, with a place for each number: "{loss:.0f}", "{loss.low:.0f}".
+        text: Markdown by an author, with a place for each number: "{loss:.0f}", "{loss.low:.0f}". It may be indented
+            like a docstring.
         relies_on: "CLAIM/arm" -> its state, "CLAIM" -> its verdict, or the name of a number -> (least, most). Every
             word that stands for a size (half, most, rare) needs such a range.
         numbers: arms of claims, or plain numbers from records.
@@ -94,7 +96,7 @@ def say(text: str, *, relies_on: Mapping[str, str | tuple[float, float]], **numb
     if not relies_on:
         raise ValueError("a paragraph must say what it relies on")
     faults = [fault for key, wanted in relies_on.items() if (fault := _fault(key, wanted, numbers))]
-    paragraph = text.format(**numbers)
+    paragraph = inspect.cleandoc(text).format(**numbers)
     if faults and os.environ.get(STRICT):
         raise Unsupported(f"the records no longer support {paragraph[:60]!r}...: {'; '.join(faults)}")
     note = f"*The records no longer support this paragraph: {'; '.join(faults)}.*\n\n" if faults else ""

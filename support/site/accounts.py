@@ -1,4 +1,4 @@
-"""What pages say of themselves: the claims with their verdicts, and what the book and each chapter were built with.
+"""What pages say of themselves: what the book and each chapter were built with.
 
 A chapter ends with `colophon(settings)`. What it states travels in the metadata of the cell's output, from where the
 account of the whole build collects it, like figures carry their captions.
@@ -17,8 +17,6 @@ from pathlib import Path
 from support.site.numbering import label
 from support.words import escaped
 
-VERDICT_COLOURS = {"holds": "success", "fails": "danger", "mixed": "warning", "unclear": "light", "untested": "light"}
-
 
 def declared(cell: dict, key: str) -> list[dict]:
     """What the outputs of a cell declare to the book: `name` for figures, `colophon` for the chapter's account."""
@@ -26,44 +24,9 @@ def declared(cell: dict, key: str) -> list[dict]:
     return [item for item in found if key in item]
 
 
-def verdict_counts(rows: list[dict]) -> str:
-    """The counts of verdicts by kind of claim and by chapter, as MyST."""
-    from support.evidence.ledger import by_chapter, counts_in_words
-
-    return "\n".join([f"{counts_in_words(rows)}.", "", ":::{div} verdicts", *by_chapter(rows, _link), ":::", ""])
-
-
-def _link(chapter: str) -> str:
-    return f"{label(chapter)}\\. [](../notebooks/{chapter}.ipynb)"  # a bare dot would make a list of it
-
-
-def ledger_table(rows: list[dict]) -> str:
-    """The ledger as MyST, a table for each source and chapter; colour only repeats a verdict."""
-    lines, groups = [":::{div} ledger full-width"], {}
-    for row in rows:
-        groups.setdefault(row["source"], {}).setdefault(row["chapter"], []).append(row)
-    for source, chapters in groups.items():
-        lines += ["", f"**{source}**"]
-        for chapter, several in chapters.items():
-            lines += ["", _link(chapter), ""]
-            lines += ["| Claim | What is said | Verdict | Measured here | Study |"]
-            lines += ["| --- | --- | --- | --- | --- |", *map(_row, several)]
-    return "\n".join([*lines, ":::", ""])
-
-
-def _row(row: dict) -> str:
-    from support.evidence.ledger import details, markdown_row, verdict_in_words
-
-    minutes = f"<br>{row['minutes']:.3g} min" if row["minutes"] else ""
-    word, *others = verdict_in_words(row).split("; ")
-    cells = [
-        row["id"],
-        f"{row['says']} ({row['where']})" + (f"<br>*Holds if* {row['asks']}." if row["asks"] else ""),
-        "<br>".join([f"{{bdg-{VERDICT_COLOURS[row['verdict']]}}}`{word}`", *others]),
-        "<br>".join(details(row, "**{}**")),
-        f"`{row['command']}`{minutes}",
-    ]
-    return markdown_row(cells)
+def built() -> str:
+    """A line for pages without a colophon of their own: when and from which commit the site was built, as MyST."""
+    return f":::{{div}} colophon\nBuilt {date.today():%-d %B %Y}{_commit()}. [](/book/environment.md)\n:::\n"
 
 
 def build_account(chapters: dict) -> str:
@@ -75,9 +38,8 @@ def build_account(chapters: dict) -> str:
         account = [item["colophon"] for cell in notebook["cells"] for item in declared(cell, "colophon")]
         facts = account[-1] if account else {}
         cells = [escaped(str(facts.get(key, "not stated"))) for key in ("data", "scale", "seeds", "device", "date")]
-        lines.append(
-            f"| {_link(Path(page).name)} | {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |"
-        )
+        cells = [f"{label(page)}\\. [](/{page}.ipynb)", *cells]  # a bare dot would make a list of it
+        lines.append(f"| {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |")
     return ":::{div} colophon\n" + "\n".join(lines) + "\n:::\n"
 
 

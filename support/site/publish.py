@@ -21,9 +21,10 @@ from pathlib import Path
 
 import yaml
 
+from support.evidence import cards
 from support.evidence.prose import STRICT
 from support.site import offline, speed
-from support.site.accounts import build_account, colophon, declared, ledger_table, verdict_counts
+from support.site.accounts import build_account, built, colophon, declared
 from support.words import counted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +34,7 @@ RUNS = BUILD / "runs"  # of single chapters with a reader's parameters; the book
 STAGED = BUILD / "site-src"
 SITE = BUILD / "_build" / "html"
 SIDE_BY_SIDE = 2  # chapters that are executed at the same time
+LEDGER = "book/ledger"
 CELL_LIMIT = 1800  # seconds; papermill's limit holds for each cell
 
 __all__ = ["PublishError", "book", "check", "colophon"]
@@ -51,8 +53,7 @@ def book(parameters: dict | None = None) -> Path:
         PublishError: for a chapter that fails, a warning of jupyter-book, or an incomplete site.
     """
     start = time.perf_counter()
-    chapters = [page for page in pages() if page.startswith("notebooks/")]
-    took = execute(chapters, parameters or {}, strict=True)
+    took = execute([page for page in pages() if executed(page)], parameters or {}, strict=True)
     rendering = time.perf_counter()
     print("rendering the site", flush=True)
     stage()
@@ -84,29 +85,34 @@ def pages(root: Path = ROOT) -> list[str]:
     return found
 
 
+def executed(page: str, root: Path = ROOT) -> bool:
+    """Whether a page is a notebook: a chapter or the front page."""
+    return (root / f"{page}.ipynb").exists()
+
+
 # Execution
 
 
-def execute(chapters: list, parameters: dict, folder: Path | None = None, strict: bool = False) -> dict:
-    """Executes what is not up to date; chapter -> seconds, or None where the last execution still holds.
+def execute(notebooks: list, parameters: dict, folder: Path | None = None, strict: bool = False) -> dict:
+    """Executes what is not up to date; name -> seconds, or None where the last execution still holds.
 
-    folder: where the executed copies are and go, by default EXECUTED. strict: a paragraph that the records do not
+    notebooks: pages, such as "notebooks/01_distance_or_intensity". folder: where the executed copies are and go, by default EXECUTED. strict: a paragraph that the records do not
     support is an error (`evidence.prose`).
     """
     due = {}
-    for chapter in chapters:
-        name, copy = Path(chapter).name, (folder or EXECUTED) / f"{Path(chapter).name}.ipynb"
-        own = {k: v for k, v in parameters.items() if k in parameter_names(ROOT / f"{chapter}.ipynb")}
-        mark = fingerprint(ROOT / f"{chapter}.ipynb", own)
+    for page in notebooks:
+        source, copy = ROOT / f"{page}.ipynb", (folder or EXECUTED) / f"{Path(page).name}.ipynb"
+        own = {k: v for k, v in parameters.items() if k in parameter_names(source)}
+        mark = fingerprint(source, own)
         last = _read(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
         if last != mark:
-            due[name] = (copy, mark, own)
+            due[page] = (source, copy, mark, own)
     workers = max(1, min(SIDE_BY_SIDE, len(due)))
     environment = dict(os.environ) | ({STRICT: "1"} if strict else {})
     if workers > 1:  # kernels side by side must not fight for the cores
         environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     with ThreadPoolExecutor(workers) as pool:
-        runs = {name: pool.submit(_papermill, *job, environment) for name, job in due.items()}
+        runs = {page: pool.submit(_papermill, *job, environment) for page, job in due.items()}
         try:
             wait(runs.values())
         except BaseException:  # Ctrl-C or SIGTERM: nothing that is queued or running goes on
@@ -117,7 +123,7 @@ def execute(chapters: list, parameters: dict, folder: Path | None = None, strict
     failures = [str(run.exception()) for run in runs.values() if run.exception()]
     if failures:
         raise PublishError("\n".join(failures))
-    return {Path(c).name: runs[Path(c).name].result() if Path(c).name in runs else None for c in chapters}
+    return {Path(page).name: runs[page].result() if page in runs else None for page in notebooks}
 
 
 def parameter_names(notebook: Path) -> set[str]:
@@ -148,24 +154,25 @@ def _children() -> list:
     return psutil.Process().children(recursive=True)
 
 
-def _papermill(copy: Path, mark: str, parameters: dict, environment: dict) -> float:
+def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environment: dict) -> float:
+    name = source.relative_to(ROOT)
     print(f"executing {copy.stem}", flush=True)
     start = time.perf_counter()
     copy.parent.mkdir(parents=True, exist_ok=True)
     running = copy.with_suffix(".running")
-    command = [sys.executable, "-m", "papermill", f"notebooks/{copy.name}", str(running), "--kernel", "python3"]
-    command += ["--no-progress-bar", "--cwd", "notebooks", "--execution-timeout", str(CELL_LIMIT)]
+    command = [sys.executable, "-m", "papermill", str(source), str(running), "--kernel", "python3"]
+    command += ["--no-progress-bar", "--cwd", str(source.parent), "--execution-timeout", str(CELL_LIMIT)]
     if parameters:
         command += ["--parameters_yaml", yaml.safe_dump(parameters)]
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     # Only the exit code tells: after a time-out or a dead kernel the copy's own metadata claims success.
     if run.returncode:
-        raise PublishError(f"notebooks/{copy.name} failed: {_explain(running, run.stderr)}")
+        raise PublishError(f"{name} failed: {_explain(running, run.stderr)}")
     notebook = _read(running)
     if skipped := [c for c in notebook["cells"] if _has_code(c) and c["execution_count"] is None]:
         first = "".join(skipped[0]["source"]).strip().split("\n")[0]  # after sys.exit() papermill reports success
         problem = f"{counted(len(skipped), 'cell')} not executed, the first begins with: {first}"
-        raise PublishError(f"notebooks/{copy.name} failed: {problem}")
+        raise PublishError(f"{name} failed: {problem}")
     seconds = time.perf_counter() - start
     notebook["metadata"]["support"] = {"fingerprint": mark, "seconds": round(seconds, 1)}
     running.write_text(json.dumps(notebook))
@@ -227,21 +234,26 @@ def stage() -> None:
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(ROOT / name, STAGED / name)
     (STAGED / "notebooks").mkdir()
-    chapters = {}
+    notebooks = {}
     for page in pages():
-        if page.startswith("notebooks/"):
-            chapters[page] = finish(_read(EXECUTED / f"{Path(page).name}.ipynb"))
-            (STAGED / f"{page}.ipynb").write_text(json.dumps(chapters[page]))
+        if executed(page):
+            notebooks[page] = finish(_read(EXECUTED / f"{Path(page).name}.ipynb"))
+            (STAGED / f"{page}.ipynb").write_text(json.dumps(notebooks[page]))
     from support import chapters as rooms
 
     generated = STAGED / "_generated"
     generated.mkdir()
-    rows = rooms.ledger()
-    (generated / "verdicts.md").write_text(verdict_counts(rows))
-    (generated / "ledger.md").write_text(ledger_table(rows))
-    (generated / "build.md").write_text(build_account(chapters))
+    (generated / "ledger.html").write_text(cards.ledger(rooms.ledger(), rooms.titles()))
+    (generated / "build.md").write_text(
+        build_account({p: n for p, n in notebooks.items() if "parameters" in _tags(n)})
+    )
+    (generated / "built.md").write_text(built())
     for name, text in speed.snippets(ROOT / "benchmarks" / "results").items():
         (generated / name).write_text(text)
+
+
+def _tags(notebook: dict) -> set[str]:
+    return {tag for cell in notebook["cells"] for tag in cell["metadata"].get("tags", [])}
 
 
 # Site
@@ -267,7 +279,7 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
     """Compares the built site with what was promised.
 
     Every page of the table of contents is there and says how it was built; every figure that a chapter declared is
-    on its page with its alternative text; the front page names every claim; nothing is loaded from elsewhere.
+    on its page with its alternative text; the ledger has an anchor for every claim; nothing is loaded from elsewhere.
 
     Args:
         claim_ids: the claims to look for, by default those of the ledger.
@@ -288,15 +300,15 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
         built = offline.Page(path)
         if "colophon" not in built.classes:
             faults.append(f"{page} does not say how it was built")
-        if page.startswith("notebooks/"):
+        if executed(page, source):
             cells = _read(source / f"{page}.ipynb")["cells"]
             for figure in (item for cell in cells for item in declared(cell, "name")):
                 if figure["name"] not in built.ids:
                     faults.append(f"{page} has no figure {figure['name']!r}")
                 if figure["alt"] not in built.alternatives:
                     faults.append(f"{page} has no alternative text for figure {figure['name']!r}")
-        if page == expected[0]:
-            faults += [f"the front page does not name claim {i}" for i in claim_ids if i not in built.words]
+        if page == LEDGER:
+            faults += [f"the ledger has no anchor for claim {i}" for i in claim_ids if i not in built.ids]
     faults += offline.faults(site)
     if faults:
         raise PublishError("the site is incomplete:\n  " + "\n  ".join(faults))

@@ -1,50 +1,34 @@
-"""The claims table of README.md: written from the ledger between two marks, and compared with it, never edited."""
+"""The table of chapters in README.md: written from the ledger between two marks, and compared with it, never edited."""
 
-import json
 from pathlib import Path
 
-from support.evidence.ledger import by_chapter, counts_in_words, details, markdown_row, verdict_in_words
+from support.evidence.ledger import counts, markdown_row
 from support.evidence.paths import HERE
-from support.site.numbering import label
+from support.evidence.verdicts import VERDICTS
 
 README = HERE / "README.md"
 BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
 
 
-def table(rows: list[dict]) -> str:
-    """The verdicts counted, and the ledger, as GitHub tables: claim, where the paper says it, ours, verdict, command,
-    minutes of training."""
-    lines = [f"{counts_in_words(rows)}.", "", *by_chapter(rows, _link), ""]
-    lines += ["| Claim | In the paper | Verdict | Measured here | Study | Minutes so far |"]
-    lines += ["| --- | --- | --- | --- | --- | ---: |"]
-    for row in rows:
-        cells = [
-            f"**{row['id']}** {row['says']}",
-            row["where"],
-            verdict_in_words(row),
-            "<br>".join(details(row, "**{}**")),
-            f"`{row['command']}`",
-            f"{row['minutes']:.3g}",
-        ]
-        lines.append(markdown_row(cells))
+def table(rows: list[dict], titles: dict[str, str]) -> str:
+    """The number of claims with each verdict, by chapter, as a GitHub table; titles: chapter -> its title."""
+    lines = [markdown_row(["Chapter", *(word.capitalize() for word in VERDICTS)])]
+    lines.append("| --- |" + " :-: |" * len(VERDICTS))
+    for chapter, title in titles.items():
+        found = counts([row for row in rows if row["chapter"] == chapter]).values()
+        lines.append(markdown_row([f"[{title}](notebooks/{chapter}.ipynb)", *(str(count or "") for count in found)]))
     return "\n".join(lines)
 
 
-def _link(chapter: str) -> str:
-    first = json.loads((HERE / f"notebooks/{chapter}.ipynb").read_text(encoding="utf-8"))["cells"][0]["source"]
-    title = "".join(first).split("\n")[0].lstrip("# ")
-    return f"{label(chapter)}. [{title}](notebooks/{chapter}.ipynb)"
-
-
-def write(rows: list[dict], path: Path | None = None) -> None:
+def write(text: str, path: Path | None = None) -> None:
     """Puts the table between the marks of README.md. Raises RuntimeError where the marks are missing."""
     before, _, after = _parts(path)
-    (path or README).write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{after}", encoding="utf-8")
+    (path or README).write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
 
 
-def check(rows: list[dict], path: Path | None = None) -> bool:
-    """Whether README.md shows exactly this ledger. Raises RuntimeError where the marks are missing."""
-    return _parts(path)[1].strip() == table(rows)
+def check(text: str, path: Path | None = None) -> bool:
+    """Whether README.md shows exactly this table. Raises RuntimeError where the marks are missing."""
+    return _parts(path)[1].strip() == text
 
 
 def _parts(path: Path | None) -> tuple[str, str, str]:

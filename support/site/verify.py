@@ -46,7 +46,7 @@ def _mixed(records: list[Record]) -> list[str]:
 
 def _printed(rows: list[dict]) -> list[str]:
     try:
-        same = readme.check(rows)
+        same = readme.check(readme.table(rows, chapters.titles()))
     except RuntimeError as error:
         return [str(error)]
     return [] if same else ["README.md: its table is not the ledger of these records (claims --write-readme)"]

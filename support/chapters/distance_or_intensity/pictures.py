@@ -1,9 +1,11 @@
 """The figures of the chapter."""
 
 import numpy as np
+import pandas as pd
 
 from support.evidence.figures import (
     jitter,
+    labels_apart,
     learning_curves,
     legend_below,
     step_axis,
@@ -12,6 +14,88 @@ from support.evidence.figures import (
 )
 from support.networks.architectures import architecture
 from support.training.classifiers.specs import RARE, output_counts
+
+
+def networks_figure():
+    """The six networks as rows of boxes, the two activations together, and what the sign of an output means."""
+    fig, ax = subplots(height=2.5)
+    rows = {
+        "ReLU, Abs": (["linear", "φ", "linear"], "any sign"),
+        "ReLU2, Abs2": (["linear", "φ", "linear", "φ"], "0 or more: large means “my class”"),
+        "ReLU2-Neg, Abs2-Neg": (["linear", "φ", "linear", "φ", "−"], "0 or less: 0 means “my class”"),
+    }
+    frame = {"boxstyle": "round,pad=0.35", "facecolor": "#f2f2f2", "edgecolor": "black", "linewidth": 0.8}
+    for row, (name, (boxes, meaning)) in enumerate(rows.items()):
+        ax.text(0, -row, name, va="center", weight="bold")
+        for k, box in enumerate(boxes):
+            ax.text(3.9 + 0.95 * k, -row, box, ha="center", va="center", bbox=frame)
+        ax.text(8.5, -row, meaning, va="center")
+    ax.text(8.5, 0.62, "its outputs", va="center", color="#555555")
+    ax.text(3.55, 0.62, "from the pixels to the ten outputs", va="center", color="#555555")
+    ax.set(xlim=(0, 12.2), ylim=(-2.5, 0.9))
+    ax.axis("off")
+    return fig
+
+
+def wedge_figure(half_angles, measured):
+    """Left, the wedge of hidden vectors and the weights that are dead; right, how often weights are born dead.
+
+    half_angles: radians; measured: share of random weights that are dead, for each of them.
+    """
+    from matplotlib.patches import Wedge
+
+    fig, (left, right) = subplots(1, 2, height=2.7, width_ratios=(1, 1.6))
+    left.add_patch(Wedge((0, 0), 1, -35, 35, color="#9ecae1"))
+    left.add_patch(Wedge((0, 0), 1, 125, 235, color="#444444"))
+    left.text(0.62, 0, "hidden\nvectors", ha="center", va="center")
+    left.text(-0.6, 0, "dead\nweights", ha="center", va="center", color="white")
+    left.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
+    left.axis("off")
+    degrees = np.degrees(half_angles)
+    right.plot(degrees, 0.5 - half_angles / np.pi, color="black")
+    right.plot(degrees, measured, "o", color="black")
+    right.set(xlabel="half angle of the wedge (degrees)", ylabel="share born dead", ylim=(-0.03, 0.55))
+    return fig
+
+
+def images_figure(table: pd.DataFrame):
+    """Gaps between networks with few and with all images, one panel an input scaling, from `shared.by_images`."""
+    pairs = table[table.index.get_level_values(1).str.contains(" - ")]
+    scalings = pairs.index.unique(0)
+    fig, axes = subplots(1, len(scalings), height=3.2, squeeze=False, sharey=True)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        ends = labels_apart(pairs.loc[scaling].iloc[:, 1], least=6)
+        for (pair, r), end in zip(pairs.loc[scaling].iterrows(), ends, strict=True):
+            before, after = r.iloc[:2]
+            look = style(pair.split(" - ")[1])
+            error = [[r["change"] - r["95% low"]], [r["95% high"] - r["change"]]]
+            ax.plot([0, 1], [before, after], **look)
+            ax.errorbar(1, after, error, color=look["color"], linewidth=1, alpha=0.6)
+            ax.text(1.15, end, pair, va="center", fontsize=8.5)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set(title=f"{scaling} inputs", xlim=(-0.15, 2.2))
+        ax.set_xticks([0, 1], [label.removesuffix(" images") for label in table.columns[:2]])
+        ax.set_xlabel("training images", loc="left")
+    axes[0][0].set_ylabel("difference (points)")
+    return fig
+
+
+def changes_figure(table: pd.DataFrame):
+    """Change of accuracy with its interval, network by network, one panel an input scaling, from `shared.changes`."""
+    scalings = table.index.unique(0)
+    fig, axes = subplots(1, len(scalings), height=2.8, squeeze=False, sharey=True)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        for row, (name, r) in enumerate(table.loc[scaling].iterrows()):
+            look = style(name) | {"linestyle": "none"}
+            ax.plot([r["95% low"], r["95% high"]], [row, row], color=look["color"])
+            ax.plot(r["points"], row, **look)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(table.loc[scaling])), table.loc[scaling].index)
+        ax.set(title=f"{scaling} inputs", xlabel="change with a bias (points)")
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
+    axes[0][0].invert_yaxis()
+    return fig
 
 
 def curves_figure(arms):
@@ -30,7 +114,8 @@ def curves_figure(arms):
             for name in names:
                 learning_curves(ax, arm.steps_recorded, arm.curve("test_accuracy", name), name)
             step_axis(ax)
-            ax.set(title=f"{' and '.join(names)}, {arm.scaling}", ylim=(0, 100))
+            ax.set(title=f"{arm.scaling} inputs", ylim=(0, 100))
+        row[0].legend(loc="upper left")
     for ax in axes[:-1].flat:
         ax.set_xlabel("")
     fig.supylabel("test accuracy (%)", fontsize=10)

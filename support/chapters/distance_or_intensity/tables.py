@@ -10,19 +10,18 @@ from support.evidence.claims import printed
 from support.evidence.classifiers.claims import recompute
 from support.evidence.classifiers.results import Arm
 from support.networks.architectures import SIX
-from support.training.classifiers.specs import output_counts
 
 
-def beside_source(arms: list[Arm]) -> pd.DataFrame:
-    """Mean and SD of the test accuracy in percent, here by input scaling, and in each of the source's tables."""
-    source = printed()["oursland2025"]
+def beside_paper(arms: list[Arm]) -> pd.DataFrame:
+    """Mean and SD of the test accuracy in percent, here by input scaling, and in each of the paper's tables."""
+    paper = printed()["oursland2025"]
     columns = {
         f"here, {arm.scaling}, n = {arm.seeds}": {
             name: (arm.accuracy(name).mean(), arm.accuracy(name).std(ddof=1) if arm.seeds > 1 else np.nan)
             for name in arm.records
         }
         for arm in arms
-    } | {of["short"]: of["accuracy"] for of in source["sets"].values()}
+    } | {of["short"]: of["accuracy"] for of in paper["sets"].values()}
     names = list(dict.fromkeys(name for arm in arms for name in arm.records))
     told = {
         column: [f"{of[name][0]:.1f} ± {of[name][1]:.1f}" if name in of else "" for name in names]
@@ -31,35 +30,10 @@ def beside_source(arms: list[Arm]) -> pd.DataFrame:
     return pd.DataFrame(told, index=pd.Index(names, name="network"))
 
 
-def outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
-    """Percent of output nodes that are active never, on up to 1% and on 1 to 5% of the images; disjoint counts."""
-    rows = []
-    for arm in arms:
-        for name in names:
-            for side in ("train", "test"):
-                active = arm.active(name, side)
-                shares = [100 * count.mean() / active.shape[1] for count in output_counts(active).values()]
-                rows.append([arm.scaling, name, side, *shares, len(active)])
-    columns = ["inputs", "network", "images", "never (%)", "on 0-1% (%)", "on 1-5% (%)", "n"]
-    return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network", "images"]).round(1)
-
-
-def dead_by_step(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
-    """Mean number of outputs that are active on no training image, at some recorded steps and the last."""
-    rows = []
-    for arm in arms:
-        at = [s for s in (0, 1, 3, 10, 100, 1000) if s < arm.steps] + [arm.steps]
-        for name in names:
-            found = [output_counts(arm.at("train_active", name, s))["dead"].mean() for s in at]
-            rows.append([arm.scaling, name, *found, arm.seeds])
-    columns = ["inputs", "network", *(f"step {s:,}" for s in at), "n"] if rows else ["inputs", "network"]
-    return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
-
-
 def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
     """Every pair of these networks, by input scaling: difference in points with its interval, and three tests of it.
 
-    "Student" assumes equal variances and is the source's test; "Welch" does not (with equal n its t is the same);
+    "Student" assumes equal variances and is the paper's test; "Welch" does not (with equal n its t is the same);
     "paired" pairs the runs by seed. The p-values are Holm's, test by test, over all pairs of one scaling. d is
     Cohen's, g Hedges'. A styled frame; `.data` has all digits.
     """
@@ -84,7 +58,7 @@ def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
 
 
 def printed_tests():
-    """Each t and Cohen's d that the source prints, and the t that follows from each of its own tables.
+    """Each t and Cohen's d that the paper prints, and the t that follows from each of its own tables.
 
     "d from t": the |d| that follows from the printed t with n runs an arm, |t| sqrt(2 / n). "follows from": the
     tables that give the printed t.

@@ -13,7 +13,6 @@ from support.chapters.mahalanobis.quadratic import quadratic_fit
 from support.evidence.distances.measures import best, geometry, precision_error, sphericity, sphericity_floor
 from support.evidence.distances.recovery import own_rotations
 from support.evidence.distances.results import DistanceArm, weights
-from support.evidence.ledger import styled, verdict_in_words
 from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.distance_networks import exact, initial_weights, module
 from support.networks.gaussians import DistanceData, draw
@@ -32,45 +31,6 @@ SHOWN = {
     "eigenvector_cosine": "|cosine|",
     "eigenvalue_error": "|log eigenvalue|",
 }
-
-
-def verdicts(rows: list[dict]):
-    """Rows of the ledger with the count of each arm in a column of its own, and the interval of its share."""
-
-    def counted(arm):
-        if arm["state"] == "untested":
-            return "untested"
-        bounds = f"[{100 * arm['low']:.0f}, {100 * arm['high']:.0f}]%"
-        return f"{round(arm['value'] * arm['n'])} of {arm['n']} {bounds}"
-
-    table = pd.DataFrame(
-        [[r["id"], r["says"], verdict_in_words(r), *map(counted, r["arms"])] for r in rows],
-        columns=["claim", "says", "verdict", *(a["name"] for a in rows[0]["arms"])],
-    )
-    return styled(table)
-
-
-def headline(arms: list[DistanceArm]) -> str:
-    """How many networks of each kind learn the distance, by arm, and what those that do have learned with it."""
-    judged = [arm for arm in arms if arm.trials >= LEAST_SEEDS]
-    if not judged:
-        return "Too few trials are recorded to say."
-    networks = judged[0].study.networks
-
-    def count(rule, arms=judged, networks=networks) -> int:
-        return sum((claims.matches(a, n) & rule(a, n)).sum() for a in arms for n in networks)
-
-    learned = [
-        f"{n} {', '.join(f'{count(claims.matches, [a], [n])} of {a.trials} ({a.name})' for a in judged)}"
-        if count(claims.matches, networks=[n])
-        else f"{n} none"
-        for n in networks
-    ]
-    return (
-        f"Networks that learn the distance: {'; '.join(learned)}. Of these {count(claims.matches)}, "
-        f"{count(claims.centred)} have their hyperplanes through the mean, {count(claims.whitens)} weights that "
-        f"whiten the data, {count(claims.finds_eigenvectors)} rows nearer to the principal axes than chance."
-    )
 
 
 def summary(arm: DistanceArm):

@@ -1,0 +1,27 @@
+// The filters of the ledger page. Without this script the page shows every claim.
+document.addEventListener("DOMContentLoaded", () => {
+  const form = document.querySelector("form.filters");
+  if (!form) return;
+  const selects = [...form.querySelectorAll("select")];
+  const cards = [...document.querySelectorAll(".claims article")];
+  const show = () => {
+    let shown = 0;
+    for (const card of cards) {
+      card.hidden = !selects.every(s => !s.value || card.dataset[s.name].split("|").includes(s.value));
+      shown += !card.hidden;
+    }
+    form.querySelector("output").textContent = shown + (shown === 1 ? " claim" : " claims");
+  };
+  form.hidden = false;
+  form.addEventListener("change", show);
+  const target = () => { // a link to a claim shows it, whatever the filters say
+    const card = cards.find(c => "#" + c.id === decodeURIComponent(location.hash));
+    if (!card) return;
+    for (const s of selects) s.value = "";
+    show();
+    card.querySelector("details").open = true;
+    card.scrollIntoView();
+  };
+  addEventListener("hashchange", target);
+  target();
+});

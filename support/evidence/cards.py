@@ -1,0 +1,197 @@
+"""Claims as cards: the verdict, a strip for each arm with its interval and the line of the rule, and the rest on a click.
+
+The same cards stand in notebooks, in the chapters and on the ledger page. `overview` shows all claims in one picture.
+"""
+
+import html
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from support.evidence.ledger import counts_in_words, interval
+from support.evidence.verdicts import CONTRADICTION, VERDICTS
+from support.words import counted
+
+MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
+LEDGER = "../book/ledger.html"  # as seen from a chapter; the pages of the site lie in two folders
+WIDTH = 144  # of a strip, in units of its drawing
+
+
+@dataclass(frozen=True)
+class Html:
+    """Something to show in a notebook or on a page."""
+
+    markup: str
+
+    def _repr_html_(self) -> str:
+        return self.markup
+
+
+@cache
+def style() -> str:
+    """The style sheet of the cards."""
+    return f"<style>{files('support.evidence').joinpath('cards.css').read_text(encoding='utf-8')}</style>"
+
+
+def verdicts(rows: list[dict]) -> Html:
+    """The cards of some claims, for a chapter: each links to its entry in the ledger."""
+    inner = "".join(card(row, anchor=False) for row in rows)
+    return Html(f'{style()}<section class="claims" aria-label="Verdicts">{inner}</section>')
+
+
+def overview(rows: list[dict], named: dict[str, str]) -> Html:
+    """All claims in one picture: a line for each chapter, a tile for each claim, linked to the ledger.
+
+    named: chapter -> the title that its line shows. Claims of our own have a dashed border.
+    """
+    lines = []
+    for chapter, title in named.items():
+        tiles = "".join(_tile(row) for row in rows if row["chapter"] == chapter)
+        lines.append(f'<a href="../notebooks/{chapter}.html">{_text(title)}</a><div class="tiles">{tiles}</div>')
+    key = ", ".join(f'<span class="{word} word">{MARKS[word]} {word}</span>' for word in VERDICTS)
+    return Html(
+        f'{style()}<section class="claims" aria-label="All claims"><div class="overview">{"".join(lines)}</div>'
+        f"<p>{key} Dashed: a hypothesis of this book. {_text(counts_in_words(rows))}.</p></section>"
+    )
+
+
+def ledger(rows: list[dict], titles: dict[str, str]) -> str:
+    """The ledger page: every claim with an anchor of its id, and what its filters compare.
+
+    titles: chapter -> its title.
+    """
+    choices = {
+        "paper": dict.fromkeys(_paper(row) for row in rows),
+        "chapter": {row["chapter"]: titles[row["chapter"]] for row in rows},
+        "verdict": dict.fromkeys(VERDICTS),
+        "arm": dict.fromkeys(arm["name"] for row in rows for arm in row["arms"] if arm["name"]),
+    }
+    filters = "".join(
+        f'<label>{name}<select name="{name}"><option value="">all</option>'
+        + "".join(f'<option value="{_text(key)}">{_text(shown or key)}</option>' for key, shown in known.items())
+        + "</select></label>"
+        for name, known in choices.items()
+    )
+    cards = "".join(card(row, anchor=True) for row in rows)
+    return (
+        f'{style()}<section class="claims" aria-label="Ledger"><form class="filters" hidden>{filters}'
+        f"<output>{counted(len(rows), 'claim')}</output></form>{cards}</section>"
+    )
+
+
+def card(row: dict, anchor: bool) -> str:
+    """One claim. anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it."""
+    on = f" (depends on: {_text(row['on'])})" if row["on"] else ""
+    name = _text(row["id"])
+    arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"][:1]
+    ends = _ends(arms)
+    attributes = (
+        f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" data-verdict="{row["verdict"]}" '
+        f'data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}"'
+    )
+    return (
+        f'<article class="{row["verdict"]}"{attributes if anchor else ""}>'
+        f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{name}</a>'
+        f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
+        f"{''.join(_arm(arm, ends) for arm in arms)}{_details(row, arms)}</article>"
+    )
+
+
+def _tile(row: dict) -> str:
+    about = f"{row['id']}, {row['verdict']}: {row['says']}"
+    kind = " own" if row["kind"] == "own" else ""
+    return (
+        f'<a class="{row["verdict"]}{kind}" href="{LEDGER}#{_text(row["id"])}" title="{_text(about)}" '
+        f'aria-label="{_text(about)}">{MARKS[row["verdict"]]}</a>'
+    )
+
+
+def _arm(arm: dict, ends: tuple[float, float] | None) -> str:
+    n = f", n = {arm['n']}" if arm["n"] and arm["state"] != "untested" else ""
+    return (
+        f'<div class="arm {arm["state"]}"><span class="chip">{MARKS[arm["state"]]} {_text(arm["name"])}: {arm["state"]}'
+        f'</span>{_strip(arm, ends)}<span class="found">{_text(arm["text"] + interval(arm) + n)}</span></div>'
+    )
+
+
+def _numbers(arm: dict) -> list[float]:
+    lines = arm["threshold"] if isinstance(arm["threshold"], list) else [arm["threshold"]]
+    return [x for x in (arm["value"], arm["low"], arm["high"], *lines) if x is not None]
+
+
+def _ends(arms: Iterable[dict]) -> tuple[float, float] | None:
+    """The ends of the common scale of the strips; None where no arm has an interval."""
+    numbers = [x for arm in arms if arm["low"] is not None or arm["high"] is not None for x in _numbers(arm)]
+    return (min(numbers), max(numbers)) if numbers and min(numbers) < max(numbers) else None
+
+
+def _strip(arm: dict, ends: tuple[float, float] | None) -> str:
+    """The interval as a bar with a dot, and the line of the rule, or its band; an open end reaches the border."""
+    if ends is None or arm["value"] is None:
+        return ""
+
+    def place(x: float) -> str:
+        return f"{6 + (WIDTH - 12) * (x - ends[0]) / (ends[1] - ends[0]):.1f}"
+
+    low = "0" if arm["low"] is None else place(arm["low"])
+    high = str(WIDTH) if arm["high"] is None else place(arm["high"])
+    lines = arm["threshold"] if isinstance(arm["threshold"], list) else [arm["threshold"]]
+    rule = "".join(
+        f'<path d="M{place(x)} 0V16" stroke="currentColor" stroke-dasharray="3 2" opacity=".8"/>'
+        for x in lines
+        if x is not None
+    )
+    return (
+        f'<svg viewBox="0 0 {WIDTH} 16" preserveAspectRatio="none" aria-hidden="true">{rule}'
+        f'<path d="M{low} 8H{high}" stroke="currentColor" stroke-width="3"/>'
+        f'<circle cx="{place(arm["value"])}" cy="8" r="4.5" fill="currentColor"/></svg>'
+    )
+
+
+def _details(row: dict, shown: list[dict]) -> str:
+    """What stands behind the click: rule, protocol, smaller studies, untested arms, amendment, costs, command."""
+    lines = [f"<b>In the paper:</b> {_text(row['where'])}. {_text(row['source'])}."]
+    if row["asks"]:
+        lines.append(f"<b>Holds if:</b> {_text(row['asks'])}.")
+    if row["protocol"]:
+        lines.append(f"<b>Runs:</b> {_text(row['protocol'])}.")
+    for other in row["beside"]:
+        several = "; ".join(
+            f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}"
+            for arm in other["arms"]
+            if arm["state"] not in ("void", "untested")
+        )
+        lines.append(f"<b>With {_text(other['evidence'])}:</b> {_text(several)}.")
+    for arm in row["arms"]:
+        if arm not in shown:
+            lines.append(f"<b>{_text(arm['name'])}:</b> untested, {_text(arm['text'])}.")
+    if row["contradiction"]:
+        lines.append(f"<b>{CONTRADICTION.capitalize()}:</b> {_text(row['contradiction'])}.")
+    if row["amended"]:
+        a = row["amended"]
+        lines.append(
+            f"<b>Amended on {a['date']}:</b> {_text(a['reason'])} First rule: {_text(a['first_rule'])}. "
+            f"First verdict: {_text(a['first_verdict'])}."
+        )
+    if row["further_seeds"]:
+        cost = f", about {row['further_minutes']:.3g} minutes" if row["further_minutes"] else ""
+        lines.append(f"<b>What would decide it:</b> {counted(row['further_seeds'], 'further seed')}{cost}.")
+    runs = (
+        f" {counted(len(row['record']), 'run')}, {row['minutes']:.3g} minutes of training." if row["record"] else ""
+    )
+    lines.append(f"<b>Command:</b> <code>{_text(row['command'])}</code>{'.' if runs else ''}{runs}")
+    inner = "".join(f"<p>{line}</p>" for line in lines)
+    flags = "".join(f'<span class="flag">⚑ {_text(flag)}</span>' for flag in row["flags"])
+    return f"<details><summary>Rule and runs{flags}</summary>{inner}</details>"
+
+
+def _paper(row: dict) -> str:
+    """The short name of a paper: its authors and year; "this book" for claims of our own."""
+    found = re.match(r"(.*?), .*\((\d{4})\)", row["source"])
+    return f"{found[1]} ({found[2]})" if found else "this book"
+
+
+def _text(words: str) -> str:
+    return html.escape(str(words))
