@@ -185,7 +185,7 @@ def _claims(options):
     if options.write_readme:
         from support.site import readme
 
-        return readme.write(readme.table(rows, chapters.titles()))
+        return readme.write(readme.parts(rows, chapters.titles()))
     if options.id:
         rows = [row for row in rows if any(part.lower() in row["id"].lower() for part in options.id)]
     if options.json:

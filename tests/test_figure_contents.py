@@ -65,10 +65,22 @@ def test_a_gap_is_the_difference_of_the_means_at_every_step():
 def test_curves_of_networks_that_differ_in_the_activation_share_a_panel():
     runs = made(accuracies(ReLU=[90, 80], Abs=[70, 60], ReLU2=[30, 20]))
     fig = one.curves_figure([runs])
-    shown = {ax.get_title(loc="left"): ax for ax in fig.axes}
-    assert set(shown) == {"ReLU and Abs, raw", "ReLU2, raw"}
-    levels = {float(line.get_ydata()[0]) for line in shown["ReLU and Abs, raw"].lines}
+    first, second = fig.axes
+    assert [text.get_text() for text in first.get_legend().get_texts()] == ["ReLU", "Abs"]
+    levels = {float(line.get_ydata()[0]) for line in first.lines}
     assert {90, 80, 85, 70, 60, 65} <= levels and not {30, 20} & levels
+    assert {float(line.get_ydata()[0]) for line in second.lines} == {30, 20, 25}
+
+
+def test_gaps_with_few_and_with_all_images_are_joined():
+    index = pd.MultiIndex.from_tuples([("raw", "ReLU"), ("raw", "ReLU - ReLU2")], names=["inputs", "network or pair"])
+    columns = ["10,000 images", "60,000 images", "change", "95% low", "95% high", "n"]
+    table = pd.DataFrame([[90, 95, 5, 4, 6, 5], [50, 56, 6, -2, 14, 5]], index, columns, dtype=float)
+    (ax,) = one.images_figure(table).axes
+    (gap, zero) = [line for line in ax.lines if len(line.get_xdata()) == 2]
+    assert gap.get_ydata().tolist() == [50, 56] and set(zero.get_ydata()) == {0}
+    (bar,) = ax.collections
+    assert bar.get_segments()[0][:, 1].tolist() == [56 - 8, 56 + 8]
 
 
 def test_lost_classes_stand_at_the_number_and_at_the_lowest_inactive_output():

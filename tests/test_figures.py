@@ -59,10 +59,14 @@ def test_show_displays_once_with_name_caption_and_alt(axes, monkeypatch):
 
     sent = []
     monkeypatch.setattr("IPython.display.display", lambda *a, **k: sent.append((a, k)))
-    figures.show(axes.figure, name="fig-a", caption="All\n  runs.", alt="It falls.")
+    figures.show(axes.figure, name="fig-a", title="It falls.", caption="All\n  runs.", alt="A falling line.")
     ((bundle,), options) = sent[0]
-    assert bundle["image/png"].startswith("iVBOR")
-    assert options["metadata"]["support"] == {"name": "fig-a", "caption": "All runs.", "alt": "It falls."}
+    assert bundle["image/png"].startswith("iVBOR") and bundle["image/svg+xml"].startswith("<?xml")
+    assert options["metadata"]["support"] == {
+        "name": "fig-a",
+        "caption": "**It falls.** All runs.",
+        "alt": "A falling line.",
+    }
     assert not pyplot.fignum_exists(axes.figure.number)
 
 
@@ -70,3 +74,19 @@ def test_show_displays_once_with_name_caption_and_alt(axes, monkeypatch):
 def test_show_refuses_what_a_page_could_not_print(axes, name, caption, alt):
     with pytest.raises(ValueError, match="figure name|needs a caption"):
         figures.show(axes.figure, name=name, caption=caption, alt=alt)
+
+
+def test_a_figure_whose_svg_would_be_too_large_is_shown_as_png(axes, monkeypatch):
+    sent = []
+    monkeypatch.setattr("IPython.display.display", lambda *a, **k: sent.append(a[0]))
+    monkeypatch.setattr(figures, "LARGEST_SVG", 1000)
+    figures.show(axes.figure, name="fig-a", caption="c", alt="a")
+    assert set(sent[0]) == {"image/png", "text/plain"}
+
+
+def test_labels_keep_their_order_and_their_distance():
+    found = figures.labels_apart([5.0, 0.0, 5.5, 40.0], least=2)
+    assert found.argsort().tolist() == [1, 0, 2, 3]
+    assert np.diff(np.sort(found)).min() > 2 - 1e-6
+    np.testing.assert_allclose(found[[1, 3]], [0, 40])
+    np.testing.assert_allclose(found[[0, 2]].mean(), 5.25)

@@ -8,10 +8,7 @@ from agreement import tiny
 from fabricate import measurement, record
 
 from support.chapters import studies
-from support.chapters.distance_or_intensity import NOTEBOOK
-from support.chapters.distance_or_intensity import sentences as one_sentences
 from support.chapters.distance_or_intensity import tables as one_tables
-from support.chapters.distance_or_intensity.claims import CLAIMS
 from support.chapters.hyperplanes import tables as planes_tables
 from support.chapters.offset_l2 import pictures as offset_pictures
 from support.chapters.offset_l2 import sentences as offset_sentences
@@ -19,7 +16,7 @@ from support.chapters.offset_l2 import tables as offset_tables
 from support.chapters.why_outputs_die import sentences as dying_sentences
 from support.chapters.why_outputs_die import tables as dying_tables
 from support.evidence import ledger
-from support.evidence.claims import judge, number
+from support.evidence.claims import number
 from support.evidence.classifiers import shared
 from support.evidence.classifiers.results import Arm, arm
 from support.training.specs import recorded_steps
@@ -92,19 +89,8 @@ def test_more_images_are_compared_over_the_seeds_that_both_have():
     assert shared.by_images(few, many, []).empty and "No seed" in shared.by_images_sentence(table.iloc[:0])
 
 
-def test_outputs_that_die_in_training_are_told_from_those_born_dead():
-    (made,) = arms({"ReLU2": [(50.0, 0), (50.0, 0)], "ReLU2-Neg": [(50.0, 0)] * 2})
-    made.records["ReLU2"][0].arrays["train_active"][-1, :3] = 0.0
-    said = one_sentences.born_dead_sentence([made])
-    assert said.startswith("Of all 40 outputs of ReLU2 and ReLU2-Neg 0 were born dead, 3 are dead at the end; 3 of")
-    made.records["ReLU2-Neg"][1].arrays["train_active"][:, 7] = 0.0
-    assert one_sentences.born_dead_sentence([made]).endswith(
-        "1 were born dead, 4 are dead at the end; 3 of these died in training."
-    )
-
-
-def test_the_source_stands_beside_ours():
-    table = one_tables.beside_source(arms({"ReLU2": [(50.0, 0), (60.0, 0)], "ReLU": [(90.0, 0)] * 2}))
+def test_the_paper_stands_next_to_ours():
+    table = one_tables.beside_paper(arms({"ReLU2": [(50.0, 0), (60.0, 0)], "ReLU": [(90.0, 0)] * 2}))
     assert table.loc["ReLU2", "here, raw, n = 2"] == "55.0 ± 7.1"
     assert table.loc["ReLU2", "text"] == "47.2 ± 12.0" and table.loc["ReLU", "text"] == ""
 
@@ -182,18 +168,6 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     assert alone["inactive outputs, and nothing else"] == "no start can tell"
 
 
-def test_runs_without_an_inactive_output_are_held_against_relu():
-    said = one_sentences.without_inactive_sentence(
-        arms({"ReLU": [(90.0, 0)] * 3, "ReLU2": [(88.0, 0), (81.0, 0), (20.0, 2)], "ReLU2-Neg": [(30.0, 1)] * 3})
-    )
-    assert "ReLU2 with raw inputs, 2 runs, 5.5 and 9.0" in said and "ReLU2-Neg with raw inputs, no run" in said
-
-
-def test_output_counts_are_percentages_of_all_outputs():
-    table = one_tables.outputs(arms({"ReLU2": [(50.0, 3), (50.0, 1)]}), ("ReLU2",))
-    assert table.loc["raw", "ReLU2", "test"].tolist() == [0.0, 20.0, 0.0, 2]
-
-
 def test_pairs_are_paired_by_seed_and_corrected_together():
     runs = {"ReLU": [(90.0, 0), (95.0, 0), (99.0, 0)], "ReLU2": [(80.0, 0), (84.0, 0), (90.0, 0)]}
     runs |= {"Abs": [(90.5, 0), (94.0, 0), (99.0, 0)]}
@@ -222,33 +196,11 @@ def test_a_printed_t_is_held_against_each_of_the_source_s_tables():
     assert table.loc["ReLU - ReLU2", "d printed"] == 5.56
 
 
-def test_dead_outputs_are_counted_at_their_steps():
-    (made,) = arms({"ReLU2": [(50.0, 0), (50.0, 0)]})
-    first = made.records["ReLU2"][0].arrays
-    first["train_active"][3:, :4] = 0.0  # steps 0, 1, 2 alive; from step 3 on four outputs are dead
-    row = one_tables.dead_by_step([made], ("ReLU2",)).loc["raw", "ReLU2"]
-    assert (row["step 1"], row["step 3"], row["step 5,000"]) == (0.0, 2.0, 2.0)
-
-
 @pytest.mark.parametrize(
     ("end", "shown"), [(3.7e-5, "4e-05"), (-3.62501, "-3.63"), (0.94649, "0.946"), (0.0, "0.00")]
 )
 def test_an_end_of_an_interval_is_rounded_once_and_near_zero_is_not_zero(end, shown):
     assert ledger.bound(number(end)) == shown
-
-
-def test_verdicts_name_the_evidence_only_where_rows_differ():
-    arm = {"name": "raw", "n": 6, "state": "holds", "text": "A - B = 5", "low": 4.0, "high": 6.0}
-    first, second, *_, printed = (judge(replace(claim, amended=None), [], NOTEBOOK) for claim in CLAIMS)
-    first, second = (row | {"arms": [arm], "verdict": "holds"} for row in (first, second))
-    same = ledger.verdicts([first, second, printed]).data["measured"]
-    assert not same.str.contains("images").any()
-    fewer = second | {"evidence": "10,000 of 60,000 training images"}
-    shown = ledger.verdicts([first, fewer, printed])
-    assert shown.caption == "The verdicts on 3 claims: 3 of the papers (2 holds, 1 fails)"
-    lines = shown.data["measured"]
-    assert "n = 6<br>all 60,000 training" in lines[0] and "n = 6<br>10,000 of 60,000 training" in lines[1]
-    assert "images" not in lines[2] and lines[2].endswith("output bias<br>the paper contradicts itself")
 
 
 def test_differences_are_equal_different_or_open_and_spreads_have_intervals():

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from support.evidence import kept, ledger, paths, verdicts
+from support.evidence import cards, kept, ledger, paths, verdicts
 from support.evidence.claims import (
     Amendment,
     Arm,
@@ -257,3 +257,45 @@ def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypat
     (entry,) = (tmp_path / "kept").iterdir()
     entry.write_text(json.dumps(rows())[:-3])  # an entry that was cut short is made again
     assert rows() == [{"id": 5}] and json.loads(entry.read_text()) == [{"id": 5}]
+
+
+# -- cards --------------------------------------------------------------------------------------------------------
+
+
+def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
+    row = judged(Made("raw", HOLDS), Made("<b>", FAILS), Made("third", FAILS, n=3))
+    shown = cards.card(row, anchor=False)
+    assert f'href="../book/ledger.html#{row["id"]}"' in shown and 'id="' not in shown
+    assert "◐ Mixed (depends on: input scaling)" in shown
+    assert "● raw: holds" in shown and "12 [11.00, 13.00], n = 20" in shown
+    assert "✕ &lt;b&gt;: fails" in shown and "<b>:" not in shown
+    assert "<b>third:</b> untested, 3 seeds, 5 needed." in shown and "Holds if:" in shown
+
+
+def test_strips_of_one_card_share_a_scale_that_has_every_end_and_the_line():
+    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    arms = row["arms"]
+    low, high = cards._ends(arms)
+    numbers = [x for arm in arms for x in (arm["low"], arm["value"], arm["high"], arm["threshold"])]
+    assert (low, high) == (min(numbers), max(numbers))
+    width = cards.WIDTH - 12
+    at = 6 + width * (arms[0]["value"] - low) / (high - low)
+    assert f'cx="{at:.1f}"' in cards._strip(arms[0], (low, high))
+    assert (
+        cards._strip(arms[0] | {"value": None}, (low, high)) == ""
+        and cards._ends([arms[0] | {"low": None, "high": None}]) is None
+    )
+
+
+def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compare():
+    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    page = cards.ledger([row], {row["chapter"]: "1. A & B"})
+    assert f'id="{row["id"]}"' in page and 'data-verdict="mixed"' in page and 'data-arm="raw|standardised"' in page
+    assert f'<option value="{row["chapter"]}">1. A &amp; B</option>' in page
+    assert '<option value="standardised">standardised</option>' in page and "1 claim</output>" in page
+
+
+def test_the_overview_has_a_tile_for_each_claim():
+    rows = [judged(Made("raw", HOLDS)), judged(Made("raw", FAILS)) | {"kind": "own"}]
+    shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()
+    assert 'class="holds" href' in shown and 'class="fails own" href' in shown and "1. First</a>" in shown

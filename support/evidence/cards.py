@@ -1,4 +1,4 @@
-"""Claims as cards: the verdict, a strip for each arm with its interval and the line of the rule, and the rest on a click.
+"""Claims as cards: the verdict, a strip for each arm with its interval and the rule's line, and the rest on a click.
 
 The same cards stand in notebooks, in the chapters and on the ledger page. `overview` shows all claims in one picture.
 """
@@ -88,8 +88,8 @@ def card(row: dict, anchor: bool) -> str:
     arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"][:1]
     ends = _ends(arms)
     attributes = (
-        f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" data-verdict="{row["verdict"]}" '
-        f'data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}"'
+        f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" '
+        f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}"'
     )
     return (
         f'<article class="{row["verdict"]}"{attributes if anchor else ""}>'
@@ -111,8 +111,9 @@ def _tile(row: dict) -> str:
 def _arm(arm: dict, ends: tuple[float, float] | None) -> str:
     n = f", n = {arm['n']}" if arm["n"] and arm["state"] != "untested" else ""
     return (
-        f'<div class="arm {arm["state"]}"><span class="chip">{MARKS[arm["state"]]} {_text(arm["name"])}: {arm["state"]}'
-        f'</span>{_strip(arm, ends)}<span class="found">{_text(arm["text"] + interval(arm) + n)}</span></div>'
+        f'<div class="arm {arm["state"]}">'
+        f'<span class="chip">{MARKS[arm["state"]]} {_text(arm["name"])}: {arm["state"]}</span>'
+        f'{_strip(arm, ends)}<span class="found">{_text(arm["text"] + interval(arm) + n)}</span></div>'
     )
 
 

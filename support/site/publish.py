@@ -96,8 +96,8 @@ def executed(page: str, root: Path = ROOT) -> bool:
 def execute(notebooks: list, parameters: dict, folder: Path | None = None, strict: bool = False) -> dict:
     """Executes what is not up to date; name -> seconds, or None where the last execution still holds.
 
-    notebooks: pages, such as "notebooks/01_distance_or_intensity". folder: where the executed copies are and go, by default EXECUTED. strict: a paragraph that the records do not
-    support is an error (`evidence.prose`).
+    notebooks: pages, such as "notebooks/01_distance_or_intensity". folder: where the executed copies are and go, by
+    default EXECUTED. strict: a paragraph that the records do not support is an error (`evidence.prose`).
     """
     due = {}
     for page in notebooks:

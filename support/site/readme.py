@@ -1,16 +1,64 @@
-"""The table of chapters in README.md: written from the ledger between two marks, and compared with it, never edited."""
+"""Two parts of README.md that come from the ledger: five findings and the table of chapters.
+
+Each part stands between two marks. It is written by `claims --write-readme` and compared with the ledger by a test,
+never edited in the file.
+"""
 
 from pathlib import Path
 
 from support.evidence.ledger import counts, markdown_row
 from support.evidence.paths import HERE
+from support.evidence.prose import claim, say
 from support.evidence.verdicts import VERDICTS
 
 README = HERE / "README.md"
-BEGIN, END = "<!-- ledger -->", "<!-- /ledger -->"
 
 
-def table(rows: list[dict], titles: dict[str, str]) -> str:
+def findings() -> str:
+    """Five findings of the book with their numbers; `say` checks that the records support them."""
+    share = claim("RG-4-b").arm("MNIST").value / claim("RG-4-a").arm("MNIST").value
+    return str(
+        say(
+            """
+            - On raw pixels, a ReLU network that must output intensities loses {raw:.0f} points of accuracy. On
+              standardised pixels it loses {standardised:.0f}. The size of the first training steps decides, not a
+              preference for distances.
+            - Distance outputs find their own class. On raw pixels {near:.0f}% lie near it, on standardised pixels
+              {far:.0f}%.
+            - Networks of absolute values learn a Mahalanobis distance in {same:.0%} of the trials on one Gaussian in
+              the plane, and in {new:.0%} on new Gaussians. Those that learn the distance learn its geometry, because
+              the loss forces them to.
+            - Training magnifies space near decision boundaries in all four tasks. On MNIST, {before:.0%} of the
+              contrast was there before training.
+            - A random layer of infinite width has negative curvature in the paper's examples and positive curvature
+              for GELU. The authors' public code returns curvatures {times:.0f} times too large.
+            """,
+            raw=claim("LDM-5.2-a").arm("raw"),
+            standardised=claim("LDM-5.2-a").arm("standardised"),
+            near=claim("LDM-6.1-a").arm("raw"),
+            far=claim("LDM-6.1-a").arm("standardised"),
+            same=claim("MDX-1-a").arm("d = 2"),
+            new=claim("MDX-1-a").arm("d = 2, redrawn"),
+            before=0.5 - share,
+            times=claim("RG-D-b").arm("formulas"),
+            relies_on={
+                "LDM-5.2-a/raw": "holds",
+                "LDM-5.2-a/standardised": "fails",
+                "LDM-6.1-a/raw": "holds",
+                "LDM-6.1-a/standardised": "fails",
+                "MDX-1-a/d = 2": "holds",
+                "MDX-1-a/d = 2, redrawn": "fails",
+                "RG-4-a": "holds",
+                "before": (0.4, 0.7),
+                "RG-3-a": "holds",
+                "OWN-6-a": "fails",
+                "times": (2.9, 3.1),
+            },
+        )
+    )
+
+
+def chapters(rows: list[dict], titles: dict[str, str]) -> str:
     """The number of claims with each verdict, by chapter, as a GitHub table; titles: chapter -> its title."""
     lines = [markdown_row(["Chapter", *(word.capitalize() for word in VERDICTS)])]
     lines.append("| --- |" + " :-: |" * len(VERDICTS))
@@ -20,23 +68,41 @@ def table(rows: list[dict], titles: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def write(text: str, path: Path | None = None) -> None:
-    """Puts the table between the marks of README.md. Raises RuntimeError where the marks are missing."""
-    before, _, after = _parts(path)
-    (path or README).write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+def parts(rows: list[dict], titles: dict[str, str]) -> dict[str, str]:
+    """The parts by the names of their marks."""
+    return {"findings": findings(), "chapters": chapters(rows, titles)}
 
 
-def check(text: str, path: Path | None = None) -> bool:
-    """Whether README.md shows exactly this table. Raises RuntimeError where the marks are missing."""
-    return _parts(path)[1].strip() == text
+def write(parts: dict[str, str], path: Path | None = None) -> None:
+    """Puts each part between its marks in README.md. Raises RuntimeError where marks are missing."""
+    path = path or README
+    text = path.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        before, _, after = _split(text, name, path)
+        text = f"{before}{_begin(name)}\n{part}\n{_end(name)}{after}"
+    path.write_text(text, encoding="utf-8")
 
 
-def _parts(path: Path | None) -> tuple[str, str, str]:
-    """README.md before, between and after the marks."""
+def check(parts: dict[str, str], path: Path | None = None) -> bool:
+    """Whether README.md shows exactly these parts. Raises RuntimeError where marks are missing."""
     path = path or README
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise RuntimeError(f"{path.name} must hold {BEGIN} and, after it, {END}, once each")
-    before, rest = text.split(BEGIN)
-    between, after = rest.split(END)
+    return all(_split(text, name, path)[1].strip() == part for name, part in parts.items())
+
+
+def _begin(name: str) -> str:
+    return f"<!-- {name} -->"
+
+
+def _end(name: str) -> str:
+    return f"<!-- /{name} -->"
+
+
+def _split(text: str, name: str, path: Path) -> tuple[str, str, str]:
+    """The text before, between and after the marks of a part."""
+    begin, end = _begin(name), _end(name)
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise RuntimeError(f"{path.name} must hold {begin} and, after it, {end}, once each")
+    before, rest = text.split(begin)
+    between, after = rest.split(end)
     return before, between, after

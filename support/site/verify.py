@@ -46,7 +46,11 @@ def _mixed(records: list[Record]) -> list[str]:
 
 def _printed(rows: list[dict]) -> list[str]:
     try:
-        same = readme.check(readme.table(rows, chapters.titles()))
+        same = readme.check(readme.parts(rows, chapters.titles()))
     except RuntimeError as error:
         return [str(error)]
-    return [] if same else ["README.md: its table is not the ledger of these records (claims --write-readme)"]
+    return (
+        []
+        if same
+        else ["README.md: its findings or its table are not those of these records (claims --write-readme)"]
+    )

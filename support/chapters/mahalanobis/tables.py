@@ -13,7 +13,6 @@ from support.chapters.mahalanobis.quadratic import quadratic_fit
 from support.evidence.distances.measures import best, geometry, precision_error, sphericity, sphericity_floor
 from support.evidence.distances.recovery import own_rotations
 from support.evidence.distances.results import DistanceArm, weights
-from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.distance_networks import exact, initial_weights, module
 from support.networks.gaussians import DistanceData, draw
 
