@@ -2,10 +2,19 @@
 
 from support.chapters.offset_l2.study import STUDIES as OWN
 from support.evidence.claims import Claim, amended
-from support.evidence.classifiers.claims import Studies
-from support.evidence.classifiers.rules import CATASTROPHE, STEADY, Equal, Every, Exceeds, NoMoreVariable, Steady
+from support.evidence.classifiers.claims import EachNetwork, Studies
+from support.evidence.classifiers.rules import (
+    CATASTROPHE,
+    STEADY,
+    AsPrinted,
+    Equal,
+    Every,
+    Exceeds,
+    NoMoreVariable,
+    Steady,
+)
 from support.evidence.classifiers.study import STUDIES
-from support.networks.architectures import L2
+from support.networks.architectures import L2, SIX_BIAS
 
 _SHORT = ", within a tenth of the steps and a sixth of the images"  # of the source's
 _AMENDED = {
@@ -41,4 +50,6 @@ CLAIMS = (
           source="oursland2025", kind="variant", amended=amended(
               "The printed SD is of 50,000 steps and all images; after a tenth of them the baseline is the control.",
               f"SD at most {STEADY} points", "fails")),
+    Claim("LDM-T5-a", "Table 5", "With raw inputs these networks reach the accuracies of Table 5.",
+          AsPrinted("table5"), EachNetwork(OWN["mnist-l2"], SIX_BIAS + L2, "raw"), source="oursland2025"),
 )  # fmt: skip
