@@ -15,6 +15,7 @@ from support.__main__ import main
 from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs
 from support.chapters.from_mahalanobis_to_riemann.claims import Discriminates, MagnifiesLess, Nearer
 from support.chapters.hyperplanes.claims import DrivenInside, FitsStory
+from support.chapters.offset_l2.claims import CentresIdle, CentresStay
 from support.chapters.why_outputs_die.claims import EveryStart, WithoutInactive
 from support.evidence import paths, verdicts
 from support.evidence.claims import judge, printed
@@ -286,6 +287,26 @@ def test_a_printed_mean_has_an_error_of_its_own():
 def test_distances_are_ahead_of_intensities(gap, state):
     found = DistanceAhead()(arm({"Abs2-Neg": 90 + gap + 0.1 * WIGGLE, "Abs2": [90.0] * 8}))
     assert found.state == state and found.text.startswith("Abs2-Neg - Abs2")
+
+
+@pytest.mark.parametrize(
+    ("rule", "moved", "cost", "state"),
+    [
+        (CentresStay("a"), 13.0, 0.0, "holds"),
+        (CentresStay("a"), 120.0, 0.0, "fails"),
+        (CentresStay("a"), 50.0, 0.0, "unclear"),
+        (CentresIdle("a"), 13.0, -0.5, "holds"),
+        (CentresIdle("a"), 13.0, 0.5, "holds"),
+        (CentresIdle("a"), 13.0, 30.0, "fails"),
+        (CentresIdle("a"), 13.0, 1.0, "unclear"),
+    ],
+)
+def test_centres_stay_and_the_accuracy_owes_nothing_to_them(rule, moved, cost, state):
+    runs = [
+        {"accuracy": 90.0, "extra": {"mu_moved": np.full(10, moved + x), "mu_back": np.array([90 - cost + x / 9])}}
+        for x in WIGGLE
+    ]
+    assert rule(arm({"a": runs})).state == state and rule.needs == ("a",)
 
 
 def test_the_interval_is_of_differences_paired_by_seed():
