@@ -146,7 +146,7 @@ def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
     return VolumeArm(name, study, {}, pd.DataFrame(list(rows.values()), index=index).sort_index())
 
 
-A, B, C, D, E, F, G, H = CLAIMS
+A, B, C, D, E, F, G, DEEPER = CLAIMS
 
 
 def row_of(claim, arms):
@@ -192,6 +192,24 @@ def test_a_rule_reaches_its_outcome(claim, numbers, state):
     assert claim.rule(made(**numbers)).state == state
 
 
+def test_controls_that_did_not_learn_their_labels_control_nothing():
+    """A network in these arms has the accuracy of its control, so that only the premise tells 97 from 60 percent."""
+    found = C.rule(made(train_accuracy=60.0))
+    assert (found.state, found.text) == ("void", "the controls did not learn their shuffled labels")
+    one = C.rule(made(train_accuracy={5: 97.0, 20: 60.0}))
+    assert one.state == "holds" and one.text.startswith("1 of 1 widths hold; 5 units")
+
+
+def test_what_explains_the_contrast_is_not_asked_where_there_is_none():
+    nothing = made(contrast=-0.3)
+    assert B.rule(nothing).state == C.rule(nothing).state == "void"
+    row = row_of(B, [nothing])
+    assert (row["verdict"], row["flags"], row["open"]) == ("untested", ["premise absent"], ["sinusoid"])
+    assert row["measured"] == "sinusoid: no contrast" and row["n"] == 10
+    one = B.rule(made(contrast={5: 0.8, 20: -0.3}, before_contrast=0.7))
+    assert one.text.startswith("1 of 1 widths fail; 5 units")
+
+
 @pytest.mark.parametrize(
     ("layers", "state"),
     [
@@ -210,26 +228,8 @@ def test_contrast_grows_from_layer_to_layer(layers, state):
         for seed in range(10)
     }
     deep = replace(arm, study=replace(arm.study, layers=3), runs=runs)
-    assert H.rule(deep).state == state and H.asked.names == ("deep",)
-    assert H.rule.at(arm, 8) is None  # one hidden layer
-
-
-def test_controls_that_did_not_learn_their_labels_control_nothing():
-    """A network in these arms has the accuracy of its control, so that only the premise tells 97 from 60 percent."""
-    found = C.rule(made(train_accuracy=60.0))
-    assert (found.state, found.text) == ("void", "the controls did not learn their shuffled labels")
-    one = C.rule(made(train_accuracy={5: 97.0, 20: 60.0}))
-    assert one.state == "holds" and one.text.startswith("1 of 1 widths hold; 5 units")
-
-
-def test_what_explains_the_contrast_is_not_asked_where_there_is_none():
-    nothing = made(contrast=-0.3)
-    assert B.rule(nothing).state == C.rule(nothing).state == "void"
-    row = row_of(B, [nothing])
-    assert (row["verdict"], row["flags"], row["open"]) == ("untested", ["premise absent"], ["sinusoid"])
-    assert row["measured"] == "sinusoid: no contrast" and row["n"] == 10
-    one = B.rule(made(contrast={5: 0.8, 20: -0.3}, before_contrast=0.7))
-    assert one.text.startswith("1 of 1 widths fail; 5 units")
+    assert DEEPER.rule(deep).state == state and DEEPER.asked.names == ("deep",)
+    assert DEEPER.rule.at(arm, 8) is None  # one hidden layer
 
 
 def test_networks_recorded_before_a_rule_do_not_judge_it():
