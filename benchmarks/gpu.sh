@@ -68,7 +68,7 @@ archive=$out/records-$(date -u +%Y%m%dT%H%M%SZ).tar.gz
 touch "$work/now"
 if (cd "$work" && find records checks -type f -newer archived ! -name '.*' ! -empty >new) && [ -s "$work/new" ]; then
     tar -czf "$archive.part" -C "$work" -T "$work/new" && mv "$archive.part" "$archive" && mv "$work/now" "$work/archived"
-    echo "$archive: $(grep -c '\.json$' "$work/new") records or checks"
+    echo "$archive: $(wc -l <"$work/new") files"
 else
     echo "nothing new to archive"
 fi
