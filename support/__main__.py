@@ -279,9 +279,9 @@ def _sweep(options):
 
 
 def _bench(options):
-    from support.site.publish import ROOT
+    from support.evidence.paths import HERE
 
-    sys.path.insert(0, str(ROOT))  # the benchmarks stand beside the package, not in it
+    sys.path.insert(0, str(HERE))  # the benchmarks stand beside the package, not in it
     import benchmarks
 
     choices = {name: getattr(options, name) for name in ("device", "precision", "quick", "keep")}

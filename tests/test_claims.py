@@ -15,14 +15,25 @@ from support.__main__ import main
 from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs
 from support.chapters.from_mahalanobis_to_riemann.claims import Discriminates, MagnifiesLess, Nearer
 from support.chapters.hyperplanes.claims import DrivenInside, FitsStory
-from support.chapters.why_outputs_die.claims import WithoutInactive
-from support.evidence import paths
+from support.chapters.offset_l2.claims import CentresIdle, CentresStay
+from support.chapters.why_outputs_die.claims import EveryStart, WithoutInactive
+from support.evidence import paths, verdicts
 from support.evidence.claims import judge, printed
 from support.evidence.classifiers import claims as classifiers
 from support.evidence.classifiers import rules
 from support.evidence.classifiers.claims import Studies, recompute
 from support.evidence.classifiers.results import Arm
-from support.evidence.classifiers.rules import Equal, Every, Exceeds, MoreVariable, NoMoreVariable, Recovers, Steady
+from support.evidence.classifiers.rules import (
+    AsPrinted,
+    DistanceAhead,
+    Equal,
+    Every,
+    Exceeds,
+    MoreVariable,
+    NoMoreVariable,
+    Recovers,
+    Steady,
+)
 from support.evidence.ledger import details
 from support.evidence.statistics import mean_interval
 from support.evidence.verdicts import KINDS, LEAST_SEEDS, VERDICTS
@@ -245,6 +256,59 @@ def test_runs_with_an_inactive_output_are_not_asked_how_they_do():
     assert too_few.text == "ReLU2 without an inactive output: 4 of the 5 runs needed"
 
 
+@pytest.mark.parametrize(
+    ("name", "shift", "spread", "state"),
+    [
+        ("Abs2", 0.5, 0.1, "holds"),
+        ("Abs2", -0.5, 0.1, "holds"),
+        ("Abs2", 1.5, 0.1, "fails"),
+        ("Abs2", -1.5, 0.1, "fails"),
+        ("Abs2", 1.0, 0.3, "unclear"),
+        ("Abs2-Neg", 1.0, 0.5, "holds"),  # within its printed SD, 2.56
+        ("Abs2-Neg", 5.0, 0.5, "fails"),
+    ],
+)
+def test_a_mean_is_held_against_the_printed_one(name, shift, spread, state):
+    mean, _ = printed()["oursland2025"]["sets"]["prose"]["accuracy"][name]
+    found = AsPrinted("prose")(arm({name: mean + shift + spread * WIGGLE}))
+    assert found.state == state and found.value == pytest.approx(shift, abs=1e-4)
+    assert found.threshold == ((-2.56, 2.56) if name == "Abs2-Neg" else (-1.0, 1.0)) and found.times == np.inf
+
+
+def test_a_printed_mean_has_an_error_of_its_own():
+    """Our mean alone is known well enough for the margin of 12 points, its difference from the printed one is not."""
+    values = 47.2 + 21.5 * WIGGLE
+    assert mean_interval(values, 0.90, "t").high < 47.2 + 12
+    assert AsPrinted("prose")(arm({"ReLU2": values})).state == "unclear"
+    assert AsPrinted("table3")(arm({"Abs-Bias": 95.23 + 0.1 * WIGGLE})).state == "holds"  # its name has no -Bias
+
+
+@pytest.mark.parametrize(("gap", "state"), [(2.0, "holds"), (0.5, "fails"), (-3.0, "fails"), (1.0, "unclear")])
+def test_distances_are_ahead_of_intensities(gap, state):
+    found = DistanceAhead()(arm({"Abs2-Neg": 90 + gap + 0.1 * WIGGLE, "Abs2": [90.0] * 8}))
+    assert found.state == state and found.text.startswith("Abs2-Neg - Abs2")
+
+
+@pytest.mark.parametrize(
+    ("rule", "moved", "cost", "state"),
+    [
+        (CentresStay("a"), 13.0, 0.0, "holds"),
+        (CentresStay("a"), 120.0, 0.0, "fails"),
+        (CentresStay("a"), 50.0, 0.0, "unclear"),
+        (CentresIdle("a"), 13.0, -0.5, "holds"),
+        (CentresIdle("a"), 13.0, 0.5, "holds"),
+        (CentresIdle("a"), 13.0, 30.0, "fails"),
+        (CentresIdle("a"), 13.0, 1.0, "unclear"),
+    ],
+)
+def test_centres_stay_and_the_accuracy_owes_nothing_to_them(rule, moved, cost, state):
+    runs = [
+        {"accuracy": 90.0, "extra": {"mu_moved": np.full(10, moved + x), "mu_back": np.array([90 - cost + x / 9])}}
+        for x in WIGGLE
+    ]
+    assert rule(arm({"a": runs})).state == state and rule.needs == ("a",)
+
+
 def test_the_interval_is_of_differences_paired_by_seed():
     """Spread that both networks of a seed share does not widen it."""
     found = Equal("a", "b")(arm({"a": 90.1 + 5 * WIGGLE, "b": 90 + 5 * WIGGLE}))
@@ -322,6 +386,39 @@ def test_runs_of_another_protocol_or_that_diverged_do_not_count():
     # a longer run answers; a shorter one does not
     assert judged(made("holds", "holds", steps=50_000))["n"] == 8
     assert judged(made("holds", "holds", steps=3000))["n"] == 0
+
+
+def test_each_network_is_an_arm_of_its_own():
+    claim = CLAIMS["LDM-TX-a"]
+    plan, several = chapters.studies()["mnist-60k"], printed()["oursland2025"]["sets"]["prose"]["accuracy"]
+    runs = [
+        measurement(plan.spec(tiny(), name, "raw", seed), plan.steps, several[name][0] + 3 * (name == "Abs2") + x / 9)
+        for name in ("Abs2", "ReLU2-Neg")
+        for seed, x in enumerate(WIGGLE)
+    ]
+    row = judged(runs, claim)
+    states = {arm["name"]: arm["state"] for arm in row["arms"]}
+    assert states == {"ReLU2": "untested", "ReLU2-Neg": "holds", "Abs2": "fails", "Abs2-Neg": "untested"}
+    assert (row["verdict"], row["on"], row["n"], row["flags"]) == ("mixed", "network", 8, [verdicts.LATE])
+
+
+def test_every_start_and_optimiser_is_an_arm():
+    studies = chapters.studies()
+    arms = EveryStart(studies["mnist-remedies"], studies["mnist-10k"]).options(CLAIMS["LDM-1-a"], [])[0]
+    assert len(arms) == len({a.name for a in arms}) == 12  # five starts of ReLU, one of Abs, in two input scalings
+    plan, remedies = studies["mnist-10k"], studies["mnist-remedies"]
+    runs = [
+        measurement(study.spec(tiny(), name, scaling, seed, recipe), 5000 if study is plan else 1000, 80 + ahead + x)
+        for study, recipe in ((plan, plan.recipes[0]), (remedies, remedies.recipes[-1]))
+        for scaling, gap in (("raw", 9.0), ("standardised", -9.0))
+        for name, ahead in (("ReLU2-Neg", gap), ("ReLU2", 0.0))
+        for seed, x in enumerate(WIGGLE)
+    ]
+    row = judged(runs, CLAIMS["LDM-1-a"])
+    states = {arm["name"]: arm["state"] for arm in row["arms"] if arm["state"] != "untested"}
+    assert states == {f"ReLU, {start}, {scaling}": state for start in ("as published", "Adam")
+                      for scaling, state in (("raw", "holds"), ("standardised", "fails"))}  # fmt: skip
+    assert (row["verdict"], row["on"]) == ("mixed", "input scaling")
 
 
 def test_only_seeds_that_all_its_networks_have_are_used():

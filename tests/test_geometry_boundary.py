@@ -146,7 +146,7 @@ def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
     return VolumeArm(name, study, {}, pd.DataFrame(list(rows.values()), index=index).sort_index())
 
 
-A, B, C, D, E, F, G = CLAIMS
+A, B, C, D, E, F, G, DEEPER = CLAIMS
 
 
 def row_of(claim, arms):
@@ -210,6 +210,28 @@ def test_what_explains_the_contrast_is_not_asked_where_there_is_none():
     assert one.text.startswith("1 of 1 widths fail; 5 units")
 
 
+@pytest.mark.parametrize(
+    ("layers", "state"),
+    [
+        ([1.0, 2.0, 4.0], "holds"),
+        ([1.0, 2.0, 1.5], "fails"),
+        ([2.0, 1.0, 4.0], "fails"),
+        ([1.0, 1.0, 2.0], "unclear"),
+    ],
+)
+def test_contrast_grows_from_layer_to_layer(layers, state):
+    arm = made(widths=(8,))
+    noise = 0.02 * np.random.default_rng(1).standard_normal((10, 3))
+    contrasts = np.array(layers) + noise - noise.mean(0)
+    runs = {
+        (8, "true", seed): SimpleNamespace(arrays={"layer_contrast": np.array([np.zeros(3), contrasts[seed]])})
+        for seed in range(10)
+    }
+    deep = replace(arm, study=replace(arm.study, layers=3), runs=runs)
+    assert DEEPER.rule(deep).state == state and DEEPER.asked.names == ("deep",)
+    assert DEEPER.rule.at(arm, 8) is None  # one hidden layer
+
+
 def test_networks_recorded_before_a_rule_do_not_judge_it():
     assert F.from_seed == G.from_seed == 3
     row = row_of(F, [made(name="MNIST, no decay", seeds=8)])
@@ -256,7 +278,8 @@ def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_r
     assert E.asked.names == ("MNIST", "MNIST, long") and F.asked.names == G.asked.names == ("MNIST, no decay",)
     assert "MNIST, no decay" not in A.asked.names
     rows = chapters.ledger([], "06_volume_element")
-    assert [row["id"] for row in rows] == ["RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d", "RG-I-a", "OWN-5-a", "OWN-5-b"]
+    ids = ["RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d", "RG-I-a", "OWN-5-a", "OWN-5-b", "RG-5-a"]
+    assert [row["id"] for row in rows] == ids
     assert {row["verdict"] for row in rows} == {"untested"}
 
 

@@ -1,11 +1,17 @@
 """The rooms of the package: each imports only from those below it, and no chapter imports another."""
 
 import ast
+import os
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+
+from support.__main__ import UNFINISHED
 
 PACKAGE = Path(__file__).resolve().parents[1] / "support"
 ROOMS = ("words", "activations", "geometry", "networks", "training", "evidence", "chapters", "site", "__main__")
@@ -68,3 +74,31 @@ def test_importing_the_package_loads_nothing():
     heavy = "{'torch', 'numpy', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules)"
     program = f"import sys, support; assert not {heavy}, {heavy}"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=PACKAGE.parent)
+
+
+def test_a_sweep_takes_torch_and_numpy_alone(tmp_path):
+    """All other packages that the project names are hidden; the sweep stops in good order at its first checkpoint."""
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    named = {re.split(r"[\[=]", line)[0].lower() for line in project["dependencies"]}
+    hidden = named - {"torch", "numpy", "mpmath"}  # the last is torch's own
+    modules = {module for module, several in packages_distributions().items() if hidden & {*map(str.lower, several)}}
+    assert {"scipy", "pandas", "yaml", "safetensors", "sklearn", "psutil", "matplotlib"} <= modules
+    program = f"""if True:
+        import sys
+
+        class Hidden:
+            def find_spec(name, path=None, target=None):
+                if name.split(".")[0] in {modules}:
+                    raise ModuleNotFoundError(name)
+
+        sys.meta_path.insert(0, Hidden)
+        from support.__main__ import main
+        arguments = ["sweep", "mahalanobis-2", "--minutes", "0.0001", "--records", "records"]
+        sys.exit(main(arguments))
+    """
+    environment = os.environ | {"BOOK_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == UNFINISHED, done.stderr
+    assert "goes on from there" in done.stdout and list((tmp_path / "cache").rglob("*.safetensors"))

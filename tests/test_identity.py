@@ -8,10 +8,11 @@ import pytest
 
 from support.chapters import studies
 from support.chapters.from_mahalanobis_to_riemann.study import MetricPlan
+from support.chapters.offset_l2.study import CentresPlan
 from support.chapters.why_outputs_die.study import PhaseGrid
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.distances.study import DistanceStudy
-from support.networks.architectures import LINEAR_AND_L2
+from support.networks.architectures import L2, LINEAR_AND_L2
 from support.networks.data import load
 from support.training.specs import SPECIFICATIONS
 
@@ -22,6 +23,7 @@ PLANS = {
     "grid": PhaseGrid("grid", architectures=("ReLU",), recipes=(Recipe(0.01),), curvatures=(0.1, 1.0),
                       preactivations=(1.0,), sizes=(("raw", 3.0, 12.0), ("standardised", 7.0, 0.75)), **COMMON),
     "metric": MetricPlan("metric", architectures=LINEAR_AND_L2, recipes=(RECIPE,), **COMMON),
+    "centres": CentresPlan("centres", architectures=L2, recipes=(RECIPE,), **COMMON),
     "mahalanobis": DistanceStudy("distances", "gaussian-2-resampled", 5, seeds=2, samples=20),
     "volume": replace(studies()["volume-sinusoid-resampled"], widths=(3, 7), seeds=2, plane=4, decay=0.5),
 }  # fmt: skip

@@ -11,11 +11,13 @@ from torch import nn
 
 from support.chapters.offset_l2 import heads, pictures, prototypes, sentences
 from support.chapters.offset_l2.prototypes import Centres
+from support.chapters.offset_l2.study import CentresPlan
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.records import Store
 from support.evidence.sweep import ensure
 from support.networks.gaussians import Gaussian
 from support.networks.layers import Abs, Neg, OffsetL2
+from support.training.classifiers import centres
 from support.training.classifiers.ensemble import starting_weights
 
 FORMS = ("code", "paper")
@@ -310,6 +312,26 @@ def test_a_mu_that_moved_as_far_as_its_neighbours_are_has_moved_all_the_way():
     row = table.iloc[0]
     assert row["at most (%)"] == 200 and row["mu moved (%)"] == 50 and row["first layer (%)"] == 200
     assert sentences.where_points_are(table) == "not where chance put them"
+
+
+def test_a_study_records_what_moved_and_what_it_is_worth(tmp_path):
+    """Against the table that the chapter makes from the weights of the same runs."""
+    dataset = tiny(images=40, inputs=12, classes=4)
+    plan = CentresPlan("t", data="tiny", images=40, architectures=("ReLU-L2", "Abs-L2-Neg"), scalings=("raw",),
+                       seeds=1, recipes=(Recipe(0.01, optimiser="adam"),), steps=30, keep_weights=1)  # fmt: skip
+    for record in ensure(plan, dataset, Store(tmp_path), device="cpu", verbose=False):
+        assert record.faults() == []
+        table, left = prototypes.moved([record]).iloc[0], prototypes.put_back([record], dataset).iloc[0]
+        assert record.arrays["mu_moved"].mean() == pytest.approx(table["mu moved (%)"], abs=0.01)
+        assert record.arrays["mu_moved"].max() == pytest.approx(table["at most (%)"], abs=0.01) and table["n"] == 1
+        for part in ("mu", "alpha", "first layer"):
+            (value,) = record.arrays[f"{part.replace(' ', '_')}_back"]
+            assert value == pytest.approx(left[f"{part} back"], abs=1e-4)
+    weights = record.weights()
+    lost = centres.look(record.spec, dataset, weights | {"mu": weights["mu"] * np.nan})
+    assert lost["mu_moved"].shape == (4,) and all(np.isnan(values).all() for values in lost.values())
+    with pytest.raises(ValueError, match="'ReLU' has no centres"):
+        plan.spec(dataset, "ReLU", "raw", 0)
 
 
 # -- heads --------------------------------------------------------------------------------------------------------

@@ -195,6 +195,7 @@ def test_flags_do_not_change_the_verdict():
     assert ledger.details(row)[-3:] == ["the paper contradicts itself: t is -12.78", verdicts.AMENDED,
                                         "2026-11-23: it misread the source"]  # fmt: skip
     assert judged(Made("raw", FAILS), contradiction=lambda: "")["flags"] == []
+    assert judged(Made("raw", FAILS), late=True)["flags"] == [verdicts.LATE]
 
 
 def test_an_absent_premise_is_void():

@@ -218,7 +218,8 @@ class Claim:
     """A sentence, its place in the source, the rule that judges it and the evidence that it is asked of.
 
     kind: a key of `verdicts.KINDS`. contradiction: returns how the source contradicts itself, or "". from_seed: seeds
-    below this were recorded before the rule was written, and do not judge it.
+    below this were recorded before the rule was written, and do not judge it. late: the rule was written when the
+    records that judge it were known.
     """
 
     id: str
@@ -231,6 +232,7 @@ class Claim:
     contradiction: Callable[[], str] | None = None
     from_seed: int = 0
     amended: Amendment | None = None
+    late: bool = False
 
 
 # -- judging ------------------------------------------------------------------------------------------------------
@@ -267,7 +269,7 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
         "verdict": word,
         "on": verdicts.depends_on((arm.factors, findings[arm.name].state) for arm in arms),
         "open": [name for name, found in findings.items() if found.state in verdicts.OPEN],
-        "flags": verdicts.flags(states, bool(contradiction), claim.amended is not None),
+        "flags": verdicts.flags(states, bool(contradiction), claim.amended is not None, claim.late),
         "contradiction": contradiction,
         "amended": asdict(claim.amended) if claim.amended else None,
         "further_seeds": seeds,

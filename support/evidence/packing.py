@@ -27,6 +27,7 @@ MOST_RUNS, MOST_BYTES = 256, 2**23  # in a shard; its bytes unpacked. To read on
 BITS = {
     "classifier": {"moments": (18, 18, 7), "weight": 7},  # mean, SD, skewness; counts compare |mean| / SD with others
     "metric": {"moments": (18, 18, 7), "weight": 7},
+    "centres": {"moments": (18, 18, 7), "weight": 7},
     "mahalanobis": {},
     "volume": {"peak": 23, "profile": 23, "same_profile": 23, "spectrum": 23},
 }

@@ -27,13 +27,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load, save
 
 from support.evidence import files
 from support.evidence.files import RecordError, arrays_digest, content_of, read_bytes, reading, text_digest
 from support.evidence.paths import COMMITTED
 from support.training.machine import environment
 from support.training.specs import Measurement, Spec, specification
+from support.training.tensors import pack, unpack
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,9 @@ class Record:
         """
         if steps not in (None, self.steps) or not self.content.get("weights_kept"):
             return None
-        loaded = self._checked("weights", "weights", lambda content: {k: w.numpy() for k, w in load(content).items()})
+        loaded = self._checked(
+            "weights", "weights", lambda content: {k: w.numpy() for k, w in unpack(content)[0].items()}
+        )
         return {name: torch.from_numpy(value) for name, value in loaded.items()}
 
     def _checked(self, what: str, kind: str, unpack) -> dict[str, np.ndarray]:
@@ -239,7 +241,7 @@ class Store:
                 for left in path.parent.glob(f".{path.stem}.*"):  # by a write that was killed
                     left.unlink()
                 if keep_weights:
-                    weight_bytes = save(measurement.weights)
+                    weight_bytes = pack(measurement.weights)
                     files.atomically(path.with_suffix(".safetensors"), lambda p: p.write_bytes(weight_bytes))
                 files.atomically(path.with_suffix(".npz"), lambda p: _save_arrays(p, arrays))
                 files.atomically(path, lambda p: p.write_text(json.dumps(content, indent=1) + "\n"))

@@ -155,6 +155,7 @@ def _flips(points: int) -> float:
 REPLAYABLE = {
     "classifier": _classifier_replays,
     "metric": _classifier_replays,
+    "centres": _classifier_replays,
     "mahalanobis": _distance_replays,
     "volume": _volume_replays,
 }

@@ -18,6 +18,7 @@ KINDS = {  # of a claim, with the words for several of them
 CONTRADICTION = "the paper contradicts itself"
 PREMISE = "premise absent"
 AMENDED = "rule amended after the records"
+LATE = "rule written after the records"
 OPEN = STATES[2:]
 LEAST_SEEDS = 5  # an arm with fewer is not judged
 
@@ -54,7 +55,7 @@ def depends_on(arms: Iterable[tuple[dict[str, str], str]]) -> str | None:
     return names[-1]
 
 
-def flags(states: Iterable[str], contradiction: bool, amended: bool) -> list[str]:
+def flags(states: Iterable[str], contradiction: bool, amended: bool, late: bool = False) -> list[str]:
     """What a reader must know besides the verdict."""
-    said = {CONTRADICTION: contradiction, PREMISE: "void" in states, AMENDED: amended}
+    said = {CONTRADICTION: contradiction, PREMISE: "void" in states, AMENDED: amended, LATE: late}
     return [flag for flag, is_so in said.items() if is_so]

@@ -8,7 +8,6 @@ no measure: a map that folds, as an absolute value does, has one image for point
 from dataclasses import dataclass
 
 import torch
-from scipy.optimize import least_squares
 
 from support.geometry import checks
 from support.geometry.jacobians import load_forward_mode
@@ -66,6 +65,8 @@ def geodesic(f, a, b, points: int = 33, bow: float = 0.0, steps: int = 500) -> G
             kind (see `pullback_metric`).
         RuntimeError: no shortest path was found in so many steps, or it is too coarse to tell its length to 5%.
     """
+    from scipy.optimize import least_squares  # here: a sweep imports this module, and may have torch and numpy alone
+
     a, b = checks.real("a", a), checks.real("b", b)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(f"a and b must have one shape (d,), got {tuple(a.shape)} and {tuple(b.shape)}")

@@ -12,7 +12,6 @@ import math
 
 import numpy as np
 import torch
-from scipy import integrate
 
 from support.geometry import checks
 from support.geometry.shallow import slopes
@@ -123,6 +122,8 @@ def _gaussian_means(activation, s):
     By tanh-sinh quadrature over u = z / sqrt s, which finds an f much narrower than the Gaussian. Derivatives fall on
     the Gaussian, so phi'' is never asked for, and each side of 0 is done alone: ReLU will do.
     """
+    from scipy import integrate  # here: a sweep imports this module, and may have torch and numpy alone
+
     root = s.cpu().sqrt().numpy()
 
     def integrand(u, root, scale, weight):

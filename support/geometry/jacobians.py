@@ -7,7 +7,6 @@ memory of `autograd.functional.jacobian(create_graph=True)` goes.
 import warnings
 from functools import cache
 
-import psutil
 import torch
 from torch import nn
 
@@ -80,4 +79,8 @@ def affordable_passes(f, point: torch.Tensor) -> int:
 
 def free_memory(device: torch.device) -> int:
     """Bytes."""
-    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else psutil.virtual_memory().available
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    import psutil  # here: a sweep imports this module, and may have torch and numpy alone
+
+    return psutil.virtual_memory().available

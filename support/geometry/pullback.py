@@ -8,7 +8,6 @@ many and is taken only where its condition number, looked at each time, leaves e
 import math
 
 import torch
-from scipy.linalg import lapack
 
 from support.geometry.checks import SingularMetric
 from support.geometry.jacobians import NUMBERS, of_jacobians
@@ -208,6 +207,8 @@ def _gram(J, blocks=4):
 
 def _condition(G, L) -> float:
     """Condition number in the 1-norm of the matrix with lower triangle G = L L^T, as LAPACK estimates it."""
+    from scipy.linalg import lapack  # here: a sweep imports this module, and may have torch and numpy alone
+
     norm = float((G.tril().abs().sum(0) + G.tril(-1).abs().sum(1)).max())
     reciprocal, _ = lapack.dpocon(L.mT.cpu().numpy(), norm, uplo="U")
     return 1 / reciprocal if reciprocal > 0 else math.inf

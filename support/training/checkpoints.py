@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+
+from support.training.tensors import pack, unpack
 
 
 class CheckpointError(RuntimeError):
@@ -34,7 +34,7 @@ def write(path: Path, identity: str, note: dict, tensors: dict[str, torch.Tensor
     beside = path.with_suffix(".writing")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _flush(beside, save(tensors, metadata))
+        _flush(beside, pack(tensors, metadata))
         if path.exists():
             path.replace(path.with_suffix(".previous"))
         beside.replace(path)
@@ -59,10 +59,8 @@ def read(path: Path | None, identity: str) -> Checkpoint | None:
         return None
     for candidate in (Path(path), Path(path).with_suffix(".previous")):
         try:
-            with safe_open(candidate, "pt") as f:
-                metadata = f.metadata() or {}
-                tensors = {name: f.get_tensor(name) for name in f.keys()}  # noqa: SIM118 (not a dict)
-        except (FileNotFoundError, SafetensorError):
+            tensors, metadata = unpack(candidate.read_bytes())
+        except (FileNotFoundError, ValueError):
             continue
         sha256 = metadata.pop("sha256", None)
         if metadata.get("identity") == identity and sha256 == _sha256(metadata, tensors):

@@ -22,6 +22,7 @@ CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")  # nats 
 SPECIFICATIONS = {  # experiment -> where its specification is
     "classifier": "support.training.classifiers.specs:RunSpec",
     "metric": "support.training.classifiers.specs:MetricSpec",
+    "centres": "support.training.classifiers.specs:CentresSpec",
     "mahalanobis": "support.training.distances.specs:DistanceSpec",
     "volume": "support.training.sigmoid.specs:VolumeSpec",
 }

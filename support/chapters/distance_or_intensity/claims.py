@@ -6,12 +6,13 @@ from functools import partial
 
 from support.evidence import claims, statistics
 from support.evidence.claims import Finding, NoRecords, amended, printed
-from support.evidence.classifiers.claims import Studies, printed_t_says_different, says_equal_but
+from support.evidence.classifiers.claims import EachNetwork, Studies, printed_t_says_different, says_equal_but
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import (
     CATASTROPHE,
     IMPACT,
     NOISE,
+    AsPrinted,
     Equal,
     Every,
     Exceeds,
@@ -109,6 +110,9 @@ def _judged_by(first_verdict: str, also: tuple[str, str] = ("", "")) -> claims.A
     return amended(reason, rule.replace("on ", "on; ", 1) if also[1] else rule, first_verdict)
 
 
+_PRINTED = tuple(printed()["oursland2025"]["sets"]["prose"]["accuracy"])  # the text gives no ReLU and no Abs
+# Only runs with all images are like the printed ones: no smaller study could judge, so five seeds are enough, as for
+# any other claim. The inputs are raw, as in the paper's code.
 _claim = partial(claims.Claim, asked=Studies(), source="oursland2025")
 CLAIMS = (
     _claim("LDM-5.1-a", "section 5.1", "The baselines ReLU and Abs do not differ in test accuracy.",
@@ -144,4 +148,8 @@ CLAIMS = (
     _claim("LDM-T2-a", "Table 2", "Table 2 shows the networks without output bias after 5,000 epochs.",
           _printed_as_said, asked=NoRecords("as printed", "the source's printed numbers, compared with each other",
                                             "python -m support claims"), contradiction=_table2_is_table5),
+    _claim("LDM-TX-a", "sections 6.2 and 6.3", "With raw inputs these networks reach the accuracies of the text.",
+           AsPrinted("prose"), asked=EachNetwork(STUDIES["mnist-60k"], _PRINTED, "raw"), late=True),
+    _claim("LDM-T3-a", "Table 3", "With raw inputs these networks reach the accuracies of Table 3.",
+           AsPrinted("table3"), asked=EachNetwork(STUDIES["mnist-bias"], SIX_BIAS, "raw")),
 )  # fmt: skip

@@ -1,7 +1,24 @@
-"""The studies of the chapter: the ten networks of Oursland's Table 5, and two kinds of head on CIFAR-10."""
+"""The studies of the chapter: Oursland's Table 5, two kinds of head on CIFAR-10, and what training moves."""
+
+from dataclasses import dataclass, replace
 
 from support.evidence.classifiers.study import BOTH, MNIST, Plan, Recipe
 from support.networks.architectures import L2, LINEAR_AND_L2, SIX_BIAS
+from support.networks.data import Dataset
+from support.training.classifiers.centres import look
+from support.training.classifiers.specs import CentresSpec
+
+
+@dataclass(frozen=True)
+class CentresPlan(Plan):
+    """A plan that looks at what training moved in each OffsetL2 network, and at what the accuracy owes to it."""
+
+    specification = CentresSpec
+
+    def train(self, specs, dataset: Dataset, **options):
+        measured = super().train(specs, dataset, **options)
+        return [replace(m, arrays=m.arrays | look(m.spec, dataset, m.weights)) for m in measured]
+
 
 STUDIES = {
     plan.name: plan
@@ -11,5 +28,8 @@ STUDIES = {
         Plan("cifar10-heads", data="folder:cifar10-jpeg", images=10_000, architectures=LINEAR_AND_L2, steps=500,
              scalings=("standardised",), seeds=5, recipes=(Recipe(0.003, optimiser="adam"),),
              title="linear and OffsetL2 heads on CIFAR-10 (JPEG copy), 10,000 images, 500 steps of Adam"),
+        CentresPlan("mnist-centres", architectures=L2, scalings=BOTH, steps=5000, light=True,
+                    **MNIST | {"images": 10_000, "first_seed": 5, "seeds": 5, "seeds_per_block": 5},
+                    title="four with OffsetL2, what training moves, first 10,000 images, 5,000 steps"),
     )
 }  # fmt: skip

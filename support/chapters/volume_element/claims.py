@@ -12,6 +12,8 @@ networks (`statistics.mean_interval`). A rule names numbers of a network whose m
             the middle of the segment, and training brought it there (where boundary and peak both lie towards the
             middle of the square, chance alone makes them neighbours)
 
+    RG-5-a  contrast of each hidden layer after the first minus that of the layer below; asked of the deep task alone
+
     RG-I-a  accuracies on training and on held-out images, in percent, minus 95: the networks learned the digits as
             well as is said; asked of MNIST alone
 
@@ -41,6 +43,7 @@ The deep task was added after the records of XOR and of the sinusoid, and before
 had been seen after 50 epochs. MNIST was cut into two tasks, 50 epochs with the control and 200 without, before either
 had a record; one network had been seen after its first epoch. RG-I-a was written when the first long network had
 been seen, and the two claims of our own when two networks without weight decay had been; these do not judge them.
+RG-5-a was written when all its records were known.
 """
 
 import math
@@ -111,6 +114,18 @@ def accurate(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
 
 def _most(found: pd.DataFrame, other: pd.Series) -> pd.Series:
     return SHARE * found["contrast"] - other
+
+
+def deeper(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
+    """RG-5-a; no values where there is one hidden layer."""
+    if arm.study.layers == 1:
+        return {"one hidden layer": pd.Series(dtype=float)}
+    runs = [arm.runs[width, "true", seed] for seed in arm.of(width).index]
+    contrast = pd.DataFrame([r.arrays["layer_contrast"][-1] for r in runs], columns=range(arm.study.layers))
+    return {
+        f"contrast of layer {n + 1} minus that of layer {n}: {{:+.2f}} nats": contrast[n] - contrast[n - 1]
+        for n in range(1, arm.study.layers)
+    }
 
 
 @dataclass(frozen=True)
@@ -189,6 +204,7 @@ _NOT_SHUFFLED = Positive(
 )
 _AT_THE_BOUNDARY = Positive(at_the_boundary, "nearness, and its change with training,", "of the segment")
 _ACCURATE = Positive(accurate, f"accuracies minus {ACCURACY:g}%", "points")
+_DEEPER = Positive(deeper, "contrast minus that of the layer below")
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 _own = partial(claims.Claim, source="own", kind="own")
 CLAIMS = (
@@ -208,4 +224,6 @@ CLAIMS = (
          _ACCURATE, Tasks(("MNIST, no decay",)), from_seed=3),
     _own("OWN-5-b", "our own", "Without weight decay, most of the contrast on MNIST came with training.",
          _NOT_BEFORE, Tasks(("MNIST, no decay",)), from_seed=3),
+    _claim("RG-5-a", "section 5.1", "The contrast grows with depth, here in three layers of a sigmoid network.",
+           _DEEPER, Tasks(("deep",)), kind="variant", late=True),
 )  # fmt: skip

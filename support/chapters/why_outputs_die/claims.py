@@ -1,18 +1,18 @@
 """The claims of the chapter, and the rules that only it needs."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from support.chapters.why_outputs_die import law
 from support.chapters.why_outputs_die.study import REMEDIES
 from support.chapters.why_outputs_die.study import STUDIES as OWN
 from support.evidence import claims, statistics
-from support.evidence.claims import Finding, amended
+from support.evidence.claims import Evidence, Finding, amended
 from support.evidence.classifiers.claims import SEEN, Studies
-from support.evidence.classifiers.results import Arm
-from support.evidence.classifiers.rules import CATASTROPHE, Every, Recovers, Rule
-from support.evidence.classifiers.study import STUDIES
+from support.evidence.classifiers.results import Arm, NamedArm, arm
+from support.evidence.classifiers.rules import CATASTROPHE, DistanceAhead, Every, Recovers, Rule
+from support.evidence.classifiers.study import STUDIES, Plan
 from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.architectures import SIX
 from support.training.classifiers.specs import RARE
@@ -46,6 +46,29 @@ class WithoutInactive(Rule):
         return self.finding(found, text)
 
 
+@dataclass(frozen=True)
+class EveryStart(Evidence):
+    """Pairs of a distance and an intensity network, under every start and optimiser and in both input scalings.
+
+    remedies: the study of the gentler starts. published: that of the published start, read after as many steps.
+    """
+
+    remedies: Plan
+    published: Plan
+
+    def options(self, claim, records) -> list[list[Arm]]:
+        found = []
+        for name, recipe in REMEDIES.items():
+            study = self.remedies if self.remedies.has(recipe) else replace(self.published, steps=self.remedies.steps)
+            pairs = (("ReLU2-Neg", "ReLU2"), ("Abs2-Neg", "Abs2"))
+            for pair in (pair for pair in pairs if set(pair) <= set(study.architectures)):
+                for scaling in study.scalings:
+                    one = arm(study, records, scaling, pair, recipe)
+                    activation = pair[1].removesuffix("2")
+                    found.append(NamedArm.of(one, activation=activation, start=name, input_scaling=scaling))
+        return [found]
+
+
 def _own(name, says, rule, asked):
     return claims.Claim(name, "our own", says, rule, asked, source="own", kind="own")
 
@@ -76,4 +99,9 @@ CLAIMS = (
          law.MoreOften("ReLU2-Neg", "ReLU2"), law.AtPoint(OWN["law-10"])),
     _own("LAW-d", "The map of first steps on MNIST predicts which networks fail on other data.",
          law.Predicts(), law.Elsewhere(OWN["mnist-rates"], (OWN["law-digits"], OWN["law-cifar"]))),
+    # LDM-5.2-a to LDM-5.3-e and LAW-a to LAW-d bear on it too
+    claims.Claim("LDM-1-a", "sections 1 and 7", "Networks prefer distances: the same network is more accurate if its "
+                 "outputs are distances than if they are intensities, however it starts and learns.",
+                 DistanceAhead(), EveryStart(OWN["mnist-remedies"], STUDIES["mnist-10k"]),
+                 source="oursland2025", late=True),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from support.evidence import statistics
 from support.evidence.claims import Claim, Evidence, printed
-from support.evidence.classifiers.results import Arm, arm
+from support.evidence.classifiers.results import Arm, NamedArm, arm
 from support.evidence.classifiers.study import BOTH, STUDIES, Plan, Recipe
 from support.evidence.records import Record
 
@@ -94,3 +94,16 @@ def evidence(
     judging = Studies(studies).options_for(names, records, from_seed)[0]
     plan = next(plan for plan in studies if plan.name == judging[0].plan.name)
     return plan, [a for a in judging if a.n]
+
+
+@dataclass(frozen=True)
+class EachNetwork(Evidence):
+    """Every one of these networks by itself is an arm, in one input scaling of one study."""
+
+    study: Plan
+    names: tuple[str, ...]
+    scaling: str
+
+    def options(self, claim: Claim, records: list[Record]) -> list[list[Arm]]:
+        found = {name: arm(self.study, records, self.scaling, (name,), None, claim.from_seed) for name in self.names}
+        return [[NamedArm.of(one, network=name) for name, one in found.items()]]

@@ -83,6 +83,27 @@ class Arm(claims.Arm):
         return self.at(f"{side}_active", name, self.steps)
 
 
+@dataclass(frozen=True)
+class NamedArm(Arm):
+    """An arm that is told apart by other things than its input scaling: levels, pairs of a factor and its level."""
+
+    levels: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return ", ".join(level for _, level in self.levels)
+
+    @property
+    def factors(self) -> dict[str, str]:
+        return dict(self.levels)
+
+    @classmethod
+    def of(cls, arm: Arm, **levels: str) -> "NamedArm":
+        """This arm with these levels; "_" in the name of a factor stands for a space."""
+        named = tuple((factor.replace("_", " "), level) for factor, level in levels.items())
+        return cls(arm.scaling, arm.records, arm.steps, arm.plan, named)
+
+
 def runs_of(plan: Plan, records: Iterable[Record]) -> list[Record]:
     """The plan's runs among the records that were measured at its last step, each once, diverged or not.
 

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, replace
 
 from support.evidence import claims, statistics
-from support.evidence.claims import Finding, joined
+from support.evidence.claims import Finding, joined, printed
 from support.evidence.classifiers.results import Arm
 
 MARGIN = 0.2  # points of accuracy below which two means count as equal
@@ -196,3 +196,52 @@ class Every(Rule):
         word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
         count = sum(part.state == decides.state for part in found)
         return replace(decides, text=f"{count} of {len(found)} parts {word}, the first: {decides.text}")
+
+
+@dataclass(frozen=True)
+class AsPrinted(Rule):
+    """The mean test accuracy of the arm's network agrees with the one that the paper prints.
+
+    table: a key of the printed sets. Two means agree if they differ by less than `margin` points: Welch's 90%
+    interval of the difference, from both summaries, lies within it. For a network with a larger printed SD the margin
+    is that SD, the usual distance of a single run from the mean.
+    """
+
+    table: str
+    margin: float = IMPACT
+    source: str = "oursland2025"
+
+    @property
+    def asks(self):
+        return (
+            f"our mean - the printed one within ±{self.margin:g} point, or ± the printed SD if larger (90% interval)"
+        )
+
+    @property
+    def accepts(self):
+        return -self.margin, self.margin
+
+    def __call__(self, arm: Arm) -> Finding:
+        (name,) = arm.records
+        paper = printed()[self.source]
+        mean, sd = paper["sets"][self.table]["accuracy"][name.removesuffix("-Bias")]
+        ours = arm.accuracy(name)
+        # both SDs have n in the denominator, as the paper's
+        found = statistics.from_summary(ours.mean(), ours.std(), len(ours), mean, sd, paper["n"], level=0.90)
+        text = f"{ours.mean():.2f} - {mean:.2f} = {found.difference:+.2f} points, printed SD {sd:.2f}"
+        estimate = statistics.Estimate(found.difference, *found.interval, min(found.n), found.level, "Welch")
+        own = replace(self, margin=max(self.margin, sd))
+        # the printed mean keeps its error however many runs are added, so that no number of seeds can be named
+        return replace(own.finding(estimate, text), times=math.inf)
+
+
+@dataclass(frozen=True)
+class DistanceAhead(Rule):
+    """In the arm's pair, the network that outputs distances (negated) is ahead of the other by more than IMPACT."""
+
+    accepts = (IMPACT, math.inf)
+    asks = f"distance - intensity > {IMPACT:g} point"
+
+    def __call__(self, arm: Arm) -> Finding:
+        distance, intensity = arm.records
+        return self.finding(*gap(arm, distance, intensity))

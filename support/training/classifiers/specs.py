@@ -106,6 +106,19 @@ class MetricSpec(RunSpec):
         return RunSpec.final_numbers(arrays) | {"contrast": round(contrast, 6) if np.isfinite(contrast) else None}
 
 
+@dataclass(frozen=True, kw_only=True)
+class CentresSpec(RunSpec):
+    """An OffsetL2 network whose parts are put back to their start after training; `centres.look` says how."""
+
+    looked_at_once = True
+    experiment: str = "centres"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if architecture(self.architecture).head != "offset_l2":
+            raise ValueError(f"{self.architecture!r} has no centres: wanted a network with an OffsetL2 head")
+
+
 def output_counts(active: np.ndarray) -> dict[str, np.ndarray]:
     """How many outputs are dead, rare and scarce, disjointly, from active shares of shape (..., C).
 
