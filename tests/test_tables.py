@@ -13,13 +13,11 @@ from support.chapters.hyperplanes import tables as planes_tables
 from support.chapters.offset_l2 import pictures as offset_pictures
 from support.chapters.offset_l2 import sentences as offset_sentences
 from support.chapters.offset_l2 import tables as offset_tables
-from support.chapters.why_outputs_die import sentences as dying_sentences
 from support.chapters.why_outputs_die import tables as dying_tables
 from support.evidence import ledger
 from support.evidence.claims import number
 from support.evidence.classifiers import shared
 from support.evidence.classifiers.results import Arm, arm
-from support.training.specs import recorded_steps
 
 PLAN = studies()["mnist-10k"]
 
@@ -101,51 +99,11 @@ def test_differing_numbers_of_seeds_are_told():
     assert shared.seeds_told([arms({"ReLU": [(90.0, 0)]})[0]]) == "1 seed"
 
 
-def test_fates_follow_every_output_from_before_training_to_the_end():
-    """Born dead; killed by the first step; killed later; alive; dead and awake again; born rare, and dead at last."""
-    steps = np.array(recorded_steps(PLAN.steps))
-    dead_from_to = [(0, np.inf), (1, np.inf), (100, np.inf), (np.inf, np.inf), (0, 10)]
-    shares = np.array([[0.0 if a <= s < b else 0.5 for a, b in dead_from_to] for s in steps])
-    rare = np.where(steps[:, None] < 100, (0.005, 0.03), (0.005, 0.0))
-    shares = np.hstack([shares, rare])
-    m = measurement(PLAN.spec(tiny(), "ReLU2", "raw", 0), PLAN.steps)
-    one = arm(PLAN, [record(replace(m, arrays=m.arrays | {"train_active": shares}))], "raw", ("ReLU2",))
-    table = dying_tables.fates([one], ("ReLU2",)).loc["raw", "ReLU2"]
-    found = {index: tuple(row) for index, row in table.iterrows()}
-    assert found == {
-        ("dead", "dead"): (2, 50, 50, 50),
-        ("under 1%", "alive"): (1, 0, 0, 100),
-        ("1 to 5%", "alive"): (1, 0, 100, 100),
-        ("more", "dead"): (1, 100, 100, 100),
-        ("more", "alive"): (2, 0, 50, 50),
-    }
-
-
-def test_dead_outputs_are_told_in_percent():
-    (made,) = arms({"GELU2": [(50.0, 1), (50.0, 0)]})
-    made.records["GELU2"][1].arrays["train_active"][-1, 3] = 0.0  # one of twenty; the inactive one is not dead
-    assert dying_sentences.dead_sentence([made], ["GELU2"]).endswith("in percent: with raw inputs GELU2 5.0.")
-
-
-def test_outputs_born_rare_are_told_apart_from_the_others():
-    (made,) = arms({"ReLU2": [(50.0, 0), (50.0, 0)]})
-    first, second = (r.arrays["train_active"] for r in made.records["ReLU2"])
-    first[:, :3], second[0, 4] = 0.04, 0.03  # four born rare; one of them wakes up, one dies
-    first[-1, 0] = first[-1, 9] = 0.0  # and one of the others is lost too
-    said = dying_sentences.born_rare_sentence([made], ("ReLU2",))
-    assert said.endswith("ReLU2 with raw inputs 1 of the 4 born rare and 1 of the 16 others.")
-    told = dying_sentences.least_active_sentence([made], ("ReLU2",))
-    assert told == "every output starts on at least 3% with raw inputs of the images: some are born rare"
-    second[0, 4] = first[0, :3] = 0.06
-    assert dying_sentences.least_active_sentence([made], ("ReLU2",)).endswith("none is born dead or rare")
-
-
 def test_remedies_are_compared_by_seed():
     found = arms({"ReLU2": [(50.0, 2), (70.0, 0)], "ReLU2-Neg": [(90.0, 0), (80.0, 0)]})
     row = dying_tables.remedies({"gently": found}).loc["raw", "gently"]
     assert (row["ReLU2"], row["ReLU2-Neg"], row["gap"], row["n"]) == (60, 85, 25, 2)
     assert row["95% low"] <= 25 <= row["95% high"]
-    assert dying_sentences.remedies_sentence({"gently": found}).endswith("gently with raw inputs +25.0.")
 
 
 def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_other():

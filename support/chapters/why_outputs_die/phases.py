@@ -134,11 +134,3 @@ def leaving(found: list[Diagram], plan: PhaseGrid) -> pd.DataFrame:
             rows[-1]["apart"] = apart[i, j]
     columns = [*_POINT, *dict.fromkeys(d.scaling for d in found), "apart"]
     return pd.DataFrame(rows, columns=columns).sort_values("apart", ascending=False).set_index(_POINT).round(1)
-
-
-def sentence(found: list[Diagram]) -> str:
-    """How much the axes explain, for those who do not see the figure."""
-    shares = explained(found)["explained (%)"].dropna()
-    if not len(shares):
-        return "Too few networks a point to say how much of the variance the two axes explain."
-    return f"The two axes explain {', '.join(f'{v:.0f}% of the variance of {k}' for k, v in shares.items())}."

@@ -1,14 +1,64 @@
 """The figures of the chapter."""
 
 import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from support.evidence.figures import (
-    jitter,
-    legend_below,
-    style,
-    subplots,
-)
+from support.evidence.figures import HUES, jitter, legend_below, style, subplots
+from support.evidence.statistics import clopper_pearson
+from support.networks.architectures import SIX
+
+
+def gaps_figure(table: pd.DataFrame):
+    """ReLU2-Neg minus ReLU2 under each start, a panel for each input scaling; table: `tables.remedies`."""
+    scalings = table.index.unique(0)
+    fig, axes = subplots(1, len(scalings), height=2.6, squeeze=False, sharex=True, sharey=True)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        of = table.loc[scaling]
+        for row, (_, r) in enumerate(of.iterrows()):
+            ax.plot([r["95% low"], r["95% high"]], [row, row], color=HUES["relu"], linewidth=2)
+            ax.plot(r["gap"], row, **style("ReLU2-Neg"))
+            ax.text(1.01, row, f"{r['gap']:+.0f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(of)), of.index)
+        ax.set(title=f"{scaling} inputs", xlabel="lead of ReLU2-Neg (points)")
+        ax.grid(axis="y", visible=False)
+    axes[0][0].invert_yaxis()
+    return fig
+
+
+def killed_figure(sizes, formula, dead):
+    """Share of dead outputs after a step of these sizes, by the formula (line) and among random outputs (dots)."""
+    fig, ax = subplots(height=2.4)
+    ax.plot(sizes, formula, color="black")
+    ax.plot(sizes, dead, "o", color="black", markersize=4)
+    ax.set(xlabel="size of the step, in lengths of the weight vector", ylabel="share dead", ylim=(-0.03, 1.05))
+    return fig
+
+
+def law_figure(runs_by_size: dict[int, pd.DataFrame]):
+    """Share of failing runs with its interval, a panel for each step size, a row for each network.
+
+    runs_by_size: step size -> `law.runs`. Filled markers: raw inputs; hollow ones: standardised inputs.
+    """
+    names = list(dict.fromkeys(name for runs in runs_by_size.values() for name in runs["network"]))
+    names.sort(key=SIX.index)
+    fig, axes = subplots(1, len(runs_by_size), height=3.0, squeeze=False, sharey=True)
+    for ax, (size, runs) in zip(axes[0], runs_by_size.items(), strict=True):
+        for (name, scaling), of in runs.groupby(["network", "scaling"])["fails"]:
+            share = clopper_pearson(int(of.sum()), len(of))
+            row = names.index(name) + (-0.15 if scaling == "raw" else 0.15)
+            look = style(name) | {"linestyle": "none"}
+            ax.plot([100 * share.low, 100 * share.high], [row, row], color=look["color"])
+            ax.plot(100 * share.value, row, **look | ({} if scaling == "raw" else {"markerfacecolor": "white"}))
+        ax.set(title=f"step size {size:,}", xlabel="failing runs (%)", xlim=(-4, 104))
+        ax.set_yticks(range(len(names)), names)
+    axes[0][0].set_ylim(len(names) - 0.5, -0.5)
+    hollow = {"color": "black", "marker": "o", "linestyle": "none"}
+    marks = [Line2D([], [], **hollow), Line2D([], [], markerfacecolor="white", **hollow)]
+    fig.legend(marks, ["raw inputs", "standardised inputs"], loc="outside lower center", ncols=2)
+    return fig
 
 
 def remedies_figure(arms_by_remedy: dict):
@@ -64,7 +114,7 @@ def phase_figure(diagrams, plan, quantity: str, label: str, names: tuple[str, ..
                 cross[0].set_path_effects([withStroke(linewidth=4, foreground="black")])
             if scaling == rows[0]:
                 ax.set_title(name)
-        line[0].set_ylabel(f"{scaling}\n$\\log_{{10}}$ rate x curvature")
+        line[0].set_ylabel(f"{scaling}\n$\\log_{{10}}$ step size")
     fig.supxlabel("$\\log_{10}$ RMS of the first preactivations", fontsize=10)
     fig.colorbar(image, ax=axes, label=label, shrink=0.9)
     return fig

@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 from support.chapters.settings import ClassifierSettings
-from support.chapters.why_outputs_die.study import REMEDIES, STUDIES, PhaseGrid
+from support.chapters.why_outputs_die.study import REMEDIES, STUDIES
 from support.evidence.classifiers.study import Plan, Recipe
-from support.networks.architectures import SIX, SMOOTH
+from support.networks.architectures import SMOOTH
 
 
 class Settings(ClassifierSettings):
-    """Parameters of the chapter on dead outputs; its grid has one seed for every ten of the remedies, and
-    half of their steps."""
+    """Parameters of the chapter on dead outputs."""
 
     @staticmethod
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
@@ -36,18 +35,6 @@ class Settings(ClassifierSettings):
         """The two constrained ReLU networks under every remedy."""
         recipes = tuple(self.remedies.values())
         return Plan(architectures=("ReLU2", "ReLU2-Neg"), recipes=recipes, **self.common("remedies"))
-
-    def grid(self) -> PhaseGrid:
-        """The six networks over the points of the phase diagram."""
-        study = STUDIES["mnist-rates"]
-        return PhaseGrid(
-            architectures=SIX,
-            recipes=(self.recipe,),
-            curvatures=study.curvatures,
-            preactivations=study.preactivations,
-            divergence_expected=True,
-            **self.common("phase diagram") | {"seeds": max(1, self.seeds // 10), "steps": max(1, self.steps // 2)},
-        )
 
     def smooth(self) -> Plan:
         """Networks of smooth activations under the same constraints; half of the seeds, for they are slow."""

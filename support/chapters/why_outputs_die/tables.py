@@ -1,6 +1,5 @@
 """The tables of the chapter, as pandas frames."""
 
-import numpy as np
 import pandas as pd
 
 from support.evidence import statistics
@@ -8,32 +7,6 @@ from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import CATASTROPHE
 from support.evidence.classifiers.shared import OUT, without
 from support.evidence.verdicts import LEAST_SEEDS
-from support.training.classifiers.specs import DEAD, RARE
-
-
-def fates(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
-    """What became of the outputs, by what they were before training and after the first step.
-
-    By the share of training images that an output is active on: none ("dead"), some but under 1%, from there to 5%,
-    or more. A row counts the outputs of all networks of an arm with that start, and how many of them are dead at step
-    10 and at the end, and how many inactive (on under 1%) at the end, in percent.
-    """
-    rows = []
-    for arm in arms:
-        for name in names:
-            steps = (0, min(1, arm.steps), min(10, arm.steps), arm.steps)
-            born, first, tenth, end = (arm.at("train_active", name, step) for step in steps)
-            fates = (tenth <= DEAD, end <= DEAD, end < RARE[0])
-            kind = (born > DEAD).astype(int) + (born >= RARE[0]) + (born >= RARE[1])
-            for i, start in enumerate(("dead", "under 1%", "1 to 5%", "more")):
-                for then, dead in (("dead", first <= DEAD), ("alive", first > DEAD)):
-                    chosen = (kind == i) & dead
-                    count = int(chosen.sum())
-                    shares = [100 * fate[chosen].mean() if count else np.nan for fate in fates]
-                    rows.append([arm.scaling, name, start, then, count, *shares])
-    columns = ["inputs", "network", "before", "after step 1", "outputs"]
-    columns += ["dead at step 10 (%)", "dead at the end (%)", "inactive at the end (%)"]
-    return pd.DataFrame(rows, columns=columns).query("outputs > 0").set_index(columns[:4]).round(1)
 
 
 def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
