@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from agreement import tiny
 from fabricate import measurement, record, records
+from scipy import stats
 
 from support import chapters
 from support.__main__ import main
@@ -115,12 +116,16 @@ def test_a_spread_that_could_be_larger_by_chance_is_not_yet_steady(times, state)
 
 @pytest.mark.parametrize("below", [0.0, 0.05])
 @pytest.mark.parametrize(
-    ("counts", "state"), [([3, 4] * 4, "holds"), ([9, 10] * 4, "fails"), ([1, 4] * 4, "unclear")]
+    ("counts", "state"),
+    [([3, 4] * 4, "holds"), ([9, 10] * 4, "fails"), ([0, 1] * 4, "fails"), ([1, 6] * 4, "unclear")],
 )
-def test_a_share_of_outputs_is_near_the_printed_one(below, counts, state):
+def test_a_share_of_outputs_is_near_the_printed_one_within_both_errors(below, counts, state):
     runs = [{"active": np.array([below / 2] * c + [1.0] * (10 - c))} for c in counts]
     found = ShareOfOutputs("a", below, 33.0)(arm({"a": runs}))
-    assert found.state == state and found.value == pytest.approx(10 * np.mean(counts)) and found.threshold == (23, 43)
+    assert found.state == state and found.value == pytest.approx(10 * np.mean(counts) - 33)
+    half = stats.t.ppf(0.95, 7) * 10 * np.std(counts, ddof=1) * np.sqrt(1 / 8 + 1 / 20)
+    assert found.high - found.value == pytest.approx(half) and found.times == np.inf
+    assert f"({10 * np.mean(counts):.1f}% on training images)" in found.text
 
 
 def test_one_dead_output_is_enough_to_refute_never():

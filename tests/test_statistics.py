@@ -13,6 +13,7 @@ from scipy import stats
 from support.evidence.statistics import (
     Estimate,
     compare,
+    difference_from_printed,
     equivalence,
     equivalence_power,
     from_summary,
@@ -288,6 +289,22 @@ def test_holm_by_hand():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.4, 0.9, 0.5]) == pytest.approx([1, 1, 1])
     assert holm([0.2]).tolist() == [0.2] and holm([]).tolist() == []
+
+
+def test_a_printed_mean_has_an_error_too():
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])  # mean 3, SD sqrt(5 / 2), t(0.975, 4) = 2.7764
+    found = difference_from_printed(x, 2.0, 20)
+    half = 2.7764 * math.sqrt(2.5) * math.sqrt(1 / 5 + 1 / 20)
+    assert (found.value, found.n) == (1.0, 5) and (found.low, found.high) == pytest.approx(
+        (1 - half, 1 + half), abs=1e-3
+    )
+
+
+def test_the_interval_for_both_errors_misses_as_often_as_its_level_says():
+    draw, runs = np.random.default_rng(3).normal, 2000
+    pairs = [(draw(0, 1, 8), draw(0, 1, 20).mean()) for _ in range(runs)]
+    missed = np.mean([not (d := difference_from_printed(x, mean, 20)).low <= 0 <= d.high for x, mean in pairs])
+    assert missed == pytest.approx(0.05, abs=allowance(0.05, runs))
 
 
 def test_wilson_by_hand():

@@ -208,9 +208,12 @@ class Amendment:
     first_verdict: str
 
 
-def amended(reason: str, first_rule: str, first_verdict: str) -> Amendment:
-    """An amendment of 23 November 2026, when every rule was read against the papers once more."""
-    return Amendment("2026-11-23", reason, first_rule, first_verdict)
+def amended(reason: str, first_rule: str, first_verdict: str, date: str = "2026-11-23") -> Amendment:
+    """An amendment, by default of the day when every rule was read against the papers once more.
+
+    date: of the last change, where a rule was changed twice; reason and first_rule then tell of both.
+    """
+    return Amendment(date, reason, first_rule, first_verdict)
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,18 @@ def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=
     return Estimate(mean, low, high, n, level, " or ".join(m[-1] for m in made))
 
 
+def difference_from_printed(x, mean, n, level=0.95) -> Estimate:
+    """Mean of x, shape (n_x,), minus a printed mean of n values, with Student's interval for both errors.
+
+    A paper that prints no SD is taken to have that of x. So `mean` lies outside the prediction interval of x for
+    the mean of n further values if and only if this interval excludes 0. Raises ValueError as `mean_interval` does.
+    """
+    x, level = _sample("x", x), _level(level)
+    own, sd, n_x = _moments(x)
+    low, high = _t_interval(own - mean, sd * np.sqrt(1 / n_x + 1 / n), n_x - 1, level)
+    return Estimate(own - mean, low, high, n_x, level, "t, both errors")
+
+
 def sd_interval(x, level=0.95, method="chi-square", seed=0, resamples=9999) -> Estimate:
     """Sample SD (n - 1) of x, shape (n,), with its interval.
 
