@@ -15,7 +15,7 @@ from support import chapters
 from support.__main__ import main
 from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs
 from support.chapters.from_mahalanobis_to_riemann.claims import Discriminates, MagnifiesLess, Nearer
-from support.chapters.hyperplanes.claims import DrivenInside, FitsStory
+from support.chapters.hyperplanes.claims import DrivenInside, FitsStory, OwnIsNear, OwnIsNearest
 from support.chapters.offset_l2.claims import CentresIdle, CentresStay
 from support.chapters.why_outputs_die.claims import EveryStart, WithoutInactive
 from support.evidence import paths, verdicts
@@ -163,6 +163,31 @@ def test_most_outputs_fit_the_story_and_training_put_them_there(name, before, af
     runs = [{"moments": (moments(name, before), moments(name, n))} for n in after]
     found = FitsStory(name)(arm({name: runs}))
     assert found.state == state and found.value == pytest.approx(10 * np.mean(after))
+
+
+def outputs_at(own, others, count):
+    """(10, 10, 3) moments: so many outputs, the first, have class centres at these SDs, and the rest the own at 9."""
+    rows = [np.where(np.arange(10) == i, own if i < count else 9.0, others) for i in range(10)]
+    return np.stack([np.array(rows), np.ones((10, 10)), np.zeros((10, 10))], -1)
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "near", "nearest"),
+    [(-0.5, 3.0, True, True), (0.5, -0.2, True, False), (2.0, 3.0, False, True), (2.0, 0.5, False, False)],
+)
+@pytest.mark.parametrize(
+    ("before", "after", "state"), [(0, [9, 10] * 4, "holds"), (0, [1, 2] * 4, "fails"), (0, [2, 8] * 4, "unclear")]
+)
+def test_the_own_class_is_near_or_nearest(own, others, near, nearest, before, after, state):
+    runs = [{"moments": (outputs_at(own, others, before), outputs_at(own, others, n))} for n in after]
+    found = [rule(arm({"Abs2-Neg": runs})) for rule in (OwnIsNear("Abs2-Neg"), OwnIsNearest("Abs2-Neg"))]
+    assert [f.state for f in found] == [state if so else "fails" for so in (near, nearest)]
+    assert [f.value for f in found] == [10 * np.mean(after) if so else 0 for so in (near, nearest)]
+
+
+def test_outputs_that_were_near_before_training_do_not_count():
+    runs = [{"moments": (outputs_at(0.5, 3.0, 10), outputs_at(0.5, 3.0, n))} for n in [9, 8] * 4]
+    assert [r("Abs2-Neg")(arm({"Abs2-Neg": runs})).state for r in (OwnIsNear, OwnIsNearest)] == ["fails"] * 2
 
 
 @pytest.mark.parametrize(
