@@ -13,7 +13,7 @@ from scipy import stats
 
 from support import chapters
 from support.__main__ import main
-from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs
+from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs, Stays
 from support.chapters.from_mahalanobis_to_riemann.claims import Discriminates, MagnifiesLess, Nearer
 from support.chapters.hyperplanes.claims import DrivenInside, FitsStory, OwnIsNear, OwnIsNearest
 from support.chapters.offset_l2.claims import CentresIdle, CentresStay
@@ -219,6 +219,25 @@ def test_nothing_recovers_where_nothing_fails(failing, rescued, state):
 def test_one_network_is_no_more_variable_than_another(times, state):
     rule = NoMoreVariable("a", "b")
     assert rule(arm({"a": 90 + times * WIGGLE, "b": 90 + np.roll(WIGGLE, 3)})).state == state
+
+
+@pytest.mark.parametrize(
+    ("gap", "gap_with_bias", "state"),
+    [(30, 30, "holds"), (30, 2, "fails"), (30, 10, "unclear"), (2, 30, "void"), (10, 30, "void")],
+)
+def test_a_pattern_stays_where_there_is_one(gap, gap_with_bias, state):
+    means = {"a": 90, "b": 90 - gap, "a-Bias": 90, "b-Bias": 90 - gap_with_bias}
+    networks = {name: mean + WIGGLE * name.startswith("a") for name, mean in means.items()}
+    rule = Stays((Exceeds("a", "b", 10.0),))
+    assert rule(arm(networks)).state == state and set(rule.needs) == set(networks)
+
+
+def test_only_patterns_that_hold_without_a_bias_are_asked_with_one():
+    """The order of a and b is reversed with a bias, that of c and d was never there."""
+    means = {"a": 90, "b": 50, "c": 80, "d": 80, "a-Bias": 50, "b-Bias": 90, "c-Bias": 80, "d-Bias": 80}
+    networks = {name: mean + WIGGLE * name.startswith("a") for name, mean in means.items()}
+    found = Stays((Exceeds("c", "d", 10.0), Exceeds("a", "b", 10.0)))(arm(networks))
+    assert found.state == "fails" and found.text.startswith("1 of 1 parts fail, the first: a-Bias - b-Bias")
 
 
 def test_equality_is_judged_by_the_90_percent_interval():
