@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,8 +44,8 @@ from support.site import readme
 
 CLAIMS = {claim.id: claim for several in chapters.claims().values() for claim in several}
 NOTEBOOK = "01_distance_or_intensity"
-KEYS = {"id", "kind", "source", "where", "says", "asks", "chapter", "evidence", "protocol", "measured", "n",
-        "verdict", "on", "open", "flags", "contradiction", "amended", "further_seeds", "further_minutes", "arms",
+KEYS = {"id", "replaces", "kind", "source", "where", "says", "asks", "chapter", "evidence", "protocol", "measured",
+        "n", "verdict", "on", "open", "flags", "contradiction", "amended", "further_seeds", "further_minutes", "arms",
         "beside", "record", "command", "minutes"}  # fmt: skip
 ARM_KEYS = {"name", "state", "value", "low", "high", "n", "unit", "threshold", "text"}
 WIGGLE = np.array([-1.0, 0.6, -0.3, 1.0, -0.6, 0.3, 0.9, -0.9])  # eight seeds, mean 0
@@ -490,6 +491,13 @@ def test_claims_are_unique_and_complete():
             assert c.asked.trained_by is None or c.asked.trained_by in chapters.studies()
 
 
+def test_every_id_that_was_ever_used_is_a_claim_or_was_merged_into_one():
+    """Whoever cites an old id finds what became of it."""
+    ever = json.loads(Path(__file__).with_name("claim_ids.json").read_text())
+    now, merged = set(CLAIMS), {name for claim in CLAIMS.values() for name in claim.replaces}
+    assert now | merged == set(ever) and not now & merged and len(set(ever)) == len(ever)
+
+
 def strict(text):
     def refuse(word):
         raise ValueError(f"{word} is not JSON")
@@ -509,8 +517,11 @@ def some_records(tmp_path, monkeypatch):
 
 def test_the_ledger_is_strict_json_with_all_its_keys(some_records, capsys):
     assert main(["claims", "--json"]) == 0
-    rows = strict(capsys.readouterr().out)
+    listed = strict(capsys.readouterr().out)
+    rows = [entry for entry in listed if "replaced_by" not in entry]
     assert [row["id"] for row in rows] == chapters.ids()
+    replaced = {entry["id"]: entry["replaced_by"] for entry in listed if "replaced_by" in entry}
+    assert replaced == {"MDX-3-a": "MDX-2-a", "MDX-3-b": "MDX-2-b"}
     for row in rows:
         assert row.keys() == KEYS and row["verdict"] in VERDICTS and all(a.keys() == ARM_KEYS for a in row["arms"])
         assert isinstance(row["n"], int) and isinstance(row["minutes"], int | float)
@@ -528,6 +539,9 @@ def test_claims_are_found_by_any_part_of_their_ids(some_records, capsys):
     said = capsys.readouterr().out
     assert said.startswith("LDM-5.2-a   mixed (input scaling)") and "raw holds: ReLU - ReLU2 = " in said
     assert said.endswith("1 claim: 1 of the papers (1 mixed)\n")
+    assert main(["claims", "MDX-3-a"]) == 0  # merged into another
+    said = capsys.readouterr().out
+    assert said.startswith("MDX-2-a ") and "replaces MDX-3-a" in said
     assert main(["claims", "5.2", "LDM-9"]) == 1
     said = capsys.readouterr()
     assert said.err.startswith("error: no claim 'LDM-9'") and not said.out

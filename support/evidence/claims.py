@@ -222,7 +222,7 @@ class Claim:
 
     kind: a key of `verdicts.KINDS`. contradiction: returns how the source contradicts itself, or "". from_seed: seeds
     below this were recorded before the rule was written, and do not judge it. late: the rule was written when the
-    records that judge it were known.
+    records that judge it were known. replaces: ids of claims that were merged into this one.
     """
 
     id: str
@@ -236,6 +236,7 @@ class Claim:
     from_seed: int = 0
     amended: Amendment | None = None
     late: bool = False
+    replaces: tuple[str, ...] = ()
 
 
 # -- judging ------------------------------------------------------------------------------------------------------
@@ -259,6 +260,7 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
     seeds, minutes = _further(arms, findings) if word == "unclear" else (None, None)
     return {
         "id": claim.id,
+        "replaces": list(claim.replaces),
         "kind": claim.kind,
         "source": printed()[claim.source]["reference"],
         "where": claim.where,
