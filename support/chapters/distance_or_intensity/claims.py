@@ -64,26 +64,26 @@ class ShareOfOutputs(Rule):
 
 @dataclass(frozen=True)
 class NeverDead(Rule):
-    """No output of these networks is inactive on all test images.
+    """No network has an output that is inactive on all test images.
 
-    None seen is what "cannot" predicts, and no proof of it; |w . h| is 0 on all images where w . h is.
+    None seen is what "cannot" predicts, and no proof of it; |w . h| is 0 on all images where w . h is. The units are
+    networks, for outputs of one network are not independent.
     """
 
     names: tuple[str, ...]
-    unit = "%"
+    unit = "% of networks"
     accepts = (-math.inf, 0.0)
 
     @property
     def asks(self):
-        return "none is dead"
+        return "no network has a dead output"
 
     def __call__(self, arm: Arm) -> Finding:
-        dead = sum(int((arm.active(name) <= 0).sum()) for name in self.names)
-        total = sum(arm.active(name).size for name in self.names)
-        share = statistics.wilson(dead, total)
+        dead = np.concatenate([(arm.active(name) <= 0).any(1) for name in self.names])
+        share = statistics.clopper_pearson(int(dead.sum()), len(dead))
         found = replace(share, value=100 * share.value, low=100 * share.low, high=100 * share.high)
-        text = f"{dead} of {total} outputs of {' and '.join(self.names)} are dead, {found.value:.1f}%"
-        return self.finding(found, text, "fails" if dead else "holds")
+        text = f"{dead.sum()} of {len(dead)} networks, {' and '.join(self.names)}, have a dead output"
+        return self.finding(found, text, "fails" if dead.any() else "holds")
 
 
 @dataclass(frozen=True)
