@@ -288,6 +288,20 @@ def test_of_several_rules_the_worst_decides(times, state, text):
     assert found.state == state and found.text.startswith(text) and found.threshold == rules.STEADY
 
 
+def test_a_part_that_fails_by_itself_may_be_a_part_that_fails_by_chance():
+    """The 90% interval of a difference of one point ends just above the margin: too little for one part of two."""
+    narrow, wide = 0.05 * WIGGLE, 1.3 * WIGGLE
+    networks = arm({"a": 90 + narrow, "b": 90 + 0 * WIGGLE, "c": 91 + wide})
+    alone, same = Equal("c", "b"), Equal("a", "b")
+    assert [rule(networks).state for rule in (alone, same)] == ["fails", "holds"]
+    assert Every((alone,))(networks).state == "fails"
+    both = Every((alone, same))(networks)
+    assert both.state == "unclear" and both.text.startswith("1 of 2 parts unclear, the first: c - b")
+    assert (
+        Every((Equal("d", "b"), same))(arm({"a": 90 + narrow, "b": 90 + 0 * WIGGLE, "d": 95 + wide})).state == "fails"
+    )
+
+
 def test_the_margins_and_the_least_n_are_those_that_were_fixed_beforehand():
     assert (rules.MARGIN, rules.CATASTROPHE, rules.SPREAD, SHARE, LEAST_SEEDS) == (0.2, 10, 3, 10, 5)
     assert (rules.IMPACT, rules.STEADY) == (1, 0.14)

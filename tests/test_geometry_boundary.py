@@ -198,6 +198,16 @@ def test_a_rule_reaches_its_outcome(claim, numbers, state):
     assert claim.rule(made(**numbers)).state == state
 
 
+def test_one_of_many_widths_fails_after_holm_only():
+    """Each width has effect and contrast: at five widths ten parts, of which one is just below 0."""
+    widths = (5, 10, 20, 40, 80)
+    few = made(widths, effect={w: 1.0 for w in widths} | {20: -0.021}, seeds=10)
+    found = A.rule.at(few, 20), A.rule(few)
+    assert [f.state for f in found] == ["fails", "unclear"]
+    clear = made(widths, effect={w: 1.0 for w in widths} | {20: -0.1}, seeds=10)
+    assert A.rule(clear).state == "fails" and A.rule(clear).text.startswith("1 of 5 widths fail; 20 units")
+
+
 @pytest.mark.parametrize(
     ("claim", "numbers", "states"),
     [

@@ -25,7 +25,7 @@ class Rule(rules.Rule):
         """The finding on this mean; unclear where one of the values, (networks,), is not finite."""
         if not np.isfinite(values).all():
             return self.unclear(f"{text} (not finite for every network)")
-        return self.finding(statistics.mean_interval(values), text)
+        return self.finding(statistics.mean_interval(values, self.level), text)
 
 
 _SPREADS = {  # of `class_metrics.spread`, in the arrays of a record: nats, (classes,)

@@ -40,11 +40,18 @@ class MostOutputs(Rule):
 
     def __call__(self, arm: Arm) -> Finding:
         after, before = self.shares(arm), self.shares(arm, 0)
-        found, gain = statistics.mean_interval(after, within=(0, 100)), statistics.mean_interval(after - before)
-        text = f"{found.value:.0f}% of {self.name}'s outputs {self.so} ({before.mean():.0f}% untrained)"
-        most = self.finding(found, text)
-        more = "fails" if gain.high <= 0 else "holds" if gain.low > 0 else "unclear"
-        return replace(most, state=joined((most.state, more)))
+        text = f"{after.mean():.0f}% of {self.name}'s outputs {self.so} ({before.mean():.0f}% untrained)"
+
+        def most(parts: int) -> Finding:
+            found = statistics.mean_interval(after, self.sharing(parts).level, within=(0, 100))
+            return self.finding(found, text)
+
+        def more(parts: int) -> Finding:
+            gain = statistics.mean_interval(after - before, self.sharing(parts).level)
+            return replace(most(1), state="fails" if gain.high <= 0 else "holds" if gain.low > 0 else "unclear")
+
+        found = claims.after_holm([most, more])
+        return replace(found[0], state=joined(part.state for part in found))
 
 
 @dataclass(frozen=True)
@@ -96,11 +103,14 @@ class DrivenInside(Rule):
     def __call__(self, arm: Arm) -> Finding:
         inside = class_distances(arm.moments(self.name)) <= 0
         own = np.eye(inside.shape[-1], dtype=bool)
-        parts = []
-        for which, of in (("own classes", own), ("other classes", ~own)):
-            found = statistics.mean_interval(100 * inside[:, of].mean(1), within=(0, 100))
-            parts.append(self.finding(found, f"{found.value:.0f}% of the {which} lie in a zero set of {self.name}"))
-        return claims.joined(parts)
+
+        def of_classes(which: str, chosen: np.ndarray, parts: int) -> Finding:
+            shares = 100 * inside[:, chosen].mean(1)
+            found = statistics.mean_interval(shares, self.sharing(parts).level, within=(0, 100))
+            return self.finding(found, f"{found.value:.0f}% of the {which} lie in a zero set of {self.name}")
+
+        both = partial(of_classes, "own classes", own), partial(of_classes, "other classes", ~own)
+        return claims.joined(claims.after_holm(both))
 
 
 _claim = partial(claims.Claim, asked=Studies(), source="oursland2025", from_seed=SEEN)

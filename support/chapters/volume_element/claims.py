@@ -19,12 +19,12 @@ networks (`statistics.mean_interval`). A rule names numbers of a network whose m
     RG-I-a  accuracies on training and on held-out images, in percent, minus 95: the networks learned the digits as
             well as is said; asked of MNIST alone
 
-Of a width, a rule holds if all intervals lie above 0, fails if one lies below, and is unclear otherwise. The paper
-says "at all widths" of the sinusoid, so a task fails if one width fails, is unclear if one is unclear and none fails,
-and holds otherwise. Of XOR the paper expects that wide networks stay as they start. So RG-I-b and RG-I-d judge each
-width of XOR as an arm. RG-4-b and RG-4-c explain a contrast, so they are asked only at the widths at which RG-4-a
-holds, and RG-4-c only where its controls learned 90% of their shuffled labels; a task without such a width is void
-for them.
+Of a width, a rule holds if all intervals lie above 0, fails if one lies below, also after Holm's correction for all
+parts of the task, and is unclear otherwise. The paper says "at all widths" of the sinusoid, so a task fails if one
+width fails, is unclear if one is unclear and none fails, and holds otherwise. Of XOR the paper expects that wide
+networks stay as they start. So RG-I-b and RG-I-d judge each width of XOR as an arm. RG-4-b and RG-4-c explain a
+contrast, so they are asked only at the widths at which RG-4-a holds, and RG-4-c only where its controls learned 90%
+of their shuffled labels; a task without such a width is void for them.
 
 So the claim is refuted by networks whose volume element is no larger at the boundary than at the same place of a
 segment without one (RG-4-a), or that had the same contrast before training (RG-4-b). If RG-4-c fails, the contrast
@@ -169,24 +169,33 @@ class Positive(Rule):
         found = ((premise, premise.at(arm, width)) for premise in self.premises)
         return next((premise for premise, part in found if part and part.state != "holds"), None)
 
-    def at(self, arm: VolumeArm, width: int) -> Finding | None:
-        """The finding at one width; None for too few networks, or where the premise does not hold."""
+    def parts(self, arm: VolumeArm, width: int) -> list[Callable[[int], Finding]]:
+        """The parts of `after_holm` at one width; none for too few networks, or where the premise does not hold."""
         if self.lacks(arm, width):
-            return None
-        found = []
-        for sentence, values in self.numbers(arm, width).items():
-            if len(values) < LEAST_SEEDS:
-                return None
-            estimate = statistics.mean_interval(values)
-            found.append(self.finding(estimate, sentence.format(estimate.value)))
-        return joined(reversed(found))
+            return []
+        numbers = self.numbers(arm, width)
+        enough = all(len(values) >= LEAST_SEEDS for values in numbers.values())
+        return [partial(self._part, *number) for number in reversed(numbers.items())] if enough else []
+
+    def _part(self, sentence: str, values: pd.Series, parts: int) -> Finding:
+        found = statistics.mean_interval(values, self.sharing(parts).level)
+        return self.finding(found, sentence.format(found.value))
+
+    def at(self, arm: VolumeArm, width: int) -> Finding | None:
+        """The finding at one width by itself; None for too few networks, or where the premise does not hold."""
+        parts = self.parts(arm, width)
+        return joined(claims.after_holm(parts)) if parts else None
 
     def __call__(self, arm: VolumeArm) -> Finding:
-        """The finding at the width that decides."""
-        found = {width: part for width in arm.study.widths if (part := self.at(arm, width))}
-        if not found:
+        """The finding at the width that decides; the parts of all widths share the error."""
+        parts = [(width, part) for width in arm.study.widths for part in self.parts(arm, width)]
+        if not parts:
             absent = dict.fromkeys(lacks.absent for width in arm.study.widths if (lacks := self.lacks(arm, width)))
             return replace(self.unclear("; ".join(absent)), state="void")
+        by_width = {}
+        for (width, _), finding in zip(parts, claims.after_holm([part for _, part in parts]), strict=True):
+            by_width.setdefault(width, []).append(finding)
+        found = {width: joined(several) for width, several in by_width.items()}
         decides = joined(sorted(found.values(), key=lambda part: part.value))
         if len(arm.study.widths) == 1:
             return decides

@@ -41,7 +41,7 @@ class WithoutInactive(Rule):
         who = f"{self.first} without an inactive output"
         if len(loss) < self.least:
             return self.unclear(f"{who}: {len(loss)} of the {self.least} runs needed")
-        found = statistics.mean_interval(loss)
+        found = statistics.mean_interval(loss, self.level)
         text = f"{len(loss)} runs of {who} lose {found.value:.1f} points against {self.second}"
         return self.finding(found, text)
 
