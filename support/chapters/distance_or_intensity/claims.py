@@ -23,6 +23,7 @@ from support.evidence.classifiers.rules import (
     Rule,
 )
 from support.evidence.classifiers.study import STUDIES
+from support.networks.architectures import SIX_BIAS
 
 SHARE = 10.0  # percentage points within which a printed share counts as met
 TODAY = "2026-11-24"

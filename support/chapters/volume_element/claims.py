@@ -11,7 +11,8 @@ networks (`statistics.mean_interval`). A rule names numbers of a network whose m
     RG-4-d  nearer, and nearer minus the same at step 0: the peak along a segment is nearer to the boundary than to
             the middle of the segment, and training brought it there (where boundary and peak both lie towards the
             middle of the square, chance alone makes them neighbours)
-    RG-4-e  effect minus that of step 0: training raises the log-volume at the boundary, over that at the ends
+    RG-4-e  effect minus that of step 0: training raises the log-volume at the boundary, over that at the ends (a
+            comparison of times; RG-4-a compares places)
     RG-I-b  and RG-I-d: as RG-4-b and RG-4-d, on XOR, each width by itself
 
     RG-5-a  contrast of each hidden layer after the first minus that of the layer below; asked of the deep task alone
@@ -254,9 +255,7 @@ CLAIMS = (
            _AT_THE_BOUNDARY, Tasks(_BUT_XOR), amended=_BY_WIDTH),
     _claim("RG-4-e", "sections 4.1 and 4.2",
            "Training raises the volume element at the boundary, over that away from it.",
-           _RAISES, Tasks(), amended=claims.amended(
-               "RG-4-a compares places after training; that networks learn to magnify is a comparison of times.",
-               "effect and contrast > 0 after training (RG-4-a)", "holds", date="2026-11-24")),
+           _RAISES, Tasks(), late=True),
     _claim("RG-I-b", "appendix I.1", "On XOR the volume element has no such structure at initialisation.",
            _NOT_BEFORE, WidthsOf(("XOR",)), amended=_BY_WIDTH),
     _claim("RG-I-d", "appendix I.1", "On XOR the volume element peaks at the boundary, not merely between the data.",
