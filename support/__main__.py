@@ -179,7 +179,7 @@ def _claims(options):
     from support.evidence import ledger
 
     rows = chapters.ledger()
-    ids = [row["id"] for row in rows]
+    ids = [name for row in rows for name in ledger.ids_of(row)]
     if unknown := [part for part in options.id if not any(part.lower() in name.lower() for name in ids)]:
         raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], ids)}")
     if options.write_readme:
@@ -187,9 +187,11 @@ def _claims(options):
 
         return readme.write(readme.parts(rows, chapters.titles()))
     if options.id:
-        rows = [row for row in rows if any(part.lower() in row["id"].lower() for part in options.id)]
+        rows = [
+            row for row in rows if any(p.lower() in name.lower() for p in options.id for name in ledger.ids_of(row))
+        ]
     if options.json:
-        print(json.dumps(rows, indent=1, allow_nan=False))
+        print(json.dumps(rows + ledger.aliases(rows), indent=1, allow_nan=False))
         return None
     for row in rows:
         print(f"{row['id']:11} {ledger.verdict_in_words(row):26} {row['says']}")

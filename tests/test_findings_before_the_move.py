@@ -9,20 +9,27 @@ from support import chapters
 from support.evidence.records import Store
 
 BEFORE = json.loads(Path(__file__).with_name("findings_before_the_move.json").read_text())
-AMENDED = {claim.id for several in chapters.claims().values() for claim in several if claim.amended}
+CLAIMS = [claim for several in chapters.claims().values() for claim in several]
+AMENDED = {claim.id for claim in CLAIMS if claim.amended}
+MERGED = {name for claim in CLAIMS for name in claim.replaces}
 
 
 def test_findings_are_those_from_before_the_move():
-    """Arms that were too small to judge are left out: their records are not named."""
+    """Arms that were too small to judge are left out: their records are not named.
+
+    The ends of intervals have been made in another way since then for shares (Clopper and Pearson) and for fewer than
+    ten values (Student alone), and are not compared there.
+    """
     names = {name for line in BEFORE["records"] for name in line.split()}
     rows = chapters.ledger(r for r in Store() if f"{r.key[:8]}-{r.steps}" in names)
     now = {row["id"]: {arm["name"]: arm for arm in row["arms"]} for row in rows}
-    assert BEFORE["claims"].keys() <= now.keys()
+    assert BEFORE["claims"].keys() <= now.keys() | MERGED
     for claim, arms in BEFORE["claims"].items():
-        for name, state, n, *numbers in arms if claim not in AMENDED else ():
+        for name, state, n, *numbers in arms if claim not in AMENDED | MERGED else ():
             found = now[claim][name] if name else next(iter(now[claim].values()))
             assert found["state"] == state, (claim, name)
             if state != "untested":
                 assert found["n"] == n, (claim, name)
-            for key, number in zip(("value", "low", "high"), numbers if name else (), strict=False):
+            as_before = 3 if n >= 10 and found["unit"] != "of the trials" else 1
+            for key, number in zip(("value", "low", "high"), numbers[:as_before] if name else (), strict=False):
                 assert found[key] == (number if number is None else pytest.approx(number, rel=1e-4)), (claim, name)

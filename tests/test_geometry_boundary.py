@@ -129,7 +129,7 @@ def test_candidates_are_half_of_each_kind_and_never_a_point_with_itself():
 def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
     """An arm whose networks have these numbers on average, give or take a little; a dict gives them by width."""
     rng, rows = np.random.default_rng(0), {}
-    usual = {"effect": 1.0, "contrast": 0.8, "before_contrast": 0.1, "nearer": 0.1}
+    usual = {"effect": 1.0, "before_effect": 0.1, "contrast": 0.8, "before_contrast": 0.1, "nearer": 0.1}
     usual |= {"before_nearer": -0.1, "pairs": 48.0, "train_accuracy": 97.0, "test_accuracy": 96.0}
     for width in widths:
         for labels in ("true", "shuffled"):
@@ -146,7 +146,9 @@ def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
     return VolumeArm(name, study, {}, pd.DataFrame(list(rows.values()), index=index).sort_index())
 
 
-A, B, C, D, E, F, G, DEEPER = CLAIMS
+BY_ID = {claim.id: claim for claim in CLAIMS}
+IDS = ("RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d", "RG-I-a", "OWN-5-a", "OWN-5-b", "RG-4-e", "RG-I-b", "RG-I-d", "RG-5-a")
+A, B, C, D, E, F, G, RAISES, XOR_B, XOR_D, DEEPER = (BY_ID[name] for name in IDS)
 
 
 def row_of(claim, arms):
@@ -186,10 +188,44 @@ def row_of(claim, arms):
         (E, {"test_accuracy": 95.0}, "unclear"),
         (F, {"test_accuracy": 94.0}, "fails"),
         (G, {"before_contrast": 0.7}, "fails"),
+        (RAISES, {}, "holds"),
+        (RAISES, {"before_effect": 1.2}, "fails"),
+        (RAISES, {"before_effect": {5: 0.1, 20: 1.2}}, "fails"),
+        (RAISES, {"before_effect": 1.0}, "unclear"),
     ],
 )
 def test_a_rule_reaches_its_outcome(claim, numbers, state):
     assert claim.rule(made(**numbers)).state == state
+
+
+def test_one_of_many_widths_fails_after_holm_only():
+    """Each width has effect and contrast: at five widths ten parts, of which one is just below 0."""
+    widths = (5, 10, 20, 40, 80)
+    few = made(widths, effect={w: 1.0 for w in widths} | {20: -0.021}, seeds=10)
+    found = A.rule.at(few, 20), A.rule(few)
+    assert [f.state for f in found] == ["fails", "unclear"]
+    clear = made(widths, effect={w: 1.0 for w in widths} | {20: -0.1}, seeds=10)
+    assert A.rule(clear).state == "fails" and A.rule(clear).text.startswith("1 of 5 widths fail; 20 units")
+
+
+@pytest.mark.parametrize(
+    ("claim", "numbers", "states"),
+    [
+        (XOR_B, {}, "holds holds"),
+        (XOR_B, {"before_contrast": {5: 0.1, 20: 0.7}}, "holds fails"),
+        (XOR_B, {"before_contrast": {5: 0.4, 20: 0.7}}, "unclear fails"),
+        (XOR_B, {"contrast": {5: 0.8, 20: -0.3}}, "holds void"),
+        (XOR_D, {"nearer": {5: 0.1, 20: -0.1}}, "holds fails"),
+        (XOR_D, {"nearer": {5: 0.0, 20: -0.1}}, "unclear fails"),
+    ],
+)
+def test_every_width_of_xor_is_judged_by_itself(claim, numbers, states):
+    arms = made(name="XOR", **numbers).by_width()
+    assert [arm.name for arm in arms] == ["5 units", "20 units"] and claim.asked.names == ("XOR",)
+    found = [claim.rule(arm) for arm in arms]
+    assert [f.state for f in found] == states.split() and [claim.rule.n(arm) for arm in arms] == [10, 10]
+    assert [arm.factors for arm in arms] == [{"width": "5 units"}, {"width": "20 units"}]
+    assert "XOR" not in B.asked.names and "XOR" not in D.asked.names
 
 
 def test_controls_that_did_not_learn_their_labels_control_nothing():
@@ -203,7 +239,7 @@ def test_controls_that_did_not_learn_their_labels_control_nothing():
 def test_what_explains_the_contrast_is_not_asked_where_there_is_none():
     nothing = made(contrast=-0.3)
     assert B.rule(nothing).state == C.rule(nothing).state == "void"
-    row = row_of(B, [nothing])
+    row = row_of(replace(B, amended=None), [nothing])
     assert (row["verdict"], row["flags"], row["open"]) == ("untested", ["premise absent"], ["sinusoid"])
     assert row["measured"] == "sinusoid: no contrast" and row["n"] == 10
     one = B.rule(made(contrast={5: 0.8, 20: -0.3}, before_contrast=0.7))
@@ -278,8 +314,7 @@ def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_r
     assert E.asked.names == ("MNIST", "MNIST, long") and F.asked.names == G.asked.names == ("MNIST, no decay",)
     assert "MNIST, no decay" not in A.asked.names
     rows = chapters.ledger([], "06_volume_element")
-    ids = ["RG-4-a", "RG-4-b", "RG-4-c", "RG-4-d", "RG-I-a", "OWN-5-a", "OWN-5-b", "RG-5-a"]
-    assert [row["id"] for row in rows] == ids
+    assert {row["id"] for row in rows} == set(IDS)
     assert {row["verdict"] for row in rows} == {"untested"}
 
 

@@ -20,7 +20,10 @@ TEXT = "ReLU2 loses {loss:.0f} points [{loss.low:.0f}, {loss.high:.0f}], n = {lo
 
 @pytest.fixture(autouse=True)
 def ledger(monkeypatch):
-    rows = [{"id": "LDM-1", "verdict": "holds", "arms": ARMS}, {"id": "RG-2", "verdict": "mixed", "arms": []}]
+    rows = [
+        {"id": "LDM-1", "verdict": "holds", "arms": ARMS, "replaces": []},
+        {"id": "RG-2", "verdict": "mixed", "arms": [], "replaces": ["RG-3"]},
+    ]
     monkeypatch.setattr(kept, "rows", lambda: rows)
     monkeypatch.delenv(prose.STRICT, raising=False)
 
@@ -64,6 +67,7 @@ def test_an_arm_without_a_number_is_nan_and_lies_in_no_range():
     ("wrong", "message"),
     [
         (lambda: claim("LDM-11"), "no claim 'LDM-11'; did you mean 'LDM-1'?"),
+        (lambda: claim("RG-3"), "claim RG-3 was merged into RG-2"),
         (lambda: claim("LDM-1").arm("row"), "LDM-1 has no arm 'row'; did you mean 'raw'?"),
         (lambda: paragraph(LDM_1__raw="hold"), "LDM-1/raw cannot be 'hold'; did you mean 'holds'?"),
         (lambda: say("It is so.", relies_on={}), "must say what it relies on"),

@@ -13,6 +13,7 @@ from scipy import stats
 from support.evidence.statistics import (
     Estimate,
     compare,
+    difference_from_printed,
     equivalence,
     equivalence_power,
     from_summary,
@@ -20,7 +21,6 @@ from support.evidence.statistics import (
     mean_interval,
     sd_interval,
     sd_ratio_interval,
-    wilson,
 )
 
 # Printed mean and population SD of test accuracy in %, 20 runs each.
@@ -224,6 +224,12 @@ def test_coverage_of_the_bootstrap():
     assert covered([(e.low, e.high) for e in intervals], 5) == pytest.approx(expected, abs=allowance(expected, n))
 
 
+def test_below_ten_values_student_s_interval_stands_alone():
+    x = np.array([60.0, 97.0, 98.0, 99.0, 99.5, 99.0, 98.5, 97.5, 96.0])
+    assert mean_interval(x) == mean_interval(x, method="t") and mean_interval(x).method == "t"
+    assert mean_interval([*x, 98.0]).method == "bootstrap BCa or t"
+
+
 def test_of_five_values_the_wider_interval_covers_and_the_bootstrap_does_not():
     draw, n = np.random.default_rng(8).normal, 400
     samples = [draw(5, 2, 5) for _ in range(n)]
@@ -233,7 +239,7 @@ def test_of_five_values_the_wider_interval_covers_and_the_bootstrap_does_not():
 
 
 def test_the_wider_interval_is_the_hull_of_the_two_and_ends_where_values_do():
-    x = [60.0, 97.0, 98.0, 99.0, 99.5]
+    x = [60.0, 97.0, 98.0, 99.0, 99.5] * 2
     boot, t, wider = (mean_interval(x, method=m) for m in ("bootstrap", "t", "wider"))
     assert (wider.low, wider.high) == (min(boot.low, t.low), max(boot.high, t.high))
     assert boot.low < t.low and t.high > 100 > boot.high and wider.method == "bootstrap BCa or t"
@@ -290,14 +296,20 @@ def test_holm_by_hand():
     assert holm([0.2]).tolist() == [0.2] and holm([]).tolist() == []
 
 
-def test_wilson_by_hand():
-    # k = 8 of 10: centre (8 + z^2 / 2) / (10 + z^2), half-width z sqrt(8 * 2 / 10 + z^2 / 4) / (10 + z^2), z = 1.96
-    share = wilson(8, 10)
-    assert (share.value, share.n) == (0.8, 10)
-    assert (share.low, share.high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
-    none, every = wilson(0, 200), wilson(200, 200)
-    assert none.low == 0 and none.high == pytest.approx(0.01885, abs=1e-5)  # z^2 / (n + z^2)
-    assert (every.low, every.high) == pytest.approx((1 - none.high, 1))
+def test_a_printed_mean_has_an_error_too():
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])  # mean 3, SD sqrt(5 / 2), t(0.975, 4) = 2.7764
+    found = difference_from_printed(x, 2.0, 20)
+    half = 2.7764 * math.sqrt(2.5) * math.sqrt(1 / 5 + 1 / 20)
+    assert (found.value, found.n) == (1.0, 5) and (found.low, found.high) == pytest.approx(
+        (1 - half, 1 + half), abs=1e-3
+    )
+
+
+def test_the_interval_for_both_errors_misses_as_often_as_its_level_says():
+    draw, runs = np.random.default_rng(3).normal, 2000
+    pairs = [(draw(0, 1, 8), draw(0, 1, 20).mean()) for _ in range(runs)]
+    missed = np.mean([not (d := difference_from_printed(x, mean, 20)).low <= 0 <= d.high for x, mean in pairs])
+    assert missed == pytest.approx(0.05, abs=allowance(0.05, runs))
 
 
 @pytest.mark.parametrize(
@@ -317,8 +329,6 @@ def test_wilson_by_hand():
         (lambda: equivalence([1.0], [1.0], 1, alpha=0.5), "alpha 0.5"),
         (lambda: holm([0.1, 1.1]), r"got \[0.1, 1.1\]"),
         (lambda: holm([math.nan]), "nan"),
-        (lambda: wilson(3, 2), r"wilson\(k=3, n=2\)"),
-        (lambda: wilson(0, 0), r"wilson\(k=0, n=0\)"),
     ],
 )
 def test_errors_repeat_what_was_passed(call, message):

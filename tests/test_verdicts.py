@@ -17,10 +17,11 @@ from support.evidence.claims import (
     NoRecords,
     Records,
     Rule,
+    after_holm,
     joined,
     judge,
 )
-from support.evidence.statistics import Estimate
+from support.evidence.statistics import Estimate, holm
 
 
 @pytest.mark.parametrize(
@@ -160,6 +161,35 @@ def test_unclear_parts_are_decided_by_one_that_fails_or_by_all():
     assert joined([part("unclear", times=2.0), part("unclear", times=4.0)]).times == 4
     assert joined([*three, part("unclear", "fails", 3.0)]).times == 3
     assert joined([*three, part("fails", "fails")]).text == "fails 1.0"
+
+
+@pytest.mark.parametrize(
+    ("pvalues", "states"),
+    [
+        ((0.04, 0.9), "unclear holds"),
+        ((0.02, 0.9), "fails holds"),
+        ((0.02, 0.04), "fails fails"),
+        ((0.03, 0.04), "unclear unclear"),
+        ((0.01, 0.03, 0.04), "fails unclear unclear"),
+        ((0.01, 0.02, 0.04), "fails fails fails"),
+        ((0.04,), "fails"),
+        ((0.9, 0.9), "holds holds"),
+    ],
+)
+def test_parts_fail_by_holm(pvalues, states):
+    """A part fails if its p-value is below its share of 0.05, and holds if the p-value is not small at all."""
+
+    def part(p):
+        return lambda parts: Finding("fails" if p < 0.05 / parts else "holds" if p > 0.5 else "unclear", f"{p}")
+
+    found = after_holm([part(p) for p in pvalues])
+    assert [finding.state for finding in found] == states.split()
+    assert [f.state == "fails" for f in found] == (holm(pvalues) < 0.05).tolist()
+
+
+def test_a_rule_shares_its_error_among_parts():
+    rule, part = Line(), Line().sharing(4)
+    assert (rule.level, part.level, part.sharing(2).level) == (0.95, 0.9875, 0.99375) and part.ends == rule.ends
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -78,10 +79,29 @@ def joined(findings: Iterable[Finding]) -> Finding:
     return replace(several[0], times=min(failing) if failing else max(found.times for found in several))
 
 
+def after_holm(parts: list[Callable[[int], Finding]]) -> list[Finding]:
+    """The findings of parts that must all hold, where one that fails by itself but not after Holm's correction is
+    unclear: with many parts, one of them fails by chance.
+
+    parts: each gives its finding from the number of parts that share its error. No correction is needed to hold.
+    """
+    found, failed = [part(1) for part in parts], set()
+    while True:
+        left = [i for i, finding in enumerate(found) if finding.state == "fails" and i not in failed]
+        new = {i for i in left if parts[i](len(parts) - len(failed)).state == "fails"}
+        if not new:
+            return [replace(finding, state="unclear") if i in left else finding for i, finding in enumerate(found)]
+        failed |= new
+
+
 class Rule(ABC):
-    """What a claim asks of an arm: it holds if its interval lies within `accepts`, and fails outside."""
+    """What a claim asks of an arm: it holds if its interval lies within `accepts`, and fails outside.
+
+    error: the chance that the interval misses, on both sides together.
+    """
 
     unit = ""
+    error = 0.05
 
     @property
     @abstractmethod
@@ -104,6 +124,17 @@ class Rule(ABC):
     def seeds_needed(self, arm: "Arm") -> int:
         """The number of seeds from which on this rule judges."""
         return LEAST_SEEDS
+
+    @property
+    def level(self) -> float:
+        """Of the interval."""
+        return 1 - self.error
+
+    def sharing(self, parts: int) -> "Rule":
+        """This rule as one of so many parts that share its error."""
+        made = copy(self)
+        object.__setattr__(made, "error", self.error / parts)  # a rule is frozen
+        return made
 
     @property
     def threshold(self) -> float | tuple[float, float] | None:
@@ -208,9 +239,12 @@ class Amendment:
     first_verdict: str
 
 
-def amended(reason: str, first_rule: str, first_verdict: str) -> Amendment:
-    """An amendment of 23 November 2026, when every rule was read against the papers once more."""
-    return Amendment("2026-11-23", reason, first_rule, first_verdict)
+def amended(reason: str, first_rule: str, first_verdict: str, date: str = "2026-11-23") -> Amendment:
+    """An amendment, by default of the day when every rule was read against the papers once more.
+
+    date: of the last change, where a rule was changed twice; reason and first_rule then tell of both.
+    """
+    return Amendment(date, reason, first_rule, first_verdict)
 
 
 @dataclass(frozen=True)
@@ -219,7 +253,7 @@ class Claim:
 
     kind: a key of `verdicts.KINDS`. contradiction: returns how the source contradicts itself, or "". from_seed: seeds
     below this were recorded before the rule was written, and do not judge it. late: the rule was written when the
-    records that judge it were known.
+    records that judge it were known. replaces: ids of claims that were merged into this one.
     """
 
     id: str
@@ -233,6 +267,7 @@ class Claim:
     from_seed: int = 0
     amended: Amendment | None = None
     late: bool = False
+    replaces: tuple[str, ...] = ()
 
 
 # -- judging ------------------------------------------------------------------------------------------------------
@@ -256,6 +291,7 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
     seeds, minutes = _further(arms, findings) if word == "unclear" else (None, None)
     return {
         "id": claim.id,
+        "replaces": list(claim.replaces),
         "kind": claim.kind,
         "source": printed()[claim.source]["reference"],
         "where": claim.where,

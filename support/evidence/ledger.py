@@ -6,6 +6,16 @@ from support.evidence.verdicts import CONTRADICTION, KINDS, OPEN, VERDICTS
 from support.words import counted
 
 
+def ids_of(row: dict) -> list[str]:
+    """The id of a claim, and those of the claims that were merged into it."""
+    return [row["id"], *row["replaces"]]
+
+
+def aliases(rows: list[dict]) -> list[dict]:
+    """An entry for each id that is no claim any more, with the id of the claim that replaced it."""
+    return [{"id": name, "replaced_by": row["id"]} for row in rows for name in row["replaces"]]
+
+
 def counts(rows: list[dict]) -> dict[str, int]:
     """The number of rows with each verdict."""
     words = [row["verdict"] for row in rows]
@@ -70,6 +80,8 @@ def details(row: dict, state: str = "{}", evidence: bool = True) -> list[str]:
     for flag in row["flags"]:
         new = flag == CONTRADICTION and row["contradiction"] not in (arm["text"] for arm in arms)
         lines.append(f"{flag}: {row['contradiction']}" if new else flag)
+    if row["replaces"]:
+        lines.append(f"replaces {', '.join(row['replaces'])}")
     if row["amended"]:
         lines.append(f"{row['amended']['date']}: {row['amended']['reason']}")
     if row["further_seeds"]:

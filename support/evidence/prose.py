@@ -75,6 +75,8 @@ class Paragraph:
 def claim(name: str) -> ClaimOfLedger:
     """A claim as the committed records judge it; a ValueError that suggests an id if there is none."""
     rows = {row["id"]: row for row in kept.rows()}
+    if new := next((row["id"] for row in rows.values() if name in row["replaces"]), None):
+        raise ValueError(f"claim {name} was merged into {new}")
     if name not in rows:
         raise ValueError(f"no claim {name!r}{suggest(name, rows)}")
     return ClaimOfLedger(rows[name])

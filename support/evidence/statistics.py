@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
+FEW = 10  # values
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -78,7 +80,8 @@ def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=
 
     "bootstrap" is bias-corrected and accelerated (BCa, Efron 1987), seeded: it asks for no normality, but is too
     narrow below about 20 values. "t" is Student's, exact for normal values. "wider" takes at each end the farther
-    of the two. within: the range that a value can have, where the interval ends too.
+    of the two, and below FEW values Student's alone: there the bootstrap only adds noise. within: the range that a
+    value can have, where the interval ends too.
     Raises ValueError for an x that is empty, not 1-d or not finite, and for an unknown method or level.
     """
     x, level = _sample("x", x), _level(level)
@@ -86,6 +89,7 @@ def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=
     mean, sd, n = _moments(x)
     if settled := _degenerate(mean, sd, n, level):
         return settled
+    method = "t" if method == "wider" and n < FEW else method
     made = []
     if method != "t":
         made.append(_bootstrap(x, np.mean, level, seed, resamples))
@@ -93,6 +97,18 @@ def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=
         made.append((*_t_interval(mean, sd / np.sqrt(n), n - 1, level), n, level, "t"))
     low, high = max(min(m[0] for m in made), within[0]), min(max(m[1] for m in made), within[1])
     return Estimate(mean, low, high, n, level, " or ".join(m[-1] for m in made))
+
+
+def difference_from_printed(x, mean, n, level=0.95) -> Estimate:
+    """Mean of x, shape (n_x,), minus a printed mean of n values, with Student's interval for both errors.
+
+    A paper that prints no SD is taken to have that of x. So `mean` lies outside the prediction interval of x for
+    the mean of n further values if and only if this interval excludes 0. Raises ValueError as `mean_interval` does.
+    """
+    x, level = _sample("x", x), _level(level)
+    own, sd, n_x = _moments(x)
+    low, high = _t_interval(own - mean, sd * np.sqrt(1 / n_x + 1 / n), n_x - 1, level)
+    return Estimate(own - mean, low, high, n_x, level, "t, both errors")
 
 
 def sd_interval(x, level=0.95, method="chi-square", seed=0, resamples=9999) -> Estimate:
@@ -208,17 +224,6 @@ def holm(pvalues) -> np.ndarray:
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
     return adjusted
-
-
-def wilson(k, n, level=0.95) -> Estimate:
-    """The share k / n with Wilson's score interval (1927), which keeps a width at k = 0 and k = n.
-
-    Raises ValueError unless 0 <= k <= n and n >= 1, both whole.
-    """
-    if not (n >= 1 and 0 <= k <= n and k == int(k) and n == int(n)):
-        raise ValueError(f"wilson(k={k!r}, n={n!r}): wanted whole numbers with 0 <= k <= n and n >= 1")
-    interval = stats.binomtest(int(k), int(n)).proportion_ci(_level(level), method="wilson")
-    return Estimate(float(k / n), float(interval.low), float(interval.high), int(n), level, "wilson")
 
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> Estimate:

@@ -10,6 +10,7 @@ import torch
 from support.chapters.volume_element.study import STUDIES, VolumeStudy
 from support.evidence.claims import Arm, Records
 from support.geometry.boundary import summary
+from support.words import counted
 
 MEASURED = ("crossing", "effect", "same_effect", "peak")
 SUMMARY = ("effect", "same_effect", "contrast", "nearer", "correlation", "pairs")
@@ -87,6 +88,7 @@ class VolumeArm(Arm):
     study: VolumeStudy
     runs: dict[tuple, object]
     table: pd.DataFrame
+    factor: str = "task"  # what `name` is a level of
 
     def of(self, width: int, labels: str = "true") -> pd.DataFrame:
         """The networks of a kind that have enough pairs and finite numbers, by seed."""
@@ -113,7 +115,7 @@ class VolumeArm(Arm):
 
     @property
     def factors(self) -> dict[str, str]:
-        return {"task": self.name}
+        return {self.factor: self.name}
 
     def all_records(self) -> list:
         return list(self.runs.values())
@@ -131,6 +133,16 @@ class VolumeArm(Arm):
         late = self.table.index.get_level_values("seed") >= seed if len(self.table) else slice(0)
         runs = {key: run for key, run in self.runs.items() if key[2] >= seed}
         return replace(self, runs=runs, table=self.table[late])
+
+    def by_width(self) -> "list[VolumeArm]":
+        """An arm for each width, named by it."""
+        found = []
+        for width in self.study.widths:
+            runs = {key: run for key, run in self.runs.items() if key[0] == width}
+            own = self.table[self.table.index.get_level_values("width") == width] if len(self.table) else self.table
+            study = replace(self.study, widths=(width,))
+            found.append(VolumeArm(counted(width, "unit"), study, runs, own, "width"))
+        return found
 
     def networks(self, labels: str = "true") -> list:
         """The runs with such labels, of all widths."""

@@ -13,6 +13,7 @@ from support.words import counted
 OVERHEAD = 1.5e-4  # seconds a step costs however small it is; measured, as are the next
 ACTIVATION = {"cpu": 1.0e-8, "cuda": 1.0e-11}  # seconds a hidden activation and step outside the products
 RATE = {"cpu": 8.0e10, "cuda": 2.0e13}  # float64 operations a second
+PAPERS_EPOCHS = {"mnist": 200}  # appendix I.2
 LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on the CPU
 
 
@@ -56,7 +57,12 @@ class VolumeStudy(Study):
         """What every run has in common, for captions."""
         how = self.how
         step = f"{how['optimiser']} {how['rate']:g}, weight decay {how['decay']:g}, batch {how['batch']:,}"
-        return f"{self.data}{self._deep}, {self.steps:,} epochs, {step}"
+        return f"{self.data}{self._deep}, {self._epochs}, {step}, {self.pairs} pairs a network"
+
+    @property
+    def _epochs(self) -> str:
+        papers = PAPERS_EPOCHS.get(self.data, self.steps)
+        return f"{self.steps:,} of the paper's {papers} epochs" if self.steps < papers else f"{self.steps:,} epochs"
 
     @property
     def _deep(self) -> str:

@@ -41,7 +41,7 @@ class WithoutInactive(Rule):
         who = f"{self.first} without an inactive output"
         if len(loss) < self.least:
             return self.unclear(f"{who}: {len(loss)} of the {self.least} runs needed")
-        found = statistics.mean_interval(loss)
+        found = statistics.mean_interval(loss, self.level)
         text = f"{len(loss)} runs of {who} lose {found.value:.1f} points against {self.second}"
         return self.finding(found, text)
 
@@ -88,9 +88,16 @@ CLAIMS = (
           ("centred heads", "with centred heads, which cannot be born dead", None, "mixed"),
           ("both", "with a warm-up and centred heads", None, "mixed"),
           ("Adam", "with Adam instead of gradient descent", None, "fails")))),
-    claims.Claim("OWN-1-a", "our own", "Without an inactive output, ReLU2 and ReLU2-Neg do about as well as ReLU.",
+    # under Adam too there are runs without an inactive output, but no ReLU to compare them with
+    claims.Claim("OWN-1-a", "our own",
+                 "With centred heads, ReLU2 and ReLU2-Neg without an inactive output do about as well as ReLU.",
                  Every((WithoutInactive("ReLU2", "ReLU"), WithoutInactive("ReLU2-Neg", "ReLU"))),
-                 Studies((STUDIES["mnist-10k"],)), source="own", kind="own", from_seed=SEEN),
+                 Studies((OWN["mnist-remedies"],), ("standardised",), REMEDIES["centred heads"],
+                         baseline=STUDIES["mnist-10k"]),
+                 source="own", kind="own", from_seed=SEEN, amended=amended(
+                     "On raw inputs no run of ReLU2 is without an inactive output, so no n decides; "
+                     "with centred heads on standardised inputs most runs are.",
+                     "asked of the heads as published, in both input scalings", "unclear", "2026-11-24")),
     _own("LAW-a", "At rate x curvature 100 all six networks learn, whatever the input scaling.",
          law.Seldom(SIX), law.AtPoint(OWN["law-100"])),
     _own("LAW-b", "At rate x curvature 1,000 ReLU2 fails, whatever the input scaling.",

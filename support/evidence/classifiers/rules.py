@@ -2,18 +2,20 @@
 
 A rule looks at one arm, the runs of a study in one input scaling, and says whether it holds, fails or is unclear,
 with a value and its 95% interval over seeds, of paired differences, where nothing else is said: the wider of the BCa
-bootstrap's and Student's. Rules and margins were written down before the records that they judge. `git log --follow`
-of this file and of `claims` shows it for chapter 1 and for all that was recorded since 45837dd; that commit and the
-one before it brought the first rules and records of the other chapters together, and cannot show their order. One
-change came after: until then the interval was the bootstrap's alone, too narrow for a handful of seeds. A wider
-interval can turn "holds" or "fails" into "unclear", and nothing else.
+bootstrap's and Student's, and below ten values Student's alone. Rules and margins were written down before the
+records that they judge; a claim whose rule was changed later says so (`claims.Amendment`). `git log --follow` of this
+file and of `claims` shows it for chapter 1 and for all that was recorded since 45837dd; that commit and the one
+before it brought the first rules and records of the other chapters together, and cannot show their order. Three
+changes of method came after the records and are not logged claim by claim. First, Student's interval was added to the
+bootstrap's. Then the bootstrap's was dropped below ten values. Then Holm's correction came for parts that fail. The
+first and the last can only turn "holds" or "fails" into "unclear".
 """
 
 import math
 from dataclasses import dataclass, replace
 
 from support.evidence import claims, statistics
-from support.evidence.claims import Finding, joined, printed
+from support.evidence.claims import Finding, after_holm, joined, printed
 from support.evidence.classifiers.results import Arm
 
 MARGIN = 0.2  # points of accuracy below which two means count as equal
@@ -60,7 +62,7 @@ class Exceeds(Rule):
         return self.least, math.inf
 
     def __call__(self, arm: Arm) -> Finding:
-        return self.finding(*gap(arm, self.first, self.second))
+        return self.finding(*gap(arm, self.first, self.second, self.level))
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Equal(Rule):
     first: str
     second: str
     margin: float = MARGIN
+    error = 0.10
 
     @property
     def asks(self):
@@ -83,7 +86,7 @@ class Equal(Rule):
         return -self.margin, self.margin
 
     def __call__(self, arm: Arm) -> Finding:
-        return self.finding(*gap(arm, self.first, self.second, 0.90))
+        return self.finding(*gap(arm, self.first, self.second, self.level))
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class MoreVariable(Rule):
 
     def __call__(self, arm: Arm) -> Finding:
         wide, narrow = arm.accuracy(self.first), arm.accuracy(self.second)
-        found = statistics.sd_ratio_interval(wide, narrow)
+        found = statistics.sd_ratio_interval(wide, narrow, self.level)
         sds = f"{wide.std(ddof=1):.2f} / {narrow.std(ddof=1):.2f} = {found.value:.1f}"
         return self.finding(found, f"SD {self.first} / SD {self.second} = {sds}")
 
@@ -152,7 +155,7 @@ class Steady(Rule):
         return -math.inf, self.most
 
     def __call__(self, arm: Arm) -> Finding:
-        found = statistics.sd_interval(arm.accuracy(self.name))
+        found = statistics.sd_interval(arm.accuracy(self.name), self.level)
         return self.finding(found, f"SD {self.name} = {found.value:.2f} points", None if found.value else "unclear")
 
 
@@ -173,7 +176,10 @@ class NoMoreVariable(MoreVariable):
 
 @dataclass(frozen=True)
 class Every(Rule):
-    """Each of several rules holds; one that fails is enough to fail. What is reported is the one that decides."""
+    """Each of several rules holds; one that fails after Holm's correction is enough to fail.
+
+    What is reported is the one that decides.
+    """
 
     rules: tuple[Rule, ...]
 
@@ -191,7 +197,7 @@ class Every(Rule):
         return self.rules[0].accepts
 
     def __call__(self, arm: Arm) -> Finding:
-        found = [rule(arm) for rule in self.rules]
+        found = after_holm([lambda parts, rule=rule: rule.sharing(parts)(arm) for rule in self.rules])
         decides = joined(found)
         word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
         count = sum(part.state == decides.state for part in found)

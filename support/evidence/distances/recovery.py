@@ -29,6 +29,25 @@ def matched(W, gaussian: Gaussian) -> tuple[np.ndarray, np.ndarray]:
     return cosines[rows, columns], ratios
 
 
+def _means(W: torch.Tensor, gaussian: Gaussian) -> tuple[np.ndarray, np.ndarray]:
+    """Means of what `matched` gives for each of several W, (rotations, k, d); both (rotations,)."""
+    values, vectors = gaussian.eigen
+    length = W.norm(dim=-1)
+    cosines = (W / length[..., None] @ vectors.T).abs().numpy()
+    logs, wanted = -2 * length.log().numpy(), values.log().numpy()
+    found = []
+    for cosine, log in zip(cosines, logs, strict=True):
+        rows, columns = linear_sum_assignment(cosine, maximize=True)
+        found.append((cosine[rows, columns].mean(), np.abs(log[rows] - wanted[columns]).mean()))
+    return tuple(np.array(found).T)
+
+
+@lru_cache(maxsize=16)
+def _turns(k: int, rotations: int, seed: int) -> torch.Tensor:
+    """Random orthonormal matrices, (rotations, k, k)."""
+    return torch.from_numpy(ortho_group.rvs(k, size=rotations, random_state=seed).reshape(rotations, k, k))
+
+
 @lru_cache(maxsize=256)
 def by_chance(gaussian: Gaussian, k: int, rotations: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Means of what `matched` gives for random exact solutions with k rows, each (rotations,).
@@ -37,22 +56,19 @@ def by_chance(gaussian: Gaussian, k: int, rotations: int, seed: int = 0) -> tupl
     k < d, which no exact solution has, k rows of one.
     """
     d = gaussian.dimension
-    turns = ortho_group.rvs(max(k, d), size=rotations, random_state=seed).reshape(rotations, max(k, d), -1)
-    found = [[m.mean() for m in matched(torch.from_numpy(Q[:k, :d]) @ gaussian.whitening, gaussian)] for Q in turns]
-    cosines, ratios = np.array(found).T
-    return cosines, ratios
+    return _means(_turns(max(k, d), rotations, seed)[:, :k, :d] @ gaussian.whitening, gaussian)
 
 
 def own_rotations(W, gaussian: Gaussian, rotations: int, seed: int = 0) -> np.ndarray:
     """Mean |cosine| of the matches for random rotations Q W of a network's own rows, which an MD_Abs cannot tell."""
-    turns = ortho_group.rvs(len(W), size=rotations, random_state=seed)
-    return np.array([matched(torch.from_numpy(Q) @ W, gaussian)[0].mean() for Q in turns])
+    return _means(_turns(len(W), rotations, seed) @ W, gaussian)[0]
 
 
 def eigen_recovery(W, gaussian: Gaussian, rotations: int = ROTATIONS, seed: int = 0) -> dict[str, float]:
     """Mean |cosine| and mean |log eigenvalue ratio| of the matches, beside those of random exact solutions.
 
     "..._chance" is their median, "..._p" the share of them (with this network among them) that is at least as good.
+    "eigenvector_cosine_own_p" is that share among random rotations of the network's own rows.
     """
     found = {}
     for name, value, chance, sign in zip(
@@ -68,4 +84,5 @@ def eigen_recovery(W, gaussian: Gaussian, rotations: int = ROTATIONS, seed: int 
             f"{name}_chance": float(np.median(chance)),
             f"{name}_p": (1 + as_good) / (1 + rotations),
         }
-    return found
+    as_good = int((own_rotations(W, gaussian, rotations, seed) >= found["eigenvector_cosine"]).sum())
+    return found | {"eigenvector_cosine_own_p": (1 + as_good) / (1 + rotations)}
