@@ -144,7 +144,7 @@ def test_differences_stand_on_the_row_of_their_pair_with_interval_and_margin():
 def test_the_lead_of_the_negated_network_is_drawn_with_its_interval():
     index = pd.MultiIndex.from_product([["raw"], ["as published", "Adam"]], names=["inputs", "start"])
     table = pd.DataFrame({"gap": [50.0, -10], "95% low": [30.0, -20], "95% high": [60.0, 2]}, index)
-    (ax,) = two.gaps_figure(table).axes
+    (ax,) = dying.gaps_figure(table).axes
     bars = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2][:2]
     assert [list(bar) for bar in bars] == [[30, 60], [-20, 2]]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["as published", "Adam"]
@@ -154,6 +154,6 @@ def test_failing_runs_are_drawn_as_shares_for_each_network_and_scaling():
     rows = [(name, s, k < 5) for name in ("ReLU", "ReLU2") for s in ("raw", "standardised") for k in range(20)]
     runs = pd.DataFrame(rows, columns=["network", "scaling", "fails"])
     runs.loc[runs["network"] == "ReLU", "fails"] = False
-    (ax,) = two.law_figure({100: runs}).axes
+    (ax,) = dying.law_figure({100: runs}).axes
     dots = sorted(line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 1)
     assert dots == [0, 0, 25, 25]
