@@ -9,6 +9,7 @@ marker hollow.
 import base64
 import io
 import re
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -28,7 +29,7 @@ OUTPUTS = {  # (head, output activation?, negated) -> line, marker
     ("offset_l2", False, False): ("-.", "D"),
     ("offset_l2", False, True): ((0, (3, 1, 1, 1, 1, 1)), "v"),
 }
-RC = {
+RC: dict[Any, Any] = {
     "figure.dpi": 150,
     "savefig.dpi": DPI,
     "font.size": 10,

@@ -10,21 +10,23 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from support.evidence import files
 from support.evidence.files import RecordError, arrays_digest, text_digest
 from support.evidence.records import Record, Store, read
-from support.training.specs import Spec
 
 MOST_RUNS, MOST_BYTES = 256, 2**23  # in a shard; its bytes unpacked. To read one run is to unpack its shard.
 
 # Bits of the mantissa that are kept, by experiment and array; float32 has 23, float64 has 52. Several numbers are for
 # the entries of the last axis. What is not listed is exact: losses, accuracies, shares of active images, and effects,
 # whose bootstrap intervals follow the last digit. With these bits no table and no claim of the book changes a digit.
-BITS = {
+Bits = int | tuple[int, ...]
+BITS: dict[str, dict[str, Bits]] = {
     "classifier": {"moments": (18, 18, 7), "weight": 7},  # mean, SD, skewness; counts compare |mean| / SD with others
     "metric": {"moments": (18, 18, 7), "weight": 7},
     "centres": {"moments": (18, 18, 7), "weight": 7},
@@ -35,10 +37,12 @@ BITS = {
 # of "-L2-Neg"; both follow each digit.
 FITTED, FITTED_IMAGES, L2_BITS = ("Abs2", "Abs2-Neg", "ReLU-L2-Neg", "Abs-L2-Neg"), 10_000, 16
 # Narrow networks keep all digits of their weights: at 12 bits two units of a sigmoid network became parallel.
-WIDE, WIDE_BITS = 100, {"volume": {"W1": 16, "b1": 16, "W2": 16}, "mahalanobis": {"weight": 32}}
+WIDE = 100
+WIDE_BITS: dict[str, dict[str, Bits]] = {"volume": {"W1": 16, "b1": 16, "W2": 16}, "mahalanobis": {"weight": 32}}
+FLOATS: dict[int, tuple[Any, int]] = {4: (np.uint32, 23), 8: (np.uint64, 52)}  # bytes -> type of the bits, mantissa
 
 
-def bits_of(spec: Spec) -> dict[str, int | tuple[int, ...]]:
+def bits_of(spec: Any) -> dict[str, Bits]:
     """How many bits of the mantissa a packed record of that run keeps, by array; all of those not named."""
     bits = dict(BITS[spec.experiment])
     name = getattr(spec, "architecture", "")
@@ -50,13 +54,13 @@ def bits_of(spec: Spec) -> dict[str, int | tuple[int, ...]]:
     return bits | (WIDE_BITS[spec.experiment] if wide else {})
 
 
-def rounded(values: np.ndarray, bits: int | tuple[int, ...]) -> np.ndarray:
+def rounded(values: np.ndarray, bits: Bits) -> np.ndarray:
     """Floats with so many bits of the mantissa, the nearest ones, ties to even; the type stays. NaN and infinity too.
 
     >>> float(rounded(np.float32([1 / 3]), 4)[0])
     0.328125
     """
-    unsigned, mantissa = {4: (np.uint32, 23), 8: (np.uint64, 52)}[values.dtype.itemsize]
+    unsigned, mantissa = FLOATS[values.dtype.itemsize]
     shift = (mantissa - np.minimum(bits, mantissa)).astype(unsigned)
     whole, one = np.ascontiguousarray(values).view(unsigned), unsigned(1)
     half = np.where(shift > 0, (one << np.maximum(shift, one) - one) - one + (whole >> shift & one), unsigned(0))
@@ -114,7 +118,7 @@ def _write(folder: Path, records: list[Record]) -> None:
     for kind, part in (("curves", "arrays"), ("weights", "weights")):
         for names, content, arrays in _shards(records, kind):
             path = folder / files.shard_name(kind, content)
-            files.atomically(path, lambda beside, content=content: beside.write_bytes(content))
+            files.atomically(path, partial(Path.write_bytes, data=content))
             for name in names:
                 entry = stored[name]
                 entry.setdefault("measured", {})[f"{part}_sha256"] = entry[f"{part}_sha256"]
@@ -127,7 +131,7 @@ def _write(folder: Path, records: list[Record]) -> None:
         entry["stored"]["bits"] = {name: bits for name, bits in bits_of(record.spec).items() if name in there}
         entry["sha256"] = text_digest(entry)
     lines = files.lines_bytes(_line(stored[record.name]) for record in records)
-    files.atomically(folder / files.shard_name("runs", lines), lambda beside: beside.write_bytes(lines))
+    files.atomically(folder / files.shard_name("runs", lines), partial(Path.write_bytes, data=lines))
 
 
 def _line(content: dict) -> str:

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,7 +45,8 @@ class Record:
     content: dict
 
     @cached_property
-    def spec(self) -> Spec:
+    def spec(self) -> Any:
+        """The specification; its class follows from the experiment, see `training.specs.SPECIFICATIONS`."""
         return specification(self.content["spec"])
 
     @property
@@ -358,4 +360,4 @@ def _joined(paths: tuple[tuple, ...]) -> tuple[Packed, list[tuple[Path, RecordEr
 
 def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     with open(path, "wb") as f:
-        np.savez_compressed(f, **arrays)
+        np.savez_compressed(f, **arrays)  # type: ignore[arg-type]  # no array is named allow_pickle

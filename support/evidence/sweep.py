@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, cast
 
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
@@ -31,7 +32,7 @@ class Study(ABC):
     """What a sweep needs to know of the runs of an experiment; `classifiers.study.Plan` is that of the classifiers.
 
     name, title: on the command line, and in words. data, steps: of every run. seeds: their number, counted from
-    first_seed, with runs_a_seed runs each. seeds_per_block: how many train together. keep_weights: final weights are
+    first_seed. seeds_per_block: how many train together. keep_weights: final weights are
     kept of the seeds below this. light: records keep curves and active shares, and no moments.
     divergence_expected: a run that ends in NaN is a result, not an error.
     """
@@ -41,12 +42,16 @@ class Study(ABC):
     data: str
     steps: int
     seeds: int
-    runs_a_seed: int
     seeds_per_block: int
     first_seed: int = 0
     keep_weights: int = 0
     light: bool = False
     divergence_expected: bool = False
+
+    @property
+    @abstractmethod
+    def runs_a_seed(self) -> int:
+        """How many runs the study has for each seed."""
 
     @property
     def all_seeds(self) -> range:
@@ -97,7 +102,7 @@ class Block:
 
     plan: Study
     label: str
-    specs: tuple[Spec, ...]
+    specs: tuple[Any, ...]  # of one class that extends Spec
 
     @property
     def checkpoint(self) -> Path:
@@ -132,20 +137,14 @@ def run_block(
     if block.missing(store):
         store.check_writable()
         with _claimed(block):
-            missing = block.missing(store)  # again: another process may have finished it meanwhile
-            measurements = missing and block.plan.train(
-                list(block.specs),
-                dataset,
-                device=device,
-                checkpoint=block.checkpoint,
-                minutes=minutes,
-                progress=progress,
-            )
-            for measurement in (m for m in measurements if m.spec in missing):
-                kept = measurement.light() if block.plan.light else measurement
-                store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
+            if missing := block.missing(store):  # again: another process may have finished it meanwhile
+                options = {"device": device, "minutes": minutes, "progress": progress}
+                measured = block.plan.train(list(block.specs), dataset, checkpoint=block.checkpoint, **options)
+                for measurement in (m for m in measured if m.spec in missing):
+                    kept = measurement.light() if block.plan.light else measurement
+                    store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
-    return block.found(store)
+    return cast(list[Record], block.found(store))
 
 
 class Busy(RuntimeError):
@@ -312,7 +311,8 @@ class Progress:
     """
 
     def __init__(self, label: str):
-        self.label, self.begun, self.first = label, time.monotonic(), None
+        self.label, self.begun = label, time.monotonic()
+        self.first: int | None = None
         self.overwrite = sys.stderr.isatty()
         self.seconds = 1.0 if self.overwrite else 30.0  # between two lines
         self.last = self.begun

@@ -27,10 +27,11 @@ def slopes(activation, z: torch.Tensor) -> Slopes:
         with torch.no_grad():
             one, two = one(z), two(z)
         return Slopes(one.abs().log(), two.abs().log(), one.sign() * two.sign())
-    known = [name for name, entry in ACTIVATIONS.items() if entry.log_slopes is not None]
-    if activation not in known:
+    log_slopes = ACTIVATIONS[activation].log_slopes if activation in ACTIVATIONS else None
+    if log_slopes is None:
+        known = [name for name, entry in ACTIVATIONS.items() if entry.log_slopes is not None]
         raise ValueError(f"unknown activation {activation!r}; known: {', '.join(known)}, or a function")
-    return ACTIVATIONS[activation].log_slopes(z)
+    return log_slopes(z)
 
 
 @dataclass(frozen=True)

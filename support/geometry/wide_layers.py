@@ -79,7 +79,8 @@ def finite(layer: Wide, n: int, networks: int, radii, generator) -> tuple[torch.
         n, layer.d, generator, layer.weight_variance, layer.bias_variance, maps=networks
     )
     at = [(w, b, activation, ray(radii, layer.d)) for w, b in zip(weights, biases, strict=True)]
-    return tuple(torch.stack([f(*one) for one in at]) for f in (shallow_log_volume_element, shallow_ricci_scalar))
+    volumes = torch.stack([shallow_log_volume_element(*one) for one in at])
+    return volumes, torch.stack([shallow_ricci_scalar(*one) for one in at])
 
 
 def fluctuation(layer: Wide, radius: float, nodes=60) -> float:

@@ -7,6 +7,7 @@ the bias variant of ReLU2-Neg without its suffix; here it carries it.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import nn
@@ -96,7 +97,7 @@ def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
     """
     (hidden, inputs), a = weights["weight"].shape, architecture(name)
     classes = len(weights["mu" if a.head == "offset_l2" else "head"])
-    network = a.module(inputs, hidden, classes).double().requires_grad_(False)
+    network: Any = a.module(inputs, hidden, classes).double().requires_grad_(False)
     parameters = {"weight": network[0].weight, "bias": network[0].bias}
     if a.head == "offset_l2":
         parameters["mu"] = network[2].mu

@@ -165,7 +165,8 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
         if path.suffix == ".gz" and (found := _md5(path)) != md5:
             problem = f"is truncated, altered or not of {name!r}"
             raise DataError(f"{path} ({path.stat().st_size} bytes) {problem}: expected md5 {md5}, found {found}")
-    found = _dataset(name, *map(read_idx, paths), CLASSES[name], where=paths[0].parent)
+    train_images, train_labels, test_images, test_labels = map(read_idx, paths)
+    found = _dataset(name, train_images, train_labels, test_images, test_labels, CLASSES[name], paths[0].parent)
     _check_content(found, paths[0].parent)
     return found
 

@@ -27,7 +27,7 @@ def module(network: str, weight: torch.Tensor, bias: torch.Tensor) -> nn.Sequent
     [5.0, 4.0]
     """
     known(network)
-    linear = nn.Linear(*weight.T.shape, dtype=weight.dtype)
+    linear = nn.Linear(weight.shape[1], weight.shape[0], dtype=weight.dtype)
     linear.load_state_dict({"weight": weight, "bias": bias})
     return nn.Sequential(linear, ACTIVATIONS[HIDDEN[network]].module(), Norm())
 

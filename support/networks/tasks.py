@@ -37,6 +37,8 @@ class Task:
 
     def pictures(self, x: torch.Tensor) -> torch.Tensor:
         """Whole images, (..., pixels), from points (..., d)."""
+        if self.kept is None:
+            raise ValueError(f"{self.name} has no images")
         return x.new_zeros(*x.shape[:-1], len(self.kept)).masked_scatter_(self.kept, x)
 
 

@@ -132,7 +132,7 @@ class Course:
         """
         share, results = self.seconds / len(specs), []
         for spec, own, last in zip(specs, arrays, weights, strict=True):
-            lost = diverged_at(own["steps"], np.isfinite([own[name] for name in losses]).all(0))
+            lost = diverged_at(own["steps"], np.isfinite(np.stack([own[name] for name in losses])).all(axis=0))
             results.append(Measurement(spec, own, last, lost, asdict(division), probe or {}, share, self.begun))
         return results
 
@@ -188,7 +188,8 @@ class Course:
                     saved = time.monotonic()
 
     def save(self, number: int, note: dict, tensors: dict[str, torch.Tensor]) -> None:
-        """Writes the checkpoint of that step."""
+        """Writes the checkpoint of that step; there must be a path for it."""
+        assert self.options.checkpoint is not None
         note |= {"step": number, "seconds": self.seconds, "device": self.device.type}
         note["begun"] = self.begun or self.here
         checkpoints.write(self.options.checkpoint, self.identity, note, tensors)

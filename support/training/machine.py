@@ -43,7 +43,7 @@ def wait(device: torch.device) -> None:
 
 def cores() -> int:
     """How many cores this thread may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ import torch
 
 from support.chapters.volume_element.study import STUDIES, VolumeStudy
 from support.evidence.claims import Arm, Records
+from support.evidence.records import Record
 from support.geometry.boundary import summary
 
 MEASURED = ("crossing", "effect", "same_effect", "peak")
@@ -52,7 +53,7 @@ def table(runs: dict[tuple, object]) -> pd.DataFrame:
     return pd.DataFrame(rows, index=_index(runs), columns=COLUMNS, dtype=float).sort_index()
 
 
-def through_training(runs: dict[tuple, object]) -> pd.DataFrame:
+def through_training(runs: dict[tuple, Record]) -> pd.DataFrame:
     """The contrast by geometry step, at the places of the last boundary: a row for each network of `runs_of`."""
     rows = [
         {int(step): at_epoch(run, i)["contrast"] for i, step in enumerate(run.arrays["geometry_steps"])}

@@ -13,6 +13,7 @@ there, -1 for Mahalanobis, 0 for Euclid, above 0 for a metric that looks where t
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -123,7 +124,8 @@ def hidden_metrics(network: nn.Sequential, x, labels, basis, head: bool = False)
         (slope,) = torch.autograd.grad(activation(z).sum(), z)
     squares = torch.stack([slope[labels == c].square().mean(0) for c in range(int(labels.max()) + 1)])
     if head:
-        squares = squares * network[2].weight
+        weight: Any = network[2].weight
+        squares = squares * weight
     return torch.einsum("hi,ch,hj->cij", A, squares, A)
 
 

@@ -206,7 +206,7 @@ class Group:
 
     # -- update -----------------------------------------------------------------------------------------------
 
-    def descend(self, gradients: dict[str, torch.Tensor], warmth: float) -> None:
+    def descend(self, gradients: dict[str, torch.Tensor], warmth: float | torch.Tensor) -> None:
         """One step down the gradient, in place; warmth multiplies every rate (1 after the warm-up)."""
         p = self.parameters
         rate = warmth * self.rate
@@ -220,7 +220,7 @@ class Group:
             shape = (-1,) + (1,) * (p[name].dim() - 1)
             p[name].sub_(rate.view(shape) * gradients[name])
 
-    def adam_step(self, gradients: dict[str, torch.Tensor], warmth: float, number: int) -> None:
+    def adam_step(self, gradients: dict[str, torch.Tensor], warmth: float | torch.Tensor, number: int) -> None:
         """Step `number` (from 1) of Adam, in place, on the networks' own weights.
 
         Its step does not scale with the gradient, so the chain rule through the folded scaling is applied before

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from support.networks.tasks import Task, resampled, task
 from support.training.specs import CURVES, Spec
 
-RECIPES = {  # the source's; protocol 4.4 to 4.6
+RECIPES: dict[str, dict[str, Any]] = {  # the source's; protocol 4.4 to 4.6
     "xor": {"optimiser": "sgd", "rate": 0.02, "momentum": 0.9, "decay": 1e-4, "batch": 4},
     "sinusoid": {"optimiser": "sgd", "rate": 0.1, "momentum": 0.9, "decay": 0.0, "batch": 50},
     "mnist": {"optimiser": "adam", "rate": 1e-3, "momentum": 0.0, "decay": 1e-4, "batch": 1000},
@@ -50,8 +51,8 @@ class VolumeSpec(Spec):
     @classmethod
     def of(cls, data: Task, width: int, epochs: int, seed: int, **changes) -> "VolumeSpec":
         """The specification for these data (of this seed, where they are resampled), by the source's recipe."""
-        given = {"data": data.name, "data_digest": data.digest[:16], "width": width, "epochs": epochs, "seed": seed}
-        return cls(**given, **recipe(data.name) | changes)
+        how = recipe(data.name) | changes
+        return cls(data=data.name, data_digest=data.digest[:16], width=width, epochs=epochs, seed=seed, **how)
 
     @property
     def label(self) -> str:

@@ -120,7 +120,7 @@ def between_images(weights: list[dict[str, torch.Tensor]], data: Task, plane: in
     lines = torch.stack([geometry.line(x[i], x[j], POINTS) for i, j in LINES])
     places = {"corner": x, "line": lines}
     if plane:
-        places["plane"] = geometry.plane(*x[:3], plane).points
+        places["plane"] = geometry.plane(x[0], x[1], x[2], plane).points
     found = {"corners": data.pictures(x).numpy()}
     for name, at in places.items():
         outputs = torch.stack([logits(w, at) for w in weights])
