@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 HALF_LOG_2PI = math.log(2 * math.pi) / 2
 
@@ -14,9 +14,9 @@ HALF_LOG_2PI = math.log(2 * math.pi) / 2
 class Slopes:
     """phi' and phi'' of any shape, as logarithms of their sizes and signs."""
 
-    log1: torch.Tensor  # log |phi'|
-    log2: torch.Tensor  # log |phi''|
-    sign: torch.Tensor  # of phi' phi''
+    log1: Tensor  # log |phi'|
+    log2: Tensor  # log |phi''|
+    sign: Tensor  # of phi' phi''
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Activation:
     activations that have it.
     """
 
-    function: Callable[[torch.Tensor], torch.Tensor]
+    function: Callable[[Tensor], Tensor]
     module: type[nn.Module]
-    derivative: Callable[[torch.Tensor], torch.Tensor] | None = None
-    log_slopes: Callable[[torch.Tensor], Slopes] | None = None
+    derivative: Callable[[Tensor], Tensor] | None = None
+    log_slopes: Callable[[Tensor], Slopes] | None = None
 
-    def slope(self, z: torch.Tensor) -> torch.Tensor:
+    def slope(self, z: Tensor) -> Tensor:
         """phi'(z), with torch's own convention at a kink: 0 for relu and abs."""
         if self.derivative is not None:
             return self.derivative(z)
@@ -45,11 +45,11 @@ class Activation:
 class Abs(nn.Module):
     """Elementwise absolute value; any shape in, the same out. The gradient at 0 is 0, as in torch.abs."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return torch.abs(x)
 
 
-def erf(z: torch.Tensor) -> torch.Tensor:
+def erf(z: Tensor) -> Tensor:
     """erf(z / sqrt 2), the error function scaled as a normal distribution."""
     return torch.erf(z / math.sqrt(2))
 
@@ -57,7 +57,7 @@ def erf(z: torch.Tensor) -> torch.Tensor:
 class Erf(nn.Module):
     """`erf` as a module."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return erf(x)
 
 
@@ -70,7 +70,7 @@ def _sigmoid_derivative(z):
     return s * (1 - s)
 
 
-def _rising(log1: torch.Tensor, ratio: torch.Tensor) -> Slopes:
+def _rising(log1: Tensor, ratio: Tensor) -> Slopes:
     """Of an activation with phi' > 0 and phi'' = ratio * phi'."""
     return Slopes(log1, log1 + ratio.abs().log(), ratio.sign())
 

@@ -9,10 +9,13 @@ marker hollow.
 import base64
 import io
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from support.networks.architectures import architecture
 from support.words import without_tags
@@ -68,7 +71,7 @@ def style(name: str) -> dict:
     return {"color": hue, "linestyle": line, "marker": marker, "markerfacecolor": face}
 
 
-def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options):
+def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options) -> tuple[Figure, Any]:
     """A figure of the book's width and its axes; switches matplotlib to the book's style.
 
     Args:
@@ -81,7 +84,9 @@ def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options):
     return pyplot.subplots(rows, columns, figsize=(WIDTH, height), layout="constrained", **options)
 
 
-def learning_curves(ax, steps, curves, name: str, *, label: str | None = None) -> None:
+def learning_curves(
+    ax: Axes, steps: Sequence[int] | np.ndarray, curves: np.ndarray, name: str, *, label: str | None = None
+) -> None:
     """Draws every run thinly and their mean on top, by the colour law.
 
     The mean stops where the first run has diverged (NaN): a mean of the survivors would flatter.
@@ -101,7 +106,7 @@ def learning_curves(ax, steps, curves, name: str, *, label: str | None = None) -
     ax.plot(steps, curves.mean(axis=0), label=label or name, markevery=landmarks(steps), **look)
 
 
-def landmarks(steps, count: int = 7) -> list[int]:
+def landmarks(steps: np.ndarray, count: int = 7) -> list[int]:
     """Indices of about `count` steps, evenly spread on a logarithmic axis: where the mean gets its markers."""
     wanted = np.geomspace(max(steps[0], 1), max(steps[-1], 1), count)
     return sorted({int(np.abs(steps - w).argmin()) for w in wanted})
@@ -112,7 +117,7 @@ def jitter(count: int) -> np.ndarray:
     return np.arange(count) * 0.618034 % 1
 
 
-def labels_apart(heights, least: float) -> np.ndarray:
+def labels_apart(heights: np.ndarray, least: float) -> np.ndarray:
     """Heights for labels next to the ends of lines: in the same order, neighbours at least `least` apart.
 
     heights: (lines,) where the lines end, in the unit of the axis, like `least`.
@@ -131,18 +136,18 @@ def labels_apart(heights, least: float) -> np.ndarray:
     return found
 
 
-def step_axis(ax) -> None:
+def step_axis(ax: Axes) -> None:
     """Steps, logarithmic from 1, with a place for step 0."""
     ax.set_xscale("symlog", linthresh=1)
     ax.set_xlabel("step (log scale from 1)")
 
 
-def legend_below(fig, ax, columns: int = 3) -> None:
+def legend_below(fig: Figure, ax: Axes, columns: int = 3) -> None:
     """One legend for the whole figure, below it, of what is in this panel."""
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
 
 
-def strip(ax, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
+def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
     """One row per architecture: every run's value as a dot, below them the mean with its 95% interval, and its value.
 
     Runs that diverged (NaN) cannot be drawn; the row's label counts them.
@@ -177,7 +182,7 @@ def shades(count: int) -> list:
     return [matplotlib.colormaps["cividis"](v) for v in np.linspace(0.92, 0.18, count)]
 
 
-def show(fig, *, name: str, title: str = "", caption: str, alt: str) -> None:
+def show(fig: Figure, *, name: str, title: str = "", caption: str, alt: str) -> None:
     """Displays the figure with what a page needs to print it, then closes it. One call a cell, as its last line.
 
     The page shows the SVG. The PNG is for notebooks that a reader opens without trusting them, and for figures whose

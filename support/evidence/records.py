@@ -124,7 +124,7 @@ class Record:
                 raise RecordError(f"the {what} of {self.name} in {path} were altered")
             return found
 
-    def at(self, name: str, steps: int, of: str = "steps"):
+    def at(self, name: str, steps: int, of: str = "steps") -> np.ndarray:
         """What was stored under a name at one of the steps that are listed under another."""
         where = np.flatnonzero(self.arrays[of] == steps)
         if not len(where):

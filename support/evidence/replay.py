@@ -172,7 +172,9 @@ def pick(store: Store, prefix: str) -> Record:
     return max(found, key=lambda r: r.steps)
 
 
-def compare(stored: np.ndarray, curves: list[np.ndarray], floor, factor: float) -> tuple[np.ndarray, ...]:
+def compare(
+    stored: np.ndarray, curves: list[np.ndarray], floor: np.ndarray | float, factor: float
+) -> tuple[np.ndarray, ...]:
     """(spread, distance, tolerance), each (S,), of a stored curve against replays of it, all (S,).
 
     spread: the largest distance between two replays so far; distance: from the record to the nearest replay, 0

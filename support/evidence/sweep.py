@@ -64,7 +64,7 @@ class Study(ABC):
         return [self.all_seeds[first : first + size] for first in range(0, self.seeds, size)]
 
     @abstractmethod
-    def dataset(self, folder: str | None = None):
+    def dataset(self, folder: str | None = None) -> Any:
         """The data of all runs; printed, it says what they are. folder: where they lie, by default BOOK_DATA."""
 
     @abstractmethod
@@ -81,18 +81,18 @@ class Study(ABC):
         return frozenset(self.questions())
 
     @abstractmethod
-    def blocks(self, dataset) -> list["Block"]:
+    def blocks(self, dataset: Any) -> list["Block"]:
         """All runs, cut into what trains together; it follows from the study alone."""
 
     @abstractmethod
-    def train(self, specs, dataset, **options) -> list:
+    def train(self, specs: Sequence[Any], dataset: Any, **options) -> list:
         """One measurement per specification, as `records.Store.write` takes it.
 
         options: device, checkpoint, minutes, progress as of `loop.Options`, whose exceptions it raises.
         """
 
     @abstractmethod
-    def cost(self, block: "Block", dataset, device: str) -> tuple[float, float]:
+    def cost(self, block: "Block", dataset: Any, device: str) -> tuple[float, float]:
         """Estimated minutes and megabytes of a block."""
 
 
@@ -123,7 +123,7 @@ def named(seeds: Sequence[int], what: str = "seed") -> str:
 
 def run_block(
     block: Block,
-    dataset,
+    dataset: Any,
     store: Store,
     *,
     device: str = "auto",
@@ -164,7 +164,7 @@ def _claimed(block: Block) -> Iterator[None]:
         yield
 
 
-def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
+def ensure(plan: Study, dataset: Any, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
     """The records of a plan, in the order of its blocks; what is missing is trained first, in this process.
 
     Raises Diverged, with everything recorded, if a network ended in NaN and the plan does not expect it.
@@ -193,7 +193,7 @@ def lasting(minutes: float) -> str:
     return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
 
 
-def outlook(blocks: list[Block], store: Store, dataset, device: str = "auto") -> str:
+def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto") -> str:
     """What will be trained, what is there already, and an estimate of minutes and memory, in one line."""
     todo = [b for b in blocks if b.missing(store)]
     runs, train = (sum(len(b.specs) for b in some) for some in (blocks, todo))

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import torch
+from torch import Tensor
 
 WITHIN = 0.1  # of its length: by so much a matched segment may be longer or shorter
 ROUNDS = 25  # of bisection
@@ -28,17 +29,17 @@ ROUNDS = 25  # of bisection
 class Pairs:
     """P segments that cross the boundary once, and the P matched ones that do not."""
 
-    a: torch.Tensor  # (P, d)
-    b: torch.Tensor  # (P, d)
-    crossing: torch.Tensor  # (P,), t* in (0, 1)
-    same_a: torch.Tensor  # (P, d)
-    same_b: torch.Tensor  # (P, d)
+    a: Tensor  # (P, d)
+    b: Tensor  # (P, d)
+    crossing: Tensor  # (P,), t* in (0, 1)
+    same_a: Tensor  # (P, d)
+    same_b: Tensor  # (P, d)
 
     def __len__(self):
         return len(self.a)
 
 
-def candidates(labels: torch.Tensor, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def candidates(labels: Tensor, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Numbers of the ends of `count` random pairs, half of them with different labels and half with the same.
 
     Raises ValueError where one of the kinds is too rare to be drawn.
@@ -52,17 +53,17 @@ def candidates(labels: torch.Tensor, count: int, generator: torch.Generator) -> 
     return tuple(torch.cat(kinds, 1))
 
 
-def along(a: torch.Tensor, b: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+def along(a: Tensor, b: Tensor, t: Tensor) -> Tensor:
     """The points at t, (P, T) or (T,), of the segments from a to b, (P, d) each; shape (P, T, d)."""
     return torch.lerp(a[:, None], b[:, None], t.expand(len(a), -1)[..., None])
 
 
-def of_points(f: Callable, x: torch.Tensor) -> torch.Tensor:
+def of_points(f: Callable, x: Tensor) -> Tensor:
     """f, a function of (N, d), at points (P, T, d); shape (P, T)."""
     return f(x.flatten(0, 1)).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
 
 
-def find_pairs(predict: Callable, a: torch.Tensor, b: torch.Tensor, most: int, points: int) -> Pairs:
+def find_pairs(predict: Callable, a: Tensor, b: Tensor, most: int, points: int) -> Pairs:
     """Of candidate segments, (N, d) each: the first `most` that cross the boundary once and find a match.
 
     Whether a segment crosses is seen at `points` evenly spaced points of it; where, by bisection. Matches are taken
@@ -88,7 +89,7 @@ def find_pairs(predict: Callable, a: torch.Tensor, b: torch.Tensor, most: int, p
     return Pairs(a[chosen], b[chosen], crossing, a[matched], b[matched])
 
 
-def bisect(predict: Callable, a, b, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+def bisect(predict: Callable, a: Tensor, b: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Where, between t = low and t = high, (P,), the segments lose the class that they have at low."""
     start = of_points(predict, along(a, b, low[:, None]))
     for _ in range(ROUNDS):
@@ -98,7 +99,7 @@ def bisect(predict: Callable, a, b, low: torch.Tensor, high: torch.Tensor) -> to
     return (low + high) / 2
 
 
-def peak(profile: torch.Tensor) -> torch.Tensor:
+def peak(profile: Tensor) -> Tensor:
     """Where on evenly spaced points of [0, 1] profiles (P, T) are largest, (P,): by a parabola through three."""
     T = profile.shape[1]
     top = profile.argmax(1)
@@ -113,12 +114,12 @@ def peak(profile: torch.Tensor) -> torch.Tensor:
 class Measured:
     """What `measure` found of P pairs on T points a segment; log-volumes in nats."""
 
-    crossing: torch.Tensor  # (P,)
-    effect: torch.Tensor  # (P,)
-    same_effect: torch.Tensor  # (P,)
-    peak: torch.Tensor  # (P,)
-    profile: torch.Tensor  # (T,) mean over the pairs of the log-volume minus the mean of its ends
-    same_profile: torch.Tensor  # (T,)
+    crossing: Tensor  # (P,)
+    effect: Tensor  # (P,)
+    same_effect: Tensor  # (P,)
+    peak: Tensor  # (P,)
+    profile: Tensor  # (T,) mean over the pairs of the log-volume minus the mean of its ends
+    same_profile: Tensor  # (T,)
 
     def arrays(self) -> dict:
         return {f.name: getattr(self, f.name).numpy() for f in fields(self)}

@@ -6,15 +6,18 @@ hundredth of |R|, show the point as unknown.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from support.geometry import checks
 from support.geometry.jacobians import NUMBERS, affordable_passes, jacobians
 from support.geometry.shallow import EPS, axes, layer, scaled
 
 
-def ricci_scalar(f, x, with_error=False):
+def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
     """The Ricci scalar of the metric that f pulls back to its input space, a scalar, or (N,) for a batch.
 
     By the Gauss equation, R = |tr II|^2 - |II|^2, where II_ab is what the tangent space leaves of the second
@@ -59,7 +62,9 @@ def ricci_scalar(f, x, with_error=False):
     return _answer(parts, single, with_error)
 
 
-def shallow_ricci_scalar(weight, bias, activation, x, with_error=False):
+def shallow_ricci_scalar(
+    weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor, with_error: bool = False
+) -> Any:
     """The Ricci scalar of x -> phi(W x + b) / sqrt(n), a scalar, or (N,) for a batch.
 
     For one hidden layer T_abc = d_a g_bc is symmetric, and R = (|T|^2 - |tr T|^2) / 4 in an orthonormal frame of the
@@ -90,7 +95,9 @@ def shallow_ricci_scalar(weight, bias, activation, x, with_error=False):
     return (value, log_error.exp()) if with_error else value
 
 
-def shallow_slog_ricci_scalar(weight, bias, activation, x):
+def shallow_slog_ricci_scalar(
+    weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """Sign of R, log |R| and log of its error: R as torch.linalg.slogdet gives a determinant; (0, -inf, ...) for 0.
 
     Right for any size of R. Arguments, errors and source as in `shallow_ricci_scalar`; scalars, or (N,) for a batch.
@@ -126,8 +133,8 @@ def shallow_slog_ricci_scalar(weight, bias, activation, x):
         error = _error(at.rounding[rows], T, inverse, V, scaled(lost, slope), y, scaled(lost, shared))
         scale = 6 * top + math.log(n)  # T is 2 e^(3 top) T here, and R a quarter of its square
         parts.append((R.sign(), R.abs().log() + scale, error.log() + scale))
-    found = (torch.cat(values) for values in zip(*parts, strict=True))
-    return tuple(values[0] for values in found) if at.single else tuple(found)
+    sign, log, log_error = (torch.cat(values) for values in zip(*parts, strict=True))
+    return (sign[0], log[0], log_error[0]) if at.single else (sign, log, log_error)
 
 
 def _error(rounding, T, inverse, V, lost_V, y, lost_y):

@@ -5,6 +5,7 @@ minimises the sum of the squares is a shortest path, walked evenly. Chords betwe
 no measure: a map that folds, as an absolute value does, has one image for points on both sides.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -29,7 +30,7 @@ class Geodesic:
     straight: float
 
 
-def path_length(f, points) -> float:
+def path_length(f: Callable, points: torch.Tensor) -> float:
     """Length of a polygon, points (P, d), in the metric that f pulls back, each side measured at its middle.
 
     f and errors as in `geodesic`.
@@ -50,7 +51,9 @@ def _sides(f, path):
     return torch.vmap(lambda x, dx: torch.func.jvp(f, (x,), (dx,))[1])(middles, steps)
 
 
-def geodesic(f, a, b, points: int = 33, bow: float = 0.0, steps: int = 500) -> Geodesic:
+def geodesic(
+    f: Callable, a: torch.Tensor, b: torch.Tensor, points: int = 33, bow: float = 0.0, steps: int = 500
+) -> Geodesic:
     """A path from a to b that is locally the shortest in the metric that f pulls back.
 
     Args:

@@ -9,15 +9,20 @@ closed form; or "sigmoid", "tanh", "gelu" or a function, smooth but perhaps at 0
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from support.geometry import checks
 from support.geometry.shallow import slopes
 
 
-def nngp_metric(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.Tensor:
+def nngp_metric(
+    activation: str | int | Callable, x: Tensor, weight_variance: float = 1.0, bias_variance: float = 0.0
+) -> Tensor:
     """The metric of the infinitely wide layer, shape (d, d), or (N, d, d) for a batch.
 
     Args:
@@ -39,7 +44,9 @@ def nngp_metric(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.
     return g[0] if single else g
 
 
-def nngp_log_volume_element(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.Tensor:
+def nngp_log_volume_element(
+    activation: str | int | Callable, x: Tensor, weight_variance: float = 1.0, bias_variance: float = 0.0
+) -> Tensor:
     """Log of the volume element of the infinitely wide layer, a scalar, or (N,) for a batch; natural log.
 
     Arguments and errors as in `nngp_metric`. Source: the same, equation E.13.
@@ -50,7 +57,9 @@ def nngp_log_volume_element(activation, x, weight_variance=1.0, bias_variance=0.
     return value[0] if single else value
 
 
-def nngp_ricci_scalar(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.Tensor:
+def nngp_ricci_scalar(
+    activation: str | int | Callable, x: Tensor, weight_variance: float = 1.0, bias_variance: float = 0.0
+) -> Tensor:
     """The Ricci scalar of the infinitely wide layer, a scalar, or (N,) for a batch.
 
     0 at the origin, where it is defined there. Arguments and errors as in `nngp_metric`. Source: the same, E.23.
@@ -63,7 +72,14 @@ def nngp_ricci_scalar(activation, x, weight_variance=1.0, bias_variance=0.0) -> 
     return value[0] if single else value
 
 
-def random_shallow_map(n, d, generator, weight_variance=1.0, bias_variance=0.0, maps=None):
+def random_shallow_map(
+    n: int,
+    d: int,
+    generator: torch.Generator,
+    weight_variance: float = 1.0,
+    bias_variance: float = 0.0,
+    maps: int | None = None,
+) -> tuple[Tensor, Tensor]:
     """weight (n, d) and bias (n,) of one random layer, or of so many, (maps, n, d) and (maps, n); float64.
 
     The generator is a `torch.Generator`. Monte Carlo towards infinite width averages over maps: the Ricci scalar of
@@ -75,7 +91,7 @@ def random_shallow_map(n, d, generator, weight_variance=1.0, bias_variance=0.0, 
     """
     _variances(weight_variance, bias_variance)
     many = () if maps is None else (maps,)
-    options = dict(dtype=torch.float64, generator=generator, device=generator.device)
+    options: dict[str, Any] = dict(dtype=torch.float64, generator=generator, device=generator.device)
     weight, bias = torch.randn(*many, n, d, **options), torch.randn(*many, n, **options)
     return weight * weight_variance**0.5, bias * bias_variance**0.5
 

@@ -5,17 +5,18 @@ memory of `autograd.functional.jacobian(create_graph=True)` goes.
 """
 
 import warnings
+from collections.abc import Callable
 from functools import cache
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from support.geometry import checks
 
 NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 
 
-def of_jacobians(f, x, reduce) -> torch.Tensor:
+def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]) -> Tensor:
     """reduce(J, start) of the Jacobians of f at the points of x, (N, m, d) in groups that fit in memory, joined."""
     x, single = checks.points(x)
     m, d = checks.outputs(f, x), x.shape[1]
@@ -37,7 +38,7 @@ def of_jacobians(f, x, reduce) -> torch.Tensor:
     return found[0] if single else found
 
 
-def jacobians(f, x, m: int, passes: int) -> torch.Tensor:
+def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
     """df/dx, (N, m, d), with at most so many derivatives at a time: forwards where inputs are fewer than outputs."""
     d = x.shape[1]
     load_forward_mode()
@@ -62,7 +63,7 @@ def load_forward_mode() -> None:
         torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))
 
 
-def affordable_passes(f, point: torch.Tensor) -> int:
+def affordable_passes(f: Callable, point: Tensor) -> int:
     """How many derivatives of f fit in a quarter of the free memory: each may need thrice what autograd saves."""
     own = {p.untyped_storage().data_ptr() for p in f.parameters()} if isinstance(f, nn.Module) else set()
     saved = [point.nbytes]

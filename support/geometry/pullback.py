@@ -6,8 +6,10 @@ many and is taken only where its condition number, looked at each time, leaves e
 """
 
 import math
+from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from support.geometry.checks import SingularMetric
 from support.geometry.jacobians import NUMBERS, of_jacobians
@@ -19,7 +21,7 @@ GRAM_ERROR = 1e-16  # of a log-volume from a Gram matrix, times its condition nu
 AXES_UP_TO = 16  # inputs up to which shallow maps are worked out in their pivot coordinates
 
 
-def pullback_metric(f, x) -> torch.Tensor:
+def pullback_metric(f: Callable, x: Tensor) -> Tensor:
     """The metric J^T J that f pulls back to its input space, shape (d, d), or (N, d, d) for a batch.
 
     Args:
@@ -36,7 +38,7 @@ def pullback_metric(f, x) -> torch.Tensor:
     return of_jacobians(f, x, lambda J, start: J.mT @ J)
 
 
-def jacobian_singular_values(f, x) -> torch.Tensor:
+def jacobian_singular_values(f: Callable, x: Tensor) -> Tensor:
     """The singular values of df/dx, largest first, shape (min(m, d),), or (N, min(m, d)) for a batch.
 
     Values below about 1e-15 of the largest are rounding. Arguments and errors as in `pullback_metric`.
@@ -44,7 +46,7 @@ def jacobian_singular_values(f, x) -> torch.Tensor:
     return of_jacobians(f, x, lambda J, start: torch.linalg.svdvals(J))
 
 
-def log_volume_element(f, x, rank=None, leading=None) -> torch.Tensor:
+def log_volume_element(f: Callable, x: Tensor, rank: int | None = None, leading: int | None = None) -> Tensor:
     """Log of the volume element that f pulls back to its input space, a scalar, or (N,) for a batch.
 
     Sum of log s_i(J) over the leading `rank` singular values of J = df/dx, shape (m, d): log sqrt det(J^T J) where
@@ -83,7 +85,7 @@ def log_volume_element(f, x, rank=None, leading=None) -> torch.Tensor:
     return of_jacobians(f, x, volume)
 
 
-def shallow_pullback_metric(weight, bias, activation, x) -> torch.Tensor:
+def shallow_pullback_metric(weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor) -> Tensor:
     """The metric of x -> phi(W x + b) / sqrt(n), shape (d, d), or (N, d, d) for a batch.
 
     Its entries underflow where all slopes are below 1e-154; the log-volume does not.
@@ -109,7 +111,9 @@ def shallow_pullback_metric(weight, bias, activation, x) -> torch.Tensor:
     return torch.cat(metric)[0] if at.single else torch.cat(metric)
 
 
-def shallow_log_volume_element(weight, bias, activation, x, error=1e-9) -> torch.Tensor:
+def shallow_log_volume_element(
+    weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor, error: float = 1e-9
+) -> Tensor:
     """Log of the volume element of x -> phi(W x + b) / sqrt(n), a scalar, or (N,) for a batch; natural log.
 
     Finite and right where units are so dead that the metric itself underflows: exactly so up to 16 inputs, and with
@@ -163,7 +167,7 @@ def _many_inputs(weight, log1, start, error):
 # From Jacobians to volumes
 
 
-def full_rank_log_volume(J: torch.Tensor, start: int | None, error: float = 1e-9) -> torch.Tensor:
+def full_rank_log_volume(J: Tensor, start: int | None, error: float = 1e-9) -> Tensor:
     """Sum of the logs of all singular values of J, (N, m, d); start: number of the first point, error: as above."""
     J = J if J.shape[-2] >= J.shape[-1] else J.mT
     if J.shape[-1] < GRAM_FROM:

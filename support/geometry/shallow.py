@@ -6,9 +6,11 @@ a sum of terms of order one or less, whatever the slopes, where in the coordinat
 plus what got rounded away.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from support.activations import ACTIVATIONS, Slopes
 from support.geometry import checks
@@ -16,7 +18,7 @@ from support.geometry import checks
 EPS = torch.finfo(torch.float64).eps
 
 
-def slopes(activation, z: torch.Tensor) -> Slopes:
+def slopes(activation: str | Callable, z: Tensor) -> Slopes:
     """First and second derivative of an activation at z: erf(z / sqrt 2), sigmoid, tanh, exact GELU, or a function.
 
     Raises ValueError for an unknown name. A function is differentiated, and its slopes underflow below 1e-308.
@@ -38,12 +40,12 @@ def slopes(activation, z: torch.Tensor) -> Slopes:
 class Axes:
     """The layer at N points, in coordinates y = A x at each, in which d units have the weight vectors e_1 ... e_d."""
 
-    weight: torch.Tensor  # (N, n, d), W A^-1: the identity in the rows of those units
-    units: torch.Tensor  # (N, d), their numbers
-    log_scale: torch.Tensor  # (N, d), log |phi'| of those units
-    log_det: torch.Tensor  # (N,), log |det A|
+    weight: Tensor  # (N, n, d), W A^-1: the identity in the rows of those units
+    units: Tensor  # (N, d), their numbers
+    log_scale: Tensor  # (N, d), log |phi'| of those units
+    log_det: Tensor  # (N,), log |det A|
 
-    def rounding(self, weight: torch.Tensor) -> torch.Tensor:
+    def rounding(self, weight: Tensor) -> Tensor:
         """(N, n, d): error of self.weight, made from weight (n, d), in units of EPS; none in the rows of the axes."""
         error = weight.abs() @ torch.linalg.inv(weight[self.units]).abs()
         at = torch.arange(len(error), device=error.device)[:, None]
@@ -51,12 +53,12 @@ class Axes:
         return error
 
 
-def scaled(values: torch.Tensor, log: torch.Tensor) -> torch.Tensor:
+def scaled(values: Tensor, log: Tensor) -> Tensor:
     """values * e^log, where e^log alone might overflow; 0 stays 0."""
     return (log + values.abs().log()).exp() * values.sign()
 
 
-def axes(weight: torch.Tensor, log1: torch.Tensor, start: int = 0) -> Axes:
+def axes(weight: Tensor, log1: Tensor, start: int = 0) -> Axes:
     """Chooses the axes by Gauss-Jordan elimination with complete pivoting on slope times weight.
 
     Args:
@@ -98,13 +100,13 @@ def axes(weight: torch.Tensor, log1: torch.Tensor, start: int = 0) -> Axes:
 class Layer:
     """A shallow map at a batch of points."""
 
-    weight: torch.Tensor  # (n, d)
+    weight: Tensor  # (n, d)
     slopes: Slopes  # (N, n)
-    rounding: torch.Tensor  # (N, n), relative error of a slope in units of EPS: that of z, times (log phi')'
+    rounding: Tensor  # (N, n), relative error of a slope in units of EPS: that of z, times (log phi')'
     single: bool  # whether the caller passed one point, (d,)
 
 
-def layer(weight, bias, activation, x) -> Layer:
+def layer(weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor) -> Layer:
     """The checked layer at x, shape (d,) or (N, d)."""
     weight, bias, x, single = checks.layer(weight, bias, x)
     found = slopes(activation, x @ weight.T + bias)

@@ -6,9 +6,11 @@ Lengths are in the unit of the inputs. Curvature is positive on spheres.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from support.activations import ACTIVATIONS, erf
 from support.geometry import infinite_width, shallow_log_volume_element, shallow_ricci_scalar
@@ -34,11 +36,11 @@ class Wide:
         a = self.activation
         return monomial(a) if isinstance(a, int) else ACTIVATIONS[a].function if isinstance(a, str) else a
 
-    def log_volume(self, radii) -> torch.Tensor:
+    def log_volume(self, radii: Any) -> Tensor:
         """(N,) at these distances from the origin; natural log."""
         return self._at(infinite_width.nngp_log_volume_element, radii)
 
-    def ricci(self, radii) -> torch.Tensor:
+    def ricci(self, radii: Any) -> Tensor:
         """(N,) Ricci scalar at these distances from the origin."""
         return self._at(infinite_width.nngp_ricci_scalar, radii)
 
@@ -46,13 +48,13 @@ class Wide:
         return quantity(self.activation, ray(radii, self.d), self.weight_variance, self.bias_variance)
 
 
-def ray(radii, d: int) -> torch.Tensor:
+def ray(radii: Any, d: int) -> Tensor:
     """Points (N, d) on the first axis at distances radii, (N,) or a number."""
     radii = torch.as_tensor(radii, dtype=torch.float64).reshape(-1, 1)
     return torch.cat([radii, radii.new_zeros(len(radii), d - 1)], 1)
 
 
-def as_a_map(weight, bias, activation=erf) -> Callable:
+def as_a_map(weight: Tensor, bias: Tensor, activation: Callable = erf) -> Callable:
     """x -> phi(W x + b) / sqrt(n)."""
     return lambda x: activation(weight @ x + bias) / math.sqrt(len(weight))
 
@@ -63,7 +65,7 @@ def monomial(q: int) -> Callable:
     return lambda z: z**q / scale
 
 
-def three_units(bias: float) -> tuple[torch.Tensor, torch.Tensor]:
+def three_units(bias: float) -> tuple[Tensor, Tensor]:
     """weight (3, 2) and bias (3,) of the source's example: directions 120 degrees apart, one bias for all."""
     angles = torch.tensor([0.0, 120.0, 240.0], dtype=torch.float64).deg2rad()
     return torch.stack([angles.cos(), angles.sin()], 1), torch.full((3,), float(bias), dtype=torch.float64)
@@ -72,7 +74,7 @@ def three_units(bias: float) -> tuple[torch.Tensor, torch.Tensor]:
 # Finite width
 
 
-def finite(layer: Wide, n: int, networks: int, radii, generator) -> tuple[torch.Tensor, torch.Tensor]:
+def finite(layer: Wide, n: int, networks: int, radii: Any, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Log-volume and R, (networks, N) each, of random layers of n units where `layer` has infinitely many."""
     activation = layer.activation if layer.activation == "erf" else layer.function
     weights, biases = infinite_width.random_shallow_map(
@@ -83,7 +85,7 @@ def finite(layer: Wide, n: int, networks: int, radii, generator) -> tuple[torch.
     return volumes, torch.stack([shallow_ricci_scalar(*one) for one in at])
 
 
-def fluctuation(layer: Wide, radius: float, nodes=60) -> float:
+def fluctuation(layer: Wide, radius: float, nodes: int = 60) -> float:
     """kappa_4 = E[(phi'^2 w^T g^-1 w)^2] over units, g their mean, in two dimensions, by Gauss-Hermite quadrature.
 
     It sets the leading corrections at width n: E log-volume is the limit - (kappa_4 - 2) / 4n, E volume element the
@@ -100,7 +102,7 @@ def fluctuation(layer: Wide, radius: float, nodes=60) -> float:
     return float((p * (slope**2 * (w1**2 / along + w2**2 / across)) ** 2).sum())
 
 
-def volume_bias(layer: Wide, radius: float, n: int, networks: int, generator) -> torch.Tensor:
+def volume_bias(layer: Wide, radius: float, n: int, networks: int, generator: torch.Generator) -> Tensor:
     """(3, 2) bias of det g, of the volume element and of log-volume at width n: mean and standard error.
 
     The first two relative to infinite width. By Monte Carlo over networks, less a multiple of tr(g^-1 g_n) - 2, whose

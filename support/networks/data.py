@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from http.client import HTTPException
 from itertools import zip_longest
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -204,7 +205,7 @@ def read_idx(path: str | Path) -> np.ndarray:
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape).copy()
 
 
-def import_torchvision():
+def import_torchvision() -> ModuleType:
     """torchvision, also where its compiled part does not fit a CPU-only torch.
 
     There the import stops at operators that this book never calls; declaring two of them lets it through.

@@ -1,7 +1,7 @@
 """The networks as ordinary torch modules: points (N, d) -> distances (N,), sqrt(sum_i act(w_i.x + b_i)^2)."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from support.activations import ACTIVATIONS
 from support.networks.draws import initial
@@ -15,11 +15,11 @@ HIDDEN = {"MD_Abs": "abs", "MD_ReLU": "relu", "MD_Sigmoid": "sigmoid"}  # their 
 class Norm(nn.Module):
     """Euclidean norm of the last axis, (..., k) -> (...); its gradient where all are 0 is 0, not NaN."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return torch.linalg.vector_norm(x, dim=-1)
 
 
-def module(network: str, weight: torch.Tensor, bias: torch.Tensor) -> nn.Sequential:
+def module(network: str, weight: Tensor, bias: Tensor) -> nn.Sequential:
     """The network with that weight (k, d) and bias (k,), in their precision.
 
     >>> x = torch.tensor([[2.0, 3.0]])
@@ -32,12 +32,12 @@ def module(network: str, weight: torch.Tensor, bias: torch.Tensor) -> nn.Sequent
     return nn.Sequential(linear, ACTIVATIONS[HIDDEN[network]].module(), Norm())
 
 
-def exact(gaussian: Gaussian) -> tuple[torch.Tensor, torch.Tensor]:
+def exact(gaussian: Gaussian) -> tuple[Tensor, Tensor]:
     """Weight (d, d) and bias (d,) of the untrained MD_Abs that is the distance: Lambda^{-1/2} V^T and -W mean."""
     return gaussian.whitening, -gaussian.whitening @ gaussian.mean
 
 
-def initial_weights(network: str, seed: int, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def initial_weights(network: str, seed: int, x: Tensor) -> tuple[Tensor, Tensor]:
     """Weight (k, d) and bias (k,) of a trial before training, float64; the networks of a trial share them.
 
     2d rows w ~ N(0, 2/d), and for each a training point x_r, drawn with replacement, through which its hyperplane

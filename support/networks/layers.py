@@ -11,7 +11,7 @@ __all__ = ["Abs", "Neg", "OffsetL2"]
 class Neg(nn.Module):
     """Elementwise sign change: turns a distance (small = close) into a logit (large = likely)."""
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return -x
 
 
@@ -47,12 +47,12 @@ class OffsetL2(nn.Module):
         """(outputs, inputs): what multiplies the squares."""
         return self.alpha if self.form == "code" else self.alpha**2
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         weight = self.weight
         # sum_k s (x - mu)^2, expanded so that no (N, outputs, inputs) array is made
         squared = x**2 @ weight.T - 2 * x @ (weight * self.mu).T + (weight * self.mu**2).sum(1)
         return squared.clamp_min(self.FLOOR).sqrt()
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         outputs, inputs = self.mu.shape
         return f"{inputs}, {outputs}, form={self.form!r}"

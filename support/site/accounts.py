@@ -13,6 +13,7 @@ import subprocess
 import time
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from support.site.numbering import label
 from support.words import escaped
@@ -75,7 +76,7 @@ class Colophon:
         return {"text/html": page, "text/plain": str(self)}, {"support": {"colophon": self.facts}}
 
 
-def colophon(settings) -> Colophon:
+def colophon(settings: Any) -> Colophon:
     """Account of this run: data set, scale, seeds, device, environment, date, seconds since the kernel started.
 
     Args:

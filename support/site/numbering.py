@@ -1,9 +1,10 @@
 """A Sphinx extension: a chapter has the number of its file, 1b of `01b_...`, where Sphinx would count positions."""
 
 import re
+from typing import Any
 
 
-def setup(app) -> dict:
+def setup(app: Any) -> dict:
     """Called by Sphinx, see `_config.yml`."""
     app.connect("env-get-updated", renumber, priority=900)  # after Sphinx has counted
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -15,7 +16,7 @@ def label(page: str) -> str | None:
     return found and found[1]
 
 
-def renumber(app, env) -> list[str]:
+def renumber(app: Any, env: Any) -> list[str]:
     """Numbers the sections, figures and equations of each chapter anew; returns the pages that this concerns."""
     from docutils import nodes
 

@@ -29,7 +29,7 @@ class Page(HTMLParser):
         self.ids, self.classes, self.alternatives, self.fetched, self.words = set(), set(), set(), [], ""
         self.feed(path.read_text(encoding="utf-8"))
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attrs = {name: value or "" for name, value in attrs}
         self.ids.add(attrs.get("id"))
         self.classes.update(attrs.get("class", "").split())
@@ -38,7 +38,7 @@ class Page(HTMLParser):
         if tag in FETCHED and attrs.get(FETCHED[tag]) and attrs.get("rel") not in LINKS_ONLY:
             self.fetched.append(attrs[FETCHED[tag]])
 
-    def handle_data(self, data):
+    def handle_data(self, data: str) -> None:
         self.words += data
 
 

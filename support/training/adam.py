@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-import torch
+from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -20,19 +20,21 @@ class Adam:
     epsilon: float = 1e-8
     shares: tuple[float, float] | None = None
 
-    def average(self, gradient: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> None:
+    def average(self, gradient: Tensor, mean: Tensor, square: Tensor) -> None:
         """Takes a gradient into its running averages."""
         first, second = self.shares or (1 - self.betas[0], 1 - self.betas[1])
         mean.lerp_(gradient, first)
         square.mul_(self.betas[1]).addcmul_(gradient, gradient, value=second)
 
-    def step(self, parameter, gradient, mean, square, number: int, rate: float) -> None:
+    def step(
+        self, parameter: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, number: int, rate: float
+    ) -> None:
         """Step `number` (the first is 1) of a parameter."""
         self.average(gradient, mean, square)
         root = square.sqrt().div_((1 - self.betas[1] ** number) ** 0.5).add_(self.epsilon)
         parameter.addcdiv_(mean, root, value=-rate / (1 - self.betas[0] ** number))
 
-    def direction(self, gradient, mean, square, number: int) -> torch.Tensor:
+    def direction(self, gradient: Tensor, mean: Tensor, square: Tensor, number: int) -> Tensor:
         """By what step `number` (the first is 1) lowers a parameter, over the rate."""
         self.average(gradient, mean, square)
         root = (square / (1 - self.betas[1] ** number)).sqrt_().add_(self.epsilon)

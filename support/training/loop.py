@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -82,7 +83,7 @@ class Course:
 
     def follow(
         self,
-        stack,
+        stack: Any,
         advance: Callable[[int, int], None],
         look: Callable[[int], dict],
         at: Collection[int],

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -159,7 +159,7 @@ def specification(content: dict) -> Spec:
     return pkgutil.resolve_name(SPECIFICATIONS[content["experiment"]])(**content)
 
 
-def digest(value) -> str:
+def digest(value: Any) -> str:
     """The first 16 hex digits of the sha256 of a value's canonical JSON."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

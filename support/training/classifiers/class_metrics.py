@@ -12,12 +12,13 @@ there, -1 for Mahalanobis, 0 for Euclid, above 0 for a metric that looks where t
     spread(hidden_metrics(network, x, labels, frame.basis), frame.covariances)      # (C,), nats
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.geometry.checks import SingularMetric
@@ -36,9 +37,9 @@ CANDIDATES = 25  # times the pairs that are wanted
 class Frame:
     """The leading principal directions of the images, and the classes seen in them."""
 
-    basis: torch.Tensor  # (D, k), orthonormal columns
-    covariances: torch.Tensor  # (C, k, k), of each class
-    centres: torch.Tensor  # (C, k), of each class
+    basis: Tensor  # (D, k), orthonormal columns
+    covariances: Tensor  # (C, k, k), of each class
+    centres: Tensor  # (C, k), of each class
     share: float  # of the total variance that lies in these directions
 
     @classmethod
@@ -49,7 +50,7 @@ class Frame:
         return cls.of(x, torch.from_numpy(data.train_labels), spec.components)
 
     @classmethod
-    def of(cls, x: torch.Tensor, labels: torch.Tensor, k: int) -> "Frame":
+    def of(cls, x: Tensor, labels: Tensor, k: int) -> "Frame":
         """From images x (N, D), float64. Raises ValueError for a k that the smallest class cannot fill."""
         classes = int(labels.max()) + 1
         smallest = int(torch.bincount(labels, minlength=classes).min())
@@ -67,7 +68,7 @@ class Frame:
         return cls(basis, covariances, centres, float(values[-k:].sum() / values.sum()))
 
 
-def spread(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
+def spread(metrics: Tensor, covariances: Tensor) -> Tensor:
     """SD of the logs of the eigenvalues of Sigma G, in nats: (..., k, k) twice -> (...).
 
     0 if and only if the metric is a multiple of the precision; the same in every basis, and for every unit of length
@@ -82,7 +83,7 @@ def spread(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
     return values.clamp_min(1e-300).log().std(-1, correction=0).masked_fill(singular, torch.inf)
 
 
-def slope(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
+def slope(metrics: Tensor, covariances: Tensor) -> Tensor:
     """Least squares slope of log v'Gv against log variance over principal directions v: (..., k, k) twice -> (...).
 
     >>> covariance = torch.diag(torch.tensor([1.0, 2.0, 4.0])).double()
@@ -95,7 +96,7 @@ def slope(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
     return (x * y).sum(-1) / (x * x).sum(-1)
 
 
-def discriminant_share(metric: torch.Tensor, frame: Frame) -> torch.Tensor:
+def discriminant_share(metric: Tensor, frame: Frame) -> Tensor:
     """Share of a metric, (k, k), that lies in the directions in which class centres differ, a scalar from 0 to 1.
 
     In coordinates in which the pooled covariance of the classes is the identity, where the pooled Mahalanobis metric
@@ -110,13 +111,14 @@ def discriminant_share(metric: torch.Tensor, frame: Frame) -> torch.Tensor:
     return torch.trace(basis.T @ white @ basis) / torch.trace(white)
 
 
-def hidden_metrics(network: nn.Sequential, x, labels, basis, head: bool = False) -> torch.Tensor:
+def hidden_metrics(network: nn.Sequential, x: Tensor, labels: Tensor, basis: Tensor, head: bool = False) -> Tensor:
     """Mean over the members of each class of the metric U^T J^T J U that the hidden layer pulls back, (C, k, k).
 
     network: Linear, activation, and more. head: of an OffsetL2 network, the metric by which it measures its distance
     to the class, J^T diag(s_c) J with the weights s_c of that output, at least 0 in the form "paper".
     """
-    linear, activation = network[0], network[1]
+    linear: Any = network[0]
+    activation = network[1]
     A = linear.weight @ basis
     z = linear(x)
     with torch.enable_grad():
@@ -129,14 +131,14 @@ def hidden_metrics(network: nn.Sequential, x, labels, basis, head: bool = False)
     return torch.einsum("hi,ch,hj->cij", A, squares, A)
 
 
-def log_volume(f, x: torch.Tensor, basis: torch.Tensor) -> torch.Tensor:
+def log_volume(f: Callable, x: Tensor, basis: Tensor) -> Tensor:
     """Log of the volume element that f, (N, D) -> (N, m), pulls back to the directions (D, k): (N,), in nats."""
     load_forward_mode()
     J = torch.vmap(lambda u: torch.func.jvp(f, (x,), (u.expand_as(x),))[1])(basis.T)
     return full_rank_log_volume(J.permute(1, 2, 0), None)
 
 
-def metrics(network: nn.Sequential, x, labels, frame: Frame) -> dict[str, torch.Tensor]:
+def metrics(network: nn.Sequential, x: Tensor, labels: Tensor, frame: Frame) -> dict[str, Tensor]:
     """Numbers of one network of its metric at the members of each class, (C,) each but for the last.
 
     "own": spread of the hidden layer's metric against the precision of that class; "others": the mean against the
@@ -156,7 +158,9 @@ def metrics(network: nn.Sequential, x, labels, frame: Frame) -> dict[str, torch.
     return found
 
 
-def boundaries(networks: list[nn.Sequential], x, labels, parts: dict, pairs: int, points: int) -> list[dict]:
+def boundaries(
+    networks: list[nn.Sequential], x: Tensor, labels: Tensor, parts: dict, pairs: int, points: int
+) -> list[dict]:
     """`boundary.summary` of each network and part, at the boundary that the last of these networks has.
 
     Args:
@@ -182,7 +186,7 @@ def boundaries(networks: list[nn.Sequential], x, labels, parts: dict, pairs: int
     return results
 
 
-def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
+def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, Tensor]) -> dict[str, np.ndarray]:
     """The arrays that a record of a `MetricSpec` has beside those of a classifier, from the final weights.
 
     Each of `metrics`, (2, C) or (2,), before training and after; "euclid", (C,), the spread of the Euclidean metric;

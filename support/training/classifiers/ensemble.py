@@ -21,6 +21,7 @@ offset times that of the bias, so those weights need no storage either: they are
 from dataclasses import dataclass, field
 
 import torch
+from torch import Tensor
 
 from support.activations import ACTIVATIONS
 from support.networks.architectures import Architecture
@@ -32,7 +33,7 @@ from support.training.classifiers.specs import RunSpec
 ADAM = Adam()
 
 
-def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[str, torch.Tensor]:
+def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[str, Tensor]:
     """Initial weights of one network, float32: what torch's default would draw, but from this seed alone.
 
     "weight" (hidden, inputs) and "bias" (hidden,) of the first Linear; "head" (classes, hidden) and "head_bias"
@@ -52,7 +53,7 @@ def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[s
     }
 
 
-def starting_weights(spec: RunSpec, inputs: int, classes: int) -> dict[str, torch.Tensor]:
+def starting_weights(spec: RunSpec, inputs: int, classes: int) -> dict[str, Tensor]:
     """`initial_weights` of that run, its first layer's scale included."""
     drawn = initial_weights(spec.seed, inputs, spec.hidden, classes)
     return drawn | {"weight": spec.first_weight_scale * drawn["weight"]}
@@ -64,19 +65,30 @@ class Group:
 
     architecture: Architecture
     members: list[int]  # positions in the stack
-    gain: torch.Tensor  # (G,)
-    offset: torch.Tensor  # (G,)
-    rate: torch.Tensor  # (G,)
-    first_weight_rate: torch.Tensor  # (G,)
+    gain: Tensor  # (G,)
+    offset: Tensor  # (G,)
+    rate: Tensor  # (G,)
+    first_weight_rate: Tensor  # (G,)
     constant_pixels: int  # D - K
     shifted: bool  # whether any network has an offset; a Python value, so that a CUDA graph needs no look
     adam: bool  # the optimiser; else gradient descent
-    parameters: dict[str, torch.Tensor] = field(default_factory=dict)
-    averages: dict[str, torch.Tensor] = field(default_factory=dict)  # Adam's, of gradients and of their squares
-    fixed: dict[str, torch.Tensor] = field(default_factory=dict)  # initial bias, initial sum over constant pixels
+    parameters: dict[str, Tensor] = field(default_factory=dict)
+    averages: dict[str, Tensor] = field(default_factory=dict)  # Adam's, of gradients and of their squares
+    fixed: dict[str, Tensor] = field(default_factory=dict)  # initial bias, initial sum over constant pixels
 
     @classmethod
-    def start(cls, architecture, members, specs, affine, kept, inputs, classes, dtype, device) -> "Group":
+    def start(
+        cls,
+        architecture: Architecture,
+        members: list[int],
+        specs: list[RunSpec],
+        affine: list[tuple[float, float]],
+        kept: Tensor,
+        inputs: int,
+        classes: int,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> "Group":
         """The group before its first step.
 
         specs: the G run specifications; affine: their (gain, offset); kept: (K,) indices of the varying pixels.
@@ -130,22 +142,22 @@ class Group:
     def hidden(self) -> int:
         return self.parameters["bias"].numel() // self.size
 
-    def zeros(self) -> dict[str, torch.Tensor]:
+    def zeros(self) -> dict[str, Tensor]:
         """A zero for each parameter that has a gradient."""
         return {name: torch.zeros_like(value) for name, value in self.parameters.items() if name != "constant"}
 
-    def per_unit(self, values: torch.Tensor) -> torch.Tensor:
+    def per_unit(self, values: Tensor) -> Tensor:
         """(G,) -> (G*H,): each network's value for each of its hidden units."""
         return values.repeat_interleave(self.hidden)
 
-    def constant_weight_change(self) -> torch.Tensor:
+    def constant_weight_change(self) -> Tensor:
         """(G*H,): how far the weight of a constant pixel has moved; the same for all of them."""
         if self.adam:
             return self.parameters["constant"]
         moved = self.parameters["bias"] - self.fixed["bias"]
         return self.per_unit(self.offset * self.first_weight_rate / self.rate) * moved
 
-    def effective_bias(self) -> torch.Tensor:
+    def effective_bias(self) -> Tensor:
         """(G*H,): bias plus what the offset and the constant pixels add for every image."""
         bias = self.parameters["bias"]
         if not self.shifted:
@@ -156,7 +168,7 @@ class Group:
 
     # -- forward ----------------------------------------------------------------------------------------------
 
-    def head_preactivation(self, h: torch.Tensor) -> torch.Tensor:
+    def head_preactivation(self, h: Tensor) -> Tensor:
         """(G, n, H) -> (G, C, n): what the second Linear gives, or OffsetL2's squared distance."""
         p = self.parameters
         if self.architecture.head == "offset_l2":
@@ -166,12 +178,12 @@ class Group:
         v = _project(h, p["head"])
         return v.add_(p["head_bias"][:, :, None]) if self.architecture.output_bias else v
 
-    def distance_weight(self) -> torch.Tensor:
+    def distance_weight(self) -> Tensor:
         """(G, C, H): what multiplies the squares in OffsetL2."""
         alpha = self.parameters["alpha"]
         return alpha if self.architecture.form == "code" else alpha**2
 
-    def logits(self, v: torch.Tensor) -> torch.Tensor:
+    def logits(self, v: Tensor) -> Tensor:
         """(G, C, n) -> (G, C, n): from the head's preactivation to what the softmax sees."""
         a = self.architecture
         if a.head == "offset_l2":
@@ -182,7 +194,7 @@ class Group:
 
     # -- backward ---------------------------------------------------------------------------------------------
 
-    def head_backward(self, h, v, logits, dlogits, dh):
+    def head_backward(self, h: Tensor, v: Tensor, logits: Tensor, dlogits: Tensor, dh: Tensor) -> dict[str, Tensor]:
         """Gradients of the head's parameters; the gradient for h, (G, n, H), is written to dh."""
         a, p = self.architecture, self.parameters
         dy = -dlogits if a.negated else dlogits
@@ -206,7 +218,7 @@ class Group:
 
     # -- update -----------------------------------------------------------------------------------------------
 
-    def descend(self, gradients: dict[str, torch.Tensor], warmth: float | torch.Tensor) -> None:
+    def descend(self, gradients: dict[str, Tensor], warmth: float | Tensor) -> None:
         """One step down the gradient, in place; warmth multiplies every rate (1 after the warm-up)."""
         p = self.parameters
         rate = warmth * self.rate
@@ -220,7 +232,7 @@ class Group:
             shape = (-1,) + (1,) * (p[name].dim() - 1)
             p[name].sub_(rate.view(shape) * gradients[name])
 
-    def adam_step(self, gradients: dict[str, torch.Tensor], warmth: float | torch.Tensor, number: int) -> None:
+    def adam_step(self, gradients: dict[str, Tensor], warmth: float | Tensor, number: int) -> None:
         """Step `number` (from 1) of Adam, in place, on the networks' own weights.
 
         Its step does not scale with the gradient, so the chain rule through the folded scaling is applied before
@@ -240,7 +252,7 @@ class Group:
 
     # -- looking inside ---------------------------------------------------------------------------------------
 
-    def network(self, position: int, kept: torch.Tensor, start: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def network(self, position: int, kept: Tensor, start: dict[str, Tensor]) -> dict[str, Tensor]:
         """The weights of one of the group's networks in the layout of `initial_weights`.
 
         start: that network's initial weights, which still hold what never changed.

@@ -14,9 +14,12 @@ changes the library, on machines with AMX it really rounds. Hence the probe of t
 
 import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from support.training.machine import wait
 from support.words import suggest
@@ -27,7 +30,7 @@ SLICED_ROWS = 512  # at most so many images in one sum of sliced products
 ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
 
 
-def split(x: torch.Tensor, slices: int) -> list[torch.Tensor]:
+def split(x: Tensor, slices: int) -> list[Tensor]:
     """bfloat16 tensors that sum to x up to 8 bits a slice (3 slices: all 24 bits of a float32)."""
     parts, rest = [], x
     for _ in range(slices):
@@ -55,19 +58,19 @@ class Products:
     def slices(self) -> int:
         return {"bf16x2": 2, "bf16x3": 3}.get(self.precision, 0)
 
-    def operand(self, images: torch.Tensor, device) -> torch.Tensor:
+    def operand(self, images: Tensor, device: torch.device | str) -> Tensor:
         """Images as bytes (N, K) -> the operand P on the device: (N, K), repeated side by side for each slice."""
         P = images.to(device).to(torch.bfloat16 if self.slices else self.dtype)
         return P.repeat(1, self.slices) if self.slices else P
 
-    def forward(self, P, weight, bias, out=None):
+    def forward(self, P: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
         """P @ weight + bias: operand of n images, (K, M), (M,) -> (n, M)."""
         if not self.slices:
             return torch.addmm(bias, P, weight, out=out)
         # one long product, so that the slices are summed in the float32 accumulator, the small ones first
         return _mm(P, torch.cat(split(weight, self.slices)[::-1]), out).add_(bias)
 
-    def accumulate(self, total, P, dz):
+    def accumulate(self, total: Tensor, P: Tensor, dz: Tensor) -> Tensor:
         """total += P^T @ dz, in place: (K, M), operand of n images, (n, M)."""
         if not self.slices:
             return total.addmm_(P.T, dz)
@@ -81,9 +84,10 @@ class Products:
         return total
 
     @contextlib.contextmanager
-    def active(self):
+    def active(self) -> Iterator["Products"]:
         """Sets torch's global switches for this precision and routine, and puts them back."""
-        matmul, cuda = torch.backends.mkldnn.matmul, torch.backends.cuda.matmul
+        backends: Any = torch.backends
+        matmul, cuda = backends.mkldnn.matmul, backends.cuda.matmul
         before = matmul.fp32_precision, cuda.fp32_precision
         matmul.fp32_precision = ROUTINES[self.routine]
         cuda.fp32_precision = "tf32" if self.precision == "tf32" else "ieee"
@@ -101,7 +105,7 @@ def _mm(a, b, out=None):
     return product(a, b, out_dtype=torch.float32, out=out)
 
 
-def relative_error(products: Products, P: torch.Tensor, weight: torch.Tensor) -> float:
+def relative_error(products: Products, P: Tensor, weight: Tensor) -> float:
     """Relative Frobenius error against float64 of the worse of the two products; P (n, K) bytes, weight (K, M).
 
     The other operand of the second is the result of the first, scaled to deviations of 1, and its mean as it comes.
@@ -134,14 +138,14 @@ def choose(precision: str, device: torch.device, seconds: float = 0.5) -> tuple[
     return Products(precision, best), found
 
 
-def sample(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+def sample(device: torch.device) -> tuple[Tensor, Tensor]:
     """Bytes (1000, 720) and weights (720, 512) to try a routine with."""
     generator = torch.Generator().manual_seed(0)
     P = torch.randint(0, 256, (1000, 720), generator=generator, dtype=torch.uint8)
     return P.to(device), torch.randn(720, 512, generator=generator).to(device)
 
 
-def rate(products: Products, P: torch.Tensor, weight: torch.Tensor, seconds: float = 0.2) -> float:
+def rate(products: Products, P: Tensor, weight: Tensor, seconds: float = 0.2) -> float:
     """Best GFLOP/s over repeated products within about that many seconds."""
     P, weight, best = products.operand(P, P.device), weight.to(products.dtype), float("inf")
     bias, out = weight.new_zeros(weight.shape[1]), weight.new_empty(len(P), weight.shape[1])

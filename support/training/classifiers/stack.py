@@ -13,10 +13,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import lcm
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.functional import one_hot
 
 from support.activations import ACTIVATIONS
@@ -52,8 +53,8 @@ def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) 
 class Chunk(NamedTuple):
     """n images that go through a step together, and none of which inks a pixel after the first `pixels`."""
 
-    operand: torch.Tensor  # of these pixels alone, see `Products.operand`
-    labels: torch.Tensor  # (C, n), one-hot
+    operand: Tensor  # of these pixels alone, see `Products.operand`
+    labels: Tensor  # (C, n), one-hot
     pixels: int
 
 
@@ -61,7 +62,7 @@ class Side(NamedTuple):
     """The training or the test set: its chunks, and the labels (C, N) of all of them in this order."""
 
     chunks: list[Chunk]
-    labels: torch.Tensor
+    labels: Tensor
 
 
 class Share(NamedTuple):
@@ -69,7 +70,7 @@ class Share(NamedTuple):
 
     group: Group
     chunks: list[Chunk]
-    total: dict[str, torch.Tensor]
+    total: dict[str, Tensor]
 
 
 class Stack:
@@ -131,14 +132,14 @@ class Stack:
             for group in self.groups:
                 self.centre_heads(group)
 
-    def buffer(self, name, *shape):
+    def buffer(self, name: str, *shape) -> Tensor:
         """A thread's scratch array, allocated once; fresh memory would cost as much as the arithmetic."""
         key = threading.get_ident(), name, shape
         if key not in self.buffers:
             self.buffers[key] = torch.empty(shape, dtype=self.products.dtype, device=self.division.device)
         return self.buffers[key]
 
-    def hidden(self, group, chunk, bias):
+    def hidden(self, group: Group, chunk: Chunk, bias: Tensor) -> tuple[Tensor, Tensor]:
         """(z, h): preactivation, a view (G, n, H) of (n, G*H), and activation (G, n, H) of a chunk's images."""
         n, columns = len(chunk.operand), len(bias)
         weight = group.parameters["weight"][: chunk.pixels]
@@ -161,8 +162,7 @@ class Stack:
         if not any(chosen):
             return
         bias, images = group.effective_bias(), self.train.labels.shape[1]
-        mean = sum(self.hidden(group, chunk, bias)[1].sum(1) for chunk in self.train.chunks)
-        mean /= images
+        mean: Any = sum(self.hidden(group, chunk, bias)[1].sum(1) for chunk in self.train.chunks) / images
         p = group.parameters
         along = torch.einsum("gch,gh->gc", p["head"], mean) + p["head_bias"]
         along[~torch.tensor(chosen)] = 0
@@ -242,7 +242,7 @@ class Stack:
             else:
                 group.descend(gradients, warmth)
 
-    def stepper(self):
+    def stepper(self) -> Callable[[int], None]:
         """`step`, or on CUDA a function that replays it as a captured graph, free of Python and launch costs.
 
         The first steps run as they are: a warm-up changes the rates from step to step, and libraries set themselves
@@ -300,18 +300,18 @@ class Stack:
                 found["head_norm"][group.members] = group.parameters[name].double().norm(dim=2).cpu()
         return found
 
-    def state(self) -> dict[str, torch.Tensor]:
+    def state(self) -> dict[str, Tensor]:
         named = {f"{i}.{k}": v for i, g in enumerate(self.groups) for k, v in (g.parameters | g.averages).items()}
         return named | {"kept": self.kept}
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
+    def restore(self, tensors: dict[str, Tensor]) -> None:
         """Takes over a `state`; a ValueError if its weights are of pixels in another order."""
         if not torch.equal(tensors.get("kept", torch.empty(0)), self.kept):
             raise ValueError("this checkpoint is of another version of the trainer; delete it to begin again")
         for name, parameter in self.state().items():
             parameter.copy_(tensors[name])
 
-    def weights(self) -> list[dict[str, torch.Tensor]]:
+    def weights(self) -> list[dict[str, Tensor]]:
         """Every network's weights now, in the order of the specifications."""
         named = {}
         for group in self.groups:
@@ -322,7 +322,7 @@ class Stack:
         return [named[m] for m in range(len(self.specs))]
 
 
-def arrange(images: torch.Tensor, labels: torch.Tensor, classes: int, products: Products, division: Division) -> Side:
+def arrange(images: Tensor, labels: Tensor, classes: int, products: Products, division: Division) -> Side:
     """Images (N, K), bytes of the kept pixels, and labels (N,), in chunks; the first need the fewest pixels."""
     reach = images.shape[1] - (images != 0).flip(1).byte().argmax(1)  # (N,): pixels up to the last that is inked
     order = reach.argsort(stable=True)
@@ -334,7 +334,7 @@ def arrange(images: torch.Tensor, labels: torch.Tensor, classes: int, products: 
     return Side(chunks, hot)
 
 
-def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
+def class_moments(v: Tensor, hot: Tensor) -> Tensor:
     """Mean, SD and skewness of each output's preactivation within each class.
 
     v (G, C, N), hot (C, N) one-hot labels -> (G, C, C, 3): [network, output, class]. A class without images, and the
@@ -351,7 +351,7 @@ def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
     return torch.stack([mean, sd, skewness.nan_to_num(0, 0, 0)], -1)
 
 
-def check_block(specs, dataset):
+def check_block(specs: list[RunSpec], dataset: Dataset) -> None:
     check_shared(specs, ("data", "data_digest", "images", "hidden", "precision", "labels", "optimiser"))
     specs[0].check_data(dataset.name, dataset.digest)
 

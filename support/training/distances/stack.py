@@ -13,9 +13,12 @@ so that Abs and ReLU need one pass from the activation to the gradient. Where D 
 Networks never meet: a thread takes a whole group through many steps alone, and no result depends on the threads.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from support.networks.distance_networks import initial_weights
 from support.networks.gaussians import DistanceData
@@ -49,7 +52,9 @@ def points(data: list[DistanceData], dtype: torch.dtype, device: torch.device) -
 class Group:
     """Networks of one kind, computed together; see the module's text for the layout."""
 
-    def __init__(self, specs, members, data: list[DistanceData], sides: list[tuple], division: Division):
+    def __init__(
+        self, specs: list, members: list[int], data: list[DistanceData], sides: list[tuple], division: Division
+    ):
         """A group before its first step.
 
         specs: the G specifications; members: their positions in the stack; data: one for all, or one each; sides:
@@ -80,7 +85,7 @@ class Group:
             D, factor = (torch.empty(G, n, dtype=self.dtype, device=self.device) for _ in range(2))
             yield X[:, :, part], y[:, part], y.new_ones(n), z, squares, D, factor
 
-    def activate(self, X, z):
+    def activate(self, X: Tensor, z: Tensor) -> Tensor:
         """Writes act(z) to z, (k, G, n), for points X; |z| is left as z, since only its square is asked for."""
         d1, k, G = self.parameters.shape
         if len(X) == 1:
@@ -123,7 +128,7 @@ class Group:
         self.compute_gradient()
         self.adam.step(self.parameters, self.gradient, self.mean, self.square, number, self.rate)
 
-    def errors(self) -> torch.Tensor:
+    def errors(self) -> Tensor:
         """Mean squared error on the training, validation and test points, (3, G), on the CPU in float64."""
         _, k, G = self.parameters.shape
         found = []
@@ -137,7 +142,7 @@ class Group:
             found.append(total / X.shape[2])
         return torch.stack(found).cpu()
 
-    def networks(self) -> list[dict[str, torch.Tensor]]:
+    def networks(self) -> list[dict[str, Tensor]]:
         """A copy of the weight (k, d) and bias (k,) of every network, on the CPU."""
         split = (p.T.cpu() for p in self.parameters.unbind(2))
         copy = torch.contiguous_format
@@ -147,7 +152,7 @@ class Group:
 class Stack:
     """The networks of a block; `advance` trains them, `errors` and `weights` look."""
 
-    def __init__(self, specs, data: list[DistanceData], division: Division):
+    def __init__(self, specs: list, data: list[DistanceData], division: Division):
         """specs: M specifications that share all but network and seed; data: one for all, or one each."""
         self.specs, self.division, self.groups = specs, division, []
         where = DTYPES[specs[0].precision], torch.device(division.device)
@@ -162,7 +167,7 @@ class Stack:
         apart = division.device == "cpu" and min(division.threads, len(self.groups)) > 1
         self.pool = ThreadPoolExecutor(division.threads) if apart else None
 
-    def each_group(self, work) -> list:
+    def each_group(self, work: Callable[[Group], Any]) -> list:
         """work(group) for every group, on a CPU each on one thread alone."""
 
         def alone(group):
@@ -186,24 +191,24 @@ class Stack:
 
         self.each_group(through)
 
-    def errors(self) -> torch.Tensor:
+    def errors(self) -> Tensor:
         """Mean squared error, (3, M): training, validation and test points."""
         found = torch.empty(3, len(self.specs), dtype=torch.float64)
         for group, errors in zip(self.groups, self.each_group(Group.errors), strict=True):
             found[:, group.members] = errors
         return found
 
-    def weights(self) -> list[dict[str, torch.Tensor]]:
+    def weights(self) -> list[dict[str, Tensor]]:
         """Every network's weight and bias now, in the order of the specifications."""
         named = {m: w for group in self.groups for m, w in zip(group.members, group.networks(), strict=True)}
         return [named[m] for m in range(len(self.specs))]
 
-    def state(self) -> dict[str, torch.Tensor]:
+    def state(self) -> dict[str, Tensor]:
         """All that a step changes: parameters and Adam's two averages, by group."""
         names = ("parameters", "mean", "square")
         return {f"{i}.{name}": getattr(g, name) for i, g in enumerate(self.groups) for name in names}
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
+    def restore(self, tensors: dict[str, Tensor]) -> None:
         """Puts back what `state` gave."""
         for name, value in self.state().items():
             value.copy_(tensors[name])

@@ -18,6 +18,7 @@ e = s (softmax(output) - one-hot) / B:
 from itertools import pairwise
 
 import torch
+from torch import Tensor
 
 from support.networks.tasks import Task
 from support.training.adam import Adam
@@ -26,7 +27,7 @@ ADAM = Adam(shares=(0.1, 0.001))  # 1 - 0.9 and 1 - 0.999 round to other numbers
 ROWS = 4000  # points at a time where only the output is asked for
 
 
-def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: int = 1) -> dict[str, torch.Tensor]:
+def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: int = 1) -> dict[str, Tensor]:
     """The weights before training, from below: W1 (n, d), b1 (n,), W2 (C or n, n), b2 and so on, float64."""
     generator = torch.Generator().manual_seed(seed)
     weights = {}
@@ -36,7 +37,7 @@ def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: in
     return weights
 
 
-def forward(weights: dict[str, torch.Tensor], x: torch.Tensor) -> list[torch.Tensor]:
+def forward(weights: dict[str, Tensor], x: Tensor) -> list[Tensor]:
     """Of one network at points (..., d): the hidden layers (..., n) from below, and the output (..., C)."""
     found, last = [], len(weights) // 2
     for number in range(1, last + 1):
@@ -48,7 +49,7 @@ def forward(weights: dict[str, torch.Tensor], x: torch.Tensor) -> list[torch.Ten
     return found
 
 
-def logits(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+def logits(weights: dict[str, Tensor], x: Tensor) -> Tensor:
     """The output of one network at points (..., d), shape (..., C)."""
     return forward(weights, x)[-1]
 
@@ -56,7 +57,7 @@ def logits(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
 class Stack:
     """Networks of one width that train side by side; they differ in seed, labels and, where resampled, in points."""
 
-    def __init__(self, specs, tasks: list[Task], device: torch.device, roll: int = 0):
+    def __init__(self, specs: list, tasks: list[Task], device: torch.device, roll: int = 0):
         """specs: M specifications; tasks: one for all, or one each; roll: by how many places the points of a batch
         are rotated, which changes nothing but the order of their sums."""
         self.specs, self.spec, self.seeds = specs, specs[0], [s.seed for s in specs]
@@ -95,7 +96,7 @@ class Stack:
         device = self.parameters.device
         return x.to(device), torch.stack(labels).to(device)
 
-    def batches(self, epoch: int) -> list[torch.Tensor | None]:
+    def batches(self, epoch: int) -> list[Tensor | None]:
         """The mini-batches of an epoch (the first is 1), each (M, B) numbers of points; [None]: all at once.
 
         Every network has an order of its own that follows from its seed and the epoch alone. What is left over after
@@ -111,7 +112,7 @@ class Stack:
         whole = torch.stack(orders)[:, : self.points // B * B].to(self.device)
         return [batch.roll(self.roll, 1) for batch in whole.split(B, 1)]
 
-    def compute_gradient(self, batch: torch.Tensor | None) -> None:
+    def compute_gradient(self, batch: Tensor | None) -> None:
         """Fills `gradient` with that of the mean cross-entropy over a batch, weight decay not included."""
         x, labels = self.sides[0]
         M = len(self.parameters)
@@ -143,7 +144,7 @@ class Stack:
             found.append(x)
         return found
 
-    def step(self, batch: torch.Tensor | None, number: int) -> None:
+    def step(self, batch: Tensor | None, number: int) -> None:
         """Step `number` (the first is 1), as torch.optim.SGD or Adam takes it, weight decay coupled."""
         spec = self.spec
         self.compute_gradient(batch)
@@ -161,7 +162,7 @@ class Stack:
         for i, batch in enumerate(batches):
             self.step(batch, (epoch - 1) * len(batches) + i + 1)
 
-    def curves(self) -> torch.Tensor:
+    def curves(self) -> Tensor:
         """Cross-entropy in nats and accuracy in percent, (2, 2, M): [train | test, loss | accuracy, network].
 
         Of the training points against the labels that are trained on, of the test points against the true ones.
@@ -178,7 +179,7 @@ class Stack:
             found[side] /= x.shape[1]
         return found
 
-    def weights(self) -> list[dict[str, torch.Tensor]]:
+    def weights(self) -> list[dict[str, Tensor]]:
         """A copy of every network's weights, laid out as by `initial_weights`, on the CPU."""
         copies = [(W.mT.cpu().contiguous(), b[:, 0].cpu().clone()) for W, b in self.layers]
         return [
@@ -186,11 +187,11 @@ class Stack:
             for m in range(len(self.parameters))
         ]
 
-    def state(self) -> dict[str, torch.Tensor]:
+    def state(self) -> dict[str, Tensor]:
         """All that a step changes."""
         return {"parameters": self.parameters, "mean": self.mean, "square": self.square}
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
+    def restore(self, tensors: dict[str, Tensor]) -> None:
         """Puts back what `state` gave."""
         for name, value in self.state().items():
             value.copy_(tensors[name])

@@ -5,14 +5,17 @@ and a 1 and the second 6 (of other classes where there are fewer).
 """
 
 import contextlib
+from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from support import geometry
 from support.activations import ACTIVATIONS
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.networks.tasks import DRAWN, Task
+from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import forward, logits
 
 CANDIDATES = 25  # times the pairs that are wanted
@@ -22,7 +25,7 @@ LINES = ((0, 1), (2, 1), (1, 3))  # numbers of the images at the ends: 7 to 6, 1
 POINTS = 64  # on a line
 
 
-def look(spec, data: Task, weights: dict[int, dict[str, torch.Tensor]]) -> dict[str, np.ndarray]:
+def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) -> dict[str, np.ndarray]:
     """The geometry of one network from its weights by epoch: the arrays of `Measurement` that follow from them.
 
     Every network is looked at through the same candidate pairs of test points. NaN where the metric is singular.
@@ -50,7 +53,7 @@ def look(spec, data: Task, weights: dict[int, dict[str, torch.Tensor]]) -> dict[
     return arrays
 
 
-def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor, layer: int | None = None) -> torch.Tensor:
+def log_volume(weights: dict[str, Tensor], x: Tensor, layer: int | None = None) -> Tensor:
     """Log of the volume element of a network's hidden layer, over sqrt(n), at points (N, d), in nats.
 
     layer: 1 is the lowest, None the last.
@@ -61,12 +64,12 @@ def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor, layer: int | N
     return geometry.log_volume_element(hidden_map(weights, layer), x)
 
 
-def hidden_layers(weights: dict[str, torch.Tensor]) -> int:
+def hidden_layers(weights: dict[str, Tensor]) -> int:
     """How many hidden layers a network has."""
     return len(weights) // 2 - 1
 
 
-def hidden_map(weights: dict[str, torch.Tensor], layer: int):
+def hidden_map(weights: dict[str, Tensor], layer: int) -> Callable:
     """x -> h / sqrt(n) of that hidden layer, 1 is the lowest, of one point (d,) -> (n,)."""
     return lambda x: forward(weights, x)[layer - 1] / weights[f"b{layer}"].shape[0] ** 0.5
 
@@ -97,7 +100,7 @@ def _measured(weights, pairs, points, layer=None):
     return measure(lambda x: _log_volume_or_nan(weights, x, layer), pairs, points).arrays()
 
 
-def corners(data: Task) -> torch.Tensor:
+def corners(data: Task) -> Tensor:
     """The four images, (4, d)."""
     x, labels = data.test
     found = []
@@ -109,7 +112,7 @@ def corners(data: Task) -> torch.Tensor:
     return x[found]
 
 
-def between_images(weights: list[dict[str, torch.Tensor]], data: Task, plane: int) -> dict:
+def between_images(weights: list[dict[str, Tensor]], data: Task, plane: int) -> dict:
     """Arrays of one network from its weights at G epochs; log-volumes in nats, NaN where the metric is singular.
 
     "corners" (4, pixels); at these "corner_volume" (G, 4) and "spectrum" (G, 4, d), the singular values; on each of
