@@ -1,4 +1,4 @@
-"""The activations by name: function, torch module and derivatives. A new activation is one entry of `ACTIVATIONS`."""
+"""Activations by name, with their torch modules and derivatives. A new one is one entry of `ACTIVATIONS`."""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ HALF_LOG_2PI = math.log(2 * math.pi) / 2
 
 @dataclass(frozen=True)
 class Slopes:
-    """phi' and phi'' of any shape, as logarithms of their sizes and signs."""
+    """phi' and phi'' at a tensor of any shape: logarithms of their absolute values, and signs."""
 
     log1: Tensor  # log |phi'|
     log2: Tensor  # log |phi''|
@@ -23,9 +23,8 @@ class Slopes:
 class Activation:
     """One activation; every function acts on a tensor of any shape, elementwise.
 
-    function: phi. module: the same as a torch module. derivative: phi', by default from autograd. log_slopes: phi'
-    and phi'' as logarithms, which do not underflow; the formulas of `geometry` for a layer take by name only
-    activations that have it.
+    function: phi. module: phi as a torch module. derivative: phi', by default from autograd. log_slopes: phi' and
+    phi'' as logarithms, which do not underflow; the functions of `geometry` for one layer need it.
     """
 
     function: Callable[[Tensor], Tensor]
@@ -43,9 +42,10 @@ class Activation:
 
 
 class Abs(nn.Module):
-    """Elementwise absolute value; any shape in, the same out. The gradient at 0 is 0, as in torch.abs."""
+    """Elementwise absolute value of a tensor of any shape. The gradient at 0 is 0, as in torch.abs."""
 
     def forward(self, x: Tensor) -> Tensor:
+        """|x|, of the shape of x."""
         return torch.abs(x)
 
 
@@ -58,6 +58,7 @@ class Erf(nn.Module):
     """`erf` as a module."""
 
     def forward(self, x: Tensor) -> Tensor:
+        """erf(x / sqrt 2), of the shape of x."""
         return erf(x)
 
 
@@ -71,7 +72,7 @@ def _sigmoid_derivative(z):
 
 
 def _rising(log1: Tensor, ratio: Tensor) -> Slopes:
-    """Of an activation with phi' > 0 and phi'' = ratio * phi'."""
+    """The slopes of an activation with phi' > 0 and phi'' = ratio * phi'."""
     return Slopes(log1, log1 + ratio.abs().log(), ratio.sign())
 
 
@@ -89,7 +90,7 @@ def _tanh_slopes(z):
 
 def _gelu_slopes(z):
     log_pdf = -(z**2) / 2 - HALF_LOG_2PI
-    left = z.clamp(max=-1)  # there phi' = pdf * (cdf / pdf + z), and the quotient does not underflow
+    left = z.clamp(max=-1)  # here phi' = pdf * (cdf / pdf + z), and the quotient does not underflow
     mills = math.sqrt(math.pi / 2) * torch.special.erfcx(-left / math.sqrt(2)) + left
     right = torch.special.ndtr(z) + z * log_pdf.exp()
     log1 = torch.where(z < -1, log_pdf + mills.abs().log(), right.abs().log())

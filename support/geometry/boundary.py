@@ -122,6 +122,7 @@ class Measured:
     same_profile: Tensor  # (T,)
 
     def arrays(self) -> dict:
+        """The fields as numpy arrays, by name."""
         return {f.name: getattr(self, f.name).numpy() for f in fields(self)}
 
 

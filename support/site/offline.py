@@ -30,6 +30,7 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Takes down what a tag states."""
         attrs = {name: value or "" for name, value in attrs}
         self.ids.add(attrs.get("id"))
         self.classes.update(attrs.get("class", "").split())
@@ -39,6 +40,7 @@ class Page(HTMLParser):
             self.fetched.append(attrs[FETCHED[tag]])
 
     def handle_data(self, data: str) -> None:
+        """Collects the words between tags."""
         self.words += data
 
 

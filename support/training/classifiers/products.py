@@ -52,10 +52,12 @@ class Products:
 
     @property
     def dtype(self) -> torch.dtype:
+        """The type of everything but the operand."""
         return torch.float64 if self.precision == "float64" else torch.float32
 
     @property
     def slices(self) -> int:
+        """How many bfloat16 slices a float32 number is split into; 0: it is not split."""
         return {"bf16x2": 2, "bf16x3": 3}.get(self.precision, 0)
 
     def operand(self, images: Tensor, device: torch.device | str) -> Tensor:

@@ -301,6 +301,7 @@ class Stack:
         return found
 
     def state(self) -> dict[str, Tensor]:
+        """All tensors that a step changes, by name, and the order of the pixels."""
         named = {f"{i}.{k}": v for i, g in enumerate(self.groups) for k, v in (g.parameters | g.averages).items()}
         return named | {"kept": self.kept}
 
@@ -352,6 +353,7 @@ def class_moments(v: Tensor, hot: Tensor) -> Tensor:
 
 
 def check_block(specs: list[RunSpec], dataset: Dataset) -> None:
+    """A ValueError unless the specifications can be trained side by side on this data set."""
     check_shared(specs, ("data", "data_digest", "images", "hidden", "precision", "labels", "optimiser"))
     specs[0].check_data(dataset.name, dataset.digest)
 

@@ -48,6 +48,7 @@ class DistanceSpec(Spec):
 
     @property
     def dimension(self) -> int:
+        """The dimension of the points."""
         return parse(self.data)[1]
 
     @property
