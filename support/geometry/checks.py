@@ -1,4 +1,4 @@
-"""What every function of the package asks of its points, maps and weights, and says when it is not given."""
+"""Checks of points, maps and weights that all functions of this package share."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,11 +10,11 @@ from torch.nn.modules.dropout import _DropoutNd
 
 
 class SingularMetric(ValueError):
-    """The metric has less than full rank at a point, so that there is no volume element of all directions."""
+    """The metric does not have full rank at a point, so the volume element of all directions is 0."""
 
 
 def real(name: str, value: Any) -> Tensor:
-    """The tensor in float64. Integers are refused: bytes that nobody scaled are the likelier reading."""
+    """The tensor in float64. Raises ValueError for integers, which are probably unscaled bytes, and for NaN."""
     value = torch.as_tensor(value)
     if value.dtype not in (torch.float64, torch.float32):
         raise ValueError(f"{name} must be float64 or float32, got {value.dtype} of shape {tuple(value.shape)}")
@@ -25,7 +25,7 @@ def real(name: str, value: Any) -> Tensor:
 
 
 def points(x: Tensor) -> tuple[Tensor, bool]:
-    """x as a batch (N, d), and whether it was a single point (d,)."""
+    """x as a batch (N, d), and whether it was a single point (d,). Raises ValueError for other shapes."""
     x = real("x", x)
     if x.ndim not in (1, 2) or 0 in x.shape:
         raise ValueError(f"x must be one point, (d,), or a batch, (N, d), got shape {tuple(x.shape)}")
@@ -33,7 +33,7 @@ def points(x: Tensor) -> tuple[Tensor, bool]:
 
 
 def outputs(f: Callable, x: Tensor) -> int:
-    """m of the map f, (d,) -> (m,), tried at the first point of x, (N, d)."""
+    """The number m of outputs of f, (d,) -> (m,), from the first point of x, (N, d). Raises ValueError for others."""
     if isinstance(f, nn.Module):
         for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
             if tensor.is_floating_point() and tensor.dtype != torch.float64:

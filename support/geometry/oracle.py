@@ -1,6 +1,6 @@
-"""Slow and obvious: the same quantities from textbook formulas, to be compared with. Never for figures.
+"""The same quantities from textbook formulas, slow and simple, for comparison in tests. Not for figures.
 
-One point at a time, float64, determinants and inverses written as such. Each states where it stops being right.
+One point at a time, float64, with plain determinants and inverses.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,10 @@ def christoffel(g: Callable, x: Tensor) -> Tensor:
 
 
 def christoffel_ricci_scalar(g: Callable, x: Tensor, quadratic: int = 1) -> Tensor:
-    """R of a metric x -> (d, d), smooth, from its Christoffel symbols; their signs decide, see geometry's tests.
+    """R of a smooth metric x -> (d, d), from its Christoffel symbols.
 
-    quadratic: sign of the products; -1 is a mistake, kept to show what it does."""
+    quadratic: sign of the quadratic terms; -1 is a mistake, kept to show its effect.
+    """
     gamma = christoffel(g, x)
     D = jacrev(lambda x: christoffel(g, x))(x)  # D[a, b, c, e] = d_e Gamma^a_bc
     ricci = torch.einsum("abca->bc", D) - torch.einsum("abac->bc", D)
@@ -48,7 +49,7 @@ def unit_factors(weight: Tensor, bias: Tensor, activation: Callable, x: Tensor) 
 
 
 def triple_ricci_scalar(weight: Tensor, bias: Tensor, activation: Callable, x: Tensor) -> Tensor:
-    """D.15 for d = 2, as it stands: n^3 terms, accurate with dead units."""
+    """Zavatone-Veth et al. 2025, equation D.15, for d = 2, as printed: n^3 terms, accurate with dead units."""
     p, a = unit_factors(weight, bias, activation, x)
     M = weight[:, :1] * weight[:, 1] - weight[:, 1:] * weight[:, 0]
     det = torch.einsum("i,j,ij->", p, p, M**2) / 2

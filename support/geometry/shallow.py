@@ -1,9 +1,8 @@
-"""One hidden layer, Phi(x) = phi(W x + b) / sqrt(n), without losing the units that are nearly dead.
+"""One hidden layer, Phi(x) = phi(W x + b) / sqrt(n), accurate even if its units are nearly dead.
 
-The slope phi'(z) of a unit may be e^-300 and still decide the answer, so slopes are kept as logarithms. And metrics
-are written in coordinates in which d of the units, those with the largest slopes, are the axes: there every entry is
-a sum of terms of order one or less, whatever the slopes, where in the coordinates of the input it is one large number
-plus what got rounded away.
+The slope phi'(z) of a unit may be e^-300 and still decide the result, so slopes are kept as logarithms. Metrics are
+written in coordinates whose axes are d of the units, those with the largest slopes. There every entry is a sum of
+terms of order one or less. In the coordinates of the input, one large term would round the small ones away.
 """
 
 from collections.abc import Callable
@@ -19,9 +18,10 @@ EPS = torch.finfo(torch.float64).eps
 
 
 def slopes(activation: str | Callable, z: Tensor) -> Slopes:
-    """First and second derivative of an activation at z: erf(z / sqrt 2), sigmoid, tanh, exact GELU, or a function.
+    """First and second derivative of an activation at z, given as a function or by name.
 
-    Raises ValueError for an unknown name. A function is differentiated, and its slopes underflow below 1e-308.
+    Names: "erf" (that is erf(z / sqrt 2)), "sigmoid", "tanh", "gelu" (the exact one). Raises ValueError for others. A
+    function is differentiated, and its slopes underflow below 1e-308.
     """
     if callable(activation):
         one = torch.func.grad(lambda z: activation(z).sum())
@@ -54,7 +54,7 @@ class Axes:
 
 
 def scaled(values: Tensor, log: Tensor) -> Tensor:
-    """values * e^log, where e^log alone might overflow; 0 stays 0."""
+    """values * e^log, also if e^log alone would overflow; 0 stays 0."""
     return (log + values.abs().log()).exp() * values.sign()
 
 
@@ -64,7 +64,7 @@ def axes(weight: Tensor, log1: Tensor, start: int = 0) -> Axes:
     Args:
         weight: (n, d), n >= d.
         log1: log |phi'|, (N, n).
-        start: number of the first of these points, for messages.
+        start: index of the first of these points, for messages.
     Raises:
         SingularMetric: if at some point fewer than d units with phi' != 0 have independent weights.
     """

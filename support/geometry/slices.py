@@ -1,4 +1,4 @@
-"""Lines and planes through a few inputs, on which geometry and predictions are drawn."""
+"""Lines and planes through a few inputs, for pictures of geometry and predictions."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,9 @@ class Plane:
 
 
 def line(a: Tensor, b: Tensor, points: int, endpoint: bool = True) -> Tensor:
-    """Evenly spaced inputs from a to b, shape (points, d); without the endpoint, b itself is left out.
+    """Evenly spaced inputs from a to b, shape (points, d); without b itself if endpoint is False.
 
-    Raises ValueError for anchors of unequal shape, and fewer than two points.
+    Raises ValueError for anchors of different shapes, and for fewer than two points.
 
     >>> line(torch.tensor([0.0]), torch.tensor([1.0]), 4, endpoint=False).flatten().tolist()
     [0.0, 0.25, 0.5, 0.75]
@@ -35,7 +35,7 @@ def line(a: Tensor, b: Tensor, points: int, endpoint: bool = True) -> Tensor:
 def plane(a: Tensor, b: Tensor, c: Tensor, points: int) -> Plane:
     """A grid around a, b, c, (d,) each: o + u (b - a) + v 2 sqrt(3) ((a + b) / 2 - o), o their mean, u, v in [-1, 1].
 
-    An equilateral triangle keeps its shape; any other is drawn as one. Raises ValueError as `line` does.
+    Every triangle appears as an equilateral one. Raises ValueError as `line` does.
     Source: Zavatone-Veth et al. 2025, public code; protocol 4.6.
     """
     a, b, c = _anchors(points, a=a, b=b, c=c)

@@ -93,9 +93,9 @@ class Course:
         """Trains a stack from its checkpoint or its start to the last step, and returns the measurements.
 
         Args:
-            stack: the networks. Its `state` returns all tensors that a step changes, by name; `restore` puts them back.
+            stack: the networks. `state` returns all tensors that a step changes, by name; `restore` puts them back.
             advance, at, unit: see `walk`.
-            look: measures the networks after a step; returns arrays or tensors by name, which may vary by step.
+            look: measures the networks after a step; returns arrays or tensors by name.
             note: more entries for the checkpoint, for JSON.
         Returns:
             The measurements by name, stacked along a new first axis.

@@ -4,7 +4,7 @@ All metrics are restricted to the leading k principal directions U of the traini
 dimensions a metric from 128 hidden units has rank 128 at most, and directions in which images hardly vary would
 dominate the comparison.
 
-A metric G and a precision P = Sigma^-1, both (k, k), are compared by the eigenvalues of Sigma G. They are all equal if
+A metric G and a precision P = Sigma^-1, both (k, k), are compared by the eigenvalues of Sigma G. These are equal if
 G is a multiple of P, that is, if G measures Mahalanobis distances in some unit. `spread` is the SD of their
 logarithms. `slope` is that of log length under G against log variance, over the principal directions of the class: -1
 for Mahalanobis, 0 for Euclid, above 0 for a metric that stresses the directions in which the data vary most.
@@ -143,8 +143,8 @@ def metrics(network: nn.Sequential, x: Tensor, labels: Tensor, frame: Frame) -> 
     """Measures of one network's metric at the members of each class, (C,) unless stated.
 
     "own": spread of the hidden layer's metric against the precision of the class. "others": mean spread against the
-    other precisions. "slope". "discriminant", a scalar: `discriminant_share` of the mean over classes. For an OffsetL2
-    network also "head_own" and so on, for the metric of its head.
+    other precisions. "slope". "discriminant", a scalar: `discriminant_share` of the mean over classes. An OffsetL2
+    network has also "head_own" and so on, for the metric of its head.
     """
     heads = {"": False} | ({"head_": True} if isinstance(network[2], OffsetL2) else {})
     found = {}
@@ -191,8 +191,8 @@ def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, Tensor]) -> dict
     """The arrays that a record of a `MetricSpec` has in addition to those of a classifier, from the final weights.
 
     Each of `metrics`, (2, C) or (2,): before and after training. "euclid", (C,): the spread of the Euclidean metric.
-    "effect", "same_effect" and "contrast" (see `geometry.boundary`), (2, 2): before and after training, for the hidden
-    layer and the logits, at the boundary after training. "pairs", (1,). NaN if training diverged.
+    "effect", "same_effect" and "contrast" (see `geometry.boundary`), (2, 2): before and after training, for hidden
+    layer and logits, at the boundary after training. "pairs", (1,). NaN if training diverged.
     """
     start = starting_weights(spec, dataset.train_images.shape[1], len(dataset.classes))
     diverged = not all(w.isfinite().all() for w in weights.values())

@@ -14,8 +14,8 @@ is many times faster than one over a last axis of 10.
 
 The offset and the D - K constant pixels add one number to the bias of each hidden unit:
 `effective_bias` = bias + offset * (sum of the unit's weights over all D pixels). The gradient for
-a constant pixel is offset times that of the bias, so `Group.network` recovers its weights from the bias. With raw bytes
-the offset is 0 and none of this is needed.
+a constant pixel is offset times that of the bias, so `Group.network` recovers its weights from the bias. With raw
+bytes the offset is 0 and none of this is needed.
 """
 
 from dataclasses import dataclass, field

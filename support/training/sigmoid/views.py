@@ -1,7 +1,7 @@
-"""What is looked at of a trained network: its volume element at the boundary, in every layer, and between images.
+"""Measurements of a trained network: its volume element at the boundary, in every layer, and between images.
 
-Of images lines and a plane are looked at besides pairs, as the source's: between the first test images of a 7, a 6
-and a 1 and the second 6 (of other classes where there are fewer).
+For image data, lines and a plane are measured as in Zavatone-Veth et al. 2025: between the first test images of a 7,
+a 6 and a 1, and the second 6. Data sets with fewer classes use other ones.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from support.networks.tasks import DRAWN, Task
 from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import forward, logits
 
-CANDIDATES = 25  # times the pairs that are wanted
+CANDIDATES = 25  # times the wanted number of pairs
 ERROR = 1e-6  # of a log-volume of images, in nats
 CLASSES = (7, 6, 1, 6)
 LINES = ((0, 1), (2, 1), (1, 3))  # numbers of the images at the ends: 7 to 6, 1 to 6, 6 to 6
@@ -26,9 +26,9 @@ POINTS = 64  # on a line
 
 
 def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) -> dict[str, np.ndarray]:
-    """The geometry of one network from its weights by epoch: the arrays of `Measurement` that follow from them.
+    """The arrays of a `Measurement` about the geometry of one network, from its weights by epoch.
 
-    Every network is looked at through the same candidate pairs of test points. NaN where the metric is singular.
+    All networks use the same candidate pairs of test points. NaN where the metric is singular.
     """
     x, labels = data.test
     first, second = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
@@ -54,7 +54,7 @@ def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) ->
 
 
 def log_volume(weights: dict[str, Tensor], x: Tensor, layer: int | None = None) -> Tensor:
-    """Log of the volume element of a network's hidden layer, over sqrt(n), at points (N, d), in nats.
+    """Log-volume, (N,) in nats, of a network's hidden layer, divided by sqrt(n), at points (N, d).
 
     layer: 1 is the lowest, None the last.
     """
@@ -65,12 +65,12 @@ def log_volume(weights: dict[str, Tensor], x: Tensor, layer: int | None = None) 
 
 
 def hidden_layers(weights: dict[str, Tensor]) -> int:
-    """How many hidden layers a network has."""
+    """The number of hidden layers of a network."""
     return len(weights) // 2 - 1
 
 
 def hidden_map(weights: dict[str, Tensor], layer: int) -> Callable:
-    """x -> h / sqrt(n) of that hidden layer, 1 is the lowest, of one point (d,) -> (n,)."""
+    """The map x -> h / sqrt(n) of a hidden layer (1 is the lowest), from one point (d,) to (n,)."""
     return lambda x: forward(weights, x)[layer - 1] / weights[f"b{layer}"].shape[0] ** 0.5
 
 
@@ -101,7 +101,7 @@ def _measured(weights, pairs, points, layer=None):
 
 
 def corners(data: Task) -> Tensor:
-    """The four images, (4, d)."""
+    """The four images of CLASSES, (4, d). Raises ValueError if a class has too few test images."""
     x, labels = data.test
     found = []
     for k in (k % data.classes for k in CLASSES):
@@ -115,9 +115,9 @@ def corners(data: Task) -> Tensor:
 def between_images(weights: list[dict[str, Tensor]], data: Task, plane: int) -> dict:
     """Arrays of one network from its weights at G epochs; log-volumes in nats, NaN where the metric is singular.
 
-    "corners" (4, pixels); at these "corner_volume" (G, 4) and "spectrum" (G, 4, d), the singular values; on each of
-    LINES "line_volume", "line_class" (G, 3, POINTS); in the plane of the first three images, if plane > 0, on so many
-    points a side, "plane_volume", "plane_class", "plane_entropy" in nats (G, plane, plane).
+    "corners" (4, pixels); there "corner_volume" (G, 4) and the singular values "spectrum" (G, 4, d). On each of LINES
+    "line_volume" and "line_class" (G, 3, POINTS). If plane > 0, in the plane of the first three images
+    "plane_volume", "plane_class" and "plane_entropy" in nats (G, plane, plane).
     """
     x = corners(data)
     lines = torch.stack([geometry.line(x[i], x[j], POINTS) for i, j in LINES])
