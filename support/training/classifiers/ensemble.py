@@ -24,7 +24,8 @@ import torch
 from torch import Tensor
 
 from support.activations import ACTIVATIONS
-from support.networks.architectures import Architecture
+from support.networks.architectures import Architecture, architecture
+from support.networks.data import Dataset
 from support.networks.draws import initial
 from support.networks.layers import OffsetL2
 from support.training.adam import Adam
@@ -77,43 +78,34 @@ class Group:
     fixed: dict[str, Tensor] = field(default_factory=dict)  # initial bias, initial sum over constant pixels
 
     @classmethod
-    def start(
-        cls,
-        architecture: Architecture,
-        members: list[int],
-        specs: list[RunSpec],
-        affine: list[tuple[float, float]],
-        kept: Tensor,
-        inputs: int,
-        classes: int,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> "Group":
+    def start(cls, members: list[int], specs: list[RunSpec], data: Dataset, kept: Tensor, **where) -> "Group":
         """The group before its first step.
 
-        specs: the G specifications. affine: their (gain, offset). kept: indices of the varying pixels, (K,).
+        specs: the G specifications. kept: indices of the varying pixels, (K,). where: dtype and device.
         """
+        inputs, classes, a = data.train_images.shape[1], len(data.classes), architecture(specs[0].architecture)
         drawn = [starting_weights(s, inputs, classes) for s in specs]
+        affine = [data.affine(s.scaling) for s in specs]
 
         def put(values):
-            return torch.as_tensor(values, dtype=dtype, device=device)
+            return torch.as_tensor(values, **where)
 
         def stacked(name):
             return put(torch.stack([d[name] for d in drawn]))
 
         group = cls(
-            architecture,
+            a,
             members,
-            gain=put([a[0] for a in affine]),
-            offset=put([a[1] for a in affine]),
+            gain=put([gain for gain, _ in affine]),
+            offset=put([offset for _, offset in affine]),
             rate=put([s.rate for s in specs]),
             first_weight_rate=put([s.first_weight_rate or s.rate for s in specs]),
             constant_pixels=inputs - len(kept),
-            shifted=any(a[1] for a in affine),
+            shifted=any(offset for _, offset in affine),
             adam=specs[0].optimiser == "adam",
         )
         full = stacked("weight")  # (G, H, D)
-        constant = torch.ones(inputs, dtype=torch.bool, device=device)
+        constant = torch.ones(inputs, dtype=torch.bool, device=full.device)
         constant[kept] = False
         weight = full[:, :, kept] * group.gain[:, None, None]
         bias = stacked("bias")
@@ -124,11 +116,11 @@ class Group:
         }
         if group.adam:  # its steps of the constant pixels cannot be recovered from the bias
             group.parameters["constant"] = torch.zeros_like(group.parameters["bias"])
-        if architecture.head != "linear":
+        if a.head != "linear":
             mu = stacked("mu")
             group.parameters |= {"mu": mu, "alpha": torch.ones_like(mu)}
         else:
-            head_bias = stacked("head_bias") if architecture.output_bias else put(torch.zeros(len(specs), classes))
+            head_bias = stacked("head_bias") if a.output_bias else put(torch.zeros(len(specs), classes))
             group.parameters |= {"head": stacked("head"), "head_bias": head_bias}
         if group.adam:
             group.averages = {f"{k}{o}": torch.zeros_like(v) for k, v in group.parameters.items() for o in (1, 2)}

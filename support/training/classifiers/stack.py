@@ -21,7 +21,6 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from support.activations import ACTIVATIONS
-from support.networks.architectures import architecture
 from support.networks.data import Dataset
 from support.training.classifiers.ensemble import Group, starting_weights
 from support.training.classifiers.products import Products, choose
@@ -104,19 +103,8 @@ class Stack:
         )
         self.groups = []
         for members in _grouped(specs, division.width):
-            self.groups.append(
-                Group.start(
-                    architecture(specs[members[0]].architecture),
-                    members,
-                    [specs[m] for m in members],
-                    [data.affine(specs[m].scaling) for m in members],
-                    self.kept.to(device),
-                    self.inputs,
-                    self.classes,
-                    products.dtype,
-                    device,
-                )
-            )
+            own, kept = [specs[m] for m in members], self.kept.to(device)
+            self.groups.append(Group.start(members, own, data, kept, dtype=products.dtype, device=device))
         self.warmup = max(s.warmup for s in specs)
         self.buffers = {}
         threads, chunks = division.threads, self.train.chunks
