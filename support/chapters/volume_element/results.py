@@ -26,7 +26,7 @@ ARMS = {  # tasks on which the claims are judged, and their studies
 }
 
 
-def runs_of(study: VolumeStudy, runs: Iterable) -> dict[tuple, object]:
+def runs_of(study: VolumeStudy, runs: Iterable) -> dict[tuple, Record]:
     """The study's runs, records or measurements, that went to their last epoch: (width, labels, seed) -> run."""
     return {
         (run.spec.width, run.spec.labels, run.spec.seed): run
@@ -47,7 +47,7 @@ def numbers(run) -> dict[str, float]:
     return found | {name: float(run.arrays[name][-1]) for name in ("train_accuracy", "test_accuracy")}
 
 
-def table(runs: dict[tuple, object]) -> pd.DataFrame:
+def table(runs: dict[tuple, Record]) -> pd.DataFrame:
     """A row for each network of `runs_of`, by its key, with COLUMNS; nats, lengths, percent."""
     rows = [numbers(run) for run in runs.values()]
     return pd.DataFrame(rows, index=_index(runs), columns=COLUMNS, dtype=float).sort_index()
@@ -86,7 +86,7 @@ class VolumeArm(Arm):
 
     name: str
     study: VolumeStudy
-    runs: dict[tuple, object]
+    runs: dict[tuple, Record]
     table: pd.DataFrame
 
     def of(self, width: int, labels: str = "true") -> pd.DataFrame:
