@@ -21,7 +21,7 @@ COLUMNS = {  # name -> unit or type, meaning
     "scaling": ("text", "classifier: of the inputs, raw, unit or standardised"),
     "rate": ("number", "learning rate"),
     "first_weight_rate": ("number", "learning rate of the weights of the first layer, where it differs"),
-    "warmup": ("steps", "the rate rises linearly over so many steps"),
+    "warmup": ("steps", "steps over which the rate rises linearly"),
     "hidden": ("count", "classifier: hidden units"),
     "width": ("count", "volume: units of every hidden layer"),
     "layers": ("count", "volume: hidden layers"),
