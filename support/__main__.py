@@ -8,15 +8,15 @@ import sys
 
 from support.words import printable, suggest
 
-# Threads that wait by sleeping: with the default, spinning, a second busy process on the machine slows a step down
-# many times. It must be set before torch is loaded, and the chapters' kernels inherit it.
+# Waiting threads sleep. By default they spin, and then a second busy process makes a step many times slower. This is
+# set before torch is loaded, and the chapters' kernels inherit it.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-UNFINISHED = 3  # exit status of a sweep that stopped in good order before its end: `until make sweep; do :; done`
+UNFINISHED = 3  # exit status of a sweep that stopped at a checkpoint: `until make sweep; do :; done`
 
 
 class Terminated(BaseException):
-    """SIGTERM came; like Ctrl-C it ends the chapters that run."""
+    """Raised on SIGTERM, which ends running chapters like Ctrl-C."""
 
 
 def _terminate(*_) -> None:
@@ -24,11 +24,11 @@ def _terminate(*_) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command; returns the exit status. Errors that a user can cause are one message, without traceback."""
+    """Runs one command and returns the exit status. Errors that a user can cause give a message without traceback."""
     options = _parser().parse_args(arguments)
     try:
         return options.command(options) or 0
-    except BrokenPipeError:  # the reader of a pipe has seen enough
+    except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     book = command("book", _book, "execute the chapters, build the site and check it")
     _parameters(book)
     run = command("run", _run, "execute one chapter with your parameters")
-    run.add_argument("chapter", help="a chapter, or how its name begins: 01")
+    run.add_argument("chapter", help="a chapter, or the beginning of its name: 01")
     _parameters(run)
     claims = command("claims", _claims, "print the ledger of claims and verdicts")
     claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
@@ -68,16 +68,18 @@ def _parser() -> argparse.ArgumentParser:
     records.add_argument(
         "key",
         nargs="?",
-        help="list: only the runs of this study; replay: a key, or how it begins; export: a CSV file",
+        help="list: only the runs of this study; replay: a key or its beginning; export: a CSV file",
     )
     records.add_argument("--folder", help="another folder of records")
-    records.add_argument("--steps", type=int, help="replay: how many steps (default: about a minute's, at most 100)")
+    records.add_argument("--steps", type=int, help="replay: number of steps (default: about a minute's, at most 100)")
     records.add_argument("--device", default="auto", help="replay: auto, cpu or cuda")
     sweep = command("sweep", _sweep, "run a study, block by block, into the records")
     sweep.add_argument("study", nargs="?", help="name of the study; without one, the studies are listed")
-    sweep.add_argument("--dry-run", action="store_true", help="only say what there is to do")
-    sweep.add_argument("--minutes", type=_positive, help="stop at a checkpoint after so long; the next call goes on")
-    sweep.add_argument("--seeds", type=_count, help="only the first so many seeds")
+    sweep.add_argument("--dry-run", action="store_true", help="only print what is left to do")
+    sweep.add_argument(
+        "--minutes", type=_positive, help="stop at a checkpoint after this time; the next call continues"
+    )
+    sweep.add_argument("--seeds", type=_count, help="only this many seeds, the first ones")
     sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
     sweep.add_argument(
         "--precision", help="fp32 (default), tf32, bf16x3, bf16x2 or float64; only the study's own, fp32, is judged"
@@ -85,14 +87,14 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--folder", help="the data folder, by default BOOK_DATA")
     sweep.add_argument("--records", help="another folder of records")
     sweep.add_argument("--scheduler", type=_address, help="address of a Dask scheduler, tcp://...")
-    sweep.add_argument("--workers", type=_count, help="start a local Dask cluster of so many processes")
-    bench = command("bench", _bench, "measure speed or precision on this machine, side by side with the usual ways")
+    sweep.add_argument("--workers", type=_count, help="start a local Dask cluster with this many processes")
+    bench = command("bench", _bench, "measure speed or precision on this machine, compared with the usual methods")
     bench.add_argument(
         "part", nargs="?", choices=("train", "mahalanobis", "geometry", "equivalence"), default="train"
     )
     bench.add_argument("--json", action="store_true", help="print one JSON object")
     bench.add_argument("--quick", action="store_true", help="small sizes, seconds")
-    bench.add_argument("--keep", action="store_true", help="write the answer into benchmarks/results/")
+    bench.add_argument("--keep", action="store_true", help="write the results into benchmarks/results/")
     bench.add_argument("--device", default="auto", help="auto, cpu or cuda")
     bench.add_argument(
         "--precision", help="of the products; by default fp32, on a GPU bf16x3, for distances and geometry float64"
@@ -128,7 +130,7 @@ def _parameters(parser):
 
 
 def _given(options, *settings) -> dict:
-    """The parameters of the command line, read as YAML scalars and checked before anything starts."""
+    """The parameters of the command line, read as YAML scalars and checked."""
     import yaml
 
     from support.chapters import parameters
@@ -138,7 +140,7 @@ def _given(options, *settings) -> dict:
     except yaml.YAMLError as error:
         raise ValueError(f"a value after -p is no YAML: {' '.join(str(error).split())}") from error
     for name, value in given.items():
-        if isinstance(value, str):  # YAML takes 1e-3 for text
+        if isinstance(value, str):  # YAML reads 1e-3 as text
             try:
                 given[name] = float(value)
             except ValueError:
@@ -283,7 +285,7 @@ def _sweep(options):
 def _bench(options):
     from support.evidence.paths import HERE
 
-    sys.path.insert(0, str(HERE))  # the benchmarks stand beside the package, not in it
+    sys.path.insert(0, str(HERE))  # the benchmarks are not part of the package
     import benchmarks
 
     choices = {name: getattr(options, name) for name in ("device", "precision", "quick", "keep")}

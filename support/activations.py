@@ -1,39 +1,38 @@
-"""The activations by name: function, torch module and derivatives. A new activation is one entry of `ACTIVATIONS`."""
+"""Activations by name, with their torch modules and derivatives. A new one is one entry of `ACTIVATIONS`."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 HALF_LOG_2PI = math.log(2 * math.pi) / 2
 
 
 @dataclass(frozen=True)
 class Slopes:
-    """phi' and phi'' of any shape, as logarithms of their sizes and signs."""
+    """phi' and phi'' at a tensor of any shape: logarithms of their absolute values, and signs."""
 
-    log1: torch.Tensor  # log |phi'|
-    log2: torch.Tensor  # log |phi''|
-    sign: torch.Tensor  # of phi' phi''
+    log1: Tensor  # log |phi'|
+    log2: Tensor  # log |phi''|
+    sign: Tensor  # of phi' phi''
 
 
 @dataclass(frozen=True)
 class Activation:
     """One activation; every function acts on a tensor of any shape, elementwise.
 
-    function: phi. module: the same as a torch module. derivative: phi', by default from autograd. log_slopes: phi'
-    and phi'' as logarithms, which do not underflow; the formulas of `geometry` for a layer take by name only
-    activations that have it.
+    function: phi. module: phi as a torch module. derivative: phi', by default from autograd. log_slopes: phi' and
+    phi'' as logarithms, which do not underflow; the functions of `geometry` for one layer need it.
     """
 
-    function: Callable[[torch.Tensor], torch.Tensor]
+    function: Callable[[Tensor], Tensor]
     module: type[nn.Module]
-    derivative: Callable[[torch.Tensor], torch.Tensor] | None = None
-    log_slopes: Callable[[torch.Tensor], Slopes] | None = None
+    derivative: Callable[[Tensor], Tensor] | None = None
+    log_slopes: Callable[[Tensor], Slopes] | None = None
 
-    def slope(self, z: torch.Tensor) -> torch.Tensor:
+    def slope(self, z: Tensor) -> Tensor:
         """phi'(z), with torch's own convention at a kink: 0 for relu and abs."""
         if self.derivative is not None:
             return self.derivative(z)
@@ -43,13 +42,14 @@ class Activation:
 
 
 class Abs(nn.Module):
-    """Elementwise absolute value; any shape in, the same out. The gradient at 0 is 0, as in torch.abs."""
+    """Elementwise absolute value of a tensor of any shape. The gradient at 0 is 0, as in torch.abs."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
+        """|x|, of the shape of x."""
         return torch.abs(x)
 
 
-def erf(z: torch.Tensor) -> torch.Tensor:
+def erf(z: Tensor) -> Tensor:
     """erf(z / sqrt 2), the error function scaled as a normal distribution."""
     return torch.erf(z / math.sqrt(2))
 
@@ -57,7 +57,8 @@ def erf(z: torch.Tensor) -> torch.Tensor:
 class Erf(nn.Module):
     """`erf` as a module."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
+        """erf(x / sqrt 2), of the shape of x."""
         return erf(x)
 
 
@@ -70,8 +71,8 @@ def _sigmoid_derivative(z):
     return s * (1 - s)
 
 
-def _rising(log1: torch.Tensor, ratio: torch.Tensor) -> Slopes:
-    """Of an activation with phi' > 0 and phi'' = ratio * phi'."""
+def _rising(log1: Tensor, ratio: Tensor) -> Slopes:
+    """The slopes of an activation with phi' > 0 and phi'' = ratio * phi'."""
     return Slopes(log1, log1 + ratio.abs().log(), ratio.sign())
 
 
@@ -89,7 +90,7 @@ def _tanh_slopes(z):
 
 def _gelu_slopes(z):
     log_pdf = -(z**2) / 2 - HALF_LOG_2PI
-    left = z.clamp(max=-1)  # there phi' = pdf * (cdf / pdf + z), and the quotient does not underflow
+    left = z.clamp(max=-1)  # here phi' = pdf * (cdf / pdf + z), and the quotient does not underflow
     mills = math.sqrt(math.pi / 2) * torch.special.erfcx(-left / math.sqrt(2)) + left
     right = torch.special.ndtr(z) + z * log_pdf.exp()
     log1 = torch.where(z < -1, log_pdf + mills.abs().log(), right.abs().log())

@@ -221,6 +221,6 @@ def test_no_default_moves_the_distribution():
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.05, "it stays out"), (5.0, "it would pay"), (None, "")])
 def test_the_compiler_is_judged_by_what_a_step_would_gain(ratio, verdict):
     share, ratios = (x and dict.fromkeys(("median", "low", "high"), x) for x in (0.1, ratio))
-    said = speed._beside_products({"elementwise_share": share, "compile_ratio": ratios})
+    said = speed._outside_products({"elementwise_share": share, "compile_ratio": ratios})
     assert "10%" in said and verdict in said and ("torch.compile" in said) == bool(ratio)
-    assert speed._beside_products({"elementwise_share": None, "compile_ratio": None}) == ""
+    assert speed._outside_products({"elementwise_share": None, "compile_ratio": None}) == ""

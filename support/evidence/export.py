@@ -1,4 +1,4 @@
-"""All runs as one table, and what its columns mean."""
+"""All runs as one table, with the meaning of each column."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,7 +21,7 @@ COLUMNS = {  # name -> unit or type, meaning
     "scaling": ("text", "classifier: of the inputs, raw, unit or standardised"),
     "rate": ("number", "learning rate"),
     "first_weight_rate": ("number", "learning rate of the weights of the first layer, where it differs"),
-    "warmup": ("steps", "the rate rises linearly over so many steps"),
+    "warmup": ("steps", "steps over which the rate rises linearly"),
     "hidden": ("count", "classifier: hidden units"),
     "width": ("count", "volume: units of every hidden layer"),
     "layers": ("count", "volume: hidden layers"),
@@ -69,13 +69,13 @@ ENVIRONMENT = ("seconds", "date", "commit", "processor", "gpu", "torch")
 
 
 def table(records: Iterable[Record]) -> pd.DataFrame:
-    """A row a run, in the order of `COLUMNS`, those that no run has left out."""
+    """One row for each run. The columns are those of `COLUMNS` that some run has, in that order."""
     frame = pd.DataFrame([_row(record) for record in records])
     if unknown := set(frame.columns) - set(COLUMNS):
         raise ValueError(f"the columns {sorted(unknown)} are not explained in export.COLUMNS")
     frame = frame[[name for name in COLUMNS if name in frame.columns]]
     whole = [name for name in frame if COLUMNS[name][0] in ("count", "outputs", "steps", "step")]
-    return frame.astype(dict.fromkeys(whole, "Int64"))  # whole numbers also where some runs have none
+    return frame.astype(dict.fromkeys(whole, "Int64"))  # keeps whole numbers whole where some runs have none
 
 
 def _row(record: Record) -> dict:
@@ -87,9 +87,9 @@ def _row(record: Record) -> dict:
 
 
 def export(records: Iterable[Record], path: Path | str) -> int:
-    """Writes the table as CSV, and the meaning of its columns beside it; returns the number of runs.
+    """Writes the table as CSV and returns the number of runs.
 
-    The dictionary of runs.csv is runs.columns.csv: column, unit, meaning.
+    For runs.csv, the file runs.columns.csv explains the columns: name, unit, meaning.
     """
     path, frame = Path(path), table(records)
     frame.to_csv(path, index=False)

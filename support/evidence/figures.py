@@ -1,34 +1,38 @@
-"""One look for every figure of the book: the colour law, the plots that are used twice, and `show`.
+"""The style of the book's figures: the colour law, shared plots, and `show`.
 
-The colour law: hue is the hidden activation (ReLU blue, Abs vermillion, any other black or grey; a pair that stays
-apart under colour-blind vision), line and marker are what is done to the output (nothing, an activation as in "2", an
-activation and a sign change as in "2-Neg"). A bias in the output layer, or OffsetL2 in the paper's form, leaves the
-marker hollow.
+The colour law: colour shows the hidden activation (ReLU blue, Abs vermillion, which colour-blind readers can tell
+apart; others black or grey). Line and marker show what follows the second layer: nothing, an activation ("2"), or an
+activation and a sign change ("2-Neg"). A hollow marker means a bias in the output layer, or OffsetL2 in the paper's
+form.
 """
 
 import base64
 import io
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from support.networks.architectures import architecture
 from support.words import without_tags
 
 WIDTH = 7.0  # inches
-DPI = 220  # of the PNG: two pixels for each of the text column's
-LARGEST_SVG = 400_000  # bytes; a figure with more lines than that is shown as PNG
+DPI = 220  # of the PNG: two pixels for each pixel of the text column
+LARGEST_SVG = 400_000  # bytes; a larger figure is shown as PNG
 
 HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
-OUTPUTS = {  # (head, output activation?, negated) -> line, marker
+OUTPUTS = {  # (head, whether there is an output activation, negated) -> line, marker
     ("linear", False, False): ("-", "o"),
     ("linear", True, False): ("--", "s"),
     ("linear", True, True): (":", "^"),
     ("offset_l2", False, False): ("-.", "D"),
     ("offset_l2", False, True): ((0, (3, 1, 1, 1, 1, 1)), "v"),
 }
-RC = {
+RC: dict[Any, Any] = {
     "figure.dpi": 150,
     "savefig.dpi": DPI,
     "font.size": 10,
@@ -55,7 +59,7 @@ RC = {
 def style(name: str) -> dict:
     """Keyword arguments for `Axes.plot` that draw the architecture `name` by the colour law.
 
-    Raises: ValueError for a name that is not in the table of architectures.
+    Raises ValueError for a name that is not in the table of architectures.
 
     >>> style("Abs2-Neg")["color"], style("Abs2-Neg")["linestyle"], style("Abs2-Neg")["marker"]
     ('#D55E00', ':', '^')
@@ -67,7 +71,7 @@ def style(name: str) -> dict:
     return {"color": hue, "linestyle": line, "marker": marker, "markerfacecolor": face}
 
 
-def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options):
+def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options) -> tuple[Figure, Any]:
     """A figure of the book's width and its axes; switches matplotlib to the book's style.
 
     Args:
@@ -80,10 +84,12 @@ def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options):
     return pyplot.subplots(rows, columns, figsize=(WIDTH, height), layout="constrained", **options)
 
 
-def learning_curves(ax, steps, curves, name: str, *, label: str | None = None) -> None:
-    """Draws every run thinly and their mean on top, by the colour law.
+def learning_curves(
+    ax: Axes, steps: Sequence[int] | np.ndarray, curves: np.ndarray, name: str, *, label: str | None = None
+) -> None:
+    """Draws each run as a thin line, and their mean on top, by the colour law.
 
-    The mean stops where the first run has diverged (NaN): a mean of the survivors would flatter.
+    The mean stops where the first run has diverged (NaN), because a mean of the others would be biased.
 
     Args:
         steps: shape (S,), the recorded steps.
@@ -100,18 +106,18 @@ def learning_curves(ax, steps, curves, name: str, *, label: str | None = None) -
     ax.plot(steps, curves.mean(axis=0), label=label or name, markevery=landmarks(steps), **look)
 
 
-def landmarks(steps, count: int = 7) -> list[int]:
-    """Indices of about `count` steps, evenly spread on a logarithmic axis: where the mean gets its markers."""
+def landmarks(steps: np.ndarray, count: int = 7) -> list[int]:
+    """Indices of about `count` steps for markers, evenly spread on a logarithmic axis."""
     wanted = np.geomspace(max(steps[0], 1), max(steps[-1], 1), count)
     return sorted({int(np.abs(steps - w).argmin()) for w in wanted})
 
 
 def jitter(count: int) -> np.ndarray:
-    """(count,) numbers in [0, 1), neighbours far apart: the golden ratio spreads any count, without chance."""
+    """(count,) numbers in [0, 1), spread evenly by multiples of the golden ratio, without random numbers."""
     return np.arange(count) * 0.618034 % 1
 
 
-def labels_apart(heights, least: float) -> np.ndarray:
+def labels_apart(heights: np.ndarray, least: float) -> np.ndarray:
     """Heights for labels next to the ends of lines: in the same order, neighbours at least `least` apart.
 
     heights: (lines,) where the lines end, in the unit of the axis, like `least`.
@@ -130,25 +136,25 @@ def labels_apart(heights, least: float) -> np.ndarray:
     return found
 
 
-def step_axis(ax) -> None:
-    """Steps, logarithmic from 1, with a place for step 0."""
+def step_axis(ax: Axes) -> None:
+    """Makes the x axis show steps, logarithmic from 1, with a place for step 0."""
     ax.set_xscale("symlog", linthresh=1)
     ax.set_xlabel("step (log scale from 1)")
 
 
-def legend_below(fig, ax, columns: int = 3) -> None:
-    """One legend for the whole figure, below it, of what is in this panel."""
+def legend_below(fig: Figure, ax: Axes, columns: int = 3) -> None:
+    """Puts the legend of one panel below the whole figure."""
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
 
 
-def strip(ax, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
-    """One row per architecture: every run's value as a dot, below them the mean with its 95% interval, and its value.
+def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
+    """One row for each architecture: a dot for each run; below, the mean as a number and with its 95% interval.
 
-    Runs that diverged (NaN) cannot be drawn; the row's label counts them.
+    Diverged runs (NaN) are not drawn; the label of the row counts them.
 
     Args:
         values_by_name: architecture -> shape (runs,), in the unit of the x axis; drawn from top to bottom.
-        within: bounds that no value can leave, nor an interval.
+        within: bounds of the values, to which intervals are cut.
     """
     from support.evidence.statistics import mean_interval
 
@@ -172,23 +178,23 @@ def strip(ax, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.i
 
 
 def shades(count: int) -> list:
-    """Colours for a family in order, light to dark; dark enough to be seen, light enough for black on top."""
+    """Colours for an ordered family, light to dark, all visible on white and under black lines."""
     return [matplotlib.colormaps["cividis"](v) for v in np.linspace(0.92, 0.18, count)]
 
 
-def show(fig, *, name: str, title: str = "", caption: str, alt: str) -> None:
-    """Displays the figure with what a page needs to print it, then closes it. One call a cell, as its last line.
+def show(fig: Figure, *, name: str, title: str = "", caption: str, alt: str) -> None:
+    """Displays the figure with its label, caption and alt text, then closes it. Call it once, as a cell's last line.
 
     The page shows the SVG. The PNG is for notebooks that a reader opens without trusting them, and for figures whose
     SVG would be too large.
 
     Args:
         name: the figure's label in the book, lower case with hyphens ("fig-accuracy"); `{numref}` points to it.
-        title: the finding in a sentence; it opens the caption, in bold.
+        title: the finding in one sentence, which begins the caption in bold.
         caption: how to read the figure, then data set, number of runs, and what bars and bands are.
-        alt: what is seen, for those who do not see the figure: its shape and the finding.
+        alt: the shape of the figure and its finding, for readers who cannot see it.
     Raises:
-        ValueError: for a name that would not survive as an address, an empty caption or an empty alt text.
+        ValueError: for a name of another form, an empty caption or an empty alt text.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise ValueError(f"figure name {name!r} must be lower-case words with hyphens, like 'fig-accuracy'")

@@ -1,7 +1,7 @@
-"""Files of records: digests, arrays that are checked while they are read, shards of many runs, atomic writes.
+"""Files of records: digests, checked reading, shards of many runs, atomic writes.
 
-Records come from other machines and other people, and disks fail. So nothing here is trusted: no pickle is loaded, no
-file may unpack to more than `MOST_BYTES`, and each failure is one `RecordError` that names the file.
+Records may come from other machines and people, and disks fail. So no file is trusted: no pickle is loaded, no file
+may unpack to more than `MOST_BYTES`, and each failure is a `RecordError` that names the file.
 """
 
 import contextlib
@@ -21,18 +21,18 @@ from pathlib import Path
 
 import numpy as np
 
-MOST_BYTES = 2**28  # what one file may hold when it is unpacked; a shard that is written here holds far less
-PLANES = {"<f4": ".f4", "<f8": ".f8"}  # data types that a shard stores as byte planes, and how their members end
+MOST_BYTES = 2**28  # the largest size of an unpacked file; the shards that this package writes are far smaller
+PLANES = {"<f4": ".f4", "<f8": ".f8"}  # types that a shard stores as byte planes, and the endings of their members
 KINDS = ("runs", "curves", "weights")
 
 
 class RecordError(RuntimeError):
-    """A records folder that cannot be written, or a record that is not what it says."""
+    """A folder of records that cannot be written, or a record that is damaged or was altered."""
 
 
 @contextlib.contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Turns each failure to read a file into a RecordError.
+    """Turns every failure to read a file into a RecordError.
 
     The readers of zip, LZMA, npy, JSON and safetensors raise a dozen types on damaged files, among them MemoryError,
     RecursionError and NotImplementedError. A list of types would miss the next one.
@@ -58,13 +58,13 @@ def arrays_digest(arrays: dict[str, np.ndarray]) -> str:
 
 
 def text_digest(content: dict) -> str:
-    """sha256 of the canonical JSON of a record, its own digest left out."""
+    """sha256 of the canonical JSON of a record without its own digest."""
     unsigned = {name: value for name, value in content.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(unsigned, sort_keys=True).encode()).hexdigest()
 
 
 def content_of(text: str, where: str) -> dict:
-    """A record's JSON, if its digest is right; a RecordError that names `where` otherwise."""
+    """The content of a record's JSON. Raises RecordError, naming `where`, if it is damaged or its digest is wrong."""
     with reading(where):
         content = json.loads(text, parse_constant=_refused)
         if text_digest(content) != content["sha256"]:
@@ -83,7 +83,7 @@ def _refused(constant: str):
 
 
 def read_bytes(path: Path) -> bytes:
-    """A file's bytes; a ValueError if there are more than MOST_BYTES."""
+    """A file's bytes. Raises ValueError if there are more than MOST_BYTES."""
     with open(path, "rb") as f:
         content = f.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -92,7 +92,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def unpacked(content: bytes) -> dict[str, np.ndarray]:
-    """The arrays of an .npz, read-only; a ValueError if they have more than MOST_BYTES or a header lies."""
+    """The arrays of an .npz, read-only. Raises ValueError for more than MOST_BYTES, or a header with a wrong size."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         if sum(member.file_size for member in members) > MOST_BYTES:
@@ -101,7 +101,7 @@ def unpacked(content: bytes) -> dict[str, np.ndarray]:
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """A member, read in small pieces: zipfile unpacks a piece whole, whatever size the archive states."""
+    """The bytes of a member, read in small pieces, so that a wrongly stated size cannot fill the memory."""
     with archive.open(member) as f:
         return b"".join(iter(lambda: f.read(2**12), b""))
 
@@ -124,7 +124,7 @@ def _array(content: bytes) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Shard:
-    """Arrays of many runs: the row of each run, and arrays or byte planes by the name of their member."""
+    """Arrays of many runs: the row of each run, and arrays or byte planes by member name."""
 
     rows: dict[str, int]
     members: dict[str, np.ndarray]
@@ -142,12 +142,12 @@ class Shard:
 
 
 def shard_name(kind: str, content: bytes) -> str:
-    """The name of a file with that content: a changed byte makes another name."""
+    """The file name for this content, which contains its digest."""
     return f"{kind}-{hashlib.sha256(content).hexdigest()[:8]}{'.jsonl.gz' if kind == 'runs' else '.npz'}"
 
 
 def named_content(path: Path) -> bytes:
-    """The bytes of a file that is named by its content, or a RecordError."""
+    """The bytes of a file that is named by its digest. Raises RecordError if they do not match."""
     with reading(f"the file {path}"):
         content, (kind, *_) = read_bytes(path), path.name.split("-")
         if kind not in KINDS or path.name != shard_name(kind, content):
@@ -156,7 +156,7 @@ def named_content(path: Path) -> bytes:
 
 
 def lines(path: Path) -> list[str]:
-    """The lines of a runs-<sha8>.jsonl.gz; a RecordError if its bytes are not those that it is named by."""
+    """The lines of a runs-<sha8>.jsonl.gz. Raises RecordError if its bytes do not match its name."""
     content = named_content(path)
     with reading(f"the file {path}"), gzip.GzipFile(fileobj=io.BytesIO(content)) as f:
         text = f.read(MOST_BYTES + 1)
@@ -166,12 +166,12 @@ def lines(path: Path) -> list[str]:
 
 
 def lines_bytes(lines: Iterable[str]) -> bytes:
-    """The bytes of such a file; equal lines give equal bytes."""
+    """The bytes of such a file. Equal lines give equal bytes."""
     return gzip.compress("".join(line + "\n" for line in lines).encode(), mtime=0)
 
 
 def shard(path: Path) -> Shard:
-    """A shard, opened once as long as the file stays as it is."""
+    """A shard; it is read again only if the file has changed."""
     with reading(f"the shard {path}"):
         about = path.stat()
         return _shard(path, about.st_mtime_ns, about.st_size, about.st_ino)
@@ -185,11 +185,11 @@ def _shard(path: Path, *_stamp) -> Shard:
 
 
 def shard_bytes(runs: dict[str, dict[str, np.ndarray]]) -> bytes:
-    """The .npz of a shard: by name of a run, its arrays, which have the same names, types and shapes in all runs.
+    """The .npz of a shard, from arrays by run and name. All runs have the same names, types and shapes.
 
     A member has the runs along its first axis. Floats are stored as byte planes: a member "name.f4" is uint8 of
-    shape (4, runs, ...), first the lowest byte of each number. Planes of signs and exponents, and of zeros where
-    digits were rounded away, compress well; between the other bytes they do not.
+    shape (4, runs, ...), with the lowest byte of each number first. Separate planes compress better: those of signs
+    and exponents vary little, and those of rounded digits are zero.
     """
     first = next(iter(runs.values()))
     stacks = {name: np.stack([arrays[name] for arrays in runs.values()]) for name in sorted(first)}
@@ -205,7 +205,7 @@ def shard_bytes(runs: dict[str, dict[str, np.ndarray]]) -> bytes:
         for name, values in members.items():
             of_member = io.BytesIO()
             np.lib.format.write_array(of_member, values, version=(1, 0), allow_pickle=False)
-            # a fixed date: the same runs give the same bytes and the same name
+            # a fixed date, so that equal runs give equal bytes and the same name
             archive.writestr(
                 zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), of_member.getvalue(), zipfile.ZIP_LZMA
             )
@@ -213,7 +213,7 @@ def shard_bytes(runs: dict[str, dict[str, np.ndarray]]) -> bytes:
 
 
 def check_reference(name: str, kind: str) -> str:
-    """The name of a shard that a record states; a ValueError if it could lead out of the folder."""
+    """The shard name that a record states. Raises ValueError for any other form, such as a path out of the folder."""
     if not re.fullmatch(rf"{kind}-[0-9a-f]{{8}}\.npz", name):
         raise ValueError(f"{name!r} is no name of a shard of {kind}")
     return name
@@ -224,7 +224,7 @@ def check_reference(name: str, kind: str) -> str:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Only one process at a time writes into a folder; the lock is on the folder itself and ends with the process."""
+    """Lets only one process at a time write into a folder. The lock is on the folder and ends with the process."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -234,7 +234,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Writes a file under a temporary name, flushes it to the disk and renames it."""
+    """Writes a file under a temporary name, flushes it to disk and renames it."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         write(beside)

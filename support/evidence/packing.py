@@ -1,45 +1,49 @@
-"""Packing: loose records become shards of many runs, with fewer digits where nothing that is printed needs more.
+"""Packing: loose records become shards of many runs, with arrays rounded where no printed number depends on it.
 
     python -m support records pack
 
-The rounding is in `BITS` and in each record that it touched ("stored": "bits"). The digests of what was measured stay
-in the record ("measured"); "arrays_sha256" and "weights_sha256" are those of what is stored.
+`BITS` states the rounding, and each packed record repeats it under "stored", "bits". The record keeps the digests of
+the measured arrays under "measured"; its "arrays_sha256" and "weights_sha256" belong to the stored arrays.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from support.evidence import files
 from support.evidence.files import RecordError, arrays_digest, text_digest
 from support.evidence.records import Record, Store, read
-from support.training.specs import Spec
 
-MOST_RUNS, MOST_BYTES = 256, 2**23  # in a shard; its bytes unpacked. To read one run is to unpack its shard.
+MOST_RUNS, MOST_BYTES = 256, 2**23  # of a shard, unpacked; reading one run unpacks its whole shard
 
-# Bits of the mantissa that are kept, by experiment and array; float32 has 23, float64 has 52. Several numbers are for
-# the entries of the last axis. What is not listed is exact: losses, accuracies, shares of active images, and effects,
-# whose bootstrap intervals follow the last digit. With these bits no table and no claim of the book changes a digit.
-BITS = {
+# Bits of the mantissa that are kept, by experiment and array; float32 has 23, float64 has 52. A tuple has one number
+# for each entry of the last axis. Arrays that are not listed stay exact: losses, accuracies, shares of active images,
+# and effects, whose bootstrap intervals depend on the last digit. No digit of a table or claim changes by this.
+Bits = int | tuple[int, ...]
+BITS: dict[str, dict[str, Bits]] = {
     "classifier": {"moments": (18, 18, 7), "weight": 7},  # mean, SD, skewness; counts compare |mean| / SD with others
     "metric": {"moments": (18, 18, 7), "weight": 7},
     "centres": {"moments": (18, 18, 7), "weight": 7},
     "mahalanobis": {},
     "volume": {"peak": 23, "profile": 23, "same_profile": 23, "spectrum": 23},
 }
-# Chapter 3 fits hyperplanes to what these first layers give, chapter 4 counts which points are nearest behind those
-# of "-L2-Neg"; both follow each digit.
+# More bits where chapters compute from the weights: fits of hyperplanes behind these first layers, and the nearest
+# points behind those of "-L2-Neg", depend on the last digits.
 FITTED, FITTED_IMAGES, L2_BITS = ("Abs2", "Abs2-Neg", "ReLU-L2-Neg", "Abs-L2-Neg"), 10_000, 16
 # Narrow networks keep all digits of their weights: at 12 bits two units of a sigmoid network became parallel.
-WIDE, WIDE_BITS = 100, {"volume": {"W1": 16, "b1": 16, "W2": 16}, "mahalanobis": {"weight": 32}}
+WIDE = 100
+WIDE_BITS: dict[str, dict[str, Bits]] = {"volume": {"W1": 16, "b1": 16, "W2": 16}, "mahalanobis": {"weight": 32}}
+FLOATS: dict[int, tuple[Any, int]] = {4: (np.uint32, 23), 8: (np.uint64, 52)}  # bytes -> type of the bits, mantissa
 
 
-def bits_of(spec: Spec) -> dict[str, int | tuple[int, ...]]:
-    """How many bits of the mantissa a packed record of that run keeps, by array; all of those not named."""
+def bits_of(spec: Any) -> dict[str, Bits]:
+    """The bits of the mantissa that a packed record of this run keeps, by array; other arrays keep all bits."""
     bits = dict(BITS[spec.experiment])
     name = getattr(spec, "architecture", "")
     if "-L2" in name:
@@ -50,13 +54,13 @@ def bits_of(spec: Spec) -> dict[str, int | tuple[int, ...]]:
     return bits | (WIDE_BITS[spec.experiment] if wide else {})
 
 
-def rounded(values: np.ndarray, bits: int | tuple[int, ...]) -> np.ndarray:
-    """Floats with so many bits of the mantissa, the nearest ones, ties to even; the type stays. NaN and infinity too.
+def rounded(values: np.ndarray, bits: Bits) -> np.ndarray:
+    """Floats rounded to this many bits of the mantissa, ties to even. Type, NaN and infinity stay as they are.
 
     >>> float(rounded(np.float32([1 / 3]), 4)[0])
     0.328125
     """
-    unsigned, mantissa = {4: (np.uint32, 23), 8: (np.uint64, 52)}[values.dtype.itemsize]
+    unsigned, mantissa = FLOATS[values.dtype.itemsize]
     shift = (mantissa - np.minimum(bits, mantissa)).astype(unsigned)
     whole, one = np.ascontiguousarray(values).view(unsigned), unsigned(1)
     half = np.where(shift > 0, (one << np.maximum(shift, one) - one) - one + (whole >> shift & one), unsigned(0))
@@ -65,11 +69,11 @@ def rounded(values: np.ndarray, bits: int | tuple[int, ...]) -> np.ndarray:
 
 
 def pack(store: Store) -> int:
-    """Packs the loose records of the first folder of a store and prints what it did; returns 0, or 1 if it left some.
+    """Packs the loose records of a store's first folder and prints a summary. Returns 0, or 1 if some were left.
 
-    The shards are written, flushed, renamed and read again before a loose file is deleted. A kill at any moment loses
-    nothing, and the next call goes on. Shards are never changed: records that arrive later make new ones.
-    A record with a fault stays loose and is named.
+    The shards are written, flushed, renamed and read again before a loose file is deleted. So a kill at any moment
+    loses nothing, and the next call continues. Shards are never changed: later records go into new ones. A record
+    with a fault is reported and stays loose.
     """
     runs, left = 0, []
     for folder in sorted(path for path in store.roots[0].glob("*/*") if path.is_dir()):
@@ -84,7 +88,7 @@ def pack(store: Store) -> int:
 
 
 def _pack(folder: Path) -> tuple[int, list[str]]:
-    """How many loose records of a folder were packed, and the faults of those that were not."""
+    """The number of loose records that were packed in a folder, and the faults of the others."""
     there = {record.name: record for record in Store.of(folder, loose=False)}
     loose, faults = [], []
     for path in sorted(folder.glob("*.json")):
@@ -104,7 +108,11 @@ def _pack(folder: Path) -> tuple[int, list[str]]:
         if wrong := there[path.stem].faults():
             faults += [f"{path} is not deleted: {fault}" for fault in wrong]
             continue
-        for suffix in (".npz", ".safetensors", ".json"):  # the JSON last, which says that there is more to delete
+        for suffix in (
+            ".npz",
+            ".safetensors",
+            ".json",
+        ):  # the JSON last: while it exists, the next call deletes the rest
             path.with_suffix(suffix).unlink(missing_ok=True)
     return len(loose), faults
 
@@ -114,7 +122,7 @@ def _write(folder: Path, records: list[Record]) -> None:
     for kind, part in (("curves", "arrays"), ("weights", "weights")):
         for names, content, arrays in _shards(records, kind):
             path = folder / files.shard_name(kind, content)
-            files.atomically(path, lambda beside, content=content: beside.write_bytes(content))
+            files.atomically(path, partial(Path.write_bytes, data=content))
             for name in names:
                 entry = stored[name]
                 entry.setdefault("measured", {})[f"{part}_sha256"] = entry[f"{part}_sha256"]
@@ -127,19 +135,19 @@ def _write(folder: Path, records: list[Record]) -> None:
         entry["stored"]["bits"] = {name: bits for name, bits in bits_of(record.spec).items() if name in there}
         entry["sha256"] = text_digest(entry)
     lines = files.lines_bytes(_line(stored[record.name]) for record in records)
-    files.atomically(folder / files.shard_name("runs", lines), lambda beside: beside.write_bytes(lines))
+    files.atomically(folder / files.shard_name("runs", lines), partial(Path.write_bytes, data=lines))
 
 
 def _line(content: dict) -> str:
-    """A record's JSON on a line, sorted, but the key first, so that a line that was cut still says whose it is."""
+    """A record's JSON on one line, the key first, so that a truncated line still names its run."""
     rest = dict(sorted(content.items()))
     return json.dumps({"key": rest.pop("key")} | rest, separators=(",", ":"))
 
 
 def _shards(records: list[Record], kind: str) -> Iterator[tuple[list[str], bytes, dict]]:
-    """(names of runs, bytes of their shard, rounded arrays by run), of runs whose arrays are alike."""
+    """(names of runs, bytes of their shard, rounded arrays by run), for runs with equal types and shapes."""
     alike = defaultdict(dict)
-    # runs with one seed start alike, and where they stand together, what they share is packed once
+    # runs of one seed share initial values, which compress well when they are neighbours
     for record in sorted(records, key=lambda r: (r.spec.seed, [str(value) for value in asdict(r.spec).values()])):
         of_record = record.arrays if kind == "curves" else record.weights()
         if of_record is None:

@@ -1,4 +1,4 @@
-"""Folders of the project; light to import."""
+"""Folders of the project. This module imports nothing heavy."""
 
 import os
 from pathlib import Path

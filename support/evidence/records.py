@@ -1,21 +1,21 @@
-"""Records: what every run gave, never changed once written. A folder of records has two layouts at once.
+"""Records: the measurements of every run, never changed once written. They are stored in two layouts.
 
-Loose, as a sweep writes it:
+Loose, as a sweep writes them:
 
     records/<experiment>/<data>/<key>-<steps>.json     specification, environment, final numbers, digests
     records/<experiment>/<data>/<key>-<steps>.npz      curves, active outputs, moments
     records/<experiment>/<data>/<key>-<steps>.safetensors   final weights, where they are kept
 
-Packed, as `packing.pack` leaves it:
+Packed, by `packing.pack`:
 
-    records/<experiment>/<data>/runs-<sha8>.jsonl.gz   the JSON of a run on each line, which names its shards
-    records/<experiment>/<data>/curves-<sha8>.npz      the arrays of many runs; `files.shard_bytes` says how
+    records/<experiment>/<data>/runs-<sha8>.jsonl.gz   one run's JSON a line, which names its shards
+    records/<experiment>/<data>/curves-<sha8>.npz      the arrays of many runs, see `files.shard_bytes`
     records/<experiment>/<data>/weights-<sha8>.npz     the same for final weights
 
-Every file is written under a temporary name and renamed, the JSON last: a run counts as recorded when its JSON is
-there, so a kill at any moment leaves either a whole record or none. Folders of records are merged by copying: of two
-records with the same key and number of steps the first is read, a packed one before a loose one.
-Digests are checked whenever a record is read: JSON, arrays and weights each when they are first asked for.
+Every file is written under a temporary name and renamed, the JSON last. A run is recorded once its JSON exists, so a
+kill at any moment leaves a whole record or none. Folders of records are merged by copying. If two records have the
+same key and number of steps, a packed one is read rather than a loose one.
+The digests of JSON, arrays and weights are checked when each is first read.
 """
 
 import json
@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,40 +45,44 @@ class Record:
     content: dict
 
     @cached_property
-    def spec(self) -> Spec:
+    def spec(self) -> Any:
+        """The specification; its class follows from the experiment, see `training.specs.SPECIFICATIONS`."""
         return specification(self.content["spec"])
 
     @property
     def key(self) -> str:
+        """The key of the specification, 16 hex digits."""
         return self.content["key"]
 
     @property
     def steps(self) -> int:
+        """The length of the run."""
         return self.content["steps"]
 
     @property
     def diverged_at(self) -> int | None:
+        """The first recorded step with a loss that is not finite, or None."""
         return self.content["diverged_at"]
 
     def diverged_by(self, steps: int) -> bool:
-        """Whether the loss had ceased to be finite at this step, or before."""
+        """Whether the loss was not finite at this step or an earlier one."""
         return self.diverged_at is not None and self.diverged_at <= steps
 
     def measured_at(self, steps: int) -> bool:
-        """Whether the curves have this step, and a run that is looked at once ended there."""
+        """Whether the curves have this step, and, for a run that is measured only at its end, it is the last."""
         return steps in self.arrays["steps"] and (self.steps == steps or not self.spec.looked_at_once)
 
     def answers(self, steps: int) -> bool:
-        """Whether a run of so many steps would measure nothing else, its final weights aside.
+        """Whether this record has all measurements of a run of this many steps, except the final weights.
 
-        A longer run does where everything was looked at after so many steps: each list of steps has this one.
+        A longer run has them if every one of its lists of recorded steps contains this step.
         """
         lists = [at for name, at in self.arrays.items() if name.endswith("steps")]
         return self.measured_at(steps) and all(steps in at for at in lists)
 
     @property
     def minutes(self) -> float:
-        """Training time of this run's share of its block."""
+        """This run's share of the training time of its block."""
         return self.content["environment"]["seconds"] / 60
 
     @property
@@ -93,16 +98,16 @@ class Record:
 
     @cached_property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The stored arrays by name, shaped as where they were measured, by the trainer of the experiment.
+        """The stored arrays by name; the experiment's `train` states their shapes.
 
-        Raises RecordError if they cannot be read, or are not those of this record.
+        Raises RecordError if they cannot be read or do not match the digest.
         """
         return self._checked("arrays", "curves", files.unpacked)
 
     def weights(self, steps: int | None = None) -> dict[str, torch.Tensor] | None:
-        """Final weights, or None where they were not kept, or are not those after so many steps.
+        """The final weights. None if they were not kept, or if the run has another number of steps.
 
-        Raises RecordError if they cannot be read, or are not those of this record.
+        Raises RecordError if they cannot be read or do not match the digest.
         """
         if steps not in (None, self.steps) or not self.content.get("weights_kept"):
             return None
@@ -122,15 +127,15 @@ class Record:
                 raise RecordError(f"the {what} of {self.name} in {path} were altered")
             return found
 
-    def at(self, name: str, steps: int, of: str = "steps"):
-        """What was stored under a name at one of the steps that are listed under another."""
+    def at(self, name: str, steps: int, of: str = "steps") -> np.ndarray:
+        """The entry of the array `name` at a step; `of` names the array that lists its steps."""
         where = np.flatnonzero(self.arrays[of] == steps)
         if not len(where):
             raise KeyError(f"run {self.key} has no {name} of step {steps}")
         return self.arrays[name][where[0]]
 
     def faults(self) -> list[str]:
-        """What is wrong with this record, whose JSON could be read; empty if nothing is."""
+        """Everything that is wrong with this record; empty for a sound one."""
         faults = []
         if self.spec.key != self.key:
             faults.append(f"{self.name}: key and specification disagree")
@@ -149,16 +154,16 @@ class Record:
 
 
 class Store:
-    """Records in one or more folders; the first is the one that is written."""
+    """Records in one or more folders; new ones are written into the first."""
 
     def __init__(self, *roots: Path):
-        self.roots = [Path(r).absolute() for r in roots] or [COMMITTED]  # a worker may stand in another folder
+        self.roots = [Path(r).absolute() for r in roots] or [COMMITTED]  # a worker may run in another folder
 
     def find(self, spec: Spec, steps: int, weights: bool = False) -> Record | None:
-        """The shortest record of that run which answers for so many steps.
+        """The shortest record of the run that answers for this many steps, or None.
 
-        weights: one of that length, with its final weights; in the folder that is written, where a record is never
-        changed, one without them is taken as it is.
+        weights: the record must have exactly this length and its final weights. In the first folder one without
+        weights is accepted, because a record is never changed.
         """
         for root in self.roots:
             folder = folder_of(root, spec)
@@ -171,12 +176,12 @@ class Store:
                 kept = record.steps == steps and (root == self.roots[0] or record.content["weights_kept"])
                 if record.answers(steps) and (kept or not weights):
                     return record
-            if faults:  # the run may be the one that cannot be read
+            if faults:  # this run may be in the file that cannot be read
                 raise faults[0][1]
         return None
 
     def __iter__(self) -> Iterator[Record]:
-        """All records, by experiment, data and name. Raises RecordError at one that cannot be read."""
+        """All records, sorted by experiment, data and name. Raises RecordError at one that cannot be read."""
         seen = set()
         for folder in self._folders():
             for record in self.of(folder):
@@ -186,7 +191,7 @@ class Store:
 
     @staticmethod
     def of(folder: Path, loose: bool = True) -> Iterator[Record]:
-        """The records of one folder by name; loose: also those that are not packed."""
+        """The records of one folder, sorted by name. loose: include those that are not packed."""
         packed, faults = _packed(folder)
         if faults:
             raise faults[0][1]
@@ -200,7 +205,7 @@ class Store:
             yield from sorted(path for path in root.glob("*/*") if path.is_dir())
 
     def check_writable(self) -> None:
-        """A RecordError now rather than after an hour of training, if nothing can be written."""
+        """Raises RecordError if nothing can be written, before any time is spent on training."""
         try:
             self.roots[0].mkdir(parents=True, exist_ok=True)
             probe = self.roots[0] / f".probe-{os.getpid()}"
@@ -210,7 +215,7 @@ class Store:
             raise RecordError(f"cannot write records to {self.roots[0]}: {error.strerror}") from error
 
     def write(self, measurement: Measurement, keep_weights: bool = False) -> Record:
-        """Records what was measured of one run; a run that is recorded already at that length is left as it is."""
+        """Records the measurement of one run. An existing record of this length is returned unchanged."""
         spec, steps = measurement.spec, int(measurement.steps[-1])
         path = folder_of(self.roots[0], spec) / f"{spec.key}-{steps:06d}.json"
         arrays = spec.kept(measurement.arrays)
@@ -233,12 +238,12 @@ class Store:
         content["sha256"] = text_digest(content)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with files.locked(path.parent):  # or another sweep's arrays could come between these and their JSON
+            with files.locked(path.parent):  # or another sweep could write its arrays between these and their JSON
                 if packed := _packed(path.parent)[0].get(spec.key, {}).get(path.stem):
                     return Record(*packed)
                 if path.exists():
                     return read(path)
-                for left in path.parent.glob(f".{path.stem}.*"):  # by a write that was killed
+                for left in path.parent.glob(f".{path.stem}.*"):  # from a write that was killed
                     left.unlink()
                 if keep_weights:
                     weight_bytes = pack(measurement.weights)
@@ -250,7 +255,7 @@ class Store:
         return read(path)
 
     def verify(self) -> dict[Path, list[str]]:
-        """The faults of every file that has any; one that a write cut short left behind is a fault too."""
+        """The faults by file, among them files that an interrupted write left behind."""
         return self.survey()[1]
 
     def survey(self) -> tuple[list[Record], dict[Path, list[str]]]:
@@ -284,7 +289,7 @@ def _survey(folder: Path) -> tuple[list[Record], dict[Path, list[str]]]:
         a_shard = path.name.startswith(("curves-", "weights-"))
         if path.name.startswith(".") or (a_shard and path not in shards and not faults):
             found[path] = ["a file without a record: its write was cut short; it can be deleted"]
-        elif a_shard or path.suffix == ".gz" or path.stem in packed:  # the last: what a killed pack did not delete
+        elif a_shard or path.suffix == ".gz" or path.stem in packed:  # the last: left by a `pack` that was killed
             continue
         elif path.suffix == ".json":
             try:
@@ -308,7 +313,7 @@ def folder_of(root: Path, spec: Spec) -> Path:
 
 
 def read(path: Path) -> Record:
-    """One loose record from its JSON file; a RecordError where there is none that can be read."""
+    """One loose record from its JSON file. Raises RecordError if it cannot be read."""
     where = f"the record {path}"
     with reading(where):
         record = _record(path, read_bytes(path).decode(), where)
@@ -332,7 +337,7 @@ Packed = dict[str, dict[str, tuple[Path, dict]]]  # key -> name of a record -> i
 
 
 def _packed(folder: Path) -> tuple[Packed, list[tuple[Path, RecordError]]]:
-    """The packed records of a folder, and the faults of their files; read again only when the files change."""
+    """The packed records of a folder, and the faults of their files. Files are read again only if they change."""
     about = ((path, path.stat()) for path in sorted(folder.glob("runs-*.jsonl.gz")))
     return _joined(tuple((path, s.st_mtime_ns, s.st_size, s.st_ino) for path, s in about))
 
@@ -358,4 +363,4 @@ def _joined(paths: tuple[tuple, ...]) -> tuple[Packed, list[tuple[Path, RecordEr
 
 def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     with open(path, "wb") as f:
-        np.savez_compressed(f, **arrays)
+        np.savez_compressed(f, **arrays)  # type: ignore[arg-type]  # no array is named allow_pickle

@@ -1,4 +1,4 @@
-"""Replay: the first steps of a recorded run, trained once more and compared with its curves."""
+"""Replay: trains the first steps of a recorded run again and compares the curves."""
 
 import math
 import time
@@ -15,48 +15,50 @@ from support.training.machine import Division, environment, resolve_device
 from support.training.sigmoid import training as volume
 from support.training.specs import CURVES
 
-CHUNK = {"cpu": 1500, "cuda": 4000}  # about so many images in a chunk of a replay
+CHUNK = {"cpu": 1500, "cuda": 4000}  # images in a chunk of a replay, about
 REPLAYS = 3  # at the record's own precision
-MOST_STEPS, MINUTES = 100, 1.0  # where no number is asked for: so many, or as many as about so long allows
-FACTOR = 10.0  # the record may be so many times as far from a replay as the replays are from each other
-LOSS_FLOOR = 1e-5  # relative; some thirty times the rounding of a float32 product
-# Of a classifier in float32. Replays on one machine share the order of sums within a product, and round alike.
-# Another product routine or instruction set puts an image or two, of 10,000, on the other side of a kink, and with
-# raw inputs such a difference grows up to tenfold in a step. Of 30 runs of mnist-10k with raw inputs, 6 left the
+MOST_STEPS, MINUTES = 100, 1.0  # the default length: this many steps, or as many as fit into this time
+FACTOR = 10.0  # the record may be this many times as far from a replay as replays are from each other
+LOSS_FLOOR = 1e-5  # relative; about thirty times the rounding of a float32 product
+# For a classifier in float32. Replays on one machine sum each product in the same order and so round alike. Another
+# product routine or instruction set can put one or two of 10,000 images on the other side of a kink, and with raw
+# inputs such a difference grows up to tenfold in a step. Of 30 runs of mnist-10k with raw inputs, 6 exceeded the
 # tolerance of float64 within ten steps, by up to 0.06 of 36 nats. They need a factor of 240 with this floor; 500 is
-# twice that.
+# about twice that.
 FACTOR_FP32, LOSS_FLOOR_FP32 = 500.0, 1e-4
-FLIPS = 3, 1000, 100  # so many images may fall on the other side of a near tie, or one in 1,000; never over 1 in 100
-CURVE_UNITS = {"loss": "nats", "accuracy": "points"}  # of the rest: squared distances
+FLIPS = 3, 1000, 100  # images that a near tie may decide differently: 3, or 1 in 1,000, but never over 1 in 100
+CURVE_UNITS = {"loss": "nats", "accuracy": "points"}  # of other curves: squared distances
 EXACT_FLOOR = 1e-9  # the same in float64
 DISTANCE_FLOOR = {"float64": EXACT_FLOOR, "fp32": LOSS_FLOOR}  # of the distance networks
 
 
 def replay(store: Store, prefix: str, steps: int | None = None, device: str = "auto") -> int:
-    """Trains the first steps of a recorded run again and compares the curves. Prints what it finds; returns 0 or 1.
+    """Trains the first steps of a recorded run again, compares the curves, and prints the result. Returns 0 or 1.
 
-    Rounding differs between machines, product routines, chunks and neighbours in a block, and a chaotic run
-    multiplies the difference; by how much, nobody knows beforehand. So the run is replayed three times with chunks
-    of three sizes, or batches in three orders, which sum in different orders, and a run that was not trained in
-    float64 once more in float64, because the three share the order within a product. The record agrees if at each
-    recorded step it is no further from the nearest replay than the tolerance: a factor times the largest distance
-    between two replays up to that step, plus a floor; both are larger in float32. Where the record's products were
-    less exact than the replays' (TF32 against a CPU, say), the tolerance grows by the ratio of their measured errors.
+    Rounding differs between machines, product routines, chunks and neighbours in a block. A chaotic run multiplies
+    the difference by an unknown factor, which the replays measure. The run is replayed three times, with chunks of
+    three sizes or batches in three orders, so that sums have different orders. The order within a product stays the
+    same, so a run in lower precision is replayed once more in float64. The record agrees if at each recorded step its
+    distance from the nearest replay is within the tolerance: a factor times the largest distance between two replays
+    up to that step, plus a floor. Both are larger in float32. If the record's products were less exact than those of
+    the replays (TF32 against a CPU, for example), the tolerance grows by the ratio of their measured errors.
 
-    Distance networks start with hyperplanes through training points. On which side rounding puts such a point may
-    differ on another machine, for all replays alike: for them a disagreement is a reason to look, not a proof.
+    Distance networks start with hyperplanes through training points. Rounding may put such a point on the other side
+    on another machine, in all replays alike. For them a disagreement is a reason to look, not a proof.
 
     Args:
-        prefix: how the key of the run begins, or the name of its record, key and steps.
-        steps: how many; at most those of the record. By default as many as take about a minute, at most 100.
+        prefix: the beginning of the run's key, or the record's name, KEY-STEPS.
+        steps: at most those of the record; by default as many as take about a minute, at most 100.
         device: "auto", "cpu" or "cuda".
     Raises:
-        ValueError: no run has such a key, several have, the data set is another one, or steps is not positive.
+        ValueError: none or several keys begin like this, the data set differs, or `steps` is out of range.
     """
     record = pick(store, prefix)
     if steps is not None and not 1 <= steps <= record.steps:
         raise ValueError(f"steps must be from 1 to {record.steps}, those of the record, not {steps!r}")
-    a_step = REPLAYS * record.minutes / record.steps  # or more: a network alone costs more than its share of a block
+    a_step = (
+        REPLAYS * record.minutes / record.steps
+    )  # a lower bound: a single network costs more than its share of a block
     steps = min(steps or max(1, min(MOST_STEPS, int(MINUTES / max(a_step, 1e-9)))), record.steps)
     again = REPLAYABLE[record.spec.experiment]
     print(f"{record.key}: {record.spec.label}")
@@ -88,13 +90,15 @@ def replay(store: Store, prefix: str, steps: int | None = None, device: str = "a
     )
     here, there = environment()["processor"], record.content["environment"]["processor"]
     if not agrees and here != there:
-        print(f"recorded on {there}, replayed on {here}: other machines sum in other orders, and a chaotic run")
-        print("multiplies that; where the replays part slowly here, this is a reason to look, not a proof")
+        print(
+            f"recorded on {there}, replayed on {here}: machines sum in different orders, and a chaotic run multiplies"
+        )
+        print("the difference; if the replays stay close to each other here, this is a reason to look, not a proof")
     return 0 if agrees else 1
 
 
 def _classifier_replays(record: Record, steps: int, device: str):
-    """The replays, for each curve its floor as a function of the curve, and scale and factor of the tolerance."""
+    """The replays; for each curve its floor as a function of the curve; scale and factor of the tolerance."""
     spec, dataset = record.spec, load(record.spec.data)
     spec.check_data(dataset.name, dataset.digest)
     chunks = math.ceil(spec.images / CHUNK[resolve_device(device).type])
@@ -115,7 +119,7 @@ def _classifier_replays(record: Record, steps: int, device: str):
 
 
 def _distance_replays(record: Record, steps: int, device: str):
-    """The same for a distance network, whose chunks are points and whose products are torch's own."""
+    """The same for a distance network: chunks of points, and torch's own products."""
     spec, kind = record.spec, resolve_device(device).type
     divisions = [Division(kind, 1, "default", math.ceil(spec.samples / (i + 1)), 1) for i in range(REPLAYS)]
     replays = [mahalanobis.train([spec], steps, device=device, division=d)[0] for d in divisions]
@@ -125,7 +129,7 @@ def _distance_replays(record: Record, steps: int, device: str):
 
 
 def _volume_replays(record: Record, steps: int, device: str):
-    """The same for a network of chapter 6, whose mini-batches are summed in other orders; a full batch has one."""
+    """The same for a sigmoid network: its mini-batches are summed in three orders; a full batch has only one."""
     spec, found = record.spec, []
     for i in range(REPLAYS):
         at, arrays = volume.curves_again(spec, steps, device, roll=i)
@@ -142,12 +146,12 @@ def _volume_replays(record: Record, steps: int, device: str):
 
 
 def _in_float64(spec) -> list:
-    """The same run in float64, unless that is what it is."""
+    """The same run in float64; empty if it is one already."""
     return [] if spec.precision == "float64" else [replace(spec, precision="float64")]
 
 
 def _flips(points: int) -> float:
-    """The floor of an accuracy, in percent: what the images of FLIPS make, at least one."""
+    """The floor of an accuracy, in percent, from FLIPS; at least one image."""
     few, share, most = FLIPS
     return 100 * max(1, min(max(few, points // share), points // most)) / points
 
@@ -162,8 +166,8 @@ REPLAYABLE = {
 
 
 def pick(store: Store, prefix: str) -> Record:
-    """The longest record of the one run whose key begins like that; a ValueError if there is none, or several."""
-    prefix = prefix.split("-")[0]  # the ledger names records as their files: key and steps
+    """The longest record of the run whose key begins like this. Raises ValueError for none or several runs."""
+    prefix = prefix.split("-")[0]  # the ledger names records KEY-STEPS
     found = [r for r in store if r.key.startswith(prefix)]
     keys = sorted({r.key for r in found})
     if len(keys) != 1:
@@ -172,11 +176,13 @@ def pick(store: Store, prefix: str) -> Record:
     return max(found, key=lambda r: r.steps)
 
 
-def compare(stored: np.ndarray, curves: list[np.ndarray], floor, factor: float) -> tuple[np.ndarray, ...]:
-    """(spread, distance, tolerance), each (S,), of a stored curve against replays of it, all (S,).
+def compare(
+    stored: np.ndarray, curves: list[np.ndarray], floor: np.ndarray | float, factor: float
+) -> tuple[np.ndarray, ...]:
+    """(spread, distance, tolerance), each (S,), for a stored curve and its replays, all (S,).
 
-    spread: the largest distance between two replays so far; distance: from the record to the nearest replay, 0
-    where both are NaN or the same infinity, infinite where only one is; tolerance: floor + factor * spread.
+    spread: the largest distance between two replays so far. distance: from the record to the nearest replay; 0 where
+    both are NaN or the same infinity, infinite where only one is. tolerance: floor + factor * spread.
     """
     parts = [_apart(a, b) for i, a in enumerate(curves) for b in curves[:i]]
     spread = np.maximum.accumulate(np.max(parts, axis=0))
@@ -192,5 +198,5 @@ def _apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def product_error(environment: dict) -> float:
-    """The measured relative error of the products that a run was trained with."""
+    """The measured relative error of the products in a run's training."""
     return max(environment["probe"][environment["division"]["routine"]]["error"], 1e-16)

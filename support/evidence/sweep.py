@@ -1,7 +1,6 @@
-"""From a study to records: cut it into blocks, skip what is recorded, train the rest, here or on Dask workers.
+"""From a study to records: cut the study into blocks, skip recorded runs, train the rest here or on Dask workers.
 
-Blocks follow from the study alone, not from what happens to be missing, so that a run has the same companions
-whenever it is trained.
+Blocks depend on the study alone, not on which runs are missing. So a run always trains with the same other runs.
 """
 
 import contextlib
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, cast
 
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
@@ -24,16 +24,16 @@ from support.words import counted
 
 
 class Diverged(RuntimeError):
-    """Some networks ended in NaN or infinity; they are recorded as such, and so are the others."""
+    """Some networks ended in NaN or infinity; all runs of the block are recorded."""
 
 
 class Study(ABC):
-    """What a sweep needs to know of the runs of an experiment; `classifiers.study.Plan` is that of the classifiers.
+    """The runs of an experiment, as a sweep needs them; `classifiers.study.Plan` is the study of classifiers.
 
-    name, title: on the command line, and in words. data, steps: of every run. seeds: their number, counted from
-    first_seed, with runs_a_seed runs each. seeds_per_block: how many train together. keep_weights: final weights are
-    kept of the seeds below this. light: records keep curves and active shares, and no moments.
-    divergence_expected: a run that ends in NaN is a result, not an error.
+    name, title: for the command line, and in words. data, steps: of every run. seeds: how many, from first_seed on.
+    seeds_per_block: how many train together. keep_weights: records keep the final weights of seeds below this number.
+    light: records keep curves and active shares, but no moments. divergence_expected: a run that ends in NaN is a
+    result, not an error.
     """
 
     name: str
@@ -41,7 +41,6 @@ class Study(ABC):
     data: str
     steps: int
     seeds: int
-    runs_a_seed: int
     seeds_per_block: int
     first_seed: int = 0
     keep_weights: int = 0
@@ -49,26 +48,31 @@ class Study(ABC):
     divergence_expected: bool = False
 
     @property
+    @abstractmethod
+    def runs_a_seed(self) -> int:
+        """How many runs the study has for each seed."""
+
+    @property
     def all_seeds(self) -> range:
         """The seeds of the study, in order."""
         return range(self.first_seed, self.first_seed + self.seeds)
 
     def seed_blocks(self) -> list[range]:
-        """The seeds in order, those of a block together."""
+        """The seeds of each block, in order."""
         size = self.seeds_per_block
         return [self.all_seeds[first : first + size] for first in range(0, self.seeds, size)]
 
     @abstractmethod
-    def dataset(self, folder: str | None = None):
-        """The data of all runs; printed, it says what they are. folder: where they lie, by default BOOK_DATA."""
+    def dataset(self, folder: str | None = None) -> Any:
+        """The data of all runs, whose `str` describes them. folder: the data folder, by default BOOK_DATA."""
 
     @abstractmethod
     def questions(self) -> Iterable[Spec]:
-        """The specifications of all runs, each with the digest of its data left open (""), see `Spec.question`."""
+        """The specifications of all runs, each with an empty data digest; see `Spec.question`."""
 
     def asks_for(self, spec: Spec) -> bool:
-        """Whether a run is one of this study's: equal to one of `questions` in every field but the data's digest."""
-        # the first two comparisons follow from the third, and are quick
+        """Whether the study contains this run: it equals one of `questions` in every field but the data digest."""
+        # the third comparison implies the first two, which are faster
         return spec.seed in self.all_seeds and spec.data == self.data and spec.question in self._questions
 
     @cached_property
@@ -76,18 +80,18 @@ class Study(ABC):
         return frozenset(self.questions())
 
     @abstractmethod
-    def blocks(self, dataset) -> list["Block"]:
-        """All runs, cut into what trains together; it follows from the study alone."""
+    def blocks(self, dataset: Any) -> list["Block"]:
+        """All runs, in groups that train together; they depend on the study alone."""
 
     @abstractmethod
-    def train(self, specs, dataset, **options) -> list:
-        """One measurement per specification, as `records.Store.write` takes it.
+    def train(self, specs: Sequence[Any], dataset: Any, **options) -> list:
+        """Trains the runs and returns one `Measurement` per specification.
 
-        options: device, checkpoint, minutes, progress as of `loop.Options`, whose exceptions it raises.
+        options: fields of `loop.Options`. Raises `loop.Stopped` as the trainers do.
         """
 
     @abstractmethod
-    def cost(self, block: "Block", dataset, device: str) -> tuple[float, float]:
+    def cost(self, block: "Block", dataset: Any, device: str) -> tuple[float, float]:
         """Estimated minutes and megabytes of a block."""
 
 
@@ -97,55 +101,51 @@ class Block:
 
     plan: Study
     label: str
-    specs: tuple[Spec, ...]
+    specs: tuple[Any, ...]  # of one class that extends Spec
 
     @property
     def checkpoint(self) -> Path:
+        """Where the block keeps its checkpoint."""
         return CACHE / "checkpoints" / f"{digest([s.key for s in self.specs] + [self.plan.steps])}.safetensors"
 
     def found(self, store: Store) -> list[Record | None]:
-        """The record of each run, or None. Where final weights are to be kept, those of a longer run will not do."""
+        """The record of each run, or None. Where weights are to be kept, a longer run does not count as a record."""
         return [store.find(s, self.plan.steps, weights=s.seed < self.plan.keep_weights) for s in self.specs]
 
     def missing(self, store: Store) -> list[Spec]:
+        """The runs of the block that have no record."""
         return [s for s, record in zip(self.specs, self.found(store), strict=True) if record is None]
 
 
 def named(seeds: Sequence[int], what: str = "seed") -> str:
-    """Neighbouring seeds in the label of a block."""
+    """A range of seeds, for the label of a block."""
     return f"{what} {seeds[0]}" if len(seeds) == 1 else f"{what}s {seeds[0]} to {seeds[-1]}"
 
 
 def run_block(
     block: Block,
-    dataset,
+    dataset: Any,
     store: Store,
     *,
     device: str = "auto",
     minutes: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Record]:
-    """Trains a block whose runs are not all recorded, and records it. One task of a sweep, wherever it runs.
+    """Trains a block if some of its runs have no record, and returns all its records. One task of a sweep.
 
-    Raises Busy if another process is at this block, Stopped if it ran out of time at a checkpoint.
+    Raises Busy if another process trains this block, Stopped if time ran out; a checkpoint then holds the state.
     """
     if block.missing(store):
         store.check_writable()
         with _claimed(block):
-            missing = block.missing(store)  # again: another process may have finished it meanwhile
-            measurements = missing and block.plan.train(
-                list(block.specs),
-                dataset,
-                device=device,
-                checkpoint=block.checkpoint,
-                minutes=minutes,
-                progress=progress,
-            )
-            for measurement in (m for m in measurements if m.spec in missing):
-                kept = measurement.light() if block.plan.light else measurement
-                store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
+            if missing := block.missing(store):  # again: another process may have finished it meanwhile
+                options = {"device": device, "minutes": minutes, "progress": progress}
+                measured = block.plan.train(list(block.specs), dataset, checkpoint=block.checkpoint, **options)
+                for measurement in (m for m in measured if m.spec in missing):
+                    kept = measurement.light() if block.plan.light else measurement
+                    store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
-    return block.found(store)
+    return cast(list[Record], block.found(store))
 
 
 class Busy(RuntimeError):
@@ -154,7 +154,7 @@ class Busy(RuntimeError):
 
 @contextlib.contextmanager
 def _claimed(block: Block) -> Iterator[None]:
-    """Only one process at a time trains a block; the claim ends with the process, however it ends."""
+    """Locks the block, or raises Busy. The operating system frees the lock when the process ends, however it ends."""
     path = block.checkpoint.with_suffix(".claim")
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w") as f:
@@ -165,10 +165,10 @@ def _claimed(block: Block) -> Iterator[None]:
         yield
 
 
-def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
-    """The records of a plan, in the order of its blocks; what is missing is trained first, in this process.
+def ensure(plan: Study, dataset: Any, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
+    """The records of a plan, in the order of its blocks. Missing runs are trained first, in this process.
 
-    Raises Diverged, with everything recorded, if a network ended in NaN and the plan does not expect it.
+    Raises Diverged, after everything is recorded, if a network ended in NaN and the plan does not expect it.
     """
     records = []
     blocks = plan.blocks(dataset)
@@ -182,20 +182,20 @@ def ensure(plan: Study, dataset, store: Store, *, device: str = "auto", verbose:
         first = bad[0]
         raise Diverged(
             f"{len(bad)} of {len(records)} networks of {plan.name!r} diverged, first {first.spec.label} at step "
-            f"{first.diverged_at}; all are recorded as they are. A lower rate would help."
+            f"{first.diverged_at}; all runs are recorded. Try a lower rate."
         )
     return records
 
 
 def lasting(minutes: float) -> str:
-    """An estimate in words, with no more digits than it is worth."""
+    """An estimated time in words, rounded to what the estimate is worth."""
     if minutes >= 180:
         return f"{minutes / 60:.0f} h"
     return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
 
 
-def outlook(blocks: list[Block], store: Store, dataset, device: str = "auto") -> str:
-    """What will be trained, what is there already, and an estimate of minutes and memory, in one line."""
+def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto") -> str:
+    """One line: how many runs are recorded, how many will be trained, and the estimated minutes and memory."""
     todo = [b for b in blocks if b.missing(store)]
     runs, train = (sum(len(b.specs) for b in some) for some in (blocks, todo))
     missing = sum(len(b.missing(store)) for b in todo)
@@ -219,14 +219,14 @@ def sweep(
     scheduler: str | None = None,
     workers: int | None = None,
 ) -> int:
-    """Runs a study block by block and prints how it goes; returns how many blocks are still to do.
+    """Runs a study block by block, prints its progress, and returns how many blocks are left.
 
     Args:
         store: where records are read and written; by default the committed `records/`.
         folder: the data folder, by default the one that BOOK_DATA names.
-        minutes: stop at a checkpoint after so long; the next call goes on.
-        scheduler: address of a Dask scheduler; each worker loads the data and writes its records itself.
-        workers: or start a local Dask cluster with so many processes.
+        minutes: stop at a checkpoint after this many minutes; the next call continues from there.
+        scheduler: address of a Dask scheduler. Each worker loads the data and writes its records itself.
+        workers: start a local Dask cluster with this many processes instead.
     """
     store = store or Store(COMMITTED)
     dataset = plan.dataset(folder)
@@ -261,13 +261,13 @@ def _sweep_here(todo, dataset, store, device, minutes):
             break
         except Busy as busy:
             print(f"{busy}; passed over")
-    left = sum(bool(block.missing(store)) for block in todo)  # one that was passed over may be done by now
+    left = sum(bool(block.missing(store)) for block in todo)  # another process may have finished a skipped one
     print(f"{counted(left, 'block')} to do")
     return left
 
 
 def _task(block: Block, roots: list[Path], folder: str | None, device: str, until: float | None) -> str:
-    """What a Dask worker does: one block, from data to records. Returns why it is not finished, or ""."""
+    """The task of a Dask worker: one block, from data to records. Returns why it is not finished, or ""."""
     with _ALONE:
         minutes = None if until is None else (until - time.time()) / 60
         if minutes is not None and minutes <= 0:
@@ -279,21 +279,21 @@ def _task(block: Block, roots: list[Path], folder: str | None, device: str, unti
     return ""
 
 
-_ALONE = threading.Lock()  # the trainer sets switches of the whole process: a worker with many threads takes turns
+_ALONE = threading.Lock()  # the trainer sets global switches of the process, so the threads of a worker take turns
 
 
 def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
     from dask.distributed import Client, LocalCluster, as_completed
 
-    # one thread a worker: torch brings its own, and the trainer sets global switches
+    # one thread a worker: torch has its own threads, and the trainer sets global switches
     cluster = scheduler or LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     with contextlib.ExitStack() as closing:
         if not scheduler:
             closing.enter_context(cluster)
         client = closing.enter_context(Client(cluster))
-        # Dask itself tries a task whose worker was lost again, three times; the block goes on from its checkpoint
+        # Dask repeats a task up to three times if its worker is lost; the block continues from its checkpoint
         until = None if minutes is None else time.time() + 60 * minutes
-        # not pure: two sweeps on one scheduler have tasks of their own, as their records may lie in different folders
+        # not pure: two sweeps on one scheduler may write to different folders, so they must not share tasks
         same = {"roots": store.roots, "folder": folder, "device": device, "until": until}
         futures = client.map(_task, todo, pure=False, **same)
         left, labels = len(todo), {f.key: b.label for f, b in zip(futures, todo, strict=True)}
@@ -306,18 +306,20 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
 
 
 class Progress:
-    """Prints a line now and then, with an estimate of the end; on a terminal oftener, over the last one.
+    """Prints the step and the estimated time left, every 30 s, or every second on one line of a terminal.
 
-    To stderr, which a reader by hand sees and a built page leaves out.
+    It prints to stderr, which a built page leaves out.
     """
 
     def __init__(self, label: str):
-        self.label, self.begun, self.first = label, time.monotonic(), None
+        self.label, self.begun = label, time.monotonic()
+        self.first: int | None = None
         self.overwrite = sys.stderr.isatty()
         self.seconds = 1.0 if self.overwrite else 30.0  # between two lines
         self.last = self.begun
 
     def __call__(self, step: int, steps: int) -> None:
+        """Takes note of a step, and prints a line if it is time."""
         now = time.monotonic()
         if self.first is None:
             self.first = step - 1  # a resumed run does not start at 0

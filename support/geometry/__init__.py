@@ -1,9 +1,9 @@
 """The geometry that a map pulls back to its inputs: metric, volume element, curvature.
 
-Conventions, everywhere: a map f takes one example, (d,) -> (m,), and is used as it is, with no 1/sqrt(m) added; only
-the shallow maps, given by their weights, are Phi(x) = phi(W x + b) / sqrt(n). Logarithms are natural. The Ricci
-scalar is positive on spheres, 2 / a^2 on the one of radius a. All arithmetic is float64: points and weights are
-brought to it first, and a module that holds anything less is refused.
+Conventions: a map f takes one example, (d,) -> (m,), and is used as it is, without a factor 1/sqrt(m). Only the
+shallow maps, given by their weights, are Phi(x) = phi(W x + b) / sqrt(n). Logarithms are natural. The Ricci scalar is
+positive on spheres: 2 / a^2 for radius a in two dimensions. All arithmetic is float64: points and weights are
+converted, and a module with parameters of lower precision is refused.
 """
 
 from support.geometry.checks import SingularMetric

@@ -1,17 +1,17 @@
-"""The claim "training magnifies areas near decision boundaries" as numbers, for one map and many pairs of points.
+"""Measures for the claim "training magnifies areas near decision boundaries", for one map and many pairs of points.
 
 A decision boundary is where the predicted class changes. On the segment from a to b, t runs from 0 to 1:
 
-    pairs       of different class: the predicted class changes exactly once, at t*; of the same class: it never
-                changes. Each pair of different class is matched with one of the same class that is as long.
-    effect      log-volume at t* minus the mean of both ends; of the matched pair at the same t, where nothing is.
-    contrast    mean over the pairs of effect minus that of the match: what the boundary adds to being in between.
-    peak        where on the segment the log-volume is largest.
-    nearer      mean over the pairs of |peak - 1/2| - |peak - t*|: positive if the peak is nearer to the boundary
-                than to the middle of the segment, in lengths of the segment. A peak that sits merely between the
-                data, at the middle or wherever else without following the boundary, gives a negative number.
+    pairs       of different class: the predicted class changes exactly once, at t*. Each is matched with a pair of
+                the same class, along which it never changes, of about the same length.
+    effect      log-volume at t* minus the mean of both ends. For the matched pair: at the same t.
+    contrast    mean over the pairs of effect minus matched effect: the contribution of the boundary alone.
+    peak        the t at which the log-volume is largest.
+    nearer      mean over the pairs of |peak - 1/2| - |peak - t*|, in lengths of the segment: positive if the peak is
+                nearer to the boundary than to the middle. A peak that does not follow the boundary gives a negative
+                number.
 
-Predictions decide, not labels: the claim is about the network's own boundaries.
+Classes are predictions, not labels, because the claim is about the network's own boundaries.
 Maps are given as functions of a batch of points, (N, d): `predict` -> (N,) classes, `log_volume` -> (N,).
 """
 
@@ -19,29 +19,30 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import torch
+from torch import Tensor
 
-WITHIN = 0.1  # of its length: by so much a matched segment may be longer or shorter
+WITHIN = 0.1  # relative difference in length that a matched segment may have
 ROUNDS = 25  # of bisection
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """P segments that cross the boundary once, and the P matched ones that do not."""
+    """P segments that cross the boundary once, and P matched segments that do not cross it."""
 
-    a: torch.Tensor  # (P, d)
-    b: torch.Tensor  # (P, d)
-    crossing: torch.Tensor  # (P,), t* in (0, 1)
-    same_a: torch.Tensor  # (P, d)
-    same_b: torch.Tensor  # (P, d)
+    a: Tensor  # (P, d)
+    b: Tensor  # (P, d)
+    crossing: Tensor  # (P,), t* in (0, 1)
+    same_a: Tensor  # (P, d)
+    same_b: Tensor  # (P, d)
 
     def __len__(self):
         return len(self.a)
 
 
-def candidates(labels: torch.Tensor, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Numbers of the ends of `count` random pairs, half of them with different labels and half with the same.
+def candidates(labels: Tensor, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Indices of the ends of `count` random pairs, half with different labels and half with the same, (count,) twice.
 
-    Raises ValueError where one of the kinds is too rare to be drawn.
+    Raises ValueError if there are too few pairs of either sort.
     """
     ends = torch.randint(len(labels), (2, 50 * count), generator=generator)
     differ = labels[ends[0]] != labels[ends[1]]
@@ -52,21 +53,21 @@ def candidates(labels: torch.Tensor, count: int, generator: torch.Generator) -> 
     return tuple(torch.cat(kinds, 1))
 
 
-def along(a: torch.Tensor, b: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+def along(a: Tensor, b: Tensor, t: Tensor) -> Tensor:
     """The points at t, (P, T) or (T,), of the segments from a to b, (P, d) each; shape (P, T, d)."""
     return torch.lerp(a[:, None], b[:, None], t.expand(len(a), -1)[..., None])
 
 
-def of_points(f: Callable, x: torch.Tensor) -> torch.Tensor:
+def of_points(f: Callable, x: Tensor) -> Tensor:
     """f, a function of (N, d), at points (P, T, d); shape (P, T)."""
     return f(x.flatten(0, 1)).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
 
 
-def find_pairs(predict: Callable, a: torch.Tensor, b: torch.Tensor, most: int, points: int) -> Pairs:
-    """Of candidate segments, (N, d) each: the first `most` that cross the boundary once and find a match.
+def find_pairs(predict: Callable, a: Tensor, b: Tensor, most: int, points: int) -> Pairs:
+    """The first `most` candidate segments from a to b, (N, d) each, that cross the boundary once and have a match.
 
-    Whether a segment crosses is seen at `points` evenly spaced points of it; where, by bisection. Matches are taken
-    in order of the segments, the nearest in length that is still free and within WITHIN.
+    The classes at `points` evenly spaced points show whether a segment crosses; bisection finds where. Each segment
+    in turn is matched with the unused segment that is nearest in length, if the difference is within WITHIN.
     """
     t = torch.linspace(0, 1, points, dtype=a.dtype)
     classes = of_points(predict, along(a, b, t))
@@ -88,8 +89,8 @@ def find_pairs(predict: Callable, a: torch.Tensor, b: torch.Tensor, most: int, p
     return Pairs(a[chosen], b[chosen], crossing, a[matched], b[matched])
 
 
-def bisect(predict: Callable, a, b, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
-    """Where, between t = low and t = high, (P,), the segments lose the class that they have at low."""
+def bisect(predict: Callable, a: Tensor, b: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """The t, (P,), between low and high at which the segments change from the class at low."""
     start = of_points(predict, along(a, b, low[:, None]))
     for _ in range(ROUNDS):
         middle = (low + high) / 2
@@ -98,8 +99,8 @@ def bisect(predict: Callable, a, b, low: torch.Tensor, high: torch.Tensor) -> to
     return (low + high) / 2
 
 
-def peak(profile: torch.Tensor) -> torch.Tensor:
-    """Where on evenly spaced points of [0, 1] profiles (P, T) are largest, (P,): by a parabola through three."""
+def peak(profile: Tensor) -> Tensor:
+    """The t, (P,), of the maximum of profiles (P, T) over [0, 1], by a parabola through three points."""
     T = profile.shape[1]
     top = profile.argmax(1)
     inner = top.clamp(1, T - 2)
@@ -111,21 +112,22 @@ def peak(profile: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Measured:
-    """What `measure` found of P pairs on T points a segment; log-volumes in nats."""
+    """The measurements at P pairs with T points a segment; log-volumes in nats."""
 
-    crossing: torch.Tensor  # (P,)
-    effect: torch.Tensor  # (P,)
-    same_effect: torch.Tensor  # (P,)
-    peak: torch.Tensor  # (P,)
-    profile: torch.Tensor  # (T,) mean over the pairs of the log-volume minus the mean of its ends
-    same_profile: torch.Tensor  # (T,)
+    crossing: Tensor  # (P,)
+    effect: Tensor  # (P,)
+    same_effect: Tensor  # (P,)
+    peak: Tensor  # (P,)
+    profile: Tensor  # (T,) mean over the pairs of the log-volume minus the mean of its ends
+    same_profile: Tensor  # (T,)
 
     def arrays(self) -> dict:
+        """The fields as numpy arrays, by name."""
         return {f.name: getattr(self, f.name).numpy() for f in fields(self)}
 
 
 def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
-    """The log-volume along all segments of the pairs; their crossings need not be of the same map."""
+    """Measures the log-volume along all segments. The crossings may belong to another map."""
     t = torch.linspace(0, 1, points, dtype=pairs.a.dtype)
     found = []
     for a, b in ((pairs.a, pairs.b), (pairs.same_a, pairs.same_b)):
@@ -138,10 +140,10 @@ def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
 
 
 def summary(measured: dict) -> dict[str, float]:
-    """The numbers of one network from the arrays of a `Measured`; NaN without pairs.
+    """The means over the pairs, from the arrays of a `Measured`; NaN without pairs.
 
-    "effect", "same_effect" and "contrast" in nats; "nearer" in lengths of the segment; "correlation" of peak and
-    crossing over the pairs; "pairs", how many.
+    "effect", "same_effect" and "contrast" in nats. "nearer" in lengths of the segment. "correlation" of peak and
+    crossing. "pairs": their number.
     """
     crossing, effect, same, top = (
         torch.as_tensor(measured[name]).double() for name in ("crossing", "effect", "same_effect", "peak")

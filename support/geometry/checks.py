@@ -1,17 +1,20 @@
-"""What every function of the package asks of its points, maps and weights, and says when it is not given."""
+"""Checks of points, maps and weights that all functions of this package share."""
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
 
 class SingularMetric(ValueError):
-    """The metric has less than full rank at a point, so that there is no volume element of all directions."""
+    """The metric does not have full rank at a point, so the volume element of all directions is 0."""
 
 
-def real(name: str, value) -> torch.Tensor:
-    """The tensor in float64. Integers are refused: bytes that nobody scaled are the likelier reading."""
+def real(name: str, value: Any) -> Tensor:
+    """The tensor in float64. Raises ValueError for integers, which are probably unscaled bytes, and for NaN."""
     value = torch.as_tensor(value)
     if value.dtype not in (torch.float64, torch.float32):
         raise ValueError(f"{name} must be float64 or float32, got {value.dtype} of shape {tuple(value.shape)}")
@@ -21,16 +24,16 @@ def real(name: str, value) -> torch.Tensor:
     return value
 
 
-def points(x) -> tuple[torch.Tensor, bool]:
-    """x as a batch (N, d), and whether it was a single point (d,)."""
+def points(x: Tensor) -> tuple[Tensor, bool]:
+    """x as a batch (N, d), and whether it was a single point (d,). Raises ValueError for other shapes."""
     x = real("x", x)
     if x.ndim not in (1, 2) or 0 in x.shape:
         raise ValueError(f"x must be one point, (d,), or a batch, (N, d), got shape {tuple(x.shape)}")
     return (x[None], True) if x.ndim == 1 else (x, False)
 
 
-def outputs(f, x: torch.Tensor) -> int:
-    """m of the map f, (d,) -> (m,), tried at the first point of x, (N, d)."""
+def outputs(f: Callable, x: Tensor) -> int:
+    """The number m of outputs of f, (d,) -> (m,), from the first point of x, (N, d). Raises ValueError for others."""
     if isinstance(f, nn.Module):
         for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
             if tensor.is_floating_point() and tensor.dtype != torch.float64:
@@ -45,8 +48,8 @@ def outputs(f, x: torch.Tensor) -> int:
             y = f(x[0])
     except RuntimeError as error:
         raise ValueError(f"f cannot take a point of shape {tuple(x[0].shape)}: {error}") from error
-    if not isinstance(y, torch.Tensor) or y.ndim != 1:
-        got = tuple(y.shape) if isinstance(y, torch.Tensor) else type(y).__name__
+    if not isinstance(y, Tensor) or y.ndim != 1:
+        got = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(
             f"f must map one example, (d,) -> (m,), but gave {got} at a point of shape {tuple(x[0].shape)}"
         )
@@ -55,7 +58,7 @@ def outputs(f, x: torch.Tensor) -> int:
     return len(y)
 
 
-def layer(weight, bias, x) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, bool]:
+def layer(weight: Tensor, bias: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor, bool]:
     """weight (n, d), bias (n,), x as a batch (N, d), and whether x was a single point."""
     weight, bias = real("weight", weight), real("bias", bias)
     x, single = points(x)

@@ -1,25 +1,28 @@
-"""The Ricci scalar of the metric that a map pulls back to its inputs: of any smooth map, and of one hidden layer.
+"""The Ricci scalar of the metric that a map pulls back to its inputs, for any smooth map and for one hidden layer.
 
-Positive on spheres; in two dimensions twice the Gaussian curvature. Each function gives an error bar on request: the
-rounding of float64, summed over the sizes of all terms. It is of the right order, not a bound. Where it exceeds a
-hundredth of |R|, show the point as unknown.
+It is positive on spheres, and in two dimensions twice the Gaussian curvature. Each function returns an error estimate
+on request: the rounding of float64, summed over the sizes of all terms. It has the right order but is not a bound.
+Where it exceeds a hundredth of |R|, show the point as unknown.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from support.geometry import checks
 from support.geometry.jacobians import NUMBERS, affordable_passes, jacobians
 from support.geometry.shallow import EPS, axes, layer, scaled
 
 
-def ricci_scalar(f, x, with_error=False):
+def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
     """The Ricci scalar of the metric that f pulls back to its input space, a scalar, or (N,) for a batch.
 
-    By the Gauss equation, R = |tr II|^2 - |II|^2, where II_ab is what the tangent space leaves of the second
-    derivatives d_a d_b f, in an orthonormal tangent frame. For one hidden layer prefer `shallow_ricci_scalar`, which
-    bears dead units.
+    By the Gauss equation, R = |tr II|^2 - |II|^2, where II_ab is the part of the second derivatives d_a d_b f that is
+    normal to the tangent space, in an orthonormal tangent frame. For one hidden layer prefer `shallow_ricci_scalar`,
+    which stays exact with dead units.
 
     Args:
         f: smooth map of one example, (d,) -> (m,) with m >= d, used as it is: no 1/sqrt(m) is added. A module in
@@ -29,8 +32,7 @@ def ricci_scalar(f, x, with_error=False):
     Returns:
         R, in units of 1 / (output unit)^2; 0 for d = 1.
     Raises:
-        ValueError: for d > m, or a point where df/dx has rank below d: there is no curvature; and as
-            `pullback_metric`.
+        ValueError: for d > m, at a point where df/dx has rank below d, and as `pullback_metric`.
     Source: the Gauss equation; any textbook of Riemannian geometry.
 
     >>> sphere = lambda x: torch.cat([x, (1 - x @ x).sqrt()[None]])
@@ -59,11 +61,14 @@ def ricci_scalar(f, x, with_error=False):
     return _answer(parts, single, with_error)
 
 
-def shallow_ricci_scalar(weight, bias, activation, x, with_error=False):
+def shallow_ricci_scalar(
+    weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor, with_error: bool = False
+) -> Any:
     """The Ricci scalar of x -> phi(W x + b) / sqrt(n), a scalar, or (N,) for a batch.
 
     For one hidden layer T_abc = d_a g_bc is symmetric, and R = (|T|^2 - |tr T|^2) / 4 in an orthonormal frame of the
-    metric: of order n d^3 a point. In the frame of `shallow.axes` that difference keeps its digits with dead units.
+    metric. This costs of order n d^3 a point. In the frame of `shallow.axes` the difference keeps its digits even
+    with dead units.
 
     Args:
         weight: (n, d), n >= d.
@@ -72,11 +77,11 @@ def shallow_ricci_scalar(weight, bias, activation, x, with_error=False):
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
         with_error: return (R, error).
     Returns:
-        R; exactly 0 for n = d. It grows like 1 / phi'^2 and overflows to infinity above 1e308: then take
-        `shallow_slog_ricci_scalar`. Slopes e^-300 of the largest still count; where d + 1 units are further apart,
-        R comes out as 0 with an error bar that says so.
+        R; exactly 0 for n = d. It grows like 1 / phi'^2 and overflows to infinity above 1e308: then use
+        `shallow_slog_ricci_scalar`. Slopes down to e^-300 of the largest count. If fewer than d + 1 units are within
+        this range, R is 0 and its error is large.
     Raises:
-        ValueError: for n < d, or where the metric is singular: there is no curvature; for shapes that do not fit.
+        ValueError: for n < d, shapes that do not fit, or where the metric is singular.
     Source: Zavatone-Veth et al. 2025, equation D.15, summed in another order, and without the factor of three in
         their code.
 
@@ -90,7 +95,9 @@ def shallow_ricci_scalar(weight, bias, activation, x, with_error=False):
     return (value, log_error.exp()) if with_error else value
 
 
-def shallow_slog_ricci_scalar(weight, bias, activation, x):
+def shallow_slog_ricci_scalar(
+    weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """Sign of R, log |R| and log of its error: R as torch.linalg.slogdet gives a determinant; (0, -inf, ...) for 0.
 
     Right for any size of R. Arguments, errors and source as in `shallow_ricci_scalar`; scalars, or (N,) for a batch.
@@ -126,12 +133,12 @@ def shallow_slog_ricci_scalar(weight, bias, activation, x):
         error = _error(at.rounding[rows], T, inverse, V, scaled(lost, slope), y, scaled(lost, shared))
         scale = 6 * top + math.log(n)  # T is 2 e^(3 top) T here, and R a quarter of its square
         parts.append((R.sign(), R.abs().log() + scale, error.log() + scale))
-    found = (torch.cat(values) for values in zip(*parts, strict=True))
-    return tuple(values[0] for values in found) if at.single else tuple(found)
+    sign, log, log_error = (torch.cat(values) for values in zip(*parts, strict=True))
+    return (sign[0], log[0], log_error[0]) if at.single else (sign, log, log_error)
 
 
 def _error(rounding, T, inverse, V, lost_V, y, lost_y):
-    """What rounding does to squares - traces: that of slopes and weights, in the sums over units and in the frame."""
+    """The rounding error of squares - traces, from slopes and weights, in the sums over units and in the frame."""
     V, y, T, inverse = V.abs(), y.abs(), T.abs(), inverse.abs()
     metric = torch.einsum("nk,nka,nkb->nab", rounding, V, V)
     mixed = torch.einsum("nka,nkb->nab", V, lost_V)
@@ -163,13 +170,13 @@ def _unlike(S, T):
 
 
 def _groups(values, numbers, most=NUMBERS):
-    """(number of the first, group) of rows of values that need so many numbers each, at most so many rows."""
+    """(index of the first row, group) for rows of values that need this many numbers each; at most `most` rows."""
     size = max(1, min(most, NUMBERS // numbers))
     return [(start, values[start : start + size]) for start in range(0, len(values), size)]
 
 
 def _condition(R, start):
-    """Of Jacobians with triangular factors R, (N, d, d)."""
+    """The condition numbers, (N,), of Jacobians with triangular factors R, (N, d, d). Raises SingularMetric."""
     if not R.isfinite().all():
         raise ValueError(f"df/dx is not finite everywhere on points {start} to {start + len(R) - 1}")
     s = torch.linalg.svdvals(R)

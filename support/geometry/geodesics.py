@@ -1,10 +1,11 @@
 """Shortest paths of the metric that a map pulls back.
 
-A path is a polygon, and each of its sides dx is measured by the metric at its middle, |J dx|. The polygon that
-minimises the sum of the squares is a shortest path, walked evenly. Chords between the images of the corners would be
-no measure: a map that folds, as an absolute value does, has one image for points on both sides.
+A path is a polygon. The length of a side dx is |J dx|, with the metric at its middle. The polygon with the least sum
+of squares is a shortest path with sides of equal length. Distances between the images of the corners would be wrong:
+a map that folds, like an absolute value, maps points on both sides to the same image.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -12,16 +13,16 @@ import torch
 from support.geometry import checks
 from support.geometry.jacobians import load_forward_mode
 
-COARSE = 0.05  # relative: by so much the length may change when every side is cut into FINER
+COARSE = 0.05  # relative change of the length that is allowed when every side is cut into FINER parts
 FINER = 8
 
 
 @dataclass(frozen=True)
 class Geodesic:
-    """A shortest path, and what else there is between its ends.
+    """A shortest path, and the straight segment between its ends.
 
-    points: (points, d), the ends included. length: in the metric, but for a share of the order 1 / points^2 where
-    this is not constant. straight: that of the straight segment, cut as finely.
+    points: (points, d), ends included. length: in the metric, with a relative error of order 1 / points^2.
+    straight: the length of the straight segment, measured in the same way.
     """
 
     points: torch.Tensor
@@ -29,7 +30,7 @@ class Geodesic:
     straight: float
 
 
-def path_length(f, points) -> float:
+def path_length(f: Callable, points: torch.Tensor) -> float:
     """Length of a polygon, points (P, d), in the metric that f pulls back, each side measured at its middle.
 
     f and errors as in `geodesic`.
@@ -50,20 +51,21 @@ def _sides(f, path):
     return torch.vmap(lambda x, dx: torch.func.jvp(f, (x,), (dx,))[1])(middles, steps)
 
 
-def geodesic(f, a, b, points: int = 33, bow: float = 0.0, steps: int = 500) -> Geodesic:
+def geodesic(
+    f: Callable, a: torch.Tensor, b: torch.Tensor, points: int = 33, bow: float = 0.0, steps: int = 500
+) -> Geodesic:
     """A path from a to b that is locally the shortest in the metric that f pulls back.
 
     Args:
-        f: map of one example, (d,) -> (m,), used as it is; where m < d some steps have no length.
-        a, b: its ends, (d,); unit: that of the data after scaling.
-        points: corners of the path, both ends among them.
-        bow: how far the first guess is bowed away from the segment, in its lengths; 0 is the segment itself. Where
+        f: map of one example, (d,) -> (m,), used as it is. If m < d, some directions have length 0.
+        a, b: the ends, (d,); unit: that of the data after scaling.
+        points: corners of the path, both ends included.
+        bow: distance of the first guess from the segment, in lengths of the segment; 0 is the segment itself. If
             several paths are locally shortest, the guess decides which is found.
         steps: of least squares, at most.
     Raises:
-        ValueError: for ends of unequal shape or that coincide, fewer than three points, or a map or points of another
-            kind (see `pullback_metric`).
-        RuntimeError: no shortest path was found in so many steps, or it is too coarse to tell its length to 5%.
+        ValueError: for ends that differ in shape or coincide, fewer than three points, and as `pullback_metric`.
+        RuntimeError: no shortest path was found in this many steps, or it is too coarse to know its length to 5%.
     """
     from scipy.optimize import least_squares  # here: a sweep imports this module, and may have torch and numpy alone
 

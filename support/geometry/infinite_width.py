@@ -1,31 +1,37 @@
-"""Random shallow maps, and what their geometry becomes at infinite width: the metric of the NNGP kernel.
+"""Random shallow maps, and their geometry at infinite width: the metric of the NNGP kernel.
 
 Weights are w ~ N(0, weight_variance I), biases b ~ N(0, bias_variance). With t = |x|^2 and z ~ N(0, s), where s =
 weight_variance t + bias_variance, the metric is g = e^Omega (I + 2 Omega' x x^T) with e^Omega = weight_variance
-E[phi'(z)^2]; primes of Omega are d/dt. All follows from three numbers: Omega, u = t Omega' and v = t^2 Omega''.
+E[phi'(z)^2]; where primes of Omega are d/dt. Metric and curvature follow from Omega, u = t Omega' and v = t^2
+Omega''.
 
 An activation is "erf" (that is erf(z / sqrt 2)) or a whole number q, the monomial z^q / sqrt((2q - 1)!!), both in
-closed form; or "sigmoid", "tanh", "gelu" or a function, smooth but perhaps at 0, by quadrature.
+closed form; or "sigmoid", "tanh", "gelu" or a function that is smooth except perhaps at 0, by quadrature.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from support.geometry import checks
 from support.geometry.shallow import slopes
 
 
-def nngp_metric(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.Tensor:
+def nngp_metric(
+    activation: str | int | Callable, x: Tensor, weight_variance: float = 1.0, bias_variance: float = 0.0
+) -> Tensor:
     """The metric of the infinitely wide layer, shape (d, d), or (N, d, d) for a batch.
 
     Args:
-        activation: see the module.
+        activation: see the head of this module.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
         weight_variance, bias_variance: of one weight and one bias; positive, and 0 or positive.
     Raises:
-        ValueError: for other variances, an unknown activation, or where the quadrature does not settle.
+        ValueError: for other variances, an unknown activation, or if the quadrature does not converge.
     Source: Zavatone-Veth et al. 2025, equations E.1-E.12.
 
     >>> nngp_metric("erf", torch.zeros(1), weight_variance=math.pi / 2).tolist()
@@ -39,7 +45,9 @@ def nngp_metric(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.
     return g[0] if single else g
 
 
-def nngp_log_volume_element(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.Tensor:
+def nngp_log_volume_element(
+    activation: str | int | Callable, x: Tensor, weight_variance: float = 1.0, bias_variance: float = 0.0
+) -> Tensor:
     """Log of the volume element of the infinitely wide layer, a scalar, or (N,) for a batch; natural log.
 
     Arguments and errors as in `nngp_metric`. Source: the same, equation E.13.
@@ -50,7 +58,9 @@ def nngp_log_volume_element(activation, x, weight_variance=1.0, bias_variance=0.
     return value[0] if single else value
 
 
-def nngp_ricci_scalar(activation, x, weight_variance=1.0, bias_variance=0.0) -> torch.Tensor:
+def nngp_ricci_scalar(
+    activation: str | int | Callable, x: Tensor, weight_variance: float = 1.0, bias_variance: float = 0.0
+) -> Tensor:
     """The Ricci scalar of the infinitely wide layer, a scalar, or (N,) for a batch.
 
     0 at the origin, where it is defined there. Arguments and errors as in `nngp_metric`. Source: the same, E.23.
@@ -63,11 +73,18 @@ def nngp_ricci_scalar(activation, x, weight_variance=1.0, bias_variance=0.0) -> 
     return value[0] if single else value
 
 
-def random_shallow_map(n, d, generator, weight_variance=1.0, bias_variance=0.0, maps=None):
-    """weight (n, d) and bias (n,) of one random layer, or of so many, (maps, n, d) and (maps, n); float64.
+def random_shallow_map(
+    n: int,
+    d: int,
+    generator: torch.Generator,
+    weight_variance: float = 1.0,
+    bias_variance: float = 0.0,
+    maps: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """weight (n, d) and bias (n,) of one random layer, or (maps, n, d) and (maps, n) of several; float64.
 
-    The generator is a `torch.Generator`. Monte Carlo towards infinite width averages over maps: the Ricci scalar of
-    one scatters with n^(-1/2), and has a bias of order 1/n besides.
+    To approach infinite width, average over maps: the Ricci scalar of one map has an SD of order n^(-1/2) and a bias
+    of order 1/n.
 
     >>> weight, bias = random_shallow_map(5, 2, torch.Generator().manual_seed(0))
     >>> weight.shape, bias.abs().max().item()
@@ -75,7 +92,7 @@ def random_shallow_map(n, d, generator, weight_variance=1.0, bias_variance=0.0, 
     """
     _variances(weight_variance, bias_variance)
     many = () if maps is None else (maps,)
-    options = dict(dtype=torch.float64, generator=generator, device=generator.device)
+    options: dict[str, Any] = dict(dtype=torch.float64, generator=generator, device=generator.device)
     weight, bias = torch.randn(*many, n, d, **options), torch.randn(*many, n, **options)
     return weight * weight_variance**0.5, bias * bias_variance**0.5
 
@@ -105,7 +122,7 @@ def _profile(activation, x, weight_variance, bias_variance):
     if activation == "erf":
         share, scale = tau / (1 + 2 * s), 2 * weight_variance / math.pi
         return t, math.log(scale) - torch.log1p(2 * s) / 2, -share, 2 * share**2
-    share = tau / torch.where(s == 0, 1.0, s)  # d log s / d log t; the origin of a map without biases moves nowhere
+    share = tau / torch.where(s == 0, 1.0, s)  # d log s / d log t; 0 at the origin of a map without biases
     if isinstance(activation, int) and not isinstance(activation, bool):
         q = activation
         if q < 1:
@@ -119,8 +136,8 @@ def _profile(activation, x, weight_variance, bias_variance):
 def _gaussian_means(activation, s):
     """E f of f = phi'(z)^2, z ~ N(0, s), then s (E f)' / E f and s^2 (E f)'' / E f with primes for d/ds.
 
-    By tanh-sinh quadrature over u = z / sqrt s, which finds an f much narrower than the Gaussian. Derivatives fall on
-    the Gaussian, so phi'' is never asked for, and each side of 0 is done alone: ReLU will do.
+    By tanh-sinh quadrature over u = z / sqrt s, which resolves an f much narrower than the Gaussian. Derivatives are
+    moved to the Gaussian, so phi'' is not needed, and each side of 0 is integrated separately, so ReLU is allowed.
     """
     from scipy import integrate  # here: a sweep imports this module, and may have torch and numpy alone
 

@@ -1,22 +1,26 @@
 """Jacobians of a map at many points, as many at a time as fit in memory.
 
-Rows come backwards, columns forwards, whichever are fewer; never with a graph of the parameters, which is where the
-memory of `autograd.functional.jacobian(create_graph=True)` goes.
+If the map has fewer inputs than outputs, columns are computed in forward mode, otherwise rows in reverse mode. No
+graph of the parameters is kept, which is what needs the memory in `autograd.functional.jacobian(create_graph=True)`.
 """
 
 import warnings
+from collections.abc import Callable
 from functools import cache
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from support.geometry import checks
 
 NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 
 
-def of_jacobians(f, x, reduce) -> torch.Tensor:
-    """reduce(J, start) of the Jacobians of f at the points of x, (N, m, d) in groups that fit in memory, joined."""
+def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]) -> Tensor:
+    """reduce(J, start) of the Jacobians J of f, (n, m, d), for groups of the points x that fit in memory, joined.
+
+    start: index of the group's first point. Raises ValueError where df/dx is not finite.
+    """
     x, single = checks.points(x)
     m, d = checks.outputs(f, x), x.shape[1]
     passes = affordable_passes(f, x[0])
@@ -37,8 +41,8 @@ def of_jacobians(f, x, reduce) -> torch.Tensor:
     return found[0] if single else found
 
 
-def jacobians(f, x, m: int, passes: int) -> torch.Tensor:
-    """df/dx, (N, m, d), with at most so many derivatives at a time: forwards where inputs are fewer than outputs."""
+def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
+    """df/dx, (N, m, d), with at most `passes` derivatives at a time."""
     d = x.shape[1]
     load_forward_mode()
 
@@ -56,14 +60,14 @@ def jacobians(f, x, m: int, passes: int) -> torch.Tensor:
 
 @cache
 def load_forward_mode() -> None:
-    """Once in a process: at its first use, torch calls a function of its own that it has deprecated."""
+    """Triggers and hides torch's own deprecation warning at the first use of forward mode, once in a process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))
 
 
-def affordable_passes(f, point: torch.Tensor) -> int:
-    """How many derivatives of f fit in a quarter of the free memory: each may need thrice what autograd saves."""
+def affordable_passes(f: Callable, point: Tensor) -> int:
+    """How many derivatives of f fit in a quarter of the free memory, if each needs thrice what autograd saves."""
     own = {p.untyped_storage().data_ptr() for p in f.parameters()} if isinstance(f, nn.Module) else set()
     saved = [point.nbytes]
 
@@ -78,9 +82,9 @@ def affordable_passes(f, point: torch.Tensor) -> int:
 
 
 def free_memory(device: torch.device) -> int:
-    """Bytes."""
+    """Bytes of free memory on the device."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    import psutil  # here: a sweep imports this module, and may have torch and numpy alone
+    import psutil  # here, because a sweep imports this module and needs only torch and numpy
 
     return psutil.virtual_memory().available

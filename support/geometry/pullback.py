@@ -1,25 +1,29 @@
 """Metric and volume element that a map pulls back to its inputs.
 
 J = df/dx has shape (m, d), the metric g = J^T J has shape (d, d), and the volume element is sqrt det g. Its logarithm
-comes from a QR factorisation of J, which loses as many digits as J has of condition; the Gram matrix loses twice as
-many and is taken only where its condition number, looked at each time, leaves enough.
+comes from a QR factorisation of J, which loses log10 of the condition number of J in digits. The Gram matrix loses
+twice as many, so it is used only where its condition number, which is checked each time, allows it.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from support.geometry.checks import SingularMetric
 from support.geometry.jacobians import NUMBERS, of_jacobians
 from support.geometry.shallow import EPS, axes, layer, scaled
 
-GAP = 1e6  # by which singular values must fall after the last of an expected rank: rounding does, chance does not
-GRAM_FROM = 64  # inputs (or outputs) above which a Gram matrix is quicker than QR
-GRAM_ERROR = 1e-16  # of a log-volume from a Gram matrix, times its condition number, in nats; measured: a tenth of it
-AXES_UP_TO = 16  # inputs up to which shallow maps are worked out in their pivot coordinates
+GAP = 1e6  # ratio by which singular values must fall after an expected rank; only rounding causes such a fall
+GRAM_FROM = 64  # inputs (or outputs) above which a Gram matrix is faster than QR
+GRAM_ERROR = (
+    1e-16  # error in nats of a log-volume from a Gram matrix over its condition number; ten times what was measured
+)
+AXES_UP_TO = 16  # inputs up to which shallow maps are computed in the coordinates of `shallow.axes`
 
 
-def pullback_metric(f, x) -> torch.Tensor:
+def pullback_metric(f: Callable, x: Tensor) -> Tensor:
     """The metric J^T J that f pulls back to its input space, shape (d, d), or (N, d, d) for a batch.
 
     Args:
@@ -27,7 +31,7 @@ def pullback_metric(f, x) -> torch.Tensor:
             mode if it has dropout or batch norm.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
     Raises:
-        ValueError: for a map or points of another kind.
+        ValueError: for points or outputs of another shape or type, or values that are not finite.
     Source: Zavatone-Veth et al. 2025, section 2.
 
     >>> pullback_metric(lambda x: 2 * x, torch.zeros(2)).tolist()
@@ -36,7 +40,7 @@ def pullback_metric(f, x) -> torch.Tensor:
     return of_jacobians(f, x, lambda J, start: J.mT @ J)
 
 
-def jacobian_singular_values(f, x) -> torch.Tensor:
+def jacobian_singular_values(f: Callable, x: Tensor) -> Tensor:
     """The singular values of df/dx, largest first, shape (min(m, d),), or (N, min(m, d)) for a batch.
 
     Values below about 1e-15 of the largest are rounding. Arguments and errors as in `pullback_metric`.
@@ -44,23 +48,23 @@ def jacobian_singular_values(f, x) -> torch.Tensor:
     return of_jacobians(f, x, lambda J, start: torch.linalg.svdvals(J))
 
 
-def log_volume_element(f, x, rank=None, leading=None) -> torch.Tensor:
+def log_volume_element(f: Callable, x: Tensor, rank: int | None = None, leading: int | None = None) -> Tensor:
     """Log of the volume element that f pulls back to its input space, a scalar, or (N,) for a batch.
 
-    Sum of log s_i(J) over the leading `rank` singular values of J = df/dx, shape (m, d): log sqrt det(J^T J) where
-    m >= d and rank = d; where m < d the volume of the m directions that f can see, log sqrt det(J J^T), which is
-    comparable only between points of one rank, and only for inputs on a common scale.
+    Sum of log s_i(J) over the leading `rank` singular values of J = df/dx, (m, d). If m >= d and rank = d, this is
+    log sqrt det(J^T J). If m < d, it is log sqrt det(J J^T), the volume of the m directions in which f varies. That
+    can be compared only between points of one rank, with inputs on a common scale.
 
     Args:
         f, x: as in `pullback_metric`.
-        rank: expected rank of J; by default min(m, d). Maps that end in a normalisation lose a rank exactly.
-        leading: instead of a rank, how many of the largest singular values to take, whatever the spectrum looks
-            like. The volume lives in the small ones, so this is another quantity; papers report it.
+        rank: expected rank of J; by default min(m, d). A map that ends in a normalisation has one less.
+        leading: instead of a rank, the number of largest singular values to take, without a check of the spectrum.
+            Papers report it, but it is another quantity, because the small values dominate the volume.
     Returns:
         Natural log.
     Raises:
-        SingularMetric: if the spectrum denies the rank; the message names the point and the gap. Else as
-            `pullback_metric`.
+        SingularMetric: if the spectrum contradicts the rank; the message names the point and the gap.
+        ValueError: as `pullback_metric`.
     Source: Zavatone-Veth et al. 2025, sections 2 and I.2.
 
     >>> round(float(log_volume_element(lambda x: 2 * x, torch.zeros(3, dtype=torch.float64))), 4)  # 3 log 2
@@ -83,10 +87,10 @@ def log_volume_element(f, x, rank=None, leading=None) -> torch.Tensor:
     return of_jacobians(f, x, volume)
 
 
-def shallow_pullback_metric(weight, bias, activation, x) -> torch.Tensor:
+def shallow_pullback_metric(weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor) -> Tensor:
     """The metric of x -> phi(W x + b) / sqrt(n), shape (d, d), or (N, d, d) for a batch.
 
-    Its entries underflow where all slopes are below 1e-154; the log-volume does not.
+    Its entries underflow where all slopes are below 1e-154. The log-volume does not.
 
     Args:
         weight: (n, d).
@@ -109,17 +113,20 @@ def shallow_pullback_metric(weight, bias, activation, x) -> torch.Tensor:
     return torch.cat(metric)[0] if at.single else torch.cat(metric)
 
 
-def shallow_log_volume_element(weight, bias, activation, x, error=1e-9) -> torch.Tensor:
+def shallow_log_volume_element(
+    weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor, error: float = 1e-9
+) -> Tensor:
     """Log of the volume element of x -> phi(W x + b) / sqrt(n), a scalar, or (N,) for a batch; natural log.
 
-    Finite and right where units are so dead that the metric itself underflows: exactly so up to 16 inputs, and with
-    fewer units than inputs. Then it is the volume of the n directions that the layer sees.
+    It stays exact where the metric itself underflows, up to 16 inputs or with fewer units than inputs. With fewer
+    units it is the volume of the n directions in which the layer varies.
     Arguments and source as in `shallow_pullback_metric`, and
 
-        error: that a quicker factorisation may make from 64 inputs on, in nats.
+        error: in nats, allowed for a faster factorisation from 64 inputs on.
 
     Raises:
-        SingularMetric: names the first point where the metric is singular; else as `shallow_pullback_metric`.
+        SingularMetric: where the metric is singular; the message names the first such point.
+        ValueError: as `shallow_pullback_metric`.
 
     >>> one_unit = [[3.0]], [-400.0]
     >>> round(float(shallow_log_volume_element(*one_unit, "sigmoid", torch.tensor([0.0]))), 4)  # log 3 - 400
@@ -136,7 +143,7 @@ def shallow_log_volume_element(weight, bias, activation, x, error=1e-9) -> torch
 
 
 def _few_units(weight, log1, start, error):
-    """n <= d: J J^T is W W^T with rows and columns scaled, so the slopes come out as a product."""
+    """For n <= d: J J^T is W W^T with scaled rows and columns, so the slopes become a factor."""
     dead = log1.isneginf().any(1)
     if dead.any():
         point = int(dead.nonzero()[0, 0])
@@ -163,7 +170,7 @@ def _many_inputs(weight, log1, start, error):
 # From Jacobians to volumes
 
 
-def full_rank_log_volume(J: torch.Tensor, start: int | None, error: float = 1e-9) -> torch.Tensor:
+def full_rank_log_volume(J: Tensor, start: int | None, error: float = 1e-9) -> Tensor:
     """Sum of the logs of all singular values of J, (N, m, d); start: number of the first point, error: as above."""
     J = J if J.shape[-2] >= J.shape[-1] else J.mT
     if J.shape[-1] < GRAM_FROM:
@@ -176,7 +183,7 @@ def full_rank_log_volume(J: torch.Tensor, start: int | None, error: float = 1e-9
 
 
 def _gram_log_volume(J, error):
-    """From the Gram matrix of one J; None where its condition forbids."""
+    """The log-volume from the Gram matrix of one J; None if its condition number is too large."""
     G = _gram(J)
     length = G.diagonal().sqrt()
     G /= length[:, None] * length  # columns of length 1: Cholesky's error does not depend on their lengths
@@ -187,7 +194,7 @@ def _gram_log_volume(J, error):
 
 
 def _qr_log_volume(J, start):
-    # Rows in order of their size: Householder's reflections keep the digits of small rows only if these come last.
+    # Rows in decreasing order: Householder reflections keep the digits of small rows only if these come last.
     order = J.abs().amax(2).argsort(1, descending=True)
     diagonal = torch.linalg.qr(J.take_along_dim(order[..., None], 1), mode="r").R.diagonal(dim1=-2, dim2=-1).abs()
     for i in (diagonal.amin(1) <= 1e-10 * diagonal.amax(1)).nonzero()[:, 0].tolist():
@@ -196,7 +203,7 @@ def _qr_log_volume(J, start):
 
 
 def _gram(J, blocks=4):
-    """The lower triangle of J^T J, by blocks of columns: three fifths of the work of the whole."""
+    """The lower triangle of J^T J, by blocks of columns, with three fifths of the work of the whole."""
     d = J.shape[1]
     G = J.new_zeros(d, d)
     for i in range(blocks):
@@ -206,8 +213,8 @@ def _gram(J, blocks=4):
 
 
 def _condition(G, L) -> float:
-    """Condition number in the 1-norm of the matrix with lower triangle G = L L^T, as LAPACK estimates it."""
-    from scipy.linalg import lapack  # here: a sweep imports this module, and may have torch and numpy alone
+    """LAPACK's estimate of the condition number in the 1-norm of the matrix with lower triangle G = L L^T."""
+    from scipy.linalg import lapack  # here, because a sweep imports this module and needs only torch and numpy
 
     norm = float((G.tril().abs().sum(0) + G.tril(-1).abs().sum(1)).max())
     reciprocal, _ = lapack.dpocon(L.mT.cpu().numpy(), norm, uplo="U")
@@ -215,7 +222,7 @@ def _condition(G, L) -> float:
 
 
 def _ranked_log_volume(s, rank, start):
-    """Sum of the logs of the first `rank` of singular values s, (N, k), where the spectrum allows to stop there."""
+    """Sum of the logs of the first `rank` singular values s, (N, k). Raises SingularMetric for another rank."""
     k = s.shape[1]
     noise = max(k, 10) * EPS * s[:, :1]
     following = torch.cat([s, torch.zeros_like(s[:, :1])], 1)[:, rank : rank + 1]

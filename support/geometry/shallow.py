@@ -1,14 +1,15 @@
-"""One hidden layer, Phi(x) = phi(W x + b) / sqrt(n), without losing the units that are nearly dead.
+"""One hidden layer, Phi(x) = phi(W x + b) / sqrt(n), accurate even if its units are nearly dead.
 
-The slope phi'(z) of a unit may be e^-300 and still decide the answer, so slopes are kept as logarithms. And metrics
-are written in coordinates in which d of the units, those with the largest slopes, are the axes: there every entry is
-a sum of terms of order one or less, whatever the slopes, where in the coordinates of the input it is one large number
-plus what got rounded away.
+The slope phi'(z) of a unit may be e^-300 and still decide the result, so slopes are kept as logarithms. Metrics are
+written in coordinates whose axes are d of the units, those with the largest slopes. There every entry is a sum of
+terms of order one or less. In the coordinates of the input, one large term would round the small ones away.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from support.activations import ACTIVATIONS, Slopes
 from support.geometry import checks
@@ -16,10 +17,11 @@ from support.geometry import checks
 EPS = torch.finfo(torch.float64).eps
 
 
-def slopes(activation, z: torch.Tensor) -> Slopes:
-    """First and second derivative of an activation at z: erf(z / sqrt 2), sigmoid, tanh, exact GELU, or a function.
+def slopes(activation: str | Callable, z: Tensor) -> Slopes:
+    """First and second derivative of an activation at z, given as a function or by name.
 
-    Raises ValueError for an unknown name. A function is differentiated, and its slopes underflow below 1e-308.
+    Names: "erf" (that is erf(z / sqrt 2)), "sigmoid", "tanh", "gelu" (the exact one). Raises ValueError for others. A
+    function is differentiated, and its slopes underflow below 1e-308.
     """
     if callable(activation):
         one = torch.func.grad(lambda z: activation(z).sum())
@@ -27,22 +29,23 @@ def slopes(activation, z: torch.Tensor) -> Slopes:
         with torch.no_grad():
             one, two = one(z), two(z)
         return Slopes(one.abs().log(), two.abs().log(), one.sign() * two.sign())
-    known = [name for name, entry in ACTIVATIONS.items() if entry.log_slopes is not None]
-    if activation not in known:
+    log_slopes = ACTIVATIONS[activation].log_slopes if activation in ACTIVATIONS else None
+    if log_slopes is None:
+        known = [name for name, entry in ACTIVATIONS.items() if entry.log_slopes is not None]
         raise ValueError(f"unknown activation {activation!r}; known: {', '.join(known)}, or a function")
-    return ACTIVATIONS[activation].log_slopes(z)
+    return log_slopes(z)
 
 
 @dataclass(frozen=True)
 class Axes:
     """The layer at N points, in coordinates y = A x at each, in which d units have the weight vectors e_1 ... e_d."""
 
-    weight: torch.Tensor  # (N, n, d), W A^-1: the identity in the rows of those units
-    units: torch.Tensor  # (N, d), their numbers
-    log_scale: torch.Tensor  # (N, d), log |phi'| of those units
-    log_det: torch.Tensor  # (N,), log |det A|
+    weight: Tensor  # (N, n, d), W A^-1: the identity in the rows of those units
+    units: Tensor  # (N, d), their numbers
+    log_scale: Tensor  # (N, d), log |phi'| of those units
+    log_det: Tensor  # (N,), log |det A|
 
-    def rounding(self, weight: torch.Tensor) -> torch.Tensor:
+    def rounding(self, weight: Tensor) -> Tensor:
         """(N, n, d): error of self.weight, made from weight (n, d), in units of EPS; none in the rows of the axes."""
         error = weight.abs() @ torch.linalg.inv(weight[self.units]).abs()
         at = torch.arange(len(error), device=error.device)[:, None]
@@ -50,18 +53,18 @@ class Axes:
         return error
 
 
-def scaled(values: torch.Tensor, log: torch.Tensor) -> torch.Tensor:
-    """values * e^log, where e^log alone might overflow; 0 stays 0."""
+def scaled(values: Tensor, log: Tensor) -> Tensor:
+    """values * e^log, also if e^log alone would overflow; 0 stays 0."""
     return (log + values.abs().log()).exp() * values.sign()
 
 
-def axes(weight: torch.Tensor, log1: torch.Tensor, start: int = 0) -> Axes:
+def axes(weight: Tensor, log1: Tensor, start: int = 0) -> Axes:
     """Chooses the axes by Gauss-Jordan elimination with complete pivoting on slope times weight.
 
     Args:
         weight: (n, d), n >= d.
         log1: log |phi'|, (N, n).
-        start: number of the first of these points, for messages.
+        start: index of the first of these points, for messages.
     Raises:
         SingularMetric: if at some point fewer than d units with phi' != 0 have independent weights.
     """
@@ -97,13 +100,13 @@ def axes(weight: torch.Tensor, log1: torch.Tensor, start: int = 0) -> Axes:
 class Layer:
     """A shallow map at a batch of points."""
 
-    weight: torch.Tensor  # (n, d)
+    weight: Tensor  # (n, d)
     slopes: Slopes  # (N, n)
-    rounding: torch.Tensor  # (N, n), relative error of a slope in units of EPS: that of z, times (log phi')'
+    rounding: Tensor  # (N, n), relative error of a slope in units of EPS: that of z, times (log phi')'
     single: bool  # whether the caller passed one point, (d,)
 
 
-def layer(weight, bias, activation, x) -> Layer:
+def layer(weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor) -> Layer:
     """The checked layer at x, shape (d,) or (N, d)."""
     weight, bias, x, single = checks.layer(weight, bias, x)
     found = slopes(activation, x @ weight.T + bias)

@@ -1,8 +1,9 @@
-"""Lines and planes through a few inputs, on which geometry and predictions are drawn."""
+"""Lines and planes through a few inputs, for pictures of geometry and predictions."""
 
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from support.geometry import checks
 
@@ -11,17 +12,17 @@ from support.geometry import checks
 class Plane:
     """A square grid in the plane of three inputs a, b, c."""
 
-    points: torch.Tensor  # (points, points, d), rows along v, columns along u
-    u: torch.Tensor  # (points,), -1 to 1
-    v: torch.Tensor  # (points,), -1 to 1
-    anchors: torch.Tensor  # (3, 2), the (u, v) of a, b and c
-    ternary: torch.Tensor  # (points, points), True in the convex hull of a, b, c; the whole square is the affine one
+    points: Tensor  # (points, points, d), rows along v, columns along u
+    u: Tensor  # (points,), -1 to 1
+    v: Tensor  # (points,), -1 to 1
+    anchors: Tensor  # (3, 2), the (u, v) of a, b and c
+    ternary: Tensor  # (points, points), True in the convex hull of a, b, c; the whole square is the affine one
 
 
-def line(a, b, points: int, endpoint: bool = True) -> torch.Tensor:
-    """Evenly spaced inputs from a to b, shape (points, d); without the endpoint, b itself is left out.
+def line(a: Tensor, b: Tensor, points: int, endpoint: bool = True) -> Tensor:
+    """Evenly spaced inputs from a to b, shape (points, d); without b itself if endpoint is False.
 
-    Raises ValueError for anchors of unequal shape, and fewer than two points.
+    Raises ValueError for anchors of different shapes, and for fewer than two points.
 
     >>> line(torch.tensor([0.0]), torch.tensor([1.0]), 4, endpoint=False).flatten().tolist()
     [0.0, 0.25, 0.5, 0.75]
@@ -31,10 +32,10 @@ def line(a, b, points: int, endpoint: bool = True) -> torch.Tensor:
     return torch.lerp(a, b, t[:, None])
 
 
-def plane(a, b, c, points: int) -> Plane:
+def plane(a: Tensor, b: Tensor, c: Tensor, points: int) -> Plane:
     """A grid around a, b, c, (d,) each: o + u (b - a) + v 2 sqrt(3) ((a + b) / 2 - o), o their mean, u, v in [-1, 1].
 
-    An equilateral triangle keeps its shape; any other is drawn as one. Raises ValueError as `line` does.
+    Every triangle appears as an equilateral one. Raises ValueError as `line` does.
     Source: Zavatone-Veth et al. 2025, public code; protocol 4.6.
     """
     a, b, c = _anchors(points, a=a, b=b, c=c)
@@ -48,7 +49,7 @@ def plane(a, b, c, points: int) -> Plane:
     return Plane(grid, u, u.clone(), anchors, ternary)
 
 
-def predicted_class(logits) -> torch.Tensor:
+def predicted_class(logits: Tensor) -> Tensor:
     """The class of the largest logit, shape (...), of logits (..., classes).
 
     >>> predicted_class(torch.tensor([[0.1, 2.0]])).tolist()
@@ -57,7 +58,7 @@ def predicted_class(logits) -> torch.Tensor:
     return logits.argmax(-1)
 
 
-def entropy(logits) -> torch.Tensor:
+def entropy(logits: Tensor) -> Tensor:
     """Entropy of the softmax of logits, (..., classes), in nats: from 0 to log(classes).
 
     >>> round(float(entropy(torch.zeros(10))), 4)  # log 10

@@ -1,4 +1,4 @@
-"""Layers of random units at infinite and at finite width, and the source's layer of three units.
+"""Layers of random units at infinite and finite width, and the paper's layer of three units.
 
 Lengths are in the unit of the inputs. Curvature is positive on spheres.
 """
@@ -6,9 +6,11 @@ Lengths are in the unit of the inputs. Curvature is positive on spheres.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from support.activations import ACTIVATIONS, erf
 from support.geometry import infinite_width, shallow_log_volume_element, shallow_ricci_scalar
@@ -34,11 +36,11 @@ class Wide:
         a = self.activation
         return monomial(a) if isinstance(a, int) else ACTIVATIONS[a].function if isinstance(a, str) else a
 
-    def log_volume(self, radii) -> torch.Tensor:
-        """(N,) at these distances from the origin; natural log."""
+    def log_volume(self, radii: Any) -> Tensor:
+        """Log-volume, (N,) in nats, at these distances from the origin."""
         return self._at(infinite_width.nngp_log_volume_element, radii)
 
-    def ricci(self, radii) -> torch.Tensor:
+    def ricci(self, radii: Any) -> Tensor:
         """(N,) Ricci scalar at these distances from the origin."""
         return self._at(infinite_width.nngp_ricci_scalar, radii)
 
@@ -46,13 +48,13 @@ class Wide:
         return quantity(self.activation, ray(radii, self.d), self.weight_variance, self.bias_variance)
 
 
-def ray(radii, d: int) -> torch.Tensor:
+def ray(radii: Any, d: int) -> Tensor:
     """Points (N, d) on the first axis at distances radii, (N,) or a number."""
     radii = torch.as_tensor(radii, dtype=torch.float64).reshape(-1, 1)
     return torch.cat([radii, radii.new_zeros(len(radii), d - 1)], 1)
 
 
-def as_a_map(weight, bias, activation=erf) -> Callable:
+def as_a_map(weight: Tensor, bias: Tensor, activation: Callable = erf) -> Callable:
     """x -> phi(W x + b) / sqrt(n)."""
     return lambda x: activation(weight @ x + bias) / math.sqrt(len(weight))
 
@@ -63,8 +65,8 @@ def monomial(q: int) -> Callable:
     return lambda z: z**q / scale
 
 
-def three_units(bias: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """weight (3, 2) and bias (3,) of the source's example: directions 120 degrees apart, one bias for all."""
+def three_units(bias: float) -> tuple[Tensor, Tensor]:
+    """weight (3, 2) and bias (3,) of the example of Zavatone-Veth et al. 2025: directions 120 degrees apart."""
     angles = torch.tensor([0.0, 120.0, 240.0], dtype=torch.float64).deg2rad()
     return torch.stack([angles.cos(), angles.sin()], 1), torch.full((3,), float(bias), dtype=torch.float64)
 
@@ -72,21 +74,22 @@ def three_units(bias: float) -> tuple[torch.Tensor, torch.Tensor]:
 # Finite width
 
 
-def finite(layer: Wide, n: int, networks: int, radii, generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log-volume and R, (networks, N) each, of random layers of n units where `layer` has infinitely many."""
+def finite(layer: Wide, n: int, networks: int, radii: Any, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Log-volume and R, (networks, N) each, of random layers with n units and the variances of `layer`."""
     activation = layer.activation if layer.activation == "erf" else layer.function
     weights, biases = infinite_width.random_shallow_map(
         n, layer.d, generator, layer.weight_variance, layer.bias_variance, maps=networks
     )
     at = [(w, b, activation, ray(radii, layer.d)) for w, b in zip(weights, biases, strict=True)]
-    return tuple(torch.stack([f(*one) for one in at]) for f in (shallow_log_volume_element, shallow_ricci_scalar))
+    volumes = torch.stack([shallow_log_volume_element(*one) for one in at])
+    return volumes, torch.stack([shallow_ricci_scalar(*one) for one in at])
 
 
-def fluctuation(layer: Wide, radius: float, nodes=60) -> float:
+def fluctuation(layer: Wide, radius: float, nodes: int = 60) -> float:
     """kappa_4 = E[(phi'^2 w^T g^-1 w)^2] over units, g their mean, in two dimensions, by Gauss-Hermite quadrature.
 
-    It sets the leading corrections at width n: E log-volume is the limit - (kappa_4 - 2) / 4n, E volume element the
-    limit times 1 - kappa_4 / 8n.
+    It determines the leading corrections at width n: E log-volume is the limit minus (kappa_4 - 2) / 4n, and E volume
+    element is the limit times 1 - kappa_4 / 8n.
     """
     t, weight = (torch.as_tensor(a) for a in np.polynomial.hermite_e.hermegauss(nodes))
     weight = weight / weight.sum()
@@ -99,11 +102,11 @@ def fluctuation(layer: Wide, radius: float, nodes=60) -> float:
     return float((p * (slope**2 * (w1**2 / along + w2**2 / across)) ** 2).sum())
 
 
-def volume_bias(layer: Wide, radius: float, n: int, networks: int, generator) -> torch.Tensor:
-    """(3, 2) bias of det g, of the volume element and of log-volume at width n: mean and standard error.
+def volume_bias(layer: Wide, radius: float, n: int, networks: int, generator: torch.Generator) -> Tensor:
+    """Bias of det g, of the volume element and of the log-volume at width n: mean and standard error, (3, 2).
 
-    The first two relative to infinite width. By Monte Carlo over networks, less a multiple of tr(g^-1 g_n) - 2, whose
-    mean is 0: what is left has the same mean, and scatters as 1 / n instead of n^-1/2. In two dimensions.
+    In two dimensions; the first two relative to infinite width. By Monte Carlo over networks, with a multiple of
+    tr(g^-1 g_n) - 2 as control variate: its mean is 0, and the difference scatters as 1 / n instead of n^-1/2.
     """
     x = ray(radius, 2)[0]
     limit = infinite_width.nngp_metric(layer.activation, x, layer.weight_variance, layer.bias_variance).diagonal()

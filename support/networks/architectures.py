@@ -1,12 +1,13 @@
 """The networks of the book as a table of data.
 
 Every network is `inputs -> Linear -> hidden activation -> head`, and the head is either a second Linear layer,
-optionally followed by an activation and a sign change, or an OffsetL2 layer. Names are those of the source
-(Oursland 2025, Tables 1, 3 and 5); "-Bias" marks the variants whose second Linear has a bias. The source prints
-the bias variant of ReLU2-Neg without its suffix; here it carries it.
+optionally followed by an activation and a sign change, or an OffsetL2 layer. Names are those of Oursland 2025,
+Tables 1, 3 and 5. "-Bias" marks the variants whose second Linear has a bias. The paper prints the bias variant of
+ReLU2-Neg without this suffix; here it has one.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import nn
@@ -22,7 +23,7 @@ class Architecture:
 
     hidden: activation after the first Linear, a key of `activations.ACTIVATIONS`.
     output: activation after the second Linear ("relu" or "abs"), or None.
-    negated: whether the last thing the network does is to change the sign.
+    negated: whether the network ends with a sign change.
     output_bias: whether the second Linear has a bias; without one, its hyperplanes pass through the origin.
     head: "linear" or "offset_l2"; form: of the latter, "code" or "paper" (see `layers.OffsetL2`).
     """
@@ -52,8 +53,7 @@ class Architecture:
 def family(title: str, activation: str) -> list[Architecture]:
     """All networks of one activation: the control, the two constraints, their bias variants, the OffsetL2 heads.
 
-    A reader's own activation goes through the same constraints: put it into `activations.ACTIVATIONS`, and the family
-    into `TABLE`.
+    To give your own activation the same constraints, add it to `activations.ACTIVATIONS` and its family to `TABLE`.
     """
     variants = [(title, None, False), (f"{title}2", activation, False), (f"{title}2-Neg", activation, True)]
     plain = [Architecture(name, activation, output, negated) for name, output, negated in variants]
@@ -66,12 +66,12 @@ def family(title: str, activation: str) -> list[Architecture]:
     return plain + biased + l2
 
 
-_SMOOTH = family("GELU", "gelu")[:3] + family("SiLU", "silu")[:3]  # the same constraints, not in the source
+_SMOOTH = family("GELU", "gelu")[:3] + family("SiLU", "silu")[:3]  # the same constraints; not in the paper
 TABLE = {a.name: a for a in family("ReLU", "relu") + family("Abs", "abs") + _SMOOTH}
-SIX = ("ReLU", "ReLU2", "ReLU2-Neg", "Abs", "Abs2", "Abs2-Neg")  # the source's Table 1
+SIX = ("ReLU", "ReLU2", "ReLU2-Neg", "Abs", "Abs2", "Abs2-Neg")  # the paper's Table 1
 SIX_BIAS = tuple(f"{name}-Bias" for name in SIX)  # its Table 3
 L2 = ("ReLU-L2", "ReLU-L2-Neg", "Abs-L2", "Abs-L2-Neg")  # the lower half of its Table 5
-L2_PAPER = tuple(name.replace("L2", "L2-Paper") for name in L2)  # the same with the layer as its equation prints it
+L2_PAPER = tuple(name.replace("L2", "L2-Paper") for name in L2)  # the same with the layer of the paper's equation
 LINEAR_AND_L2 = (
     "ReLU-Bias",
     "Abs-Bias",
@@ -82,21 +82,20 @@ SMOOTH = tuple(a.name for a in _SMOOTH)
 
 
 def architecture(name: str) -> Architecture:
-    """The architecture of that name; a ValueError with a suggestion for any other name."""
+    """The architecture of this name. Raises ValueError, with a suggestion, for an unknown name."""
     if name not in TABLE:
         raise ValueError(f"unknown architecture {name!r}{suggest(name, TABLE)}")
     return TABLE[name]
 
 
 def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
-    """The network of that architecture as an ordinary module in float64, (N, inputs) -> (N, classes).
+    """The network of this architecture as an ordinary module in float64, (N, inputs) -> (N, classes).
 
-    weights: of a record, or as `classifiers.ensemble.initial_weights` draws them; an alpha that is not among them
-        is 1.
+    weights: from a record or from `classifiers.ensemble.initial_weights`. A missing alpha is 1.
     """
     (hidden, inputs), a = weights["weight"].shape, architecture(name)
     classes = len(weights["mu" if a.head == "offset_l2" else "head"])
-    network = a.module(inputs, hidden, classes).double().requires_grad_(False)
+    network: Any = a.module(inputs, hidden, classes).double().requires_grad_(False)
     parameters = {"weight": network[0].weight, "bias": network[0].bias}
     if a.head == "offset_l2":
         parameters["mu"] = network[2].mu

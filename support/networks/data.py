@@ -2,7 +2,7 @@
 
 Layout: one image is one row, (N, D) uint8, pixels in row-major order; labels are (N,) int64. Nothing is
 scaled here: `Dataset.affine` gives the (gain, offset) that a network folds into its first layer.
-Archives are read by a few lines of numpy; torchvision is asked only where a missing one can be fetched.
+numpy reads the archives. torchvision only names the addresses from which missing ones are downloaded.
 """
 
 import gzip
@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from http.client import HTTPException
 from itertools import zip_longest
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -37,7 +38,7 @@ CLASSES = {
     "fashion_mnist": tuple(GARMENTS.split(",")),
     "kmnist": tuple(SYLLABLES.split(",")),
 }
-# MD5 of the four .gz files, in the order of FILES: torchvision's table, repeated so that reading needs none.
+# MD5 of the four .gz files in the order of FILES, copied from torchvision, so that reading does not need it.
 MD5 = {
     "mnist": (
         "f68b3c2dcbeaaa9fbdd348bbdeb94873",
@@ -58,12 +59,12 @@ MD5 = {
         "7320c461ea6c1c855c0b718fb2a4b134",
     ),
 }
-# sha256 of the content, as `Dataset.digest`, of the sets that were at hand when this was written
+# known values of `Dataset.digest`
 DIGEST = {"mnist": "91a9d5192603160c955628c71d4fad0165cfbd244b67322b3d354f552f9637a4"}
 
 
 class DataError(ValueError):
-    """A data set that cannot be had, or a wrong question about one; the message repeats what was asked."""
+    """A data set that cannot be loaded, or a wrong argument; the message repeats the argument."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class Dataset:
     def first(self, n: int | None) -> "Dataset":
         """The same data set with only the first n training images (None: all of them).
 
-        Digest, mean and SD stay those of the full set, so that a subset is scaled as the whole is.
+        Digest, mean and SD stay those of the full set, so that a subset is scaled like the full set.
         Raises DataError if n exceeds the training set or is smaller than the number of classes.
         """
         if n is None:
@@ -101,7 +102,7 @@ class Dataset:
         return replace(self, train_images=self.train_images[:n], train_labels=self.train_labels[:n])
 
     def shuffled(self) -> "Dataset":
-        """The same data set with its training labels permuted, always in the same way: nothing is left to learn."""
+        """The same data set with its training labels permuted, always in the same order, as a control."""
         order = np.random.default_rng(0).permutation(len(self.train_labels))
         return replace(self, train_labels=self.train_labels[order])
 
@@ -109,7 +110,7 @@ class Dataset:
         """(gain, offset) with network input = gain * byte + offset, see `inputs`.
 
         "raw" keeps the bytes, "unit" divides by `maximum`, "standardised" gives all training pixels together
-        mean 0 and SD 1 (one mean and one SD, not one per pixel). Raises DataError for any other word.
+        mean 0 and SD 1 (one mean and one SD, not one per pixel). Raises DataError for any other name.
         """
         if scaling == "raw":
             return 1.0, 0.0
@@ -120,14 +121,14 @@ class Dataset:
         raise DataError(f"unknown scaling {scaling!r}{suggest(scaling, SCALINGS)}")
 
     def inputs(self, images: np.ndarray, scaling: str) -> np.ndarray:
-        """What a network sees of stored images of this data set, (N, D), float64."""
+        """The network inputs, (N, D) float64, for stored images of this data set."""
         gain, offset = self.affine(scaling)
         return gain * images.astype(float) + offset
 
     def top_eigenvalue(self, scaling: str) -> float:
         """Largest eigenvalue of the uncentred second moment X'X / N of the scaled training inputs, shape (D, D).
 
-        It bounds the curvature that the inputs give a first layer, so rate times this number is the size of a step.
+        It bounds the curvature of the loss in the first layer's weights, so rate times this number measures a step.
         """
         gain, offset = self.affine(scaling)
         x = self.train_images.astype(np.float32) * np.float32(gain) + np.float32(offset)
@@ -142,10 +143,10 @@ class Dataset:
 def load(name: str, folder: str | Path | None = None) -> Dataset:
     """The named data set: "digits", "mnist", "fashion_mnist", "kmnist" or "folder:PATH".
 
-    "digits" lies inside scikit-learn and needs no network. The next three are looked for in `folder` (by
-    default the environment variable BOOK_DATA): in MNIST/raw, FashionMNIST/raw or KMNIST/raw, then in the
-    folder itself, packed or unpacked. That folder is only read. If it has none of the files, they come from
-    the user's cache, or by download into it. "folder:PATH" reads the images in PATH/train/CLASS and
+    "digits" is part of scikit-learn and needs no network. The files of the next three are sought in `folder`
+    (by default the environment variable BOOK_DATA): in MNIST/raw, FashionMNIST/raw or KMNIST/raw, then in the
+    folder itself, packed or unpacked. Nothing is written there. Otherwise they come from the user's cache, and
+    are first downloaded into it if necessary. "folder:PATH" reads the images in PATH/train/CLASS and
     PATH/test/CLASS, or those in PATH/CLASS with every fifth of them split off as the test; PATH is relative
     to the current folder, or else to `folder`.
 
@@ -165,13 +166,14 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
         if path.suffix == ".gz" and (found := _md5(path)) != md5:
             problem = f"is truncated, altered or not of {name!r}"
             raise DataError(f"{path} ({path.stat().st_size} bytes) {problem}: expected md5 {md5}, found {found}")
-    found = _dataset(name, *map(read_idx, paths), CLASSES[name], where=paths[0].parent)
+    train_images, train_labels, test_images, test_labels = map(read_idx, paths)
+    found = _dataset(name, train_images, train_labels, test_images, test_labels, CLASSES[name], paths[0].parent)
     _check_content(found, paths[0].parent)
     return found
 
 
 def _check_content(found: Dataset, where: Path) -> None:
-    """Raise DataError if the content is not that of the data set's name. Unpacked files have no checksum to go by."""
+    """Raises DataError if the content is that of another data set: unpacked files have no other checksum."""
     known = DIGEST.get(found.name)
     if known and found.digest != known:
         raise DataError(f"{where} is not {found.name!r}, or altered: expected sha256 {known}, found {found.digest}")
@@ -182,7 +184,7 @@ def _check_content(found: Dataset, where: Path) -> None:
 def read_idx(path: str | Path) -> np.ndarray:
     """The bytes of one IDX file (MNIST's format), packed (.gz) or not: uint8, in the shape its header gives.
 
-    Raises DataError if it is missing, cannot be unpacked, is no IDX file of bytes, or has the wrong length.
+    Raises DataError if the file is missing, damaged, not an IDX file of bytes, or of the wrong length.
     """
     path = Path(path)
     try:
@@ -203,11 +205,11 @@ def read_idx(path: str | Path) -> np.ndarray:
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape).copy()
 
 
-def import_torchvision():
-    """torchvision, also where its compiled part does not fit a CPU-only torch.
+def import_torchvision() -> ModuleType:
+    """Imports torchvision, even if its compiled part does not fit a CPU-only torch.
 
-    There the import stops at operators that this book never calls; declaring two of them lets it through.
-    Where the builds match nothing is declared. Image codecs and torchvision.ops stay unusable; use Pillow.
+    Such an import fails because two operators are missing, which this book never calls. They are declared, and the
+    import is tried again. Image codecs and torchvision.ops stay unusable then; use Pillow.
     """
     global _library
     try:
@@ -227,7 +229,7 @@ _library = None
 
 
 def _dataset(name, train_images, train_labels, test_images, test_labels, classes, where, maximum=255):
-    """A Dataset from images (N, height, width[, 3]) and labels (N,), checked to belong together."""
+    """A Dataset from images (N, height, width[, 3]) and labels (N,); raises DataError if they do not fit."""
     for images, labels in ((train_images, train_labels), (test_images, test_labels)):
         if images.ndim < 3 or labels.shape != images.shape[:1] or 0 in images.shape:
             raise DataError(f"{name!r} in {where}: images {images.shape} and labels {labels.shape} do not match")
@@ -253,10 +255,10 @@ def _dataset(name, train_images, train_labels, test_images, test_labels, classes
 
 
 def _every_fifth(labels):
-    """Mask of the test images: every fifth one, counted through the classes in turn.
+    """Mask of the test images: every fifth one, when images are sorted by class in stored order.
 
-    Stratified to within one image a class, spread over each class in its stored order, and free of random
-    numbers, so that it is the same under every version of every library.
+    Every class loses a fifth, to within one image. No random numbers are used, so that the split is the same under
+    every version of every library.
     """
     mask = np.zeros(len(labels), bool)
     mask[np.argsort(labels, kind="stable")[::5]] = True

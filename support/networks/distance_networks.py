@@ -1,7 +1,7 @@
 """The networks as ordinary torch modules: points (N, d) -> distances (N,), sqrt(sum_i act(w_i.x + b_i)^2)."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from support.activations import ACTIVATIONS
 from support.networks.draws import initial
@@ -15,33 +15,35 @@ HIDDEN = {"MD_Abs": "abs", "MD_ReLU": "relu", "MD_Sigmoid": "sigmoid"}  # their 
 class Norm(nn.Module):
     """Euclidean norm of the last axis, (..., k) -> (...); its gradient where all are 0 is 0, not NaN."""
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
+        """The norms, (...), of vectors x, (..., k)."""
         return torch.linalg.vector_norm(x, dim=-1)
 
 
-def module(network: str, weight: torch.Tensor, bias: torch.Tensor) -> nn.Sequential:
-    """The network with that weight (k, d) and bias (k,), in their precision.
+def module(network: str, weight: Tensor, bias: Tensor) -> nn.Sequential:
+    """The network with this weight (k, d) and bias (k,), in their precision.
 
     >>> x = torch.tensor([[2.0, 3.0]])
     >>> [module(name, torch.eye(2), -torch.tensor([5.0, -1.0]))(x).item() for name in ("MD_Abs", "MD_ReLU")]
     [5.0, 4.0]
     """
     known(network)
-    linear = nn.Linear(*weight.T.shape, dtype=weight.dtype)
+    linear = nn.Linear(weight.shape[1], weight.shape[0], dtype=weight.dtype)
     linear.load_state_dict({"weight": weight, "bias": bias})
     return nn.Sequential(linear, ACTIVATIONS[HIDDEN[network]].module(), Norm())
 
 
-def exact(gaussian: Gaussian) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weight (d, d) and bias (d,) of the untrained MD_Abs that is the distance: Lambda^{-1/2} V^T and -W mean."""
+def exact(gaussian: Gaussian) -> tuple[Tensor, Tensor]:
+    """Weight W = Lambda^{-1/2} V^T, (d, d), and bias -W mean, (d,), of the MD_Abs that equals the distance."""
     return gaussian.whitening, -gaussian.whitening @ gaussian.mean
 
 
-def initial_weights(network: str, seed: int, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weight (k, d) and bias (k,) of a trial before training, float64; the networks of a trial share them.
+def initial_weights(network: str, seed: int, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Weight (k, d) and bias (k,) of a trial before training, float64.
 
-    2d rows w ~ N(0, 2/d), and for each a training point x_r, drawn with replacement, through which its hyperplane
-    goes: b = -w.x_r. MD_ReLU and MD_Sigmoid get all of them, MD_Abs the first d.
+    Draws 2d rows w ~ N(0, 2/d), and for each row a training point x_r, with replacement. The hyperplane of the row
+    goes through its point: b = -w.x_r. MD_ReLU and MD_Sigmoid use all rows, MD_Abs the first d, so that the networks
+    of a trial share their start.
 
     Args:
         seed: the trial.
@@ -59,6 +61,6 @@ def initial_weights(network: str, seed: int, x: torch.Tensor) -> tuple[torch.Ten
 
 
 def known(network: str) -> None:
-    """A ValueError with a suggestion for a name that is not a network's."""
+    """Raises ValueError, with a suggestion, for a name that is not in `UNITS`."""
     if network not in UNITS:
         raise ValueError(f"unknown network {network!r}{suggest(network, UNITS)}")

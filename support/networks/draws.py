@@ -1,4 +1,4 @@
-"""The random generators that initial weights and data are drawn from."""
+"""The random generators of initial weights and data."""
 
 import hashlib
 
@@ -6,10 +6,10 @@ import torch
 
 
 def initial(seed: int, role: str, shape: tuple[int, ...]) -> torch.Generator:
-    """The CPU generator that draws the weights of that role and shape.
+    """The CPU generator for the weights of this role and shape.
 
-    Its seed is a sha256 of (seed, role, shape), never of an architecture's or experiment's name: networks of the
-    same shape and seed start from the same bits, so architectures are truly paired by seed.
+    Its seed is the sha256 of (seed, role, shape). The names of architecture and experiment do not enter: networks of
+    one shape and seed start from the same bits, so architectures can be compared in pairs by seed.
     """
     text = f"{seed}/{role}/{'x'.join(map(str, shape))}"
     value = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1

@@ -1,8 +1,8 @@
-"""The Gaussians of the chapter and their samples, drawn on the CPU in float64: the same on every device.
+"""Random Gaussians with samples and Mahalanobis distances, drawn on the CPU in float64 for every device.
 
-The name of a data set says how it is drawn: a family, the dimension, and whether every trial has a draw of its own:
-"gaussian-10", "student-2", "gaussian-2-resampled". Families of one dimension share the mean and the random matrix
-behind the covariance.
+A data set is named by family, dimension and, if every trial draws its own data, "resampled": "gaussian-10",
+"student-2", "gaussian-2-resampled". Families of one dimension share the mean and the random matrix behind the
+covariance.
 
 Layout: points x (N, d), distances y (N,); mean (d,), covariance (d, d).
 """
@@ -30,6 +30,7 @@ class Gaussian:
 
     @property
     def dimension(self) -> int:
+        """The number d of inputs."""
         return len(self.mean)
 
     @cached_property
@@ -40,7 +41,7 @@ class Gaussian:
 
     @cached_property
     def whitening(self) -> torch.Tensor:
-        """Lambda^{-1/2} V^T, (d, d): one of many W with W^T W = precision, the one whose rows are eigenvectors."""
+        """W = Lambda^{-1/2} V^T, (d, d). Of the many W with W^T W = precision, its rows are eigenvectors."""
         values, vectors = self.eigen
         return vectors / values.sqrt()[:, None]
 
@@ -74,7 +75,7 @@ class DistanceData:
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of all values in units of 2^-12: machines differ in the last bits of a product, and agree here."""
+        """sha256 of all values, rounded to units of 2^-12, because machines differ in the last bits of a product."""
         total = hashlib.sha256(self.name.encode())
         for values in (self.gaussian.mean, self.gaussian.covariance, self.train[0], self.validation[0], self.test[0]):
             total.update((values * 2**12).round().to(torch.int64).numpy().tobytes())
@@ -82,7 +83,7 @@ class DistanceData:
 
 
 def parse(name: str) -> tuple[str, int, bool]:
-    """Family, dimension and whether every trial has its own draw; a ValueError for a name that is not one.
+    """Family, dimension, and whether every trial draws its own data. Raises ValueError for any other name.
 
     >>> parse("student-10-resampled")
     ('student', 10, True)
@@ -98,7 +99,7 @@ def parse(name: str) -> tuple[str, int, bool]:
 
 @lru_cache(maxsize=2)
 def draw(name: str, samples: int, trial: int = 0) -> DistanceData:
-    """The data of that name: Gaussian, training sample, and a validation and a test sample that no network sees.
+    """The data of this name: the Gaussian, and samples for training, validation and test.
 
     mean ~ U(-10, 10)^d. A ~ N(0, 1)^{d x d}; covariance = (A A^T + 1e-3 I), divided by its largest eigenvalue. The
     family "singular" leaves out the last column of A and adds 1e-6 I instead; "student" has the same covariance as
@@ -107,7 +108,7 @@ def draw(name: str, samples: int, trial: int = 0) -> DistanceData:
     Args:
         name: see the module's text.
         samples: training points.
-        trial: which draw, where every trial has its own; otherwise it changes nothing.
+        trial: the number of the draw; only resampled data depend on it.
     Source: Oursland, interpreting_nn_through_md, "Training and Test Data".
     """
     family, d, resampled = parse(name)

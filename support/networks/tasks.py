@@ -1,6 +1,7 @@
-"""The classification tasks: two in the plane, drawn here, and image data sets.
+"""The classification tasks: XOR and a sinusoid in the plane, and image data sets.
 
-Layout: points are rows, (N, d) float64, labels (N,) int64. The test points are also where boundaries are looked at.
+Layout: points are rows, (N, d) float64, labels (N,) int64. Decision boundaries are measured
+between test points.
 """
 
 import hashlib
@@ -24,8 +25,8 @@ class Task:
     train: tuple[torch.Tensor, torch.Tensor]
     test: tuple[torch.Tensor, torch.Tensor]
     classes: int
-    digest: str  # sha256, hexadecimal, of the training and test points; of images, that of the whole data set
-    kept: torch.Tensor | None = None  # (pixels,), of images: which pixels are inputs
+    digest: str  # sha256, hexadecimal, of the training and test points; for images, of the whole data set
+    kept: torch.Tensor | None = None  # (pixels,), for images: which pixels are inputs
 
     def __repr__(self):
         sizes = f"{len(self.train[0]):,} training and {len(self.test[0]):,} test points"
@@ -33,32 +34,35 @@ class Task:
 
     @property
     def inputs(self) -> int:
+        """The number d of inputs."""
         return self.train[0].shape[1]
 
     def pictures(self, x: torch.Tensor) -> torch.Tensor:
-        """Whole images, (..., pixels), from points (..., d)."""
+        """Whole images, (..., pixels), from points (..., d). Raises ValueError for a task without images."""
+        if self.kept is None:
+            raise ValueError(f"{self.name} has no images")
         return x.new_zeros(*x.shape[:-1], len(self.kept)).masked_scatter_(self.kept, x)
 
 
 def resampled(name: str) -> bool:
-    """Whether every seed has data of its own."""
+    """Whether every seed draws its own data."""
     return name.endswith("-resampled")
 
 
 def task(name: str, seed: int = 0, folder: str | None = None) -> Task:
     """The named task: "xor", "sinusoid", "sinusoid-resampled" (new points for every seed) or a name of `data.load`.
 
-    Images are divided by the largest byte; three quarters of the training file are trained on, in an order drawn
-    once, and the rest is the test. Pixels that are 0 in all images that are trained on are left out, in both parts:
-    there is nothing to learn of them. A network that had them would compute the same, but weight decay alone would
-    act on their weights, which Adam takes below 1e-100 within 9,000 steps, and the volume element with them.
+    Images are divided by the largest byte. They come from the training file, in an order drawn once: three quarters
+    for training, the rest for the test. Pixels that are 0 in all training images are left out. They would not change
+    the outputs, but only weight decay would act on their weights: within 9,000 steps Adam takes these below 1e-100,
+    and the volume element with them.
     Source: Zavatone-Veth et al. 2025, sections I.1 and I.2, and their code; protocol 4.4 to 4.6.
     """
     return _planar(name, seed if resampled(name) else 0) if name in DRAWN else _images(name, folder)
 
 
 def true_labels(name: str, x: torch.Tensor) -> torch.Tensor:
-    """Labels of points (N, 2) in the plane: XOR by the signs of the inputs, else above 0.6 sin(7 x1 - 1)."""
+    """Labels of points (N, 2): XOR of the signs, or whether x2 is above 0.6 sin(7 x1 - 1)."""
     if name == "xor":
         return (x[:, 0] * x[:, 1] < 0).long()
     return (x[:, 1] > 0.6 * torch.sin(7 * x[:, 0] - 1)).long()

@@ -1,7 +1,7 @@
-"""What pages say of themselves: what the book and each chapter were built with.
+"""Generated parts of pages: how the book and its chapters were built.
 
-A chapter ends with `colophon(settings)`. What it states travels in the metadata of the cell's output, from where the
-account of the whole build collects it, like figures carry their captions.
+A chapter ends with `colophon(settings)`. Its facts are stored in the metadata of the cell's output, from which the
+account of the whole build collects them.
 """
 
 import html
@@ -13,24 +13,25 @@ import subprocess
 import time
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from support.site.numbering import label
 from support.words import escaped
 
 
 def declared(cell: dict, key: str) -> list[dict]:
-    """What the outputs of a cell declare to the book: `name` for figures, `colophon` for the chapter's account."""
+    """The entries with this key in a cell's output metadata: `name` for figures, `colophon` for chapters."""
     found = (output.get("metadata", {}).get("support", {}) for output in cell.get("outputs", []))
     return [item for item in found if key in item]
 
 
 def built() -> str:
-    """A line for pages without a colophon of their own: when and from which commit the site was built, as MyST."""
+    """Date and commit of the build, as MyST, for pages without their own colophon."""
     return f":::{{div}} colophon\nBuilt {date.today():%-d %B %Y}{_commit()}. [](/book/environment.md)\n:::\n"
 
 
 def build_account(chapters: dict) -> str:
-    """Environment of the build, and for each chapter its data set, scale and timing, as MyST; page -> notebook."""
+    """The environment of the build, and data set, scale and time of each chapter (page -> notebook), as MyST."""
     lines = [f"{environment()}. Built {date.today():%-d %B %Y}{_commit()}.", ""]
     lines += ["| Chapter | Data set | Scale | Seeds | Device | Executed | Took |"]
     lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
@@ -44,7 +45,7 @@ def build_account(chapters: dict) -> str:
 
 
 def environment() -> str:
-    """One sentence: the versions that decide numbers, and the machine."""
+    """One line with the versions on which numbers depend, and the machine."""
     versions = [f"{name} {importlib.metadata.version(name)}" for name in ("torch", "numpy", "scipy", "jupyter-book")]
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPU cores"
     return f"Python {platform.python_version()}, {', '.join(versions)}; {machine}"
@@ -59,7 +60,7 @@ def _commit() -> str:
 
 
 class Colophon:
-    """How a chapter was built, for its last cell: `publish.colophon(settings)`."""
+    """The facts about how a chapter was built, as its last cell shows them."""
 
     def __init__(self, facts: dict):
         self.facts = facts
@@ -75,11 +76,10 @@ class Colophon:
         return {"text/html": page, "text/plain": str(self)}, {"support": {"colophon": self.facts}}
 
 
-def colophon(settings) -> Colophon:
-    """Account of this run: data set, scale, seeds, device, environment, date, seconds since the kernel started.
+def colophon(settings: Any) -> Colophon:
+    """How this chapter was built: data, scale, seeds, device, environment, date, seconds since the kernel started.
 
-    Args:
-        settings: the chapter's, with attributes `data`, `scale`, `seeds` and `device`; one it lacks is "not stated".
+    settings: of the chapter. Of `data`, `scale`, `seeds` and `device`, a missing attribute is "not stated".
     """
     import psutil
 
@@ -87,6 +87,6 @@ def colophon(settings) -> Colophon:
 
     facts = {key: str(getattr(settings, key, "not stated")) for key in ("data", "scale", "seeds", "device")}
     if hasattr(settings, "device"):
-        facts["device"] = resolve_device(settings.device).type  # "auto" says nothing to a reader
+        facts["device"] = resolve_device(settings.device).type  # the device that "auto" chose
     seconds = round(time.time() - psutil.Process().create_time())
     return Colophon(facts | {"environment": environment(), "date": str(date.today()), "seconds": seconds})

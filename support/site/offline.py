@@ -1,7 +1,8 @@
-"""A built site that needs no network and no server: what has to change in it, and what proves it.
+"""Makes a built site work without network and server, and checks that it does.
 
-Browsers refuse fonts beside a page that was opened from the file system, so those become part of the style sheets;
-the notebook theme names one script elsewhere that nothing here uses; MathJax comes with variants no page loads.
+Browsers refuse font files next to a page that was opened from the file system, so fonts become part of the style
+sheets. Scripts from other hosts that the theme adds but no page uses are removed, and so are unused variants of
+MathJax.
 """
 
 import base64
@@ -11,8 +12,8 @@ from pathlib import Path
 
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "link": "href"}
 MATHJAX = "tex-svg.js"  # draws with paths and needs no fonts
-LINKS_ONLY = {"author", "canonical", "index", "next", "prev", "search"}  # <link> relations no browser fetches
-UNUSED = re.compile(  # live code cells, which nothing here starts; icons as scripts; orders to fetch fonts ahead
+LINKS_ONLY = {"author", "canonical", "index", "next", "prev", "search"}  # <link> relations that no browser fetches
+UNUSED = re.compile(  # unused live code cells, icons as scripts, preloading of fonts
     r"<script>const THEBE_JS_URL.*?</script>|<script[^>]*sphinx-thebe\.js[^>]*></script>"
     r'|<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>'
     r"|<script[^>]*/fontawesome/[^>]*></script>"
@@ -22,14 +23,15 @@ UNUSED = re.compile(  # live code cells, which nothing here starts; icons as scr
 
 
 class Page(HTMLParser):
-    """What is in an HTML page: `ids`, `classes`, `alternatives` (texts of images), `words`, `fetched` addresses."""
+    """An HTML page's `ids`, `classes`, `alternatives` (texts of images), `words` and `fetched` addresses."""
 
     def __init__(self, path: Path):
         super().__init__()
         self.ids, self.classes, self.alternatives, self.fetched, self.words = set(), set(), set(), [], ""
         self.feed(path.read_text(encoding="utf-8"))
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collects ids, classes, alternatives and addresses from a tag."""
         attrs = {name: value or "" for name, value in attrs}
         self.ids.add(attrs.get("id"))
         self.classes.update(attrs.get("class", "").split())
@@ -38,17 +40,18 @@ class Page(HTMLParser):
         if tag in FETCHED and attrs.get(FETCHED[tag]) and attrs.get("rel") not in LINKS_ONLY:
             self.fetched.append(attrs[FETCHED[tag]])
 
-    def handle_data(self, data):
+    def handle_data(self, data: str) -> None:
+        """Collects the words between tags."""
         self.words += data
 
 
 def _pages(site: Path) -> list[Path]:
-    """Every page, without the theme's templates among the static files."""
+    """Every page of the site, without the theme's templates among the static files."""
     return sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
 
 
 def settle(site: Path) -> None:
-    """Changes a site just built by jupyter-book so that it works from the file system without a network."""
+    """Changes a site built by jupyter-book so that it works from the file system without a network."""
     for page in _pages(site):
         text = UNUSED.sub("", page.read_text(encoding="utf-8"))
         page.write_text(text.replace("mathjax/tex-chtml.js", f"mathjax/{MATHJAX}"), encoding="utf-8")
@@ -64,7 +67,7 @@ def settle(site: Path) -> None:
 
 
 def _inline_fonts(sheet: Path) -> str:
-    """The style sheet with its woff2 fonts as data URIs and without the older formats beside them."""
+    """The style sheet with its woff2 fonts as data URIs, without older font formats."""
 
     def data_uri(match: re.Match) -> str:
         font = (sheet.parent / match[1]).resolve()
@@ -75,7 +78,7 @@ def _inline_fonts(sheet: Path) -> str:
 
 
 def faults(site: Path) -> list[str]:
-    """What pages and style sheets would fetch and cannot: addresses elsewhere, files that are not there."""
+    """Faults of pages and style sheets: addresses on other hosts, and missing files."""
     wanted = [(page, address) for page in _pages(site) for address in Page(page).fetched]
     for sheet in sorted(site.rglob("*.css")):
         text = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -8,11 +8,11 @@ CONTENDERS = {
     "vmap": "`torch.func`, the seeds of one architecture at a time",
     "trainer": "this book's trainer, all networks at a time",
 }
-WORTH = 0.05  # share of a step that a compiler would have to save
+WORTH = 0.05  # share of a step that a compiler must save to be worth it
 
 
 def snippets(results: Path) -> dict[str, str]:
-    """File name -> MyST, from what `python -m support bench` left in the folder `results`: one file a machine."""
+    """File name -> MyST, from the results of `python -m support bench` in a folder, one file for each machine."""
     kinds = {
         "speed.md": ("train", _speed),
         "speed_mahalanobis.md": ("mahalanobis", _mahalanobis),
@@ -20,8 +20,8 @@ def snippets(results: Path) -> dict[str, str]:
         "precision.md": ("equivalence", _precision),
     }
     files = [json.loads(path.read_text()) for path in sorted(results.glob("*.json"))]
-    told = {name: [tell(f) for f in files if part in f] for name, (part, tell) in kinds.items()}
-    return {name: "\n\n".join(texts or ["Not measured yet."]) + "\n" for name, texts in told.items()}
+    written = {name: [write(f) for f in files if part in f] for name, (part, write) in kinds.items()}
+    return {name: "\n\n".join(texts or ["Not measured yet."]) + "\n" for name, texts in written.items()}
 
 
 def _speed(result: dict) -> str:
@@ -43,13 +43,13 @@ def _speed(result: dict) -> str:
         "",
         f"The bare products reach {_spread(t['product_gflops'])} GFLOP/s. At that rate those of all pixels take "
         f"{_percent(t['share_of_peak'])} of the time of the trainer's whole step{_left_out(t)}. "
-        f"The exponents of its cost: {costs}.{_beside_products(t)}",
+        f"The exponents of its cost: {costs}.{_outside_products(t)}",
     ]
     return "\n".join(lines)
 
 
 def _left_out(t: dict) -> str:
-    share = t.get("work_left_out")  # results of older versions, which left nothing out, do not say
+    share = t.get("work_left_out")  # missing in results of older versions, which left nothing out
     return (
         f"; the step leaves out {100 * share:.0f}% of their work, pixels that no image of a chunk inks"
         if share
@@ -96,7 +96,7 @@ def _geometry(result: dict) -> str:
     )
 
 
-def _beside_products(t: dict) -> str:
+def _outside_products(t: dict) -> str:
     if t["elementwise_share"] is None:  # a GPU, where single products cannot be timed
         return ""
     said = f" Of a step, {_percent(t['elementwise_share'])} is spent outside the products."
@@ -130,7 +130,7 @@ def _precision(result: dict) -> str:
 
 
 def _accuracy(a: dict) -> str:
-    """Mean and SD; below, how far from plain fp32, with the interval and the p-value of Kolmogorov and Smirnov."""
+    """Mean and SD; below, the difference from plain fp32 with its interval and the Kolmogorov-Smirnov p-value."""
     line = f"{a['mean']:.2f} ± {a['sd']:.2f}"
     if pair := a.get("against fp32"):
         line += f"<br>{pair['difference']:+.2f} [{pair['low']:.2f}, {pair['high']:.2f}], *p* = {pair['p']:.2g}"

@@ -1,4 +1,4 @@
-"""Checks that the records are whole and that what the book prints follows from them."""
+"""Checks that the records are sound and that the book's printed numbers follow from them."""
 
 from support import chapters
 from support.evidence.paths import COMMITTED
@@ -8,11 +8,10 @@ from support.site import readme
 
 
 def verify(store: Store) -> int:
-    """Checks every record and what is printed from them; prints counts, and a line for each fault. Returns 0 or 1.
+    """Checks every record and the text printed from them. Prints counts and a line for each fault; returns 0 or 1.
 
-    An unfinished study is no fault: how many of its runs are recorded is said, and which seeds are there in part.
-    A folder without records is none to be content with.
-    README.md is compared only with the committed records.
+    An unfinished study is no fault; its recorded runs are counted, and its incomplete seeds are listed. A folder
+    without sound records is a failure. README.md is compared only with the committed records.
     """
     sound, found = store.survey()
     faults = [f"{path}: {fault}" for path, several in found.items() for fault in several]
@@ -27,7 +26,7 @@ def verify(store: Store) -> int:
 
 
 def completeness(plan: Study, records: list[Record]) -> str:
-    """How many of a study's runs are among the records, and the seeds of which only some runs are there."""
+    """A line with the number of a study's recorded runs, and the seeds of which only some runs are recorded."""
     specs = {r.spec for r in records if plan.asks_for(r.spec) and r.answers(plan.steps)}
     a_seed = plan.runs_a_seed
     counts = {seed: sum(s.seed == seed for s in specs) for seed in plan.all_seeds}
@@ -36,7 +35,7 @@ def completeness(plan: Study, records: list[Record]) -> str:
 
 
 def _mixed(records: list[Record]) -> list[str]:
-    """Runs on different data under one name would be averaged without a word."""
+    """The faults of data names with several digests: such runs would be averaged silently."""
     digests = {}
     for r in records:
         digests.setdefault(r.spec.draw_name, set()).add(r.spec.data_digest)

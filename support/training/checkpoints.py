@@ -1,4 +1,4 @@
-"""Checkpoints that survive a kill at any moment: written beside, flushed, renamed; the one before is kept."""
+"""Checkpoints that survive a kill at any moment: written to another file, flushed, renamed; the last two are kept."""
 
 import contextlib
 import hashlib
@@ -18,14 +18,16 @@ class CheckpointError(RuntimeError):
 
 @dataclass(frozen=True)
 class Checkpoint:
+    """The state of a block: a note for JSON, and tensors by name."""
+
     note: dict
     tensors: dict[str, torch.Tensor]
 
 
 def write(path: Path, identity: str, note: dict, tensors: dict[str, torch.Tensor]) -> None:
-    """Writes a checkpoint; at every moment a whole one is on disk under `path` or its `.previous`.
+    """Writes a checkpoint. At every moment a whole one exists under `path` or its `.previous`.
 
-    Raises CheckpointError if it cannot be written, on a full disk for example.
+    Raises CheckpointError if it cannot be written, for example on a full disk.
     """
     path = Path(path)
     tensors = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
@@ -42,7 +44,7 @@ def write(path: Path, identity: str, note: dict, tensors: dict[str, torch.Tensor
         with contextlib.suppress(OSError):
             beside.unlink()
         raise CheckpointError(
-            f"cannot write the checkpoint {path}: {error.strerror}; the same call goes on from the one before"
+            f"cannot write the checkpoint {path}: {error.strerror}; the same call continues from the previous one"
         ) from error
 
 
@@ -54,7 +56,7 @@ def _flush(path: Path, content: bytes) -> None:
 
 
 def read(path: Path | None, identity: str) -> Checkpoint | None:
-    """The newest whole checkpoint of that identity, or None: a torn or altered one is passed over."""
+    """The newest whole checkpoint of this identity, or None. Damaged ones are skipped."""
     if path is None:
         return None
     for candidate in (Path(path), Path(path).with_suffix(".previous")):
@@ -69,7 +71,7 @@ def read(path: Path | None, identity: str) -> Checkpoint | None:
 
 
 def remove(path: Path) -> None:
-    """Removes a checkpoint and all that belongs to it."""
+    """Removes a checkpoint, the previous one, and what an interrupted write left."""
     for one in (path, path.with_suffix(".previous"), path.with_suffix(".writing")):
         one.unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
-"""The way through the steps, the same for every trainer: note down, report, save, and stop in time.
+"""The training loop that all trainers share: it measures, reports progress, saves checkpoints, and stops in time.
 
-course = Course(specs, steps, Options(**options))        # reads the checkpoint, if there is one
-seen = course.follow(stack, advance, look, at)           # takes the steps that are left
+course = Course(specs, steps, Options(**options))        # reads the checkpoint, if one exists
+seen = course.follow(stack, advance, look, at)           # takes the remaining steps
 return course.measurements(specs, arrays, stack.weights(), losses, division)
 """
 
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,22 +20,22 @@ from support.training import checkpoints
 from support.training.machine import Division, environment, resolve_device, wait
 from support.training.specs import Measurement, Spec, digest, diverged_at
 
-SEEN = "curves."  # begins the names of what a checkpoint keeps of the looks at the networks
-STRETCH = 0.3  # seconds between two looks at the clock and at Ctrl-C, and between two reports
+SEEN = "curves."  # prefix of the measurements in a checkpoint
+STRETCH = 0.3  # seconds between checks of the clock and of Ctrl-C, and between reports
 
 
 class Stopped(RuntimeError):
-    """Training stopped before its last step, at a checkpoint; the next call goes on from there."""
+    """Training stopped at a checkpoint before its last step. The next call continues from there."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The keywords of every `train`.
+    """The keyword arguments of every `train`.
 
     device: "auto", "cpu" or "cuda".
-    checkpoint: path of the block's checkpoint, or None. It is written every `checkpoint_seconds` and removed by
-        `checkpoints.remove` once the caller has stored the results; a run found there is continued.
-    minutes: stop at a checkpoint after so long and raise `Stopped`.
+    checkpoint: path of the block's checkpoint, or None. An existing checkpoint is continued. It is written every
+        `checkpoint_seconds`; the caller stores the results and then calls `checkpoints.remove`.
+    minutes: after this many minutes, stop at a checkpoint and raise `Stopped`.
     progress: called as progress(step, steps) a few times a second.
     """
 
@@ -46,10 +47,9 @@ class Options:
 
 
 class Course:
-    """The way of a block to its last step, with its checkpoint and its clock.
+    """The training of a block up to its last step, with its checkpoint and clock.
 
-    saved: the checkpoint that it goes on from, or None. begun: the environment that this one was begun in, or None.
-    seconds: taken so far, those before the checkpoint too.
+    saved: the checkpoint from which it continues, or None. begun: the environment in which that one began, or None.
     """
 
     def __init__(self, specs: Collection[Spec], steps: int, options: Options):
@@ -59,11 +59,11 @@ class Course:
         self.identity = digest([s.key for s in specs] + [steps])
         self.saved = checkpoints.read(options.checkpoint, self.identity)
         if self.saved and not any(name.startswith(SEEN) for name in self.saved.tensors):
-            self.saved = None  # written by an older version of the trainer, in another layout
+            self.saved = None  # from an older version of the trainer, with another layout
         note = self.saved.note if self.saved else {}
         self.before, self.begun, made = note.get("seconds", 0.0), note.get("begun"), note.get("device")
-        self.here = environment()  # of the code that trains, not of what it has become an hour later
-        # what was begun on the CPU goes on there, although a GPU may have come
+        self.here = environment()  # now, because the code may change while this process trains
+        # a block that began on the CPU continues there, even if a GPU is available now
         self.device = resolve_device("cpu" if made == "cpu" and options.device == "auto" else options.device)
         if made not in (None, self.device.type):
             raise ValueError(
@@ -73,31 +73,32 @@ class Course:
 
     @property
     def seconds(self) -> float:
+        """Seconds of training so far, those before the checkpoint included."""
         return self.before + time.monotonic() - self.clock
 
     @property
     def done(self) -> int | None:
-        """The step that the checkpoint was at; None, nothing is done."""
+        """The step of the checkpoint, or None without one."""
         return self.saved.note["step"] if self.saved else None
 
     def follow(
         self,
-        stack,
+        stack: Any,
         advance: Callable[[int, int], None],
         look: Callable[[int], dict],
         at: Collection[int],
         note: dict | None = None,
         unit: str = "step",
     ) -> dict[str, np.ndarray]:
-        """Trains a stack from its checkpoint, or its start, to the last step, and returns what was seen on the way.
+        """Trains a stack from its checkpoint or its start to the last step, and returns the measurements.
 
         Args:
-            stack: the networks; `state` gives all tensors that a step changes, by name, and `restore` puts them back.
+            stack: the networks. `state` returns all tensors that a step changes, by name; `restore` puts them back.
             advance, at, unit: see `walk`.
-            look: gives what is seen after that step, arrays or tensors by name, not all names at every step.
-            note: what a checkpoint says besides, for JSON.
+            look: measures the networks after a step; returns arrays or tensors by name.
+            note: more entries for the checkpoint, for JSON.
         Returns:
-            By name, the arrays of all looks, along a new first axis.
+            The measurements by name, stacked along a new first axis.
         Raises:
             Stopped: see `walk`.
         """
@@ -128,11 +129,11 @@ class Course:
     ) -> list[Measurement]:
         """One Measurement per specification, from its arrays and final weights.
 
-        losses: names of the arrays that are finite as long as a network has not diverged.
+        losses: names of the arrays that show by a value that is not finite that a network has diverged.
         """
         share, results = self.seconds / len(specs), []
         for spec, own, last in zip(specs, arrays, weights, strict=True):
-            lost = diverged_at(own["steps"], np.isfinite([own[name] for name in losses]).all(0))
+            lost = diverged_at(own["steps"], np.isfinite(np.stack([own[name] for name in losses])).all(axis=0))
             results.append(Measurement(spec, own, last, lost, asdict(division), probe or {}, share, self.begun))
         return results
 
@@ -144,15 +145,13 @@ class Course:
         state: Callable[[], tuple[dict, dict[str, torch.Tensor]]],
         unit: str = "step",
     ) -> None:
-        """Takes the steps that are left, in stretches as long as a look at the clock is worth.
+        """Takes the remaining steps, in stretches of about `STRETCH` seconds, with a check of the clock after each.
 
         Args:
-            advance: takes the steps from the first to the last that it is given, both included.
-            note_down: looks at the networks after that step; called at the steps of `at`, where no stretch passes by.
-                Where nothing is done yet, step 0 is noted down first.
-            state: what a checkpoint keeps, a note for JSON and tensors; asked for every `checkpoint_seconds` and
-                before it stops.
-            unit: what a step is called.
+            advance: takes all steps from its first argument to its second, both included.
+            note_down: measures the networks after a step of `at`, and at step 0 if there is no checkpoint.
+            state: returns the content of a checkpoint, a note for JSON and tensors.
+            unit: the word for a step in messages.
         Raises:
             Stopped: out of time, or interrupted (Ctrl-C, SIGTERM).
         """
@@ -176,7 +175,7 @@ class Course:
                 if progress is not None:
                     progress(number, steps)
                 out_of_time = minutes is not None and time.monotonic() - begun > 60 * minutes
-                # an interrupt after the last step still stops who asked for these steps; a checkpoint has their work
+                # an interrupt after the last step still stops the caller, if a checkpoint keeps the work
                 if (number < steps and out_of_time) or (interrupt.asked and (number < steps or kept)):
                     if kept:
                         self.save(number, *state())
@@ -188,14 +187,15 @@ class Course:
                     saved = time.monotonic()
 
     def save(self, number: int, note: dict, tensors: dict[str, torch.Tensor]) -> None:
-        """Writes the checkpoint of that step."""
+        """Writes the checkpoint of this step. `options.checkpoint` must be set."""
+        assert self.options.checkpoint is not None
         note |= {"step": number, "seconds": self.seconds, "device": self.device.type}
         note["begun"] = self.begun or self.here
         checkpoints.write(self.options.checkpoint, self.identity, note, tensors)
 
 
 def each(step: Callable[[int], None]) -> Callable[[int, int], None]:
-    """The `advance` that takes one step after the other."""
+    """An `advance` that takes one step after the other."""
 
     def advance(first: int, last: int) -> None:
         for number in range(first, last + 1):
@@ -205,7 +205,7 @@ def each(step: Callable[[int], None]) -> Callable[[int, int], None]:
 
 
 class _Interrupt:
-    """While active, the first Ctrl-C or SIGTERM is only noted, so that training can stop at a checkpoint."""
+    """While active, the first Ctrl-C or SIGTERM only sets `asked`, so that training can stop at a checkpoint."""
 
     asked = False
 
@@ -217,7 +217,7 @@ class _Interrupt:
         return self
 
     def _note(self, number, frame):
-        if self.asked:  # the second one means it
+        if self.asked:  # the second one stops at once
             raise KeyboardInterrupt
         self.asked = True
 

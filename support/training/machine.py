@@ -1,4 +1,4 @@
-"""The machine that trains: its device, its threads, how the work is divided, and the account of it in a record."""
+"""The machine that trains: device, threads, division of the work, and the environment that a record states."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ import torch
 
 @dataclass(frozen=True)
 class Division:
-    """How the work is divided on this machine: it changes bits, not the question, and is kept with the results."""
+    """How the work is divided on this machine. It changes rounding only, and is stored with the results."""
 
     device: str
     threads: int
@@ -27,7 +27,7 @@ class Division:
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device of that name: "auto" is CUDA where there is one; a RuntimeError for a "cuda" that is missing."""
+    """The device of this name; "auto" is CUDA if available. Raises RuntimeError for "cuda" without a GPU."""
     if name not in ("auto", "cpu", "cuda"):
         raise ValueError(f"unknown device {name!r} (known: auto, cpu, cuda)")
     if name == "cuda" and not torch.cuda.is_available():
@@ -36,19 +36,19 @@ def resolve_device(name: str) -> torch.device:
 
 
 def wait(device: torch.device) -> None:
-    """Until a GPU has done what it was asked to; it is asked ahead of time."""
+    """Waits until a GPU has finished its queue, because calls return before it has."""
     if device.type == "cuda":
         torch.cuda.synchronize()
 
 
 def cores() -> int:
-    """How many cores this thread may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    """The number of cores that this thread may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager
 def threads(number: int | None) -> Iterator[None]:
-    """So many threads for torch, None as many as it has now; in the end as many as before."""
+    """Sets the number of torch's threads, and restores it in the end; None leaves it as it is."""
     before = torch.get_num_threads()
     torch.set_num_threads(number or before)
     try:
@@ -72,7 +72,7 @@ def environment() -> dict:
 
 @cache
 def _commit() -> str | None:
-    """The commit of the code, and whether the package differs from it, when this process first asked."""
+    """The commit of the code and whether the package has changes, as of the first call in this process."""
 
     def git(*arguments):
         return subprocess.run(

@@ -1,6 +1,6 @@
-"""What a run is: a specification made of literals, its key, and the steps at which it is measured.
+"""The specification of a run, its key, and the steps at which a run is measured.
 
-Every experiment has a specification of its own, a frozen dataclass that extends `Spec`; `SPECIFICATIONS` names them.
+Every experiment has its own specification: a frozen dataclass of literals that extends `Spec`, in `SPECIFICATIONS`.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ import torch
 from support.words import suggest
 
 CURVES = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")  # nats and percent
-SPECIFICATIONS = {  # experiment -> where its specification is
+SPECIFICATIONS = {  # experiment -> its specification
     "classifier": "support.training.classifiers.specs:RunSpec",
     "metric": "support.training.classifiers.specs:MetricSpec",
     "centres": "support.training.classifiers.specs:CentresSpec",
@@ -30,9 +30,9 @@ SPECIFICATIONS = {  # experiment -> where its specification is
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(ABC):
-    """What every experiment's specification has: fields that are literals, among them these.
+    """The fields that the specifications of all experiments share. Every field is a literal.
 
-    looked_at_once: whether something is measured after the last step alone, so that a longer run is no answer.
+    looked_at_once: whether something is measured only after the last step, so that a longer run cannot replace this.
     """
 
     looked_at_once: ClassVar[bool] = False
@@ -45,22 +45,22 @@ class Spec(ABC):
     def key(self) -> str:
         """16 hex digits: sha256 of the canonical JSON of this specification.
 
-        A field that has the default value of the class that brought it is left out, so that a field added later
-        leaves old keys as they are, and an experiment that extends another has keys of its own.
+        A field with the default value of the class that introduced it is left out. So a field added later does not
+        change old keys, and an experiment that extends another has its own keys.
         """
         lines = (
             fields(c) for c in type(self).__mro__ if is_dataclass(c)
-        )  # the class that brought a field comes last
+        )  # the class that introduced a field comes last
         default = {f.name: f.default for several in lines for f in several if f.default is not MISSING}
         return digest({k: v for k, v in asdict(self).items() if k not in default or v != default[k]})
 
     @cached_property
     def question(self) -> "Spec":
-        """This specification with the digest of its data left open (""): what a study compares."""
+        """This specification with an empty data digest, which a study compares."""
         return self.unchecked(data_digest="")
 
     def unchecked(self, **values) -> "Spec":
-        """A copy with other values of some fields, whether or not such a run exists."""
+        """A copy with other values of some fields. They are not checked."""
         other = object.__new__(type(self))
         other.__dict__.update({f.name: getattr(self, f.name) for f in fields(self)} | values)
         return other
@@ -68,29 +68,29 @@ class Spec(ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """The run in a few words, for messages."""
+        """A short description of the run, for messages."""
 
     @property
     def draw_name(self) -> str:
-        """Runs for which this is the same must have data of the same digest."""
+        """The name of the drawn data: runs with the same name must have the same data digest."""
         return self.data
 
     @abstractmethod
     def listed(self, final: dict) -> str:
-        """The run and its `final_numbers` on a line of a list."""
+        """The run and its `final_numbers`, as one line of a list."""
 
     @staticmethod
     @abstractmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
-        """From the stored arrays of a run, the numbers at its last step that a reader looks for first."""
+        """The main results of a run at its last step, from its stored arrays."""
 
     @staticmethod
     def kept(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The measured arrays as a record stores them: all digits, if an experiment does not need fewer."""
+        """The measured arrays as a record stores them, unrounded unless the experiment overrides this."""
         return arrays
 
     def check_data(self, name: str, digest: str) -> None:
-        """A ValueError unless the data of that name and digest are those that the run was specified for."""
+        """Raises ValueError unless this data set is the one that the run was specified for."""
         if not digest.startswith(self.data_digest):
             raise ValueError(
                 f"the run was specified for {self.data!r} with digest {self.data_digest}, "
@@ -116,14 +116,14 @@ class Spec(ABC):
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured of one network; a trainer gives one per specification, and `records.Store` keeps it.
+    """The measurements of one network. A trainer returns one per specification, and `records.Store` stores it.
 
-    arrays: by name, as the trainer says, among them "steps" (S,), the recorded steps.
-    weights: those after the last step, by name.
+    arrays: by name, see each trainer's `train`. "steps" (S,) holds the recorded steps.
+    weights: after the last step, by name.
     diverged_at: the first recorded step with a loss that is not finite, or None.
-    division, probe: how the work was divided, and what decided it.
+    division, probe: how the work was divided, and the measurement that decided it.
     seconds: this network's share of the block's training time.
-    begun: the `machine.environment` in which the block began, if it went on from a checkpoint; or None.
+    begun: the `machine.environment` in which the block began, if it continued from a checkpoint; else None.
     """
 
     spec: Spec
@@ -137,15 +137,16 @@ class Measurement:
 
     @property
     def steps(self) -> np.ndarray:
+        """The recorded steps, (S,)."""
         return self.arrays["steps"]
 
     def light(self) -> "Measurement":
-        """The same without moments, which are most of the bytes of a record."""
+        """The same without moments, which take most of the space of a record."""
         return replace(self, arrays={n: a for n, a in self.arrays.items() if not n.startswith("moment")})
 
 
 def check_shared(specs: Collection[Spec], names: Iterable[str]) -> None:
-    """A ValueError unless there are specifications, and all have the same values of these fields."""
+    """Raises ValueError unless there are specifications, and all have equal values of these fields."""
     if not specs:
         raise ValueError("a block needs at least one run")
     for name in names:
@@ -155,20 +156,20 @@ def check_shared(specs: Collection[Spec], names: Iterable[str]) -> None:
 
 
 def specification(content: dict) -> Spec:
-    """The specification that `asdict` turned into `content`."""
+    """The specification from its `asdict`."""
     return pkgutil.resolve_name(SPECIFICATIONS[content["experiment"]])(**content)
 
 
-def digest(value) -> str:
+def digest(value: Any) -> str:
     """The first 16 hex digits of the sha256 of a value's canonical JSON."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def recorded_steps(steps: int) -> list[int]:
-    """The steps at which a run of that length is measured: 0, then eight to a decade, and the last.
+    """The steps at which a run of this length is measured: 0, eight in each decade, and the last.
 
-    One grid for all lengths, so that a longer run holds the measurements of a shorter one.
+    All lengths share one grid, so that a longer run has the measurements of a shorter one.
 
     >>> recorded_steps(12)
     [0, 1, 2, 3, 4, 5, 6, 8, 10, 12]
@@ -179,7 +180,7 @@ def recorded_steps(steps: int) -> list[int]:
 
 
 def diverged_at(at: Iterable[int], finite: Iterable[bool]) -> int | None:
-    """The first of the recorded steps `at` at which not all was finite, or None; finite: for each whether all was.
+    """The first of the recorded steps `at` with a value that was not finite, or None. finite: whether all were.
 
     >>> diverged_at([0, 1, 10], [True, False, True])
     1
@@ -188,5 +189,5 @@ def diverged_at(at: Iterable[int], finite: Iterable[bool]) -> int | None:
 
 
 def moment_steps(steps: int) -> list[int]:
-    """The recorded steps at which moments per output node and class are stored: 0, the powers of ten, the last."""
+    """The recorded steps at which moments by output and class are stored: 0, the powers of ten, the last."""
     return sorted({0, steps} | {10**k for k in range(len(str(steps))) if 10**k <= steps})

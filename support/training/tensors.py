@@ -1,10 +1,11 @@
-"""Tensors as bytes, in the safetensors format: a length, a JSON header, and the values one after another.
+"""Tensors as bytes in the safetensors format: a length, a JSON header, and the values one after another.
 
-It needs only torch and numpy, so that a sweep runs where nothing else is installed. The library of the same
-name reads these files, and its own are read here; the tests hold the two against each other.
+This module needs only torch and numpy, so that a sweep runs without other packages. Its files and those of the
+library safetensors are interchangeable, which the tests check.
 """
 
 import json
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,8 +17,9 @@ ALIGNED = 8  # bytes of which the header's length is a multiple
 
 
 def pack(tensors: dict[str, torch.Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes of these tensors, which lie on the CPU, and of texts that go with them."""
-    header, parts, end = {"__metadata__": metadata} if metadata else {}, [], 0
+    """The bytes of tensors on the CPU, with texts as metadata."""
+    header: dict[str, Any] = {"__metadata__": metadata} if metadata else {}
+    parts, end = [], 0
     for name, tensor in tensors.items():
         value = tensor.numpy()
         parts.append(value.tobytes())
@@ -29,7 +31,7 @@ def pack(tensors: dict[str, torch.Tensor], metadata: dict[str, str] | None = Non
 
 
 def unpack(content: bytes) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """The tensors and texts in these bytes; a ValueError if they are not what `pack` makes."""
+    """The tensors and the metadata in these bytes. Raises ValueError for another format."""
     first = 8 + int.from_bytes(content[:8], "little")
     try:
         header = json.loads(content[8:first])

@@ -7,6 +7,7 @@ records.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -272,7 +273,7 @@ def summary(found: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
 
 def spreads_figure(found: dict[str, pd.DataFrame]):
     """One panel a data set: every network's spread before training, after, and of its OffsetL2 head."""
-    kinds = {
+    kinds: dict[str, tuple[Any, Any]] = {
         "hidden layer, untrained": ("own before", {"marker": "o", "mfc": "white"}),
         "hidden layer, trained": ("own", {"marker": "o"}),
         "OffsetL2 head, trained": ("head own", {"marker": "D"}),

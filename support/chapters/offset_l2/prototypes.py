@@ -18,6 +18,7 @@ Layout: hidden vectors h (N, H), labels (N,), C outputs and classes. Permuting h
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -231,7 +232,7 @@ def reading(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
     for (scaling, name), several in _kinds(records).items():
         for when in ("before", "after"):
             found = [centres(record, dataset, trained=when == "after") for record in several]
-            row = {"inputs": scaling, "network": name, "training": when}
+            row: dict[str, Any] = {"inputs": scaling, "network": name, "training": when}
             row["own class"] = 100 * np.mean([c.own_class for c in found])
             row["classes named"] = np.mean([len(set(c.named)) for c in found])
             row["own mu"] = 100 * np.mean([c.own_mu for c in found])
@@ -303,7 +304,7 @@ def moved(records: Sequence[Record]) -> pd.DataFrame:
         mu = torch.stack([(end["mu"] - start["mu"]).norm(dim=1) / apart(start["mu"]) for start, end in both])
         alpha = torch.stack([end["alpha"] for _, end in both])
         layer = [(end["weight"] - start["weight"]).norm() / start["weight"].norm() for start, end in both]
-        row = {"inputs": scaling, "network": name}
+        row: dict[str, Any] = {"inputs": scaling, "network": name}
         row |= {"mu moved (%)": 100 * mu.mean().item(), "at most (%)": 100 * mu.max().item()}
         row |= {"alpha from": alpha.min().item(), "to": alpha.max().item()}
         row |= {"negative (%)": 100 * (alpha < 0).double().mean().item()}

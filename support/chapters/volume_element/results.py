@@ -9,6 +9,7 @@ import torch
 
 from support.chapters.volume_element.study import STUDIES, VolumeStudy
 from support.evidence.claims import Arm, Records
+from support.evidence.records import Record
 from support.geometry.boundary import summary
 from support.words import counted
 
@@ -26,7 +27,7 @@ ARMS = {  # tasks on which the claims are judged, and their studies
 }
 
 
-def runs_of(study: VolumeStudy, runs: Iterable) -> dict[tuple, object]:
+def runs_of(study: VolumeStudy, runs: Iterable) -> dict[tuple, Record]:
     """The study's runs, records or measurements, that went to their last epoch: (width, labels, seed) -> run."""
     return {
         (run.spec.width, run.spec.labels, run.spec.seed): run
@@ -47,13 +48,13 @@ def numbers(run) -> dict[str, float]:
     return found | {name: float(run.arrays[name][-1]) for name in ("train_accuracy", "test_accuracy")}
 
 
-def table(runs: dict[tuple, object]) -> pd.DataFrame:
+def table(runs: dict[tuple, Record]) -> pd.DataFrame:
     """A row for each network of `runs_of`, by its key, with COLUMNS; nats, lengths, percent."""
     rows = [numbers(run) for run in runs.values()]
     return pd.DataFrame(rows, index=_index(runs), columns=COLUMNS, dtype=float).sort_index()
 
 
-def through_training(runs: dict[tuple, object]) -> pd.DataFrame:
+def through_training(runs: dict[tuple, Record]) -> pd.DataFrame:
     """The contrast by geometry step, at the places of the last boundary: a row for each network of `runs_of`."""
     rows = [
         {int(step): at_epoch(run, i)["contrast"] for i, step in enumerate(run.arrays["geometry_steps"])}
@@ -86,7 +87,7 @@ class VolumeArm(Arm):
 
     name: str
     study: VolumeStudy
-    runs: dict[tuple, object]
+    runs: dict[tuple, Record]
     table: pd.DataFrame
     factor: str = "task"  # what `name` is a level of
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Annotated
+from typing import Annotated, Any
 
 from support.chapters.parameters import SCALES, Limits
 from support.chapters.settings import Count
@@ -48,7 +48,7 @@ class Settings:
         of_study = self.data == "mnist" and not (smoke or self.width)
         width = study.widths[0] if of_study else self._width(1.1 if smoke else 2.5)
         small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 40}
-        own = {} if self.data == "mnist" else small
+        own: dict[str, Any] = {} if self.data == "mnist" else small
         own |= {"steps": 20, "pairs": 8, "points": 7, "plane": 8} if smoke else {}
         own |= {"steps": self.epochs} if self.epochs else {}
         return replace(

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 from support.evidence.sweep import Block, Study, named
 from support.networks.tasks import Task, resampled, task
@@ -42,7 +43,7 @@ class VolumeStudy(Study):
     def spec(self, digest: str, width: int, labels: str, seed: int) -> VolumeSpec:
         """The specification of one of the study's runs, with that digest of its data."""
         plane = self.plane if (labels, seed) == ("true", 0) else 0
-        own = {"width": width, "labels": labels, "seed": seed, "plane": plane}
+        own: dict[str, Any] = {"width": width, "labels": labels, "seed": seed, "plane": plane}
         return VolumeSpec(data=self.data, data_digest=digest, epochs=self.steps, **own, **self.how)
 
     @property

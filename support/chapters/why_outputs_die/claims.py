@@ -57,7 +57,7 @@ class EveryStart(Evidence):
     published: Plan
 
     def options(self, claim, records) -> list[list[Arm]]:
-        found = []
+        found: list[Arm] = []
         for name, recipe in REMEDIES.items():
             study = self.remedies if self.remedies.has(recipe) else replace(self.published, steps=self.remedies.steps)
             pairs = (("ReLU2-Neg", "ReLU2"), ("Abs2-Neg", "Abs2"))

@@ -3,13 +3,14 @@
 import math
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 from support.evidence.classifiers.study import BOTH, MNIST, SMALL, Plan, Recipe
 from support.networks.architectures import SIX
 from support.networks.data import Dataset
 from support.training.classifiers.specs import RunSpec
 
-OPEN = {"first_weight_rate": 1.0, "first_weight_scale": 1.0}  # stands for any rate and scale
+OPEN: dict[str, Any] = {"first_weight_rate": 1.0, "first_weight_scale": 1.0}  # stands for any rate and scale
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class MapPoints(PhaseGrid):
     settings: tuple[tuple[str, float, float], ...] = ()
 
     def points(self, scaling: str) -> list[tuple[float, float]]:
-        return [point for name, *point in self.settings if name == scaling]
+        return [(curvature, size) for name, curvature, size in self.settings if name == scaling]
 
 
 REMEDIES = {
@@ -85,9 +86,10 @@ _LAW |= {"scalings": BOTH, "preactivations": (0.1,), "sizes": MNIST_SIZES}
 _THREE = ("ReLU", "ReLU2", "ReLU2-Neg")
 # six settings for each data set, off the points of the grid and spread over it; the two sets swap the input scalings
 _OFF_GRID = ((0.2, 0.2), (2.0, 5.0), (50.0, 0.2), (200.0, 2.0), (500.0, 20.0), (2000.0, 0.5))
-_ELSEWHERE = {"architectures": SIX, "scalings": BOTH, "seeds": 5, "first_seed": 100, "recipes": (Recipe(0.001),)}
+_ELSEWHERE: dict[str, Any] = {"architectures": SIX, "scalings": BOTH, "seeds": 5, "first_seed": 100}
+_ELSEWHERE["recipes"] = (Recipe(0.001),)
 _ELSEWHERE |= {"steps": 500, "seeds_per_block": 5, "light": True, "divergence_expected": True}
-STUDIES = {
+STUDIES: dict[str, Any] = {
     plan.name: plan
     for plan in (
         Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=BOTH,

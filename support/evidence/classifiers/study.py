@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from support.evidence.sweep import Block, Study, named
 from support.evidence.verdicts import LEAST_SEEDS
@@ -152,7 +152,8 @@ class Plan(Study):
         return blocks
 
 
-MNIST = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2, "recipes": (Recipe(0.001),)}
+MNIST: dict[str, Any] = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2}
+MNIST["recipes"] = (Recipe(0.001),)
 MNIST["seeds_per_block"] = 2  # the products of a single network are narrow: half as much time again for each
 ALL_IMAGES = MNIST | {"architectures_per_block": 2, "judges_from": 10}  # a thread each; two cores take half an hour
 SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0}

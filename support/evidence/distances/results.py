@@ -42,7 +42,8 @@ def runs_of(study: DistanceStudy, runs: Iterable) -> list:
 def weights(run, step: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Weight (k, d) and bias (k,) of a run at a step at which they were stored, float64."""
     at = np.flatnonzero(run.arrays["weight_steps"] == step)[0]
-    return tuple(torch.from_numpy(np.ascontiguousarray(run.arrays[name][at])).double() for name in ("weight", "bias"))
+    weight, bias = (torch.from_numpy(run.arrays[name][at].copy()).double() for name in ("weight", "bias"))
+    return weight, bias
 
 
 def measures(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:

@@ -1,1 +1,1 @@
-"""Networks with one hidden layer that tell classes apart, many trained at once."""
+"""Classifiers with one hidden layer, many of them trained at once."""

@@ -12,7 +12,7 @@ PARTS = {"mu_back": ("mu",), "alpha_back": ("alpha",), "first_layer_back": ("wei
 
 
 def look(spec: CentresSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
-    """The arrays that a record of a `CentresSpec` has beside those of a classifier, from the final weights.
+    """The arrays that a record of a `CentresSpec` has in addition to those of a classifier, from the final weights.
 
     "mu_moved", (C,): the distance of each centre mu from its own start, in percent of the mean distance between two
     centres at the start. "mu_back", "alpha_back", "first_layer_back", (1,): the test accuracy in percent with that

@@ -1,22 +1,25 @@
-"""The metric that a classifier pulls back to its inputs, held against the precisions of the classes.
+"""The metric that a classifier pulls back to its inputs, compared with the precisions of the classes.
 
-Everything is seen in the leading k principal directions U of the training images, (D, k): 128 hidden units give a
-metric of rank 128 at most in 784 dimensions, and the directions in which images hardly vary would drown the rest.
+All metrics are restricted to the leading k principal directions U of the training images, (D, k). In all 784
+dimensions a metric from 128 hidden units has rank 128 at most, and directions in which images hardly vary would
+dominate the comparison.
 
-A metric G and a precision P = Sigma^-1, both (k, k), are compared by the eigenvalues of Sigma G: all equal if G is a
-multiple of P, that is, if G measures Mahalanobis distances in some unit. `spread` is the SD of their logarithms, and
-`slope` says which way G leans: how the length that it gives a principal direction of the class goes with the variance
-there, -1 for Mahalanobis, 0 for Euclid, above 0 for a metric that looks where the data vary most.
+A metric G and a precision P = Sigma^-1, both (k, k), are compared by the eigenvalues of Sigma G. These are equal if
+G is a multiple of P, that is, if G measures Mahalanobis distances in some unit. `spread` is the SD of their
+logarithms. `slope` is that of log length under G against log variance, over the principal directions of the class: -1
+for Mahalanobis, 0 for Euclid, above 0 for a metric that stresses the directions in which the data vary most.
 
     frame = Frame.of(x, labels, 20)
     spread(hidden_metrics(network, x, labels, frame.basis), frame.covariances)      # (C,), nats
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.geometry.checks import SingularMetric
@@ -28,28 +31,28 @@ from support.networks.layers import OffsetL2
 from support.training.classifiers.ensemble import starting_weights
 from support.training.classifiers.specs import MetricSpec
 
-CANDIDATES = 25  # times the pairs that are wanted
+CANDIDATES = 25  # times the wanted number of pairs
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The leading principal directions of the images, and the classes seen in them."""
+    """The leading principal directions of the images, with the classes' statistics in these coordinates."""
 
-    basis: torch.Tensor  # (D, k), orthonormal columns
-    covariances: torch.Tensor  # (C, k, k), of each class
-    centres: torch.Tensor  # (C, k), of each class
-    share: float  # of the total variance that lies in these directions
+    basis: Tensor  # (D, k), orthonormal columns
+    covariances: Tensor  # (C, k, k), of each class
+    centres: Tensor  # (C, k), of each class
+    share: float  # of the total variance in these directions
 
     @classmethod
     def asked_for(cls, spec: MetricSpec, dataset: Dataset) -> "Frame":
-        """That of the run's own training images."""
+        """The frame of the run's own training images."""
         data = dataset.first(spec.images)
         x = torch.from_numpy(dataset.inputs(data.train_images, spec.scaling))
         return cls.of(x, torch.from_numpy(data.train_labels), spec.components)
 
     @classmethod
-    def of(cls, x: torch.Tensor, labels: torch.Tensor, k: int) -> "Frame":
-        """From images x (N, D), float64. Raises ValueError for a k that the smallest class cannot fill."""
+    def of(cls, x: Tensor, labels: Tensor, k: int) -> "Frame":
+        """From images x, (N, D) float64. Raises ValueError unless k is below the size of the smallest class."""
         classes = int(labels.max()) + 1
         smallest = int(torch.bincount(labels, minlength=classes).min())
         if not 1 <= k <= min(x.shape[1], smallest - 1):
@@ -66,11 +69,11 @@ class Frame:
         return cls(basis, covariances, centres, float(values[-k:].sum() / values.sum()))
 
 
-def spread(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
+def spread(metrics: Tensor, covariances: Tensor) -> Tensor:
     """SD of the logs of the eigenvalues of Sigma G, in nats: (..., k, k) twice -> (...).
 
-    0 if and only if the metric is a multiple of the precision; the same in every basis, and for every unit of length
-    or of the network's output. A singular metric is infinitely far.
+    0 if and only if the metric is a multiple of the precision. It does not depend on the basis or on the units of
+    length and output. Infinite for a singular metric.
 
     >>> spread(torch.diag(torch.tensor([3.0, 3.0])).double(), torch.eye(2).double()).item()
     0.0
@@ -81,7 +84,7 @@ def spread(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
     return values.clamp_min(1e-300).log().std(-1, correction=0).masked_fill(singular, torch.inf)
 
 
-def slope(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
+def slope(metrics: Tensor, covariances: Tensor) -> Tensor:
     """Least squares slope of log v'Gv against log variance over principal directions v: (..., k, k) twice -> (...).
 
     >>> covariance = torch.diag(torch.tensor([1.0, 2.0, 4.0])).double()
@@ -94,12 +97,12 @@ def slope(metrics: torch.Tensor, covariances: torch.Tensor) -> torch.Tensor:
     return (x * y).sum(-1) / (x * x).sum(-1)
 
 
-def discriminant_share(metric: torch.Tensor, frame: Frame) -> torch.Tensor:
-    """Share of a metric, (k, k), that lies in the directions in which class centres differ, a scalar from 0 to 1.
+def discriminant_share(metric: Tensor, frame: Frame) -> Tensor:
+    """Share of a metric, (k, k), in the directions in which class centres differ, a scalar from 0 to 1.
 
-    In coordinates in which the pooled covariance of the classes is the identity, where the pooled Mahalanobis metric
-    is the identity too: trace of the metric within the span of the centres, which has C - 1 dimensions at most, over
-    its trace. For the pooled Mahalanobis metric that is min(C - 1, k) / k, for Fisher's discriminants 1.
+    In coordinates in which the pooled covariance of the classes is the identity: the trace of the metric within the
+    span of the centres, at most C - 1 dimensions, divided by its whole trace. It is min(C - 1, k) / k for the pooled
+    Mahalanobis metric, and 1 for Fisher's discriminants.
     """
     L = torch.linalg.cholesky(frame.covariances.mean(0))
     apart = torch.linalg.solve_triangular(L, (frame.centres - frame.centres.mean(0)).T, upper=False)
@@ -109,13 +112,14 @@ def discriminant_share(metric: torch.Tensor, frame: Frame) -> torch.Tensor:
     return torch.trace(basis.T @ white @ basis) / torch.trace(white)
 
 
-def hidden_metrics(network: nn.Sequential, x, labels, basis, head: bool = False) -> torch.Tensor:
-    """Mean over the members of each class of the metric U^T J^T J U that the hidden layer pulls back, (C, k, k).
+def hidden_metrics(network: nn.Sequential, x: Tensor, labels: Tensor, basis: Tensor, head: bool = False) -> Tensor:
+    """The metric U^T J^T J U of the hidden layer, averaged over the members of each class, (C, k, k).
 
-    network: Linear, activation, and more. head: of an OffsetL2 network, the metric by which it measures its distance
-    to the class, J^T diag(s_c) J with the weights s_c of that output, at least 0 in the form "paper".
+    network: Linear, activation, head. head: take J^T diag(s_c) J instead, the metric in which an OffsetL2 head
+    measures the distance to class c, with the weights s_c of that output. They are at least 0 in the form "paper".
     """
-    linear, activation = network[0], network[1]
+    linear: Any = network[0]
+    activation = network[1]
     A = linear.weight @ basis
     z = linear(x)
     with torch.enable_grad():
@@ -123,23 +127,24 @@ def hidden_metrics(network: nn.Sequential, x, labels, basis, head: bool = False)
         (slope,) = torch.autograd.grad(activation(z).sum(), z)
     squares = torch.stack([slope[labels == c].square().mean(0) for c in range(int(labels.max()) + 1)])
     if head:
-        squares = squares * network[2].weight
+        weight: Any = network[2].weight
+        squares = squares * weight
     return torch.einsum("hi,ch,hj->cij", A, squares, A)
 
 
-def log_volume(f, x: torch.Tensor, basis: torch.Tensor) -> torch.Tensor:
-    """Log of the volume element that f, (N, D) -> (N, m), pulls back to the directions (D, k): (N,), in nats."""
+def log_volume(f: Callable, x: Tensor, basis: Tensor) -> Tensor:
+    """Log-volume, (N,) in nats, that f, (N, D) -> (N, m), pulls back to the directions `basis`, (D, k)."""
     load_forward_mode()
     J = torch.vmap(lambda u: torch.func.jvp(f, (x,), (u.expand_as(x),))[1])(basis.T)
     return full_rank_log_volume(J.permute(1, 2, 0), None)
 
 
-def metrics(network: nn.Sequential, x, labels, frame: Frame) -> dict[str, torch.Tensor]:
-    """Numbers of one network of its metric at the members of each class, (C,) each but for the last.
+def metrics(network: nn.Sequential, x: Tensor, labels: Tensor, frame: Frame) -> dict[str, Tensor]:
+    """Measures of one network's metric at the members of each class, (C,) unless stated.
 
-    "own": spread of the hidden layer's metric against the precision of that class; "others": the mean against the
-    others'; "slope"; "discriminant", a scalar, the `discriminant_share` of the mean over all classes. Of an OffsetL2
-    network "head_own" and so on: the same for the metric of its head.
+    "own": spread of the hidden layer's metric against the precision of the class. "others": mean spread against the
+    other precisions. "slope". "discriminant", a scalar: `discriminant_share` of the mean over classes. An OffsetL2
+    network has also "head_own" and so on, for the metric of its head.
     """
     heads = {"": False} | ({"head_": True} if isinstance(network[2], OffsetL2) else {})
     found = {}
@@ -154,16 +159,18 @@ def metrics(network: nn.Sequential, x, labels, frame: Frame) -> dict[str, torch.
     return found
 
 
-def boundaries(networks: list[nn.Sequential], x, labels, parts: dict, pairs: int, points: int) -> list[dict]:
-    """`boundary.summary` of each network and part, at the boundary that the last of these networks has.
+def boundaries(
+    networks: list[nn.Sequential], x: Tensor, labels: Tensor, parts: dict, pairs: int, points: int
+) -> list[dict]:
+    """`boundary.summary` of each network and part, at the decision boundary of the last network.
 
     Args:
-        networks: of one architecture, by training.
-        x, labels: images between which the segments lie.
-        parts: name -> (how many of the network's layers, directions (D, k)); the volume is that of these layers.
+        networks: of one architecture, in order of training.
+        x, labels: images that the segments connect.
+        parts: name -> (number of layers whose volume is taken, directions (D, k)).
         pairs, points: as of `specs.MetricSpec`.
     Returns:
-        For each network {part: numbers}; NaN where the volume is 0 somewhere.
+        {part: numbers} for each network; NaN where the volume is 0 somewhere.
     """
     first, second = candidates(labels, CANDIDATES * pairs, torch.Generator().manual_seed(0))
     found = find_pairs(lambda x: networks[-1](x).argmax(1), x[first], x[second], pairs, points)
@@ -180,12 +187,12 @@ def boundaries(networks: list[nn.Sequential], x, labels, parts: dict, pairs: int
     return results
 
 
-def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
-    """The arrays that a record of a `MetricSpec` has beside those of a classifier, from the final weights.
+def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, Tensor]) -> dict[str, np.ndarray]:
+    """The arrays that a record of a `MetricSpec` has in addition to those of a classifier, from the final weights.
 
-    Each of `metrics`, (2, C) or (2,), before training and after; "euclid", (C,), the spread of the Euclidean metric;
-    "effect", "same_effect" and "contrast" of the boundary after training (see `geometry.boundary`), (2, 2), before
-    training and after, of the hidden layer and of the logits; "pairs", (1,). NaN after a training that diverged.
+    Each of `metrics`, (2, C) or (2,): before and after training. "euclid", (C,): the spread of the Euclidean metric.
+    "effect", "same_effect" and "contrast" (see `geometry.boundary`), (2, 2): before and after training, for hidden
+    layer and logits, at the boundary after training. "pairs", (1,). NaN if training diverged.
     """
     start = starting_weights(spec, dataset.train_images.shape[1], len(dataset.classes))
     diverged = not all(w.isfinite().all() for w in weights.values())
@@ -201,7 +208,7 @@ def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -
     seen = boundaries(networks, test, test_labels, parts, spec.pairs, spec.points)
     for name in ("effect", "same_effect", "contrast"):
         found[name] = np.array([[one[part][name] for part in parts] for one in seen])
-    if diverged:  # a result like others, of which nothing after training can be said
+    if diverged:  # nothing can be measured after training
         for name in set(found) - {"euclid"}:
             found[name][-1] = np.nan
     return found | {"pairs": np.array([0 if diverged else seen[-1]["logits"]["pairs"]])}

@@ -1,29 +1,31 @@
 """Many networks as one stack of parameters, with hand-written gradients.
 
-Layout. The inputs are shared and stay bytes: an operand P of shape (N, K), one row an image, one column a pixel
-that varies anywhere in the data set, ordered by `stack`. Network m sees x = gain * byte + offset in all D pixels. The
-networks of one architecture that are computed together form a `Group` of G networks with H hidden units, C outputs:
+Layout. All networks share the inputs, which stay bytes: an operand P of shape (N, K), with a row for each image and a
+column for each pixel that varies in the data set, in the order of `stack`. The input of network m is x = gain * byte
++ offset in all D pixels. A `Group` holds G networks of one architecture with H hidden units and C outputs:
 
-    weight       (K, G*H)   first layer, times the gain, so that P @ weight needs no scaled copy of the images
+    weight       (K, G*H)   first layer, times the gain, so that P needs no scaling
     bias         (G*H,)     first layer
     head         (G, C, H)  second Linear; or mu and alpha, each (G, C, H), of OffsetL2
-    head_bias    (G, C)     zero and never updated where the architecture has none
+    head_bias    (G, C)     zero and never updated if the architecture has none
 
-Hidden activations are (G, n, H); everything after the head is (G, C, n), images last, because a
-softmax over the second-last axis is many times faster than one over a last axis of 10.
+Hidden activations are (G, n, H). Everything after the head is (G, C, n), because a softmax over the second-last axis
+is many times faster than one over a last axis of 10.
 
-The offset and the D - K pixels that never vary act as one number per hidden unit, added to the bias:
-`effective_bias` = bias + offset * (sum of the unit's weights over all D pixels). A constant pixel's gradient is
-offset times that of the bias, so those weights need no storage either: they are recovered from the bias
-(`Group.network`). With raw bytes the offset is 0 and all of this vanishes.
+The offset and the D - K constant pixels add one number to the bias of each hidden unit:
+`effective_bias` = bias + offset * (sum of the unit's weights over all D pixels). The gradient for
+a constant pixel is offset times that of the bias, so `Group.network` recovers its weights from the bias. With raw
+bytes the offset is 0 and none of this is needed.
 """
 
 from dataclasses import dataclass, field
 
 import torch
+from torch import Tensor
 
 from support.activations import ACTIVATIONS
-from support.networks.architectures import Architecture
+from support.networks.architectures import Architecture, architecture
+from support.networks.data import Dataset
 from support.networks.draws import initial
 from support.networks.layers import OffsetL2
 from support.training.adam import Adam
@@ -32,8 +34,8 @@ from support.training.classifiers.specs import RunSpec
 ADAM = Adam()
 
 
-def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[str, torch.Tensor]:
-    """Initial weights of one network, float32: what torch's default would draw, but from this seed alone.
+def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[str, Tensor]:
+    """Initial weights of one network, float32, from torch's default distribution and this seed.
 
     "weight" (hidden, inputs) and "bias" (hidden,) of the first Linear; "head" (classes, hidden) and "head_bias"
     (classes,) of the second; "mu" (classes, hidden) ~ N(0, 0.1^2) of OffsetL2, whose alpha starts at 1.
@@ -52,56 +54,58 @@ def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[s
     }
 
 
-def starting_weights(spec: RunSpec, inputs: int, classes: int) -> dict[str, torch.Tensor]:
-    """`initial_weights` of that run, its first layer's scale included."""
+def starting_weights(spec: RunSpec, inputs: int, classes: int) -> dict[str, Tensor]:
+    """`initial_weights` of a run, with its scale of the first layer."""
     drawn = initial_weights(spec.seed, inputs, spec.hidden, classes)
     return drawn | {"weight": spec.first_weight_scale * drawn["weight"]}
 
 
 @dataclass
 class Group:
-    """Networks of one architecture, computed together; see the module's text for the layout."""
+    """Networks of one architecture that are computed together; the module states the layout."""
 
     architecture: Architecture
     members: list[int]  # positions in the stack
-    gain: torch.Tensor  # (G,)
-    offset: torch.Tensor  # (G,)
-    rate: torch.Tensor  # (G,)
-    first_weight_rate: torch.Tensor  # (G,)
+    gain: Tensor  # (G,)
+    offset: Tensor  # (G,)
+    rate: Tensor  # (G,)
+    first_weight_rate: Tensor  # (G,)
     constant_pixels: int  # D - K
-    shifted: bool  # whether any network has an offset; a Python value, so that a CUDA graph needs no look
-    adam: bool  # the optimiser; else gradient descent
-    parameters: dict[str, torch.Tensor] = field(default_factory=dict)
-    averages: dict[str, torch.Tensor] = field(default_factory=dict)  # Adam's, of gradients and of their squares
-    fixed: dict[str, torch.Tensor] = field(default_factory=dict)  # initial bias, initial sum over constant pixels
+    shifted: bool  # whether any network has an offset; a Python value, because a CUDA graph cannot read tensors
+    adam: bool  # else gradient descent
+    parameters: dict[str, Tensor] = field(default_factory=dict)
+    averages: dict[str, Tensor] = field(default_factory=dict)  # Adam's, of gradients and of their squares
+    fixed: dict[str, Tensor] = field(default_factory=dict)  # initial bias, initial sum over constant pixels
 
     @classmethod
-    def start(cls, architecture, members, specs, affine, kept, inputs, classes, dtype, device) -> "Group":
+    def start(cls, members: list[int], specs: list[RunSpec], data: Dataset, kept: Tensor, **where) -> "Group":
         """The group before its first step.
 
-        specs: the G run specifications; affine: their (gain, offset); kept: (K,) indices of the varying pixels.
+        specs: the G specifications. kept: indices of the varying pixels, (K,). where: dtype and device.
         """
+        inputs, classes, a = data.train_images.shape[1], len(data.classes), architecture(specs[0].architecture)
         drawn = [starting_weights(s, inputs, classes) for s in specs]
+        affine = [data.affine(s.scaling) for s in specs]
 
         def put(values):
-            return torch.as_tensor(values, dtype=dtype, device=device)
+            return torch.as_tensor(values, **where)
 
         def stacked(name):
             return put(torch.stack([d[name] for d in drawn]))
 
         group = cls(
-            architecture,
+            a,
             members,
-            gain=put([a[0] for a in affine]),
-            offset=put([a[1] for a in affine]),
+            gain=put([gain for gain, _ in affine]),
+            offset=put([offset for _, offset in affine]),
             rate=put([s.rate for s in specs]),
             first_weight_rate=put([s.first_weight_rate or s.rate for s in specs]),
             constant_pixels=inputs - len(kept),
-            shifted=any(a[1] for a in affine),
+            shifted=any(offset for _, offset in affine),
             adam=specs[0].optimiser == "adam",
         )
         full = stacked("weight")  # (G, H, D)
-        constant = torch.ones(inputs, dtype=torch.bool, device=device)
+        constant = torch.ones(inputs, dtype=torch.bool, device=full.device)
         constant[kept] = False
         weight = full[:, :, kept] * group.gain[:, None, None]
         bias = stacked("bias")
@@ -110,13 +114,13 @@ class Group:
             "weight": weight.permute(2, 0, 1).reshape(len(kept), -1).contiguous(),
             "bias": bias.flatten().clone(),
         }
-        if group.adam:  # its steps for the constant pixels do not follow from those of the bias
+        if group.adam:  # its steps of the constant pixels cannot be recovered from the bias
             group.parameters["constant"] = torch.zeros_like(group.parameters["bias"])
-        if architecture.head != "linear":
+        if a.head != "linear":
             mu = stacked("mu")
             group.parameters |= {"mu": mu, "alpha": torch.ones_like(mu)}
         else:
-            head_bias = stacked("head_bias") if architecture.output_bias else put(torch.zeros(len(specs), classes))
+            head_bias = stacked("head_bias") if a.output_bias else put(torch.zeros(len(specs), classes))
             group.parameters |= {"head": stacked("head"), "head_bias": head_bias}
         if group.adam:
             group.averages = {f"{k}{o}": torch.zeros_like(v) for k, v in group.parameters.items() for o in (1, 2)}
@@ -124,29 +128,31 @@ class Group:
 
     @property
     def size(self) -> int:
+        """The number G of networks."""
         return len(self.members)
 
     @property
     def hidden(self) -> int:
+        """The number H of hidden units of each network."""
         return self.parameters["bias"].numel() // self.size
 
-    def zeros(self) -> dict[str, torch.Tensor]:
-        """A zero for each parameter that has a gradient."""
+    def zeros(self) -> dict[str, Tensor]:
+        """A zero tensor for each parameter that has a gradient."""
         return {name: torch.zeros_like(value) for name, value in self.parameters.items() if name != "constant"}
 
-    def per_unit(self, values: torch.Tensor) -> torch.Tensor:
+    def per_unit(self, values: Tensor) -> Tensor:
         """(G,) -> (G*H,): each network's value for each of its hidden units."""
         return values.repeat_interleave(self.hidden)
 
-    def constant_weight_change(self) -> torch.Tensor:
-        """(G*H,): how far the weight of a constant pixel has moved; the same for all of them."""
+    def constant_weight_change(self) -> Tensor:
+        """(G*H,): how far the weights of constant pixels have moved, which is the same for all of them."""
         if self.adam:
             return self.parameters["constant"]
         moved = self.parameters["bias"] - self.fixed["bias"]
         return self.per_unit(self.offset * self.first_weight_rate / self.rate) * moved
 
-    def effective_bias(self) -> torch.Tensor:
-        """(G*H,): bias plus what the offset and the constant pixels add for every image."""
+    def effective_bias(self) -> Tensor:
+        """(G*H,): the bias plus the contribution of offset and constant pixels."""
         bias = self.parameters["bias"]
         if not self.shifted:
             return bias
@@ -156,8 +162,8 @@ class Group:
 
     # -- forward ----------------------------------------------------------------------------------------------
 
-    def head_preactivation(self, h: torch.Tensor) -> torch.Tensor:
-        """(G, n, H) -> (G, C, n): what the second Linear gives, or OffsetL2's squared distance."""
+    def head_preactivation(self, h: Tensor) -> Tensor:
+        """(G, n, H) -> (G, C, n): output of the second Linear, or OffsetL2's squared distance."""
         p = self.parameters
         if self.architecture.head == "offset_l2":
             weight = self.distance_weight()
@@ -166,13 +172,13 @@ class Group:
         v = _project(h, p["head"])
         return v.add_(p["head_bias"][:, :, None]) if self.architecture.output_bias else v
 
-    def distance_weight(self) -> torch.Tensor:
-        """(G, C, H): what multiplies the squares in OffsetL2."""
+    def distance_weight(self) -> Tensor:
+        """(G, C, H): the factors of the squares in OffsetL2."""
         alpha = self.parameters["alpha"]
         return alpha if self.architecture.form == "code" else alpha**2
 
-    def logits(self, v: torch.Tensor) -> torch.Tensor:
-        """(G, C, n) -> (G, C, n): from the head's preactivation to what the softmax sees."""
+    def logits(self, v: Tensor) -> Tensor:
+        """(G, C, n) -> (G, C, n): from the head's preactivation to the logits."""
         a = self.architecture
         if a.head == "offset_l2":
             v = v.clamp_min(OffsetL2.FLOOR).sqrt()
@@ -182,8 +188,8 @@ class Group:
 
     # -- backward ---------------------------------------------------------------------------------------------
 
-    def head_backward(self, h, v, logits, dlogits, dh):
-        """Gradients of the head's parameters; the gradient for h, (G, n, H), is written to dh."""
+    def head_backward(self, h: Tensor, v: Tensor, logits: Tensor, dlogits: Tensor, dh: Tensor) -> dict[str, Tensor]:
+        """The gradients of the head's parameters. Writes the gradient for h, (G, n, H), to dh."""
         a, p = self.architecture, self.parameters
         dy = -dlogits if a.negated else dlogits
         if a.head == "offset_l2":
@@ -206,8 +212,8 @@ class Group:
 
     # -- update -----------------------------------------------------------------------------------------------
 
-    def descend(self, gradients: dict[str, torch.Tensor], warmth: float) -> None:
-        """One step down the gradient, in place; warmth multiplies every rate (1 after the warm-up)."""
+    def descend(self, gradients: dict[str, Tensor], warmth: float | Tensor) -> None:
+        """One step of gradient descent, in place. warmth multiplies every rate; it is 1 after the warm-up."""
         p = self.parameters
         rate = warmth * self.rate
         # chain rule through the folded scaling: x = gain * byte + offset, and weight holds gain * W
@@ -220,11 +226,11 @@ class Group:
             shape = (-1,) + (1,) * (p[name].dim() - 1)
             p[name].sub_(rate.view(shape) * gradients[name])
 
-    def adam_step(self, gradients: dict[str, torch.Tensor], warmth: float, number: int) -> None:
-        """Step `number` (from 1) of Adam, in place, on the networks' own weights.
+    def adam_step(self, gradients: dict[str, Tensor], warmth: float | Tensor, number: int) -> None:
+        """Step `number` (the first is 1) of Adam, in place, on the unscaled weights of the networks.
 
-        Its step does not scale with the gradient, so the chain rule through the folded scaling is applied before
-        and after, and the constant pixels need averages of their own.
+        Adam's step is not linear in the gradient. So the folded scaling is undone before and applied after it, and
+        the constant pixels need their own averages.
         """
         gain, offset = self.per_unit(self.gain), self.per_unit(self.offset)
         shift = offset * gradients["bias"]
@@ -240,10 +246,10 @@ class Group:
 
     # -- looking inside ---------------------------------------------------------------------------------------
 
-    def network(self, position: int, kept: torch.Tensor, start: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def network(self, position: int, kept: Tensor, start: dict[str, Tensor]) -> dict[str, Tensor]:
         """The weights of one of the group's networks in the layout of `initial_weights`.
 
-        start: that network's initial weights, which still hold what never changed.
+        start: the network's initial weights, which supply those that never changed.
         """
         p, H = self.parameters, self.hidden
         units = slice(position * H, (position + 1) * H)

@@ -1,34 +1,37 @@
-"""The two large products of a step, P @ weight and P^T @ dz, at a named precision by the fastest honest routine.
+"""The two large products of a step, P @ weight and P^T @ dz, at a named precision, by the fastest exact routine.
 
-P holds bytes, which are exact in bfloat16 (8 significant bits). So only the other operand has to be split: w = w1 +
-w2 + w3 in bfloat16 slices, multiplied with float32 accumulation, gives float32 accuracy at the speed of the tensor
-cores ("bf16x3"; "bf16x2" keeps two slices, 16 bits). They do so only if few large numbers are added before the small
-ones, because tensor cores cut off what does not fit each time they add: hence the order of the slices, and sums over
-images in pieces of `SLICED_ROWS`. Without CUDA the slices are multiplied in float32, which is slow and there only so
-that the arithmetic can be tested. "tf32" rounds the small products of the heads too.
+P holds bytes, which are exact in bfloat16 (8 significant bits). So only the other operand is split into bfloat16
+slices, w = w1 + w2 + w3. Their products with float32 accumulation give float32 accuracy at the speed of tensor cores
+("bf16x3"; "bf16x2" keeps two slices, 16 bits). Tensor cores truncate in every addition, so small terms must be added
+before large ones: this decides the order of the slices, and sums over images are split into pieces of `SLICED_ROWS`.
+Without CUDA the slices are multiplied in float32, which is slow and serves tests only. "tf32" also rounds the small
+products of the heads.
 
-On a CPU, float32 products go either to torch's default library or to oneDNN, whichever a short probe finds faster
-among those whose error is that of float32. The switch's name ("bf16") says nothing: on most machines it only
-changes the library, on machines with AMX it really rounds. Hence the probe of the error.
+On a CPU, float32 products use torch's default library or oneDNN. A short probe takes the faster of those with the
+error of float32. The probe is needed because the switch for oneDNN is called "bf16": on most machines it only changes
+the library, but on machines with AMX it rounds.
 """
 
 import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from support.training.machine import wait
 from support.words import suggest
 
 PRECISIONS = ("fp32", "float64", "tf32", "bf16x3", "bf16x2")
 FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
-SLICED_ROWS = 512  # at most so many images in one sum of sliced products
+SLICED_ROWS = 512  # images in one sum of sliced products, at most
 ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
 
 
-def split(x: torch.Tensor, slices: int) -> list[torch.Tensor]:
-    """bfloat16 tensors that sum to x up to 8 bits a slice (3 slices: all 24 bits of a float32)."""
+def split(x: Tensor, slices: int) -> list[Tensor]:
+    """bfloat16 tensors whose sum is x to 8 bits a slice (3 slices: all 24 bits of a float32)."""
     parts, rest = [], x
     for _ in range(slices):
         rest = rest - parts[-1] if parts else rest
@@ -38,7 +41,7 @@ def split(x: torch.Tensor, slices: int) -> list[torch.Tensor]:
 
 @dataclass(frozen=True)
 class Products:
-    """The products at one precision. `forward` and `accumulate` are all that the trainer calls."""
+    """The products at one precision. The trainer calls `forward` and `accumulate` only."""
 
     precision: str
     routine: str = "default"
@@ -49,25 +52,27 @@ class Products:
 
     @property
     def dtype(self) -> torch.dtype:
+        """The type of everything but the operand."""
         return torch.float64 if self.precision == "float64" else torch.float32
 
     @property
     def slices(self) -> int:
+        """How many bfloat16 slices a float32 number is split into; 0: it is not split."""
         return {"bf16x2": 2, "bf16x3": 3}.get(self.precision, 0)
 
-    def operand(self, images: torch.Tensor, device) -> torch.Tensor:
-        """Images as bytes (N, K) -> the operand P on the device: (N, K), repeated side by side for each slice."""
+    def operand(self, images: Tensor, device: torch.device | str) -> Tensor:
+        """The operand P on the device, from image bytes (N, K): (N, K), repeated along the columns for each slice."""
         P = images.to(device).to(torch.bfloat16 if self.slices else self.dtype)
         return P.repeat(1, self.slices) if self.slices else P
 
-    def forward(self, P, weight, bias, out=None):
-        """P @ weight + bias: operand of n images, (K, M), (M,) -> (n, M)."""
+    def forward(self, P: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
+        """P @ weight + bias: operand of n images, (K, M) and (M,) give (n, M)."""
         if not self.slices:
             return torch.addmm(bias, P, weight, out=out)
-        # one long product, so that the slices are summed in the float32 accumulator, the small ones first
+        # one long product sums the slices in the float32 accumulator, the small ones first
         return _mm(P, torch.cat(split(weight, self.slices)[::-1]), out).add_(bias)
 
-    def accumulate(self, total, P, dz):
+    def accumulate(self, total: Tensor, P: Tensor, dz: Tensor) -> Tensor:
         """total += P^T @ dz, in place: (K, M), operand of n images, (n, M)."""
         if not self.slices:
             return total.addmm_(P.T, dz)
@@ -81,9 +86,10 @@ class Products:
         return total
 
     @contextlib.contextmanager
-    def active(self):
-        """Sets torch's global switches for this precision and routine, and puts them back."""
-        matmul, cuda = torch.backends.mkldnn.matmul, torch.backends.cuda.matmul
+    def active(self) -> Iterator["Products"]:
+        """Sets torch's global switches for this precision and routine, and restores them in the end."""
+        backends: Any = torch.backends
+        matmul, cuda = backends.mkldnn.matmul, backends.cuda.matmul
         before = matmul.fp32_precision, cuda.fp32_precision
         matmul.fp32_precision = ROUTINES[self.routine]
         cuda.fp32_precision = "tf32" if self.precision == "tf32" else "ieee"
@@ -94,17 +100,17 @@ class Products:
 
 
 def _mm(a, b, out=None):
-    """The product of bfloat16 matrices, or of two stacks of them, in float32."""
+    """The product of two bfloat16 matrices, or stacks of them, in float32."""
     if not a.is_cuda:
         return torch.matmul(a.float(), b.float(), out=out)
     product = torch.mm if a.ndim == 2 else torch.bmm
     return product(a, b, out_dtype=torch.float32, out=out)
 
 
-def relative_error(products: Products, P: torch.Tensor, weight: torch.Tensor) -> float:
-    """Relative Frobenius error against float64 of the worse of the two products; P (n, K) bytes, weight (K, M).
+def relative_error(products: Products, P: Tensor, weight: Tensor) -> float:
+    """The larger relative Frobenius error of the two products against float64; P (n, K) bytes, weight (K, M).
 
-    The other operand of the second is the result of the first, scaled to deviations of 1, and its mean as it comes.
+    The second product takes the result of the first, scaled to SD 1, as its other operand.
     """
     z = P.double() @ weight.double()
     dz = (z / z.std()).to(products.dtype)
@@ -117,9 +123,9 @@ def relative_error(products: Products, P: torch.Tensor, weight: torch.Tensor) ->
 
 
 def choose(precision: str, device: torch.device, seconds: float = 0.5) -> tuple[Products, dict]:
-    """The products to use, and what the probe found: {routine: {"gflops": ..., "error": ...}}.
+    """The products to use, and the results of the probe: {routine: {"gflops": ..., "error": ...}}.
 
-    seconds: at most so long a routine. Only float32 on a CPU has a choice; the rest is measured for its error.
+    seconds: time for each routine, at most. Only float32 on a CPU has a choice; otherwise only the error is measured.
     """
     P, weight = sample(device)
     names = ROUTINES if precision == "fp32" and device.type == "cpu" else ["default"]
@@ -134,15 +140,15 @@ def choose(precision: str, device: torch.device, seconds: float = 0.5) -> tuple[
     return Products(precision, best), found
 
 
-def sample(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Bytes (1000, 720) and weights (720, 512) to try a routine with."""
+def sample(device: torch.device) -> tuple[Tensor, Tensor]:
+    """Bytes (1000, 720) and weights (720, 512) for the probe of a routine."""
     generator = torch.Generator().manual_seed(0)
     P = torch.randint(0, 256, (1000, 720), generator=generator, dtype=torch.uint8)
     return P.to(device), torch.randn(720, 512, generator=generator).to(device)
 
 
-def rate(products: Products, P: torch.Tensor, weight: torch.Tensor, seconds: float = 0.2) -> float:
-    """Best GFLOP/s over repeated products within about that many seconds."""
+def rate(products: Products, P: Tensor, weight: Tensor, seconds: float = 0.2) -> float:
+    """The best GFLOP/s of repeated products within about this many seconds."""
     P, weight, best = products.operand(P, P.device), weight.to(products.dtype), float("inf")
     bias, out = weight.new_zeros(weight.shape[1]), weight.new_empty(len(P), weight.shape[1])
     wait(P.device)

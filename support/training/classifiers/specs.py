@@ -1,4 +1,4 @@
-"""What a run of a classifier is, and which of its outputs count as dead."""
+"""The specification of a classifier's run, and the counts of its dead outputs."""
 
 from dataclasses import dataclass, fields
 
@@ -21,21 +21,21 @@ DEAD, RARE = 0.0, (0.01, 0.05)  # shares of images below which an output counts 
 class RunSpec(Spec):
     """One classifier and how it is trained: full-batch gradient descent on the cross-entropy.
 
-    The number of steps is not part of it: a longer run answers a shorter one at its recorded steps. Device,
-    threads, chunks and product routine are not part of it either: they change bits, not the question.
+    The number of steps is not part of it: a longer run has the measurements of a shorter one. Device, threads, chunks
+    and product routine are not part of it either, because they change rounding only.
     """
 
     architecture: str
-    images: int  # the first so many training images, in stored order
+    images: int  # training images, the first in stored order
     scaling: str  # raw | unit | standardised
     rate: float  # learning rate of every parameter
-    first_weight_rate: float | None = None  # of the first layer's weights, where it differs
-    warmup: int = 0  # the rate rises linearly over so many steps
+    first_weight_rate: float | None = None  # of the first layer's weights, if it differs
+    warmup: int = 0  # steps over which the rate rises linearly
     hidden: int = 128
     initialisation: str = "uniform-fan-in"  # U(-1/sqrt(fan in), 1/sqrt(fan in)), torch's default for Linear;
-    # "centred-head": then each output's weights are moved so that its mean over the training images is 0
-    first_weight_scale: float = 1.0  # times the first layer's initial weights
-    labels: str = "true"  # of the training images; "shuffled": permuted, the same way for every run
+    # "centred-head": each output's weights are then shifted so that its mean over the training images is 0
+    first_weight_scale: float = 1.0  # factor of the first layer's initial weights
+    labels: str = "true"  # of the training images; "shuffled": permuted, in the same order for every run
     optimiser: str = "sgd"  # "adam": with betas (0.9, 0.999) and epsilon 1e-8
     batch: str = "full"
     precision: str = "fp32"
@@ -59,8 +59,8 @@ class RunSpec(Spec):
         usual = {f.name: f.default for f in fields(self)}
         others = ("warmup", "first_weight_rate", "first_weight_scale", "initialisation", "labels", "optimiser")
         values = {name: getattr(self, name) for name in others}
-        told = {n: f"{v:.4g}" if isinstance(v, float) else v for n, v in values.items() if v != usual[n]}
-        return "".join(f", {name.replace('_', ' ')} {value}" for name, value in told.items())
+        shown = {n: f"{v:.4g}" if isinstance(v, float) else v for n, v in values.items() if v != usual[n]}
+        return "".join(f", {name.replace('_', ' ')} {value}" for name, value in shown.items())
 
     def listed(self, final: dict) -> str:
         kind = f"{self.data:8} {self.images:6,} images  {self.architecture:17} {self.scaling:13}"
@@ -68,13 +68,13 @@ class RunSpec(Spec):
 
     @staticmethod
     def kept(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """float32 and int32: seven digits are more than two machines agree on."""
-        with np.errstate(over="ignore"):  # what a diverging run has beyond float32 is infinite there
+        """float32 and int32: two machines agree on fewer than seven digits anyway."""
+        with np.errstate(over="ignore"):  # values of a diverging run beyond float32 become infinite
             return {n: np.asarray(a, np.float32 if a.dtype.kind == "f" else np.int32) for n, a in arrays.items()}
 
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
-        """Loss and accuracy at the last step, None for a NaN, and the output counts."""
+        """Loss and accuracy at the last step, None if not finite, and the output counts."""
         last = {name: float(arrays[name][-1]) for name in CURVES}
         final = {name: round(value, 6) if np.isfinite(value) else None for name, value in last.items()}
         for side in ("train", "test"):
@@ -85,23 +85,23 @@ class RunSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSpec(RunSpec):
-    """A classifier of which the metric that it pulls back is measured too; `class_metrics.look` says how."""
+    """A classifier whose pulled-back metric is measured too, see `class_metrics.look`."""
 
     looked_at_once = True
-    components: int = 20  # leading principal directions of the images in which metrics are compared with precisions
-    logit_components: int = 5  # the same for the volume of the logits, of which there are fewer
+    components: int = 20  # principal directions in which metrics are compared with precisions
+    logit_components: int = 5  # the same for the volume of the logits
     pairs: int = 48  # pairs of different class, and as many of the same, in a measurement of the boundary
     points: int = 25  # on each segment
     experiment: str = "metric"
 
     def __post_init__(self):
         super().__post_init__()
-        self._check_known(labels=("true",), initialisation=KNOWN["initialisation"][:1])  # as `look` takes them to be
+        self._check_known(labels=("true",), initialisation=KNOWN["initialisation"][:1])  # `look` assumes these
         self._check_whole(components=2, logit_components=1, pairs=1, points=3)
 
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
-        """Those of a classifier, and the contrast of the logits."""
+        """The numbers of a `RunSpec`, and the contrast of the logits."""
         contrast = float(arrays["contrast"][-1, -1])
         return RunSpec.final_numbers(arrays) | {"contrast": round(contrast, 6) if np.isfinite(contrast) else None}
 
@@ -120,9 +120,9 @@ class CentresSpec(RunSpec):
 
 
 def output_counts(active: np.ndarray) -> dict[str, np.ndarray]:
-    """How many outputs are dead, rare and scarce, disjointly, from active shares of shape (..., C).
+    """The numbers of dead, rare and scarce outputs, (...), from active shares, (..., C).
 
-    "dead": active on no image; "rare": on some, but under 1%; "scarce": on at least 1%, but under 5%.
+    "dead": active on no image. "rare": on some, but under 1%. "scarce": on at least 1%, but under 5%.
     """
     dead, rare, scarce = active <= DEAD, active < RARE[0], active < RARE[1]
     return {"dead": dead.sum(-1), "rare": (rare & ~dead).sum(-1), "scarce": (scarce & ~rare).sum(-1)}

@@ -1,26 +1,26 @@
-"""A block of networks as one stack: parameters, data and buffers, a step of gradient descent, a look at the networks.
+"""A block of networks as one stack: parameters, data, buffers, the training step and the measurements.
 
-A step goes through the groups (`ensemble`), and within a group through the images, in row chunks that stay in cache.
-On a CPU each thread takes groups of its own, or shares of their chunks, so that none is idle. Nothing is measured
-during a step; `Stack.measure` looks at the whole training and test set.
+A step goes through the groups (`ensemble`), and within a group through chunks of images that stay in cache. On a CPU
+each thread has its own groups, or shares of their chunks. A step measures nothing; `Stack.measure` evaluates the
+whole training and test set.
 
-Images of digits are mostly black, and a byte of 0 adds nothing to a product. So the pixels are ordered by how many
-images ink them, the images by the last pixel that they ink, and the products of a chunk stop at its last inked pixel.
-On MNIST that leaves out four tenths of the work, and changes nothing but the order of sums.
+Images of digits are mostly black, and a byte of 0 adds nothing to a product. So pixels are sorted by the number of
+images in which they are not 0, and images by their last such pixel. The products of a chunk stop at its last pixel
+that is not 0. On MNIST this saves four tenths of the work, and changes only the order of sums.
 """
 
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import lcm
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.functional import one_hot
 
 from support.activations import ACTIVATIONS
-from support.networks.architectures import architecture
 from support.networks.data import Dataset
 from support.training.classifiers.ensemble import Group, starting_weights
 from support.training.classifiers.products import Products, choose
@@ -28,52 +28,52 @@ from support.training.classifiers.specs import RunSpec
 from support.training.machine import Division, cores
 from support.training.specs import check_shared
 
-ALIGNED = {"cpu": 1, "cuda": 8}  # the kept pixels are a multiple of so many, if there are enough
-PIXELS = 16  # those of a chunk, if there are enough
-ACTIVE = 1e-6  # an output counts as active on an image where its magnitude exceeds this (the source's threshold)
+ALIGNED = {"cpu": 1, "cuda": 8}  # the number of kept pixels is a multiple of this, if there are enough
+PIXELS = 16  # the same for the pixels of a chunk
+ACTIVE = 1e-6  # an output is active on an image if its absolute value exceeds this (Oursland's threshold)
 
 
 def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) -> tuple[Products, Division, dict]:
-    """The products, the division of the work and the probe's findings for this block on this machine."""
+    """The products, the division of the work and the probe's results for this block on this machine."""
     products, probe = choose(specs[0].precision, device)
     if device.type == "cpu":
         # measured: chunks of about 3 MB (1,500 rows x 4 networks x 128 units) are fastest, within a few per cent
         rows, width = rows or 1500, max(1, 512 // specs[0].hidden)
     else:
         width = 64
-        torch.cuda.empty_cache()  # what an earlier block had counts as taken until then
-        # about eight arrays of (rows, width * hidden) live at a time, and their slices with the sums of these take as
-        # much again; all may take half of the free memory
+        torch.cuda.empty_cache()  # otherwise the memory of an earlier block counts as used
+        # about eight arrays of (rows, width * hidden) exist at a time; slices and their sums take as much again; all
+        # together may use half of the free memory
         free, arrays = torch.cuda.mem_get_info()[0] / 2, 16 if products.slices else 8
         rows = rows or max(1000, min(60_000, int(free / (arrays * 4 * width * specs[0].hidden))))
     return products, Division(device.type, torch.get_num_threads(), products.routine, rows, width), probe
 
 
 class Chunk(NamedTuple):
-    """n images that go through a step together, and none of which inks a pixel after the first `pixels`."""
+    """n images that are computed together. Their pixels after the first `pixels` are all 0."""
 
-    operand: torch.Tensor  # of these pixels alone, see `Products.operand`
-    labels: torch.Tensor  # (C, n), one-hot
+    operand: Tensor  # of these pixels alone, see `Products.operand`
+    labels: Tensor  # (C, n), one-hot
     pixels: int
 
 
 class Side(NamedTuple):
-    """The training or the test set: its chunks, and the labels (C, N) of all of them in this order."""
+    """The training or the test set: its chunks, and all labels (C, N) in this order."""
 
     chunks: list[Chunk]
-    labels: torch.Tensor
+    labels: Tensor
 
 
 class Share(NamedTuple):
-    """What one thread computes alone: some chunks of a group, and its gradients summed over them."""
+    """The work of one thread: some chunks of a group, and the gradients summed over them."""
 
     group: Group
     chunks: list[Chunk]
-    total: dict[str, torch.Tensor]
+    total: dict[str, Tensor]
 
 
 class Stack:
-    """A block's parameters, data and buffers; `step` trains, `measure` looks."""
+    """A block's parameters, data and buffers. `step` trains, `measure` evaluates."""
 
     def __init__(self, specs: list[RunSpec], dataset: Dataset, products: Products, division: Division):
         check_block(specs, dataset)
@@ -103,43 +103,32 @@ class Stack:
         )
         self.groups = []
         for members in _grouped(specs, division.width):
-            self.groups.append(
-                Group.start(
-                    architecture(specs[members[0]].architecture),
-                    members,
-                    [specs[m] for m in members],
-                    [data.affine(specs[m].scaling) for m in members],
-                    self.kept.to(device),
-                    self.inputs,
-                    self.classes,
-                    products.dtype,
-                    device,
-                )
-            )
+            own, kept = [specs[m] for m in members], self.kept.to(device)
+            self.groups.append(Group.start(members, own, data, kept, dtype=products.dtype, device=device))
         self.warmup = max(s.warmup for s in specs)
         self.buffers = {}
         threads, chunks = division.threads, self.train.chunks
         parts = min(lcm(len(self.groups), threads) // len(self.groups), len(chunks))  # then all have the same to do
-        # not where OMP_PROC_BIND keeps this thread, and with it those it starts, on one core
+        # not if OMP_PROC_BIND keeps this thread, and those that it starts, on one core
         apart = device.type == "cpu" and 1 < threads <= min(len(self.groups) * parts, cores())
         self.pool = ThreadPoolExecutor(threads) if apart else None
         parts = parts if apart else 1
-        # every parts-th chunk, for the first need the fewest pixels
+        # every parts-th chunk, because the first ones need the fewest pixels
         self.shares = [[Share(g, chunks[k::parts], g.zeros()) for k in range(parts)] for g in self.groups]
         self.gradients = [first.total for first, *_ in self.shares]
         with products.active(), torch.no_grad():
             for group in self.groups:
                 self.centre_heads(group)
 
-    def buffer(self, name, *shape):
-        """A thread's scratch array, allocated once; fresh memory would cost as much as the arithmetic."""
+    def buffer(self, name: str, *shape) -> Tensor:
+        """A scratch array of this thread, allocated once: new memory would cost as much as the arithmetic."""
         key = threading.get_ident(), name, shape
         if key not in self.buffers:
             self.buffers[key] = torch.empty(shape, dtype=self.products.dtype, device=self.division.device)
         return self.buffers[key]
 
-    def hidden(self, group, chunk, bias):
-        """(z, h): preactivation, a view (G, n, H) of (n, G*H), and activation (G, n, H) of a chunk's images."""
+    def hidden(self, group: Group, chunk: Chunk, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """(z, h) for the images of a chunk: preactivation, a view (G, n, H) of (n, G*H), and activation (G, n, H)."""
         n, columns = len(chunk.operand), len(bias)
         weight = group.parameters["weight"][: chunk.pixels]
         z = self.products.forward(chunk.operand, weight, bias, self.buffer("z", n, columns))
@@ -152,17 +141,16 @@ class Stack:
         return z, h.copy_(ACTIVATIONS[group.architecture.hidden].function(z))
 
     def centre_heads(self, group: Group) -> None:
-        """Initialisation "centred-head": no output is born dead.
+        """Initialisation "centred-head": no output is dead at the start.
 
-        Each output's weights lose their component along the mean hidden vector of the training images, so that the
-        mean preactivation is 0; unless it is 0 on every image, it is then positive on some.
+        Each output's weights lose their component along the mean hidden vector of the training images. Then the mean
+        preactivation is 0, so it is positive on some image, unless it is 0 on all.
         """
         chosen = [self.specs[m].initialisation == "centred-head" for m in group.members]
         if not any(chosen):
             return
         bias, images = group.effective_bias(), self.train.labels.shape[1]
-        mean = sum(self.hidden(group, chunk, bias)[1].sum(1) for chunk in self.train.chunks)
-        mean /= images
+        mean: Any = sum(self.hidden(group, chunk, bias)[1].sum(1) for chunk in self.train.chunks) / images
         p = group.parameters
         along = torch.einsum("gch,gh->gc", p["head"], mean) + p["head_bias"]
         along[~torch.tensor(chosen)] = 0
@@ -202,14 +190,14 @@ class Stack:
                     value.add_(other.total[name])
 
     def each_share(self, compute: Callable[[Share], None]) -> None:
-        """Calls compute for every share, on a CPU one to a thread.
+        """Calls compute for every share, on a CPU in one thread each.
 
-        Two threads that share one product, or one softmax, wait for each other at its end, which between small
-        operations costs more than it gains; threads with chunks of their own never do. A share is computed by one
-        thread alone in any order, so that the result does not depend on how they take turns.
+        Threads that share a product or a softmax wait for each other at its end, which costs more than it gains
+        between small operations. So each thread has its own chunks. A share is computed by a single thread, so the
+        result does not depend on their order.
 
-        Numbers too small for a whole mantissa count as 0. Where the softmax is nearly sure of every image, as in Abs
-        networks on raw bytes, the gradients are full of them, and a processor takes two to three times as long.
+        Denormal numbers count as 0. If the softmax is nearly certain of every image, as in Abs networks on raw bytes,
+        the gradients are full of them, and a processor takes two to three times as long.
         """
         shares, threads = [share for of_group in self.shares for share in of_group], self.division.threads
 
@@ -230,11 +218,11 @@ class Stack:
             torch.set_flush_denormal(False)
 
     def step(self, number: int) -> None:
-        """Step `number` (the first is 1): every network moves once down its own gradient."""
+        """Step `number` (the first is 1) of every network, along its own gradient."""
         self.compute_gradients()
         for group, gradients in zip(self.groups, self.gradients, strict=True):
             warmth = 1.0
-            if number <= self.warmup:  # never within a captured graph, which takes nothing from the CPU
+            if number <= self.warmup:  # never within a captured graph, which cannot read from the CPU
                 warmup = [max(self.specs[m].warmup, 1) for m in group.members]
                 warmth = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
             if group.adam:
@@ -242,11 +230,11 @@ class Stack:
             else:
                 group.descend(gradients, warmth)
 
-    def stepper(self):
-        """`step`, or on CUDA a function that replays it as a captured graph, free of Python and launch costs.
+    def stepper(self) -> Callable[[int], None]:
+        """`step`, or on CUDA a function that replays it as a captured graph, without Python and launch costs.
 
-        The first steps run as they are: a warm-up changes the rates from step to step, and libraries set themselves
-        up at their first calls, which a capture does not allow.
+        The first steps are not captured: the rates change during warm-up, and libraries initialise themselves at
+        their first calls, which a capture does not allow.
         """
         if self.division.device != "cuda" or self.groups[0].adam:  # Adam's corrections change with the step
             return self.step
@@ -271,9 +259,11 @@ class Stack:
         return advance
 
     def measure(self, moments: bool) -> dict[str, np.ndarray]:
-        """Loss, accuracy and active outputs of every network on the training and test set, members first.
+        """Loss, accuracy and active outputs of every network, on the training and test set.
 
-        Accuracy takes the first of equal logits, so an output row that is dead altogether counts as class 0.
+        M networks, C classes: "loss" and "accuracy" (2, M), "active" (2, M, C); with moments, also "moments"
+        (M, 2, C, C, 3) and "head_norm" (M, C). Of equal logits the first counts as the prediction, so class 0 is
+        predicted where all outputs are dead.
         """
         M, C = len(self.specs), self.classes
         found = {"loss": np.zeros((2, M)), "accuracy": np.zeros((2, M)), "active": np.zeros((2, M, C))}
@@ -300,18 +290,19 @@ class Stack:
                 found["head_norm"][group.members] = group.parameters[name].double().norm(dim=2).cpu()
         return found
 
-    def state(self) -> dict[str, torch.Tensor]:
+    def state(self) -> dict[str, Tensor]:
+        """All tensors that a step changes, by name, and the order of the pixels."""
         named = {f"{i}.{k}": v for i, g in enumerate(self.groups) for k, v in (g.parameters | g.averages).items()}
         return named | {"kept": self.kept}
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
-        """Takes over a `state`; a ValueError if its weights are of pixels in another order."""
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Puts back a `state`. Raises ValueError if its pixels have another order."""
         if not torch.equal(tensors.get("kept", torch.empty(0)), self.kept):
             raise ValueError("this checkpoint is of another version of the trainer; delete it to begin again")
         for name, parameter in self.state().items():
             parameter.copy_(tensors[name])
 
-    def weights(self) -> list[dict[str, torch.Tensor]]:
+    def weights(self) -> list[dict[str, Tensor]]:
         """Every network's weights now, in the order of the specifications."""
         named = {}
         for group in self.groups:
@@ -322,9 +313,9 @@ class Stack:
         return [named[m] for m in range(len(self.specs))]
 
 
-def arrange(images: torch.Tensor, labels: torch.Tensor, classes: int, products: Products, division: Division) -> Side:
-    """Images (N, K), bytes of the kept pixels, and labels (N,), in chunks; the first need the fewest pixels."""
-    reach = images.shape[1] - (images != 0).flip(1).byte().argmax(1)  # (N,): pixels up to the last that is inked
+def arrange(images: Tensor, labels: Tensor, classes: int, products: Products, division: Division) -> Side:
+    """Images (N, K), bytes of the kept pixels, and labels (N,), in chunks, those with the fewest pixels first."""
+    reach = images.shape[1] - (images != 0).flip(1).byte().argmax(1)  # (N,): pixels up to the last that is not 0
     order = reach.argsort(stable=True)
     hot = one_hot(labels[order], classes).T.to(division.device, products.dtype).contiguous()
     chunks = []
@@ -334,7 +325,7 @@ def arrange(images: torch.Tensor, labels: torch.Tensor, classes: int, products: 
     return Side(chunks, hot)
 
 
-def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
+def class_moments(v: Tensor, hot: Tensor) -> Tensor:
     """Mean, SD and skewness of each output's preactivation within each class.
 
     v (G, C, N), hot (C, N) one-hot labels -> (G, C, C, 3): [network, output, class]. A class without images, and the
@@ -346,18 +337,19 @@ def class_moments(v: torch.Tensor, hot: torch.Tensor) -> torch.Tensor:
     variance = deviation**2 @ hot.T / count
     third = deviation**3 @ hot.T / count
     sd = variance.sqrt()
-    varies = sd > 1e-9 * mean.abs()  # what rounding of the mean leaves of a constant is far below
+    varies = sd > 1e-9 * mean.abs()  # rounding of the mean is far smaller
     skewness = torch.where(varies, third / sd.clamp_min(torch.finfo(sd.dtype).tiny) ** 3, 0)
     return torch.stack([mean, sd, skewness.nan_to_num(0, 0, 0)], -1)
 
 
-def check_block(specs, dataset):
+def check_block(specs: list[RunSpec], dataset: Dataset) -> None:
+    """Raises ValueError unless the specifications can be trained together on this data set."""
     check_shared(specs, ("data", "data_digest", "images", "hidden", "precision", "labels", "optimiser"))
     specs[0].check_data(dataset.name, dataset.digest)
 
 
 def _grouped(specs, width):
-    """Positions of the specifications, by architecture in order of appearance, cut to at most `width`."""
+    """Positions of the specifications, grouped by architecture, at most `width` in a group."""
     by_name = {}
     for m, spec in enumerate(specs):
         by_name.setdefault(spec.architecture, []).append(m)

@@ -2,9 +2,9 @@
 
     measurements = train(specs, dataset, steps)      # one Measurement per specification, in the same order
 
-A block's networks share data, images, labels, width, optimiser and precision and may differ in everything else;
-`stack` computes their steps, and measures them at the recorded steps (`runs.recorded_steps`). Resumed and
-uninterrupted training agree bit for bit on the same machine, because the checkpoint keeps how the work was divided
+The networks of a block share data, images, labels, width, optimiser and precision; the rest may differ.
+`stack` computes their steps and measures them at the recorded steps (`specs.recorded_steps`). Resumed and
+uninterrupted training agree bit for bit on the same machine, because the checkpoint stores how the work was divided
 (`machine.Division`).
 """
 
@@ -25,8 +25,9 @@ from support.training.specs import CURVES, Measurement, moment_steps, recorded_s
 def train(
     specs: list[RunSpec], dataset: Dataset, steps: int, *, rows: int | None = None, **options
 ) -> list[Measurement]:
-    """Trains the block and returns a Measurement per specification. Its arrays, S recorded steps, T moment steps, C
-    classes:
+    """Trains the block and returns a Measurement per specification, in the same order.
+
+    Its arrays, for S recorded steps, T moment steps and C classes:
 
         steps (S,); train_loss, train_accuracy, test_loss, test_accuracy (S,): nats and percent
         train_active, test_active (S, C): share of images on which each output (before the sign change) is active
@@ -34,14 +35,14 @@ def train(
             by step, train or test images, output and class
         head_norm (T, C): Euclidean norm of each output's weights (of mu for OffsetL2)
 
-    Its weights are laid out as by `ensemble.initial_weights`.
+    Its weights have the layout of `ensemble.initial_weights`.
 
     Args:
-        specs: the networks; they must share data, images, labels, hidden width, optimiser and precision.
+        specs: the networks.
         dataset: the data set that they name.
-        steps: how many steps, the same for all.
-        rows: images in a chunk, if the default is not wanted.
-        options: device, checkpoint, minutes and so on, see `loop.Options`.
+        steps: the number of steps of all networks.
+        rows: images in a chunk, instead of the default.
+        options: fields of `loop.Options`.
     Raises:
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
         ValueError: the specifications do not form a block, or do not fit the data set.
@@ -51,7 +52,7 @@ def train(
     if saved := course.saved:
         division, probe = Division(**saved.note["division"]), saved.note["probe"]
         products = Products(specs[0].precision, division.routine)
-        if division.routine != "default":  # honest where the block began; another machine may round in it
+        if division.routine != "default":  # exact enough where the block began, but not on every machine
             best, here = choose(specs[0].precision, course.device)
             if here[division.routine]["error"] > FP32_ERROR:
                 products, probe, division = best, here, replace(division, routine=best.routine)

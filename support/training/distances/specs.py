@@ -1,4 +1,4 @@
-"""What a run of a distance network is."""
+"""The specification of a distance network's run."""
 
 import math
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ CURVES = ("train_mse", "validation_mse", "test_mse")  # squared Mahalanobis dist
 
 @dataclass(frozen=True, kw_only=True)
 class DistanceSpec(Spec):
-    """One network and how it learns the distance: full-batch Adam on the mean squared error.
+    """One network and its training: full-batch Adam on the mean squared error of the distance.
 
-    `seed` is the trial: networks of one trial share their initial weights. `data` is a name of `gaussians.draw`.
+    `seed` is the trial: networks of a trial share their initial weights. `data` is a name for `gaussians.draw`.
     """
 
     network: str  # MD_Abs | MD_ReLU | MD_Sigmoid
@@ -48,6 +48,7 @@ class DistanceSpec(Spec):
 
     @property
     def dimension(self) -> int:
+        """The dimension of the points."""
         return parse(self.data)[1]
 
     @property
@@ -65,13 +66,13 @@ class DistanceSpec(Spec):
         return f"{kind} trial {self.seed:2} {self.precision}  {error}"
 
     def draw(self) -> DistanceData:
-        """The data that this run was specified for; a ValueError if this machine draws others."""
+        """The data of this run. Raises ValueError if this machine draws other data."""
         data = draw(self.data, self.samples, self.seed if parse(self.data)[2] else 0)
         self.check_data(self.data, data.digest)
         return data
 
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
-        """Mean squared errors at the last step, None for what is not finite."""
+        """Mean squared errors at the last step, None if not finite."""
         last = {name: float(arrays[name][-1]) for name in CURVES}
         return {name: value if math.isfinite(value) else None for name, value in last.items()}

@@ -8,27 +8,30 @@ A step, for the mean squared error over n points, with a = act(z) and the output
 
     dLoss/dz = 2/n (1 - y/D) a act'(z),     a act'(z) = z for Abs, a for ReLU, a^2 (1 - a) for Sigmoid
 
-so that Abs and ReLU need one pass from the activation to the gradient. Where D = 0, all a are 0 and so is it.
+so that Abs and ReLU need one pass from the activation to the gradient. Where D = 0, all a and the gradient are 0.
 
-Networks never meet: a thread takes a whole group through many steps alone, and no result depends on the threads.
+Networks do not interact: one thread takes a whole group through many steps, and no result depends on the threads.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from support.networks.distance_networks import initial_weights
 from support.networks.gaussians import DistanceData
 from support.training.adam import Adam
 from support.training.machine import Division
 
-ELEMENTS = {"cpu": 2**17, "cuda": 2**27}  # activations of a group at a time: 1 MB in float64 stays in cache
-ORDER = ("MD_Sigmoid", "MD_ReLU", "MD_Abs")  # the dearest first, so that threads end together
+ELEMENTS = {"cpu": 2**17, "cuda": 2**27}  # activations of a group at a time; 1 MB of float64 stays in cache
+ORDER = ("MD_Sigmoid", "MD_ReLU", "MD_Abs")  # the slowest first, so that threads end together
 DTYPES = {"float64": torch.float64, "fp32": torch.float32}
 
 
 def divide(samples: int, units: int, networks: int, device: torch.device) -> Division:
-    """How networks with up to so many hidden units are divided on this machine."""
+    """The division of the work on this machine, for networks with at most this many hidden units."""
     elements = ELEMENTS[device.type]
     width = min(networks, max(1, elements // (units * samples)))
     rows = min(samples, max(1, elements // (units * width)))
@@ -47,12 +50,14 @@ def points(data: list[DistanceData], dtype: torch.dtype, device: torch.device) -
 
 
 class Group:
-    """Networks of one kind, computed together; see the module's text for the layout."""
+    """Networks of one type that are computed together; the module states the layout."""
 
-    def __init__(self, specs, members, data: list[DistanceData], sides: list[tuple], division: Division):
+    def __init__(
+        self, specs: list, members: list[int], data: list[DistanceData], sides: list[tuple], division: Division
+    ):
         """A group before its first step.
 
-        specs: the G specifications; members: their positions in the stack; data: one for all, or one each; sides:
+        specs: the G specifications. members: their positions in the stack. data: one for all, or one for each. sides:
         the `points` of the data.
         """
         first = specs[0]
@@ -69,7 +74,7 @@ class Group:
         self.chunks = list(self._chunks())
 
     def _chunks(self):
-        """The training points in chunks, with scratch memory: fresh memory would cost as much as the arithmetic."""
+        """The training points in chunks, with scratch memory: new memory would cost as much as the arithmetic."""
         X, y = self.sides[0]
         _, k, G = self.parameters.shape
         scratch = [torch.empty(k * G * self.rows, dtype=self.dtype, device=self.device) for _ in range(2)]
@@ -80,8 +85,8 @@ class Group:
             D, factor = (torch.empty(G, n, dtype=self.dtype, device=self.device) for _ in range(2))
             yield X[:, :, part], y[:, part], y.new_ones(n), z, squares, D, factor
 
-    def activate(self, X, z):
-        """Writes act(z) to z, (k, G, n), for points X; |z| is left as z, since only its square is asked for."""
+    def activate(self, X: Tensor, z: Tensor) -> Tensor:
+        """Writes act(z) to z, (k, G, n), for points X. For Abs it leaves z, because only its square is needed."""
         d1, k, G = self.parameters.shape
         if len(X) == 1:
             torch.mm(self.parameters.view(d1, k * G).T, X[0], out=z.view(k * G, -1))
@@ -94,7 +99,7 @@ class Group:
         return z
 
     def compute_gradient(self) -> None:
-        """Fills `gradient` with that of the mean squared error over the training points."""
+        """Fills `gradient` with the gradient of the mean squared error over the training points."""
         n = self.sides[0][1].shape[1]
         floor = torch.finfo(self.dtype).tiny ** 0.5  # below it the sum of squares has underflown
         for i, (X, y, ones, z, squares, D, factor) in enumerate(self.chunks):
@@ -109,7 +114,7 @@ class Group:
             self._accumulate(X, dz, scale=2 / n, keep=i > 0)
 
     def _accumulate(self, X, dz, scale, keep):
-        """gradient = scale * (X dz^T) + (the gradient so far, if keep)."""
+        """gradient = scale * (X dz^T), plus the gradient so far if keep."""
         d1, k, G = self.parameters.shape
         if len(X) == 1:
             total = self.gradient.view(d1, k * G)
@@ -123,7 +128,7 @@ class Group:
         self.compute_gradient()
         self.adam.step(self.parameters, self.gradient, self.mean, self.square, number, self.rate)
 
-    def errors(self) -> torch.Tensor:
+    def errors(self) -> Tensor:
         """Mean squared error on the training, validation and test points, (3, G), on the CPU in float64."""
         _, k, G = self.parameters.shape
         found = []
@@ -137,7 +142,7 @@ class Group:
             found.append(total / X.shape[2])
         return torch.stack(found).cpu()
 
-    def networks(self) -> list[dict[str, torch.Tensor]]:
+    def networks(self) -> list[dict[str, Tensor]]:
         """A copy of the weight (k, d) and bias (k,) of every network, on the CPU."""
         split = (p.T.cpu() for p in self.parameters.unbind(2))
         copy = torch.contiguous_format
@@ -145,10 +150,10 @@ class Group:
 
 
 class Stack:
-    """The networks of a block; `advance` trains them, `errors` and `weights` look."""
+    """The networks of a block. `advance` trains them, `errors` and `weights` evaluate them."""
 
-    def __init__(self, specs, data: list[DistanceData], division: Division):
-        """specs: M specifications that share all but network and seed; data: one for all, or one each."""
+    def __init__(self, specs: list, data: list[DistanceData], division: Division):
+        """specs: M specifications that differ in network and seed only. data: one for all, or one for each."""
         self.specs, self.division, self.groups = specs, division, []
         where = DTYPES[specs[0].precision], torch.device(division.device)
         shared = points(data, *where) if len(data) == 1 else None
@@ -162,13 +167,13 @@ class Stack:
         apart = division.device == "cpu" and min(division.threads, len(self.groups)) > 1
         self.pool = ThreadPoolExecutor(division.threads) if apart else None
 
-    def each_group(self, work) -> list:
-        """work(group) for every group, on a CPU each on one thread alone."""
+    def each_group(self, work: Callable[[Group], Any]) -> list:
+        """[work(group), ...] for all groups; on a CPU each group has one thread."""
 
         def alone(group):
             if self.division.device == "cpu":
                 torch.set_num_threads(1)  # of this thread, from now on
-            with torch.no_grad():  # this, too, is a thread's own
+            with torch.no_grad():  # this setting belongs to the thread, too
                 return work(group)
 
         threads = torch.get_num_threads()
@@ -178,7 +183,7 @@ class Stack:
             torch.set_num_threads(threads)
 
     def advance(self, first: int, last: int) -> None:
-        """Every network goes through the steps first to last, both included."""
+        """Takes all networks through the steps first to last, both included."""
 
         def through(group):
             for number in range(first, last + 1):
@@ -186,24 +191,24 @@ class Stack:
 
         self.each_group(through)
 
-    def errors(self) -> torch.Tensor:
+    def errors(self) -> Tensor:
         """Mean squared error, (3, M): training, validation and test points."""
         found = torch.empty(3, len(self.specs), dtype=torch.float64)
         for group, errors in zip(self.groups, self.each_group(Group.errors), strict=True):
             found[:, group.members] = errors
         return found
 
-    def weights(self) -> list[dict[str, torch.Tensor]]:
+    def weights(self) -> list[dict[str, Tensor]]:
         """Every network's weight and bias now, in the order of the specifications."""
         named = {m: w for group in self.groups for m, w in zip(group.members, group.networks(), strict=True)}
         return [named[m] for m in range(len(self.specs))]
 
-    def state(self) -> dict[str, torch.Tensor]:
-        """All that a step changes: parameters and Adam's two averages, by group."""
+    def state(self) -> dict[str, Tensor]:
+        """All tensors that a step changes: parameters and Adam's two averages, by group."""
         names = ("parameters", "mean", "square")
         return {f"{i}.{name}": getattr(g, name) for i, g in enumerate(self.groups) for name in names}
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
-        """Puts back what `state` gave."""
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Puts back a `state`."""
         for name, value in self.state().items():
             value.copy_(tensors[name])

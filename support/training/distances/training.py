@@ -17,23 +17,23 @@ from support.training.distances.stack import Stack, divide
 from support.training.machine import Division
 from support.training.specs import Measurement, check_shared, moment_steps, recorded_steps
 
-SNAPSHOTS = 10  # up to this dimension the weights of all powers of ten are stored, above it only the last
+SNAPSHOTS = 10  # up to this dimension weights are stored at all powers of ten, above it only at the last step
 
 
 def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = None, **options) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification, in the same order.
 
-    Its arrays are, of S recorded steps, T steps with weights and a network with k hidden units, "steps" (S,); each of
-    CURVES (S,); "weight_steps" (T,), "weight" (T, k, d) and "bias" (T, k). Its weights are "weight" and "bias".
+    Its arrays, for S recorded steps, T steps with weights and k hidden units: "steps" (S,) and each of CURVES (S,);
+    "weight_steps" (T,), "weight" (T, k, d) and "bias" (T, k). Its weights are "weight" and "bias".
 
     Args:
-        specs: the networks; they may differ in network and seed alone (and in the digest of resampled data).
-        steps: how many steps, the same for all.
-        division: how the work is divided, if the default is not wanted.
-        options: device, checkpoint, minutes and so on, see `loop.Options`.
+        specs: the networks. They may differ only in network, seed and the digest of resampled data.
+        steps: the number of steps of all networks.
+        division: the division of the work, instead of the default.
+        options: fields of `loop.Options`.
     Raises:
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
-        ValueError: the specifications do not form a block, or their data are not what is drawn here.
+        ValueError: the specifications do not form a block, or this machine draws other data.
     """
     check_block(specs)
     course = loop.Course(specs, steps, loop.Options(**options))
@@ -64,13 +64,13 @@ def _arrays(seen, m, at, weights_at) -> dict[str, np.ndarray]:
 
 
 def check_block(specs: list[DistanceSpec]) -> None:
-    """A ValueError unless the specifications can be trained side by side."""
+    """Raises ValueError unless the specifications can be trained together."""
     own = {"network", "seed"} | ({"data_digest"} if specs and parse(specs[0].data)[2] else set())
     check_shared(specs, (f.name for f in fields(DistanceSpec) if f.name not in own))
 
 
 def block_data(specs: list[DistanceSpec]) -> list[DistanceData]:
-    """The data of a block: one for all, or where they are resampled one for each specification."""
+    """The data of a block: one for all, or, if resampled, one for each specification."""
     by_digest = {s.data_digest: s for s in specs}
     drawn = {key: s.draw() for key, s in by_digest.items()}
     return list(drawn.values()) if len(drawn) == 1 else [drawn[s.data_digest] for s in specs]

@@ -1,14 +1,15 @@
-"""What a run of a sigmoid classifier is, and how the source trains on each task."""
+"""The specification of a sigmoid classifier's run, and the training of Zavatone-Veth et al. 2025 on each task."""
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from support.networks.tasks import Task, resampled, task
 from support.training.specs import CURVES, Spec
 
-RECIPES = {  # the source's; protocol 4.4 to 4.6
+RECIPES: dict[str, dict[str, Any]] = {  # Zavatone-Veth et al. 2025; protocol 4.4 to 4.6
     "xor": {"optimiser": "sgd", "rate": 0.02, "momentum": 0.9, "decay": 1e-4, "batch": 4},
     "sinusoid": {"optimiser": "sgd", "rate": 0.1, "momentum": 0.9, "decay": 0.0, "batch": 50},
     "mnist": {"optimiser": "adam", "rate": 1e-3, "momentum": 0.0, "decay": 1e-4, "batch": 1000},
@@ -17,26 +18,26 @@ KNOWN = {"labels": ("true", "shuffled"), "optimiser": ("sgd", "adam")}
 
 
 def recipe(data: str) -> dict:
-    """How the source trains on a task: fields of `VolumeSpec`. All images are treated as MNIST."""
+    """The paper's training on a task, as fields of `VolumeSpec`. All image data sets are treated like MNIST."""
     return RECIPES.get(data.removesuffix("-resampled"), RECIPES["mnist"])
 
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeSpec(Spec):
-    """One sigmoid network, how it is trained, and at how many pairs of points its boundary is looked at."""
+    """One sigmoid network, its training, and the number of pairs of points at which its boundary is measured."""
 
     width: int  # of every hidden layer
-    epochs: int  # the run's length: boundaries are looked at where they are in the end
+    epochs: int  # the length of the run; part of it because the measured pairs follow from the last epoch
     optimiser: str  # "sgd", or "adam" with betas (0.9, 0.999) and epsilon 1e-8
     rate: float
     momentum: float
     decay: float  # weight decay, coupled
-    batch: int  # points; with as many as there are or more, the batch is full
+    batch: int  # points; the batch is full if there are no more
     layers: int = 1  # hidden ones
-    labels: str = "true"  # of the training points; "shuffled": permuted, in an order of each seed's own
+    labels: str = "true"  # of the training points; "shuffled": permuted, in an order that depends on the seed
     pairs: int = 48  # pairs of different class, and as many of the same, in a measurement of the boundary
     points: int = 25  # on each segment
-    plane: int = 0  # points a side of the plane that is looked at, of images; 0: none
+    plane: int = 0  # points a side of the measured plane of images; 0: none
     experiment: str = "volume"
 
     def __post_init__(self):
@@ -49,9 +50,9 @@ class VolumeSpec(Spec):
 
     @classmethod
     def of(cls, data: Task, width: int, epochs: int, seed: int, **changes) -> "VolumeSpec":
-        """The specification for these data (of this seed, where they are resampled), by the source's recipe."""
-        given = {"data": data.name, "data_digest": data.digest[:16], "width": width, "epochs": epochs, "seed": seed}
-        return cls(**given, **recipe(data.name) | changes)
+        """The specification for these data (of this seed, if resampled), with the paper's recipe."""
+        how = recipe(data.name) | changes
+        return cls(data=data.name, data_digest=data.digest[:16], width=width, epochs=epochs, seed=seed, **how)
 
     @property
     def label(self) -> str:
@@ -73,13 +74,13 @@ class VolumeSpec(Spec):
         )
 
     def draw(self, folder: str | None = None) -> Task:
-        """The data that this run was specified for; a ValueError if there are others here."""
+        """The data of this run. Raises ValueError if other data are found here."""
         found = task(self.data, self.seed, folder)
         self.check_data(found.name, found.digest)
         return found
 
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
-        """Loss, accuracy and contrast at the last epoch, None for what is not finite."""
+        """Loss, accuracy and contrast at the last epoch, None if not finite."""
         last = {name: float(arrays[name][-1]) for name in CURVES} | {"contrast": float(arrays["own_contrast"][-1])}
         return {name: round(value, 6) if math.isfinite(value) else None for name, value in last.items()}

@@ -1,6 +1,6 @@
 """Many sigmoid classifiers as one stack, with hand-written gradients.
 
-A network has L hidden layers of n units each, h_l = sigmoid(z_l), and gives its last z, where
+A network has L hidden layers of n units each, h_l = sigmoid(z_l), and its output is the last z, where
 
     z_1 = W_1 x + b_1,     z_l = (W_l h_(l-1) + b_l) / sqrt(n) above,
 
@@ -9,25 +9,26 @@ and all weights and biases are drawn from N(0, 1). Most networks here are shallo
 Layout, for M networks: a layer's weights (M, fan in, fan out), transposed, and its biases (M, 1, fan out). All are
 views of one tensor (M, K), so that a step of the optimiser is a few operations.
 
-For the mean cross-entropy over B points, with s_1 = 1 and s_l = 1 / sqrt(n) above, going down from the top, where
-e = s (softmax(output) - one-hot) / B:
+For the mean cross-entropy over B points, with s_1 = 1 and s_l = 1 / sqrt(n) above, the top layer has
+e = s (softmax(output) - one-hot) / B, and each layer
 
-    dLoss/dW = e^T h,     dLoss/db = sum e,     and below, e' = s' (e W) h (1 - h)
+    dLoss/dW = e^T h,     dLoss/db = sum e,     for the layer below: e' = s' (e W) h (1 - h)
 """
 
 from itertools import pairwise
 
 import torch
+from torch import Tensor
 
 from support.networks.tasks import Task
 from support.training.adam import Adam
 
 ADAM = Adam(shares=(0.1, 0.001))  # 1 - 0.9 and 1 - 0.999 round to other numbers
-ROWS = 4000  # points at a time where only the output is asked for
+ROWS = 4000  # points at a time where only the output is needed
 
 
-def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: int = 1) -> dict[str, torch.Tensor]:
-    """The weights before training, from below: W1 (n, d), b1 (n,), W2 (C or n, n), b2 and so on, float64."""
+def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: int = 1) -> dict[str, Tensor]:
+    """The weights before training, lowest layer first: W1 (n, d), b1 (n,), W2 (C or n, n), b2 and so on, float64."""
     generator = torch.Generator().manual_seed(seed)
     weights = {}
     for number, (fan_in, fan_out) in enumerate(pairwise([inputs, *[width] * layers, classes]), 1):
@@ -36,8 +37,8 @@ def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: in
     return weights
 
 
-def forward(weights: dict[str, torch.Tensor], x: torch.Tensor) -> list[torch.Tensor]:
-    """Of one network at points (..., d): the hidden layers (..., n) from below, and the output (..., C)."""
+def forward(weights: dict[str, Tensor], x: Tensor) -> list[Tensor]:
+    """One network at points (..., d): the hidden layers (..., n), lowest first, then the output (..., C)."""
     found, last = [], len(weights) // 2
     for number in range(1, last + 1):
         W, b = weights[f"W{number}"], weights[f"b{number}"]
@@ -48,17 +49,18 @@ def forward(weights: dict[str, torch.Tensor], x: torch.Tensor) -> list[torch.Ten
     return found
 
 
-def logits(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+def logits(weights: dict[str, Tensor], x: Tensor) -> Tensor:
     """The output of one network at points (..., d), shape (..., C)."""
     return forward(weights, x)[-1]
 
 
 class Stack:
-    """Networks of one width that train side by side; they differ in seed, labels and, where resampled, in points."""
+    """Networks of one width that train together. They differ in seed, labels and, if resampled, in points."""
 
-    def __init__(self, specs, tasks: list[Task], device: torch.device, roll: int = 0):
-        """specs: M specifications; tasks: one for all, or one each; roll: by how many places the points of a batch
-        are rotated, which changes nothing but the order of their sums."""
+    def __init__(self, specs: list, tasks: list[Task], device: torch.device, roll: int = 0):
+        """specs: M specifications. tasks: one for all, or one for each. roll: rotates the points of a batch by this
+        many places, which changes only the order of sums.
+        """
         self.specs, self.spec, self.seeds = specs, specs[0], [s.seed for s in specs]
         spec, inputs, classes = self.spec, tasks[0].inputs, tasks[0].classes
         self.sizes = list(pairwise([inputs, *[spec.width] * spec.layers, classes]))
@@ -84,7 +86,7 @@ class Stack:
         return found
 
     def _points(self, specs, tasks, side):
-        """Points, (S, N, d), S = 1 where all share them, and labels (M, N)."""
+        """Points (S, N, d), where S = 1 if all networks share them, and labels (M, N)."""
         x = torch.stack([getattr(t, side)[0] for t in tasks])
         labels = []
         for m, spec in enumerate(specs):
@@ -95,11 +97,11 @@ class Stack:
         device = self.parameters.device
         return x.to(device), torch.stack(labels).to(device)
 
-    def batches(self, epoch: int) -> list[torch.Tensor | None]:
-        """The mini-batches of an epoch (the first is 1), each (M, B) numbers of points; [None]: all at once.
+    def batches(self, epoch: int) -> list[Tensor | None]:
+        """The mini-batches of an epoch (the first is 1), each (M, B) indices of points; [None] for a full batch.
 
-        Every network has an order of its own that follows from its seed and the epoch alone. What is left over after
-        the last whole batch is dropped.
+        Every network has its own order, which depends only on its seed and the epoch. An incomplete last batch is
+        dropped.
         """
         B = self.spec.batch
         if self.points <= B:
@@ -111,8 +113,8 @@ class Stack:
         whole = torch.stack(orders)[:, : self.points // B * B].to(self.device)
         return [batch.roll(self.roll, 1) for batch in whole.split(B, 1)]
 
-    def compute_gradient(self, batch: torch.Tensor | None) -> None:
-        """Fills `gradient` with that of the mean cross-entropy over a batch, weight decay not included."""
+    def compute_gradient(self, batch: Tensor | None) -> None:
+        """Fills `gradient` with the gradient of the mean cross-entropy over a batch, without weight decay."""
         x, labels = self.sides[0]
         M = len(self.parameters)
         x = x.expand(M, -1, -1)
@@ -143,8 +145,8 @@ class Stack:
             found.append(x)
         return found
 
-    def step(self, batch: torch.Tensor | None, number: int) -> None:
-        """Step `number` (the first is 1), as torch.optim.SGD or Adam takes it, weight decay coupled."""
+    def step(self, batch: Tensor | None, number: int) -> None:
+        """Step `number` (the first is 1) of torch.optim.SGD or Adam, with coupled weight decay."""
         spec = self.spec
         self.compute_gradient(batch)
         if spec.decay:
@@ -156,15 +158,15 @@ class Stack:
         ADAM.step(self.parameters, self.gradient, self.mean, self.square, number, spec.rate)
 
     def advance(self, epoch: int) -> None:
-        """Every network goes through one epoch; the first is 1."""
+        """Takes every network through one epoch; the first is 1."""
         batches = self.batches(epoch)
         for i, batch in enumerate(batches):
             self.step(batch, (epoch - 1) * len(batches) + i + 1)
 
-    def curves(self) -> torch.Tensor:
+    def curves(self) -> Tensor:
         """Cross-entropy in nats and accuracy in percent, (2, 2, M): [train | test, loss | accuracy, network].
 
-        Of the training points against the labels that are trained on, of the test points against the true ones.
+        Training points are compared with the labels of training, test points with the true ones.
         """
         M, found = len(self.parameters), torch.zeros(2, 2, len(self.parameters), dtype=torch.float64)
         rows = max(1, ROWS * 2000 // (M * self.spec.width))
@@ -178,19 +180,19 @@ class Stack:
             found[side] /= x.shape[1]
         return found
 
-    def weights(self) -> list[dict[str, torch.Tensor]]:
-        """A copy of every network's weights, laid out as by `initial_weights`, on the CPU."""
+    def weights(self) -> list[dict[str, Tensor]]:
+        """A copy of every network's weights on the CPU, in the layout of `initial_weights`."""
         copies = [(W.mT.cpu().contiguous(), b[:, 0].cpu().clone()) for W, b in self.layers]
         return [
             {f"{kind}{number}": both[i][m] for number, both in enumerate(copies, 1) for i, kind in enumerate("Wb")}
             for m in range(len(self.parameters))
         ]
 
-    def state(self) -> dict[str, torch.Tensor]:
-        """All that a step changes."""
+    def state(self) -> dict[str, Tensor]:
+        """All tensors that a step changes."""
         return {"parameters": self.parameters, "mean": self.mean, "square": self.square}
 
-    def restore(self, tensors: dict[str, torch.Tensor]) -> None:
-        """Puts back what `state` gave."""
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Puts back a `state`."""
         for name, value in self.state().items():
             value.copy_(tensors[name])

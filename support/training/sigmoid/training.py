@@ -1,9 +1,9 @@
-"""The trainer of the sigmoid classifiers, with checkpoint and resume, and what is measured of their geometry.
+"""The trainer of the sigmoid classifiers, with checkpoint and resume, and the measurements of their geometry.
 
     measurements = train([VolumeSpec.of(task("xor"), 10, 2000, seed) for seed in range(10)])
 
-A step is an epoch. Step 0 is before any training. Resumed and uninterrupted training agree bit for bit on the same
-machine, since the order of an epoch's mini-batches follows from seed and epoch.
+A step is an epoch; step 0 is before training. Resumed and uninterrupted training agree bit for bit on the same
+machine, because the order of an epoch's mini-batches depends only on seed and epoch.
 """
 
 from dataclasses import fields
@@ -20,11 +20,11 @@ from support.training.sigmoid.stack import Stack
 from support.training.specs import CURVES, Measurement, check_shared, recorded_steps
 
 GEOMETRY = (0, 1, 50, 100, 200, 500, 2000, 5000, 10_000)  # epochs, and the last, at which geometry is measured
-SHARED = 100_000  # weights of a first layer above which two threads are quicker than one
+SHARED = 100_000  # weights of a first layer above which two threads are faster than one
 
 
 def geometry_steps(steps: int) -> list[int]:
-    """The epochs at which the geometry of a run of that length is measured."""
+    """The epochs at which the geometry of a run of this length is measured."""
     return sorted({s for s in GEOMETRY if s <= steps} | {steps})
 
 
@@ -33,8 +33,8 @@ def train(
 ) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification, in the same order.
 
-    Its arrays are, of networks with L hidden layers of n units, S recorded epochs and G epochs of GEOMETRY, with
-    log-volumes of the last hidden layer:
+    Its arrays, for L hidden layers of n units, S recorded epochs and G epochs of GEOMETRY; log-volumes are those of
+    the last hidden layer:
 
         "steps" (S,) and each of CURVES (S,), in nats and percent; "geometry_steps" (G,)
         at the P pairs of the last epoch, whose "crossing" (P,) stays: "effect", "same_effect", "peak" (G, P) and
@@ -43,18 +43,18 @@ def train(
         with more than one hidden layer: the same of every layer at the pairs of the last epoch, "layer_effect" and so
             on, (G, L)
         for tasks in the plane the weights, "W1" (G, n, d), "b1", "W2", "b2", ...
-        for images what `views.between_images` gives
+        for images the arrays of `views.between_images`
 
-    Its weights are laid out as by `stack.initial_weights`.
+    Its weights have the layout of `stack.initial_weights`.
 
     Args:
-        specs: the networks; they may differ in seed, labels and plane alone (and in the digest of resampled data).
-        steps: how many epochs, by default as many as the specifications say.
-        tasks: their data, one for all or one each; by default drawn or loaded here.
-        options: device, checkpoint, minutes and so on, see `loop.Options`.
+        specs: the networks. They may differ only in seed, labels, plane and the digest of resampled data.
+        steps: the number of epochs, by default that of the specifications.
+        tasks: their data, one for all or one for each; by default drawn or loaded here.
+        options: fields of `loop.Options`.
     Raises:
         Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
-        ValueError: the specifications do not form a block, or their data are not what is drawn here.
+        ValueError: the specifications do not form a block, or other data are found here.
     """
     check_block(specs)
     steps = specs[0].epochs if steps is None else steps
@@ -86,7 +86,7 @@ def train(
 
 
 def curves_again(spec: VolumeSpec, steps: int, device: str = "auto", roll: int = 0) -> tuple[list[int], dict]:
-    """The recorded epochs up to `steps` of one network trained again, and its CURVES (S,) there; no geometry."""
+    """Trains one network again: its recorded epochs up to `steps` and its CURVES (S,), without the geometry."""
     stack, at, found = Stack([spec], [spec.draw()], resolve_device(device), roll), recorded_steps(steps), []
     with torch.no_grad():
         for number in range(steps + 1):
@@ -103,6 +103,6 @@ def _by_name(curves: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def check_block(specs: list[VolumeSpec]) -> None:
-    """A ValueError unless the specifications can be trained side by side."""
+    """Raises ValueError unless the specifications can be trained together."""
     own = {"seed", "labels", "plane"} | ({"data_digest"} if specs and resampled(specs[0].data) else set())
     check_shared(specs, (f.name for f in fields(VolumeSpec) if f.name not in own))

@@ -1,31 +1,34 @@
-"""What is looked at of a trained network: its volume element at the boundary, in every layer, and between images.
+"""Measurements of a trained network: its volume element at the boundary, in every layer, and between images.
 
-Of images lines and a plane are looked at besides pairs, as the source's: between the first test images of a 7, a 6
-and a 1 and the second 6 (of other classes where there are fewer).
+For image data, lines and a plane are measured as in Zavatone-Veth et al. 2025: between the first test images of a 7,
+a 6 and a 1, and the second 6. Data sets with fewer classes use other ones.
 """
 
 import contextlib
+from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from support import geometry
 from support.activations import ACTIVATIONS
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.networks.tasks import DRAWN, Task
+from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import forward, logits
 
-CANDIDATES = 25  # times the pairs that are wanted
+CANDIDATES = 25  # times the wanted number of pairs
 ERROR = 1e-6  # of a log-volume of images, in nats
 CLASSES = (7, 6, 1, 6)
 LINES = ((0, 1), (2, 1), (1, 3))  # numbers of the images at the ends: 7 to 6, 1 to 6, 6 to 6
 POINTS = 64  # on a line
 
 
-def look(spec, data: Task, weights: dict[int, dict[str, torch.Tensor]]) -> dict[str, np.ndarray]:
-    """The geometry of one network from its weights by epoch: the arrays of `Measurement` that follow from them.
+def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) -> dict[str, np.ndarray]:
+    """The arrays of a `Measurement` about the geometry of one network, from its weights by epoch.
 
-    Every network is looked at through the same candidate pairs of test points. NaN where the metric is singular.
+    All networks use the same candidate pairs of test points. NaN where the metric is singular.
     """
     x, labels = data.test
     first, second = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
@@ -50,8 +53,8 @@ def look(spec, data: Task, weights: dict[int, dict[str, torch.Tensor]]) -> dict[
     return arrays
 
 
-def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor, layer: int | None = None) -> torch.Tensor:
-    """Log of the volume element of a network's hidden layer, over sqrt(n), at points (N, d), in nats.
+def log_volume(weights: dict[str, Tensor], x: Tensor, layer: int | None = None) -> Tensor:
+    """Log-volume, (N,) in nats, of a network's hidden layer, divided by sqrt(n), at points (N, d).
 
     layer: 1 is the lowest, None the last.
     """
@@ -61,13 +64,13 @@ def log_volume(weights: dict[str, torch.Tensor], x: torch.Tensor, layer: int | N
     return geometry.log_volume_element(hidden_map(weights, layer), x)
 
 
-def hidden_layers(weights: dict[str, torch.Tensor]) -> int:
-    """How many hidden layers a network has."""
+def hidden_layers(weights: dict[str, Tensor]) -> int:
+    """The number of hidden layers of a network."""
     return len(weights) // 2 - 1
 
 
-def hidden_map(weights: dict[str, torch.Tensor], layer: int):
-    """x -> h / sqrt(n) of that hidden layer, 1 is the lowest, of one point (d,) -> (n,)."""
+def hidden_map(weights: dict[str, Tensor], layer: int) -> Callable:
+    """The map x -> h / sqrt(n) of a hidden layer (1 is the lowest), from one point (d,) to (n,)."""
     return lambda x: forward(weights, x)[layer - 1] / weights[f"b{layer}"].shape[0] ** 0.5
 
 
@@ -97,8 +100,8 @@ def _measured(weights, pairs, points, layer=None):
     return measure(lambda x: _log_volume_or_nan(weights, x, layer), pairs, points).arrays()
 
 
-def corners(data: Task) -> torch.Tensor:
-    """The four images, (4, d)."""
+def corners(data: Task) -> Tensor:
+    """The four images of CLASSES, (4, d). Raises ValueError if a class has too few test images."""
     x, labels = data.test
     found = []
     for k in (k % data.classes for k in CLASSES):
@@ -109,18 +112,18 @@ def corners(data: Task) -> torch.Tensor:
     return x[found]
 
 
-def between_images(weights: list[dict[str, torch.Tensor]], data: Task, plane: int) -> dict:
+def between_images(weights: list[dict[str, Tensor]], data: Task, plane: int) -> dict:
     """Arrays of one network from its weights at G epochs; log-volumes in nats, NaN where the metric is singular.
 
-    "corners" (4, pixels); at these "corner_volume" (G, 4) and "spectrum" (G, 4, d), the singular values; on each of
-    LINES "line_volume", "line_class" (G, 3, POINTS); in the plane of the first three images, if plane > 0, on so many
-    points a side, "plane_volume", "plane_class", "plane_entropy" in nats (G, plane, plane).
+    "corners" (4, pixels); there "corner_volume" (G, 4) and the singular values "spectrum" (G, 4, d). On each of LINES
+    "line_volume" and "line_class" (G, 3, POINTS). If plane > 0, in the plane of the first three images
+    "plane_volume", "plane_class" and "plane_entropy" in nats (G, plane, plane).
     """
     x = corners(data)
     lines = torch.stack([geometry.line(x[i], x[j], POINTS) for i, j in LINES])
     places = {"corner": x, "line": lines}
     if plane:
-        places["plane"] = geometry.plane(*x[:3], plane).points
+        places["plane"] = geometry.plane(x[0], x[1], x[2], plane).points
     found = {"corners": data.pictures(x).numpy()}
     for name, at in places.items():
         outputs = torch.stack([logits(w, at) for w in weights])
