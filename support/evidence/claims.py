@@ -8,7 +8,7 @@ alone, and returns a finding. `judge` turns the findings into a row.
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -79,7 +79,7 @@ def joined(findings: Iterable[Finding]) -> Finding:
     return replace(several[0], times=min(failing) if failing else max(found.times for found in several))
 
 
-def after_holm(parts: list[Callable[[int], Finding]]) -> list[Finding]:
+def after_holm(parts: Sequence[Callable[[int], Finding]]) -> list[Finding]:
     """The findings of parts that must all hold, where one that fails by itself but not after Holm's correction is
     unclear: with many parts, one of them fails by chance.
 

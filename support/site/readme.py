@@ -23,8 +23,8 @@ def findings() -> str:
             - On raw pixels, a ReLU network that must output intensities loses {raw:.0f} points of accuracy. On
               standardised pixels it loses {standardised:.0f}. The size of the first training steps decides, not a
               preference for distances.
-            - Distance outputs find their own class: for {near:.0f}% of them it is the nearest one on raw pixels, and for
-              {all:.0f}% on standardised ones. There only {far:.0f}% come within a standard deviation of it.
+            - Distance outputs find their own class: for {near:.0f}% of them it is the nearest one on raw pixels, and
+              for {all:.0f}% on standardised ones. There only {far:.0f}% come within a standard deviation of it.
             - Networks of absolute values learn a Mahalanobis distance in {same:.0%} of the trials on one Gaussian in
               the plane, and in {new:.0%} on new Gaussians. Those that learn the distance learn its geometry, because
               the loss forces them to.

@@ -95,10 +95,10 @@ class Stays(Rule):
     none holds, for then nothing can stay.
     """
 
-    patterns: tuple[Rule, ...]
+    patterns: tuple[Exceeds | MoreVariable, ...]
 
     @property
-    def with_bias(self) -> tuple[Rule, ...]:
+    def with_bias(self) -> tuple[Exceeds | MoreVariable, ...]:
         return tuple(replace(p, first=f"{p.first}-Bias", second=f"{p.second}-Bias") for p in self.patterns)
 
     @property
@@ -199,8 +199,8 @@ CLAIMS = (
     _claim("LDM-5.4-a", "section 5.4",
            "An output bias makes next to no difference to the four networks that vary little.",
            Every(tuple(Equal(name, f"{name}-Bias", IMPACT) for name in _STEADY)), asked=Studies(_BIASED),
-           amended=amended(*(f"{first} {second}" for first, second in zip(_PATTERNS_STAY, _NINETY, strict=True)),
-                           "unclear", TODAY)),
+           amended=amended(f"{_PATTERNS_STAY[0]} {_NINETY[0]}", f"{_PATTERNS_STAY[1]} {_NINETY[1]}", "unclear",
+                           TODAY)),
     _claim("LDM-5.4-b", "section 5.4",
            "With an output bias too, ReLU2 fails and varies, and Abs2 is better than Abs2-Neg.",
            Stays(_PATTERNS), asked=Studies(_BIASED),

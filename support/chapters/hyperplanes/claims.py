@@ -24,6 +24,7 @@ class MostOutputs(Rule):
 
     unit = "%"
     accepts = (50.0, math.inf)
+    name: str  # of the network
     so: str  # the words for the property, after "outputs"
 
     @property
@@ -109,7 +110,7 @@ class DrivenInside(Rule):
             found = statistics.mean_interval(shares, self.sharing(parts).level, within=(0, 100))
             return self.finding(found, f"{found.value:.0f}% of the {which} lie in a zero set of {self.name}")
 
-        both = partial(of_classes, "own classes", own), partial(of_classes, "other classes", ~own)
+        both = [partial(of_classes, "own classes", own), partial(of_classes, "other classes", ~own)]
         return claims.joined(claims.after_holm(both))
 
 

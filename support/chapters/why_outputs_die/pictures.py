@@ -55,8 +55,10 @@ def law_figure(runs_by_size: dict[int, pd.DataFrame]):
         ax.set(title=f"step size {size:,}", xlabel="failing runs (%)", xlim=(-4, 104))
         ax.set_yticks(range(len(names)), names)
     axes[0][0].set_ylim(len(names) - 0.5, -0.5)
-    hollow = {"color": "black", "marker": "o", "linestyle": "none"}
-    marks = [Line2D([], [], **hollow), Line2D([], [], markerfacecolor="white", **hollow)]
+    marks = [
+        Line2D([], [], color="black", marker="o", linestyle="none", markerfacecolor=face)
+        for face in ("black", "white")
+    ]
     fig.legend(marks, ["raw inputs", "standardised inputs"], loc="outside lower center", ncols=2)
     return fig
 

@@ -13,6 +13,7 @@ first and the last can only turn "holds" or "fails" into "unclear".
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 from support.evidence import claims, statistics
 from support.evidence.claims import Finding, after_holm, joined, printed
@@ -197,7 +198,10 @@ class Every(Rule):
         return self.rules[0].accepts
 
     def __call__(self, arm: Arm) -> Finding:
-        found = after_holm([lambda parts, rule=rule: rule.sharing(parts)(arm) for rule in self.rules])
+        def judged(rule: Rule, parts: int) -> Finding:
+            return rule.sharing(parts)(arm)
+
+        found = after_holm([partial(judged, rule) for rule in self.rules])
         decides = joined(found)
         word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
         count = sum(part.state == decides.state for part in found)
