@@ -62,13 +62,13 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
     claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
-    records = command("records", _records, "list, verify, replay, pack or export the committed records")
-    actions = ("list", "verify", "replay", "pack", "export")
+    records = command("records", _records, "list, verify, replay, pack, export or derive from the committed records")
+    actions = ("list", "verify", "replay", "pack", "export", "derive")
     records.add_argument("action", choices=actions, nargs="?", default="list")
     records.add_argument(
         "key",
         nargs="?",
-        help="list: only the runs of this study; replay: a key or its beginning; export: a CSV file",
+        help="list: only the runs of this study; replay: a key or its beginning; export: a CSV file; derive: a table",
     )
     records.add_argument("--folder", help="another folder of records")
     records.add_argument("--steps", type=int, help="replay: number of steps (default: about a minute's, at most 100)")
@@ -233,12 +233,29 @@ def _records(options):
         from support.evidence.export import export
 
         print(f"{export(store, options.key or 'runs.csv')} runs exported")
+    elif options.action == "derive":
+        return _derive(options.key)
     else:
         from support.evidence.replay import replay
 
         if not options.key:
             raise ValueError("say which run to replay: records replay KEY")
         return replay(store, options.key, options.steps, options.device)
+
+
+def _derive(name: str | None):
+    from support import chapters
+    from support.evidence import derived
+
+    known = chapters.derived()
+    if name is None:
+        for table, function in known.items():
+            print(f"{table:24} {(function.__doc__ or '').splitlines()[0]}")
+        return 0
+    if name not in known:
+        raise ValueError(f"no derived table {name!r}{suggest(name, known)}")
+    print(f"written: {derived.make(name, known[name])}")
+    return 0
 
 
 def _study(name: str):

@@ -1,8 +1,8 @@
 """One room for each chapter: its settings, claims, studies, measures, tables and figures.
 
 A room is a package in this folder whose `NOTEBOOK` names the chapter's notebook. It may have the modules `settings`
-(a class `Settings`), `claims` (`CLAIMS`) and `study` (`STUDIES`); nothing else has to be registered. No
-room imports another.
+(a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`) and `derived` (`DERIVED`); nothing else has to be
+registered. No room imports another.
 """
 
 import json
@@ -75,6 +75,11 @@ def studies() -> dict:
     for part in _parts("study"):
         found |= part.STUDIES
     return found
+
+
+def derived() -> dict:
+    """The functions that make the derived tables of all chapters, by the name of the table."""
+    return {name: function for part in _parts("derived") for name, function in part.DERIVED.items()}
 
 
 def claims() -> dict[str, list]:

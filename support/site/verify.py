@@ -1,6 +1,7 @@
 """Checks that the records are sound and that the book's printed numbers follow from them."""
 
 from support import chapters
+from support.evidence import derived
 from support.evidence.paths import COMMITTED
 from support.evidence.records import Record, Store
 from support.evidence.sweep import Study
@@ -16,6 +17,7 @@ def verify(store: Store) -> int:
     sound, found = store.survey()
     faults = [f"{path}: {fault}" for path, several in found.items() for fault in several]
     faults += _mixed(sound)
+    faults += [f"{path}: {fault}" for path, several in derived.faults(store.roots[0]).items() for fault in several]
     if store.roots == [COMMITTED]:
         faults += _printed(chapters.ledger(sound))
     for line in [completeness(plan, sound) for plan in chapters.studies().values()] + faults:

@@ -1,0 +1,48 @@
+"""Derived tables: written with a digest, read back, refused when altered."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from support.evidence import derived
+from support.evidence.records import RecordError
+
+
+def squares():
+    """Squares of three numbers."""
+    return pd.DataFrame({"x": [1, 2, 3], "square": np.array([1, 4, 9]) / 7, "even": [False, True, False]}), ["b", "a"]
+
+
+def test_a_table_is_read_back_to_six_digits(tmp_path):
+    derived.make("squares", squares, tmp_path)
+    found = derived.table("squares", tmp_path)
+    assert found["x"].tolist() == [1, 2, 3]
+    assert found["even"].tolist() == [False, True, False]
+    assert found["square"].tolist() == [0.142857, 0.571429, 1.28571]
+    content = json.loads(derived.path("squares", tmp_path).read_text())
+    assert content["runs"] == ["a", "b"] and content["made_by"].endswith("squares")
+
+
+def test_an_altered_number_is_refused(tmp_path):
+    file = derived.make("squares", squares, tmp_path)
+    assert derived.faults(tmp_path) == {}
+    file.write_text(file.read_text().replace("0.142857", "0.142858"))
+    with pytest.raises(RecordError, match="sha256 differs"):
+        derived.table("squares", tmp_path)
+    assert list(derived.faults(tmp_path)) == [file]
+
+
+def test_a_missing_or_broken_file_is_one_named_error(tmp_path):
+    with pytest.raises(RecordError, match=r"nothing\.json"):
+        derived.table("nothing", tmp_path)
+    file = derived.make("squares", squares, tmp_path)
+    file.write_text("[" * 100_000)
+    with pytest.raises(RecordError, match=r"squares\.json"):
+        derived.table("squares", tmp_path)
+
+
+def test_what_is_no_number_is_kept_as_missing(tmp_path):
+    derived.make("gaps", lambda: (pd.DataFrame({"x": [1.0, np.nan, np.inf]}), []), tmp_path)
+    assert derived.table("gaps", tmp_path)["x"].isna().tolist() == [False, True, True]
