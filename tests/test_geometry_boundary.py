@@ -12,7 +12,7 @@ from support import chapters, geometry
 from support.chapters.volume_element import tables
 from support.chapters.volume_element.claims import CLAIMS
 from support.chapters.volume_element.results import COLUMNS, VolumeArm, numbers
-from support.chapters.volume_element.study import VolumeStudy
+from support.chapters.volume_element.study import STUDIES, VolumeStudy
 from support.evidence.claims import judge
 from support.geometry.boundary import Pairs, bisect, candidates, find_pairs, measure, peak, summary
 
@@ -314,7 +314,7 @@ def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_r
     assert E.asked.names == ("MNIST", "MNIST, long") and F.asked.names == G.asked.names == ("MNIST, no decay",)
     assert "MNIST, no decay" not in A.asked.names
     rows = chapters.ledger([], "06_volume_element")
-    assert {row["id"] for row in rows} == set(IDS)
+    assert {row["id"] for row in rows} == {*IDS, "OWN-5-c", "RG-I-e"}
     assert {row["verdict"] for row in rows} == {"untested"}
 
 
@@ -325,3 +325,30 @@ def test_a_row_of_the_table_has_the_last_epoch_and_the_same_places_before():
     found = numbers(SimpleNamespace(arrays=arrays))
     assert found["contrast"] == 3.0 and found["before_contrast"] == 0.5
     assert found["nearer"] == pytest.approx(-0.2) and found["test_accuracy"] == 97.0 and set(found) == set(COLUMNS)
+
+
+def test_pairs_can_be_matched_in_ink_too():
+    def island(x):
+        return (x[:, 0] > 0.5).long()
+
+    # one segment crosses; of two of its length that do not, the nearer in length has twice the ink
+    a = torch.tensor([[0.0, 1.0], [0.0, 2.5], [0.0, 1.1]], dtype=torch.float64)
+    b = a + torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.05]], dtype=torch.float64)
+    by_length, by_both = (find_pairs(island, a, b, 1, POINTS, ink=ink) for ink in (False, True))
+    assert by_length.same_a.tolist() == [[0.0, 2.5]]
+    assert by_both.same_a.tolist() == [[0.0, 1.1]]
+
+
+@pytest.mark.parametrize(("sign", "state"), [(1, "holds"), (-1, "fails")])
+def test_entropy_and_volume_of_a_plane_are_compared_by_their_ranks(sign, state):
+    rng = np.random.default_rng(0)
+    runs = {}
+    for seed in range(5):
+        entropy = rng.random((2, 4, 4))
+        volume = np.stack([rng.random((4, 4)), sign * np.exp(entropy[1])])
+        runs[2000, "true", seed] = SimpleNamespace(arrays={"plane_entropy": entropy, "plane_volume": volume})
+    (width,) = STUDIES["volume-mnist-ink"].widths
+    index = pd.MultiIndex.from_tuples(list(runs), names=["width", "labels", "seed"])
+    table = pd.DataFrame({"pairs": 12, "contrast": 1.0, "before_contrast": 0.0}, index=index)
+    found = BY_ID["RG-I-e"].rule(VolumeArm("MNIST, same ink", STUDIES["volume-mnist-ink"], runs, table))
+    assert found.state == state and width == 2000

@@ -44,8 +44,8 @@ def test_blocks_hold_every_run_once_and_asks_for_knows_them(name):
     specs = [s for block in study.blocks(study.dataset()) for s in block.specs]
     assert len({s.key for s in specs}) == len(specs) == study.runs_a_seed * 3
     assert all(map(study.asks_for, specs))
-    assert len({s.data_digest for s in specs}) == (3 if "resampled" in name else 1)
-    others = {"seed": 9, "samples": 7, "rate": 0.02, "beta2": 0.999, "data": "gaussian-3"}
+    assert len({s.data_digest for s in specs}) == (3 if "resampled" in study.data else 1)
+    others = {"seed": study.first_seed + 9, "samples": 7, "rate": 0.02, "beta2": 0.999, "data": "gaussian-3"}
     others["precision"] = "fp32" if study.precision == "float64" else "float64"
     assert not any(study.asks_for(replace(specs[0], **{n: v})) for n, v in others.items())
 
@@ -56,11 +56,12 @@ def test_a_block_says_which_trials_it_has():
     assert (study.keep_weights, study.divergence_expected) == (0, False)
 
 
-def test_the_studies_are_those_that_the_source_ran():
+def test_the_studies_are_those_that_the_paper_ran():
+    papers = {name: s for name, s in STUDIES.items() if not s.first_seed}
     assert {d: STUDIES[f"mahalanobis-{d}"].steps for d in (2, 10, 100)} == {2: 10_000, 10: 50_000, 100: 250_000}
     assert {d: STUDIES[f"mahalanobis-{d}"].samples for d in (2, 10, 100)} == {2: 1000, 10: 1000, 100: 10_000}
-    assert all(s.networks == tuple(UNITS) for s in STUDIES.values())
-    assert all(s.seeds == 20 for name, s in STUDIES.items() if "start" not in name)
+    assert all(s.networks == tuple(UNITS) for s in papers.values())
+    assert all(s.seeds == 20 for name, s in papers.items() if "start" not in name)
     assert chapters.studies().keys() > STUDIES.keys() and set(ARMS.values()) < STUDIES.keys()
 
 
@@ -120,7 +121,7 @@ def fake(spec, W, b, steps=None, diverged_at=None) -> Measurement:
     return Measurement(spec, arrays, {"weight": weight[-1], "bias": bias[-1]}, diverged_at, {}, {}, 60.0)
 
 
-RULES = [c.rule for c in CLAIMS if c.rule.network != "MD_ReLU" and not isinstance(c.rule, claims.GivenMatch)]
+RULES = [c.rule for c in CLAIMS if type(c.rule) is MostTrials and c.rule.network != "MD_ReLU"]
 RULES += [MostTrials("MD_ReLU", claims.pairs_up, "pair up"), MostTrials("MD_ReLU", claims.matches, "match")]
 
 
@@ -243,7 +244,7 @@ def test_a_network_that_diverged_says_no_to_everything_but_failing():
     for c in CLAIMS:
         if isinstance(c.rule, claims.GivenMatch):
             assert c.rule(found).state == "void"
-        else:
+        elif isinstance(c.rule, MostTrials):
             assert c.rule(found).value == float(c.rule.answer is claims.fails), c.id
 
 

@@ -135,6 +135,17 @@ def test_the_tasks_are_the_source_s():
     assert float(digits.train[0].max()) == 1.0 and (digits.inputs, digits.classes) == (61, 10)
 
 
+def test_the_first_points_of_a_task_are_its_own():
+    whole, few = task("sinusoid"), task("sinusoid-first-30")
+    assert len(few.train[0]) == 30 and few.name == "sinusoid-first-30"
+    torch.testing.assert_close(few.train[0], whole.train[0][:30])
+    torch.testing.assert_close(few.test[0], whole.test[0])
+    digits, some = task("digits"), task("digits-first-100")
+    assert torch.equal(some.train[1], digits.train[1][:100])
+    assert torch.equal(some.pictures(some.train[0])[:, some.kept], some.train[0])
+    assert VolumeSpec.of(few, 5, 1, 0).rate == VolumeSpec.of(whole, 5, 1, 0).rate
+
+
 def test_step_0_is_before_training_and_every_snapshot_is_the_network_at_its_epoch():
     one = spec(epochs=60)
     (long,), (short,) = train([one]), train([one], 1)

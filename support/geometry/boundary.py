@@ -3,7 +3,7 @@
 A decision boundary is where the predicted class changes. On the segment from a to b, t runs from 0 to 1:
 
     pairs       of different class: the predicted class changes exactly once, at t*. Each is matched with a pair of
-                the same class, along which it never changes, of about the same length.
+                the same class, along which it never changes, of about the same length (and, if asked, the same ink).
     effect      log-volume at t* minus the mean of both ends. For the matched pair: at the same t.
     contrast    mean over the pairs of effect minus matched effect: the contribution of the boundary alone.
     peak        the t at which the log-volume is largest.
@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-WITHIN = 0.1  # relative difference in length that a matched segment may have
+WITHIN = 0.1  # relative difference in length, and in ink, that a matched segment may have
 ROUNDS = 25  # of bisection
 
 
@@ -63,22 +63,27 @@ def of_points(f: Callable, x: Tensor) -> Tensor:
     return f(x.flatten(0, 1)).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
 
 
-def find_pairs(predict: Callable, a: Tensor, b: Tensor, most: int, points: int) -> Pairs:
+def find_pairs(predict: Callable, a: Tensor, b: Tensor, most: int, points: int, ink: bool = False) -> Pairs:
     """The first `most` candidate segments from a to b, (N, d) each, that cross the boundary once and have a match.
 
     The classes at `points` evenly spaced points show whether a segment crosses; bisection finds where. Each segment
     in turn is matched with the unused segment that is nearest in length, if the difference is within WITHIN.
+
+    ink: match only segments whose ink differs by at most WITHIN, too. The ink is the sum of the inputs, the mean of
+    both ends.
     """
     t = torch.linspace(0, 1, points, dtype=a.dtype)
     classes = of_points(predict, along(a, b, t))
     changes = (classes[:, 1:] != classes[:, :-1]).sum(1)
-    length = (b - a).norm(dim=1)
+    length, inks = (b - a).norm(dim=1), (a + b).sum(1) / 2
     once, never = ((changes == k).nonzero()[:, 0] for k in (1, 0))
     free, chosen, matched = torch.ones(len(never), dtype=torch.bool), [], []
     for i in once.tolist():
         if len(chosen) == most or not free.any():
             break
         apart = (length[never] - length[i]).abs().masked_fill(~free, torch.inf)
+        if ink:
+            apart.masked_fill_((inks[never] - inks[i]).abs() > WITHIN * inks[i].abs(), torch.inf)
         j = int(apart.argmin())
         if apart[j] <= WITHIN * length[i]:
             free[j] = False

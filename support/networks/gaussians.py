@@ -17,7 +17,7 @@ import torch
 from support.networks.draws import initial
 
 FREEDOM = 3  # degrees of freedom of the Student t: the fourth moment is infinite, the variance is not
-FAMILIES = ("gaussian", "singular", "student")
+FAMILIES = ("gaussian", "centred", "singular", "student")
 VALIDATION, TEST = 1000, 10_000  # points
 
 
@@ -103,7 +103,7 @@ def draw(name: str, samples: int, trial: int = 0) -> DistanceData:
 
     mean ~ U(-10, 10)^d. A ~ N(0, 1)^{d x d}; covariance = (A A^T + 1e-3 I), divided by its largest eigenvalue. The
     family "singular" leaves out the last column of A and adds 1e-6 I instead; "student" has the same covariance as
-    scale matrix, but points from a multivariate t with 3 degrees of freedom.
+    scale matrix, but points from a multivariate t with 3 degrees of freedom; "centred" has mean 0.
 
     Args:
         name: see the module's text.
@@ -120,6 +120,8 @@ def draw(name: str, samples: int, trial: int = 0) -> DistanceData:
         return distribution(shape, generator=initial(seed, f"mahalanobis {role}", shape), dtype=torch.float64)
 
     mean, A = 20 * random(torch.rand, "mean", d) - 10, random(torch.randn, "covariance", d, d)
+    if family == "centred":
+        mean = torch.zeros_like(mean)
     A, ridge = (A[:, :-1], 1e-6) if family == "singular" else (A, 1e-3)
     covariance = A @ A.T + ridge * torch.eye(d, dtype=torch.float64)
     gaussian = Gaussian(mean, covariance / torch.linalg.eigvalsh(covariance)[-1])

@@ -6,7 +6,8 @@ between test points.
 
 import hashlib
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
@@ -52,13 +53,28 @@ def resampled(name: str) -> bool:
 def task(name: str, seed: int = 0, folder: str | None = None) -> Task:
     """The named task: "xor", "sinusoid", "sinusoid-resampled" (new points for every seed) or a name of `data.load`.
 
-    Images are divided by the largest byte. They come from the training file, in an order drawn once: three quarters
-    for training, the rest for the test. Pixels that are 0 in all training images are left out. They would not change
+    "-first-N" after a name leaves the first N training points: few enough to be learned with shuffled labels. Images
+    are divided by the largest byte. They come from the training file, in an order drawn once: three quarters for
+    training, the rest for the test. Pixels that are 0 in all training images are left out. They would not change
     the outputs, but only weight decay would act on their weights: within 9,000 steps Adam takes these below 1e-100,
     and the volume element with them.
     Source: Zavatone-Veth et al. 2025, sections I.1 and I.2, and their code; protocol 4.4 to 4.6.
     """
-    return _planar(name, seed if resampled(name) else 0) if name in DRAWN else _images(name, folder)
+    whole, few = parse(name)
+    if whole not in DRAWN:
+        return _images(whole, folder, few)
+    found = _planar(whole, seed if resampled(whole) else 0)
+    return found if few is None else replace(found, name=name, train=(found.train[0][:few], found.train[1][:few]))
+
+
+def parse(name: str) -> tuple[str, int | None]:
+    """The name of the whole task, and how many of its training points are left (None: all).
+
+    >>> parse("mnist-first-1000"), parse("xor")
+    (('mnist', 1000), ('xor', None))
+    """
+    found = re.fullmatch(r"(.+)-first-([1-9]\d*)", name)
+    return (found[1], int(found[2])) if found else (name, None)
 
 
 def true_labels(name: str, x: torch.Tensor) -> torch.Tensor:
@@ -81,12 +97,14 @@ def _planar(name, seed):
 
 
 @cache
-def _images(name, folder):
+def _images(name, folder, few=None):
     found = load(name, folder)
     x = torch.from_numpy(found.train_images).double() / found.maximum
     labels = torch.from_numpy(found.train_labels)
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
     cut = math.floor(0.75 * len(x))
-    kept = (x[order[:cut]] != 0).any(0)
-    parts = ((x[some][:, kept], labels[some]) for some in (order[:cut], order[cut:]))
+    first = order[: min(few or cut, cut)]
+    kept = (x[first] != 0).any(0)
+    parts = ((x[some][:, kept], labels[some]) for some in (first, order[cut:]))
+    name = name if few is None else f"{name}-first-{few}"
     return Task(name, *parts, len(found.classes), found.digest, kept)

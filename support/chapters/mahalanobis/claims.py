@@ -24,6 +24,7 @@ from functools import partial
 
 import pandas as pd
 
+from support.chapters.mahalanobis import reach
 from support.evidence import claims, statistics
 from support.evidence.claims import Evidence, Finding, Rule
 from support.evidence.distances.results import DistanceArm, arms
@@ -144,6 +145,10 @@ def _merged(first_verdict: str) -> claims.Amendment:
     return claims.amended(reason, first, first_verdict, "2026-11-24")
 
 
+def _own(name: str, says: str, rule: Rule, asked: Evidence) -> claims.Claim:
+    return claims.Claim(name, "our own", says, rule, asked, source="own", kind="own")
+
+
 _claim = partial(claims.Claim, asked=Dimensions(), source="oursland2024")
 CLAIMS = (
     _claim("MDX-1-a", _ALL, "Networks of absolute values learn to give the Mahalanobis distance.",
@@ -168,4 +173,11 @@ CLAIMS = (
            MostTrials("MD_ReLU", pairs_up, "have half of their units in such pairs")),
     _claim("MDX-6-a", "results, Model Architectures", "Sigmoids do not learn the distance well.",
            MostTrials("MD_Sigmoid", fails, "miss it, by more than MD_Abs")),
+    _own("OWN-4-a", "Networks of absolute values match the distance where Adam can walk to it, and not elsewhere.",
+         reach.MatchesAsPredicted(ERROR), reach.Fresh(("mahalanobis-2-fresh", "mahalanobis-10-fresh"), split=True)),
+    _own("OWN-4-b", "With centred inputs most networks of absolute values match the distance.",
+         reach.MatchesAsPredicted(ERROR, anywhere=True),
+         reach.Fresh(("mahalanobis-2-centred", "mahalanobis-10-centred"))),
+    _own("OWN-4-c", "With ten times the rate most networks of absolute values match the distance.",
+         reach.MatchesAsPredicted(ERROR, anywhere=True), reach.Fresh(("mahalanobis-2-fast", "mahalanobis-10-fast"))),
 )  # fmt: skip

@@ -24,6 +24,9 @@ ARMS = {  # tasks on which the claims are judged, and their studies
     "MNIST": "volume-mnist",
     "MNIST, long": "volume-mnist-long",
     "MNIST, no decay": "volume-mnist-no-decay",
+    "sinusoid, 30 points": "volume-sinusoid-30",
+    "MNIST, 1,000 images": "volume-mnist-1000",
+    "MNIST, same ink": "volume-mnist-ink",
 }
 
 

@@ -36,20 +36,27 @@ class VolumeStudy(Study):
     seeds_per_block: int = 10
     pairs: int = 48
     points: int = 25
-    plane: int = 0  # see VolumeSpec; of the first seed with true labels alone
+    plane: int = 0  # see VolumeSpec
+    planes: int = 1  # how many seeds measure the plane, with true labels alone
+    matched: str = "length"  # see VolumeSpec
     batch: int | None = None  # by default the source's, as is
     decay: float | None = None  # the weight decay
 
     def spec(self, digest: str, width: int, labels: str, seed: int) -> VolumeSpec:
         """The specification of one of the study's runs, with that digest of its data."""
-        plane = self.plane if (labels, seed) == ("true", 0) else 0
+        plane = self.plane if labels == "true" and seed < self.planes else 0
         own: dict[str, Any] = {"width": width, "labels": labels, "seed": seed, "plane": plane}
         return VolumeSpec(data=self.data, data_digest=digest, epochs=self.steps, **own, **self.how)
 
     @property
     def how(self) -> dict:
         """The fields of a specification that all runs share: the recipe of the task, and what the study changes."""
-        measured = {"layers": self.layers, "pairs": self.pairs, "points": self.points}
+        measured = {
+            "layers": self.layers,
+            "pairs": self.pairs,
+            "points": self.points,
+            "matched": self.matched,
+        }
         changes = {"batch": self.batch, "decay": self.decay}
         return recipe(self.data) | measured | {name: value for name, value in changes.items() if value is not None}
 
@@ -58,7 +65,8 @@ class VolumeStudy(Study):
         """What every run has in common, for captions."""
         how = self.how
         step = f"{how['optimiser']} {how['rate']:g}, weight decay {how['decay']:g}, batch {how['batch']:,}"
-        return f"{self.data}{self._deep}, {self._epochs}, {step}, {self.pairs} pairs a network"
+        ink = ", matched in length and ink" if self.matched != "length" else ""
+        return f"{self.data}{self._deep}, {self._epochs}, {step}, {self.pairs} pairs a network{ink}"
 
     @property
     def _epochs(self) -> str:
@@ -132,8 +140,17 @@ STUDIES = {
                     title="2,000 hidden units on MNIST, 50 epochs, and with shuffled labels"),
         VolumeStudy("volume-mnist-long", "mnist", (2000,), 200, labels=("true",), seeds_per_block=1, pairs=12,
                     points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as the source"),
-        VolumeStudy("volume-mnist-no-decay", "mnist", (2000,), 50, labels=("true",), seeds=8, seeds_per_block=1,
+        VolumeStudy("volume-mnist-no-decay", "mnist", (2000,), 50, labels=("true",), seeds=10, seeds_per_block=1,
                     pairs=12, points=21, plane=60, decay=0.0,
                     title="2,000 hidden units on MNIST, 50 epochs, no weight decay"),
+        # with so few points shuffled labels are learned, so these controls count
+        VolumeStudy("volume-sinusoid-30", "sinusoid-first-30", (250,), 40_000,
+                    title="the sinusoid with 30 points, whose shuffled labels can be learned"),
+        VolumeStudy("volume-mnist-1000", "mnist-first-1000", (2000,), 200, seeds=5, seeds_per_block=1, pairs=12,
+                    points=21, decay=0.0,
+                    title="2,000 hidden units on 1,000 digits, whose shuffled labels can be learned, no decay"),
+        VolumeStudy("volume-mnist-ink", "mnist", (2000,), 50, labels=("true",), seeds=5, seeds_per_block=1, pairs=12,
+                    points=21, plane=30, planes=5, matched="length and ink",
+                    title="2,000 hidden units on MNIST, 50 epochs, pairs matched in length and ink"),
     )
 }  # fmt: skip

@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 
 from support.evidence.claims import Arm, Records
-from support.evidence.distances.measures import best, geometry
+from support.evidence.distances.measures import best, geometry, mean_squared_error
 from support.evidence.distances.study import STUDIES, DistanceStudy
 from support.networks.gaussians import parse
 
@@ -35,7 +35,7 @@ def runs_of(study: DistanceStudy, runs: Iterable) -> list:
         for run in runs
         if study.asks_for(run.spec) and study.steps in run.arrays["weight_steps"]
     }
-    whole = [t for t in range(study.seeds) if all((t, network) in found for network in study.networks)]
+    whole = [t for t in study.all_seeds if all((t, network) in found for network in study.networks)]
     return [found[trial, network] for trial in whole for network in study.networks]
 
 
@@ -64,6 +64,17 @@ def measures(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
         rows[run.spec.network, run.spec.seed] = found
     index = pd.MultiIndex.from_tuples(list(rows), names=["network", "trial"]) if rows else None
     return pd.DataFrame(list(rows.values()), index=index, columns=COLUMNS, dtype=float).sort_index()
+
+
+def errors(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
+    """The column "error" of `measures` alone, which is quick; a network that diverged has NaN."""
+    found = {}
+    for run in runs_of(study, runs):
+        x, y = run.spec.draw().test
+        error = mean_squared_error(run.spec.network, *weights(run, study.steps), x, y)
+        found[run.spec.network, run.spec.seed] = 100 * error**0.5 / float(y.mean())
+    index = pd.MultiIndex.from_tuples(list(found), names=["network", "trial"]) if found else None
+    return pd.DataFrame({"error": list(found.values())}, index=index, dtype=float).sort_index()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The studies of the distance networks: on which Gaussians, how many trials, for how long."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from support.evidence.sweep import Block, Study, named
 from support.networks.distance_networks import UNITS
@@ -30,6 +31,8 @@ class DistanceStudy(Study):
     networks: tuple[str, ...] = tuple(UNITS)
     seeds_per_block: int = 20
     precision: str = "float64"
+    rate: float = 1e-3
+    first_seed: int = 0
 
     @property
     def dimension(self) -> int:
@@ -39,7 +42,8 @@ class DistanceStudy(Study):
     def protocol(self) -> str:
         """What every run has in common, for captions."""
         rounded = "" if self.precision == "float64" else f", {self.precision}"
-        return f"{self.data}, {self.samples:,} training points, {self.steps:,} epochs{rounded}"
+        faster = "" if self.rate == 1e-3 else f", rate {self.rate:g}"
+        return f"{self.data}, {self.samples:,} training points, {self.steps:,} epochs{faster}{rounded}"
 
     def __str__(self):
         return f"{self.name}: {len(self.networks)} networks x {counted(self.seeds, 'trial')}\n{self.protocol}"
@@ -53,7 +57,7 @@ class DistanceStudy(Study):
         return draw(self.data, self.samples)
 
     def questions(self) -> list[DistanceSpec]:
-        return [self._spec(network, seed) for network in self.networks for seed in range(self.seeds)]
+        return [self._spec(network, seed) for network in self.networks for seed in self.all_seeds]
 
     def _spec(self, network, seed, digest=""):
         return DistanceSpec(
@@ -63,6 +67,7 @@ class DistanceStudy(Study):
             seed=seed,
             samples=self.samples,
             precision=self.precision,
+            rate=self.rate,
         )
 
     def blocks(self, dataset: DistanceData) -> list[Block]:
@@ -90,6 +95,7 @@ class DistanceStudy(Study):
         return units * self.samples * self.steps * nanoseconds * 1e-9 / 60, megabytes
 
 
+_FRESH: dict[str, Any] = {"networks": ("MD_Abs",), "first_seed": 100}
 STUDIES = {
     study.name: study
     for study in (
@@ -116,5 +122,17 @@ STUDIES = {
                       "in the plane, Student's t with 3 degrees of freedom"),
         DistanceStudy("mahalanobis-2-fp32", "gaussian-2", 10_000, "in the plane, float32 as the source",
                       precision="fp32"),
+        DistanceStudy("mahalanobis-2-fresh", "gaussian-2-resampled", 10_000,
+                      "in the plane, a new Gaussian in every trial, trials 100 to 299", seeds=200, **_FRESH),
+        DistanceStudy("mahalanobis-10-fresh", "gaussian-10-resampled", 50_000,
+                      "in 10 dimensions, a new Gaussian in every trial, trials 100 to 199", seeds=100, **_FRESH),
+        DistanceStudy("mahalanobis-2-centred", "centred-2-resampled", 10_000,
+                      "in the plane, new Gaussians with mean 0, trials 100 to 119", **_FRESH),
+        DistanceStudy("mahalanobis-10-centred", "centred-10-resampled", 50_000,
+                      "in 10 dimensions, new Gaussians with mean 0, trials 100 to 119", **_FRESH),
+        DistanceStudy("mahalanobis-2-fast", "gaussian-2-resampled", 10_000,
+                      "in the plane, new Gaussians, ten times the rate, trials 100 to 119", rate=1e-2, **_FRESH),
+        DistanceStudy("mahalanobis-10-fast", "gaussian-10-resampled", 50_000,
+                      "in 10 dimensions, new Gaussians, ten times the rate, trials 100 to 119", rate=1e-2, **_FRESH),
     )
 }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from support.networks.tasks import Task, resampled, task
+from support.networks.tasks import Task, parse, resampled, task
 from support.training.specs import CURVES, Spec
 
 RECIPES: dict[str, dict[str, Any]] = {  # Zavatone-Veth et al. 2025; protocol 4.4 to 4.6
@@ -14,12 +14,12 @@ RECIPES: dict[str, dict[str, Any]] = {  # Zavatone-Veth et al. 2025; protocol 4.
     "sinusoid": {"optimiser": "sgd", "rate": 0.1, "momentum": 0.9, "decay": 0.0, "batch": 50},
     "mnist": {"optimiser": "adam", "rate": 1e-3, "momentum": 0.0, "decay": 1e-4, "batch": 1000},
 }
-KNOWN = {"labels": ("true", "shuffled"), "optimiser": ("sgd", "adam")}
+KNOWN = {"labels": ("true", "shuffled"), "optimiser": ("sgd", "adam"), "matched": ("length", "length and ink")}
 
 
 def recipe(data: str) -> dict:
     """The paper's training on a task, as fields of `VolumeSpec`. All image data sets are treated like MNIST."""
-    return RECIPES.get(data.removesuffix("-resampled"), RECIPES["mnist"])
+    return RECIPES.get(parse(data)[0].removesuffix("-resampled"), RECIPES["mnist"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,7 @@ class VolumeSpec(Spec):
     pairs: int = 48  # pairs of different class, and as many of the same, in a measurement of the boundary
     points: int = 25  # on each segment
     plane: int = 0  # points a side of the measured plane of images; 0: none
+    matched: str = "length"  # in what the segments of a pair agree, see `boundary.find_pairs`
     experiment: str = "volume"
 
     def __post_init__(self):

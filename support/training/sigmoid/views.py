@@ -14,7 +14,7 @@ from torch import Tensor
 from support import geometry
 from support.activations import ACTIVATIONS
 from support.geometry.boundary import candidates, find_pairs, measure, summary
-from support.networks.tasks import DRAWN, Task
+from support.networks.tasks import Task
 from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import forward, logits
 
@@ -33,7 +33,7 @@ def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) ->
     x, labels = data.test
     first, second = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
     last = weights[max(weights)]
-    ends = x[first], x[second], spec.pairs, spec.points
+    ends = x[first], x[second], spec.pairs, spec.points, spec.matched == "length and ink"
     final_pairs = find_pairs(lambda x: geometry.predicted_class(logits(last, x)), *ends)
     fixed, own = [], []
     for w in weights.values():
@@ -46,7 +46,7 @@ def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) ->
     arrays |= {f"own_{name}": np.array([found[name] for found in own], float) for name in own[0]}
     if spec.layers > 1:
         arrays |= _by_layer(weights, final_pairs, spec)
-    if spec.data in DRAWN:
+    if data.kept is None:
         arrays |= {name: np.stack([w[name].numpy() for w in weights.values()]) for name in last}
     else:
         arrays |= between_images(list(weights.values()), data, spec.plane)
