@@ -79,7 +79,15 @@ def studies() -> dict:
 
 def derived() -> dict:
     """The functions that make the derived tables of all chapters, by the name of the table."""
-    return {name: function for part in _parts("derived") for name, function in part.DERIVED.items()}
+    own = {name: function for part in _parts("derived") for name, function in part.DERIVED.items()}
+    return own | {"error-rates": error_rates}
+
+
+def error_rates():
+    """How often each rule of the ledger errs, by simulation (`support.evidence.error_rates`)."""
+    from support.evidence.error_rates import simulated
+
+    return simulated([claim for several in claims().values() for claim in several], ledger()), []
 
 
 def claims() -> dict[str, list]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from support.evidence import derived
 from support.evidence.ledger import counts_in_words, interval
 from support.evidence.verdicts import CONTRADICTION, VERDICTS
 from support.words import counted
@@ -176,6 +177,8 @@ def _details(row: dict, shown: list[dict]) -> str:
             f"<b>Amended on {a['date']}:</b> {_text(a['reason'])} First rule: {_text(a['first_rule'])}. "
             f"First verdict: {_text(a['first_verdict'])}."
         )
+    if rates := _error_rates(row["id"]):
+        lines.append(f"<b>How often the rule errs</b>, in simulated repetitions with as many runs: {rates}")
     if row["further_seeds"]:
         cost = f", about {row['further_minutes']:.3g} minutes" if row["further_minutes"] else ""
         lines.append(f"<b>What would decide it:</b> {counted(row['further_seeds'], 'further seed')}{cost}.")
@@ -186,6 +189,28 @@ def _details(row: dict, shown: list[dict]) -> str:
     inner = "".join(f"<p>{line}</p>" for line in lines)
     flags = "".join(f'<span class="flag">⚑ {_text(flag)}</span>' for flag in row["flags"])
     return f"<details><summary>Rule and runs{flags}</summary>{inner}</details>"
+
+
+EFFECTS = {"line": "on the rule's line", "none": "with no effect", "printed": "at the printed effect"}
+
+
+@cache
+def _simulated() -> dict[str, list[dict]]:
+    """The rows of the derived table "error-rates" by claim; none if it has not been made."""
+    if not derived.path("error-rates").exists():
+        return {}
+    return {str(name): of.to_dict("records") for name, of in derived.table("error-rates").groupby("claim")}
+
+
+def _error_rates(name: str) -> str:
+    """For each arm and true effect the shares of repetitions in which the rule holds and fails, as a table."""
+    rows = "".join(
+        f"<tr><td>{_text(r['arm'])}</td><td>{EFFECTS[r['effect']]} ({r['value']:.3g})</td>"
+        f"<td>{r['holds (%)']}%</td><td>{r['fails (%)']}%</td></tr>"
+        for r in _simulated().get(name, [])
+    )
+    head = "".join(f'<th scope="col">{word}</th>' for word in ("arm", "true value", "holds", "fails"))
+    return f"<table><tr>{head}</tr>{rows}</table>" if rows else ""
 
 
 def _paper(row: dict) -> str:

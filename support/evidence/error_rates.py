@@ -1,0 +1,112 @@
+"""How often each rule errs: its verdicts in repetitions of the experiment whose true effect is known.
+
+For every arm of the ledger that has an interval, the experiment is repeated with as many runs as were recorded and
+with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on the
+rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, equal SDs, a share of
+one half. Of rules with several parts it is the part that the ledger reports. Means are judged by Student's interval
+alone; the bootstrap's, which the rules use from ten values on if it is wider, can only turn a verdict into "unclear".
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from support.evidence import statistics
+from support.evidence.claims import Claim, Rule, printed
+from support.evidence.classifiers.rules import Equal, Exceeds, MoreVariable, NoMoreVariable, Steady
+
+DRAWS = 100_000  # repetitions of a mean
+SLOW_DRAWS = 400  # of a ratio of SDs, whose interval is a bootstrap's
+
+
+def simulated(claims: Iterable[Claim], rows: list[dict]) -> pd.DataFrame:
+    """A row for each claim, arm and true effect: in how many percent of the repetitions the rule holds, and fails.
+
+    rows: the ledger, whose arms give n, level and spread.
+    """
+    by_id = {row["id"]: row for row in rows}
+    found = []
+    for claim in claims:
+        if not isinstance(claim.rule, Rule):
+            continue
+        for arm in by_id[claim.id]["arms"]:
+            if arm["value"] is None or arm["low"] is None or arm["high"] is None or arm["n"] < 2:
+                continue
+            for effect, value in effects(claim.rule, arm).items():
+                holds, fails = rates(claim.rule, arm, value)
+                found.append([claim.id, arm["name"], arm["n"], effect, value, round(100 * holds), round(100 * fails)])
+    return pd.DataFrame(found, columns=["claim", "arm", "n", "effect", "value", "holds (%)", "fails (%)"])
+
+
+def effects(rule: Rule, arm: dict) -> dict[str, float]:
+    """The true values at which the rule is tried: "line", "none" and, where the paper prints it, "printed"."""
+    line = rule.accepts[0] if math.isfinite(rule.accepts[0]) else rule.accepts[1]
+    found = {"line": float(line)}
+    if is_share(arm):
+        found["none"] = 50.0 if _in_percent(arm) else 0.5
+    elif isinstance(rule, MoreVariable):
+        found["none"] = 1.0
+    elif arm["unit"] != "%" and not isinstance(rule, Steady):  # a share of outputs and an SD have no natural one
+        found["none"] = 0.0
+    return found | _printed(rule)
+
+
+def is_share(arm: dict) -> bool:
+    """Whether the arm's value is a share of its runs, with Clopper and Pearson's interval."""
+    return arm["unit"] in ("of the trials", "percent", "% of networks")
+
+
+def rates(rule: Rule, arm: dict, true: float) -> tuple[float, float]:
+    """The shares of repetitions in which the rule holds, and fails, if the true value is `true`."""
+    low, high = _intervals(rule, arm, true)
+    least, most = rule.accepts
+    inside, outside = (low > least) & (high < most), (high <= least) | (low >= most)
+    weight = np.full(len(low), 1 / len(low)) if not is_share(arm) else _chances(arm, true)
+    return float(weight[inside].sum()), float(weight[outside].sum())
+
+
+def _intervals(rule: Rule, arm: dict, true: float) -> tuple[np.ndarray, np.ndarray]:
+    n, rng = arm["n"], np.random.default_rng(0)
+    if is_share(arm):
+        all_ = [statistics.clopper_pearson(k, n) for k in range(n + 1)]
+        scale = 100 if _in_percent(arm) else 1
+        return np.array([scale * e.low for e in all_]), np.array([scale * e.high for e in all_])
+    if isinstance(rule, MoreVariable):
+        wide, narrow = max(true, 1e-9) * rng.standard_normal((SLOW_DRAWS, n)), rng.standard_normal((SLOW_DRAWS, n))
+        made = [
+            statistics.sd_ratio_interval(*pair, rule.level, resamples=999) for pair in zip(wide, narrow, strict=True)
+        ]
+        return np.array([e.low for e in made]), np.array([e.high for e in made])
+    if isinstance(rule, Steady):
+        sd = true * np.sqrt(rng.chisquare(n - 1, DRAWS) / (n - 1))
+        tails = stats.chi2.ppf([(1 + rule.level) / 2, (1 - rule.level) / 2], n - 1)
+        return tuple(sd * math.sqrt((n - 1) / tail) for tail in tails)
+    reach = stats.t.ppf((1 + rule.level) / 2, n - 1) / math.sqrt(n)
+    spread = (arm["high"] - arm["low"]) / 2 / reach
+    mean = true + spread / math.sqrt(n) * rng.standard_normal(DRAWS)
+    half = reach * spread * np.sqrt(rng.chisquare(n - 1, DRAWS) / (n - 1))
+    return mean - half, mean + half
+
+
+def _in_percent(arm: dict) -> bool:
+    return arm["unit"] != "of the trials"
+
+
+def _chances(arm: dict, true: float) -> np.ndarray:
+    return stats.binom.pmf(np.arange(arm["n"] + 1), arm["n"], true / (100 if _in_percent(arm) else 1))
+
+
+def _printed(rule: Rule) -> dict[str, float]:
+    """The effect that Oursland prints: of accuracies, from the text where both are there, otherwise from Table 3."""
+    if not isinstance(rule, Exceeds | Equal | MoreVariable) or isinstance(rule, NoMoreVariable):
+        return {}
+    sets = printed()["oursland2025"]["sets"]
+    for name in ("prose", "table3", "table5"):
+        table = sets[name]["accuracy"]
+        if rule.first in table and rule.second in table:
+            (mean, sd), (other, other_sd) = table[rule.first], table[rule.second]
+            return {"printed": sd / other_sd if isinstance(rule, MoreVariable) else mean - other}
+    return {}

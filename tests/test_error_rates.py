@@ -1,0 +1,49 @@
+"""Error rates of rules: simulated ones against those that the theory of their intervals gives."""
+
+import math
+
+import pytest
+from scipy import stats
+
+from support.evidence import error_rates
+from support.evidence.classifiers.rules import Equal, Exceeds, MoreVariable
+
+
+def arm(n=20, spread=2.0, unit="points", level=0.95):
+    """An arm of the ledger whose runs had this spread."""
+    half = stats.t.ppf((1 + level) / 2, n - 1) * spread / math.sqrt(n)
+    return {"name": "raw", "value": 3.0, "low": 3.0 - half, "high": 3.0 + half, "n": n, "unit": unit}
+
+
+def test_on_the_line_each_verdict_comes_in_one_of_forty_repetitions():
+    holds, fails = error_rates.rates(Exceeds("ReLU", "ReLU2", 10.0), arm(), 10.0)
+    assert holds == pytest.approx(0.025, abs=0.002) and fails == pytest.approx(0.025, abs=0.002)
+
+
+def test_the_power_is_that_of_the_noncentral_t():
+    holds, fails = error_rates.rates(Exceeds("ReLU", "ReLU2", 10.0), arm(n=8), 12.0)
+    expected = stats.nct.sf(stats.t.ppf(0.975, 7), 7, 2.0 / (2.0 / math.sqrt(8)))
+    assert holds == pytest.approx(expected, abs=0.005) and fails < 0.001
+
+
+def test_equality_is_shown_on_the_line_in_one_of_twenty_repetitions():
+    holds, _ = error_rates.rates(Equal("ReLU", "Abs", 0.5), arm(spread=0.2, level=0.9), 0.5)
+    assert holds == pytest.approx(0.05, abs=0.003)
+
+
+def test_a_share_is_judged_by_all_its_outcomes():
+    rule = type("Most", (Exceeds,), {"accepts": (0.5, math.inf)})("a", "b", 0.5)
+    holds, fails = error_rates.rates(rule, arm(n=20, unit="of the trials"), 0.5)
+    assert holds == fails == pytest.approx(stats.binom.sf(14, 20, 0.5))
+
+
+def test_equal_sds_are_rarely_found_markedly_different():
+    holds, fails = error_rates.rates(MoreVariable("ReLU2", "ReLU"), arm(unit="times"), 1.0)
+    assert holds < 0.02 < fails
+
+
+def test_the_printed_effect_is_the_paper_s():
+    assert error_rates.effects(Exceeds("ReLU", "ReLU2", 10.0), arm())["printed"] == pytest.approx(95.69 - 39.94)
+    assert error_rates.effects(MoreVariable("ReLU2", "Abs2"), arm(unit="times"))["printed"] == pytest.approx(
+        12 / 0.17
+    )
