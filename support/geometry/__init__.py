@@ -6,6 +6,7 @@ positive on spheres: 2 / a^2 for radius a in two dimensions. All arithmetic is f
 converted, and a module with parameters of lower precision is refused.
 """
 
+from support.geometry.bayes import bayes_chi
 from support.geometry.checks import SingularMetric
 from support.geometry.curvature import ricci_scalar, shallow_ricci_scalar, shallow_slog_ricci_scalar
 from support.geometry.geodesics import Geodesic, geodesic, path_length
@@ -16,6 +17,8 @@ from support.geometry.infinite_width import (
     random_shallow_map,
     relative_mean_determinant,
 )
+from support.geometry.kernels import conformal_rbf_log_volume_element, conformal_rbf_metric, kernel_metric
+from support.geometry.neural_tangent import ntk_log_volume_element, ntk_metric, ntk_ricci_scalar
 from support.geometry.pullback import (
     jacobian_singular_values,
     log_volume_element,
@@ -29,14 +32,21 @@ __all__ = [
     "Geodesic",
     "Plane",
     "SingularMetric",
+    "bayes_chi",
+    "conformal_rbf_log_volume_element",
+    "conformal_rbf_metric",
     "entropy",
     "geodesic",
     "jacobian_singular_values",
+    "kernel_metric",
     "line",
     "log_volume_element",
     "nngp_log_volume_element",
     "nngp_metric",
     "nngp_ricci_scalar",
+    "ntk_log_volume_element",
+    "ntk_metric",
+    "ntk_ricci_scalar",
     "path_length",
     "plane",
     "predicted_class",
