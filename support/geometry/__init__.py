@@ -3,12 +3,13 @@
 Conventions: a map f takes one example, (d,) -> (m,), and is used as it is, without a factor 1/sqrt(m). Only the
 shallow maps, given by their weights, are Phi(x) = phi(W x + b) / sqrt(n). Logarithms are natural. The Ricci scalar is
 positive on spheres: 2 / a^2 for radius a in two dimensions. All arithmetic is float64: points and weights are
-converted, and a module with parameters of lower precision is refused.
+converted, and a module with parameters of lower precision is refused, except by `deep_log_volume_element`.
 """
 
 from support.geometry.bayes import bayes_chi
 from support.geometry.checks import SingularMetric
 from support.geometry.curvature import ricci_scalar, shallow_ricci_scalar, shallow_slog_ricci_scalar
+from support.geometry.deep import deep_log_volume_element
 from support.geometry.geodesics import Geodesic, geodesic, path_length
 from support.geometry.infinite_width import (
     nngp_log_volume_element,
@@ -35,6 +36,7 @@ __all__ = [
     "bayes_chi",
     "conformal_rbf_log_volume_element",
     "conformal_rbf_metric",
+    "deep_log_volume_element",
     "entropy",
     "geodesic",
     "jacobian_singular_values",
