@@ -2,7 +2,8 @@
 
 Of the map 784 -> 2000, sigmoid, weights and biases N(0, 1) as the source has it, in float64: log-volumes at 64
 images, from `torch.func.jacrev` and `torch.linalg.svdvals`, from the module, and from the weights. In turns within
-one run, as in train.py; what is told are ratios within a turn. And a grid of Ricci scalars of a layer 2 -> 250.
+one run, as in train.py; what is told are ratios within a turn. And a grid of Ricci scalars of a layer 2 -> 250, and
+the log-volume of a deep network, see deep.py.
 """
 
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from benchmarks import deep
 from benchmarks.train import images_like_mnist, say, spread
 from support import geometry
 from support.geometry.jacobians import affordable_passes, jacobians
@@ -32,7 +34,7 @@ QUICK = Sizes(inputs=80, units=200, points=8, grid=100, width=50)
 
 
 def measure(device: torch.device, precision: str, quick: bool) -> dict:
-    """Ratios, agreement and where the time goes; `precision` is not used, since all of it is float64."""
+    """Ratios, agreement and where the time goes; `precision` is not used, since all but `deep` is float64."""
     sizes = QUICK if quick else Sizes()
     return {
         "log_volume": log_volumes(sizes, device),
@@ -40,6 +42,7 @@ def measure(device: torch.device, precision: str, quick: bool) -> dict:
         "points": sizes.points,
         "map": [sizes.inputs, sizes.units],
         "grid": [sizes.grid, sizes.width],
+        "deep": deep.measure(device, quick),
     }
 
 

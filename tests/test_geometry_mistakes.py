@@ -10,13 +10,26 @@ import sys
 from dataclasses import replace
 
 import geometry_routes as routes
+import numpy as np
 import pytest
 import torch
 from agreement import mistaken
 from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
 
 from support import activations, geometry
-from support.geometry import curvature, geodesics, infinite_width, jacobians, oracle, pullback, shallow, slices
+from support.geometry import (
+    bayes,
+    curvature,
+    geodesics,
+    infinite_width,
+    jacobians,
+    kernels,
+    neural_tangent,
+    oracle,
+    pullback,
+    shallow,
+    slices,
+)
 
 TOLERANCE = 1e-9
 
@@ -161,6 +174,83 @@ def limit():
     return max(worst, apart(geometry.nngp_ricci_scalar(3, x, 1.5, 0.3), cubic))
 
 
+def tangent_kernel():
+    """Metric, volume and curvature of erf's kernel, and quadrature against the closed forms of erf and monomials."""
+    s2, z2, v2 = 1.5, 0.3, 0.7
+    x = torch.tensor([[0.3, -0.2, 0.5], [1.0, 0.4, -1.1]], dtype=torch.float64)
+
+    def metric(x, biases):
+        def kernel(x, y):
+            size, inner = [1 + s2 * v @ v + z2 for v in (x, y)], s2 * x @ y + z2
+            slopes = 2 / math.pi / (size[0] * size[1] - inner**2).sqrt()
+            return 2 / math.pi * torch.asin(inner / (size[0] * size[1]).sqrt()) + v2 * (biases + x @ y) * slopes
+
+        return torch.func.jacrev(torch.func.jacrev(kernel, 0), 1)(x, x)
+
+    worst = 0.0
+    with torch.enable_grad():
+        for biases in (False, True):
+            g = torch.stack([metric(one, biases) for one in x])
+            R = [oracle.christoffel_ricci_scalar(lambda x, biases=biases: metric(x, biases), one) for one in x]
+            for activation in ("erf", ACTIVATIONS["erf"]):
+                case = (activation, x, s2, z2, v2, biases)
+                worst = max(worst, apart(geometry.ntk_metric(*case), g))
+                worst = max(worst, apart(geometry.ntk_log_volume_element(*case), torch.logdet(g) / 2))
+                worst = max(worst, apart(geometry.ntk_ricci_scalar(*case), torch.stack(R)))
+    quartic = (lambda z: z**4 / math.sqrt(105), x, s2, z2, v2)
+    for function in (geometry.ntk_metric, geometry.ntk_ricci_scalar):
+        worst = max(worst, apart(function(4, *quartic[1:]) / function(*quartic), 1) / 10)
+    return worst
+
+
+def jumping_slope():
+    """0 where an activation with a kink is refused, and smooth ones are not."""
+    geometry.ntk_metric(torch.nn.functional.silu, torch.ones(2))
+    try:
+        return float(geometry.ntk_metric(torch.relu, torch.ones(2))[0, 0])
+    except ValueError:
+        return 0.0
+
+
+CENTRES = torch.tensor([[0.5, 0.1, -0.3], [-1.0, 0.4, 0.2], [0.2, -0.9, 1.5]], dtype=torch.float64)
+
+
+def conformal_kernel():
+    """Of three centres: mixed derivatives of the kernel, one argument after the other."""
+    sigma, tau = 0.7, 0.5
+    x = torch.tensor([[0.3, -0.2, 0.5], [0.6, 0.4, -1.1]], dtype=torch.float64)
+
+    def kernel(x, y):
+        h = [torch.exp(-((v - CENTRES) ** 2).sum(1) / (2 * tau**2)).sum() for v in (x, y)]
+        return h[0] * h[1] * torch.exp(-((x - y) ** 2).sum() / (2 * sigma**2))
+
+    g = torch.stack([torch.func.jacfwd(torch.func.grad(kernel, 1), 0)(one, one) for one in x])
+    worst = apart(geometry.conformal_rbf_metric(CENTRES, x, sigma, tau), g)
+    volume = geometry.conformal_rbf_log_volume_element(CENTRES, x, sigma, tau)
+    return max(worst, apart(volume, torch.logdet(g) / 2), apart(geometry.kernel_metric(kernel, x), g))
+
+
+def one_argument_twice():
+    """A kernel that is not symmetric is refused; 0 where it is."""
+    try:
+        return float(geometry.kernel_metric(lambda x, y: (x @ y) * x[0], torch.ones(2)).sum())
+    except ValueError:
+        return 0.0
+
+
+def one_example():
+    """chi by Gauss-Hermite moments in the plane of x and x_a, exact for polynomials."""
+    node, weight = (torch.as_tensor(a) for a in np.polynomial.hermite_e.hermegauss(12))
+    w1, w2 = torch.meshgrid(node, node, indexing="ij")
+    p, worst = torch.outer(weight, weight) / weight.sum() ** 2, 0.0
+    for q, d, rho in ((1, 4, 0.3), (2, 3, 0.6), (3, 2, 1.0), (4, 5, -0.8)):
+        slope, feature = q**2 * w1 ** (2 * q - 2), (rho * w1 + math.sqrt(1 - rho**2) * w2) ** (2 * q)
+        inner = slope * (w1**2 / (p * slope * w1**2).sum() + (w2**2 + d - 2) / (p * slope).sum())
+        chi = (p * feature * inner).sum() / (p * feature).sum() - d
+        worst = max(worst, apart(geometry.bayes_chi(q, rho, d) / chi, 1))
+    return worst
+
+
 def determinants():
     """E[det g_2] of standard normal weights in the plane, by hand: 1/2 of that of the identity."""
     weight, bias = geometry.random_shallow_map(2, 2, torch.Generator().manual_seed(0), 4.0, 9.0, maps=100_000)
@@ -281,13 +371,82 @@ MISTAKES = {
     "Omega'' of erf": (infinite_width, "_profile", "2 * share**2", "share**2", limit),
     "Omega'' of monomials": (infinite_width, "_profile", "-(q - 1) * share**2", "(q - 1) * share**2", limit),
     "log of a mean of squares": (infinite_width, "_profile", "second - first**2", "second", limit),
-    "fourth Hermite polynomial": (infinite_width, "_gaussian_means", "6 * u**2", "3 * u**2", limit),
-    "second Hermite polynomial": (infinite_width, "_gaussian_means", "(u**2 - 1) / 2", "(u**2 - 1)", limit),
+    "fourth Hermite polynomial": (infinite_width, "gaussian_means", "6 * u**2", "3 * u**2", limit),
+    "second Hermite polynomial": (infinite_width, "gaussian_means", "(u**2 - 1) / 2", "(u**2 - 1)", limit),
     "variance of the weights for SD": (
         infinite_width, "random_shallow_map", "weight_variance**0.5", "weight_variance", determinants),
     "variance of the biases for SD": (
         infinite_width, "random_shallow_map", "bias_variance**0.5", "bias_variance", determinants),
     "n^d / n!": (infinite_width, "relative_mean_determinant", "/ n**d", "/ n", determinants),
+    "weights of the first layer not trained": (
+        neural_tangent, "_profile", "features, slope = 1 + readout_variance / weight_variance",
+        "features, slope = 1", tangent_kernel),
+    "share of the readout upside down": (
+        neural_tangent, "_profile", "readout_variance / weight_variance", "weight_variance / readout_variance",
+        tangent_kernel),
+    "biases always trained": (neural_tangent, "_profile", "float(train_biases)", "1.0", tangent_kernel),
+    "no product rule": (
+        neural_tangent, "_profile", "+ slope * G[1] + readout_variance * G[0]", "+ slope * G[1]", tangent_kernel),
+    "product rule once instead of twice": (
+        neural_tangent, "_profile", "2 * readout_variance * G[1]", "readout_variance * G[1]", tangent_kernel),
+    "the metric taken for a Hessian": (
+        neural_tangent, "_profile", "_Profile(t, A, A1, A2, readout_variance * G[0], readout_variance * G[1])",
+        "_Profile(t, A, A1, A2, 0 * G[0], 0 * G[1])", tangent_kernel),
+    "E without its slope": (
+        neural_tangent, "_profile", "readout_variance * G[0], readout_variance * G[1])",
+        "readout_variance * G[0], 0 * G[1])", tangent_kernel),
+    "tangent volume without its root": (
+        neural_tangent, "ntk_log_volume_element", "at.B).log()) / 2", "at.B).log())", tangent_kernel),
+    "radial direction counted as tangential": (
+        neural_tangent, "ntk_log_volume_element", "at.A + at.t * at.B", "at.A", tangent_kernel),
+    "tangent metric without its radial part": (
+        neural_tangent, "ntk_metric", "return g[0] if single else g", "return tangential", tangent_kernel),
+    "sign of the radial planes": (neural_tangent, "ntk_ricci_scalar", "- 2 * bend", "+ 2 * bend", tangent_kernel),
+    "one radial plane for two": (neural_tangent, "ntk_ricci_scalar", "- 2 * bend", "- bend", tangent_kernel),
+    "opening of the cone turned": (
+        neural_tangent, "ntk_ricci_scalar", "opening = -(2", "opening = (2", tangent_kernel),
+    "tangential planes miscounted": (
+        neural_tangent, "ntk_ricci_scalar", "((d - 2) * opening", "((d - 1) * opening", tangent_kernel),
+    "derivative by t of rho_l taken for that by r": (
+        neural_tangent, "ntk_ricci_scalar", "bend = 2 * growth", "bend = growth", tangent_kernel),
+    "radial part held fast": (
+        neural_tangent, "ntk_ricci_scalar", "(A1 + at.B + at.t * at.B1)", "(A1 + at.B)", tangent_kernel),
+    "derivative by s for that by t": (
+        neural_tangent, "_squares", "weight_variance ** (k + 1)", "weight_variance", tangent_kernel),
+    "erf's bend, first derivative": (neural_tangent, "_squares", "(1 - s) * D", "(1 + s) * D", tangent_kernel),
+    "erf's bend, second derivative": (neural_tangent, "_squares", "3 * (s - 2)", "3 * (s + 2)", tangent_kernel),
+    "erf's slope, second derivative": (neural_tangent, "_squares", "3 * D**-2.5", "D**-2.5", tangent_kernel),
+    "a monomial's bend": (neural_tangent, "_monomial", "(q - 1) ** 2 /", "(q - 1) /", tangent_kernel),
+    "a monomial's derivative": (
+        neural_tangent, "_monomial", "factor * power, power - 1", "factor * (power + 1), power - 1", tangent_kernel),
+    "slope for bend in the quadrature": (
+        infinite_width, "gaussian_means", "found.log1 if order == 1", "found.log1 if order", tangent_kernel),
+    "kinks allowed": (neural_tangent, "_refuse_kink", "jump.abs() > 1e-6", "jump.abs() > 1e6", jumping_slope),
+    "conformal factor not squared": (
+        kernels, "conformal_rbf_metric", "(2 * log_h).exp()", "log_h.exp()", conformal_kernel),
+    "gradient of the factor left out": (
+        kernels, "conformal_rbf_metric", "/ sigma**2 + slope", "/ sigma**2 + 0 * slope", conformal_kernel),
+    "sigma for its square": (kernels, "conformal_rbf_metric", "/ sigma**2", "/ sigma", conformal_kernel),
+    "no sigma^2 in the volume": (
+        kernels, "conformal_rbf_log_volume_element", "sigma**2 * (slope", "(slope", conformal_kernel),
+    "conformal volume without its root": (
+        kernels, "conformal_rbf_log_volume_element", ".sum(1)) / 2", ".sum(1))", conformal_kernel),
+    "one factor for d": (
+        kernels, "conformal_rbf_log_volume_element", "x.shape[1] * (log_h", "(log_h", conformal_kernel),
+    "width of the factor": (kernels, "_conformal_factor", "(2 * tau**2)", "tau**2", conformal_kernel),
+    "slope of the factor": (kernels, "_conformal_factor", ".sum(1) / tau**2", ".sum(1) / tau", conformal_kernel),
+    "mean of the slopes for the slope of the log": (
+        kernels, "_conformal_factor", "exponent.softmax(1)", "exponent.exp()", conformal_kernel),
+    "one argument of the kernel twice": (
+        kernels, "kernel_metric", "jacrev(jacrev(kernel, 1), 0)", "jacrev(jacrev(kernel, 0), 0)", conformal_kernel),
+    "unsymmetric kernels allowed": (
+        kernels, "kernel_metric", "> 1e-8 *", "> 1e8 *", one_argument_twice),
+    "2q for 4q": (bayes, "bayes_chi", "d + 4 * q - 2", "d + 2 * q - 2", one_example),
+    "q for q - 1": (bayes, "bayes_chi", "2 * (q - 1) * b", "2 * q * b", one_example),
+    "trace of the identity left in": (bayes, "bayes_chi", "coefficients[0] -= d", "pass", one_example),
+    "cosine for its square": (bayes, "bayes_chi", "value * rho**2", "value * rho", one_example),
+    "3/2 in the series": (bayes, "_hypergeometric", "Fraction(1, 2)", "Fraction(3, 2)", one_example),
+    "no factorial in the series": (bayes, "_hypergeometric", " / (k + 1)", "", one_example),
     "plane upside down": (slices, "plane", "3**0.5 * ((a + b) / 2 - o)", "3**0.5 * (o - (a + b) / 2)", drawing),
     "plane without its sqrt(3)": (slices, "plane", "2 * 3**0.5", "2", drawing),
     "rows for columns": (

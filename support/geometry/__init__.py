@@ -3,11 +3,13 @@
 Conventions: a map f takes one example, (d,) -> (m,), and is used as it is, without a factor 1/sqrt(m). Only the
 shallow maps, given by their weights, are Phi(x) = phi(W x + b) / sqrt(n). Logarithms are natural. The Ricci scalar is
 positive on spheres: 2 / a^2 for radius a in two dimensions. All arithmetic is float64: points and weights are
-converted, and a module with parameters of lower precision is refused.
+converted, and a module with parameters of lower precision is refused, except by `deep_log_volume_element`.
 """
 
+from support.geometry.bayes import bayes_chi
 from support.geometry.checks import SingularMetric
 from support.geometry.curvature import ricci_scalar, shallow_ricci_scalar, shallow_slog_ricci_scalar
+from support.geometry.deep import deep_log_volume_element
 from support.geometry.geodesics import Geodesic, geodesic, path_length
 from support.geometry.infinite_width import (
     nngp_log_volume_element,
@@ -16,6 +18,8 @@ from support.geometry.infinite_width import (
     random_shallow_map,
     relative_mean_determinant,
 )
+from support.geometry.kernels import conformal_rbf_log_volume_element, conformal_rbf_metric, kernel_metric
+from support.geometry.neural_tangent import ntk_log_volume_element, ntk_metric, ntk_ricci_scalar
 from support.geometry.pullback import (
     jacobian_singular_values,
     log_volume_element,
@@ -29,14 +33,22 @@ __all__ = [
     "Geodesic",
     "Plane",
     "SingularMetric",
+    "bayes_chi",
+    "conformal_rbf_log_volume_element",
+    "conformal_rbf_metric",
+    "deep_log_volume_element",
     "entropy",
     "geodesic",
     "jacobian_singular_values",
+    "kernel_metric",
     "line",
     "log_volume_element",
     "nngp_log_volume_element",
     "nngp_metric",
     "nngp_ricci_scalar",
+    "ntk_log_volume_element",
+    "ntk_metric",
+    "ntk_ricci_scalar",
     "path_length",
     "plane",
     "predicted_class",

@@ -38,11 +38,7 @@ def outputs(f: Callable, x: Tensor) -> int:
         for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
             if tensor.is_floating_point() and tensor.dtype != torch.float64:
                 raise ValueError(f"{name} of the module is {tensor.dtype}; call .double() on the module first")
-        for name, part in f.named_modules():
-            if part.training and isinstance(part, (_DropoutNd, _BatchNorm)):
-                raise ValueError(
-                    f"{name or 'the module'}, {part}, is in training mode; call .eval() on the module first"
-                )
+        eval_mode(f)
     try:
         with torch.no_grad():
             y = f(x[0])
@@ -56,6 +52,13 @@ def outputs(f: Callable, x: Tensor) -> int:
     if y.dtype != torch.float64:
         raise ValueError(f"f gave {y.dtype} at a float64 point; its weights and constants must be float64")
     return len(y)
+
+
+def eval_mode(module: nn.Module) -> None:
+    """Raises ValueError if a dropout or batch norm of the module is in training mode."""
+    for name, part in module.named_modules():
+        if part.training and isinstance(part, (_DropoutNd, _BatchNorm)):
+            raise ValueError(f"{name or 'the module'}, {part}, is in training mode; call .eval() on the module first")
 
 
 def layer(weight: Tensor, bias: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor, bool]:

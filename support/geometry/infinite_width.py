@@ -90,7 +90,7 @@ def random_shallow_map(
     >>> weight.shape, bias.abs().max().item()
     (torch.Size([5, 2]), 0.0)
     """
-    _variances(weight_variance, bias_variance)
+    check_variances(weight_variance, bias_variance)
     many = () if maps is None else (maps,)
     options: dict[str, Any] = dict(dtype=torch.float64, generator=generator, device=generator.device)
     weight, bias = torch.randn(*many, n, d, **options), torch.randn(*many, n, **options)
@@ -106,7 +106,8 @@ def relative_mean_determinant(n: int, d: int) -> float:
     return math.perm(n, d) / n**d
 
 
-def _variances(weight_variance, bias_variance):
+def check_variances(weight_variance: float, bias_variance: float) -> None:
+    """Raises ValueError unless weight_variance > 0 and bias_variance >= 0, both finite."""
     if not (0 < weight_variance < math.inf and 0 <= bias_variance < math.inf):
         raise ValueError(
             f"wanted weight_variance > 0 and bias_variance >= 0, got {weight_variance!r} and {bias_variance!r}"
@@ -115,7 +116,7 @@ def _variances(weight_variance, bias_variance):
 
 def _profile(activation, x, weight_variance, bias_variance):
     """t, Omega, u = t Omega' and v = t^2 Omega'' at the points of x, (N,) each."""
-    _variances(weight_variance, bias_variance)
+    check_variances(weight_variance, bias_variance)
     t = (x**2).sum(1)
     tau = weight_variance * t
     s = tau + bias_variance
@@ -129,36 +130,58 @@ def _profile(activation, x, weight_variance, bias_variance):
             raise ValueError(f"a monomial activation is a whole number from 1 on, got {q!r}")
         omega = math.log(weight_variance * q**2 / (2 * q - 1)) + torch.special.xlogy(q - 1, s)
         return t, omega, (q - 1) * share, -(q - 1) * share**2
-    mean, first, second = _gaussian_means(activation, s)
+    mean, first, second = gaussian_means(activation, s)
     return t, (weight_variance * mean).log(), share * first, share**2 * (second - first**2)
 
 
-def _gaussian_means(activation, s):
-    """E f of f = phi'(z)^2, z ~ N(0, s), then s (E f)' / E f and s^2 (E f)'' / E f with primes for d/ds.
+def gaussian_means(activation: str | Callable, s: Tensor, order: int = 1) -> tuple[Tensor, Tensor, Tensor]:
+    """E f, s (E f)' / E f and s^2 (E f)'' / E f, (N,) each, of f = (d^order phi / dz^order)^2 and z ~ N(0, s).
 
-    By tanh-sinh quadrature over u = z / sqrt s, which resolves an f much narrower than the Gaussian. Derivatives are
-    moved to the Gaussian, so phi'' is not needed, and each side of 0 is integrated separately, so ReLU is allowed.
+    By quadrature over u = z / sqrt s. The derivatives, by s, are moved to the Gaussian, so none of f is needed, and
+    each side of 0 is integrated separately, so a kink at 0 is allowed. Where E f = 0 the other two are 0.
+
+    Args:
+        activation: as at the head of this module, but not a whole number.
+        s: variances, (N,).
+        order: 1 or 2.
+    Raises:
+        ValueError: for an unknown activation, or if the quadrature does not converge.
+    """
+
+    def integral(weight, scale, atol):
+        def integrand(u, root, scale):
+            found = slopes(activation, torch.as_tensor(u * root))
+            log_f = 2 * (found.log1 if order == 1 else found.log2).numpy()
+            return np.exp(log_f - u**2 / 2 - scale) * weight(u) / math.sqrt(2 * math.pi)
+
+        return gaussian_integral(integrand, s, scale, atol=atol, name=repr(activation))
+
+    mean = integral(lambda u: 1, np.zeros(len(s)), 1e-300)
+    scale = np.log(np.where(mean > 0, mean, 1.0))
+    first = integral(lambda u: (u**2 - 1) / 2, scale, 1e-12)
+    second = integral(lambda u: (u**4 - 6 * u**2 + 3) / 4, scale, 1e-12)
+    mean, first, second = (torch.as_tensor(value, device=s.device) for value in (mean, first, second))
+    return mean, first, second
+
+
+def gaussian_integral(integrand: Callable, s: Tensor, *args: np.ndarray, atol: float, name: str) -> np.ndarray:
+    """Integral over u of integrand(u, sqrt s, *args), which includes the density, (N,) for s and each of args, (N,).
+
+    By tanh-sinh quadrature, which resolves what is much narrower than the Gaussian, on each side of 0 separately.
+    Raises ValueError, with the name, if it does not converge.
     """
     from scipy import integrate  # here: a sweep imports this module, and may have torch and numpy alone
 
-    root = s.cpu().sqrt().numpy()
+    def within_reach(u, *args):  # farther out there is only the 0 of the density, times what may overflow
+        near = np.abs(u) < 50
+        return np.where(near, integrand(np.where(near, u, 0.0), *args), 0.0)
 
-    def integrand(u, root, scale, weight):
-        log_f = 2 * slopes(activation, torch.as_tensor(u * root)).log1.numpy()
-        return np.exp(log_f - u**2 / 2 - scale) * weight(u) / math.sqrt(2 * math.pi)
-
-    def integral(weight, scale, atol):
-        total = 0.0
-        for side in ((-np.inf, 0), (0, np.inf)):
-            options = dict(args=(root, scale), atol=atol, rtol=1e-12)
-            result = integrate.tanhsinh(lambda u, root, scale: integrand(u, root, scale, weight), *side, **options)
-            if not result.success.all():
-                bad = float(s[int(np.flatnonzero(~result.success)[0])])
-                raise ValueError(f"quadrature of {activation!r} does not settle at preactivation variance {bad:.6g}")
-            total = total + result.integral
-        return total
-
-    mean = integral(lambda u: 1, 0.0 * root, 1e-300)
-    first = integral(lambda u: (u**2 - 1) / 2, np.log(mean), 1e-12)
-    second = integral(lambda u: (u**4 - 6 * u**2 + 3) / 4, np.log(mean), 1e-12)
-    return (torch.as_tensor(value, device=s.device) for value in (mean, first, second))
+    total = np.zeros(len(s))
+    for side in ((-np.inf, 0), (0, np.inf)):
+        options: dict[str, Any] = dict(args=(s.cpu().sqrt().numpy(), *args), atol=atol, rtol=1e-12)
+        result = integrate.tanhsinh(within_reach, *side, **options)
+        if not result.success.all():
+            bad = float(s[int(np.flatnonzero(~result.success)[0])])
+            raise ValueError(f"quadrature of {name} does not settle at preactivation variance {bad:.6g}")
+        total = total + result.integral
+    return total

@@ -1,0 +1,151 @@
+"""The exact log-volume of deep networks in bounded memory.
+
+The Jacobian of a deep network is small; what needs memory is the backward pass, which is repeated for every output.
+So its rows are computed a few at a time, without a graph of the parameters, and the number of rows is chosen from the
+free memory. Networks may be in float32, as they are trained, but all factorisations are in float64.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from support.geometry import checks
+from support.geometry.jacobians import free_memory
+
+MOST = 2**29  # bytes for the rows of a chunk on a CPU, where larger chunks bring no more speed: 512 MB
+ROW = 15  # bytes that a row of a chunk needs, over those of the largest saved tensor: 9 to 15 for ResNets
+
+
+def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None = None) -> Tensor:
+    """Log of the volume element that a network pulls back to its inputs, a scalar, or (N,) for a batch; natural log.
+
+    With J the Jacobian, m outputs by d inputs (3,072 for an image of CIFAR), it is log sqrt det(J J^T) if m < d, the
+    volume of the m directions in which the network varies, else log sqrt det(J^T J). The Jacobian is that of the
+    module in its own precision. In float32 it has a relative error of about 1e-6, which moves the log-volume by 1e-5
+    where the condition number of J is 100, and by 0.02 where it is 1e6.
+
+    `log_volume_element` is for maps of one example in float64, and knows ranks; this one is for networks that take a
+    batch of images.
+
+    Args:
+        module: map of a batch, (1, d) -> (1, m) or (1, channels, height, width) -> (1, m), used as it is; float64 or
+            float32, and in eval mode if it has dropout or batch norm. For the features of a classifier pass the part
+            that makes them, such as `ResNet.tap`.
+        x: one point, (d,) or (channels, height, width), or a batch of them, (N, d) or (N, channels, height, width);
+            unit: that of the data after scaling.
+        chunk_size: rows of J at a time. By default as many as fit in a quarter of the free memory, on a CPU in 512 MB
+            at most; half as many whenever they do not fit after all. With 1, networks are allowed for which
+            `torch.func.vmap` has no rule.
+    Raises:
+        SingularMetric: if J has a lower rank than min(m, d); the message names the point and the singular values.
+        ValueError: for points, outputs or modules of another shape, type or mode, or Jacobians that are not finite.
+    Source: Zavatone-Veth et al. 2025, sections 2 and 5 and appendix I.3, where memory ends the study of networks
+    deeper than ResNet-34.
+
+    >>> double = nn.Linear(3, 2, bias=False)
+    >>> double.weight.data = torch.tensor([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+    >>> round(float(deep_log_volume_element(double, torch.ones(3))), 4)  # 2 log 2
+    1.3863
+    """
+    if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
+        raise ValueError(f"chunk_size must be a whole number from 1 on, got {chunk_size!r}")
+    x, single = _points(x)
+    x = x.to(_precision(module))
+    m = _outputs(module, x[:1])
+    rows = chunk_size or affordable_rows(module, x[:1], m)
+    found = []
+    for number, point in enumerate(x):
+        while True:
+            try:
+                found.append(_log_volume(_triangle(module, point, m, rows), point.dtype, number))
+                break
+            except RuntimeError as error:  # torch.OutOfMemoryError is one
+                if chunk_size or rows == 1 or "memory" not in str(error):
+                    raise
+                rows //= 2
+    return found[0] if single else torch.stack(found)
+
+
+def affordable_rows(module: nn.Module, x: Tensor, m: int) -> int:
+    """How many of the m rows of the Jacobian at x, a batch of one, to compute at a time, by the rule above."""
+    own = {p.untyped_storage().data_ptr() for p in module.parameters()}
+    saved = [x.nbytes]
+
+    def note(tensor):
+        if tensor.untyped_storage().data_ptr() not in own:
+            saved.append(tensor.nbytes)
+        return tensor
+
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        module(x.clone().requires_grad_())
+    memory = free_memory(x.device) // 4
+    memory = min(memory, MOST) if x.device.type == "cpu" else memory
+    return min(m, max(1, (memory - sum(saved)) // (ROW * max(saved))))
+
+
+def _points(x):
+    """x as a batch, and whether it was one point."""
+    x = checks.real("x", x)
+    if not 1 <= x.ndim <= 4 or 0 in x.shape:
+        raise ValueError(
+            "x must be one point, (d,) or (channels, height, width), or a batch, (N, d) or (N, channels, height, "
+            f"width), got shape {tuple(x.shape)}"
+        )
+    return (x[None], True) if x.ndim in (1, 3) else (x, False)
+
+
+def _precision(module) -> torch.dtype:
+    """The precision of a module in eval mode; float64 if it has no weights. Raises ValueError for other modules."""
+    if not isinstance(module, nn.Module):
+        raise ValueError(f"module must be a torch module, got {type(module).__name__}; see also log_volume_element")
+    checks.eval_mode(module)
+    tensors = [*module.named_parameters(), *module.named_buffers()]
+    found = {tensor.dtype: name for name, tensor in tensors if tensor.is_floating_point()}
+    if len(found) > 1 or found.keys() - {torch.float32, torch.float64}:
+        some = ", ".join(f"{name} {dtype}" for dtype, name in found.items())
+        raise ValueError(f"the module must be in float64 or in float32 as a whole, got {some}")
+    return next(iter(found), torch.float64)
+
+
+def _outputs(module, x) -> int:
+    try:
+        with torch.no_grad():
+            y = module(x)
+    except RuntimeError as error:
+        raise ValueError(f"the module cannot take a batch of shape {tuple(x.shape)}: {error}") from error
+    if not isinstance(y, Tensor) or y.ndim != 2 or len(y) != 1 or y.dtype != x.dtype:
+        got = f"{y.dtype} of shape {tuple(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
+        raise ValueError(f"the module must map a batch of one to {x.dtype} of shape (1, m), but gave {got}")
+    return y.shape[1]
+
+
+def _triangle(module, point, m, chunk_size):
+    """R, upper triangular in float64, (k, k), with k = min(m, d): R^T R is the smaller Gram matrix of J."""
+    d, start, R = point.numel(), 0, None
+    size = m if m <= d else d  # rows of J in memory: all of a wide J, else as many as R has
+    while start < m:
+        stop = min(m, start + size)
+        with torch.no_grad():  # of the parameters, whose graph would be kept
+            J = torch.func.jacrev(
+                lambda x, a=start, b=stop: module(x[None])[0, a:b], chunk_size=min(chunk_size, stop - start)
+            )(point)
+        J = J.flatten(1).double()
+        if not J.sum().isfinite():
+            raise ValueError("df/dx is not finite everywhere")
+        J = J.mT if m <= d else J if R is None else torch.cat([R, J])
+        R = torch.linalg.qr(J, mode="r").R
+        start = stop
+    return R
+
+
+def _log_volume(R, precision, number):
+    """The log of the product of the singular values of R. Raises SingularMetric where the smallest is rounding."""
+    diagonal, eps = R.diagonal().abs(), torch.finfo(precision).eps
+    if diagonal.min() <= 1000 * eps * diagonal.max():
+        s = torch.linalg.svdvals(R)
+        if s[-1] <= 10 * eps * s[0]:
+            above = int((s > 10 * eps * s[0]).sum())
+            raise checks.SingularMetric(
+                f"point {number}: the Jacobian has rank {above}, not {len(s)}: s_1 = {s[0]:.3g}, s_{len(s)} = "
+                f"{s[-1]:.3g}, which is rounding in {precision}"
+            )
+    return diagonal.log().sum()
