@@ -9,7 +9,6 @@ from fabricate import measurement, record
 
 from support.chapters import studies
 from support.chapters.distance_or_intensity import tables as one_tables
-from support.chapters.hyperplanes import tables as planes_tables
 from support.chapters.offset_l2 import pictures as offset_pictures
 from support.chapters.offset_l2 import sentences as offset_sentences
 from support.chapters.offset_l2 import tables as offset_tables
@@ -53,7 +52,7 @@ def test_pairs_may_be_an_iterator_and_every_arm_gets_its_rows():
         replace(arms({"ReLU": [(90.0, 0)] * 3, "Abs": [(91.0, 0)] * 3})[0], scaling=s)
         for s in ("raw", "standardised")
     ]
-    for made in (shared.changes, planes_tables.gaps, offset_tables.differences):
+    for made in (shared.changes, offset_tables.differences):
         table = made(two, zip(["ReLU"], ["Abs"], strict=True))
         assert list(table.index.get_level_values("inputs")) == ["raw", "standardised"]
 
