@@ -372,7 +372,7 @@ def test_a_descent_from_an_exact_network_stays_and_one_from_the_start_is_counted
 
 def test_the_tables_show_what_the_networks_are():
     found = with_errors(exact_arm(), MD_Abs=[0.5, 2.0, 4.0])
-    row = tables.breaking([found]).loc[(found.study.title, "MD_Abs")]
+    row = tables.breaking([found]).loc[("d = 2", "MD_Abs")]
     assert (row["match"], row["of"], row["median error (%)"]) == (1, 3, 2.0)
     assert tables.summary(found).data.loc["error (%)", ("MD_Abs", "median")] == 2.0
     data = draw("gaussian-2", 1000)

@@ -53,7 +53,7 @@ def breaking(arms: list[DistanceArm]) -> pd.DataFrame:
         gaussian = draw(arm.study.data, arm.study.samples).gaussian
         for network in arm.study.networks:
             error = arm.of(network)["error"]
-            row = [arm.study.title, network, int((error < ERROR).sum()), len(error)]
+            row = [arm.name, network, int((error < ERROR).sum()), len(error)]
             rows.append([*row, error.median(), float(gaussian.precision.trace() ** 0.5)])
-    columns = ["study", "network", "match", "of", "median error (%)", "length of all rows"]
-    return pd.DataFrame(rows, columns=columns).set_index(["study", "network"]).round(2)
+    columns = ["arm", "network", "match", "of", "median error (%)", "length of all rows"]
+    return pd.DataFrame(rows, columns=columns).set_index(["arm", "network"]).round(2)
