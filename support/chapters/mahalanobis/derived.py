@@ -21,12 +21,12 @@ def descents(arm: DistanceArm, evaluations: int = 300) -> pd.DataFrame:
     """
     rows = []
     for run in (r for r in arm.records if r.spec.network != "MD_Sigmoid"):
-        network, trial, data = run.spec.network, run.spec.seed, run.spec.draw()
-        starts = (weights(run, arm.study.steps), initial_weights(network, trial, data.train[0]))
+        network, trial, (x, y) = run.spec.network, run.spec.seed, run.spec.draw().train
+        starts = (weights(run, arm.study.steps), initial_weights(network, trial, x))
         turns = _turns(arm.study.dimension) if network == "MD_Abs" else 0
         for begin, (W, b) in zip(BEGINS, starts, strict=True):
-            found = descend(network, W, b, *data.train, evaluations)
-            percent = 100 * found.error**0.5 / float(data.train[1].mean())
+            found = descend(network, W, b, x, y, evaluations)
+            percent = 100 * found.error**0.5 / float(y.mean())
             least = min(sorted(found.curvatures, key=abs)[turns:])  # along a rotation it is 0, at a saddle too
             adam = float(arm.table.loc[(network, trial), "error"])
             rows.append([arm.name, network, begin, trial, adam, percent, found.gradient, least])
