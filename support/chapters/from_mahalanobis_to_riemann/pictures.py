@@ -32,7 +32,7 @@ def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
         grid, volume = drawn[title]
         low, high = grid[0, 0].tolist(), grid[-1, -1].tolist()
         image = ax.imshow(
-            volume,
+            volume.numpy(),
             origin="lower",
             extent=(low[0], high[0], low[1], high[1]),
             cmap="PuOr",
@@ -44,7 +44,7 @@ def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
         for a, b in pairs:
             path = geodesic(f, a, b, points=33).points
             ax.plot(*path.T, "-", color="black", linewidth=3)
-            ax.plot(*torch.stack([a, b]).T, ":o", color="#999999", mfc="black", linewidth=1.8, markersize=6)
+            ax.plot(*torch.stack([a, b]).T, "--o", color="black", linewidth=1.1, markersize=6)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[])
         ax.grid(visible=False)
     fig.colorbar(image, ax=axes[0].tolist(), shrink=0.8, label="log-volume (nats)")
