@@ -123,9 +123,15 @@ def test_the_bridge_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "11_from_mahalanobis_to_riemann", scale="smoke", seeds=2, steps=5)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert shown.keys() == {"fig-geodesics", "fig-indicatrix", "fig-spreads"}
-    for fact in ("digits", "600 training images", "5 steps", "smoke scale", "n = 2"):
-        assert fact in shown["fig-spreads"]["caption"], fact
+    judged = {"fig-mismatch", "fig-share", "fig-contrast"}
+    live = {"fig-mismatch-here", "fig-share-here"}
+    assert shown.keys() == judged | live | {"fig-geodesics", "fig-indicatrix"}
+    for name in live:
+        for fact in ("digits", "600 training images", "5 steps", "smoke scale", "n = 2"):
+            assert fact in shown[name]["caption"], (name, fact)
+    for name in judged:
+        for fact in ("mnist, first 10,000", "8 networks of each kind"):
+            assert fact in shown[name]["caption"], (name, fact)
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
 
 
