@@ -92,8 +92,8 @@ def monomials_figure(radii: Tensor, layers: dict[str, wide_layers.Wide], turning
     """
     fig, (left, right) = figures.subplots(1, 2, height=3.4)
     shades = [str(grey) for grey in np.linspace(0.6, 0, len(layers))]
-    ends = [float(layer.log_volume(radii)[-1]) for layer in layers.values()]
-    span = max(ends) - float(min(layer.log_volume(radii)[0] for layer in layers.values()))
+    ends = np.array([float(layer.log_volume(radii)[-1]) for layer in layers.values()])
+    span = ends.max() - float(min(layer.log_volume(radii)[0] for layer in layers.values()))
     heights = figures.labels_apart(ends, least=0.07 * span)
     for (name, layer), point, shade, height in zip(layers.items(), turning, shades, heights, strict=True):
         left.plot(radii, layer.log_volume(radii), color=shade)

@@ -67,7 +67,7 @@ from support.evidence.verdicts import LEAST_SEEDS
 SHARE = 0.5  # of the contrast
 ACCURACY = 95.0  # percent
 FITTED = 90.0  # percent of the shuffled training labels that a control must have learned
-PRINTED = tuple(name for name in ARMS if name != "MNIST, no decay")  # as the source says that it was done
+PRINTED = tuple(name for name in ARMS if name != "MNIST, no decay")  # as the paper says that it was done
 CONTROLLED = tuple(name for name in PRINTED if "shuffled" in STUDIES[ARMS[name]].labels)  # trained on these too
 
 

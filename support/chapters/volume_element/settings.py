@@ -39,9 +39,9 @@ class Settings:
         smoke, study = self.scale == "smoke", STUDIES["volume-mnist"]
         of_study = self.data == "mnist" and not (smoke or self.width)
         width = study.widths[0] if of_study else self._width(1.1 if smoke else 2.5)
-        small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 40}
+        small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 0}
         own: dict[str, Any] = {} if self.data == "mnist" else small
-        own |= {"steps": 20, "pairs": 8, "points": 7, "plane": 8} if smoke else {}
+        own |= {"steps": 20, "pairs": 8, "points": 7, "plane": 0} if smoke else {}
         own |= {"steps": self.epochs} if self.epochs else {}
         return replace(
             study,
