@@ -266,7 +266,7 @@ class Everywhere:
 
 
 def _law(id, where, says, check, measured, protocol, source="zavatoneveth2025") -> Claim:
-    asked = NoRecords("formulas", protocol, "python -m support run 06")
+    asked = NoRecords("formulas", protocol, "python -m support run 07")
     kind = "own" if source == "own" else "paper"
     return Claim(id, where, says, Everywhere(check, measured), asked, source, kind)
 
@@ -277,7 +277,7 @@ _GRID = f"closed forms at {len(RADII)} distances up to {RADII[-1]:g}"
 CLAIMS = (
     _law("RG-3-a", "section 3", "In all of the examples, erf and monomials, the curvature is negative.",
         partial(negative, _CURVED),
-        "largest R: {value:.1e} ({where}); where the source itself says R = 0 is left out", _GRID),
+        "largest R: {value:.1e} ({where}); where the paper itself says R = 0 is left out", _GRID),
     _law("OWN-6-a", "our own", "For other smooth activations too, sigmoid, tanh and GELU, the curvature is negative.",
         partial(negative, wide(["sigmoid", "tanh", "gelu"], (2, 3), (0.0, 0.25)), RADII[4::5]),
         "largest R: {value:+.3f} ({where})", "quadrature at 32 distances up to 8", "own"),
