@@ -14,7 +14,7 @@ class Settings(ClassifierSettings):
         study = STUDIES["mnist-l2"]
         return {
             "smoke": (400, 2, 40),
-            "laptop": (1000 if small else 2000, 5 if small else 3, 300),
+            "laptop": (1000 if small else 2000, 3, 300),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
 
