@@ -33,8 +33,7 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
         x: one point, (d,) or (channels, height, width), or a batch of them, (N, d) or (N, channels, height, width);
             unit: that of the data after scaling.
         chunk_size: rows of J at a time. By default as many as fit in a quarter of the free memory, on a CPU in 512 MB
-            at most; half as many whenever they do not fit after all. With 1, networks are allowed for which
-            `torch.func.vmap` has no rule.
+            at most; half as many whenever they do not fit after all.
     Raises:
         SingularMetric: if J has a lower rank than min(m, d); the message names the point and the singular values.
         ValueError: for points, outputs or modules of another shape, type or mode, or Jacobians that are not finite.
