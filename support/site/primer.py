@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 
-def unit_circle(metric: Any, points: int = 100) -> np.ndarray:
+def unit_circle(metric: Any, points: int = 101) -> np.ndarray:
     """The steps v in the plane with v^T metric v = 1, shape (2, points), closed.
 
     >>> float(np.ptp(unit_circle([[4.0, 0.0], [0.0, 1.0]])[0]).round(9))  # twice as fine along the first axis
