@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 
-def unit_circle(metric: Any, points: int = 100) -> np.ndarray:
+def unit_circle(metric: Any, points: int = 101) -> np.ndarray:
     """The steps v in the plane with v^T metric v = 1, shape (2, points), closed.
 
     >>> float(np.ptp(unit_circle([[4.0, 0.0], [0.0, 1.0]])[0]).round(9))  # twice as fine along the first axis
@@ -34,9 +34,10 @@ def grid(ax: Axes, move: Callable, ticks: np.ndarray) -> None:
         ax.plot(*move([line, same]), *move([same, line]), color="#cccccc", linewidth=0.8)
 
 
-def arrow(ax: Axes, end: Any, start: Any = (0, 0), color: str = "black") -> None:
-    """An arrow from one point of a panel to another."""
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 0, "shrinkB": 0})
+def arrow(ax: Axes, end: Any, start: Any = (0, 0), **look: Any) -> None:
+    """An arrow from one point of a panel to another; `look` is of a patch."""
+    look = {"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0} | look
+    ax.annotate("", end, start, arrowprops=look)
 
 
 def carry(height: Callable, radius: float = 1.0, steps: int = 2000) -> tuple[np.ndarray, np.ndarray, float]:
@@ -78,13 +79,15 @@ def surface(ax: Any, height: Callable) -> None:
 
 def arrows_on(ax: Any, loop: np.ndarray, arrows: np.ndarray, shown: int = 12) -> None:
     """Draws a loop from `carry` and its arrows: the first black and dashed, the last solid, some between grey."""
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
     ax.plot(*loop.T, color="#888888", linewidth=0.8, zorder=2)
     ax.plot(*loop[:1].T, "o", color="black", zorder=4)
-    look = {"arrow_length_ratio": 0.3, "zorder": 3}
-    between = slice(len(loop) // shown, -1, len(loop) // shown)
-    ax.quiver(*loop[between].T, *0.5 * arrows[between].T, color="#888888", linewidth=1, **look)
-    ax.quiver(*loop[0], *0.7 * arrows[0], color="black", linewidth=1.2, linestyle="--", **look)
-    ax.quiver(*loop[-1], *0.7 * arrows[-1], color="black", linewidth=2, **look)
+    every = len(loop) // shown
+    looks = dict.fromkeys(range(every, len(loop) - every, every), ("#888888", 1, "-"))
+    for k, (color, width, line) in (looks | {0: ("black", 1.2, "--"), len(loop) - 1: ("black", 2, "-")}).items():
+        ends = (proj_transform(*place, ax.get_proj())[:2] for place in (loop[k], loop[k] + 0.6 * arrows[k]))
+        arrow(ax, *reversed([*ends]), color=color, linewidth=width, linestyle=line)
 
 
 def needed_move(weights: np.ndarray, change: float) -> float:
