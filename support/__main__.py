@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
         if os.environ.get("BOOK_TRACEBACK"):
             raise
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return getattr(error, "status", 1)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -62,6 +62,14 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
     claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
+    check = command(
+        "check",
+        _check,
+        "check a claim in about a minute: train its cheapest run again, or evaluate its formulas again "
+        "(exit 0: agrees; 1: disagrees; 3: cannot be checked here)",
+    )
+    check.add_argument("claim", nargs="?", help="its id; by default a claim that needs no images")
+    check.add_argument("--device", default="auto", help="auto, cpu or cuda")
     records = command("records", _records, "list, verify, replay, pack, export or derive from the committed records")
     actions = ("list", "verify", "replay", "pack", "export", "derive")
     records.add_argument("action", choices=actions, nargs="?", default="list")
@@ -202,6 +210,12 @@ def _claims(options):
     print(ledger.counts_in_words(rows))
 
 
+def _check(options):
+    from support.check import check
+
+    return check(options.claim, options.device)
+
+
 def _records(options):
     from support.evidence import records
 
@@ -244,10 +258,10 @@ def _records(options):
 
 
 def _derive(name: str | None):
-    from support import chapters
+    from support import chapters, check
     from support.evidence import derived
 
-    known = chapters.derived()
+    known = chapters.derived() | check.DERIVED
     if name is None:
         for table, function in known.items():
             print(f"{table:24} {(function.__doc__ or '').splitlines()[0]}")

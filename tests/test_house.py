@@ -14,7 +14,8 @@ import pytest
 from support.__main__ import UNFINISHED
 
 PACKAGE = Path(__file__).resolve().parents[1] / "support"
-ROOMS = ("words", "activations", "geometry", "networks", "training", "evidence", "chapters", "site", "__main__")
+BELOW, ABOVE = ("words", "progress", "activations"), ("check", "diagnose", "__main__")
+ROOMS = (*BELOW, "geometry", "networks", "training", "evidence", "chapters", "site", *ABOVE)
 
 
 def imported(path: Path) -> set[str]:

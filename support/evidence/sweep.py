@@ -5,7 +5,6 @@ Blocks depend on the study alone, not on which runs are missing. So a run always
 
 import contextlib
 import fcntl
-import sys
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -17,6 +16,7 @@ from typing import Any, cast
 
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
+from support.progress import Progress
 from support.training import checkpoints
 from support.training.loop import Stopped
 from support.training.specs import Spec, digest
@@ -303,33 +303,3 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
             left -= not why
             print(f"{label}: {why or 'recorded'}; {counted(left, 'block')} to do", flush=True)
     return left
-
-
-class Progress:
-    """Prints the step and the estimated time left, every 30 s, or every second on one line of a terminal.
-
-    It prints to stderr, which a built page leaves out.
-    """
-
-    def __init__(self, label: str):
-        self.label, self.begun = label, time.monotonic()
-        self.first: int | None = None
-        self.overwrite = sys.stderr.isatty()
-        self.seconds = 1.0 if self.overwrite else 30.0  # between two lines
-        self.last = self.begun
-
-    def __call__(self, step: int, steps: int) -> None:
-        """Takes note of a step, and prints a line if it is time."""
-        now = time.monotonic()
-        if self.first is None:
-            self.first = step - 1  # a resumed run does not start at 0
-        if now - self.last < self.seconds:
-            return
-        self.last = now
-        left = (now - self.begun) / (step - self.first) * (steps - step)
-        print(
-            f"{self.label}: step {step:,} of {steps:,}, about {left / 60:.1f} min left",
-            end="\r" if self.overwrite else "\n",
-            file=sys.stderr,
-            flush=True,
-        )

@@ -181,6 +181,27 @@ def _check_content(found: Dataset, where: Path) -> None:
         raise DataError(f"{where} is said to hold {found.name!r}, but holds {other!r}")
 
 
+def missing(name: str, folder: str | Path | None = None) -> str:
+    """What is missing here to read a data set without a download, in words; "" if nothing is. See `load`."""
+    folder = folder or os.environ.get("BOOK_DATA")
+    if name.startswith("folder:"):
+        places = _places(name, folder)
+        return "" if any(map(Path.is_dir, places)) else f"the images {name.removeprefix('folder:')} ({_NAMED})"
+    if name not in FOLDERS:
+        return ""
+    try:
+        if folder and _locate(name, Path(folder).expanduser()):
+            return ""
+    except DataError as error:
+        return str(error)
+    if all(path.is_file() for path in _archives(name)):
+        return ""
+    return f"the images of {name}, {FOLDERS[name]}/raw with {', '.join(f'{file}.gz' for file in FILES)} ({_NAMED})"
+
+
+_NAMED = "the environment variable BOOK_DATA names the folder that holds them"
+
+
 def read_idx(path: str | Path) -> np.ndarray:
     """The bytes of one IDX file (MNIST's format), packed (.gz) or not: uint8, in the shape its header gives.
 
@@ -296,11 +317,16 @@ def _md5(path):
     return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
 
 
+def _archives(name: str) -> list[Path]:
+    """Where the four archives lie, or would lie, in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "measured-geometry"
+    return [cache / FOLDERS[name] / "raw" / f"{file}.gz" for file in FILES]
+
+
 def _download(name, asked):
     """Paths of the four archives in the user's cache, fetched where they are missing or damaged."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "measured-geometry"
-    place = cache / FOLDERS[name] / "raw"
-    wanted = {place / f"{file}.gz": md5 for file, md5 in zip(FILES, MD5[name], strict=True)}
+    wanted = dict(zip(_archives(name), MD5[name], strict=True))
+    place = next(iter(wanted)).parent
     mirrors = []
     try:
         for path, md5 in wanted.items():
@@ -345,9 +371,14 @@ def _fetch(urls, path, md5):
     raise OSError(f"{problem} ({1 + RETRIES} attempts)")
 
 
-def _image_folder(name, folder):
+def _places(name: str, folder: str | Path | None) -> list[Path]:
+    """Where a folder of images is sought."""
     path = Path(name.removeprefix("folder:")).expanduser()
-    places = [p.resolve() for p in (path, *([Path(folder).expanduser() / path] if folder else []))]
+    return [p.resolve() for p in (path, *([Path(folder).expanduser() / path] if folder else []))]
+
+
+def _image_folder(name, folder):
+    places = _places(name, folder)
     root = next((p for p in places if p.is_dir()), None)
     if root is None:
         raise DataError(
