@@ -7,7 +7,7 @@ BIN = .venv/bin
 book: .venv/ready
 	@$(BIN)/python -m support book
 test: .venv/ready
-	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --no-error-summary && $(BIN)/pytest -m "not slow and not gpu"
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --no-error-summary && $(BIN)/pytest -m "not slow and not gpu and not browser"
 lab: .venv/ready
 	@$(BIN)/jupyter lab notebooks
 bench: .venv/ready
