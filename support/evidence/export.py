@@ -41,6 +41,7 @@ COLUMNS = {  # name -> unit or type, meaning
     "logit_components": ("count", "metric: the same for the volume of the logits"),
     "pairs": ("count", "pairs of points in a measurement at the boundary"),
     "points": ("count", "points on the segment of each pair"),
+    "matched": ("text", "volume: in what the two segments of a pair agree, length, or length and ink"),
     "plane": ("count", "volume: points a side of the plane of images; 0 for none"),
     "diverged_at": ("step", "first recorded step with a loss that is not finite; empty if there is none"),
     "final_train_loss": ("nats", "mean cross-entropy on the training data at the last step"),
