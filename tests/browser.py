@@ -33,7 +33,9 @@ def missing() -> str:
         return f"no package {packages[0]}: pip install -c constraints.txt -e '.[browser]'"
     if chromium() is None:
         return "no Chromium: install Debian's package chromium, or another one named chromium on the PATH"
-    return "" if (SITE / "book" / "index.html").exists() else f"no site in {SITE}: make book, or name one in BOOK_SITE"
+    return (
+        "" if (SITE / "book" / "index.html").exists() else f"no site in {SITE}: make book, or name one in BOOK_SITE"
+    )
 
 
 @contextmanager
@@ -71,9 +73,9 @@ FACTS = r"""() => {
   const article = document.querySelector('.bd-article') || document.body;
   const words = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
   const raw = [];
+  const source = /\\\(|\\\)|\\\[|\$\$|\\frac|\\sum/, kept = 'pre, code, script, style, mjx-container';
   for (let node = words.nextNode(); node; node = words.nextNode())
-    if (/\\\(|\\\)|\\\[|\$\$|\\frac|\\sum/.test(node.data) && !node.parentElement.closest('pre, code, script, style, mjx-container'))
-      raw.push(node.data.trim().slice(0, 80));
+    if (source.test(node.data) && !node.parentElement.closest(kept)) raw.push(node.data.trim().slice(0, 80));
   const size = e => { const b = e.getBoundingClientRect(); return b.width * b.height };
   return {
     formulas: article.querySelectorAll('.math').length,
@@ -96,17 +98,20 @@ FACTS = r"""() => {
 WIDE = """() => {
   const root = document.documentElement, wide = Math.max(root.scrollWidth, document.body.scrollWidth);
   if (wide <= innerWidth) return [wide, ''];
-  const scrolls = e => { for (let p = e.parentElement; p; p = p.parentElement)
-    if (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(p).overflowX) && p !== document.body && p !== root) return true;
-    return false };
+  const scrolls = e => {
+    for (let p = e.parentElement; p && p !== document.body; p = p.parentElement)
+      if (getComputedStyle(p).overflowX !== 'visible') return true;
+    return false;
+  };
   const out = [...document.querySelectorAll('.bd-article *')]
     .find(e => e.getBoundingClientRect().right > innerWidth + 1 && !scrolls(e));
   return [wide, out ? out.outerHTML.slice(0, 120) : 'unknown'];
 }"""
-AXE = """async kinds => {
-  const found = await axe.run(document, {preload: false, resultTypes: ['violations'], runOnly: kinds || undefined});
-  return found.violations.filter(v => ['critical', 'serious'].includes(v.impact)).flatMap(v => v.nodes.map(n =>
-    `${v.impact} ${v.id}: ${n.target.join(' ')} (${[...n.any, ...n.all].map(c => c.message).join('; ').slice(0, 160)})`));
+AXE = """async () => {
+  const found = await axe.run(document, {preload: false, resultTypes: ['violations']});
+  const why = n => [...n.any, ...n.all].map(c => c.message).join('; ').slice(0, 160);
+  return found.violations.filter(v => ['critical', 'serious'].includes(v.impact))
+    .flatMap(v => v.nodes.map(n => `${v.impact} ${v.id}: ${n.target.join(' ')} (${why(n)})`));
 }"""
 
 
@@ -117,7 +122,9 @@ class Visit:
     name: str
     noise: list[str] = field(default_factory=list)  # errors and warnings of the console, errors of scripts
     abroad: list[str] = field(default_factory=list)  # requests that were not for files of the site
-    first_figure: tuple[float, float] | None = None  # upper and lower edge of the first picture, in pixels from the top
+    first_figure: tuple[float, float] | None = (
+        None  # upper and lower edge of the first picture, in pixels from the top
+    )
     facts: dict = field(default_factory=dict)
     barriers: dict[str, list[str]] = field(default_factory=dict)  # theme -> what axe-core finds critical or serious
     phone: tuple[int, str] = (0, "")  # width of the page on a telephone, and what is too wide
@@ -129,7 +136,9 @@ def new_page(browser, visit: Visit | None = None, **options):
     context.set_default_timeout(60_000)
     page = context.new_page()
     if visit:
-        page.on("console", lambda m: visit.noise.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else 0)
+        page.on(
+            "console", lambda m: visit.noise.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else 0
+        )
         page.on("pageerror", lambda error: visit.noise.append(f"error: {error}"))
         page.on("request", lambda r: None if r.url.startswith(LOCAL) else visit.abroad.append(r.url))
         page.on("requestfailed", lambda r: visit.noise.append(f"not loaded: {r.url}"))

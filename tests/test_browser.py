@@ -131,7 +131,9 @@ def test_sizes(browser):
 
 def shown(page) -> list[str]:
     """The ids of the claims that the ledger shows."""
-    return page.evaluate("() => [...document.querySelectorAll('.claims article')].filter(e => e.offsetHeight).map(e => e.id)")
+    return page.evaluate(
+        "() => [...document.querySelectorAll('.claims article')].filter(e => e.offsetHeight).map(e => e.id)"
+    )
 
 
 def test_the_ledger_filters(page):
@@ -185,7 +187,8 @@ def test_the_files_for_programs_fit_their_descriptions(browser):
 
 def test_figures_that_turn_answer_keyboard_and_pointer(page, visits):
     turning = [name for name, visit in visits.items() if visit.facts["turns"]]
-    state = "f => f.querySelector('svg, canvas')?.outerHTML + f.innerText + [...f.querySelectorAll('input')].map(i => i.value)"
+    values = "[...f.querySelectorAll('input')].map(i => i.value)"
+    state = f"f => f.querySelector('svg, canvas')?.outerHTML + f.innerText + {values}"
     for name in turning:
         chromium.go(page, name)
         for figure in page.locator("figure.turn").all():
