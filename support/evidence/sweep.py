@@ -4,7 +4,6 @@ Blocks depend on the study alone, not on which runs are missing. So a run always
 """
 
 import contextlib
-import fcntl
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
+
+from filelock import FileLock, Timeout
 
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
@@ -157,12 +158,11 @@ def _claimed(block: Block) -> Iterator[None]:
     """Locks the block, or raises Busy. The operating system frees the lock when the process ends, however it ends."""
     path = block.checkpoint.with_suffix(".claim")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as f:
-        try:
-            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Busy(f"another process is training {block.plan.name}: {block.label}") from error
-        yield
+    try:
+        with FileLock(path, blocking=False):
+            yield
+    except Timeout as error:
+        raise Busy(f"another process is training {block.plan.name}: {block.label}") from error
 
 
 def ensure(plan: Study, dataset: Any, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:

@@ -2,21 +2,17 @@
 
 Layout: one image is one row, (N, D) uint8, pixels in row-major order; labels are (N,) int64. Nothing is
 scaled here: `Dataset.affine` gives the (gain, offset) that a network folds into its first layer.
-numpy reads the archives. torchvision only names the addresses from which missing ones are downloaded.
+numpy reads the archives. torchvision only names the addresses from which pooch downloads missing ones.
 """
 
 import gzip
 import hashlib
 import importlib
-import logging
 import math
 import os
-import tempfile
 import time
-import urllib.request
 import zlib
 from dataclasses import dataclass, replace
-from http.client import HTTPException
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
@@ -346,28 +342,18 @@ def _download(name, asked):
 
 
 def _fetch(urls, path, md5):
-    """Download one of `urls`, renamed to `path` only once its MD5 is right; OSError if none of them works."""
+    """Download one of `urls` to `path`, which appears only once its MD5 is right; OSError if none of them works."""
+    import pooch  # here alone, so that machines with data need no more than numpy
+
+    downloader = pooch.HTTPDownloader(timeout=TIMEOUT)
     for attempt in range(1 + RETRIES):
         time.sleep(PAUSE if attempt else 0)
         for url in urls:
-            handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
             try:
-                logging.getLogger(__name__).info("downloading %s", url)
-                request = urllib.request.Request(url, headers={"User-Agent": "measured-geometry"})
-                with (
-                    os.fdopen(handle, "wb") as file,
-                    urllib.request.urlopen(request, timeout=TIMEOUT) as answer,
-                ):
-                    while block := answer.read(1 << 20):
-                        file.write(block)
-                if (found := _md5(Path(name))) == md5:
-                    os.replace(name, path)
-                    return
-                problem = f"{url}: expected md5 {md5}, found {found}"
-            except (OSError, HTTPException) as error:
+                pooch.retrieve(url, f"md5:{md5}", fname=path.name, path=path.parent, downloader=downloader)
+                return
+            except (OSError, ValueError) as error:  # pooch raises ValueError for a wrong checksum
                 problem = f"{url}: {error}"
-            finally:
-                Path(name).unlink(missing_ok=True)
     raise OSError(f"{problem} ({1 + RETRIES} attempts)")
 
 
