@@ -85,10 +85,10 @@ class ClassifierSettings(ABC):
 
 
 def learning_rate(data: str, folder: str | None = None) -> float:
-    """The source's rate for the source's data; elsewhere 0.3 over the top eigenvalue of the standardised inputs.
+    """The paper's rate for the paper's data; elsewhere 0.3 over the top eigenvalue of the standardised inputs.
 
     The rule keeps the first step as large, measured against the curvature that the inputs cause, whatever the
-    number of pixels. Both input scalings get the same rate, because that is what the source did.
+    number of pixels. Both input scalings get the same rate, because that is what the paper did.
     """
     if data == "mnist":
         return SOURCE_RATE
