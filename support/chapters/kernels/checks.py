@@ -114,17 +114,23 @@ def pairs_of_points(seed: int, P: int = 12, sizes=(1.6, 1.3, 0.6, 0.5, 0.4, 0.3)
 def descends_to(z_of: Callable = self_supervised.z_of, draws: int = 3, D: int = 2) -> Worst:
     """Gradient descent on the loss from a small start ends at the closed form with `z_of`.
 
-    Refuted by a draw of pairs where the two differ by more than 0.001 of their size; the value is the largest
+    Only draws of pairs whose eigenvalue D + 1 is below half of eigenvalue D: otherwise rounding alone starts the next
+    direction. Refuted by a draw where the two differ by more than 0.001 of their size; the value is the largest
     difference.
     """
-    gaps = []
-    for seed in range(draws):
+    gaps: dict[str, float] = {}
+    for seed in range(100):
         F = pairs_of_points(seed)
+        sizes = torch.linalg.eigvalsh(F.T @ self_supervised.swap(len(F) // 2) @ F)
+        if sizes[-D - 1] > sizes[-D] / 2:
+            continue
         K = F @ F.T
         closed = F.T @ self_supervised.solution(K, D, z_of(K)) @ F
-        gaps.append(float((self_supervised.descended(F, D) - closed).norm() / closed.norm()))
-    worst = max(range(draws), key=gaps.__getitem__)
-    return Worst(gaps[worst] < 1e-3, max(gaps[worst], 1e-3), f"draw {worst}", draws)
+        gaps[f"draw {seed}"] = float((self_supervised.descended(F, D) - closed).norm() / closed.norm())
+        if len(gaps) == draws:
+            break
+    worst = max(gaps, key=gaps.__getitem__)
+    return Worst(gaps[worst] < 1e-3, max(gaps[worst], 1e-3), worst, draws)
 
 
 def bends(outputs=(2, 3, 5, 8), least: float = 0.5, draws: int = 3) -> Worst:

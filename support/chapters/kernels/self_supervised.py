@@ -66,7 +66,7 @@ def learned_kernel(base: Callable[[Tensor, Tensor], Tensor], points: Tensor, D: 
     return lambda x, y: of(x) @ A @ of(y)
 
 
-def descended(F: Tensor, D: int, start: float = 1e-100, steps: int = 10_000, seed: int = 0) -> Tensor:
+def descended(F: Tensor, D: int, start: float = 1e-12, steps: int = 3000, seed: int = 0) -> Tensor:
     """W' W, (m, m), after gradient descent on |W Gamma W' - 1|^2 from a small random W.
 
     F: features of all points, (2 P, m), of which the loss is made by its definition, pair by pair. start: of the
