@@ -4,11 +4,13 @@ import numpy as np
 import pandas as pd
 
 from support.chapters.kernels import features, magnified
+from support.networks.data import load
 
 REPETITIONS, FOLDS = 5, 5  # of cross-validation
 PAIRS = ((3, 8), (4, 9), (1, 7), (5, 6), (0, 2))  # of digits: each digit once, those that look alike first
 BLOCKS = {"digits": 6, "pairs of digits": 6, "breast cancer": 5}  # disjoint training sets
 DRAWS = 10  # of the toy
+MNIST_SIZES, MNIST_BLOCKS, MNIST_TEST = (300, 1000), 10, 5000  # training images, disjoint sets of them, test images
 TABLES = ("iris", "wine", "breast cancer")
 
 
@@ -30,40 +32,83 @@ def of_pair(x: np.ndarray, labels: np.ndarray, pair: tuple[int, int]) -> tuple[n
 
 def machines() -> tuple[pd.DataFrame, list[str]]:
     """Errors of plain and magnified support vector machines: repeated cross-validation, and blocks of digit pairs."""
-    rows = []
+    return pd.DataFrame([place | magnified.compared(*split) for place, split in _all_splits()]), []
+
+
+def widths() -> tuple[pd.DataFrame, list[str]]:
+    """Errors and contrasts of magnified support vector machines on the same splits, for each width of h."""
+    rows = [place | row for place, split in _all_splits() for row in magnified.by_width(*split)]
+    table = pd.DataFrame(rows)
+    return table.groupby(["data", "repetition", "fold", "tau"], sort=False).mean(numeric_only=True).reset_index(), []
+
+
+def _all_splits():
+    """Where each split belongs, and its inputs, labels, training and test indices, and seed."""
     for name in TABLES:
-        x, labels = data(name)
-        rows += _machines(name, "", x, labels, REPETITIONS, FOLDS, small=False)
-    digits = data("digits")
+        yield from _splits(name, "", *data(name), REPETITIONS, FOLDS, small=False)
+    digits, name = data("digits"), "pairs of digits"
     for pair in PAIRS:
-        name = "pairs of digits"
-        rows += _machines(name, f"{pair[0]}, {pair[1]}", *of_pair(*digits, pair), 1, BLOCKS[name], small=True)
-    return pd.DataFrame(rows), []
+        yield from _splits(name, f"{pair[0]}, {pair[1]}", *of_pair(*digits, pair), 1, BLOCKS[name], small=True)
 
 
-def _machines(name, pair, x, labels, repetitions, folds, small) -> list[dict]:
-    rows = []
+def _splits(name, pair, x, labels, repetitions, folds, small):
     for repetition, fold, train, test in magnified.splits(labels, repetitions, folds, small):
         z = magnified.standardised(x, train, together=small)
-        found = magnified.compared(z, labels, train, test, seed=folds * repetition + fold)
-        rows.append({"data": name, "pair": pair, "repetition": repetition, "fold": fold} | found)
-    return rows
+        place = {"data": name, "pair": pair, "repetition": repetition, "fold": fold}
+        yield place, (z, labels, train, test, folds * repetition + fold)
+
+
+def _blocks():
+    """Data set, block, training inputs and targets, test inputs and labels, and the toy's plane."""
+    for draw in range(DRAWS):
+        x, labels, plane, train = features.toy(draw)
+        yield "toy", draw, x[train], features.one_hot(labels[train]), x[~train], labels[~train], plane
+    for name in ("digits", "breast cancer"):
+        x, labels = data(name)
+        for _, block, train, test in magnified.splits(labels, 1, BLOCKS[name], small=True):
+            z = magnified.standardised(x, train, together=name == "digits")
+            yield name, block, z[train], features.one_hot(labels[train]), z[test], labels[test], None
 
 
 def learned_metrics() -> tuple[pd.DataFrame, list[str]]:
     """Feature machines and the first layers of trained networks: a toy, digits and breast cancer."""
     rows = []
-    for draw in range(DRAWS):
-        x, labels, plane, train = features.toy(draw)
-        found = features.compared(x[train], features.one_hot(labels[train]), x[~train], labels[~train], draw, plane)
-        rows += [{"data": "toy", "block": draw} | row for row in found]
-    for name in ("digits", "breast cancer"):
-        x, labels = data(name)
-        for _, block, train, test in magnified.splits(labels, 1, BLOCKS[name], small=True):
-            z = magnified.standardised(x, train, together=name == "digits")
-            found = features.compared(z[train], features.one_hot(labels[train]), z[test], labels[test], block)
-            rows += [{"data": name, "block": block} | row for row in found]
+    for name, block, x, targets, test, wanted, plane in _blocks():
+        found = features.compared(x, targets, test, wanted, block, plane)
+        rows += [{"data": name, "block": block} | row for row in found]
     return pd.DataFrame(rows), []
+
+
+def own_products() -> tuple[pd.DataFrame, list[str]]:
+    """First layers of the same networks against the outer products of their own gradients."""
+    rows = []
+    for name, block, x, targets, *_ in _blocks():
+        rows += [{"data": name, "block": block} | row for row in features.ansatz(x, targets, block)]
+    return pd.DataFrame(rows), []
+
+
+def rounds() -> tuple[pd.DataFrame, list[str]]:
+    """Test errors of feature machines after each update of M: the same data, and fresh images of MNIST."""
+    rows = []
+    for name, block, x, targets, test, wanted, _ in _blocks():
+        rows += _rounds(name, block, x, targets, test, wanted)
+    mnist = load("mnist")
+    for size in MNIST_SIZES:
+        for block in range(MNIST_BLOCKS):
+            train = mnist.train_images[block * size : (block + 1) * size].astype(float)
+            varies = train.std(0) > 0
+            mean, sd = train[:, varies].mean(), train[:, varies].std()
+            x, test = ((images[:, varies] - mean) / sd for images in (train, mnist.test_images[:MNIST_TEST]))
+            targets = features.one_hot(mnist.train_labels[block * size : (block + 1) * size])
+            rows += _rounds(f"MNIST, {size:,} images", block, x, targets, test, mnist.test_labels[:MNIST_TEST])
+    return pd.DataFrame(rows), []
+
+
+def _rounds(name, block, *data) -> list[dict]:
+    return [
+        {"data": name, "block": block, "round": number, "error": error}
+        for number, error in enumerate(features.by_round(*data))
+    ]
 
 
 def pixels() -> tuple[pd.DataFrame, list[str]]:
@@ -88,6 +133,9 @@ def pixels() -> tuple[pd.DataFrame, list[str]]:
 
 DERIVED = {
     "kernel-machines": machines,
+    "kernel-widths": widths,
     "kernel-metrics": learned_metrics,
+    "kernel-ansatz": own_products,
+    "kernel-rounds": rounds,
     "kernel-pixels": pixels,
 }

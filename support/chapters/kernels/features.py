@@ -73,9 +73,23 @@ def learn(x: np.ndarray, targets: np.ndarray, rounds: int = ROUNDS) -> FeatureMa
     M = np.eye(d)
     length = float(np.median(distances(x, x, M)[np.triu_indices(len(x), 1)]))
     for _ in range(rounds):
-        M = outer_products(fit(x, targets, M, length))
-        M = (M + M.T) * (d / 2 / np.trace(M))
+        M = _updated(fit(x, targets, M, length))
     return fit(x, targets, M, length)
+
+
+def _updated(machine: FeatureMachine) -> np.ndarray:
+    M = outer_products(machine)
+    return (M + M.T) * (len(M) / 2 / np.trace(M))
+
+
+def by_round(x, targets, test, wanted, rounds: int = ROUNDS) -> list[float]:
+    """Test errors (%) before the first update of M and after each one, (rounds + 1,)."""
+    machine = learn(x, targets, 0)
+    found = [_error(machine(test), wanted)]
+    for _ in range(rounds):
+        machine = fit(x, targets, _updated(machine), machine.length)
+        found.append(_error(machine(test), wanted))
+    return found
 
 
 def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tuple[nn.Sequential, np.ndarray]:
@@ -97,6 +111,26 @@ def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tupl
         ((net(inputs) - wanted) ** 2).mean().backward()
         optimiser.step()
     return net.requires_grad_(False), start
+
+
+def own_products(net: nn.Sequential, x: np.ndarray) -> np.ndarray:
+    """The mean of J' J over inputs x, (N, d), for such a network; J: derivative of its outputs."""
+    first, _, second = (layer for layer in net)
+    W, head = first.weight.detach().numpy(), second.weight.detach().numpy()
+    active = x @ W.T + first.bias.detach().numpy() > 0
+    gradients = [(active * weights) @ W for weights in head]
+    return sum(g.T @ g for g in gradients) / len(x)
+
+
+def ansatz(x, targets, seed: int) -> list[dict]:
+    """For each start of a network: cosine and likeness of the trained first layer's W'W and of its own products."""
+    rows = []
+    for start, scale in STARTS.items():
+        net, _ = network(x, targets, scale, seed)
+        W = net[0].weight.numpy()
+        A, B = W.T @ W, own_products(net, x)
+        rows.append({"start": start, "cosine": cosine(A, B), "likeness": likeness(A, B)})
+    return rows
 
 
 def cosine(A: np.ndarray, B: np.ndarray) -> float:

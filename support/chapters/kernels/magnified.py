@@ -119,6 +119,12 @@ def choose(x: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[str, Choice
 
     Every kind has the same grid of sigma and penalty; the magnified ones have TAUS on top.
     """
+    wrong = inner_errors(x, labels, seed)
+    return {kind: min(GRID[kind], key=wrong.__getitem__) for kind in KINDS}
+
+
+def inner_errors(x: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[Choice, int]:
+    """The number of errors in INNER stratified folds, for all parameters."""
     from sklearn.model_selection import StratifiedKFold
 
     squares, d = squared(x, x), x.shape[1]
@@ -137,7 +143,7 @@ def choose(x: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[str, Choice
                 at = _log_h(other, centres, tau) - shift
                 gram = np.exp(at[:, None] + log_h - other / (2 * width**2))
                 wrong[choice] += int((classifier.predict(gram) != labels[test]).sum())
-    return {kind: min(GRID[kind], key=wrong.__getitem__) for kind in KINDS}
+    return wrong
 
 
 def contrast(fitted: Machine, points: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[str, float]:
@@ -175,6 +181,28 @@ def compared(x, labels, train, test, seed: int = 0) -> dict:
         "vectors": 100 * len(fitted["support"].centres) / len(train),
         **{name: measured[name] for name in ("effect", "contrast", "pairs")},
     }
+
+
+def by_width(x, labels, train, test, seed: int = 0) -> list[dict]:
+    """For each tau the magnified machine whose sigma and penalty were chosen at this tau: test error (%), contrast.
+
+    "chosen": whether no other tau has fewer inner errors, and "first" whether it is the narrowest such tau.
+    """
+    from sklearn import config_context
+
+    with config_context(skip_parameter_validation=True, assume_finite=True):
+        wrong = inner_errors(x[train], labels[train], seed)
+        best = {tau: min((c for c in GRID["support"] if c.tau == tau), key=wrong.__getitem__) for tau in sorted(TAUS)}
+        fewest = min(wrong[choice] for choice in best.values())
+        first = next(tau for tau, choice in best.items() if wrong[choice] == fewest)
+        rows = []
+        for tau, choice in best.items():
+            fitted = machine(x[train], labels[train], choice, seed)
+            error = 100 * float((fitted.predict(x[test]) != labels[test]).mean())
+            measured = contrast(fitted, x[test], labels[test], seed)["contrast"]
+            rows.append({"tau": tau, "error": error, "contrast": measured, "chosen": wrong[choice] == fewest,
+                         "first": tau == first})  # fmt: skip
+    return rows
 
 
 def splits(
