@@ -309,7 +309,7 @@ def test_splits_that_share_training_data_have_the_wider_interval_and_repetitions
     rule, columns = CLAIMS["KER-2-e"].rule, {"share M": 95 + WIGGLE}
     shared, disjoint = rule(arm(**columns)), rule(arm(shared=None, **columns))
     assert shared.high - shared.low > 2 * (disjoint.high - disjoint.low)
-    assert shared.times == math.inf > disjoint.times
+    assert shared.times == disjoint.times == math.inf
 
 
 def test_pairs_of_digits_are_averaged_in_each_block_and_missing_contrasts_left_out():
@@ -324,7 +324,7 @@ def test_pairs_of_digits_are_averaged_in_each_block_and_missing_contrasts_left_o
 def test_without_a_table_nothing_is_judged(monkeypatch):
     monkeypatch.setattr(claims, "_table", lambda name: pd.DataFrame())
     rows = [row for row in chapters.ledger([], "10_kernels") if row["arms"][0]["name"] != "formulas"]
-    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 9
+    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 11
 
 
 def test_arms_read_their_rows(monkeypatch):
@@ -355,6 +355,36 @@ def test_the_tables_have_a_row_for_each_split_and_each_start(monkeypatch):
     assert table["pair"].tolist() == ["", "", "0, 1", "0, 1"] and (table["tau"] == 2).all()
 
 
+def test_rounds_and_widths_have_a_row_for_each(monkeypatch):
+    x, labels = blobs(60)
+    targets = features.one_hot(labels)
+    errors = features.by_round(x[:40], targets[:40], x[40:], labels[40:], rounds=2)
+    machines = [features.learn(x[:40], targets[:40], k) for k in range(3)]
+    assert errors == [features._error(m(x[40:]), labels[40:]) for m in machines]
+    rows = magnified.by_width(x, labels, np.arange(40), np.arange(40, 60))
+    assert [row["tau"] for row in rows] == sorted(magnified.TAUS)
+    chosen = [row["tau"] for row in rows if row["chosen"]]
+    assert [row["tau"] for row in rows if row["first"]] == chosen[:1]
+    assert magnified.choose(x[:40], labels[:40])["support"].tau in chosen
+
+
+def test_mnist_arms_compare_the_first_round_with_the_last(monkeypatch):
+    rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
+            for r in range(features.ROUNDS + 1)]  # fmt: skip
+    monkeypatch.setattr(claims, "_table", lambda name: pd.DataFrame(rows))
+    ((small, large),) = claims.Rounds().options(None, [])
+    assert (small.n, large.n, small.factors) == (2, 0, {"images": "300"})
+    assert CLAIMS["KER-4-b"].rule(small).value == features.ROUNDS and CLAIMS["KER-4-b"].rule(small).state == "holds"
+
+
+def test_a_network_s_own_products_are_those_of_automatic_derivatives():
+    net, _ = features.network(RNG.standard_normal((5, 4)), np.ones((5, 2)), 1.0, 0)
+    x = torch.from_numpy(RNG.standard_normal((7, 4)))
+    J = torch.func.vmap(torch.func.jacrev(net))(x)
+    wanted = torch.einsum("nca,ncb->ab", J, J) / 7
+    assert np.allclose(features.own_products(net, x.numpy()), wanted.numpy(), rtol=1e-9)
+
+
 def test_the_table_of_metrics_has_a_row_for_each_block_and_start(monkeypatch):
     monkeypatch.setattr(derived, "DRAWS", 1)
     monkeypatch.setattr(features, "STEPS", 3)
@@ -364,6 +394,8 @@ def test_the_table_of_metrics_has_a_row_for_each_block_and_start(monkeypatch):
     assert table.groupby("data").size().to_dict() == {"toy": 2, "digits": 12, "breast cancer": 10}
     assert set(table["start"]) == set(features.STARTS) and np.isfinite(table.select_dtypes("number")).all(axis=None)
     shown, _ = derived.pixels()
+    products, _ = derived.own_products()
+    assert len(products) == len(table)
     assert shown.shape == (64, 5) and np.allclose(shown.sum(), 1) and (shown.iloc[0] == 0).all()
 
 
@@ -385,7 +417,7 @@ def test_the_errors_figure_shows_means_gains_and_the_line():
     arms = [{"name": n, "value": 1.0, "low": 0.2, "high": 1.8} for n in ("iris", "pairs of digits")]
     left, right = pictures.errors_figure(machines_table(), arms, 0.5).axes
     assert [line.get_xdata()[0] for line in left.lines[:3]] == [4.0, 3.0, 5.0]
-    assert right.lines[0].get_xdata().tolist() == [0.2, 1.8] and right.texts[0].get_text() == "+1.0"
+    assert right.lines[0].get_xdata().tolist() == [0.2, 1.8] and right.texts[0].get_text() == "+1.00"
     assert right.lines[-1].get_xdata() == [0.5, 0.5]
     pyplot.close("all")
 
@@ -396,7 +428,8 @@ def test_the_shells_peak_where_the_formula_says():
         assert shell.distances[shell.values.argmax()] == pytest.approx(shell.peak, abs=0.011)
     assert several[0].values.max() > 0 and several[1].values.max() == pytest.approx(0, abs=1e-12)
     (ax,) = pictures.shells_figure({2: several}).axes
-    assert [text.get_text() for text in ax.texts] == ["0.5", "2"]
+    assert [ax.lines[k].get_label() for k in (0, 2)] == ["0.5", "2"]
+    assert ax.lines[1].get_xdata() == pytest.approx([several[0].peak])
     pyplot.close("all")
 
 
@@ -404,14 +437,22 @@ def test_the_plane_shows_each_machine_with_its_vectors():
     x, labels = blobs(40, d=2)
     machine = magnified.machine(x, labels, magnified.Choice("support", 1.0, 10.0, 0.9))
     ax, *_ = pictures.plane_figure(x, labels, {"narrow": machine}, side=9).axes
-    assert ax.get_title() == "narrow" and len(ax.lines[-1].get_xdata()) == len(machine.centres)
+    assert ax.get_title(loc="left") == "narrow" and len(ax.lines[-1].get_xdata()) == len(machine.centres)
     pyplot.close("all")
 
 
-def test_choices_are_shares_of_splits():
-    axes = pictures.choices_figure(machines_table()).axes
-    assert [bar.get_height() for bar in axes[0].patches] == [50, 0, 25, 25, 0]
-    assert [bar.get_height() for bar in axes[1].patches] == [0, 0, 0, 0, 100]
+def test_contrasts_and_errors_are_drawn_by_width():
+    table = pd.DataFrame({"data": "iris", "tau": [0.5, 2.0] * 2, "contrast": [1.0, 0.0, 3.0, 0.0], "error": 4.0})
+    above, below = pictures.widths_figure(table, pd.Series({"iris": 3.0})).axes
+    assert above.lines[0].get_ydata().tolist() == [2.0, 0.0] and below.lines[0].get_ydata().tolist() == [4.0, 4.0]
+    assert below.lines[-1].get_ydata() == [3.0, 3.0] and above.lines[1].get_xdata() == [0.5, 0.5]
+    pyplot.close("all")
+
+
+def test_errors_are_drawn_by_round():
+    table = pd.DataFrame({"data": "toy", "block": [0, 0, 1, 1], "round": [0, 1] * 2, "error": [20.0, 6.0, 22.0, 8.0]})
+    (ax,) = pictures.rounds_figure(table).axes
+    assert ax.lines[-1].get_ydata().tolist() == [21, 7] and len(ax.lines) == 3
     pyplot.close("all")
 
 

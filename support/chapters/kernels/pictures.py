@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.patheffects import withStroke
 
 from support.chapters.kernels import checks, derived, magnified
-from support.evidence.figures import labels_apart, shades, subplots
+from support.evidence.figures import shades, subplots
 
 LOOKS = {
     "plain": {"marker": "o", "markerfacecolor": "white", "color": "black"},
@@ -31,7 +32,7 @@ def errors_figure(table: pd.DataFrame, arms: list[dict], line: float):
         if arm["low"] is not None:
             right.plot([arm["low"], arm["high"]], [row, row], color="black", linewidth=2)
         right.plot(arm["value"], row, linestyle="none", **LOOKS["support"])
-        right.text(1.01, row, f"{arm['value']:+.1f}", transform=right.get_yaxis_transform(), va="center", fontsize=9)
+        right.text(1.01, row, f"{arm['value']:+.2f}", transform=right.get_yaxis_transform(), va="center", fontsize=9)
     right.axvline(0, color="black", linewidth=0.8)
     right.axvline(line, color="black", linewidth=0.8, linestyle="--")
     left.set_yticks(range(len(arms)), [arm["name"].replace(" of ", "\nof ") for arm in arms])
@@ -68,59 +69,81 @@ def shells(d: int, ratios=checks.RATIOS, points: int = 61) -> list[Shell]:
 
 def shells_figure(by_dimension: dict[int, list[Shell]]):
     """A panel for each dimension: a curve for each width of h, with the formula's maximum as a dot."""
-    fig, axes = subplots(1, len(by_dimension), height=3.0, squeeze=False)
+    fig, axes = subplots(1, len(by_dimension), height=3.2, squeeze=False, sharey=True)
     for ax, (d, several) in zip(axes[0], by_dimension.items(), strict=True):
-        ends = labels_apart(np.array([s.values[-1] for s in several]), 0.09 * np.ptp([s.values for s in several]))
-        for shell, colour, end in zip(several, shades(len(several)), ends, strict=True):
-            ax.plot(shell.distances, shell.values, color=colour)
+        for shell, colour in zip(several, shades(len(several)), strict=True):
+            ax.plot(shell.distances, shell.values, color=colour, label=f"{shell.ratio:g}")
             top = np.interp(shell.peak, shell.distances, shell.values)
             ax.plot(shell.peak, top, "o", color=colour, clip_on=False)
-            ax.text(1.53, end, f"{shell.ratio:g}", color="black", va="center", fontsize=9)
         ax.axhline(0, color="black", linewidth=0.8, linestyle="--")
-        ax.set(title=f"{d} inputs", xlabel="distance from the vector (τ)", xlim=(0, 1.72))
-    axes[0][0].set_ylabel("log-volume, magnified - plain (nats)")
+        ax.set(title=f"{d} inputs", xlabel="distance from the vector (τ)", xlim=(0, 1.5), ylim=(-1.5, 1.0))
+    axes[0][0].set_ylabel("log-volume,\nmagnified - plain (nats)")
+    legend = fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    legend.set_title("τ in units of σ/√d")
     return fig
 
 
-def plane_figure(x: np.ndarray, labels: np.ndarray, machines: dict[str, magnified.Machine], side: int = 81):
+def plane_figure(x: np.ndarray, labels: np.ndarray, machines: dict[str, magnified.Machine], side: int = 121):
     """A panel for each magnified machine on two inputs: its log-volume, boundary, data and support vectors.
 
     x: (N, 2), standardised; support vectors of the plain machine are ringed.
     """
+    outlined = [withStroke(linewidth=3.2, foreground="white")]
     fig, axes = subplots(1, len(machines), height=3.4, squeeze=False, sharex=True, sharey=True)
     low, high = x.min(0) - 0.3, x.max(0) + 0.3
     grid = [np.linspace(low[k], high[k], side) for k in (0, 1)]
     points = np.stack(np.meshgrid(*grid), -1).reshape(-1, 2)
     for ax, (name, machine) in zip(axes[0], machines.items(), strict=True):
         values = machine.log_volume(torch.from_numpy(points)).numpy().reshape(side, side)
-        values = values - values.max()
-        image = ax.pcolormesh(*grid, values, vmin=-4, vmax=0, shading="nearest", rasterized=True)
-        ax.contour(*grid, machine.predict(points).reshape(side, side), levels=np.arange(labels.max()) + 0.5,
-                   colors="white", linewidths=1.8)  # fmt: skip
+        image = ax.pcolormesh(*grid, values - values.max(), vmin=-4, vmax=0, shading="nearest", rasterized=True)
         for k, marker in zip(range(labels.max() + 1), "os^", strict=False):
-            ax.plot(*x[labels == k].T, marker, color="black", markersize=2.5, alpha=0.6)
-        ax.plot(*x[machine.centres].T, "o", markerfacecolor="none", markeredgecolor="white", markersize=7)
+            ax.plot(*x[labels == k].T, marker, color="white", markeredgecolor="black", markersize=3.5, mew=0.6)
+        ax.plot(*x[machine.centres].T, "o", markerfacecolor="none", markeredgecolor="black", markersize=8,
+                path_effects=outlined)  # fmt: skip
+        classes = machine.predict(points).reshape(side, side)
+        lines = ax.contour(*grid, classes, levels=np.arange(labels.max()) + 0.5, colors="black", linewidths=1.4)
+        lines.set(path_effects=outlined)
         ax.set(title=name)
         ax.grid(visible=False)
     fig.colorbar(image, ax=axes, label="log-volume (nats, largest = 0)", shrink=0.9)
     return fig
 
 
-def choices_figure(table: pd.DataFrame):
-    """A panel for each data set: the share of splits that choose each width of h."""
+def widths_figure(table: pd.DataFrame, plain: pd.Series):
+    """Columns data sets; above the contrast at the boundary, below the test error, by the width of h.
+
+    table: "kernel-widths". plain: mean error of the plain machine by data set, the dashed line.
+    """
     names = list(dict.fromkeys(table["data"]))
-    taus = sorted(magnified.TAUS)
-    fig, axes = subplots(1, len(names), height=2.5, sharey=True, squeeze=False)
+    fig, axes = subplots(2, len(names), height=4.2, sharex=True, sharey="row", squeeze=False)
+    for (above, below), name in zip(axes.T, names, strict=True):
+        means = table[table["data"] == name].groupby("tau")[["contrast", "error"]].mean()
+        places = range(len(means))
+        for ax, column in ((above, "contrast"), (below, "error")):
+            ax.plot(places, means[column], "-o", color="black")
+            ax.axvline(sum(means.index < 1) - 0.5, color="black", linewidth=0.8, linestyle=":")
+        above.axhline(0, color="black", linewidth=0.8)
+        below.axhline(plain[name], color="black", linewidth=1, linestyle="--")
+        below.set_xticks(places, [f"{tau:g}" for tau in means.index])
+        above.set(title=name)
+    axes[0][0].set_yscale("symlog", linthresh=1)
+    axes[0][0].set_ylabel("contrast (nats)")
+    axes[1][0].set(ylabel="test error (%)", ylim=(0, None))
+    fig.supxlabel("τ, in units of σ/√d", fontsize=10)
+    return fig
+
+
+def rounds_figure(table: pd.DataFrame):
+    """The test error of feature machines after each update of M: a panel for each data set, thin lines blocks."""
+    names = list(dict.fromkeys(table["data"]))
+    fig, axes = subplots(1, len(names), height=2.6, squeeze=False)
     for ax, name in zip(axes[0], names, strict=True):
-        chosen = table.loc[table["data"] == name, "tau"]
-        shares = [100 * float((chosen == tau).mean()) for tau in taus]
-        ax.bar(range(len(taus)), shares, color=["black" if tau < 1 else "#999999" for tau in taus])
-        ax.axvline(sum(tau < 1 for tau in taus) - 0.5, color="black", linewidth=0.8, linestyle="--")
-        ax.set_xticks(range(len(taus)), [f"{tau:g}" for tau in taus])
-        ax.set(title=name)
-        ax.grid(axis="x", visible=False)
-    axes[0][0].set_ylabel("splits (%)")
-    fig.supxlabel("chosen τ, in units of σ/√d", fontsize=10)
+        errors = table[table["data"] == name].pivot(index="round", columns="block", values="error")
+        ax.plot(errors.index, errors, color="#999999", linewidth=0.6)
+        ax.plot(errors.index, errors.mean(axis=1), "-o", color="black")
+        ax.set(title=name.replace(", ", ",\n"), ylim=(0, None), xticks=errors.index[::2])
+    axes[0][0].set_ylabel("test error (%)")
+    fig.supxlabel("updates of M", fontsize=10)
     return fig
 
 
