@@ -12,7 +12,7 @@ class Settings:
     """Parameters of the chapter on kernels; None leaves a value to the scale."""
 
     scale: Annotated[str, Limits(choices=SCALES)]
-    data: Annotated[str | None, Limits(choices=TABLES)]
+    task: Annotated[str | None, Limits(choices=TABLES)]
     repetitions: Annotated[int | None, Limits(least=1)]
     folds: Annotated[int | None, Limits(least=2)]
     tau: Annotated[float, Limits(least=0.01, most=100.0)]
@@ -24,9 +24,14 @@ class Settings:
     def presets(given: dict) -> dict:
         """The data set, and how often it is split into how many folds."""
         sizes = {"smoke": (1, 2), "laptop": (1, FOLDS), "paper": (REPETITIONS, FOLDS)}
-        return {"data": "iris"} | dict(zip(("repetitions", "folds"), sizes[given["scale"]], strict=True))
+        return {"task": "iris"} | dict(zip(("repetitions", "folds"), sizes[given["scale"]], strict=True))
+
+    @property
+    def data(self) -> str:
+        """For the colophon."""
+        return self.task or ""
 
     @property
     def seeds(self) -> int:
         """For the colophon: the number of splits."""
-        return self.repetitions * self.folds
+        return (self.repetitions or 0) * (self.folds or 0)
