@@ -69,7 +69,7 @@ class Machines(Evidence):
         folds = f"{REPETITIONS} repetitions of {FOLDS} folds, parameters chosen in 3 inner folds"
         blocks = BLOCKS["pairs of digits"]
         found = [self._arm(name, rows, REPETITIONS, 1 / (FOLDS - 1), folds) for name in TABLES]
-        protocol = f"{len(PAIRS)} pairs, {blocks} disjoint training sets of about 60 images each"
+        protocol = f"{len(PAIRS)} pairs, {blocks} disjoint training sets of about 30 images each"
         return [[*found, self._arm("pairs of digits", rows, blocks, None, protocol)]]
 
     def _arm(self, name, rows, n, shared, protocol) -> TableArm:
@@ -195,8 +195,7 @@ class ChoosesRise(Rule):
     asks = "tau < sigma / sqrt(d) in > 50% of the splits"
 
     def __call__(self, arm: TableArm) -> Finding:
-        rises = 100.0 * (arm.rows.groupby([*arm.unit, "pair"])["tau"].first() < 1)
-        values = rises.groupby(list(arm.unit)).mean().to_numpy(float)
+        values = arm.column("rises")
         return self.mean(arm, values, f"tau < sigma / sqrt(d) in {values.mean():.0f}% of the splits")
 
 
@@ -242,14 +241,25 @@ class Mean(Rule):
 _PAPER = "zavatoneveth2025"
 
 
+def _wider(first_verdict: str) -> claims.Amendment:
+    """The grid of sigma and penalty was widened, and all splits are fresh ones."""
+    return claims.amended(
+        "Cross-validation chose the largest sigma in most splits, and pairs of digits left next to no errors to "
+        "lower; so the grid now reaches four times as far, pairs have half as many training images, and all splits "
+        "are new.",
+        "sigma at most 2 sqrt(d), penalty at most 100; 6 training sets of about 60 images for each pair of digits",
+        first_verdict, "2026-11-24",
+    )  # fmt: skip
+
+
 def _formula(id, where, says, check, measured, protocol, own=False) -> Claim:
     asked = NoRecords("formulas", protocol, "python -m support run 10")
     source, kind = ("own", "own") if own else (_PAPER, "paper")
     return Claim(id, where, says, Everywhere(check, measured), asked, source, kind)
 
 
-def _own(id, says, rule, asked) -> Claim:
-    return Claim(id, "our own", says, rule, asked, source="own", kind="own")
+def _own(id, says, rule, asked, amended=None) -> Claim:
+    return Claim(id, "our own", says, rule, asked, source="own", kind="own", amended=amended)
 
 
 _ALL = ("toy", "digits", "breast cancer")
@@ -258,17 +268,17 @@ _MACHINE = ("usual start",)  # the network's start does not matter
 # toy (seeds 1000 and 1001, which do not judge)
 CLAIMS = (
     Claim("KER-1-a", "appendix A", "Magnifying the volume element near the support vectors lowers the test error on "
-          "small tasks.", Lowers("plain", "support", HELP), Machines(), _PAPER),
+          "small tasks.", Lowers("plain", "support", HELP), Machines(), _PAPER, amended=_wider("fails")),
     Claim("KER-1-b", "appendix A", "The magnified kernel has a larger volume element near the decision boundary.",
-          MagnifiesBoundary(), Machines(), _PAPER),
+          MagnifiesBoundary(), Machines(), _PAPER, amended=_wider("holds")),
     _own("KER-1-c", "The place matters: magnifying at support vectors gives fewer errors than at random inputs.",
-         Lowers("random", "support"), Machines()),
+         Lowers("random", "support"), Machines(), _wider("unclear")),
     _formula("KER-1-d", "our own", "Around one support vector the volume element is largest on a shell if tau < "
              "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's.",
              checks.on_a_shell, "maximiser and formula differ by at most {value:.0e} tau",
              "two derivatives of the kernel, maximised along a ray", own=True),
     _own("KER-1-e", "Cross-validation mostly chooses a tau for which the volume can rise around a support vector.",
-         ChoosesRise(), Machines()),
+         ChoosesRise(), Machines(), _wider("fails")),
     Claim("KER-2-a", "appendix H.2", "The matrix M of a feature machine prefers the directions that the first layer "
           "of a trained network prefers.", Resembles(), Metrics(_ALL), _PAPER),
     Claim("KER-2-b", "appendix H.2", "M is proportional to W'W of a trained network's first layer.",

@@ -11,7 +11,7 @@ below which the volume element can rise around a support vector.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,8 +19,8 @@ from scipy.special import logsumexp
 
 from support.geometry import boundary, conformal_rbf_log_volume_element
 
-SIGMAS = (2.0, 1.0, 0.5)  # in each list the smoothest first: of equal errors the first counts
-PENALTIES = (1.0, 10.0, 100.0)
+SIGMAS = (8.0, 4.0, 2.0, 1.0, 0.5)  # in each list the smoothest first: of equal errors the first counts
+PENALTIES = (1.0, 10.0, 100.0, 1000.0)
 TAUS = (8.0, 4.0, 2.0, 0.9, 0.5)
 KINDS = ("plain", "support", "random")
 INNER = 3  # folds that choose the parameters
@@ -51,7 +51,7 @@ class Machine:
     sigma: float  # in the unit of the inputs, like tau
     tau: float
     shift: float  # of log h, so that the mean of h^2 over the training inputs is 1
-    classifier: object
+    classifier: Any
 
     def predict(self, points: np.ndarray) -> np.ndarray:
         """The classes, (M,), of points, (M, d)."""
@@ -87,7 +87,7 @@ def _classifier(gram: np.ndarray, labels: np.ndarray, penalty: float):
     return SVC(C=penalty, kernel="precomputed").fit(gram, labels)
 
 
-def _fit(squares, labels, penalty, sigma, tau, centres) -> tuple[object, np.ndarray, float]:
+def _fit(squares, labels, penalty, sigma, tau, centres) -> tuple[Any, np.ndarray, float]:
     """A classifier on all of `squares`, (N, N), with log h, (N,), and its shift."""
     log_h = _log_h(squares, centres, tau)
     shift = (logsumexp(2 * log_h) - np.log(len(log_h))) / 2
@@ -162,59 +162,52 @@ def contrast(fitted: Machine, points: np.ndarray, labels: np.ndarray, seed: int 
     return boundary.summary(boundary.measure(fitted.log_volume, pairs, POINTS).arrays())
 
 
-def compared(x, labels, train, test, seed: int = 0) -> dict:
-    """Test errors (%) of the three kinds, each with parameters chosen on the training part, and what was chosen.
+def compared(x, labels, train, test, seed: int = 0) -> dict[str, float]:
+    """Errors of the three kinds on the test part (%), each with parameters chosen on the training part, and more.
 
-    The magnified machine's boundary contrast and effect are measured between test points.
-    """
-    from sklearn import config_context
-
-    with config_context(skip_parameter_validation=True, assume_finite=True):
-        chosen = choose(x[train], labels[train], seed)
-        fitted = {kind: machine(x[train], labels[train], choice, seed) for kind, choice in chosen.items()}
-        row = {kind: 100 * float((m.predict(x[test]) != labels[test]).mean()) for kind, m in fitted.items()}
-        measured = contrast(fitted["support"], x[test], labels[test], seed)
-    support = chosen["support"]
-    return row | {
-        "sigma": support.sigma,
-        "tau": support.tau,
-        "vectors": 100 * len(fitted["support"].centres) / len(train),
-        **{name: measured[name] for name in ("effect", "contrast", "pairs")},
-    }
-
-
-def by_width(x, labels, train, test, seed: int = 0) -> list[dict]:
-    """For each tau the magnified machine whose sigma and penalty were chosen at this tau: test error (%), contrast.
-
-    "chosen": whether no other tau has fewer inner errors, and "first" whether it is the narrowest such tau.
+    "rises", "widest": 100 if the chosen tau of the machine at support vectors is below 1, or the largest of TAUS;
+    "rise ties": 100 if a tau below 1 has as few inner errors as the chosen one. "edge": 100 if the plain machine's
+    sigma is the largest of SIGMAS. "vectors": support vectors in percent of the training inputs. "effect",
+    "contrast": of the chosen machine, between test points. "error T", "contrast T": of the machine at support vectors
+    whose tau is T and whose sigma and penalty were chosen at this tau.
     """
     from sklearn import config_context
 
     with config_context(skip_parameter_validation=True, assume_finite=True):
         wrong = inner_errors(x[train], labels[train], seed)
-        best = {tau: min((c for c in GRID["support"] if c.tau == tau), key=wrong.__getitem__) for tau in sorted(TAUS)}
-        fewest = min(wrong[choice] for choice in best.values())
-        first = next(tau for tau, choice in best.items() if wrong[choice] == fewest)
-        rows = []
-        for tau, choice in best.items():
-            fitted = machine(x[train], labels[train], choice, seed)
-            error = 100 * float((fitted.predict(x[test]) != labels[test]).mean())
-            measured = contrast(fitted, x[test], labels[test], seed)["contrast"]
-            rows.append({"tau": tau, "error": error, "contrast": measured, "chosen": wrong[choice] == fewest,
-                         "first": tau == first})  # fmt: skip
-    return rows
+        chosen = {kind: min(GRID[kind], key=wrong.__getitem__) for kind in KINDS}
+        by_tau = {tau: min((c for c in GRID["support"] if c.tau == tau), key=wrong.__getitem__) for tau in TAUS}
+        asked = {*chosen.values(), *by_tau.values()}
+        fitted = {choice: machine(x[train], labels[train], choice, seed) for choice in asked}
+        errors = {choice: 100 * float((m.predict(x[test]) != labels[test]).mean()) for choice, m in fitted.items()}
+        measured = {
+            c: contrast(fitted[c], x[test], labels[test], seed) for c in {chosen["support"], *by_tau.values()}
+        }
+    support, plain = chosen["support"], chosen["plain"]
+    return {
+        **{kind: errors[choice] for kind, choice in chosen.items()},
+        "rises": 100.0 * (support.tau < 1),
+        "widest": 100.0 * (support.tau == max(TAUS)),
+        "rise ties": 100.0 * any(tau < 1 and wrong[c] == wrong[support] for tau, c in by_tau.items()),
+        "edge": 100.0 * (plain.sigma == max(SIGMAS)),
+        "vectors": 100 * len(fitted[support].centres) / len(train),
+        **{name: measured[support][name] for name in ("effect", "contrast")},
+        **{f"error {tau:g}": errors[choice] for tau, choice in by_tau.items()},
+        **{f"contrast {tau:g}": measured[choice]["contrast"] for tau, choice in by_tau.items()},
+    }
 
 
 def splits(
-    labels: np.ndarray, repetitions: int, folds: int, small: bool
+    labels: np.ndarray, repetitions: int, folds: int, small: bool, first: int = 0
 ) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
     """(repetition, fold, training indices, test indices) of repeated stratified cross-validation.
 
     small: train on the one fold and test on the others, so that the training sets of a repetition are disjoint.
+    first: number of the first repetition, which is its seed.
     """
     from sklearn.model_selection import StratifiedKFold
 
-    for repetition in range(repetitions):
+    for repetition in range(first, first + repetitions):
         for fold, (train, test) in enumerate(
             StratifiedKFold(folds, shuffle=True, random_state=repetition).split(labels, labels)
         ):
