@@ -100,10 +100,10 @@ def test_the_controls_centres_are_as_many_as_the_support_vectors_and_elsewhere()
 
 
 def test_of_equal_errors_the_smoothest_parameters_are_chosen():
-    x, labels = blobs(apart=60.0)
+    x, labels = blobs(apart=1000.0)
     chosen = magnified.choose(x, labels)
-    assert chosen["plain"] == magnified.GRID["plain"][0] == ("plain", 2.0, 1.0, None)
-    assert chosen["support"][1:3] == (2.0, 1.0) and chosen["support"].tau == max(magnified.TAUS)
+    assert chosen["plain"] == magnified.GRID["plain"][0] == ("plain", 8.0, 1.0, None)
+    assert chosen["support"][1:3] == (8.0, 1.0) and chosen["support"].tau == max(magnified.TAUS)
 
 
 def test_splits_train_on_all_folds_but_one_or_on_that_one():
@@ -118,8 +118,11 @@ def test_a_comparison_has_errors_parameters_and_the_contrast_at_the_boundary():
     x, labels = blobs(120)
     (_, _, train, test), *_ = magnified.splits(labels, 1, 2, small=False)
     row = magnified.compared(magnified.standardised(x, train, together=False), labels, train, test)
-    assert {*magnified.KINDS, "tau", "sigma", "vectors", "effect", "contrast", "pairs"} == row.keys()
-    assert 0 < row["plain"] < 40 and row["tau"] in magnified.TAUS and row["pairs"] > 0
+    assert {*magnified.KINDS, "rises", "widest", "rise ties", "edge", "vectors", "effect", "error 8"} < row.keys()
+    assert 0 < row["plain"] < 40 and row["rises"] in (0, 100) and np.isfinite(list(row.values())).all()
+    support = magnified.choose(x[train] * 1.0, labels[train])  # on inputs that are scaled otherwise
+    assert support["support"].tau in magnified.TAUS
+    assert row["support"] in [row[f"error {tau:g}"] for tau in magnified.TAUS]
 
 
 def test_support_vectors_at_the_boundary_magnify_it():
@@ -261,7 +264,7 @@ def test_the_learned_kernel_s_volume_varies():
 
 def arm(shared=0.25, n=5, **columns):
     """An arm of 5 x 5 splits with these columns; a number is the same everywhere."""
-    place = pd.DataFrame([(r, f, "") for r in range(5) for f in range(5)], columns=["repetition", "fold", "pair"])
+    place = pd.DataFrame([(r, f) for r in range(5) for f in range(5)], columns=["repetition", "fold"])
     return claims.TableArm("iris", place.assign(**columns), ("repetition", "fold"), n, shared, "iris", "", "", {})
 
 
@@ -281,9 +284,9 @@ WIGGLE = np.linspace(-1, 1, 25)
         ("KER-1-c", {"random": 5 + 0.1 * WIGGLE, "support": 4.0}, "holds"),
         ("KER-1-c", {"random": 3 + 0.1 * WIGGLE, "support": 4.0}, "fails"),
         ("KER-1-c", {"random": 5 + 3 * WIGGLE, "support": 5.0}, "unclear"),
-        ("KER-1-e", {"tau": 0.5}, "holds"),
-        ("KER-1-e", {"tau": 2.0}, "fails"),
-        ("KER-1-e", {"tau": np.where(np.arange(25) % 2, 0.9, 4.0)}, "unclear"),
+        ("KER-1-e", {"rises": 100.0}, "holds"),
+        ("KER-1-e", {"rises": 0.0}, "fails"),
+        ("KER-1-e", {"rises": np.where(np.arange(25) % 2, 100.0, 0.0)}, "unclear"),
         ("KER-2-a", {"trained": 0.8 + 0.1 * WIGGLE, "untrained": 0.1, "turned": 0.0}, "holds"),
         ("KER-2-a", {"trained": 0.1 + 0.1 * WIGGLE, "untrained": 0.8, "turned": 0.0}, "fails"),
         ("KER-2-a", {"trained": 0.8 + 0.1 * WIGGLE, "untrained": 0.1, "turned": 0.8}, "unclear"),
@@ -312,7 +315,7 @@ def test_splits_that_share_training_data_have_the_wider_interval_and_repetitions
     assert shared.times == disjoint.times == math.inf
 
 
-def test_pairs_of_digits_are_averaged_in_each_block_and_missing_contrasts_left_out():
+def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out():
     rows = pd.DataFrame(
         {"repetition": 0, "fold": [0, 0, 1, 1], "plain": [1.0, 3.0, 5.0, 7.0], "contrast": [None] * 4}
     )
@@ -342,7 +345,8 @@ def test_the_tables_have_a_row_for_each_split_and_each_start(monkeypatch):
     monkeypatch.setattr(derived, "TABLES", ("iris",))
     monkeypatch.setattr(derived, "REPETITIONS", 1)
     monkeypatch.setattr(derived, "FOLDS", 2)
-    monkeypatch.setattr(derived, "PAIRS", ((0, 1),))
+    monkeypatch.setattr(derived, "FIRST", 3)
+    monkeypatch.setattr(derived, "PAIRS", ((0, 1), (2, 3)))
     monkeypatch.setitem(derived.BLOCKS, "pairs of digits", 2)
     monkeypatch.setattr(magnified, "SIGMAS", (1.0,))
     monkeypatch.setattr(magnified, "PENALTIES", (10.0,))
@@ -352,20 +356,15 @@ def test_the_tables_have_a_row_for_each_split_and_each_start(monkeypatch):
     monkeypatch.setattr(magnified, "GRID", grid)
     table, runs = derived.machines()
     assert runs == [] and table["data"].tolist() == ["iris"] * 2 + ["pairs of digits"] * 2
-    assert table["pair"].tolist() == ["", "", "0, 1", "0, 1"] and (table["tau"] == 2).all()
+    assert table["repetition"].unique() == [3] and (table["error 2"] == table["support"]).all()
 
 
-def test_rounds_and_widths_have_a_row_for_each(monkeypatch):
+def test_errors_by_round_are_those_of_machines_that_learned_as_long():
     x, labels = blobs(60)
     targets = features.one_hot(labels)
     errors = features.by_round(x[:40], targets[:40], x[40:], labels[40:], rounds=2)
     machines = [features.learn(x[:40], targets[:40], k) for k in range(3)]
     assert errors == [features._error(m(x[40:]), labels[40:]) for m in machines]
-    rows = magnified.by_width(x, labels, np.arange(40), np.arange(40, 60))
-    assert [row["tau"] for row in rows] == sorted(magnified.TAUS)
-    chosen = [row["tau"] for row in rows if row["chosen"]]
-    assert [row["tau"] for row in rows if row["first"]] == chosen[:1]
-    assert magnified.choose(x[:40], labels[:40])["support"].tau in chosen
 
 
 def test_mnist_arms_compare_the_first_round_with_the_last(monkeypatch):
@@ -408,9 +407,9 @@ def test_a_pair_of_digits_has_two_classes():
 
 
 def machines_table():
-    place = [("iris", "", r, f) for r in range(2) for f in range(2)] + [("pairs of digits", "3, 8", 0, 0)]
-    table = pd.DataFrame(place, columns=["data", "pair", "repetition", "fold"])
-    return table.assign(plain=4.0, support=3.0, random=5.0, tau=[0.5, 0.5, 2.0, 4.0, 8.0])
+    place = [("iris", r, f) for r in range(2) for f in range(2)] + [("pairs of digits", 0, 0)]
+    table = pd.DataFrame(place, columns=["data", "repetition", "fold"])
+    return table.assign(plain=4.0, support=3.0, random=5.0)
 
 
 def test_the_errors_figure_shows_means_gains_and_the_line():
@@ -441,11 +440,11 @@ def test_the_plane_shows_each_machine_with_its_vectors():
     pyplot.close("all")
 
 
-def test_contrasts_and_errors_are_drawn_by_width():
-    table = pd.DataFrame({"data": "iris", "tau": [0.5, 2.0] * 2, "contrast": [1.0, 0.0, 3.0, 0.0], "error": 4.0})
-    above, below = pictures.widths_figure(table, pd.Series({"iris": 3.0})).axes
-    assert above.lines[0].get_ydata().tolist() == [2.0, 0.0] and below.lines[0].get_ydata().tolist() == [4.0, 4.0]
-    assert below.lines[-1].get_ydata() == [3.0, 3.0] and above.lines[1].get_xdata() == [0.5, 0.5]
+def test_errors_are_drawn_by_width():
+    table = machines_table().assign(**{f"error {tau:g}": 10 - tau for tau in magnified.TAUS})
+    axes = pictures.widths_figure(table).axes
+    assert axes[0].lines[0].get_ydata().tolist() == [9.5, 9.1, 8, 6, 2] and axes[0].lines[1].get_ydata() == [4.0, 4.0]
+    assert axes[0].lines[2].get_xdata() == [1.5, 1.5] and [ax.get_title("left") for ax in axes][0] == "iris"
     pyplot.close("all")
 
 
@@ -479,5 +478,6 @@ def test_pixels_are_drawn_as_images():
 
 
 def test_the_caption_counts_splits_and_pairs():
-    said = pictures.described(machines_table())
-    assert "iris, 4 splits" in said and "1 pairs of digits, 1 disjoint training sets each" in said
+    assert (
+        pictures.described(machines_table()) == "iris: 5 times 5 folds; 5 pairs of digits: 1 disjoint training sets"
+    )

@@ -109,26 +109,21 @@ def plane_figure(x: np.ndarray, labels: np.ndarray, machines: dict[str, magnifie
     return fig
 
 
-def widths_figure(table: pd.DataFrame, plain: pd.Series):
-    """Columns data sets; above the contrast at the boundary, below the test error, by the width of h.
+def widths_figure(table: pd.DataFrame):
+    """The test error by the width of h, a panel for each data set; dashed: that of the plain machine.
 
-    table: "kernel-widths". plain: mean error of the plain machine by data set, the dashed line.
+    table: "kernel-machines".
     """
-    names = list(dict.fromkeys(table["data"]))
-    fig, axes = subplots(2, len(names), height=4.2, sharex=True, sharey="row", squeeze=False)
-    for (above, below), name in zip(axes.T, names, strict=True):
-        means = table[table["data"] == name].groupby("tau")[["contrast", "error"]].mean()
-        places = range(len(means))
-        for ax, column in ((above, "contrast"), (below, "error")):
-            ax.plot(places, means[column], "-o", color="black")
-            ax.axvline(sum(means.index < 1) - 0.5, color="black", linewidth=0.8, linestyle=":")
-        above.axhline(0, color="black", linewidth=0.8)
-        below.axhline(plain[name], color="black", linewidth=1, linestyle="--")
-        below.set_xticks(places, [f"{tau:g}" for tau in means.index])
-        above.set(title=name)
-    axes[0][0].set_yscale("symlog", linthresh=1)
-    axes[0][0].set_ylabel("contrast (nats)")
-    axes[1][0].set(ylabel="test error (%)", ylim=(0, None))
+    names, taus = list(dict.fromkeys(table["data"])), sorted(magnified.TAUS)
+    fig, axes = subplots(1, len(names), height=2.6, sharey=True, squeeze=False)
+    for ax, name in zip(axes[0], names, strict=True):
+        means = table[table["data"] == name].mean(numeric_only=True)
+        ax.plot(range(len(taus)), [means[f"error {tau:g}"] for tau in taus], "-o", color="black")
+        ax.axhline(means["plain"], color="black", linewidth=1, linestyle="--")
+        ax.axvline(sum(tau < 1 for tau in taus) - 0.5, color="black", linewidth=0.8, linestyle=":")
+        ax.set_xticks(range(len(taus)), [f"{tau:g}" for tau in taus])
+        ax.set(title=name)
+    axes[0][0].set(ylabel="test error (%)", ylim=(0, None))
     fig.supxlabel("τ, in units of σ/√d", fontsize=10)
     return fig
 
@@ -208,11 +203,7 @@ def shares_figure(table: pd.DataFrame):
 
 def described(table: pd.DataFrame) -> str:
     """What the rows of "kernel-machines" are, for captions."""
-    parts = []
-    for name, of in table.groupby("data", sort=False):
-        if of["pair"].iloc[0]:
-            parts.append(f"{of['pair'].nunique()} {name}, {of['fold'].nunique()} disjoint training sets each")
-        else:
-            parts.append(f"{name}, {len(of)} splits")
     folds = f"{derived.REPETITIONS} times {derived.FOLDS} folds"
-    return f"scikit-learn's data: {'; '.join(parts)}; {folds}"
+    tables = ", ".join(name for name in dict.fromkeys(table["data"]) if name in derived.TABLES)
+    blocks = int((table["data"] == "pairs of digits").sum())
+    return f"{tables}: {folds}; {len(derived.PAIRS)} pairs of digits: {blocks} disjoint training sets"
