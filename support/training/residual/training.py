@@ -22,10 +22,11 @@ from support.training.residual import places, probe
 from support.training.residual.learner import Learner, evaluated
 from support.training.residual.places import Places
 from support.training.residual.specs import ResidualSpec
-from support.training.residual.volumes import STAGES, Looker, measures
+from support.training.residual.volumes import OF_STAGES, STAGES, Looker
 from support.training.specs import CURVES, Measurement, recorded_steps
 
 NETWORKS = 2  # that are measured: untrained, trained
+LEAST = 1e-9  # a singular value in a mean spectrum counts as at least this
 
 
 def train(
@@ -42,6 +43,8 @@ def train(
             that are not normalised, (2,) [network], in percent
         "crossing" (P,), and "length" (2, P) [kind] in pixel distance
         "segment_volume" (2, 4, 2, P, T + 1) [network, stage, kind]; the last point is at the crossing
+        "segment_half" and "segment_rank" (2, 4, 2, P, 3) [network, stage, kind], at both ends and at the crossing: the
+            log-volume by the larger half of the singular values, and the number of singular values
         "segment_measure" (2, M, 2, P, 3) [network, measure, kind]: the last stage at both ends and at the crossing by
             `volumes.measures`
         "spectrum" (2, 2, 2, k) [network, kind, ends or crossing]: log singular values of the last stage, the mean
@@ -118,13 +121,12 @@ class _Run:
     def __init__(self, spec: ResidualSpec, data: Dataset, device: torch.device, last: int):
         self.spec, self.data, self.last = spec, data, last
         self.learner = Learner(spec, data, device)
+        self.features = self.learner.network.fc.in_features
         self.counts = places.count(spec)
         self.total = sum(self.counts.values())
         self.whole = self.counts["segment"] + self.counts["line"]  # points of which all stages are measured
-        width = STAGES - 1 + len(measures(not spec.self_supervised))
-        self.volumes = torch.full((NETWORKS, self.total, width), torch.nan, dtype=torch.float64)
-        features = self.learner.network.fc.in_features
-        self.spectra = torch.full((NETWORKS, self.counts["segment"], features), torch.nan, dtype=torch.float64)
+        width = Looker(self.learner).width
+        self.values = torch.full((NETWORKS, self.total, width), torch.nan, dtype=torch.float64)
         self.survey: _Survey | None = None
 
     def advance(self, number: int) -> None:
@@ -134,35 +136,33 @@ class _Run:
             return
         self.survey = self.survey or _Survey(self.learner, self.data)
         network, point = divmod(number - self.last - 1, self.total)
-        found = self.survey.lookers[network].at(self.survey.points[point], point < self.whole)
-        self.volumes[network, point] = found[0]
-        if point < self.counts["segment"]:
-            self.spectra[network, point] = found[1]
+        self.values[network, point] = self.survey.lookers[network].at(self.survey.points[point], point < self.whole)
 
     def state(self) -> dict[str, Tensor]:
         """All tensors that a step changes."""
-        return self.learner.state() | {"volumes": self.volumes, "spectra": self.spectra}
+        return self.learner.state() | {"values": self.values}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Puts back a `state`."""
         self.learner.restore(tensors)
-        self.volumes.copy_(tensors["volumes"])
-        self.spectra.copy_(tensors["spectra"])
+        self.values.copy_(tensors["values"])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The measurements as `train` returns them."""
         survey, spec = self.survey or _Survey(self.learner, self.data), self.spec
-        parts = dict(zip(self.counts, self.volumes.split(list(self.counts.values()), 1), strict=True))
-        P, T = spec.pairs, spec.points + 1
-        segments = parts["segment"].view(NETWORKS, 2, P, T, -1).permute(0, 4, 1, 2, 3)
-        spectra = self.spectra.log().view(NETWORKS, 2, P, T, -1)
-        ends = (spectra[:, :, :, 0] + spectra[:, :, :, -2]) / 2
+        parts = dict(zip(self.counts, self.values.split(list(self.counts.values()), 1), strict=True))
+        segments = parts["segment"].view(NETWORKS, 2, spec.pairs, spec.points + 1, -1).permute(0, 4, 1, 2, 3)
+        few = segments[..., [0, -2, -1]]  # both ends and the crossing
+        first = len(OF_STAGES) * STAGES
+        spectra = few[:, -self.features :].clamp(min=LEAST).log().permute(0, 2, 3, 4, 1)
+        spectrum = torch.stack([spectra[:, :, :, :2].mean(3), spectra[:, :, :, 2]], 2)
         found = {
             "crossing": survey.places.crossing,
             "length": survey.places.length,
             "segment_volume": segments[:, :STAGES],
-            "segment_measure": segments[:, STAGES - 1 :, :, :, [0, -2, -1]],
-            "spectrum": torch.stack([ends, spectra[:, :, :, -1]], 2).nanmean(3),
+            "segment_half": few[:, STAGES : 2 * STAGES],
+            "segment_measure": few[:, first : -self.features],
+            "spectrum": spectrum.nanmean(3),
             "triangle_volume": parts["triangle"][..., STAGES - 1].view(NETWORKS, 2, spec.triples, -1),
             "triangle_size": survey.places.size,
         }
@@ -172,6 +172,7 @@ class _Run:
         if spec.plane:
             found["plane_volume"] = parts["plane"][..., STAGES - 1].view(NETWORKS, spec.plane, spec.plane)
         stored = {name: value.float().numpy() for name, value in found.items()}
+        stored["segment_rank"] = few[:, 2 * STAGES : first].nan_to_num(-1).to(torch.int16).numpy()
         return stored | survey.predicted(spec) | survey.probed()
 
 

@@ -17,6 +17,7 @@ TOP = 10  # singular values that the paper's measurement of SimCLR took into acc
 # all, the TOP largest, and on the unit sphere, which SimCLR compares. On the sphere one direction is lost, so one
 # singular value fewer is used.
 MEASURES = ("features", "top", "sphere", "head", "head_top", "head_sphere")
+OF_STAGES = ("volume", "half", "rank")  # with all singular values; with the larger half of them; how many there are
 EPS = 10 * torch.finfo(torch.float32).eps  # of the largest singular value: below it is rounding
 
 
@@ -37,35 +38,43 @@ class Looker:
         self.outputs = self.network.fc.in_features
         self.sound = all(bool(p.isfinite().all()) for p in [*self.network.parameters(), *self.head.parameters()])
 
-    def at(self, point: Tensor, whole: bool) -> tuple[Tensor, Tensor]:
-        """Log-volumes of the stages and measures of the last one, (STAGES - 1 + measures,), and the singular values of
-        the last stage, (k,); NaN where a Jacobian is singular. whole: all stages; otherwise the first are NaN."""
-        volumes = torch.full((STAGES - 1 + len(self.names),), torch.nan, dtype=torch.float64)
+    @property
+    def width(self) -> int:
+        """The number of values of a point, see `at`."""
+        return len(OF_STAGES) * STAGES + len(self.names) + self.outputs
+
+    def at(self, point: Tensor, whole: bool) -> Tensor:
+        """The values of a point, (width,): OF_STAGES by stage, the measures, and the singular values of the last stage.
+
+        A log-volume is NaN where the Jacobian lacks so many singular values, as that of a ReLU network often does.
+        whole: of all stages; otherwise only the last has values.
+        """
         if not (self.sound and point.isfinite().all()):
-            return volumes, volumes.new_full((self.outputs,), torch.nan)
+            return torch.full((self.width,), torch.nan, dtype=torch.float64)
         x = point.view(1, *self.shape).to(self.device)
-        for stage in range(STAGES - 1 if whole else 0):
-            volumes[stage] = _log_volume(torch.linalg.svdvals(self._triangle(stage, x)))
-        R = self._triangle(STAGES - 1, x)
-        last = self._measured(R, x)
-        volumes[STAGES - 1 :] = torch.tensor([last[name] for name in self.names])
-        return volumes, torch.linalg.svdvals(R).cpu()
+        stages = torch.full((len(OF_STAGES), STAGES), torch.nan, dtype=torch.float64)
+        for stage in range(0 if whole else STAGES - 1, STAGES):
+            R = self._triangle(stage, x)
+            s = torch.linalg.svdvals(R)
+            stages[:, stage] = torch.tensor([_log_volume(s), _log_volume(s, len(s) // 2), float((s > EPS * s[0]).sum())])
+        measured = self._measured(R, s, x)
+        return torch.cat([stages.flatten(), torch.tensor([measured[name] for name in self.names]).double(), s.cpu()])
 
     def _triangle(self, stage: int, x: Tensor) -> Tensor:
         return jacobian_triangles(self.taps[stage], x, CHUNK[x.device.type])[0]
 
-    def _measured(self, R: Tensor, x: Tensor) -> dict[str, float]:
-        s, k = torch.linalg.svdvals(R), self.outputs
-        found = {"features": _log_volume(s), "top": _log_volume(s[:TOP])}
+    def _measured(self, R: Tensor, s: Tensor, x: Tensor) -> dict[str, float]:
+        k = self.outputs
+        found = {"features": _log_volume(s), "top": _log_volume(s, TOP)}
         if len(self.names) == len(found):
             return found
         with torch.no_grad():
             features = self.taps[-1](x)[0]
         codes, H = self.head(features[None])[0].detach().double(), self._of_head(features)
-        found["sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(features.double()) @ R.T)[: k - 1])
+        found["sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(features.double()) @ R.T), k - 1)
         head = torch.linalg.svdvals(H @ R.T)
-        found |= {"head": _log_volume(head), "head_top": _log_volume(head[:TOP])}
-        found["head_sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(codes) @ H @ R.T)[: k - 1])
+        found |= {"head": _log_volume(head), "head_top": _log_volume(head, TOP)}
+        found["head_sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(codes) @ H @ R.T), k - 1)
         return found
 
     def _of_head(self, features: Tensor) -> Tensor:
@@ -81,6 +90,7 @@ def _onto_sphere(y: Tensor) -> Tensor:
     return (torch.eye(len(y), dtype=y.dtype, device=y.device) - torch.outer(unit, unit)) / length
 
 
-def _log_volume(s: Tensor) -> float:
-    """The log of the product of singular values, largest first; NaN if the smallest is rounding."""
-    return float(s.log().sum()) if s[-1] > EPS * s[0] else float("nan")
+def _log_volume(s: Tensor, number: int | None = None) -> float:
+    """The log of the product of the largest singular values, s in descending order; NaN if one of them is rounding."""
+    some = s[:number]
+    return float(some.log().sum()) if some[-1] > EPS * s[0] else float("nan")
