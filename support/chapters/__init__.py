@@ -2,8 +2,8 @@
 
 A room is a package in this folder whose `NOTEBOOK` names the chapter's notebook. It may have the modules `settings`
 (a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`) and `derived` (`DERIVED`); nothing else has to be
-registered. No room imports another. A room without `NOTEBOOK` is one whose chapter is still to be written: its studies
-can be swept and its tables derived, but the book and the ledger leave it out.
+registered. No room imports another. A room without `NOTEBOOK` is one whose chapter is still to be written: its
+studies can be swept and its tables derived, but the book and the ledger leave it out.
 """
 
 import json

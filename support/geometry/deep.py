@@ -56,8 +56,9 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
 def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = None) -> Tensor:
     """R, upper triangular in float64, (N, k, k) with k = min(m, d), for each of N points.
 
-    R^T R is the smaller Gram matrix of the Jacobian J. For m < d, J = R^T Q with orthonormal rows of Q, so that A J has
-    the singular values of A R^T. Arguments and errors are those of `deep_log_volume_element`, except `SingularMetric`.
+    R^T R is the smaller Gram matrix of the Jacobian J. For m < d, J = R^T Q with orthonormal rows of Q, so that A J
+    has the singular values of A R^T. Arguments and errors are those of `deep_log_volume_element`, except
+    `SingularMetric`.
     """
     x = _points(x)[0].to(_precision(module))
     m = _outputs(module, x[:1])

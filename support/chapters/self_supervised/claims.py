@@ -2,9 +2,9 @@
 
 The boundary is that of a linear probe on the features, logistic regression. What is measured is said in
 `evidence.residual.results`; numbers are in nats per singular value that a measure uses. The unit is the encoder, or a
-pair of encoders with one seed. An encoder counts if its probe classifies test images better than the probe of the same
-encoder before training, by 15 points at least; a claim is void if fewer than five count. Both objectives have the same
-encoder, data, views, batch, head, optimiser and length, and normalised inputs.
+pair of encoders with one seed. An encoder counts if its probe classifies test images better than the probe of the
+same encoder before training, by 15 points at least; a claim is void if fewer than five count. Both objectives have
+the same encoder, data, views, batch, head, optimiser and length, and normalised inputs.
 
 The paper measured Barlow Twins with all singular values, and SimCLR with the 10 largest alone and on inputs that were
 not normalised; batches and lengths differed too. Its claims as it measured them, on inputs that are normalised:
@@ -12,8 +12,8 @@ not normalised; batches and lengths differed too. Its claims as it measured them
     RG-5.3-a  Barlow Twins: the effect by all singular values is positive
     RG-5.3-b  SimCLR: the effect by the 10 largest is negative. Appendix I.4 says that the volume element dips there,
               section 5.3 that there is no clear pattern of expansion
-    RG-5.3-c  its explanation: measured on the unit sphere on which SimCLR compares codes, the effect is positive; asked
-              where RG-5.3-b holds
+    RG-5.3-c  its explanation: measured on the unit sphere on which SimCLR compares codes, the effect is positive;
+              asked where RG-5.3-b holds
 
 Of our own, one arm for each measure: the features by all singular values and by the 10 largest, behind the head by
 both, and on the unit sphere before and behind the head. The arms show whether removing any of these differences, or
@@ -23,8 +23,8 @@ adding it to both objectives, changes the sign:
     OWN-9-b   contrast, across a boundary minus in one class, trained minus untrained, of Barlow Twins minus that of
               SimCLR
     OWN-9-c   Barlow Twins: that contrast is positive, by all singular values; and OWN-9-d of SimCLR
-    OWN-9-e   the probe's accuracy falls on test images that are not normalised, which is how the paper measured 70% on
-              test and 84% on training images: normalised minus not, positive; one arm for both objectives
+    OWN-9-e   the probe's accuracy falls on test images that are not normalised, which is how the paper measured 70%
+              on test and 84% on training images: normalised minus not, positive; one arm for both objectives
 
 When these rules were written no encoder of the study had been trained.
 """
@@ -100,7 +100,9 @@ def falls_if_not_normalised(arm: ResidualArm) -> Numbers:
     """OWN-9-e; the mean of both objectives for each seed."""
     both = [counted(arm, objective) for objective in ("barlow", "simclr")]
     found = [
-        sum(float(runs[s].arrays["probe_test_accuracy"][1] - runs[s].arrays["probe_raw_accuracy"][1]) for runs in both)
+        sum(
+            float(runs[s].arrays["probe_test_accuracy"][1] - runs[s].arrays["probe_raw_accuracy"][1]) for runs in both
+        )
         / len(both)
         for s in both[0]
         if s in both[1]

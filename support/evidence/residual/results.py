@@ -1,9 +1,9 @@
 """Numbers of each residual network, averaged over its pairs first, and the arms that claims ask.
 
-An effect is the log-volume at the boundary minus the mean of both ends of the segment; of a segment in one class it is
-taken at the same t. A contrast is the effect across a boundary minus that in one class. All are in nats per singular
-value that was used, so that measures with another number of them can be compared. Means over pairs leave out pairs
-with a NaN.
+An effect is the log-volume at the boundary minus the mean of both ends of the segment; of a segment in one class it
+is taken at the same t. A contrast is the effect across a boundary minus that in one class. All are in nats per
+singular value that was used, so that measures with another number of them can be compared. Means over pairs leave
+out pairs with a NaN.
 """
 
 import warnings
@@ -64,7 +64,7 @@ def pairs(run: Record) -> int:
 
 
 def spread(run: Record) -> np.ndarray:
-    """(2, 4) [network, stage]: largest minus smallest log-volume on a segment across a boundary, in nats per output."""
+    """(2, 4) [network, stage]: largest minus smallest log-volume on segments across a boundary, nats per output."""
     volume = run.arrays["segment_volume"][:, :, ACROSS].astype(float)
     return _mean(volume.max(-1) - volume.min(-1)) / features(run)
 

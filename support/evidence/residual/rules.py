@@ -1,8 +1,8 @@
 """The rule that judges claims about residual networks: means over networks lie on one side of 0.
 
 The unit is the network, which has averaged over its pairs first; an interval is the 95% one of the mean over networks
-(`statistics.mean_interval`). A claim of several parts holds if all intervals lie on the right side, fails if one lies on
-the other, also after Holm's correction, and is unclear otherwise.
+(`statistics.mean_interval`). A claim of several parts holds if all intervals lie on the right side, fails if one
+lies on the other, also after Holm's correction, and is unclear otherwise.
 """
 
 import math

@@ -17,16 +17,17 @@ from support.training.residual.places import SEARCHED
 from support.training.residual.specs import ResidualSpec
 from support.training.residual.training import NETWORKS, train
 from support.training.specs import recorded_steps
-from support.words import counted
 
-RATE = {  # floating point operations a second in training, measured on two cores, guessed for a GPU
-    ("cpu", "fp32"): 1.4e11,
-    ("cpu", "bf16"): 1.9e11,
-    ("cuda", "fp32"): 8e12,
-    ("cuda", "bf16"): 2e13,
+# Floating point operations a second, for at most ten layers and for more: in training, and of Jacobians in float32.
+# Measured on two quiet cores with bf16 in hardware, guessed for a GPU.
+RATE = {
+    ("cpu", "fp32"): (1.3e11, 1.6e11),
+    ("cpu", "bf16"): (1.8e11, 2.4e11),
+    ("cuda", "fp32"): (5e12, 8e12),
+    ("cuda", "bf16"): (1e13, 2e13),
 }
-JACOBIAN_RATE = {"cpu": 9e10, "cuda": 5e12}  # the same for Jacobians, in float32
-VIEWS = 4e-4  # seconds an image and view for colours and crops
+JACOBIAN_RATE = {"cpu": (4.5e10, 7e10), "cuda": (2e12, 5e12)}
+VIEWS = 6e-5  # seconds an image and view for colours and crops
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
 COPIES = {"folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)", "cifar10": "CIFAR-10"}  # names for captions
 OBJECTIVES = {"supervised": "", "barlow": "Barlow Twins", "simclr": "SimCLR"}
@@ -60,7 +61,7 @@ class ResidualStudy(Study):
     until: float = 0.0
     precision: str = "bf16"
     pairs: int = 16
-    points: int = 9
+    points: int = 7
     line: int = 0
     plane: int = 11
     triples: int = 4
@@ -73,7 +74,11 @@ class ResidualStudy(Study):
                   "precision", "pairs", "points", "triples")  # fmt: skip
         own: dict[str, Any] = {name: getattr(self, name) for name in shared}
         first = seed == self.first_seed and labels == "true"
-        own |= {"line": self.first_line, "plane": self.first_plane} if first else {"line": self.line, "plane": self.plane}
+        own |= (
+            {"line": self.first_line, "plane": self.first_plane}
+            if first
+            else {"line": self.line, "plane": self.plane}
+        )
         own |= {"activation": activation, "objective": objective, "labels": labels, "seed": seed}
         return ResidualSpec(data_digest=digest, epochs=self.steps, **own)
 
@@ -135,11 +140,14 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
     shape = (shape[2], *shape[:2]) if len(shape) == 3 else (1, *shape)
     stages = products(spec.depth, spec.width, shape)
     forward = 2 * stages[-1]
-    rate, slow = RATE[kind, spec.precision], RATE[kind, "fp32"]
+    deep = spec.depth > 10
+    rate, slow = RATE[kind, spec.precision][deep], RATE[kind, "fp32"][deep]
     views = 2 if spec.self_supervised else 1
     seconds = spec.epochs * spec.images * views * 3 * forward / rate
     seconds += spec.epochs * spec.images * VIEWS * views if spec.self_supervised else 0.0
-    looks = (len(recorded_steps(spec.epochs)) if not spec.self_supervised else 0) * (len(dataset.test_images) + 10_000)
+    looks = (len(recorded_steps(spec.epochs)) if not spec.self_supervised else 0) * (
+        len(dataset.test_images) + 10_000
+    )
     looks += NETWORKS * (2 * spec.images + len(dataset.test_images)) if spec.self_supervised else 0
     looks += len(dataset.test_images) + places.CANDIDATES * spec.pairs * SEARCHED
     seconds += looks * forward / slow
@@ -147,7 +155,7 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
     counts = places.count(spec)
     whole, last = counts["segment"] + counts["line"], counts["plane"] + counts["triangle"]
     a_row = whole * sum(stages) + last * stages[-1]
-    return seconds / 60, NETWORKS * 2 * features * a_row / JACOBIAN_RATE[kind] / 60
+    return seconds / 60, NETWORKS * 2 * features * a_row / JACOBIAN_RATE[kind][deep] / 60
 
 
 @cache
@@ -169,8 +177,3 @@ def products(depth: int, width: int, shape: tuple[int, int, int]) -> tuple[int, 
             hook.remove()
         total.append(sum(found))
     return tuple(total)
-
-
-def summary(study: ResidualStudy) -> str:
-    """Networks of a study in words, for its title."""
-    return f"{counted(study.seeds * study.runs_a_seed, 'network')}, {study.protocol}"

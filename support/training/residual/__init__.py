@@ -1,1 +1,1 @@
-"""Residual networks: training with labels or by self-supervision, probes, and where the volume element is measured."""
+"""Residual networks: training with labels or by self-supervision, probes, and places of measurement."""

@@ -28,8 +28,8 @@ class Normalise(nn.Module):
         colour = len(data.image_shape) == 3
         mean = MEAN if colour else (data.pixel_mean / data.maximum,)
         sd = SD if colour else (data.pixel_sd / data.maximum,)
-        self.register_buffer("mean", torch.tensor(mean)[:, None, None])
-        self.register_buffer("sd", torch.tensor(sd)[:, None, None])
+        self.mean = nn.Buffer(torch.tensor(mean)[:, None, None])
+        self.sd = nn.Buffer(torch.tensor(sd)[:, None, None])
 
     def forward(self, x: Tensor) -> Tensor:
         """The normalised images, (N, channels, H, W)."""
@@ -83,7 +83,7 @@ class Learner:
             self.network = ResNet(spec.depth, spec.width, activation, self.classes, self.train_images.shape[1])
             self.head = objectives.projector(self.network.fc.in_features, activation)
         self.normalise = Normalise(data).to(device)
-        self.network = self.network.to(device, memory_format=torch.channels_last)
+        self.network = self.network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.head = self.head.to(device)
         unused = "network.fc." if spec.self_supervised else "head."
         both = [(f"{name}.{n}", p) for name in ("network", "head") for n, p in getattr(self, name).named_parameters()]
@@ -107,7 +107,7 @@ class Learner:
         )
         return made
 
-    # -- images -------------------------------------------------------------------------------------------------------
+    # -- images ------------------------------------------------------------------------------------------------------
 
     def unit(self, images: Tensor) -> Tensor:
         """Stored images in the unit range, channels last in memory."""
@@ -129,7 +129,7 @@ class Learner:
             views = [x]
         return [self.normalise(x).roll(self.roll, 0) for x in views], self.learned[some].roll(self.roll, 0)
 
-    # -- steps --------------------------------------------------------------------------------------------------------
+    # -- steps -------------------------------------------------------------------------------------------------------
 
     def loss(self, views: list[Tensor], labels: Tensor) -> Tensor:
         """The objective of a batch."""
@@ -171,7 +171,7 @@ class Learner:
         self.network.train(training)
         self.head.train(training)
 
-    # -- measurements -------------------------------------------------------------------------------------------------
+    # -- measurements ------------------------------------------------------------------------------------------------
 
     def accuracy(self, images: Tensor, labels: Tensor) -> tuple[float, float]:
         """Mean cross-entropy in nats and accuracy in percent, in float32."""
@@ -199,7 +199,8 @@ class Learner:
 
         They are the means over batches, each normalised by its own statistics, of the variance and the mean.
         """
-        several = [m for part in (self.network, self.head) for m in part.modules() if hasattr(m, "running_mean")]
+        kinds = nn.BatchNorm1d | nn.BatchNorm2d
+        several = [m for part in (self.network, self.head) for m in part.modules() if isinstance(m, kinds)]
         before = [m.momentum for m in several]
         self.mode(training=True)
         for m in several:
@@ -213,7 +214,7 @@ class Learner:
             m.momentum = momentum
         self.mode(training=False)
 
-    # -- checkpoints --------------------------------------------------------------------------------------------------
+    # -- checkpoints -------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Tensor]:
         """All tensors that a step changes."""

@@ -72,7 +72,11 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tenso
     pairs = find_pairs(predict, x[chosen[0]], x[chosen[1]], spec.pairs, SEARCHED)
     corners = _corners(x, labels)
     lines = [geometry.line(corners[i], corners[j], spec.line).float() for i, j in LINES] if spec.line else []
-    plane = geometry.plane(*corners[:3], spec.plane).points.float() if spec.plane else x.new_empty(0, 0, x.shape[1])
+    plane = (
+        geometry.plane(corners[0], corners[1], corners[2], spec.plane).points.float()
+        if spec.plane
+        else x.new_empty(0, 0, x.shape[1])
+    )
     triangles = _triangles(spec, x, labels, predict)
     groups = {
         "segment": _filled(_on_segments(pairs, spec.points), spec.pairs),

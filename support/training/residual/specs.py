@@ -33,9 +33,9 @@ class ResidualSpec(Spec):
     epochs. augmentation: of the training images; "views" are the two views of self-supervision. until: training stops
     after the epoch at which this percentage of the training labels is learned; 0: never. precision: of training, fp32
     or bf16 with master weights in fp32; measurements are always in fp32. temperature: of SimCLR. redundancy: the
-    factor of the off-diagonal terms of Barlow Twins. pairs, points: segments across the network's own boundary, and as
-    many of one class, with points on each. line: points on each of three lines between images. plane: points a side of
-    the plane of three images. triples: triangles of three classes, and as many of one class.
+    factor of the off-diagonal terms of Barlow Twins. pairs, points: segments across the network's own boundary, and
+    as many of one class, with points on each. line: points on each of three lines between images. plane: points a
+    side of the plane of three images. triples: triangles of three classes, and as many of one class.
     """
 
     looked_at_once = True
@@ -111,11 +111,13 @@ class ResidualSpec(Spec):
     def listed(self, final: dict) -> str:
         found = final["probe_test_accuracy" if self.self_supervised else "test_accuracy"]
         of = " by a linear probe" if self.self_supervised else ""
-        return f"{self.data:18} {self.kind}, seed {self.seed:2}  {'diverged' if found is None else f'{found:.2f}%'}{of}"
+        return (
+            f"{self.data:18} {self.kind}, seed {self.seed:2}  {'diverged' if found is None else f'{found:.2f}%'}{of}"
+        )
 
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
-        """Accuracies in percent and losses at the last epoch, None if not finite; of a probe, trained and untrained."""
+        """Accuracies in percent and losses at the last epoch, None if not finite; with a probe, also untrained."""
         if "probe_test_accuracy" in arrays:
             last = {"objective": float(arrays["objective"][-1])}
             last |= {name: float(arrays[name][1]) for name in PROBES}

@@ -34,8 +34,9 @@ def train(
 ) -> list[Measurement]:
     """Trains one network and measures it before and after, at the boundary that it has in the end.
 
-    The arrays of its Measurement, for S recorded epochs, P pairs with T points and the one at the boundary, k features;
-    axes "network" are untrained and trained, "kind" across a boundary and in one class; log-volumes in nats:
+    The arrays of its Measurement, for S recorded epochs, P pairs with T points and the one at the boundary, k
+    features; axes "network" are untrained and trained, "kind" across a boundary and in one class; log-volumes in
+    nats:
 
         "steps" (S,) and each of CURVES (S,), in nats and percent; with self-supervision "objective" (S,) instead
         "trained_epochs" (): the epochs until `until` was reached, or all
@@ -43,8 +44,8 @@ def train(
             that are not normalised, (2,) [network], in percent
         "crossing" (P,), and "length" (2, P) [kind] in pixel distance
         "segment_volume" (2, 4, 2, P, T + 1) [network, stage, kind]; the last point is at the crossing
-        "segment_half" and "segment_rank" (2, 4, 2, P, 3) [network, stage, kind], at both ends and at the crossing: the
-            log-volume by the larger half of the singular values, and the number of singular values
+        "segment_half" and "segment_rank" (2, 4, 2, P, 3) [network, stage, kind], at both ends and at the crossing:
+            the log-volume by the larger half of the singular values, and the number of singular values
         "segment_measure" (2, M, 2, P, 3) [network, measure, kind]: the last stage at both ends and at the crossing by
             `volumes.measures`
         "spectrum" (2, 2, 2, k) [network, kind, ends or crossing]: log singular values of the last stage, the mean

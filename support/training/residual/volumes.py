@@ -44,7 +44,8 @@ class Looker:
         return len(OF_STAGES) * STAGES + len(self.names) + self.outputs
 
     def at(self, point: Tensor, whole: bool) -> Tensor:
-        """The values of a point, (width,): OF_STAGES by stage, the measures, and the singular values of the last stage.
+        """The values of a point, (width,): OF_STAGES by stage, the measures, and the singular values of the last
+        stage.
 
         A log-volume is NaN where the Jacobian lacks so many singular values, as that of a ReLU network often does.
         whole: of all stages; otherwise only the last has values.
@@ -56,7 +57,9 @@ class Looker:
         for stage in range(0 if whole else STAGES - 1, STAGES):
             R = self._triangle(stage, x)
             s = torch.linalg.svdvals(R)
-            stages[:, stage] = torch.tensor([_log_volume(s), _log_volume(s, len(s) // 2), float((s > EPS * s[0]).sum())])
+            stages[:, stage] = torch.tensor(
+                [_log_volume(s), _log_volume(s, len(s) // 2), float((s > EPS * s[0]).sum())]
+            )
         measured = self._measured(R, s, x)
         return torch.cat([stages.flatten(), torch.tensor([measured[name] for name in self.names]).double(), s.cpu()])
 
@@ -91,6 +94,6 @@ def _onto_sphere(y: Tensor) -> Tensor:
 
 
 def _log_volume(s: Tensor, number: int | None = None) -> float:
-    """The log of the product of the largest singular values, s in descending order; NaN if one of them is rounding."""
+    """The log of the product of the largest singular values, s in descending order; NaN if one is rounding."""
     some = s[:number]
     return float(some.log().sum()) if some[-1] > EPS * s[0] else float("nan")
