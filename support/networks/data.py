@@ -137,12 +137,13 @@ class Dataset:
 
 
 def load(name: str, folder: str | Path | None = None) -> Dataset:
-    """The named data set: "digits", "mnist", "fashion_mnist", "kmnist" or "folder:PATH".
+    """The named data set: "digits", "mnist", "fashion_mnist", "kmnist", "cifar10" or "folder:PATH".
 
     "digits" is part of scikit-learn and needs no network. The files of the next three are sought in `folder`
     (by default the environment variable BOOK_DATA): in MNIST/raw, FashionMNIST/raw or KMNIST/raw, then in the
     folder itself, packed or unpacked. Nothing is written there. Otherwise they come from the user's cache, and
-    are first downloaded into it if necessary. "folder:PATH" reads the images in PATH/train/CLASS and
+    are first downloaded into it if necessary. "cifar10" is read, and if necessary downloaded into that cache, by
+    torchvision, unless `folder` has its cifar-10-batches-py. "folder:PATH" reads the images in PATH/train/CLASS and
     PATH/test/CLASS, or those in PATH/CLASS with every fifth of them split off as the test; PATH is relative
     to the current folder, or else to `folder`.
 
@@ -153,8 +154,10 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
         return _image_folder(name, folder or os.environ.get("BOOK_DATA"))
     if name == "digits":
         return _digits()
+    if name == "cifar10":
+        return _cifar10(folder or os.environ.get("BOOK_DATA"))
     if name not in FOLDERS:
-        raise DataError(f"unknown data set {name!r}{suggest(name, ('digits', *FOLDERS, 'folder:PATH'))}")
+        raise DataError(f"unknown data set {name!r}{suggest(name, ('digits', *FOLDERS, 'cifar10', 'folder:PATH'))}")
     folder = folder or os.environ.get("BOOK_DATA")
     paths = _locate(name, Path(folder).expanduser()) if folder else None
     paths = paths or _download(name, asked=folder)
@@ -315,8 +318,7 @@ def _md5(path):
 
 def _archives(name: str) -> list[Path]:
     """Where the four archives lie, or would lie, in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "measured-geometry"
-    return [cache / FOLDERS[name] / "raw" / f"{file}.gz" for file in FILES]
+    return [_cache() / FOLDERS[name] / "raw" / f"{file}.gz" for file in FILES]
 
 
 def _download(name, asked):
@@ -355,6 +357,27 @@ def _fetch(urls, path, md5):
             except (OSError, ValueError) as error:  # pooch raises ValueError for a wrong checksum
                 problem = f"{url}: {error}"
     raise OSError(f"{problem} ({1 + RETRIES} attempts)")
+
+
+def _cifar10(folder):
+    """CIFAR-10 as torchvision reads it, from the data folder or the user's cache."""
+    given = Path(folder).expanduser() if folder else None
+    there = given is not None and (given / "cifar-10-batches-py").is_dir()
+    root = given if there else _cache()
+    try:
+        parts = [import_torchvision().datasets.CIFAR10(root, train=t, download=not there) for t in (True, False)]
+    except (ImportError, OSError, RuntimeError) as error:
+        raise DataError(
+            f"data set 'cifar10' is not in {str(folder) if folder else 'BOOK_DATA (not set)'} and could not be read "
+            f"by torchvision: {error}\nPut the folder cifar-10-batches-py into {root}, or into a folder of your own "
+            "named by the environment variable BOOK_DATA"
+        ) from error
+    arrays = [array for part in parts for array in (np.asarray(part.data, np.uint8), np.array(part.targets))]
+    return _dataset("cifar10", *arrays, tuple(parts[0].classes), where=root)
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "measured-geometry"
 
 
 def _places(name: str, folder: str | Path | None) -> list[Path]:
