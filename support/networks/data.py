@@ -8,9 +8,9 @@ numpy reads the archives. torchvision only names the addresses from which missin
 import gzip
 import hashlib
 import importlib
-import logging
 import math
 import os
+import sys
 import tempfile
 import time
 import urllib.request
@@ -23,6 +23,8 @@ from types import ModuleType
 
 import numpy as np
 
+from support.folders import given
+from support.progress import Progress
 from support.words import suggest
 
 SCALINGS = ("raw", "unit", "standardised")
@@ -98,7 +100,9 @@ class Dataset:
             return self
         if not len(self.classes) <= n <= len(self.train_images):
             limits = f"between {len(self.classes)} (one a class) and {len(self.train_images)} (all)"
-            raise DataError(f"first({n!r}) of {self.name!r}: the number of training images must be {limits}")
+            raise DataError(
+                f"first({n!r}) of {self.name!r}: the number of training images (parameter images) must be {limits}"
+            )
         return replace(self, train_images=self.train_images[:n], train_labels=self.train_labels[:n])
 
     def shuffled(self) -> "Dataset":
@@ -148,7 +152,7 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     folder itself, packed or unpacked. Nothing is written there. Otherwise they come from the user's cache, and
     are first downloaded into it if necessary. "folder:PATH" reads the images in PATH/train/CLASS and
     PATH/test/CLASS, or those in PATH/CLASS with every fifth of them split off as the test; PATH is relative
-    to the current folder, or else to `folder`.
+    to the folder where the command was given (`folders.given`), or else to `folder`.
 
     Raises:
         DataError: for an unknown name, and for files that are missing, truncated or altered.
@@ -156,11 +160,13 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     if name.startswith("folder:"):
         return _image_folder(name, folder or os.environ.get("BOOK_DATA"))
     if name == "digits":
+        if folder and not given(folder).is_dir():  # it is not needed, but was asked for
+            raise DataError(f"data set {name!r}: the data folder {str(folder)!r} does not exist")
         return _digits()
     if name not in FOLDERS:
         raise DataError(f"unknown data set {name!r}{suggest(name, ('digits', *FOLDERS, 'folder:PATH'))}")
     folder = folder or os.environ.get("BOOK_DATA")
-    paths = _locate(name, Path(folder).expanduser()) if folder else None
+    paths = _locate(name, given(folder)) if folder else None
     paths = paths or _download(name, asked=folder)
     for path, md5 in zip(paths, MD5[name], strict=True):
         if path.suffix == ".gz" and (found := _md5(path)) != md5:
@@ -190,7 +196,7 @@ def missing(name: str, folder: str | Path | None = None) -> str:
     if name not in FOLDERS:
         return ""
     try:
-        if folder and _locate(name, Path(folder).expanduser()):
+        if folder and _locate(name, given(folder)):
             return ""
     except DataError as error:
         return str(error)
@@ -352,14 +358,17 @@ def _fetch(urls, path, md5):
         for url in urls:
             handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
             try:
-                logging.getLogger(__name__).info("downloading %s", url)
+                print(f"downloading {url}", file=sys.stderr, flush=True)
                 request = urllib.request.Request(url, headers={"User-Agent": "measured-geometry"})
                 with (
                     os.fdopen(handle, "wb") as file,
                     urllib.request.urlopen(request, timeout=TIMEOUT) as answer,
                 ):
+                    progress, size = Progress(path.name, unit="byte"), int(answer.headers.get("Content-Length") or 0)
                     while block := answer.read(1 << 20):
                         file.write(block)
+                        if size:
+                            progress(file.tell(), size)
                 if (found := _md5(Path(name))) == md5:
                     os.replace(name, path)
                     return
@@ -374,7 +383,7 @@ def _fetch(urls, path, md5):
 def _places(name: str, folder: str | Path | None) -> list[Path]:
     """Where a folder of images is sought."""
     path = Path(name.removeprefix("folder:")).expanduser()
-    return [p.resolve() for p in (path, *([Path(folder).expanduser() / path] if folder else []))]
+    return [p.resolve() for p in (given(path), *([given(folder) / path] if folder else []))]
 
 
 def _image_folder(name, folder):
