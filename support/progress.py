@@ -38,7 +38,7 @@ class Progress:
             full = WIDTH * step // steps
             text = f"[{'#' * full}{'.' * (WIDTH - full)}] {text}"
             self._print("\r" + text.ljust(self.shown))
-            self.shown = len(text)
+            self.shown = max(self.shown, len(text))
         else:
             self._print(text + "\n")
 

@@ -33,7 +33,9 @@ def missing() -> str:
         return f"no package {packages[0]}: pip install -c constraints.txt -e '.[browser]'"
     if chromium() is None:
         return "no Chromium: install Debian's package chromium, or another one named chromium on the PATH"
-    return "" if (SITE / "book" / "index.html").exists() else f"no site in {SITE}: make book, or name one in BOOK_SITE"
+    return (
+        "" if (SITE / "book" / "index.html").exists() else f"no site in {SITE}: make book, or name one in BOOK_SITE"
+    )
 
 
 @contextmanager
@@ -116,7 +118,9 @@ class Visit:
     name: str
     noise: list[str] = field(default_factory=list)  # errors and warnings of the console, errors of scripts
     abroad: list[str] = field(default_factory=list)  # requests that were not for files of the site
-    first_figure: tuple[float, float] | None = None  # upper and lower edge of the first picture, in pixels from the top
+    first_figure: tuple[float, float] | None = (
+        None  # upper and lower edge of the first picture, in pixels from the top
+    )
     facts: dict = field(default_factory=dict)
     barriers: dict[str, list[str]] = field(default_factory=dict)  # theme -> what axe-core finds critical or serious
     phone: tuple[int, str] = (0, "")  # width of the page on a telephone, and what is too wide
@@ -128,7 +132,9 @@ def new_page(browser, visit: Visit | None = None, **options):
     context.set_default_timeout(60_000)
     page = context.new_page()
     if visit:
-        page.on("console", lambda m: visit.noise.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else 0)
+        page.on(
+            "console", lambda m: visit.noise.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else 0
+        )
         page.on("pageerror", lambda error: visit.noise.append(f"error: {error}"))
         page.on("request", lambda r: None if r.url.startswith(LOCAL) else visit.abroad.append(r.url))
         page.on("requestfailed", lambda r: visit.noise.append(f"not loaded: {r.url}"))

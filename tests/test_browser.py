@@ -126,7 +126,9 @@ def test_sizes():
 
 def shown(page) -> list[str]:
     """The ids of the claims that the ledger shows."""
-    return page.evaluate("() => [...document.querySelectorAll('.claims article')].filter(e => e.offsetHeight).map(e => e.id)")
+    return page.evaluate(
+        "() => [...document.querySelectorAll('.claims article')].filter(e => e.offsetHeight).map(e => e.id)"
+    )
 
 
 def test_the_ledger_filters(page):
@@ -159,7 +161,9 @@ def test_a_link_to_a_claim_shows_its_card(page):
     assert replaced
     for name, now in replaced:
         chromium.go(page, LEDGER, f"#{name}")
-        assert page.evaluate("([name, now]) => document.getElementById(now).contains(document.getElementById(name))", [name, now]), name
+        assert page.evaluate(
+            "([name, now]) => document.getElementById(now).contains(document.getElementById(name))", [name, now]
+        ), name
 
 
 # -- figures that turn --------------------------------------------------------------------------------------------

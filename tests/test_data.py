@@ -246,8 +246,11 @@ class Network:
 def connect(monkeypatch, network):
     """Lets pooch download from `network`, without pauses; checks that it would not wait for ever."""
 
-    def downloader(timeout):
+    def downloader(timeout, progressbar):
         assert timeout == data.TIMEOUT
+        progressbar.total = 10
+        for step in (progressbar.update, lambda _: progressbar.reset(), progressbar.update):
+            step(10)
         return network
 
     monkeypatch.setattr(pooch, "HTTPDownloader", downloader)

@@ -19,6 +19,8 @@ from types import ModuleType
 
 import numpy as np
 
+from support.folders import given
+from support.progress import Progress
 from support.words import suggest
 
 SCALINGS = ("raw", "unit", "standardised")
@@ -94,7 +96,9 @@ class Dataset:
             return self
         if not len(self.classes) <= n <= len(self.train_images):
             limits = f"between {len(self.classes)} (one a class) and {len(self.train_images)} (all)"
-            raise DataError(f"first({n!r}) of {self.name!r}: the number of training images must be {limits}")
+            raise DataError(
+                f"first({n!r}) of {self.name!r}: the number of training images (parameter images) must be {limits}"
+            )
         return replace(self, train_images=self.train_images[:n], train_labels=self.train_labels[:n])
 
     def shuffled(self) -> "Dataset":
@@ -145,7 +149,7 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     are first downloaded into it if necessary. "cifar10" is read, and if necessary downloaded into that cache, by
     torchvision, unless `folder` has its cifar-10-batches-py. "folder:PATH" reads the images in PATH/train/CLASS and
     PATH/test/CLASS, or those in PATH/CLASS with every fifth of them split off as the test; PATH is relative
-    to the current folder, or else to `folder`.
+    to the folder where the command was given (`folders.given`), or else to `folder`.
 
     Raises:
         DataError: for an unknown name, and for files that are missing, truncated or altered.
@@ -153,13 +157,15 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     if name.startswith("folder:"):
         return _image_folder(name, folder or os.environ.get("BOOK_DATA"))
     if name == "digits":
+        if folder and not given(folder).is_dir():  # it is not needed, but was asked for
+            raise DataError(f"data set {name!r}: the data folder {str(folder)!r} does not exist")
         return _digits()
     if name == "cifar10":
         return _cifar10(folder or os.environ.get("BOOK_DATA"))
     if name not in FOLDERS:
         raise DataError(f"unknown data set {name!r}{suggest(name, ('digits', *FOLDERS, 'cifar10', 'folder:PATH'))}")
     folder = folder or os.environ.get("BOOK_DATA")
-    paths = _locate(name, Path(folder).expanduser()) if folder else None
+    paths = _locate(name, given(folder)) if folder else None
     paths = paths or _download(name, asked=folder)
     for path, md5 in zip(paths, MD5[name], strict=True):
         if path.suffix == ".gz" and (found := _md5(path)) != md5:
@@ -189,7 +195,7 @@ def missing(name: str, folder: str | Path | None = None) -> str:
     if name not in FOLDERS:
         return ""
     try:
-        if folder and _locate(name, Path(folder).expanduser()):
+        if folder and _locate(name, given(folder)):
             return ""
     except DataError as error:
         return str(error)
@@ -343,11 +349,31 @@ def _download(name, asked):
     return list(wanted)
 
 
+class _Bar:
+    """The progress of a download, in the form that pooch asks for."""
+
+    total = 0  # bytes; pooch sets it
+
+    def __init__(self, name: str):
+        self.progress, self.done = Progress(name, unit="byte"), 0
+
+    def update(self, more: int) -> None:
+        self.done += more
+        if self.total:
+            self.progress(self.done, self.total)
+
+    def reset(self) -> None:
+        self.done = 0
+
+    def close(self) -> None:
+        pass
+
+
 def _fetch(urls, path, md5):
     """Download one of `urls` to `path`, which appears only once its MD5 is right; OSError if none of them works."""
     import pooch  # here alone, so that machines with data need no more than numpy
 
-    downloader = pooch.HTTPDownloader(timeout=TIMEOUT)
+    downloader = pooch.HTTPDownloader(timeout=TIMEOUT, progressbar=_Bar(path.name))
     for attempt in range(1 + RETRIES):
         time.sleep(PAUSE if attempt else 0)
         for url in urls:
@@ -383,7 +409,7 @@ def _cache() -> Path:
 def _places(name: str, folder: str | Path | None) -> list[Path]:
     """Where a folder of images is sought."""
     path = Path(name.removeprefix("folder:")).expanduser()
-    return [p.resolve() for p in (path, *([Path(folder).expanduser() / path] if folder else []))]
+    return [p.resolve() for p in (given(path), *([given(folder) / path] if folder else []))]
 
 
 def _image_folder(name, folder):
