@@ -166,12 +166,12 @@ def _volume_replays(record: Record, steps: int, device: str, progress: Report | 
     return found, {name: floor_of(name) for name in CURVES}, 1.0, FACTOR
 
 
-def _residual_replays(record: Record, steps: int, device: str):
+def _residual_replays(record: Record, steps: int, device: str, progress: Report | None = None):
     """The same for a residual network: the images of its batches are summed in three orders. A step is an epoch."""
     spec, dataset, found = record.spec, load(record.spec.data), []
     spec.check_data(dataset.name, dataset.digest)
     for i in range(REPLAYS):
-        at, arrays = residual.curves_again(spec, steps, dataset, device, roll=i)
+        at, arrays = residual.curves_again(spec, steps, dataset, device, i, _nth(progress, i, REPLAYS))
         found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
     images = {"train": min(spec.images, EVALUATED), "test": len(dataset.test_images)}
     loss_floor = BF16_FLOOR if spec.precision == "bf16" else LOSS_FLOOR_FP32
