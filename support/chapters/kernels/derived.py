@@ -114,7 +114,7 @@ def pixels() -> tuple[pd.DataFrame, list[str]]:
     columns = {"M": features.learn(z, targets).M}
     for start, scale in features.STARTS.items():
         net, before = features.network(z, targets, scale, 0)
-        W = net[0].weight.numpy()
+        W = features.weights(net)
         columns |= {start: W.T @ W, f"{start}, untrained": before.T @ before}
     table = pd.DataFrame(0.0, index=range(64), columns=list(columns))
     for name, A in columns.items():

@@ -99,11 +99,10 @@ def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tupl
     """
     torch.manual_seed(seed)
     net = nn.Sequential(nn.Linear(x.shape[1], WIDTH), nn.ReLU(), nn.Linear(WIDTH, targets.shape[1])).double()
-    first: nn.Linear = net[0]  # type: ignore[assignment]
     with torch.no_grad():
-        first.weight *= scale
-        first.bias *= scale
-    start = first.weight.detach().numpy().copy()
+        for name in ("0.weight", "0.bias"):
+            net.get_parameter(name).mul_(scale)
+    start = weights(net).copy()
     inputs, wanted = torch.from_numpy(x), torch.from_numpy(targets)
     optimiser = torch.optim.Adam(net.parameters(), RATE)
     for _ in range(STEPS):
@@ -113,13 +112,17 @@ def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tupl
     return net.requires_grad_(False), start
 
 
+def weights(net: nn.Sequential, name: str = "0.weight") -> np.ndarray:
+    """A parameter of a network, by default the weights of its first layer."""
+    return net.get_parameter(name).detach().numpy()
+
+
 def own_products(net: nn.Sequential, x: np.ndarray) -> np.ndarray:
     """The mean of J' J over inputs x, (N, d), for such a network; J: derivative of its outputs."""
-    first, _, second = (layer for layer in net)
-    W, head = first.weight.detach().numpy(), second.weight.detach().numpy()
-    active = x @ W.T + first.bias.detach().numpy() > 0
-    gradients = [(active * weights) @ W for weights in head]
-    return sum(g.T @ g for g in gradients) / len(x)
+    W = weights(net)
+    active = x @ W.T + weights(net, "0.bias") > 0
+    gradients = [(active * head) @ W for head in weights(net, "2.weight")]
+    return np.sum([g.T @ g for g in gradients], axis=0) / len(x)
 
 
 def ansatz(x, targets, seed: int) -> list[dict]:
@@ -127,7 +130,7 @@ def ansatz(x, targets, seed: int) -> list[dict]:
     rows = []
     for start, scale in STARTS.items():
         net, _ = network(x, targets, scale, seed)
-        W = net[0].weight.numpy()
+        W = weights(net)
         A, B = W.T @ W, own_products(net, x)
         rows.append({"start": start, "cosine": cosine(A, B), "likeness": likeness(A, B)})
     return rows
@@ -179,7 +182,7 @@ def compared(x, targets, test, wanted, seed: int, plane: np.ndarray | None = Non
     rows = []
     for start, scale in STARTS.items():
         net, before = network(x, targets, scale, seed)
-        W = net[0].weight.numpy()
+        W = weights(net)
         after, before = W.T @ W, before.T @ before
         with torch.no_grad():
             outputs, trained = (net(torch.from_numpy(z)).numpy() for z in (test, x))
