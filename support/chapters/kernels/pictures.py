@@ -86,7 +86,7 @@ def shells_figure(by_dimension: dict[int, list[Shell]]):
 def plane_figure(x: np.ndarray, labels: np.ndarray, machines: dict[str, magnified.Machine], side: int = 121):
     """A panel for each magnified machine on two inputs: its log-volume, boundary, data and support vectors.
 
-    x: (N, 2), standardised; support vectors of the plain machine are ringed.
+    x: (N, 2), length and width of petals, standardised; support vectors of the plain machine are ringed.
     """
     outlined = [withStroke(linewidth=3.2, foreground="white")]
     fig, axes = subplots(1, len(machines), height=3.4, squeeze=False, sharex=True, sharey=True)
@@ -103,8 +103,9 @@ def plane_figure(x: np.ndarray, labels: np.ndarray, machines: dict[str, magnifie
         classes = machine.predict(points).reshape(side, side)
         lines = ax.contour(*grid, classes, levels=np.arange(labels.max()) + 0.5, colors="black", linewidths=1.4)
         lines.set(path_effects=outlined)
-        ax.set(title=name)
+        ax.set(title=name, xlabel="petal length (SD)")
         ax.grid(visible=False)
+    axes[0][0].set_ylabel("petal width (SD)")
     fig.colorbar(image, ax=axes, label="log-volume (nats, largest = 0)", shrink=0.9)
     return fig
 
