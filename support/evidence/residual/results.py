@@ -59,8 +59,21 @@ def features(run: Record) -> int:
 
 
 def pairs(run: Record) -> int:
-    """The number of pairs that were found."""
-    return int(np.isfinite(run.arrays["crossing"]).sum())
+    """The number of pairs that were found and have log-volumes in the last stage of the trained network.
+
+    Those of ReLU networks are counted by the larger half of the singular values: all of them exist at few images.
+    """
+    if run.spec.activation == "relu":
+        volume = run.arrays["segment_half"][AFTER, -1]
+    else:
+        volume = run.arrays["segment_volume"][AFTER, -1][..., [0, -2, -1]]
+    return int((np.isfinite(run.arrays["crossing"]) & np.isfinite(volume).all((0, 2))).sum())
+
+
+def full_rank(run: Record) -> float:
+    """The share of points, ends and crossings, at which the last stage of the trained network has full rank."""
+    rank = run.arrays["segment_rank"][AFTER, -1]
+    return float((rank[rank >= 0] == features(run)).mean()) if (rank >= 0).any() else float("nan")
 
 
 def spread(run: Record) -> np.ndarray:
@@ -137,10 +150,14 @@ class ResidualArm(Arm):
         seeds = [sum(key[:3] == variant for key in self.runs) for variant in self.study.variants]
         return min(seeds, default=0)
 
-    def of(self, objective: str = "supervised", labels: str = "true") -> dict[int, Record]:
-        """The networks of a kind that have enough pairs, by seed."""
+    def every(self, objective: str = "supervised", labels: str = "true") -> dict[int, Record]:
+        """The networks of a kind by seed."""
         wanted = (self.activation, objective, labels)
-        return {k[3]: run for k, run in sorted(self.runs.items()) if k[:3] == wanted and pairs(run) >= LEAST_PAIRS}
+        return {key[3]: run for key, run in sorted(self.runs.items()) if key[:3] == wanted}
+
+    def of(self, objective: str = "supervised", labels: str = "true") -> dict[int, Record]:
+        """Those that have enough pairs."""
+        return {seed: run for seed, run in self.every(objective, labels).items() if pairs(run) >= LEAST_PAIRS}
 
     def by_stage(self) -> "list[ResidualArm]":
         """An arm for each stage."""

@@ -13,6 +13,7 @@ from support.networks.data import Dataset, load
 from support.networks.residual import ResNet
 from support.training.machine import resolve_device
 from support.training.residual import places
+from support.training.residual.learner import EVALUATED
 from support.training.residual.places import SEARCHED
 from support.training.residual.specs import ResidualSpec
 from support.training.residual.training import NETWORKS, train
@@ -27,6 +28,7 @@ RATE = {
     ("cuda", "bf16"): (1e13, 2e13),
 }
 JACOBIAN_RATE = {"cpu": (4.5e10, 7e10), "cuda": (2e12, 5e12)}
+LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops once the labels are learned, a guess
 VIEWS = 6e-5  # seconds an image and view for colours and crops
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
 COPIES = {"folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)", "cifar10": "CIFAR-10"}  # names for captions
@@ -60,13 +62,13 @@ class ResidualStudy(Study):
     augmentation: str = "crop and flip"
     until: float = 0.0
     precision: str = "bf16"
-    pairs: int = 16
+    pairs: int = 12
     points: int = 7
     line: int = 0
     plane: int = 11
     triples: int = 4
-    first_line: int = 33
-    first_plane: int = 25
+    first_line: int = 25
+    first_plane: int = 21
 
     def spec(self, digest: str, activation: str, objective: str, labels: str, seed: int) -> ResidualSpec:
         """The specification of one of the study's runs, with that digest of its data."""
@@ -143,11 +145,13 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
     deep = spec.depth > 10
     rate, slow = RATE[kind, spec.precision][deep], RATE[kind, "fp32"][deep]
     views = 2 if spec.self_supervised else 1
-    seconds = spec.epochs * spec.images * views * 3 * forward / rate
+    share = LEARNED[spec.labels] if spec.until else 1.0
+    seconds = share * spec.epochs * spec.images * views * 3 * forward / rate
     seconds += spec.epochs * spec.images * VIEWS * views if spec.self_supervised else 0.0
     looks = (len(recorded_steps(spec.epochs)) if not spec.self_supervised else 0) * (
-        len(dataset.test_images) + 10_000
+        len(dataset.test_images) + min(spec.images, EVALUATED)
     )
+    looks += spec.epochs * share * spec.images if spec.until else 0
     looks += NETWORKS * (2 * spec.images + len(dataset.test_images)) if spec.self_supervised else 0
     looks += len(dataset.test_images) + places.CANDIDATES * spec.pairs * SEARCHED
     seconds += looks * forward / slow

@@ -14,7 +14,7 @@ from support.training.residual import augmentation, objectives
 from support.training.residual.specs import ResidualSpec
 
 MEAN, SD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)  # of CIFAR-10's channels, as the paper prints them
-EVALUATED = 10_000  # training images on which loss and accuracy are measured, the first ones
+EVALUATED = 5000  # training images on which loss and accuracy are measured, the first ones
 ROWS = 500  # images at a time where nothing is learned
 SETTLED = 5000  # training images from which an untrained network's batch norm takes its statistics, at most
 WARM, DIVISOR, LAST = 0.3, 25.0, 1e4  # of torch's OneCycleLR: share of the rise; start and end below the peak

@@ -12,7 +12,6 @@ from support.networks.residual import DEPTHS
 from support.training.specs import CURVES, Spec
 
 KNOWN = {
-    "depth": tuple(DEPTHS),
     "activation": tuple(ACTIVATIONS),
     "labels": ("true", "shuffled"),
     "precision": ("fp32", "bf16"),
@@ -57,8 +56,8 @@ class ResidualSpec(Spec):
     objective: str = "supervised"
     temperature: float = 0.07
     redundancy: float = 0.005
-    pairs: int = 16
-    points: int = 9
+    pairs: int = 12
+    points: int = 7
     line: int = 0
     plane: int = 0
     triples: int = 4
@@ -66,6 +65,8 @@ class ResidualSpec(Spec):
 
     def __post_init__(self):
         self._check_known(**KNOWN)
+        if self.depth not in DEPTHS:
+            raise ValueError(f"depth must be one of {', '.join(map(str, DEPTHS))}, not {self.depth!r}")
         self._check_whole(seed=0, images=1, width=1, epochs=0, batch=2, pairs=1, points=3, line=0, plane=0, triples=0)
         self._check_positive("rate", "temperature")
         for name in ("momentum", "decay", "until", "redundancy"):

@@ -172,7 +172,7 @@ class _Run:
             "segment_half": few[:, STAGES : 2 * STAGES],
             "segment_measure": few[:, first : -self.features],
             "spectrum": spectrum.nanmean(3),
-            "triangle_volume": parts["triangle"][..., STAGES - 1].view(NETWORKS, 2, spec.triples, -1),
+            "triangle_volume": parts["triangle"][..., STAGES - 1].view(NETWORKS, 2, spec.triples, places.POINTS),
             "triangle_size": survey.places.size,
         }
         if spec.line:
@@ -225,7 +225,8 @@ class _Survey:
             logits = logits.view(NETWORKS, *points.shape[:-1], -1)
             found[f"{name}_class"] = geometry.predicted_class(logits).to(torch.int16).numpy()
             if name == "plane":
-                found["plane_entropy"] = geometry.entropy(logits).float().numpy()
+                entropies = geometry.entropy(logits.nan_to_num(0, 0, 0)).where(logits.isfinite().all(-1), torch.nan)
+                found["plane_entropy"] = entropies.float().numpy()
         return found
 
     def probed(self) -> dict[str, np.ndarray]:
