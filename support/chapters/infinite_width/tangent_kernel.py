@@ -7,6 +7,8 @@ kernel's features are the gradient of f by what is trained. Where the variance o
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from typing import Any
 
 import torch
@@ -16,7 +18,7 @@ from support import geometry
 from support.chapters.infinite_width.random_layers import Drawn
 from support.chapters.infinite_width.worst import Worst
 from support.geometry import infinite_width
-from support.geometry.wide_layers import Wide, ray
+from support.geometry.wide_layers import Wide, erf, ray
 
 TOLERANCE = 1e-6  # relative: quadrature is better than this
 STEP = 1e-4  # relative, of t = |x|^2: a central difference errs by about its square
@@ -79,11 +81,15 @@ def mean_metric(layer: Tangent, x: Tensor, stretch: float = 1.0) -> Tensor:
 
 
 def _around(layers, radii, metric):
-    """(place, metric at each of the directions) for each layer and radius."""
-    for layer in layers:
-        directions = torch.nn.functional.normalize(torch.tensor(DIRECTIONS[layer.d], dtype=torch.float64))
-        for r in radii:
-            yield f"{layer}, |x| = {r:g}", directions, torch.stack([metric(layer, r * u) for u in directions])
+    """(place, unit vectors, metric in each of these directions) for each layer and radius."""
+    for layer, r in product(layers, radii):
+        yield f"{layer}, |x| = {r:g}", *_on_a_sphere(layer, r, metric)
+
+
+@cache  # two rules ask for the same
+def _on_a_sphere(layer, r, metric):
+    directions = torch.nn.functional.normalize(torch.tensor(DIRECTIONS[layer.d], dtype=torch.float64))
+    return directions, torch.stack([metric(layer, r * u) for u in directions])
 
 
 def depends_on_the_norm(layers: list[Tangent], metric: Callable = mean_metric, radii=(0.5, 1.0)) -> Worst:
@@ -140,23 +146,25 @@ def not_of_the_special_form(
 # -- sampled networks ---------------------------------------------------------------------------------------------
 
 
-def gradients(weight: Tensor, bias: Tensor | None, readout: Tensor, activation: Callable) -> Callable:
-    """x -> the gradient of f(x) = v . phi(W x + b) / sqrt(n) by W, v and, if there are any, b; flat.
+def gradients(weight: Tensor, bias: Tensor | None, readout: Tensor) -> Callable:
+    """x -> the gradient of f(x) = v . erf((W x + b) / sqrt 2) / sqrt(n) by W, v and, if there are any, b; flat.
 
-    >>> gradients(torch.eye(2), None, torch.ones(2), torch.square)(torch.tensor([1.0, 2.0])).shape
+    >>> gradients(torch.eye(2), None, torch.ones(2))(torch.tensor([1.0, 2.0])).shape
     torch.Size([6])
     """
-    trained = {"W": weight, "v": readout} | ({} if bias is None else {"b": bias})
+    shift = 0.0 if bias is None else bias
 
-    def output(trained, x):
-        return trained["v"] @ activation(trained["W"] @ x + trained.get("b", 0.0)) / math.sqrt(len(readout))
+    def gradient(x):
+        z = weight @ x + shift
+        by_z = readout * math.sqrt(2 / math.pi) * torch.exp(-(z**2) / 2)
+        parts = [torch.outer(by_z, x).flatten(), erf(z)] + ([] if bias is None else [by_z])
+        return torch.cat(parts) / math.sqrt(len(readout))
 
-    by_trained = torch.func.grad(output)
-    return lambda x: torch.cat([part.flatten() for part in by_trained(trained, x).values()])
+    return gradient
 
 
 def sample(layer: Tangent, n: int, networks: int, radii: Tensor, seed: int = 0) -> Drawn:
-    """Random networks with n units, and the geometry of their gradients along a ray."""
+    """Random networks with n erf units, and the geometry of their gradients along a ray."""
     generator = torch.Generator().manual_seed(seed)
     draw = infinite_width.random_shallow_map(
         n, layer.d, generator, layer.weight_variance, layer.bias_variance, maps=networks
@@ -164,7 +172,7 @@ def sample(layer: Tangent, n: int, networks: int, radii: Tensor, seed: int = 0) 
     readouts = torch.randn(networks, n, dtype=torch.float64, generator=generator)
     volumes, curvatures = [], []
     for weight, bias, readout in zip(*draw, readouts, strict=True):
-        f = gradients(weight, bias if layer.biased else None, readout, layer.function)
+        f = gradients(weight, bias if layer.biased else None, readout)
         volumes.append(geometry.log_volume_element(f, ray(radii, layer.d)))
         curvatures.append(geometry.ricci_scalar(f, ray(radii, layer.d)))
     return Drawn(layer, radii, {n: torch.stack(volumes)}, {n: torch.stack(curvatures)})
