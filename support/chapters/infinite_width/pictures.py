@@ -130,10 +130,11 @@ def gelu_figure(radii: Tensor, spreads: Tensor, R: Tensor):
     return fig
 
 
-def tangent_figure(radii: Tensor, layers: Sequence[Tangent], sampled: Sequence[Drawn]):
+def tangent_figure(radii: Tensor, layers: Sequence[Tangent], sampled: Sequence[Drawn], lowest: float = -6.0):
     """Log-volume (left) and Ricci scalar (right) over the distance from the origin, of NNGP and tangent kernels.
 
     layers: the second, if there is one, is dashed. sampled: random networks, each with the middle 68% as a bar.
+    lowest: end of the axis of R; curves leave it there.
     """
     fig, axes = figures.subplots(1, 2, height=3.4)
     for layer, line in zip(layers, ("-", "--"), strict=False):
@@ -151,6 +152,7 @@ def tangent_figure(radii: Tensor, layers: Sequence[Tangent], sampled: Sequence[D
     axes[1].axhline(0, color="black", linewidth=0.8)
     for ax, label in zip(axes, ("log-volume (nats)", "curvature $R$"), strict=True):
         ax.set(xlabel="distance from the origin $|x|$", ylabel=label, xlim=(0, float(radii[-1])))
+    axes[1].set_ylim(lowest, 0.1 * abs(lowest))
     figures.legend_below(fig, axes[0], 2)
     return fig
 
@@ -170,7 +172,7 @@ def one_example_figure(sampled: Sampled, degrees: Sequence[int] = (1, 2, 3, 4)):
             line = geometry.bayes_chi(q, overlaps, d)
             ax.plot(overlaps, line, color=shade)
             ax.annotate(
-                f"$z^{q}$", (1, float(line[-1])), (6, 0), textcoords="offset points", color=shade, va="center"
+                f"$z^{q}$", (1, float(line[-1])), (9, 0), textcoords="offset points", color=shade, va="center"
             )
         for i, q in enumerate(sampled.degrees):
             for j, (face, aside) in enumerate((("white", -0.012), (shades[degrees.index(q)], 0.012))):
@@ -178,7 +180,7 @@ def one_example_figure(sampled: Sampled, degrees: Sequence[int] = (1, 2, 3, 4)):
                 ax.errorbar(at, values[i, j, k], errors[i, j, k], fmt="o", color=shades[degrees.index(q)],
                             mfc=face, markersize=4.5, linewidth=1)  # fmt: skip
         ax.set_title(f"{d} inputs")
-        ax.set(yscale="log", xlabel="overlap with the example", xlim=(-0.05, 1.05))
+        ax.set(yscale="log", xlabel="overlap with the example", xlim=(-0.05, 1.1))
     axes[0, 0].set_ylabel("profile of the change, $\\chi$")
     return fig
 
