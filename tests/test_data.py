@@ -280,6 +280,7 @@ def test_download_that_never_succeeds_leaves_nothing_behind(archives, monkeypatc
     with pytest.raises(DataError, match=rf"{expected}.*\(3 attempts\)"):
         load("mnist")
     assert len(network.asked) == 6 and not files(archives.parent / "cache")
+    assert not (archives.parent / "cache" / "measured-geometry").exists()
 
 
 @pytest.fixture

@@ -167,7 +167,7 @@ def test_clean_removes_leftovers_and_nothing_else(left, store, capsys):
     clean.clean(**where)
     assert not any(path.exists() for path in old) and all(path.exists() for path in stays)
     assert store.verify() == {} and len(list(store)) == 4
-    assert capsys.readouterr().out.startswith("removed: 5 file")
+    assert capsys.readouterr().out.startswith("removed: 5 items")
 
 
 def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store):

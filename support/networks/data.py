@@ -5,6 +5,7 @@ scaled here: `Dataset.affine` gives the (gain, offset) that a network folds into
 numpy reads the archives. torchvision only names the addresses from which pooch downloads missing ones.
 """
 
+import contextlib
 import gzip
 import hashlib
 import importlib
@@ -339,6 +340,9 @@ def _download(name, asked):
                 place.mkdir(parents=True, exist_ok=True)
                 _fetch([mirror + path.name for mirror in mirrors], path, md5)
     except (ImportError, OSError) as error:
+        for empty in (place, place.parent, place.parent.parent):  # nothing is left where nothing came
+            with contextlib.suppress(OSError):
+                empty.rmdir()
         files = "".join(f"\n  {path.name}  (md5 {md5})" for path, md5 in wanted.items())
         raise DataError(
             f"data set {name!r} is not in {str(asked) if asked else 'BOOK_DATA (not set)'} and could not be "

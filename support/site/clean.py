@@ -33,7 +33,7 @@ def clean(everything: bool = False, records: Path = COMMITTED, cache: Path = CAC
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    print(f"removed: {counted(len(found), 'file or folder')}, {size / 1e6:.1f} MB")
+    print(f"removed: {counted(len(found), 'item')}, {size / 1e6:.1f} MB")
 
 
 def _leftovers(records: Path, cache: Path, root: Path) -> Iterator[Path]:
