@@ -59,6 +59,7 @@ def pages() -> list[str]:
 
 # What a page is asked, by scripts that run in it
 
+STILL = "*, *::before, *::after { transition: none !important; animation: none !important }"  # no colours between two
 OPEN_FOLDS = "() => document.querySelectorAll('details').forEach(d => d.open = true)"
 DARK = "() => { document.documentElement.dataset.theme = 'dark' }"
 READY = "() => !window.MathJax?.startup?.promise || window.MathJax.startup.promise.then(() => true)"
@@ -105,7 +106,7 @@ WIDE = """() => {
   return [wide, out ? out.outerHTML.slice(0, 120) : 'unknown'];
 }"""
 AXE = """async kinds => {
-  const found = await axe.run(document, {resultTypes: ['violations'], runOnly: kinds || undefined});
+  const found = await axe.run(document, {preload: false, resultTypes: ['violations'], runOnly: kinds || undefined});
   return found.violations.filter(v => ['critical', 'serious'].includes(v.impact)).flatMap(v => v.nodes.map(n =>
     `${v.impact} ${v.id}: ${n.target.join(' ')} (${[...n.any, ...n.all].map(c => c.message).join('; ').slice(0, 160)})`));
 }"""
@@ -156,6 +157,7 @@ def visit(browser, name: str) -> Visit:
     page = new_page(browser, seen)
     go(page, name)
     seen.first_figure = page.evaluate(FOLD)
+    page.add_style_tag(content=STILL)
     page.evaluate(OPEN_FOLDS)
     seen.facts = page.evaluate(FACTS)
     page.evaluate(AXE_SCRIPT)

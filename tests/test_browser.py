@@ -1,10 +1,16 @@
 """The built site in a real browser, opened from the file system without a network: what every page must do there."""
 
+import csv
+import hashlib
+import json
+
 import browser as chromium
+import jsonschema
 import pytest
 
 pytestmark = pytest.mark.browser
 FRONT, LEDGER = "book/index.html", "book/ledger.html"
+DATA = ("claims.json", "claims.schema.json", "croissant.json", "runs.csv", "runs.columns.csv")
 MEGABYTE = 1_000_000
 
 
@@ -29,23 +35,24 @@ def page(browser):
     page.context.close()
 
 
-def faults(visits, found) -> str:
-    """A line for every fault, with its page; found: Visit -> its faults."""
-    return "\n".join(f"{name}: {fault}" for name, visit in visits.items() for fault in found(visit))
+def none(visits, found) -> None:
+    """Fails with a line for every fault, with its page; found: Visit -> its faults."""
+    if faults := [f"{name}: {fault}" for name, visit in visits.items() for fault in dict.fromkeys(found(visit))]:
+        pytest.fail(f"{len(faults)} faults\n" + "\n".join(faults[:60]), pytrace=False)
 
 
 def test_pages_open_without_errors(visits):
     assert FRONT in visits and LEDGER in visits
     assert sum(name.startswith("notebooks/") for name in visits) >= 8
-    assert not faults(visits, lambda v: v.noise)
+    none(visits, lambda v: v.noise)
 
 
 def test_nothing_is_asked_of_another_host(visits):
-    assert not faults(visits, lambda v: v.abroad)
+    none(visits, lambda v: v.abroad)
 
 
 def test_mathematics_is_rendered(visits):
-    assert not faults(visits, lambda v: v.facts["raw"] + v.facts["broken"])
+    none(visits, lambda v: v.facts["raw"] + v.facts["broken"])
     assert sum(v.facts["formulas"] for v in visits.values()) > 100
 
 
@@ -58,7 +65,7 @@ def test_every_picture_is_there_and_says_what_it_shows(visits):
             if not image["natural"] or (image["figure"] and not image["shown"]):
                 yield f"{image['name']}: not visible"
 
-    assert not faults(visits, found)
+    none(visits, found)
 
 
 def test_a_chapter_shows_its_finding_on_the_first_screen(visits):
@@ -68,16 +75,16 @@ def test_a_chapter_shows_its_finding_on_the_first_screen(visits):
             if top + 0.75 * (bottom - top) > chromium.DESK["height"]:
                 yield f"the first figure ends at {bottom:.0f} of {chromium.DESK['height']} pixels, from {top:.0f}"
 
-    assert not faults(visits, found)
+    none(visits, found)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_critical_or_serious(visits, theme):
-    assert not faults(visits, lambda v: v.barriers[theme])
+    none(visits, lambda v: v.barriers[theme])
 
 
 def test_tables_name_the_direction_of_their_headers(visits):
-    assert not faults(visits, lambda v: [f"{n} th without scope"] if (n := v.facts["unscoped"]) else [])
+    none(visits, lambda v: [f"{n} th without scope"] if (n := v.facts["unscoped"]) else [])
 
 
 def test_pages_have_their_own_title_and_description(visits):
@@ -92,7 +99,7 @@ def test_pages_have_their_own_title_and_description(visits):
 
 def test_no_page_is_wider_than_a_telephone(visits):
     width = chromium.PHONE["width"]
-    assert not faults(visits, lambda v: [f"{v.phone[0]} pixels: {v.phone[1]}"] if v.phone[0] > width else [])
+    none(visits, lambda v: [f"{v.phone[0]} pixels: {v.phone[1]}"] if v.phone[0] > width else [])
 
 
 def test_links_lead_to_pages_and_anchors(visits):
@@ -109,12 +116,10 @@ def test_links_lead_to_pages_and_anchors(visits):
             elif not address.startswith(("https://", "http://", "mailto:", "data:")):
                 yield f"a link leaves the site: {address}"
 
-    assert not faults(visits, found)
+    none(visits, found)
 
 
-def test_sizes():
-    if lacking := chromium.missing():
-        (pytest.fail if chromium.REQUIRED else pytest.skip)(lacking)
+def test_sizes(browser):
     files = [path for path in chromium.SITE.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 30 * MEGABYTE
     sizes = {name: (chromium.SITE / name).stat().st_size for name in chromium.pages()}
@@ -148,8 +153,6 @@ def test_the_ledger_filters(page):
 
 
 def test_a_link_to_a_claim_shows_its_card(page):
-    from support import chapters
-
     chromium.go(page, LEDGER)
     page.get_by_label("verdict").select_option("untested")
     page.evaluate("() => { location.hash = '#LDM-5.2-a' }")
@@ -157,13 +160,26 @@ def test_a_link_to_a_claim_shows_its_card(page):
     assert "LDM-5.2-a" in shown(page)
     top = page.evaluate("() => document.getElementById('LDM-5.2-a').getBoundingClientRect().top")
     assert 0 <= top < chromium.DESK["height"]
-    replaced = [(name, row["id"]) for row in chapters.ledger() for name in row["replaces"]]
-    assert replaced
-    for name, now in replaced:
-        chromium.go(page, LEDGER, f"#{name}")
-        assert page.evaluate(
-            "([name, now]) => document.getElementById(now).contains(document.getElementById(name))", [name, now]
-        ), name
+    claims = json.loads((chromium.SITE / "claims.json").read_text(encoding="utf-8"))
+    assert {claim["id"] for claim in claims["claims"]} == set(shown(page)) and claims["aliases"]
+    for alias in claims["aliases"]:
+        chromium.go(page, LEDGER, f"#{alias['id']}")
+        assert page.locator(f"[id='{alias['replaced_by']}'] details").first.get_attribute("open") is not None, alias
+
+
+def test_the_files_for_programs_fit_their_descriptions(browser):
+    read = {name: (chromium.SITE / name).read_text(encoding="utf-8") for name in DATA}
+    claims, schema, described = (json.loads(read[name]) for name in DATA[:3])
+    jsonschema.Draft202012Validator(schema).validate(claims)
+    rows = list(csv.DictReader(read["runs.csv"].splitlines()))
+    meanings = {row["column"]: row["meaning"] for row in csv.DictReader(read["runs.columns.csv"].splitlines())}
+    assert list(meanings) == list(rows[0]) and all(meanings.values())
+    runs = {f"{row['key']}-{int(row['steps']):06d}" for row in rows}
+    assert runs.issuperset(key for claim in claims["claims"] for key in claim["record"])
+    for file in described["distribution"]:
+        content = (chromium.SITE / file["contentUrl"]).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == file["sha256"], file["name"]
+    assert [field["name"] for field in described["recordSet"][0]["field"]] == list(meanings)
 
 
 # -- figures that turn --------------------------------------------------------------------------------------------

@@ -263,10 +263,15 @@ def stage() -> None:
             notebooks[page] = finish(_read(EXECUTED / f"{Path(page).name}.ipynb"))
             (STAGED / f"{page}.ipynb").write_text(json.dumps(notebooks[page]))
     from support import chapters as rooms
+    from support.evidence.records import Store
+    from support.site import data
 
     generated = STAGED / "_generated"
     generated.mkdir()
-    (generated / "ledger.html").write_text(cards.ledger(rooms.ledger(), rooms.titles()))
+    rows = rooms.ledger()
+    (generated / "ledger.html").write_text(cards.ledger(rows, rooms.titles()))
+    data.write(generated / "root", rows, Store())
+    (generated / "cite.md").write_text(data.cite())
     (generated / "build.md").write_text(
         build_account({p: n for p, n in notebooks.items() if "parameters" in _tags(n)})
     )
