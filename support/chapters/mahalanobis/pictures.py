@@ -7,7 +7,7 @@ import torch
 from support.chapters.mahalanobis.claims import CHANCE, ERROR, WHITE
 from support.chapters.mahalanobis.derived import BEGINS
 from support.chapters.mahalanobis.landscape import bound, reach
-from support.evidence import figures
+from support.evidence import figures, turns
 from support.evidence.distances.results import DistanceArm, weights
 from support.networks.distance_networks import module
 from support.networks.gaussians import DistanceData
@@ -81,6 +81,26 @@ def rotations_figure(data: DistanceData, solutions: dict[str, tuple]):
         plane(ax, data, "MD_Abs", W, b, arrows=True)
         ax.set_title(title)
     return fig
+
+
+def rotations_turn(data: DistanceData, W: torch.Tensor, b: torch.Tensor, degrees: int = 20) -> dict:
+    """The exact network (W, b) in the plane, whose weights the reader turns; degrees: the turn at first."""
+    mean, covariance = data.gaussian.mean, data.gaussian.covariance
+    axis = torch.linalg.eigh(covariance)  # the dot begins two standard deviations out, between the axes
+    probe = mean + 2**0.5 * (axis.eigenvectors * axis.eigenvalues.sqrt()).sum(1)
+    return {
+        "kind": "whitening",
+        "look": "Turn the weights. What to look for: the ellipses and the distance at the dot stay, while the dashed hyperplanes "
+        "and all weights change. The dot can be dragged.",
+        "mean": turns.rounded(mean),
+        "covariance": turns.rounded(covariance),
+        "weight": turns.rounded(W),
+        "bias": turns.rounded(b),
+        "largest": turns.rounded(W.norm(dim=0).max()),
+        "points": turns.rounded(data.train[0][:150], 2),
+        "probe": turns.rounded(probe),
+        "degrees": degrees,
+    }
 
 
 def trials_figure(runs, table, step: int):
