@@ -9,7 +9,7 @@ import torch
 from matplotlib.figure import Figure
 
 from support import geometry
-from support.evidence import figures, turns
+from support.evidence import figures
 from support.networks.tasks import task
 
 UNITS, RATE, LAST = 10, 1.0, 2000
@@ -76,7 +76,9 @@ def still(w: dict[str, torch.Tensor], points: torch.Tensor, side: int = 60) -> F
         ax.set(title=title, aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
         ax.grid(visible=False)
     for (a, b), offset in zip(w["W"].tolist(), w["b"].tolist(), strict=True):
-        axes[0].axline((-offset * a / (a * a + b * b), -offset * b / (a * a + b * b)), slope=-a / b, color="#999999", lw=0.6)
+        axes[0].axline(
+            (-offset * a / (a * a + b * b), -offset * b / (a * a + b * b)), slope=-a / b, color="#999999", lw=0.6
+        )
     axes[0].set(xlim=(-HALF, HALF), ylim=(-HALF, HALF))
     return fig
 
@@ -86,8 +88,9 @@ def turn() -> dict:
     steps = sorted({*range(11), *(round(s) for s in np.geomspace(10, LAST, 40))})
     return {
         "kind": "network",
-        "look": "Slide the training step, show the log-volume or the curvature, and drag the line of a hidden unit (circle) or its "
-        "weights (square). What to look for: choose ReLU2 and raise the input scale or the learning rate until an output dies.",
+        "look": "Slide the training step, show the log-volume or the curvature, and drag the line of a hidden unit "
+        "(circle) or its weights (square). What to look for: choose ReLU2 and raise the input scale or the learning "
+        "rate until an output dies.",
         "start": {"n": UNITS} | {name: value.flatten().tolist() for name, value in start().items()},
         "tasks": {name: points.tolist() for name, points in tasks().items()},
         "steps": steps,

@@ -29,6 +29,17 @@ class ClassesInPlane:
         """(classes, 2, 2)."""
         return np.array([np.cov(self.points[self.labels == c].T, bias=True) for c in np.unique(self.labels)])
 
+    @property
+    def shown(self) -> np.ndarray:
+        """The numbers of the points that are drawn, the first of each class."""
+        return np.concatenate([np.flatnonzero(self.labels == c)[:SHOWN] for c in np.unique(self.labels)])
+
+    @property
+    def ends(self) -> np.ndarray:
+        """The lower and the upper corner of the picture, (2, 2): around the drawn points and the origin."""
+        low, high = np.minimum(self.points[self.shown].min(0), 0), np.maximum(self.points[self.shown].max(0), 0)
+        return np.array([low - 0.12 * (high - low), high + 0.12 * (high - low)])
+
     def distances(self, degrees: float) -> np.ndarray:
         """z of each class, (classes,), to the line whose weights point in this direction."""
         w = np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))])
@@ -59,7 +70,11 @@ def line_figure(plane: ClassesInPlane):
         left.text(*mean, str(c), ha="center", va="center", color=colour if c == nearest else "black", weight="bold")
     normal = np.radians(plane.degrees[0])
     left.axline((0, 0), (-np.sin(normal), np.cos(normal)), color="black")
-    left.set(title="hidden vectors, seen in a plane", xticks=[], yticks=[])
+    (left_end, low), (right_end, high) = plane.ends
+    left.set(
+        title="hidden vectors, seen in a plane", xticks=[], yticks=[], xlim=(left_end, right_end), ylim=(low, high)
+    )
+    left.plot(0, 0, "+", color="black", markersize=9)
     left.grid(visible=False)
     right.barh(range(len(size)), size, color=[HUES["abs"] if c == nearest else "#8a8a8a" for c in range(len(size))])
     right.axvline(1, color="black", linewidth=0.8, linestyle="--")
@@ -70,15 +85,11 @@ def line_figure(plane: ClassesInPlane):
 
 def line_turn(plane: ClassesInPlane) -> dict:
     """The same classes with a line that turns."""
-    shown = np.concatenate([np.flatnonzero(plane.labels == c)[:SHOWN] for c in np.unique(plane.labels)])
-    low, high = np.quantile(plane.points[shown], [0.0, 1.0], axis=0)
-    low, high = np.minimum(low, 0), np.maximum(high, 0)
-    low, high = low - 0.12 * (high - low), high + 0.12 * (high - low)
-    covariances = plane.covariances
+    shown, (low, high), covariances = plane.shown, plane.ends, plane.covariances
     return {
         "kind": "line",
-        "look": "Turn the line through the origin and watch the bars. What to look for: which classes come within one SD of the "
-        "line, and how the nearest class changes as the line passes from centre to centre.",
+        "look": "Turn the line through the origin and watch the bars. What to look for: which classes come within one SD "
+        "of the line, and how the nearest class changes as the line passes from centre to centre.",
         "means": turns.rounded(plane.means),
         "covariances": turns.rounded(np.stack([covariances[:, 0, 0], covariances[:, 0, 1], covariances[:, 1, 1]], 1)),
         "points": turns.rounded(np.column_stack([plane.points[shown], plane.labels[shown]]), 2),
@@ -88,4 +99,3 @@ def line_turn(plane: ClassesInPlane) -> dict:
         ],
         "ends": turns.rounded([low[0], high[0], low[1], high[1]], 2),
     }
-

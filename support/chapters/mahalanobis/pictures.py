@@ -83,22 +83,20 @@ def rotations_figure(data: DistanceData, solutions: dict[str, tuple]):
     return fig
 
 
-def rotations_turn(data: DistanceData, W: torch.Tensor, b: torch.Tensor, degrees: int = 20) -> dict:
-    """The exact network (W, b) in the plane, whose weights the reader turns; degrees: the turn at first."""
-    mean, covariance = data.gaussian.mean, data.gaussian.covariance
-    axis = torch.linalg.eigh(covariance)  # the dot begins two standard deviations out, between the axes
-    probe = mean + 2**0.5 * (axis.eigenvectors * axis.eigenvalues.sqrt()).sum(1)
+def rotations_turn(data: DistanceData, W: torch.Tensor, degrees: int = 20) -> dict:
+    """The exact network with weights W in the plane, which the reader turns; degrees: the turn at first."""
+    mean, root = data.gaussian.mean, torch.linalg.inv(W)  # columns: the half axes
     return {
         "kind": "whitening",
-        "look": "Turn the weights. What to look for: the ellipses and the distance at the dot stay, while the dashed hyperplanes "
-        "and all weights change. The dot can be dragged.",
+        "look": "Turn the weights. What to look for: the ellipses and the distance at the dot stay, while the dashed "
+        "hyperplanes and all weights change. The dot can be dragged.",
         "mean": turns.rounded(mean),
-        "covariance": turns.rounded(covariance),
-        "weight": turns.rounded(W),
-        "bias": turns.rounded(b),
+        "weight": turns.rounded(W, 6),
+        "root": turns.rounded(root, 6),
+        "half": turns.rounded(3.6 * data.gaussian.covariance.diagonal().sqrt().max()),
         "largest": turns.rounded(W.norm(dim=0).max()),
         "points": turns.rounded(data.train[0][:150], 2),
-        "probe": turns.rounded(probe),
+        "probe": turns.rounded(mean + 2**0.5 * root.sum(1)),  # two standard deviations out, between the axes
         "degrees": degrees,
     }
 

@@ -7,29 +7,29 @@ from support.chapters.volume_element.results import weights
 from support.evidence import turns
 
 
-def training_turn(runs_by_width: dict, epochs: list[int], segment, shown: int) -> dict:
+def training_turn(runs_by_width: dict, epochs: list[int], segment, width: int) -> dict:
     """Weights of one network of each width at these epochs; the page computes maps and lines from them.
 
     Args:
         runs_by_width: width -> record.
         segment: two points of the plane, the ends of the line at first.
-        shown: the width at first.
+        width: shown at first.
     """
     networks = []
-    for width, run in runs_by_width.items():
-        units, offsets = [], []
+    for units, run in runs_by_width.items():
+        layers, offsets = [], []
         for w in (weights(run, epoch) for epoch in epochs):
             adds = w["W2"][1] - w["W2"][0]  # of a unit to the output "class 1 minus class 0"
-            units.append(np.column_stack([w["W1"].numpy(), w["b1"].numpy(), adds.numpy()]))
+            layers.append(np.column_stack([w["W1"].numpy(), w["b1"].numpy(), adds.numpy()]))
             offsets.append(float(w["b2"][1] - w["b2"][0]))
-        packed = turns.packed(np.stack(units), "<f4")
-        networks.append({"width": width, "weights": packed, "offsets": turns.rounded(offsets, 6)})
+        packed = turns.packed(np.stack(layers), "<f4")
+        networks.append({"width": units, "weights": packed, "offsets": turns.rounded(offsets, 6)})
     return {
         "kind": "volume",
-        "look": "Slide the training step, then drag the two ends of the line across the white boundary. What to look for: "
-        "the bump of log-volume where the line crosses the boundary, which is not there before training.",
+        "look": "Slide the training step, then drag the two ends of the line across the white boundary. What to look "
+        "for: the bump of log-volume where the line crosses the boundary. Does it exist before training?",
         "networks": networks,
-        "shown": list(runs_by_width).index(shown),
+        "shown": list(runs_by_width).index(width),
         "epochs": epochs,
         "half": HALF,
         "segment": turns.rounded(segment, 3),

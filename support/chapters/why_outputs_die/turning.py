@@ -69,8 +69,8 @@ def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
     """
     return {
         "kind": "wedge",
-        "look": "Slide the step: all weight vectors move left, and those that enter the grey sector are dead. Then make "
-        "the wedge narrower. What to look for: at which step does the last output die?",
+        "look": "Slide the step: all weight vectors move left, and those that enter the grey sector are dead. Then "
+        "make the wedge narrower. What to look for: at which step does the last output die?",
         "angles": turns.rounded(angles),
         "half_angle": half_angle,
         "step": step,
@@ -91,8 +91,9 @@ def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tupl
     accuracy = [round(100 * float(record.at("test_accuracy", plan.steps))) for record in records]
     return {
         "kind": "phase",
-        "look": "Choose a network, then slide the input scale: the cross moves along the dashed line. What to look for: "
-        "which networks keep a high accuracy all along it? Point at a square, or use the arrow keys on it, for its runs.",
+        "look": "Choose a network, then slide the input scale: the cross moves along the dashed line. What to look "
+        "for: which networks keep a high accuracy all along it? Point at a square, or walk from square to square with "
+        "the arrow keys, for its runs.",
         "networks": plan.architectures,
         "network": "ReLU2",
         "scalings": plan.scalings,

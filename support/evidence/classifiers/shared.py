@@ -147,8 +147,8 @@ def accuracy_turn(arms: list[Arm]) -> dict:
     ]
     return {
         "kind": "runs",
-        "look": "Point at a dot, or walk through the runs with the slider. What to look for: how far apart do runs of one "
-        "network lie that differ in nothing but the seed?",
+        "look": "Point at a dot, or walk through the runs with the slider. What to look for: how far apart do runs "
+        "of one network lie that differ in nothing but the seed?",
         "panels": [f"{arm.scaling} inputs" for arm in arms],
         "rows": names,
         "groups": groups,
