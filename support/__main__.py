@@ -213,9 +213,12 @@ def _folder_of(options):
 
 def _claims(options):
     from support import chapters
-    from support.evidence import ledger
+    from support.evidence import kept, ledger
 
-    names = {c.id: (c.id, *c.replaces) for several in chapters.claims().values() for c in several}
+    if not options.records and kept.known():  # rows that are kept need neither torch nor the rules
+        names = {row["id"]: ledger.ids_of(row) for row in chapters.ledger()}
+    else:
+        names = {c.id: (c.id, *c.replaces) for several in chapters.claims().values() for c in several}
     known = [name for several in names.values() for name in several]
     if unknown := [part for part in options.id if not any(part.lower() in name.lower() for name in known)]:
         raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], known)}")
