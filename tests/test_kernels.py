@@ -367,6 +367,27 @@ def test_errors_by_round_are_those_of_machines_that_learned_as_long():
     assert errors == [features._error(m(x[40:]), labels[40:]) for m in machines]
 
 
+def test_variants_change_length_ridge_and_root():
+    x, labels = blobs(30)
+    targets = features.one_hot(labels)
+    usual, longer, follows, root = (
+        list(features.learning(x, targets, 2, variant))
+        for variant in (features.USUAL, features.Variant(length=10), features.Variant(follow=True),
+                        features.Variant(root=True))
+    )  # fmt: skip
+    assert longer[0].length == pytest.approx(10 * usual[0].length) and usual[2].length == usual[0].length
+    assert follows[1].length == pytest.approx(features._median(x, follows[1].M)) != usual[0].length
+    squared = root[1].M @ root[1].M
+    assert np.allclose(squared * np.trace(usual[1].M) / np.trace(squared), usual[1].M)
+
+
+def test_the_table_of_settings_has_a_row_for_each_block(monkeypatch):
+    monkeypatch.setattr(features, "VARIANTS", {"one": features.Variant(length=2), "two": features.USUAL})
+    monkeypatch.setattr(derived, "DRAWS", 1)
+    table, _ = derived.settings()
+    assert len(table) == 2 * derived.BLOCKS["digits"] and table["last"].between(0, 20).all()
+
+
 def test_mnist_arms_compare_the_first_round_with_the_last(monkeypatch):
     rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
             for r in range(features.ROUNDS + 1)]  # fmt: skip
