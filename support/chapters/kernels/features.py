@@ -25,7 +25,7 @@ COMPONENTS = 20  # principal directions in which metrics are compared with class
 
 @dataclass(frozen=True)
 class Variant:
-    """Settings of the learning. follow: L is the median distance under each new M. root: take the square root of M."""
+    """Settings of the learning. follow: L is the median distance under each new M. root: of M."""
 
     length: float = 1.0  # times the median distance
     ridge: float = RIDGE
