@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from matplotlib import pyplot
+from test_chapters import figures_of, run
 
 from support import chapters
 from support.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
@@ -502,3 +503,23 @@ def test_the_caption_counts_splits_and_pairs():
     assert (
         pictures.described(machines_table()) == "iris: 5 times 5 folds; 5 pairs of digits: 1 disjoint training sets"
     )
+
+
+@pytest.mark.slow
+def test_the_chapter_on_kernels_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "10_kernels", scale="smoke", task="wine")
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    assert {"fig-magnified-errors", "fig-shells", "fig-magnified-here", "fig-rounds"} <= shown.keys()
+    assert "smoke scale" in shown["fig-magnified-here"]["caption"]
+
+
+def test_the_scale_says_how_often_the_data_are_split():
+    def settings(**given):
+        blank = dict.fromkeys(("task", "repetitions", "folds")) | {"scale": "laptop", "tau": 0.9, "seed": 0}
+        return chapters.read(blank | given, "10_kernels")
+
+    assert (settings().seeds, settings(scale="paper").seeds, settings(scale="smoke", folds=3).seeds) == (5, 25, 3)
+    assert (settings().data, settings(task="wine").data) == ("iris", "wine")
+    with pytest.raises(ValueError, match="task cannot be 'win'"):
+        settings(task="win")
