@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from matplotlib import pyplot
+from test_chapters import figures_of, run
 
 from support import chapters
 from support.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
@@ -367,6 +368,27 @@ def test_errors_by_round_are_those_of_machines_that_learned_as_long():
     assert errors == [features._error(m(x[40:]), labels[40:]) for m in machines]
 
 
+def test_variants_change_length_ridge_and_root():
+    x, labels = blobs(30)
+    targets = features.one_hot(labels)
+    usual, longer, follows, root = (
+        list(features.learning(x, targets, 2, variant))
+        for variant in (features.USUAL, features.Variant(length=10), features.Variant(follow=True),
+                        features.Variant(root=True))
+    )  # fmt: skip
+    assert longer[0].length == pytest.approx(10 * usual[0].length) and usual[2].length == usual[0].length
+    assert follows[1].length == pytest.approx(features._median(x, follows[1].M)) != usual[0].length
+    squared = root[1].M @ root[1].M
+    assert np.allclose(squared * np.trace(usual[1].M) / np.trace(squared), usual[1].M)
+
+
+def test_the_table_of_settings_has_a_row_for_each_block(monkeypatch):
+    monkeypatch.setattr(features, "VARIANTS", {"one": features.Variant(length=2), "two": features.USUAL})
+    monkeypatch.setattr(derived, "DRAWS", 1)
+    table, _ = derived.settings()
+    assert len(table) == 2 * derived.BLOCKS["digits"] and table["last"].between(0, 20).all()
+
+
 def test_mnist_arms_compare_the_first_round_with_the_last(monkeypatch):
     rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
             for r in range(features.ROUNDS + 1)]  # fmt: skip
@@ -481,3 +503,23 @@ def test_the_caption_counts_splits_and_pairs():
     assert (
         pictures.described(machines_table()) == "iris: 5 times 5 folds; 5 pairs of digits: 1 disjoint training sets"
     )
+
+
+@pytest.mark.slow
+def test_the_chapter_on_kernels_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "10_kernels", scale="smoke", task="wine")
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    assert {"fig-magnified-errors", "fig-shells", "fig-magnified-here", "fig-rounds"} <= shown.keys()
+    assert "smoke scale" in shown["fig-magnified-here"]["caption"]
+
+
+def test_the_scale_says_how_often_the_data_are_split():
+    def settings(**given):
+        blank = dict.fromkeys(("task", "repetitions", "folds")) | {"scale": "laptop", "tau": 0.9, "seed": 0}
+        return chapters.read(blank | given, "10_kernels")
+
+    assert (settings().seeds, settings(scale="paper").seeds, settings(scale="smoke", folds=3).seeds) == (5, 25, 3)
+    assert (settings().data, settings(task="wine").data) == ("iris", "wine")
+    with pytest.raises(ValueError, match="task cannot be 'win'"):
+        settings(task="win")

@@ -95,6 +95,17 @@ def rounds() -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame(rows), []
 
 
+def settings() -> tuple[pd.DataFrame, list[str]]:
+    """Test errors of feature machines on the digits before and after the updates of M, with other settings."""
+    rows = []
+    for name, block, *blocks, _ in _blocks():
+        if name == "digits":
+            for setting, variant in features.VARIANTS.items():
+                errors = features.by_round(*blocks, variant=variant)
+                rows.append({"setting": setting, "block": block, "first": errors[0], "last": errors[-1]})
+    return pd.DataFrame(rows), []
+
+
 def _rounds(name, block, *data) -> list[dict]:
     return [
         {"data": name, "block": block, "round": number, "error": error}
@@ -127,5 +138,6 @@ DERIVED = {
     "kernel-metrics": learned_metrics,
     "kernel-ansatz": own_products,
     "kernel-rounds": rounds,
+    "kernel-settings": settings,
     "kernel-pixels": pixels,
 }

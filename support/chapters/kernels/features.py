@@ -6,6 +6,7 @@ function's gradient. The scale of M does not matter: its trace is kept at d, and
 training inputs.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,28 @@ WIDTH, STEPS, RATE = 256, 1000, 0.003  # of the network: hidden units, full-batc
 SMALL = 0.1  # times the first layer's usual initial weights
 STARTS = {"usual start": 1.0, "small start": SMALL}
 COMPONENTS = 20  # principal directions in which metrics are compared with class centres
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Settings of the learning. follow: L is the median distance under each new M. root: of M."""
+
+    length: float = 1.0  # times the median distance
+    ridge: float = RIDGE
+    follow: bool = False
+    root: bool = False
+
+
+USUAL = Variant()
+VARIANTS = {
+    "as above": USUAL,
+    "L ten times longer": Variant(length=10),
+    "L a third as long": Variant(length=0.3),
+    "L follows M": Variant(follow=True),
+    "ridge 0.1": Variant(ridge=0.1),
+    "ridge 0.000001": Variant(ridge=1e-6),
+    "square root of M": Variant(root=True),
+}
 
 
 @dataclass(frozen=True)
@@ -45,9 +68,9 @@ def distances(x: np.ndarray, y: np.ndarray, M: np.ndarray) -> np.ndarray:
     return np.sqrt(np.where(squares > 1e-12 * scale, squares, 0))  # of rounding alone the root would not be small
 
 
-def fit(x: np.ndarray, targets: np.ndarray, M: np.ndarray, length: float) -> FeatureMachine:
+def fit(x: np.ndarray, targets: np.ndarray, M: np.ndarray, length: float, ridge: float = RIDGE) -> FeatureMachine:
     """Kernel ridge regression on inputs (N, d) and targets (N, C), with M as it is."""
-    gram = np.exp(-distances(x, x, M) / length) + RIDGE * np.eye(len(x))
+    gram = np.exp(-distances(x, x, M) / length) + ridge * np.eye(len(x))
     offset = targets.mean(0)
     return FeatureMachine(x, M, length, np.linalg.solve(gram, targets - offset), offset)
 
@@ -69,27 +92,38 @@ def outer_products(machine: FeatureMachine) -> np.ndarray:
 
 def learn(x: np.ndarray, targets: np.ndarray, rounds: int = ROUNDS) -> FeatureMachine:
     """The machine after so many updates of M."""
-    d = x.shape[1]
-    M = np.eye(d)
-    length = float(np.median(distances(x, x, M)[np.triu_indices(len(x), 1)]))
+    *_, machine = learning(x, targets, rounds)
+    return machine
+
+
+def learning(x, targets, rounds: int, variant: Variant = USUAL) -> Iterator[FeatureMachine]:
+    """The machine before the first update of M and after each one."""
+    M = np.eye(x.shape[1])
+    length = variant.length * _median(x, M)
     for _ in range(rounds):
-        M = _updated(fit(x, targets, M, length))
-    return fit(x, targets, M, length)
+        machine = fit(x, targets, M, length, variant.ridge)
+        yield machine
+        M = _updated(machine, variant.root)
+        length = variant.length * _median(x, M) if variant.follow else length
+    yield fit(x, targets, M, length, variant.ridge)
 
 
-def _updated(machine: FeatureMachine) -> np.ndarray:
-    M = outer_products(machine)
-    return (M + M.T) * (len(M) / 2 / np.trace(M))
-
-
-def by_round(x, targets, test, wanted, rounds: int = ROUNDS) -> list[float]:
+def by_round(x, targets, test, wanted, rounds: int = ROUNDS, variant: Variant = USUAL) -> list[float]:
     """Test errors (%) before the first update of M and after each one, (rounds + 1,)."""
-    machine = learn(x, targets, 0)
-    found = [_error(machine(test), wanted)]
-    for _ in range(rounds):
-        machine = fit(x, targets, _updated(machine), machine.length)
-        found.append(_error(machine(test), wanted))
-    return found
+    return [_error(machine(test), wanted) for machine in learning(x, targets, rounds, variant)]
+
+
+def _median(x: np.ndarray, M: np.ndarray) -> float:
+    return float(np.median(distances(x, x, M)[np.triu_indices(len(x), 1)]))
+
+
+def _updated(machine: FeatureMachine, root: bool) -> np.ndarray:
+    M = outer_products(machine)
+    M = (M + M.T) / 2
+    if root:
+        values, vectors = np.linalg.eigh(M)
+        M = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return M * (len(M) / np.trace(M))
 
 
 def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tuple[nn.Sequential, np.ndarray]:

@@ -32,7 +32,7 @@ def errors_figure(table: pd.DataFrame, arms: list[dict], line: float):
         if arm["low"] is not None:
             right.plot([arm["low"], arm["high"]], [row, row], color="black", linewidth=2)
         right.plot(arm["value"], row, linestyle="none", **LOOKS["support"])
-        right.text(1.01, row, f"{arm['value']:+.2f}", transform=right.get_yaxis_transform(), va="center", fontsize=9)
+        right.text(1.01, row, f"{arm['value']:+z.2f}", transform=right.get_yaxis_transform(), va="center", fontsize=9)
     right.axvline(0, color="black", linewidth=0.8)
     right.axvline(line, color="black", linewidth=0.8, linestyle="--")
     left.set_yticks(range(len(arms)), [arm["name"].replace(" of ", "\nof ") for arm in arms])
