@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -64,3 +65,9 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep, "CACHE", folder)
     monkeypatch.setenv("BOOK_CACHE", str(folder))
     return folder
+
+
+def pytest_unconfigure(config):
+    """The last line of a run with a browser: how many pages it opened."""
+    if opened := getattr(sys.modules.get("browser"), "opened", None):
+        config.get_terminal_writer().line(f"{len(opened)} pages opened in Chromium")

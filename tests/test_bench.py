@@ -184,6 +184,63 @@ def test_the_other_parts_are_measured_and_told():
     assert volume["max_error"] < 1e-9 and result["geometry"]["ricci_grid_seconds"]["median"] > 0
     assert f"{ratios['d=2']['median']:.3g} [" in speed._mahalanobis(result)
     assert f"| {volume['ratio_to_svd']['median']:.3g} [" in speed._geometry(result)
+    deep = result["geometry"]["deep"]
+    assert 0 < deep["extra_memory_bytes"] < 2**30 and deep["difference"] < 1e-3
+    assert all(deep[key]["median"] > 0 for key in ("seconds_per_point", "ratio_to_jacrev"))
+    assert deep["create_graph"]["rows"] == [4, 8] and "times as long" in speed._geometry(result)
+    del result["geometry"]["deep"]  # as in results of older versions
+    assert "times as long" not in speed._geometry(result)
+
+
+deep = importlib.import_module("benchmarks.deep")
+
+
+def test_memory_of_create_graph_is_a_straight_line():
+    sizes = deep.Sizes(depth=10, width=8, narrow=2, rows=(4, 8, 12))
+    found = deep.extrapolated(sizes, [500, 700, 900])
+    assert found["bytes_per_row"] == 50 and found["outputs"] == 16
+    assert found["extrapolated_bytes"] == {"narrow": 500 + 12 * 50, "full width": 4 * 50 * 4 * 16}
+    spreads = dict.fromkeys(("seconds_per_point", "ratio_to_jacrev"), {"median": 1.0, "low": 1.0, "high": 1.0})
+    network = {"network": [10, 8], "outputs": 64, "inputs": 3072, "chunk_size": 64, "extra_memory_bytes": 2e9}
+    assert "rows would need 0 MB" in speed._deep(network | spreads | {"create_graph": found})
+    none = deep.extrapolated(sizes, [500, None, None])
+    assert none["extrapolated_bytes"] is None
+    assert "create_graph" not in speed._deep(network | spreads | {"create_graph": none})
+
+
+def test_what_does_not_fit_under_the_limit_has_no_peak(monkeypatch):
+    def failing(message):
+        def peak_of(work, device):
+            raise RuntimeError(message)
+
+        return peak_of
+
+    monkeypatch.setattr(deep, "peak_of", failing("not enough memory: you tried to allocate"))
+    assert deep._graph_memory(deep.QUICK, "cpu", 4) is None
+    monkeypatch.setattr(deep, "peak_of", failing("another fault"))
+    with pytest.raises(RuntimeError, match="another fault"):
+        deep._graph_memory(deep.QUICK, "cpu", 4)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_peak_memory_is_measured_and_limited():
+    """In a process of its own, since the limit stays."""
+    program = f"""if True:
+        import sys
+        sys.path.insert(0, {str(ROOT)!r})
+        import torch
+        from benchmarks import deep
+        found = deep.peak_of(lambda: torch.ones(300 * 2**18), torch.device("cpu")) / 2**20
+        assert 295 < found < 320, found
+        try:
+            deep.peak_of(lambda: torch.empty(2 * deep.LIMIT, dtype=torch.uint8), torch.device("cpu"))
+        except RuntimeError as error:
+            assert "memory" in str(error), error
+        else:
+            raise AssertionError("no limit")
+    """
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from matplotlib import pyplot
 
 from support.chapters import studies
 from support.chapters.distance_or_intensity import pictures as one
-from support.chapters.offset_l2 import pictures as offset
 from support.chapters.why_outputs_die import pictures as dying
 from support.chapters.why_outputs_die.phases import Diagram
 from support.evidence.classifiers import shared
@@ -128,17 +127,6 @@ def test_a_map_shows_the_mean_over_seeds_and_a_dot_where_a_run_diverged():
     ax = dying.phase_figure([diagram], plan, "accuracy", "accuracy (%)", ("ReLU",), marks).axes[0]
     assert np.array_equal(ax.collections[0].get_array().reshape(shape), values)
     assert points(ax, ".") == {(-1.0, 4.0)} and points(ax, "x") == {(1.0, 3.0)}
-
-
-def test_differences_stand_on_the_row_of_their_pair_with_interval_and_margin():
-    index = pd.MultiIndex.from_tuples([("raw", "ReLU-L2 - ReLU-Bias")], names=["inputs", "pair"])
-    frame = pd.DataFrame({"points": [1.5], "90% low": [1.0], "90% high": [2.0]}, index=index)
-    ax = offset.differences_figure({"better?": frame}, margin=0.25).axes[0]
-    interval, point = ax.lines[0].get_xydata(), ax.lines[1].get_xydata()
-    assert interval.tolist() == [[1.0, 1.0], [2.0, 1.0]] and point.tolist() == [[1.5, 1.0]]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["better?", "ReLU-L2 - ReLU-Bias"]
-    band = ax.patches[0].get_extents().transformed(ax.transData.inverted())
-    assert (band.x0, band.x1) == pytest.approx((-0.25, 0.25))
 
 
 def test_the_lead_of_the_negated_network_is_drawn_with_its_interval():

@@ -304,9 +304,10 @@ def test_the_tasks_decide_the_verdict(contrasts, verdict):
     assert row["on"] == ("task" if verdict == "mixed" else None)
 
 
-def test_networks_are_counted_by_width():
-    arms = [made(name="XOR"), made(name="sinusoid"), made(name="deep", seeds=4)]
-    assert tables.networks_told(arms[:2]) == "10 networks" and tables.networks_told(arms) == "4 to 10 networks"
+def test_networks_are_counted_by_task():
+    arms = [made(name="XOR"), made(name="sinusoid", seeds=4)]
+    assert tables.counts(arms) == "XOR 10, sinusoid 4"
+    assert tables.about(arms[1]).endswith("4 networks a width")
 
 
 def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_run():

@@ -20,6 +20,7 @@ from support import activations, geometry
 from support.geometry import (
     bayes,
     curvature,
+    deep,
     geodesics,
     infinite_width,
     jacobians,
@@ -140,6 +141,37 @@ def general_volume():
         two = torch.stack([torch.linalg.svdvals(oracle.jacobian(f, one))[:2].log().sum() for one in x])
         worst = max(worst, apart(geometry.log_volume_element(f, x, leading=2), two))
     return worst
+
+
+def deep_volume():
+    """Fewer outputs than inputs, as many, and more in one and in several blocks of rows; the first are images."""
+    worst = 0.0
+    for shape, m in (((1, 2, 3), 4), ((4,), 4), ((4,), 7), ((3,), 11)):
+        f = two_layers(math.prod(shape), 7, m)
+
+        class Batched(torch.nn.Module):
+            def forward(self, x, f=f):
+                return f(x.flatten())[None]
+
+        x = torch.linspace(-1, 1, 2 * math.prod(shape), dtype=torch.float64).view(2, *shape)
+        expected = torch.stack([routes.log_volume_element(f, one.flatten()) for one in x])
+        worst = max(worst, apart(geometry.deep_log_volume_element(Batched(), x, 2), expected))
+        worst = max(worst, apart(geometry.deep_log_volume_element(Batched(), x[1]), expected[1]))
+    return worst
+
+
+def deep_rank():
+    """0 where a network that ends in a normalisation is refused."""
+    f = two_layers(6, 8, 4)
+
+    class Normalised(torch.nn.Module):
+        def forward(self, x):
+            return (f(x[0]) / f(x[0]).norm())[None]
+
+    try:
+        return float(geometry.deep_log_volume_element(Normalised(), torch.linspace(-1, 1, 6)).abs())
+    except ValueError:
+        return 0.0
 
 
 def denied_rank():
@@ -360,6 +392,14 @@ MISTAKES = {
         pullback, "full_rank_log_volume", "else J.mT", "else J", general_volume),
     "the smallest instead of the largest": (
         pullback, "log_volume_element", "svdvals(J)[:, :leading]", "svdvals(J)[:, -leading:]", general_volume),
+    "only the last rows": (deep, "_triangle", "torch.cat([R, J])", "J", deep_volume),
+    "the first rows again": (deep, "_triangle", "start = stop", "start, m = stop, m - 1", deep_volume),
+    "deep volume twice": (deep, "_log_volume", "return diagonal", "return 2 * diagonal", deep_volume),
+    "signs of the diagonal left in": (
+        deep, "_log_volume", "R.diagonal().abs(), ", "R.diagonal().clamp(min=1e-3), ", deep_volume),
+    "norm of the rows for the volume": (
+        deep, "_log_volume", "return diagonal.log()", "return R.norm(dim=0).log()", deep_volume),
+    "rounding taken for a deep rank": (deep, "_log_volume", "<= 1000 * eps", "<= 0 * eps", deep_rank),
     "gap never looked at": (pullback, "_ranked_log_volume", "(rank < k) *", "(rank < 0) *", denied_rank),
     "rounding taken for a rank": (pullback, "_ranked_log_volume", "max(k, 10) * EPS", "0 * EPS", denied_rank),
     "metric's radial part": (infinite_width, "nngp_metric", "radial = 2 *", "radial = ", limit),

@@ -12,10 +12,9 @@ from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
 from support.chapters import studies
+from support.chapters.hyperplanes import derived, fitted, pictures, tables, units
 from support.chapters.hyperplanes import hyperplanes as hp
-from support.chapters.hyperplanes import sentences, story, tables
 from support.evidence.classifiers.results import arm
-from support.training.specs import recorded_steps
 
 C = 4
 
@@ -35,7 +34,7 @@ def network(rng, hidden=5):
 
 
 def distances(h, labels, head):
-    return hp.class_distances(hp.unit_moments(h @ head.T, labels, C))
+    return hp.class_distances(units.unit_moments(h @ head.T, labels, C))
 
 
 # -- distances ----------------------------------------------------------------------------------------------------
@@ -64,15 +63,15 @@ def test_permuted_and_rescaled_hidden_units_change_nothing(seed):
     order, c = rng.permutation(h.shape[1]), rng.uniform(0.1, 10, h.shape[1])
     h2, head2 = (h * c)[:, order], (head / c)[:, order]
     np.testing.assert_allclose(distances(h2, labels, head2), distances(h, labels, head), rtol=1e-9)
-    np.testing.assert_allclose(hp.overlap(h2, labels, C), hp.overlap(h, labels, C)[order], atol=1e-12)
-    before, after = (hp.against_fitted((x, labels), (x, labels), w, True) for x, w in ((h, head), (h2, head2)))
+    np.testing.assert_allclose(units.overlap(h2, labels, C), units.overlap(h, labels, C)[order], atol=1e-12)
+    before, after = (fitted.against_fitted((x, labels), (x, labels), w, True) for x, w in ((h, head), (h2, head2)))
     np.testing.assert_allclose(after.wrong, before.wrong, atol=1e-3)  # a fit of some steps enlarges rounding
     np.testing.assert_allclose(after.accuracy, before.accuracy, atol=1)
 
 
 def test_a_class_with_one_member_has_no_width():
     h, labels = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 4.5]]), np.array([0, 1, 1])
-    moments = hp.unit_moments(h, labels, 3)
+    moments = units.unit_moments(h, labels, 3)
     assert moments[:, 0].tolist() == [[1, 0, 0], [2, 0, 0]]
     assert moments[:, 2].tolist() == [[0, 0, 0], [0, 0, 0]]  # a class without any
     assert hp.class_distances(moments)[:, 0].tolist() == [np.inf, np.inf]
@@ -136,17 +135,17 @@ def test_of_other_networks_no_story_is_told(name):
 def test_preactivations_and_representation_are_the_network_s():
     weights = {"weight": np.array([[1.0, -1.0], [0.5, 0.0]]), "bias": np.array([0.0, -3.0])}
     images = np.array([[4, 6], [10, 0]], np.uint8)
-    z = hp.preactivations(weights, images, (0.5, 1.0))  # inputs (3, 4) and (6, 1)
+    z = units.preactivations(weights, images, (0.5, 1.0))  # inputs (3, 4) and (6, 1)
     assert z.tolist() == [[-1.0, -1.5], [5.0, 0.0]]
-    assert hp.representation(weights, images, (0.5, 1.0), "Abs2").tolist() == [[1.0, 1.5], [5.0, 0.0]]
-    assert hp.representation(weights, images, (0.5, 1.0), "ReLU").tolist() == [[0.0, 0.0], [5.0, 0.0]]
+    assert units.representation(weights, images, (0.5, 1.0), "Abs2").tolist() == [[1.0, 1.5], [5.0, 0.0]]
+    assert units.representation(weights, images, (0.5, 1.0), "ReLU").tolist() == [[0.0, 0.0], [5.0, 0.0]]
 
 
 def test_moments_are_those_of_scipy_and_a_constant_unit_has_none():
     rng = np.random.default_rng(1)
     z, labels = rng.gamma(2.0, size=(90, 3)), np.repeat([0, 1, 2], 30)
     z[:, 1] = 0.1
-    found = hp.unit_moments(z, labels, 3)
+    found = units.unit_moments(z, labels, 3)
     for c in range(3):
         of_class = z[labels == c][:, [0, 2]]
         expected = np.stack([of_class.mean(0), of_class.std(0), skew(of_class)], 1)
@@ -160,8 +159,8 @@ def test_overlap_of_normal_equal_and_disjoint_classes():
     shifts = np.array([0.0, 0.5, 2.0])
     z = rng.standard_normal((2 * n, 3)) + labels[:, None] * shifts
     # the noise of a sum over 20 bins is below 4 sqrt(20 * 0.05 / n) = 0.02; the width of a bin adds less
-    np.testing.assert_allclose(hp.overlap(z, labels, 2)[:, 0, 1], 2 * norm.cdf(-shifts / 2), atol=0.03)
-    apart = hp.overlap(np.array([[0.0, 7.0], [0.1, 7.0], [9.0, 7.0], [9.1, 7.0]]), np.array([0, 0, 1, 1]), 2)
+    np.testing.assert_allclose(units.overlap(z, labels, 2)[:, 0, 1], 2 * norm.cdf(-shifts / 2), atol=0.03)
+    apart = units.overlap(np.array([[0.0, 7.0], [0.1, 7.0], [9.0, 7.0], [9.1, 7.0]]), np.array([0, 0, 1, 1]), 2)
     assert apart[:, 0, 1].tolist() == [0, 1]  # far apart; a constant unit
     assert (apart[:, [0, 1], [0, 1]] == 1).all()
 
@@ -170,8 +169,8 @@ def test_the_wrong_scale_stretches_but_leaves_shapes():
     rng = np.random.default_rng(3)
     weights = {"weight": rng.standard_normal((6, 9)), "bias": rng.standard_normal(6)}
     images, labels = rng.integers(0, 256, (200, 9), dtype=np.uint8), np.arange(200) % C
-    right, wrong = (hp.preactivations(weights, images, affine) for affine in ((1.0, 0.0), (3.25, -0.42)))
-    m, m2 = (hp.unit_moments(z, labels, C) for z in (right, wrong))
+    right, wrong = (units.preactivations(weights, images, affine) for affine in ((1.0, 0.0), (3.25, -0.42)))
+    m, m2 = (units.unit_moments(z, labels, C) for z in (right, wrong))
     np.testing.assert_allclose(m2[..., 1], 3.25 * m[..., 1])
     np.testing.assert_allclose(m2[..., 2], m[..., 2], atol=1e-9)
     assert abs(m2[..., 0] - 3.25 * m[..., 0]).max() > 0.1  # means are shifted as well
@@ -205,7 +204,7 @@ def wrong(h, labels, w):
 def test_the_hyperplane_that_orders_all_pairs_is_found(seed):
     rng = np.random.default_rng(seed)
     h, labels, normals = slabs(rng)
-    w, b = hp.fit_distances(h, labels, rng.standard_normal(normals.shape), 1)
+    w, b = fitted.fit_distances(h, labels, rng.standard_normal(normals.shape), 1)
     assert w.shape == (C, 1, 6) and b.shape == (C,)
     assert not wrong(h, labels, w).any()
     along = np.abs(np.einsum("ckh,nh->nc", w, h))
@@ -226,7 +225,7 @@ def test_the_fit_is_as_good_as_brute_force_and_never_worse_than_the_learned_norm
     h = rng.standard_normal((len(labels), 3)) + 1.5 * rng.standard_normal((C, 3))[labels]
     h /= np.sqrt((h**2).mean(0))
     head = rng.standard_normal((C, 3))
-    w, b = hp.fit_distances(h, labels, head, 1, steps=200)
+    w, b = fitted.fit_distances(h, labels, head, 1, steps=200)
     for c in range(C):
         arguments = h, labels == c
 
@@ -247,14 +246,14 @@ def test_what_one_hyperplane_cannot_do_two_normals_can():
     angles = rng.uniform(0, 2 * np.pi, 400)
     ring = 2 * np.stack([np.cos(angles), np.sin(angles)], 1)  # others on all sides of the class, in the plane
     h, labels = np.concatenate([0.3 * rng.standard_normal((200, 2)), ring]), np.repeat([0, 1], [200, 400])
-    one, two = (wrong(h, labels, hp.fit_distances(h, labels, np.eye(2), count)[0])[0] for count in (1, 2))
+    one, two = (wrong(h, labels, fitted.fit_distances(h, labels, np.eye(2), count)[0])[0] for count in (1, 2))
     assert one > 0.02 and two == 0
 
 
 def test_a_class_with_one_member_is_told_apart():
     rng = np.random.default_rng(6)
     h, labels = rng.standard_normal((41, 6)), np.array([0] + [1] * 40)
-    w, b = hp.fit_distances(h, labels, rng.standard_normal((2, 6)), 1)
+    w, b = fitted.fit_distances(h, labels, rng.standard_normal((2, 6)), 1)
     assert np.isfinite(w).all() and np.isfinite(b).all()
     assert wrong(h, labels, w)[0] == 0
 
@@ -263,9 +262,9 @@ def test_a_unit_that_is_zero_or_constant_harms_no_fit():
     rng = np.random.default_rng(7)
     h, labels, normals = slabs(rng)
     odd = np.insert(h, 2, 0.0, axis=1), np.insert(h, 2, 7.0, axis=1)
-    zero, constant = (hp.fit_distances(x, labels, np.insert(normals, 2, 1.0, axis=1), 2)[0] for x in odd)
+    zero, constant = (fitted.fit_distances(x, labels, np.insert(normals, 2, 1.0, axis=1), 2)[0] for x in odd)
     assert not zero[:, :, 2].any()
-    without = hp.fit_distances(h, labels, normals, 2)[0]
+    without = fitted.fit_distances(h, labels, normals, 2)[0]
     squared_lengths = [np.einsum("ckh,nh->cnk", w, h) ** 2 for w in (np.delete(zero, 2, axis=2), without)]
     np.testing.assert_allclose(*(s.sum(-1) for s in squared_lengths), rtol=1e-3)  # a normal may come with either sign
     for x, w in zip(odd, (zero, constant), strict=True):
@@ -276,20 +275,20 @@ def test_misordered_counts_pairs():
     rng = np.random.default_rng(7)
     own, others = rng.integers(0, 5, 30), rng.integers(1, 9, 50)
     pairs = (others[:, None] < own) + 0.5 * (others[:, None] == own)
-    assert hp.misordered(own, others) == pytest.approx(pairs.mean())
-    assert hp.misordered(np.arange(3), np.arange(5, 9)) == 0
-    assert hp.misordered(np.ones(3), np.ones(4)) == 0.5
+    assert fitted.misordered(own, others) == pytest.approx(pairs.mean())
+    assert fitted.misordered(np.arange(3), np.arange(5, 9)) == 0
+    assert fitted.misordered(np.ones(3), np.ones(4)) == 0.5
 
 
 def test_outputs_are_judged_as_learned_and_as_fitted():
     rng = np.random.default_rng(8)
     h, labels, normals = slabs(rng)
     one_dead = normals * np.array([[1.0], [1], [1], [0]])  # a dead output
-    found = hp.against_fitted((h, labels), (h, labels), one_dead, negated=True)
-    assert found.wrong.shape == (1 + len(hp.NORMALS), C)
+    found = fitted.against_fitted((h, labels), (h, labels), one_dead, negated=True)
+    assert found.wrong.shape == (1 + len(fitted.NORMALS), C)
     assert found.wrong[0].tolist() == [0, 0, 0, 0.5] and not found.wrong[1:].any()
     assert found.accuracy[0] < 50 and (found.accuracy[1:] == 100).all()  # the dead one is the nearest to all
-    as_intensities = hp.against_fitted((h, labels), (h, labels), one_dead, negated=False)
+    as_intensities = fitted.against_fitted((h, labels), (h, labels), one_dead, negated=False)
     assert as_intensities.wrong[0].tolist() == [1, 1, 1, 0.5]
     np.testing.assert_array_equal(as_intensities.wrong[1:], found.wrong[1:])
     y = np.abs(h @ one_dead.T)
@@ -297,23 +296,22 @@ def test_outputs_are_judged_as_learned_and_as_fitted():
     assert found.accuracy[0] == 100 * (y.argmin(1) == labels).mean()
 
 
-def test_the_two_scales_of_the_first_figure():
+def test_the_typical_unit_is_the_one_of_median_overlap_and_its_histograms_hold_every_image():
     data, rng = tiny(), np.random.default_rng(9)
-    weights = {"weight": rng.standard_normal((3, data.train_images.shape[1])), "bias": rng.standard_normal(3)}
-    units = hp.along_units(weights, data.train_images, data.train_labels, data)
-    right, mistaken = units.moments
-    np.testing.assert_allclose(mistaken[..., 1], right[..., 1] * data.maximum / data.pixel_sd)
-    np.testing.assert_allclose(units.z[0], hp.preactivations(weights, data.train_images, (1, 0)))
-    in_words = data.train_images - data.pixel_mean / data.maximum  # bytes, and constants for pixels between 0 and 1
-    in_words = in_words / (data.pixel_sd / data.maximum) @ weights["weight"].T + weights["bias"]
-    np.testing.assert_allclose(units.z[1], in_words, rtol=1e-9)
-    assert units.overlaps.shape == (3, len(data.classes) * (len(data.classes) - 1))
-    assert sorted(units.overlaps.mean(1))[1] == units.overlaps.mean(1)[units.typical]
-    said = story.scales_sentence(units)
-    assert f"{data.maximum / data.pixel_sd:.3f} to {data.maximum / data.pixel_sd:.3f} times" in said
+    weights = {"weight": rng.standard_normal((3, data.test_images.shape[1])), "bias": rng.standard_normal(3)}
+    table = derived.along_typical_unit(weights, data)
+    z = data.test_images @ weights["weight"].T + weights["bias"]
+    overlaps = units.overlap(z, data.test_labels, len(data.classes))
+    chosen = table["unit"][0]
+    assert sorted(overlaps.mean((1, 2)))[1] == overlaps.mean((1, 2))[chosen]
+    counts = [int((data.test_labels == c).sum()) for c in range(len(data.classes))]
+    assert [sum(images) for images in table["images"]] == counts
+    means = [z[data.test_labels == c, chosen].mean() for c in range(len(data.classes))]
+    assert table["mean"].tolist() == pytest.approx(means)
+    assert (table["least overlap"] <= table["median overlap"]).all()
 
 
-# -- the tables that are made of them -----------------------------------------------------------------------------
+# -- the tables and figures that are made of them ------------------------------------------------------------------
 
 
 def arms_of(moments, accuracies, recipe=None, name="Abs2-Neg"):
@@ -334,71 +332,6 @@ def diagonal(own, others):
     return moments
 
 
-def test_the_table_compares_trained_untrained_and_shuffled():
-    trained = arms_of((diagonal(5, 0.5), diagonal(0.5, 5)), [80.0, 84.0])
-    shuffled = arms_of((diagonal(5, 0.5), diagonal(2, 3)), [10.0, 10.0], studies()["mnist-shuffled"].recipes[0])
-    table = story.table([trained], [{"Abs2-Neg": shuffled}], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
-    columns = ["fits (%)", "own nearest (%)", "own farthest (%)", "own within 1 SD (%)", "others within 1 SD (%)"]
-    assert {label: [row[c] for c in columns] for label, row in table.iterrows()} == {
-        "untrained": ["0 [0, 0]", 0, 100, 0, 100],
-        "shuffled, step 1,000": ["0 [0, 0]", 100, 0, 0, 0],
-        "trained, step 1,000": ["100 [100, 100]", 100, 0, 100, 0],
-        "trained, step 5,000": ["100 [100, 100]", 100, 0, 100, 0],
-    }
-    without = story.table([trained], [{"Abs2-Neg": replace(shuffled, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
-    assert list(without.index.get_level_values("labels")) == ["untrained", "trained, step 5,000"]
-
-
-def test_gaps_are_paired_and_absent_without_records():
-    trained = arms_of(None, [80.0, 84.0, 88.0])
-    row = tables.gaps([trained], [("Abs2", "Abs2-Neg"), ("Abs", "Abs2")]).loc["raw"]
-    assert list(row.index) == ["Abs2 - Abs2-Neg"]
-    assert row["step 5,000"].item().startswith("+6.0 [") and row["step 5,000, training images"].item()[:4] == "+0.0"
-    assert tables.median_run(trained, "Abs2-Neg") == 1
-
-
-@pytest.mark.parametrize(
-    "early, late, training, said",
-    [
-        (
-            [20, 22, 24],
-            [0.2, 0, -0.2],
-            [0, 0, 0],
-            "+22.0 at its largest (step 5), at the end +0.0 [-0.5, 0.5], a gap of speed",
-        ),
-        (
-            [20, 22, 24],
-            [1, 0, -1],
-            [0, 0, 0],
-            "at the end +0.0 [-2.5, 2.5], and whether it closes these seeds cannot tell",
-        ),
-        ([20, 22, 24], [11, 12, 13], [0.2, 0, -0.2], "a gap in generalising, since on training images it is +0.0 ["),
-        (
-            [20, 22, 24],
-            [11, 12, 13],
-            [1, 0, -1],
-            "and whether on training images too, where it is +0.0 [-2.5, 2.5], these",
-        ),
-        ([20, 22, 24], [11, 12, 13], [9, 9.5, 10], "a gap in fitting too, since on training images it is +9.5 ["),
-        ([-20, -22, -24], [-11, -12, -13], [0, 0, 0], "-22.0 at its largest (step 5), at the end -12.0 ["),
-        ([9, 0, -9], [1, 0, -1], [0, 0, 0], "no gap that these seeds can tell from none"),
-        ([9, 0, -9], [5, 5.1, 5.2], [0, 0, 0], "a gap in generalising"),
-        ([20, 22, 24], [0.5, 0.51, 0.52], [0, 0, 0], "a gap of speed, under 1 point but not 0 when training stops"),
-        ([20], [12], [0], "with raw inputs +20.0 at its largest (step 5), at the end +12.0."),
-    ],
-)
-def test_the_kind_of_a_gap_is_read_from_its_intervals(early, late, training, said):
-    """Abs2 leads Abs2-Neg by `early` points from step 5, `late` from step 10, and on training images at the end."""
-    plan, made = studies()["mnist-10k"], []
-    steps = np.array(recorded_steps(plan.steps))
-    for seed, (first, then, fit) in enumerate(zip(early, late, training, strict=True)):
-        for name, part in (("Abs2", 1), ("Abs2-Neg", 0)):
-            lead = part * np.where(steps < 5, 0, np.where(steps < 10, first, then))
-            curves = {"test_accuracy": 70 + lead, "train_accuracy": np.full(len(steps), 80.0 + part * fit)}
-            made.append(record(measurement(plan.spec(tiny(), name, "raw", seed), plan.steps, curves=curves)))
-    assert said in sentences.gap_sentence([arm(plan, made, "raw", ("Abs2", "Abs2-Neg"))])
-
-
 def test_more_fits_story_and_less_accurate_is_a_negative_correlation():
     runs = [arms_of((diagonal(5, 0.5),) * 2, [80.0]) for _ in range(3)]
     for told, run in enumerate(runs):  # run 0, 1, 2 has so many outputs that fit, and is the less accurate for it
@@ -406,87 +339,81 @@ def test_more_fits_story_and_less_accurate_is_a_negative_correlation():
         arrays["moments"][:, :, :told] = diagonal(0.5, 5)[:told]
         arrays["test_accuracy"][:] = 90 - told
     together = replace(runs[0], records={"Abs2-Neg": [r.records["Abs2-Neg"][0] for r in runs]})
-    row = story.and_accuracy([together], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
+    row = tables.and_accuracy([together], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
     assert (row["Spearman"], row["most"], row["accuracy, least (%)"], row["n"]) == (-1, 20, 88, 3)
 
 
-def test_the_spread_of_the_own_class_is_held_against_the_median_class():
-    thin = diagonal(0.5, 5)
-    thin[..., 1] = np.where(np.eye(10, dtype=bool), 0.6, 2.0)
-    of = arms_of((diagonal(5, 0.5), thin), [80.0, 84.0])
-    table = story.table([of], [{"Abs2-Neg": replace(of, records={"Abs2-Neg": []})}], ("Abs2-Neg",))
-    assert table.loc["raw", "Abs2-Neg"]["SD, own / median"].tolist() == ["1.00", "0.30"]
+def test_runs_with_shuffled_labels_are_counted_with_what_they_learned():
+    plan = studies()["mnist-shuffled"]
+    specs = [plan.spec(tiny(), "Abs2", "raw", seed) for seed in range(3)]
+    made = [record(measurement(s, plan.steps, diverged_at=7 if s.seed == 2 else None)) for s in specs]
+    table = tables.controls(plan, made, ("Abs2", "ReLU2"))
+    assert table.loc[("raw", "Abs2")].tolist() == [3, 1, 95.0]
+    assert table.loc[("raw", "ReLU2")].isna().tolist() == [False, False, True]
 
 
-def test_where_near_ends_is_told_with_what_it_decides():
-    """Own class at 1.12 SDs of every output, the others at 5: it fits as soon as that counts as near."""
-    made = arms_of((diagonal(5, 0.5), diagonal(1.12, 5)), [80.0, 80.0])
-    assert 'would fit the story if "near" meant within 1.15 SDs with raw inputs' in story.cut_sentence([made])
-    row = story.by_cut([made], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
-    assert (row["1 SD"], row["1.25 SD"], row["n"]) == ("0 (0)", "100 (0)", 2)
-    far = arms_of((diagonal(5, 9),) * 2, [80.0, 80.0])
-    assert "within more than 3 SDs" in story.cut_sentence([far])
+def test_places_are_drawn_before_and_after_training():
+    of = arms_of((diagonal(5, 0.5), diagonal(1.5, 5)), [80.0, 84.0])  # afterwards nearest, but not near
+    (ax,) = pictures.places_figure([of]).axes
+    drawn = {
+        (line.get_markerfacecolor() == "white", *line.get_xydata()[0])
+        for line in ax.lines
+        if len(line.get_xydata()) == 1
+    }
+    assert drawn == {(True, 0, 0), (False, 100, 0), (True, 0, 1), (False, 0, 1), (True, 100, 2), (False, 0, 2)}
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(pictures.PLACES)
 
 
-def test_correlations_are_told_where_they_survive():
-    columns = ["Spearman", "p, Holm", "n"]
-    index = pd.MultiIndex.from_tuples([("raw", "Abs2"), ("standardised", "ReLU2"), ("raw", "ReLU2")])
-    table = pd.DataFrame([[0.9, 0.2, 12], [-0.742, 0.004, 12], [np.nan, np.nan, 12]], index, columns)
-    assert story.correlations_sentence(table).endswith("correction: ReLU2 with standardised inputs (-0.74).")
-    assert story.correlations_sentence(table[:1]).endswith("none.")
-    few = table[:1].assign(n=4)  # of 24 orders, two are as good as the best: p is at least 0.08
-    assert story.correlations_sentence(few).endswith("none; with so few networks of a kind none could.")
+def test_distances_are_those_of_the_median_run():
+    of = arms_of((diagonal(5, 0.5), diagonal(-1.5, 5)), [80.0, 84.0, 88.0])
+    assert pictures.median_run(of, "Abs2-Neg") == 1
+    image = pictures.distances_figure([of], ("Abs2-Neg",)).axes[0].images[0].get_array()
+    assert (image.diagonal() == 1.5).all() and image[0, 1] == 5  # an absolute value has no sign
 
 
-def fitted(wrongs, accuracies):
-    """What `against_fitted` might have found, the same of every class; in shares, and in percent."""
-    return hp.AgainstFitted(np.tile(np.array(wrongs)[:, None], C), np.array(accuracies))
+def test_shares_within_a_distance_rise_where_the_class_lies():
+    of = arms_of((diagonal(2.5, 0.5), diagonal(1.5, 3.5)), [80.0])
+    (ax,) = pictures.within_figure([of]).axes
+    jumps = [float(x[np.argmax(y > 50)]) for x, y in (line.get_data() for line in ax.lines[:3])]
+    assert jumps == pytest.approx([1.525, 2.525, 3.525])  # own class trained and untrained, nearest other
 
 
-def test_fitted_outputs_are_averaged_by_network_and_told_with_their_number():
-    found = [
-        ("raw", "Abs2-Neg", fitted([0.06, 0.04, 0.02, 0.02, 0.01], [70, 80, 88, 88, 88])),
-        ("raw", "Abs2-Neg", fitted([0.08, 0.04, 0.02, 0.02, 0.03], [72, 84, 88, 88, 90])),
-        ("raw", "Abs2", fitted([0.2, 0.015, 0.01, 0.01, 0.01], [91, 92, 93, 93, 93])),
-    ]
-    table = story.hyperplanes(found)
-    row = table.loc[("raw", "Abs2-Neg")]
-    assert row[story.WRONG].tolist() == [7, 4, 2, 2, 2] and row[story.RIGHT].tolist() == [71, 82, 88, 88, 89]
-    assert table["n"].to_dict() == {("raw", "Abs2-Neg"): 2, ("raw", "Abs2"): 1}
-    said = story.fitted_sentence(found, "MNIST")
-    for part in (
-        "Abs2-Neg, MNIST, 2 networks an input scaling, too few for an interval:\n\n- With raw inputs",
-        "costs 3 points, being a hyperplane at all 2 (less in 1 of 2 networks; in the layers of Abs2 0.5): the "
-        "learned ones put 7% of the pairs of test images in the wrong order, one fitted to each class 4%, 8 normals "
-        "a class 2%.",
-        "Accuracies: 71.0, 82.0 and 89.0%; 91.0% of Abs2 as learned.",
-    ):
-        assert part in said, part
-    assert story.fitted_sentence(found, "MNIST", brief=True) == (
-        "Is a hyperplane too little? MNIST, 2 networks an input scaling, too few for an interval; pairs of test "
-        "images in the wrong order: with raw inputs not being the best one found costs 3 points, being a hyperplane "
-        "at all 2 (less in 1 of 2 networks)."
-    )
+def test_shares_by_step_start_before_training_and_end_after_it():
+    moments = diagonal(5, 0.5), diagonal(-0.5, 5)
+    plan, made = studies()["mnist-10k"], []
+    for name in ("Abs2", "Abs2-Neg", "ReLU2", "ReLU2-Neg"):
+        made.append(record(measurement(plan.spec(tiny(), name, "raw", 0), plan.steps, moments=moments)))
+    fig = pictures.steps_figure([arm(plan, made, "raw", ("Abs2", "Abs2-Neg", "ReLU2", "ReLU2-Neg"))])
+    ends = [[(c.lines[0].get_ydata()[0], c.lines[0].get_ydata()[-1]) for c in ax.containers] for ax in fig.axes]
+    assert ends == [[(0, 100), (0, 100), (100, 0)], [(0, 100), (0, 100)]]
 
 
-@pytest.mark.parametrize(
-    "reached, runs, said",
-    [
-        (
-            [66.8, 12.0],
-            [3, 3],
-            "12 to 67%: under 20% in 1 of 2 rows. Half of them or more were learned by Abs2 with raw",
-        ),
-        ([25.3, 12.0], [3, 3], "12 to 25%: under 20% in 1 of 2 rows. None learned half of them"),
-        (["all diverged", 12.0], [5, 5], "12 to 12%: under 20% in 1 of 2 rows; in 1 all runs diverged. None learned"),
-        (["not run", "all diverged"], [0, 5], "no run is there to be looked at"),
-    ],
-)
-def test_a_control_that_did_not_learn_its_labels_is_told(reached, runs, said):
-    index = pd.MultiIndex.from_tuples([("raw", "Abs2"), ("raw", "Abs2-Neg")], names=["inputs", "network"])
-    diverged = [n if r == "all diverged" else 0 for r, n in zip(reached, runs, strict=True)]
-    columns = {"runs": runs, "diverged": diverged, "accuracy on the shuffled labels (%)": [str(r) for r in reached]}
-    assert said in story.controls_sentence(pd.DataFrame(columns, index), classes=10)
+def test_the_gap_is_drawn_on_both_sides():
+    of = arms_of(None, [80.0, 84.0, 88.0])
+    test, training, _ = pictures.gap_figure([of]).axes[0].lines
+    assert test.get_ydata()[-1] == pytest.approx(6) and training.get_ydata()[-1] == 0
+
+
+def test_fitted_normals_are_drawn_as_means_over_networks():
+    rows = [("raw", "Abs2-Neg", s, k, w + s, 80.0) for s in (0, 2) for k, w in ((0, 6.0), (1, 3.0), (2, 1.0))]
+    table = pd.DataFrame(rows, columns=["inputs", "network", "seed", "normals", "wrong", "accuracy"])
+    curve, learned = pictures.fitted_figure(table).axes[0].lines
+    assert curve.get_xydata().tolist() == [[1, 4], [2, 2]] and learned.get_ydata().tolist() == [7]
+
+
+def test_the_lines_of_the_toy_lie_across_their_normals():
+    h, normals = np.eye(3)[:, :2], np.array([[0.0, 2.0], [1, 0], [1, 1]])
+    ax = pictures.toy_figure(h, np.arange(3), {"a": normals, "b": normals}).axes[0]
+    for w, line in zip(normals, ax.lines[1::2], strict=True):
+        assert np.allclose(line.get_xydata() @ w, 0)
+
+
+def test_a_unit_has_a_histogram_for_each_class():
+    table = pd.DataFrame({"class": ["0", "1"], "low": [-1.0] * 2, "high": [1.0] * 2, "images": [[1, 4], [3, 2]]})
+    ax = pictures.unit_figure(table).axes[0]
+    filled, _, other, _ = ax.patches
+    assert filled.get_data().values.tolist() == [1 + 1.8 / 4, 1 + 1.8] and filled.get_data().baseline == 1
+    assert other.get_data().baseline == 0
 
 
 # -- planted mistakes: each would be noticed above -------------------------------------------------------------------
@@ -513,6 +440,6 @@ def test_planted_mistakes_are_noticed(monkeypatch):
         with pytest.raises(AssertionError):
             test_the_story_is_true_and_false_where_it_should_be("Abs2-Neg")
     with monkeypatch.context() as m:
-        m.setattr(hp, "softplus", torch.nn.functional.relu)
+        m.setattr(fitted, "softplus", torch.nn.functional.relu)
         with pytest.raises(AssertionError):
             test_the_fit_is_as_good_as_brute_force_and_never_worse_than_the_learned_normal()

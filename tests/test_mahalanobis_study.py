@@ -14,7 +14,7 @@ from test_chapters import figures_of, outputs, run
 
 from support import chapters
 from support.__main__ import main
-from support.chapters.mahalanobis import claims, experiments, landscape, tables
+from support.chapters.mahalanobis import claims, derived, experiments, landscape, pictures, tables
 from support.chapters.mahalanobis.claims import CLAIMS, MostTrials
 from support.chapters.mahalanobis.settings import Settings
 from support.evidence import replay
@@ -75,14 +75,14 @@ def swept(tmp_path, cache, monkeypatch):
 
 
 def test_a_sweep_is_listed_verified_and_replayed(swept, capsys):
-    assert main(["records", "--folder", str(swept)]) == 0
+    assert main(["records", "--records", str(swept)]) == 0
     said = capsys.readouterr().out
     assert said.count("gaussian-2-resampled") == 6 and "MD_Sigmoid trial  1 float64  test error " in said
-    assert main(["records", "verify", "--folder", str(swept)]) == 0
+    assert main(["records", "verify", "--records", str(swept)]) == 0
     said = capsys.readouterr().out
     assert "mahalanobis-2: 6 of 6 runs" in said and "6 sound records, 0 faults" in said
     key = next(r.key for r in Store(swept) if r.spec.network == "MD_Abs")
-    assert main(["records", "replay", key, "--folder", str(swept), "--device", "cpu"]) == 0
+    assert main(["records", "replay", key, "--records", str(swept), "--device", "cpu"]) == 0
     assert capsys.readouterr().out.count(" agrees: ") == 3
 
 
@@ -348,48 +348,104 @@ def test_a_network_is_compared_with_its_own_rotations():
     assert (cosines[7], ratios[7]) == pytest.approx([values.mean() for values in one])
 
 
-def test_the_tables_tell_what_the_networks_are():
-    """Exact networks of three trials: all match, none is left over, nothing parts from the closed form."""
-    study = replace(EIGHT, seeds=3)
-    found = arm("d = 2", study, map(record, made(RULES[0], [True] * 8, study)))
-    assert found.best().keys() == UNITS.keys()
-    assert len(tables.closed_form([found])) == 2 and tables.closed_form([]).empty
-    counted = tables.descended(tables.descents(found, 3, 50))
-    assert (counted["match after Adam"] == 3).all()
-    assert (counted.xs("Adam's end", level="from")["after descent"] == 3).all()
-    assert "Of the 6 recorded MD_Abs and MD_ReLU that match the distance, 6 are centred and 6 whiten; of the 3" in (
-        tables.consequences([found])
-    )
-    assert tables.floors(found).loc["MD_ReLU"].tolist() == [4, 2, 2, 2]
-    pairs = tables.pairs([found]).loc["d = 2", "match the distance"]
-    assert (pairs["n"], pairs["pairs by direction"], pairs["that act as Abs"]) == (3, 2, 2)
-    assert (
-        tables.rounding((2,))["matches"].tolist() == ["yes"]
-        and tables.fitted_error(
-            found.study.dataset().gaussian.precision, found.study.dataset().gaussian.mean, found.study.dataset()
-        )
-        < 1e-20
-    )
+def exact_arm(trials: int = 3, name: str = "d = 2"):
+    """An arm of exact networks of MD_Abs and MD_ReLU."""
+    study = replace(EIGHT, seeds=trials)
+    return arm(name, study, map(record, made(RULES[0], [True] * 8, study)))
 
 
-def test_two_precisions_are_compared_trial_by_trial():
-    """Errors that change places between the trials have the same median, and a change all the same."""
-    study = replace(EIGHT, seeds=3)
-    found = arm("d = 2", study, map(record, made(RULES[0], [True] * 8, study)))
-    double, single = (replace(found, table=found.table.copy()) for _ in range(2))
-    double.table.loc["MD_ReLU", "error"] = [1.0, 2.0, 4.0]
-    double.table.loc["MD_ReLU", "train_mse"], double.table.loc["MD_ReLU", "test_mse"] = 1.0, 4.0
-    single.table.loc["MD_ReLU", "error"] = [4.0, 2.0, 1.5]
-    row = tables.precisions(double, single).loc["MD_ReLU"]
-    assert row.tolist() == ["2.00 [1.00, 4.00]", "1.00 [0.50, 2.00]", "2.00 [1.50, 4.00]", "3"]
+def with_errors(found, **errors):
+    """The arm with these errors, a list for each network."""
+    table = found.table.copy()
+    for network, values in errors.items():
+        table.loc[network, "error"] = values
+    return replace(found, table=table)
 
 
-def test_ways_says_how_far_the_start_is_and_how_far_adam_goes():
-    study = replace(EIGHT, seeds=3, steps=10_000)
-    found = arm("d = 2", study, map(record, made(RULES[0], [True] * 8, study)))
-    said = tables.ways(found, 250_000)
-    assert "of these 3 MD_Abs" in said and "In 10,000 epochs Adam moves it by 10 steadily and 23 at the most" in said
-    assert "in 250,000 by 250 and 586." in said
+def test_a_descent_from_an_exact_network_stays_and_one_from_the_start_is_counted():
+    found = exact_arm()
+    table = derived.descents(found, 50)
+    assert len(table) == 2 * 2 * 3 and set(table["from"]) == set(derived.BEGINS)
+    assert (table["adam"] < 1e-6).all()
+    assert (table[table["from"] == "Adam's end"]["error"] < 1e-6).all()
+    assert (table[table["from"] == "Adam's end"]["gradient"] < 1e-6).all()
+
+
+def test_the_tables_show_what_the_networks_are():
+    found = with_errors(exact_arm(), MD_Abs=[0.5, 2.0, 4.0])
+    row = tables.breaking([found]).loc[("d = 2", "MD_Abs")]
+    assert (row["match"], row["of"], row["median error (%)"]) == (1, 3, 2.0)
+    assert tables.summary(found).data.loc["error (%)", ("MD_Abs", "median")] == 2.0
+    data = draw("gaussian-2", 1000)
+    W, b = exact(data.gaussian)
+    turned = rotated(W, b, torch.tensor([[0.6, -0.8], [0.8, 0.6]], dtype=torch.float64))
+    shown = tables.rotations(data, {"not": (W, b), "turned": turned})
+    assert shown.loc["turned"].tolist()[:3] == ["0", "0", "0"]
+    assert float(shown.loc["not", "|cosine| with the axes"]) == 1 > float(shown.loc["turned"].iloc[3])
+
+
+# -- the figures --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def drawn():
+    from matplotlib import pyplot
+
+    yield exact_arm()
+    pyplot.close("all")
+
+
+def test_every_network_stands_at_its_two_errors(drawn):
+    found = with_errors(drawn, MD_Abs=[0.5, 2.0, 4.0])
+    found.table.loc["MD_Abs", "precision_error"] = [0.01, 0.1, 1.0]
+    ax = pictures.geometry_figure([found]).axes[0]
+    (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert dots.get_xydata().tolist() == [[0.5, 0.01], [2.0, 0.1], [4.0, 1.0]]
+    assert dots.get_label() == "Abs: 1 of 3 learn the distance"
+
+
+def test_errors_stand_in_rows_and_matches_are_counted(drawn):
+    ax = pictures.errors_figure([with_errors(drawn, MD_Abs=[0.5, 4.0, 2.0])]).axes[0]
+    (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert dots.get_xdata().tolist() == [0.5, 2.0, 4.0] and abs(dots.get_ydata()).max() <= 0.25
+    assert [text.get_text() for text in ax.texts] == ["1 of 3", "3 of 3", "0 of 3"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["d = 2   Abs", "ReLU", "Sigmoid"]
+
+
+def test_only_matches_have_a_line_at_their_share_of_rotations(drawn):
+    found = with_errors(drawn, MD_Abs=[0.5, 0.5, 2.0], MD_ReLU=[2.0, 2.0, 2.0])
+    found.table.loc["MD_Abs", "eigenvector_cosine_own_p"] = [0.2, 0.7, 0.4]
+    ax = pictures.axes_figure([found]).axes[0]
+    (lines,) = ax.collections
+    assert [segment[0, 0] for segment in lines.get_segments()] == pytest.approx([20, 70])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["d = 2   Abs"]
+
+
+def test_shares_after_adam_and_after_both_descents_are_drawn():
+    rows = [("d = 2", "MD_Abs", begin, t, 0.5 if t == 0 else 9, 0.5 if t < several else 9)
+            for begin, several in zip(derived.BEGINS, (3, 2), strict=True) for t in range(4)]  # fmt: skip
+    columns = ["arm", "network", "from", "trial", "adam", "error"]
+    ax = pictures.descents_figure(pd.DataFrame(rows, columns=columns)).axes[0]
+    assert [float(line.get_xdata()[0]) for line in ax.lines if len(line.get_xdata()) == 1] == [25, 75, 50]
+
+
+def test_networks_stand_at_their_way_and_what_is_out_of_reach_is_shaded(drawn):
+    found = with_errors(drawn, MD_Abs=[0.5, 2.0, 4.0])
+    walks = {"d = 2": {(n, t): float(t + 1) for n in UNITS for t in range(3)}}
+    ax = pictures.walk_figure([found], walks).axes[0]
+    (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert dots.get_xydata().tolist() == [[1, 0.5], [2, 2.0], [3, 4.0]]
+    steps = found.study.steps
+    edges = [patch.get_x() for patch in ax.patches]
+    assert edges == pytest.approx([landscape.reach(steps), landscape.bound(steps)])
+
+
+def test_networks_in_the_plane_are_drawn_with_their_hyperplanes(drawn):
+    data = draw("gaussian-2", 1000)
+    axes = pictures.ends_figure({"a": (data, "MD_Abs", *exact(data.gaussian))} | {
+        "b": (data, "MD_Abs", torch.eye(2).double(), torch.zeros(2).double())}).axes  # fmt: skip
+    assert [ax.get_title(loc="left") for ax in axes] == ["a", "b"]
+    assert [sum(line.get_linestyle() == "--" for line in ax.lines) for ax in axes] == [2, 2]
 
 
 # -- the three experiments ----------------------------------------------------------------------------------------
@@ -440,31 +496,21 @@ def test_the_distance_output_prefers_the_nearest_prototype():
     assert logits.tolist() == [[0.0, -5.0], [-3.0, -4.0]]
 
 
-def test_differences_are_paired_by_seed():
-    table = pd.DataFrame(
-        [[o, s, 10 * s + (o == "a") * (2 + 0.1 * s)] for o in "ab" for s in range(5)], columns=["output", "seed", "x"]
-    )
-    found = experiments.paired(table, "output", "x", "a", "b")
-    assert found.value == pytest.approx(2.2) and 2 <= found.low < found.high <= 2.4
-
-
 # -- the chapter --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_chapter_4_runs_with_small_parameters(tmp_path, monkeypatch):
+def test_chapter_5_runs_with_small_parameters(tmp_path, monkeypatch):
     monkeypatch.setenv("BOOK_CACHE", str(tmp_path / "cache"))
     code, notebook = run(tmp_path, "05_mahalanobis", scale="smoke", trials=2, epochs=30, samples=60)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    live = {"fig-trials", "fig-best"}
-    recorded = {f"fig-{name}" for name in ("errors", "walk", "distance-curves", "recovery", "hundred")}
-    assert shown.keys() == live | recorded | {"fig-rotations"}
-    for name in live:
-        for fact in ("gaussian-2", "60 training points", "30 epochs", "2 trials", "smoke scale"):
-            assert fact in shown[name]["caption"], (name, fact)
+    recorded = {f"fig-{name}" for name in ("geometry", "errors", "axes", "descents")}
+    assert shown.keys() == recorded | {"fig-rotations", "fig-ends", "fig-walk", "fig-trials"}
+    for fact in ("gaussian-2", "60 training points", "30 epochs", "2 trials", "smoke scale"):
+        assert fact in shown["fig-trials"]["caption"], fact
     for name in recorded:
-        assert ("5 trials" if name == "fig-hundred" else "20 trials") in shown[name]["caption"]
+        assert "20 trials each" in shown[name]["caption"]
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
 
 

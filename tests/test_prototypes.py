@@ -5,22 +5,30 @@ import pandas as pd
 import pytest
 import torch
 from agreement import tiny
+from fabricate import measurement
+from fabricate import record as record_of
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from torch import nn
 
-from support.chapters.offset_l2 import heads, pictures, prototypes, sentences
+from support.chapters.offset_l2 import centres as looked
+from support.chapters.offset_l2 import exact, heads, pictures, prototypes
 from support.chapters.offset_l2.prototypes import Centres
-from support.chapters.offset_l2.study import CentresPlan
+from support.chapters.offset_l2.study import STUDIES, CentresPlan
+from support.evidence import derived
+from support.evidence.classifiers.results import arm
+from support.evidence.classifiers.study import STUDIES as SHARED
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.records import Store
 from support.evidence.sweep import ensure
+from support.networks.architectures import L2, restored
 from support.networks.gaussians import Gaussian
 from support.networks.layers import Abs, Neg, OffsetL2
 from support.training.classifiers import centres
 from support.training.classifiers.ensemble import starting_weights
 
 FORMS = ("code", "paper")
+HEADS = SHARED["mnist-10k-heads"]
 
 
 def normal(*shape, seed=0):
@@ -81,7 +89,7 @@ def test_linear_then_offset_l2_is_the_mahalanobis_distance_of_every_class(form):
     several, x = gaussians(), 2 * normal(50, 4, seed=3)
     true = [cdist(x, g.mean[None], "mahalanobis", VI=np.linalg.inv(g.covariance)) for g in several]
     with torch.no_grad():
-        found = prototypes.mahalanobis_network(several, form)(x)
+        found = exact.mahalanobis_network(several, form)(x)
     assert np.abs(found.numpy() - np.hstack(true)).max() < 1e-12
 
 
@@ -99,8 +107,8 @@ def test_with_the_mean_in_the_bias_abs_keeps_the_equality_and_relu_does_not():
     one, x = gaussians(1)[0], 2 * normal(50, 4, seed=3)
     true = one.distance(x)
     with torch.no_grad():
-        assert (prototypes.folded_distance(one, Abs())(x)[:, 0] - true).abs().max() < 1e-12
-        assert (prototypes.folded_distance(one, nn.ReLU())(x)[:, 0] - true).abs().max() > 0.1
+        assert (exact.folded_distance(one, Abs())(x)[:, 0] - true).abs().max() < 1e-12
+        assert (exact.folded_distance(one, nn.ReLU())(x)[:, 0] - true).abs().max() > 0.1
 
 
 def test_a_layer_alone_finds_its_own_law_again():
@@ -111,7 +119,7 @@ def test_a_layer_alone_finds_its_own_law_again():
     labels = torch.multinomial(torch.softmax(-truth(x), 1), 1, generator=torch.Generator().manual_seed(1))[:, 0]
 
     def miss(negated):
-        return ((prototypes.learned_head(x, labels, negated, steps=300).mu - means) / sds).norm(dim=1)
+        return ((exact.learned_head(x, labels, negated, steps=300).mu - means) / sds).norm(dim=1)
 
     # over eight draws of 4,000 labels, a coordinate of mu had an SD of 0.3 of its blob's
     found = miss(True)
@@ -137,7 +145,6 @@ def test_a_head_of_prototypes_is_recognised():
     found = Centres.of(head_of(mean, 1 / variance), h, labels)
     assert (found.offset_share < 1e-9).all() and (found.impossible == 0).all()
     assert found.own_class.all() and found.own_mu.all() and found.correlation == pytest.approx(1)
-    assert found.spans[0] == pytest.approx(found.spans[1]) and found.relative_weight == pytest.approx(found.precision)
     assert np.abs(found.null).max() <= 1 and abs(found.null.mean()) < 0.1
     # the mean squared Mahalanobis distance of a class to its own centre is its dimension
     assert np.diag(found.squared) == pytest.approx(6)
@@ -232,16 +239,6 @@ def test_degenerate_ends():
         Centres.of(head_of(mean, alpha), h[labels != 1], labels[labels != 1])
 
 
-def test_mu_that_pixels_can_reach_is_reached():
-    torch.manual_seed(0)
-    network = nn.Sequential(nn.Linear(8, 5), Abs(), OffsetL2(5, 2)).double().requires_grad_(False)
-    goal = torch.rand(2, 8, dtype=torch.float64)
-    network[2].mu.copy_(network[:2](goal))
-    made, left = prototypes.optimised_images(network, torch.full((8,), 0.5).double(), 0.0, 1.0, steps=400)
-    assert left.max() < 0.05 < network(torch.full((1, 8), 0.5).double()).min()
-    assert made.min() >= 0 and made.max() <= 1
-
-
 def test_recorded_networks_are_read_back_as_they_were_trained(tmp_path):
     dataset = tiny(images=40, inputs=12, classes=4)
     names = ("ReLU-L2", "Abs-L2-Paper-Neg")
@@ -253,85 +250,112 @@ def test_recorded_networks_are_read_back_as_they_were_trained(tmp_path):
         right = 100 * (network[2:](h).argmax(1) == labels).double().mean().item()
         assert right == pytest.approx(record.at("train_accuracy", 30))
     table = prototypes.reading(records, dataset)
-    assert list(table.index) == [("standardised", name, when) for name in names for when in ("before", "after")]
-    assert (table["n"] == 2).all() and table.xs("before", level="training")["rank"].isna().all()
-    assert table.xs("after", level="training")["rank"].between(-1, 1).all()
-    assert "with standardised inputs" in sentences.directions_sentence(table).lower()
-    left = prototypes.put_back(records, dataset)
-    trained = [np.mean([r.at("test_accuracy", 30) for r in records if r.spec.architecture == name]) for name in names]
-    assert list(left["as trained"]) == pytest.approx(trained, abs=0.06)
-    seen = {r.spec.architecture: prototypes.centres(r, dataset) for r in records if r.spec.seed == 0}
-    assert "ReLU-L2" in sentences.alpha_sentence(seen) and len(pictures.alpha_figure(seen).axes) == 2
-    images = prototypes.in_pixels(records[0], dataset, steps=5)
-    assert images.made.shape == (4, 12) and (images.made_distance <= 1.5 * images.nearest_distance.max()).all()
+    assert list(table["network"]) == [name for name in names for _ in range(2)]
+    assert list(table["training"]) == ["before", "after"] * 2 and (table["n"] == 2).all()
+    before, after = (table[table["training"] == when] for when in ("before", "after"))
+    assert before["rank"].isna().all() and after["rank"].between(-1, 1).all()
+    assert (after["chance low"] < after["chance high"]).all()
+    first = Centres.of(network[2], h, labels, negated=True)  # of the last run
+    assert first.own_class.shape == (4,) and first.crowding >= 0
     forgotten = ensure(Plan(**vars(plan) | {"keep_weights": 0}), dataset, Store(tmp_path / "b"), verbose=False)
     with pytest.raises(ValueError, match="the weights of ReLU-L2, seed 0, .* were not kept"):
         prototypes.reading(forgotten, dataset)
 
 
-class Kept:
-    """A record of a run whose final weights are its start, changed as is said."""
-
-    def __init__(self, seed, **changes):
-        name = "ReLU-L2-Neg"
-        plan = Plan("t", data="tiny", images=40, architectures=(name,), scalings=("raw",), seeds=2, hidden=16,
-                    recipes=(Recipe(0.01),), steps=1)  # fmt: skip
-        self.spec = plan.spec(tiny(inputs=12, classes=4), name, "raw", seed)
-        start = starting_weights(self.spec, 12, 4) | {"alpha": torch.ones(4, 16)}
-        self.end = start | {name: change(start[name]) for name, change in changes.items()}
-
-    def weights(self):
-        return self.end
-
-
-def test_what_did_not_move_is_where_chance_put_it_and_can_be_put_back():
-    def alpha(start):
-        return torch.where(torch.arange(16) == 0, -0.5, start)
-
-    still = [Kept(seed, alpha=alpha) for seed in (0, 1)]
-    table = prototypes.moved(still)
-    row = table.loc["raw", "ReLU-L2-Neg"]
-    assert row["mu moved (%)"] == row["at most (%)"] == row["first layer (%)"] == 0 and row["n"] == 2
-    assert (row["alpha from"], row["to"], row["negative (%)"]) == (-0.5, 1, 6.25)
-    assert sentences.where_points_are(table) == "where chance put them"
-    told = sentences.moved_sentence(table)
-    assert told.startswith("With raw inputs a μ moved by 0%") and "6.2% of it negative (n = 2" in told
-    left = prototypes.put_back(still, tiny(inputs=12, classes=4)).iloc[0]
-    assert left["mu back"] == left["first layer back"] == left["as trained"]
-    untouched = prototypes.put_back([Kept(0), Kept(1)], tiny(inputs=12, classes=4)).iloc[0]
-    assert left["alpha back"] == untouched["as trained"]
-
-
-def test_a_mu_that_moved_as_far_as_its_neighbours_are_has_moved_all_the_way():
-    def one_of_four(start):
-        step = torch.zeros_like(start)
-        step[0, 3] = 2 * prototypes.apart(start)
-        return start + step
-
-    table = prototypes.moved([Kept(0, mu=one_of_four, weight=lambda start: 3 * start)])
-    row = table.iloc[0]
-    assert row["at most (%)"] == 200 and row["mu moved (%)"] == 50 and row["first layer (%)"] == 200
-    assert sentences.where_points_are(table) == "not where chance put them"
-
-
 def test_a_study_records_what_moved_and_what_it_is_worth(tmp_path):
-    """Against the table that the chapter makes from the weights of the same runs."""
+    """Against a plain computation from the weights of the same runs; and the rows that the chapter makes of them."""
     dataset = tiny(images=40, inputs=12, classes=4)
     plan = CentresPlan("t", data="tiny", images=40, architectures=("ReLU-L2", "Abs-L2-Neg"), scalings=("raw",),
                        seeds=1, recipes=(Recipe(0.01, optimiser="adam"),), steps=30, keep_weights=1)  # fmt: skip
-    for record in ensure(plan, dataset, Store(tmp_path), device="cpu", verbose=False):
+    made = ensure(plan, dataset, Store(tmp_path), device="cpu", verbose=False)
+    rows = looked.measured(made, plan.steps, dataset)
+    x = torch.from_numpy(dataset.inputs(dataset.test_images, "raw"))
+    for record, (_, row) in zip(made, rows.iterrows(), strict=True):
         assert record.faults() == []
-        table, left = prototypes.moved([record]).iloc[0], prototypes.put_back([record], dataset).iloc[0]
-        assert record.arrays["mu_moved"].mean() == pytest.approx(table["mu moved (%)"], abs=0.01)
-        assert record.arrays["mu_moved"].max() == pytest.approx(table["at most (%)"], abs=0.01) and table["n"] == 1
-        for part in ("mu", "alpha", "first layer"):
-            (value,) = record.arrays[f"{part.replace(' ', '_')}_back"]
-            assert value == pytest.approx(left[f"{part} back"], abs=1e-4)
+        start, end = starting_weights(record.spec, 12, 4), record.weights()
+        steps = (end["mu"] - start["mu"]).norm(dim=1)
+        apart = np.mean([(start["mu"][i] - start["mu"][j]).norm() for i in range(4) for j in range(i)])
+        assert record.arrays["mu_moved"] == pytest.approx(100 * steps.numpy() / apart, rel=1e-4)
+        assert row["moved"] == pytest.approx(record.arrays["mu_moved"], abs=1e-4)
+        network = restored(end | {"mu": start["mu"]}, record.spec.architecture)
+        right = 100 * np.mean(network(x).argmax(1).numpy() == dataset.test_labels)
+        assert record.arrays["mu_back"][0] == row["mu_back"] == pytest.approx(right)
+        assert row["accuracy"] == record.at("test_accuracy", 30)
     weights = record.weights()
     lost = centres.look(record.spec, dataset, weights | {"mu": weights["mu"] * np.nan})
     assert lost["mu_moved"].shape == (4,) and all(np.isnan(values).all() for values in lost.values())
     with pytest.raises(ValueError, match="'ReLU' has no centres"):
         plan.spec(dataset, "ReLU", "raw", 0)
+
+
+# -- what the chapter shows of them --------------------------------------------------------------------------------
+
+
+def of_study(seeds, **values):
+    """Records of mnist-centres, all alike."""
+    plan = STUDIES["mnist-centres"]
+    extra = {"mu_moved": np.arange(1.0, 11), "mu_back": [90.0], "alpha_back": [20.0], "first_layer_back": [30.0]}
+    extra = {name: np.array(value) for name, value in (extra | values).items()}
+    return [
+        record_of(measurement(plan.spec(tiny(), name, scaling, seed), plan.steps, 91.0, extra=extra))
+        for name in L2
+        for scaling in plan.scalings
+        for seed in range(5, 5 + seeds)
+    ]
+
+
+def test_the_seeds_that_judge_are_shown_once_there_are_enough():
+    few, enough = looked.table(of_study(4)), looked.table(of_study(5))
+    assert set(few["seed"]) == {0, 1} and few.equals(derived.table("offset-l2-centres"))
+    assert set(enough["seed"]) == set(range(5, 10)) and len(enough) == 40
+    row = enough.iloc[0]
+    assert [row[part] for part in looked.PARTS] == [91, 90, 20, 30] and row["moved"] == list(range(1, 11))
+
+
+def test_centres_are_drawn_where_they_went_and_accuracies_at_their_part():
+    above, below = pictures.centres_figure(looked.table(of_study(5)).query("inputs == 'raw'")).axes
+    first = above.lines[0].get_xdata()
+    assert sorted(set(first.tolist())) == list(range(1, 11)) and len(first) == 50
+    assert below.lines[0].get_xdata().tolist() == [91, 90, 20, 30]
+    assert [label.get_text() for label in below.get_yticklabels()] == list(looked.PARTS.values())
+
+
+def test_tests_are_drawn_by_network_with_a_star_for_a_prototype():
+    row = {"data": "MNIST", "inputs": "raw", "training": "after", "offset": 60, "impossible": 50}
+    rows = [row | {"network": name, "own class": 10 * k, "rank": 0.1} for k, name in enumerate(L2)]
+    axes = pictures.tests_figure(pd.DataFrame([*rows, rows[0] | {"training": "before", "offset": 99}])).axes
+    offset, impossible, own, rank = [[line.get_xdata()[0] for line in ax.lines[:5]] for ax in axes]
+    assert offset == [60, 60, 60, 60, 0] and impossible == [50, 50, 50, 50, 0]
+    assert own == [0, 10, 20, 30, 100] and rank == [0.1, 0.1, 0.1, 0.1, 1]
+
+
+def test_leads_are_drawn_with_their_interval_and_the_margin():
+    plan = HEADS
+    made = [
+        record_of(measurement(plan.spec(tiny(), name, "raw", seed), plan.steps, accuracy + wiggle * seed))
+        for name, accuracy, wiggle in (("ReLU-L2", 93.0, 1.0), ("ReLU-Bias", 92.0, 0.0))
+        for seed in range(3)
+    ]
+    of = arm(plan, made, "raw", ("ReLU-L2", "ReLU-Bias"))
+    (ax,) = pictures.leads_figure([of], [("ReLU-L2", "ReLU-Bias")]).axes
+    interval, point, _ = ax.lines
+    assert point.get_xdata()[0] == 2 and interval.get_xdata().mean() == pytest.approx(2)
+    band = ax.patches[0].get_extents().transformed(ax.transData.inverted())
+    assert (band.x0, band.x1) == pytest.approx((-0.2, 0.2))
+
+
+def test_the_toy_shows_means_and_learned_centres_and_log_odds_their_ends():
+    x, y, means = normal(30, 2), torch.arange(30) % 3, normal(3, 2, seed=1)
+    heads_found = [head_of(means + 1, torch.ones(3, 2)), head_of(means - 1, torch.ones(3, 2))]
+    ax = pictures.toy_figure({"a": (x, y), "b": (x, y)}, {"a": heads_found, "b": heads_found}, means).axes[0]
+    points, learned, mean = ax.lines[:3]
+    assert len(points.get_xdata()) == 10 and (mean.get_xydata()[0] == means[0].numpy()).all()
+    assert learned.get_xydata() == pytest.approx(torch.stack([means[0] + 1, means[0] - 1]).numpy())
+    line = torch.linspace(-4, 4, 9)
+    ends = [
+        curve.get_ydata()[-1] for curve in pictures.log_odds_figure(line, line.clamp(-2, 2), 2 * line).axes[0].lines
+    ]
+    assert ends == [2, 8]
 
 
 # -- heads --------------------------------------------------------------------------------------------------------
@@ -364,13 +388,3 @@ def test_intervals_over_folds_are_wider_than_if_folds_were_independent():
     assert heads.difference(a, a).low == heads.difference(a, a).high == 0
     with pytest.raises(ValueError, match="two or more, got 1"):
         heads.difference(a[:1], b[:1])
-
-
-def test_what_alpha_alone_carries_is_told():
-    index = pd.MultiIndex.from_product([["raw", "standardised"], ["ReLU-L2", "Abs-L2"]], names=["inputs", "network"])
-    columns = ["as trained", "mu back", "alpha back"]
-    left = pd.DataFrame([[93, 92.9, 11], [94, 94.1, 13], [90, 89.5, 60], [91, 90.5, 12]], index, columns)
-    said = sentences.carried_sentence(left, 10)
-    assert said == "So with raw inputs it is α that tells the classes apart, and not where the points are."
-    left.loc[("raw", "Abs-L2"), "mu back"] = 92  # by which the points do matter
-    assert sentences.carried_sentence(left, 10) == ""

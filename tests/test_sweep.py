@@ -20,8 +20,9 @@ from support.evidence import sweep
 from support.evidence.classifiers import study
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.records import Store
-from support.evidence.sweep import Busy, Diverged, Progress, ensure, run_block
+from support.evidence.sweep import Busy, Diverged, ensure, run_block
 from support.networks.data import load
+from support.progress import Progress
 from support.training import checkpoints
 from support.training.specs import digest
 
@@ -233,18 +234,6 @@ def test_a_dask_task_says_why_it_did_not_finish_instead_of_being_tried_again(sto
         assert "another process is training" in sweep._task(block, *rest, until=None)
     assert "out of its" in sweep._task(block, *rest, until=time.time() + 0.01) and list(store) == []
     assert sweep._task(block, *rest, until=None) == "" and len(list(store)) == 4
-
-
-def test_progress_estimates_the_end_from_where_it_began(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    progress = Progress("label")
-    for step in range(401, 501):  # a resumed run: 400 steps were done before
-        now[0] += 1.8
-        progress(step, 1000)
-    lines = capsys.readouterr().err.split("\n")[:-1]
-    assert 4 <= len(lines) <= 6
-    assert lines[0] == "label: step 417 of 1,000, about 17.5 min left"
 
 
 # -- real processes -----------------------------------------------------------------------------------------------

@@ -1,12 +1,10 @@
 """The tables of chapter 6 on made-up networks, against numbers worked out by hand."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import pytest
-import torch
-from test_geometry_boundary import made
 
 from support.chapters.volume_element import tables
 from support.chapters.volume_element.results import COLUMNS, VolumeArm
@@ -25,8 +23,15 @@ def exact(values, **more):
     return VolumeArm("sinusoid", study, {}, pd.DataFrame(list(rows.values()), index=index).sort_index())
 
 
-def run(**arrays):
-    return SimpleNamespace(arrays={name: np.asarray(values) for name, values in arrays.items()})
+def measured(**arrays):
+    spec = SimpleNamespace(label="made", width=5, layers=1, epochs=100, plane=4)
+    return SimpleNamespace(arrays={name: np.asarray(values) for name, values in arrays.items()}, spec=spec)
+
+
+def with_runs(seeds, arrays):
+    """An arm of one width whose networks with true labels have the arrays that the function gives for their seed."""
+    runs = {(5, "true", seed): measured(**arrays(seed)) for seed in range(seeds)}
+    return replace(exact([2.0] * seeds), runs=runs)
 
 
 def test_an_interval_needs_five_networks():
@@ -53,15 +58,9 @@ def test_positions_before_and_after_training():
     assert row["correlation"] == "+0.75 [0.75, 0.75]" and row["n"] == 5
 
 
-def test_the_state_of_every_claim_at_every_width():
-    found = tables.states([made(), made(name="XOR", contrast=-0.3)])
-    assert set(found.loc["RG-4-a"]) >= {"holds", "fails"}
-    assert "-" in set(found.loc["RG-4-b"])  # where there is no contrast to explain
-
-
 def test_accuracies_by_epoch_are_means_over_networks():
     def network(train, test):
-        return run(steps=[0, 1, 5], train_accuracy=[50.0, train, 99.0], test_accuracy=[50.0, test, 90.0])
+        return measured(steps=[0, 1, 5], train_accuracy=[50.0, train, 99.0], test_accuracy=[50.0, test, 90.0])
 
     networks = {"true": [network(80.0, 70.0), network(90.0, 80.0)], "shuffled": []}
     arm = SimpleNamespace(study=SimpleNamespace(name="volume-made"), networks=networks.__getitem__)
@@ -73,42 +72,38 @@ def test_accuracies_by_epoch_are_means_over_networks():
 
 def test_lines_rise_over_the_mean_of_their_ends():
     volumes = [[[0.0, 3.0, 2.0], [1.0, 1.0, 1.0]], [[0.0, 9.0, 4.0], [0.0, -1.0, 0.0]]]  # (epochs, lines, points)
-    said = tables.lines_sentence(run(line_volume=volumes))
-    assert "2.0 and 7.0; 0.0 and 0.0" in said
-
-
-def test_the_mean_within_a_triangle_over_that_of_its_corners():
-    points = 12
-    inside = tables.geometry.plane(*torch.eye(3, dtype=torch.float64), points).ternary.numpy()
-    volume = np.stack([np.where(inside, 2.0, 50.0), np.where(inside, 7.0, -50.0)])
-    corners = np.array([[1.0, 1.0, 1.0, 9.0], [3.0, 4.0, 5.0, 9.0]])
-    said = tables.plane_sentence(run(plane_volume=volume, corner_volume=corners))
-    assert "+1.0 before and +3.0 after" in said
+    network = measured(line_volume=volumes, geometry_steps=[0, 50])
+    assert tables.bumps([network], 0).tolist() == [2.0, 0.0] and tables.bumps([network] * 2, 50).tolist() == [
+        7.0,
+        0.0,
+    ]
 
 
 def test_singular_values_within_a_factor_of_the_largest():
-    def network(smallest):
-        spectra = [[[10.0, 5.0, 0.2, smallest]] * 2, [[100.0, 0.5, 0.2, smallest]] * 2]
-        found = run(spectrum=spectra, geometry_steps=[0, 50])
-        found.spec = SimpleNamespace(label="made")
-        return found
-
-    said = tables.spectrum_sentence([network(0.01), network(1e-4)], (0, 50))
-    assert said.startswith("Of 4 singular values") and "3 at epoch 0, the smallest 0.001" in said
-    assert "1 at epoch 50" in said
+    spectra = [[[10.0, 5.0, 0.2, 0.01]] * 2, [[100.0, 0.5, 0.2, 0.01]] * 2]
+    network = measured(spectrum=spectra, geometry_steps=[0, 50])
+    assert tables.leading([network], 0) == 3.0 and tables.leading([network], 50) == 1.0
 
 
-@pytest.mark.parametrize(("layer", "after", "before"), [(1, 1.0, 0.0), (2, 3.0, 0.5)])
-def test_layers_of_deep_networks_have_a_row_each(layer, after, before):
-    def network(labels):
-        contrast = [[0.0, 0.5], [1.0, 3.0]] if labels == "true" else [[0.0, 0.0], [0.25, 0.25]]
-        return run(layer_contrast=contrast, layer_nearer=np.full((2, 2), 0.1), layer_correlation=np.ones((2, 2)))
+def test_the_share_of_peaks_at_the_boundary():
+    arm = with_runs(2, lambda seed: {"crossing": [0.5, 0.2], "peak": [[0.5, 0.9], [0.52, 0.2 if seed else 0.9]]})
+    assert tables.near_the_boundary(arm, 5, 0) == 0.5 and tables.near_the_boundary(arm, 5, -1) == 0.75
 
-    arm = exact([2.0] * 5)
-    runs = {(5, labels, seed): network(labels) for labels in ("true", "shuffled") for seed in range(5)}
-    study = SimpleNamespace(widths=(5,), layers=2)
-    deep = SimpleNamespace(study=study, runs=runs, of=arm.of)
-    row = tables.layers(deep).loc[layer]
-    assert row["contrast"] == f"{after:+.2f} [{after:.2f}, {after:.2f}]"
-    assert row["contrast, step 0"] == f"{before:+.2f} [{before:.2f}, {before:.2f}]"
-    assert row["contrast, shuffled labels"] == "+0.25 [0.25, 0.25]" and row["n"] == 5
+
+def test_means_by_width_and_by_layer():
+    arm = with_runs(2, lambda seed: {"layer_contrast": [[0.0, 0.0], [1.0, 3.0 + seed]]})
+    assert tables.means(arm, "contrast").to_dict() == {5: 2.0}
+    assert tables.layer_contrasts(arm).tolist() == [1.0, 3.5]
+
+
+def test_the_first_epoch_of_networks_that_do_not_move_changes_nothing():
+    W1 = np.random.default_rng(0).standard_normal((1, 5, 2)).repeat(2, 0)
+    still = {
+        "W1": W1,
+        "b1": np.zeros((2, 5)),
+        "W2": np.ones((2, 2, 5)),
+        "b2": np.zeros((2, 2)),
+        "geometry_steps": [0, 1],
+    }
+    row = tables.first_epoch([with_runs(1, lambda seed: still)], 4).loc["sinusoid", 5]
+    assert row["change (nats)"] == 0 and row["n"] == 1

@@ -14,8 +14,8 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   form.hidden = false;
   form.addEventListener("change", show);
-  const target = () => { // a link to a claim shows it, whatever the filters say
-    const card = cards.find(c => "#" + c.id === decodeURIComponent(location.hash));
+  const target = () => { // a link to a claim, or to one merged into it, shows it whatever the filters say
+    const card = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest(".claims article");
     if (!card) return;
     for (const s of selects) s.value = "";
     show();

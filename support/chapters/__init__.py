@@ -8,7 +8,7 @@ studies can be swept and its tables derived, but the book and the ledger leave i
 
 import json
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -108,19 +108,27 @@ def ids() -> list[str]:
     return [claim.id for several in claims().values() for claim in several]
 
 
-def ledger(records: Iterable | None = None, notebook: str | None = None) -> list[dict]:
+def ledger(
+    records: Iterable | None = None, notebook: str | None = None, ids: Collection[str] | None = None
+) -> list[dict]:
     """The rows of the ledger (`support.evidence.claims.judge`), in the order of the chapters.
 
     records: by default the committed ones, whose rows are kept until a record or the package changes. notebook: the
-    name of a chapter's notebook; only its claims are judged.
+    name of a chapter's notebook; only its claims are judged. ids: only these claims are judged.
     """
-    if records is None:
-        return [row for row in kept.rows() if notebook in (None, row["chapter"])]
+    if records is None and (ids is None or kept.known()):
+        return [
+            row for row in kept.rows() if notebook in (None, row["chapter"]) and (ids is None or row["id"] in ids)
+        ]
     from support.evidence.claims import Records, judge
 
+    if records is None:
+        from support.evidence.records import Store
+
+        records = Store()
     records = Records.of(records)
     asked = {name: several for name, several in claims().items() if notebook in (None, name)}
-    return [judge(claim, records, name) for name, several in asked.items() for claim in several]
+    return [judge(c, records, name) for name, several in asked.items() for c in several if ids is None or c.id in ids]
 
 
 def _judge(folder: Path) -> list[dict]:

@@ -92,8 +92,9 @@ def card(row: dict, anchor: bool) -> str:
         f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" '
         f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}"'
     )
+    aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in row["replaces"])
     return (
-        f'<article class="{row["verdict"]}"{attributes if anchor else ""}>'
+        f'<article class="{row["verdict"]}"{attributes if anchor else ""}>{aliases if anchor else ""}'
         f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{name}</a>'
         f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
         f"{''.join(_arm(arm, ends) for arm in arms)}{_details(row, arms)}</article>"
@@ -177,6 +178,8 @@ def _details(row: dict, shown: list[dict]) -> str:
             f"<b>Amended on {a['date']}:</b> {_text(a['reason'])} First rule: {_text(a['first_rule'])}. "
             f"First verdict: {_text(a['first_verdict'])}."
         )
+    if row["replaces"]:
+        lines.append(f"<b>Merged into this claim:</b> {_text(', '.join(row['replaces']))}.")
     if rates := _error_rates(row["id"]):
         lines.append(f"<b>How often the rule errs</b>, in simulated repetitions with as many runs: {rates}")
     if row["further_seeds"]:

@@ -47,7 +47,7 @@ COLUMNS = {  # name -> unit or type, meaning
     "precision": ("text", "of the matrix products; residual: of training, fp32 or bf16"),
     "components": ("count", "metric: principal directions of the images in which metrics are compared"),
     "logit_components": ("count", "metric: the same for the volume of the logits"),
-    "matched": ("text", "volume: in what the segments of a pair agree"),
+    "matched": ("text", "volume: in what the two segments of a pair agree, length, or length and ink"),
     "pairs": ("count", "pairs of points in a measurement at the boundary"),
     "points": ("count", "points on the segment of each pair"),
     "line": ("count", "residual: points on each of three lines between images; 0 for none"),

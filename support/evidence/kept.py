@@ -23,9 +23,18 @@ def judge_by(judge: Callable[[Path], list[dict]]) -> None:
     _judge = judge
 
 
+def known() -> bool:
+    """Whether the rows of the committed records are kept, so that `rows` costs little."""
+    return _path().exists()
+
+
+def _path() -> Path:
+    return FOLDER / f"{digest(paths.COMMITTED, PACKAGE)}.json"
+
+
 def rows() -> list[dict]:
     """The rows of the committed records, or what they were when neither these nor the package were different."""
-    path = FOLDER / f"{digest(paths.COMMITTED, PACKAGE)}.json"
+    path = _path()
     with contextlib.suppress(OSError, ValueError):
         return json.loads(path.read_text(encoding="utf-8"))
     if _judge is None:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -35,7 +36,12 @@ EXACT_FLOOR = 1e-9  # the same in float64
 DISTANCE_FLOOR = {"float64": EXACT_FLOOR, "fp32": LOSS_FLOOR}  # of the distance networks
 
 
-def replay(store: Store, prefix: str, steps: int | None = None, device: str = "auto") -> int:
+Report = Callable[[int, int], None]
+
+
+def replay(
+    store: Store, prefix: str, steps: int | None = None, device: str = "auto", progress: Report | None = None
+) -> int:
     """Trains the first steps of a recorded run again, compares the curves, and prints the result. Returns 0 or 1.
 
     Rounding differs between machines, product routines, chunks and neighbours in a block. A chaotic run multiplies
@@ -53,6 +59,7 @@ def replay(store: Store, prefix: str, steps: int | None = None, device: str = "a
         prefix: the beginning of the run's key, or the record's name, KEY-STEPS.
         steps: at most those of the record; by default as many as take about a minute, at most 100.
         device: "auto", "cpu" or "cuda".
+        progress: called as progress(step, steps) with the steps of all replays together.
     Raises:
         ValueError: none or several keys begin like this, the data set differs, or `steps` is out of range.
     """
@@ -67,7 +74,7 @@ def replay(store: Store, prefix: str, steps: int | None = None, device: str = "a
     print(f"{record.key}: {record.spec.label}")
     print(f"training the first {steps:,} of {record.steps:,} steps {REPLAYS} times and more", flush=True)
     begun = time.perf_counter()
-    replays, floors, scale, factor = again(record, steps, device)
+    replays, floors, scale, factor = again(record, steps, device, progress)
     seconds = time.perf_counter() - begun
     at = np.intersect1d(record.arrays["steps"], replays[0].steps)
     agrees = True
@@ -100,14 +107,22 @@ def replay(store: Store, prefix: str, steps: int | None = None, device: str = "a
     return 0 if agrees else 1
 
 
-def _classifier_replays(record: Record, steps: int, device: str):
+def _nth(progress: Report | None, number: int, replays: int) -> Report | None:
+    """The progress of one replay as a part of that of all."""
+    return progress and (lambda step, steps: progress(number * steps + step, replays * steps))
+
+
+def _classifier_replays(record: Record, steps: int, device: str, progress: Report | None = None):
     """The replays; for each curve its floor as a function of the curve; scale and factor of the tolerance."""
     spec, dataset = record.spec, load(record.spec.data)
     spec.check_data(dataset.name, dataset.digest)
     chunks = math.ceil(spec.images / CHUNK[resolve_device(device).type])
     rows = [math.ceil(spec.images / (chunks + i)) for i in range(REPLAYS)]
-    replays = [train([spec], dataset, steps, device=device, rows=r)[0] for r in rows]
-    replays += [train([s], dataset, steps, device=device)[0] for s in _in_float64(spec)]
+    asked = [(spec, r) for r in rows] + [(s, None) for s in _in_float64(spec)]
+    replays = [
+        train([s], dataset, steps, device=device, rows=r, progress=_nth(progress, i, len(asked)))[0]
+        for i, (s, r) in enumerate(asked)
+    ]
     images = {"train": spec.images, "test": len(dataset.test_images)}
     exact = spec.precision == "float64"
     loss_floor, factor = (LOSS_FLOOR, FACTOR) if exact else (LOSS_FLOOR_FP32, FACTOR_FP32)
@@ -121,21 +136,24 @@ def _classifier_replays(record: Record, steps: int, device: str):
     return replays, {name: floor_of(name) for name in CURVES}, scale, factor
 
 
-def _distance_replays(record: Record, steps: int, device: str):
+def _distance_replays(record: Record, steps: int, device: str, progress: Report | None = None):
     """The same for a distance network: chunks of points, and torch's own products."""
     spec, kind = record.spec, resolve_device(device).type
     divisions = [Division(kind, 1, "default", math.ceil(spec.samples / (i + 1)), 1) for i in range(REPLAYS)]
-    replays = [mahalanobis.train([spec], steps, device=device, division=d)[0] for d in divisions]
-    replays += [mahalanobis.train([s], steps, device=device)[0] for s in _in_float64(spec)]
+    asked = [(spec, d) for d in divisions] + [(s, None) for s in _in_float64(spec)]
+    replays = [
+        mahalanobis.train([s], steps, device=device, division=d, progress=_nth(progress, i, len(asked)))[0]
+        for i, (s, d) in enumerate(asked)
+    ]
     floor = DISTANCE_FLOOR[spec.precision]
     return replays, dict.fromkeys(mahalanobis.CURVES, lambda curve: floor * np.abs(curve)), 1.0, FACTOR
 
 
-def _volume_replays(record: Record, steps: int, device: str):
+def _volume_replays(record: Record, steps: int, device: str, progress: Report | None = None):
     """The same for a sigmoid network: its mini-batches are summed in three orders; a full batch has only one."""
     spec, found = record.spec, []
     for i in range(REPLAYS):
-        at, arrays = volume.curves_again(spec, steps, device, roll=i)
+        at, arrays = volume.curves_again(spec, steps, device, i, _nth(progress, i, REPLAYS))
         found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
     task = spec.draw()
     points = {"train": len(task.train[0]), "test": len(task.test[0])}
@@ -148,12 +166,12 @@ def _volume_replays(record: Record, steps: int, device: str):
     return found, {name: floor_of(name) for name in CURVES}, 1.0, FACTOR
 
 
-def _residual_replays(record: Record, steps: int, device: str):
+def _residual_replays(record: Record, steps: int, device: str, progress: Report | None = None):
     """The same for a residual network: the images of its batches are summed in three orders. A step is an epoch."""
     spec, dataset, found = record.spec, load(record.spec.data), []
     spec.check_data(dataset.name, dataset.digest)
     for i in range(REPLAYS):
-        at, arrays = residual.curves_again(spec, steps, dataset, device, roll=i)
+        at, arrays = residual.curves_again(spec, steps, dataset, device, i, _nth(progress, i, REPLAYS))
         found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
     images = {"train": min(spec.images, EVALUATED), "test": len(dataset.test_images)}
     loss_floor = BF16_FLOOR if spec.precision == "bf16" else LOSS_FLOOR_FP32

@@ -19,9 +19,9 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
     """Log of the volume element that a network pulls back to its inputs, a scalar, or (N,) for a batch; natural log.
 
     With J the Jacobian, m outputs by d inputs (3,072 for an image of CIFAR), it is log sqrt det(J J^T) if m < d, the
-    volume of the m directions in which the network varies, else log sqrt det(J^T J). The Jacobian is that of the
-    module in its own precision. In float32 it has a relative error of about 1e-6, which moves the log-volume by 1e-5
-    where the condition number of J is 100, and by 0.02 where it is 1e6.
+    volume of the m directions in which the network varies, else log sqrt det(J^T J). The Jacobian is computed in the
+    module's own precision. Rounding in float32 moved the log-volume of two ResNet-50 of width 16 (512 outputs,
+    condition numbers of 140 and 9,200) by 3e-4 and 4e-5. To see how much it is for yours, try `.double()` at a point.
 
     `log_volume_element` is for maps of one example in float64, and knows ranks; this one is for networks that take a
     batch of images.
@@ -33,8 +33,7 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
         x: one point, (d,) or (channels, height, width), or a batch of them, (N, d) or (N, channels, height, width);
             unit: that of the data after scaling.
         chunk_size: rows of J at a time. By default as many as fit in a quarter of the free memory, on a CPU in 512 MB
-            at most; half as many whenever they do not fit after all. With 1, networks are allowed for which
-            `torch.func.vmap` has no rule.
+            at most; half as many whenever they do not fit after all.
     Raises:
         SingularMetric: if J has a lower rank than min(m, d); the message names the point and the singular values.
         ValueError: for points, outputs or modules of another shape, type or mode, or Jacobians that are not finite.

@@ -2,13 +2,16 @@
 
 Browsers refuse font files next to a page that was opened from the file system, so fonts become part of the style
 sheets. Scripts from other hosts that the theme adds but no page uses are removed, and so are unused variants of
-MathJax.
+MathJax, and the outputs in the notebooks that a reader may download. The markup is mended on the way.
 """
 
 import base64
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+
+from support.site import accessible
 
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "link": "href"}
 MATHJAX = "tex-svg.js"  # draws with paths and needs no fonts
@@ -53,8 +56,11 @@ def _pages(site: Path) -> list[Path]:
 def settle(site: Path) -> None:
     """Changes a site built by jupyter-book so that it works from the file system without a network."""
     for page in _pages(site):
-        text = UNUSED.sub("", page.read_text(encoding="utf-8"))
+        text = accessible.mend(UNUSED.sub("", page.read_text(encoding="utf-8")))
+        text = text.replace('getItem("mode") || ""', 'getItem("mode") || "auto"')  # what the theme means by nothing
         page.write_text(text.replace("mathjax/tex-chtml.js", f"mathjax/{MATHJAX}"), encoding="utf-8")
+    for notebook in (site / "_sources").rglob("*.ipynb"):
+        notebook.write_text(_without_outputs(notebook), encoding="utf-8")
     for sheet in site.rglob("*.css"):
         sheet.write_text(_inline_fonts(sheet), encoding="utf-8")
     for font in (site / "_static").rglob("*"):
@@ -64,6 +70,15 @@ def settle(site: Path) -> None:
     for file in mathjax.rglob("*"):
         if file.is_file() and file.name != MATHJAX and "extensions" not in file.parts:
             file.unlink()
+
+
+def _without_outputs(notebook: Path) -> str:
+    """An executed notebook as one runs it: the page shows its outputs, and the download need not carry them again."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    return json.dumps(content, indent=1)
 
 
 def _inline_fonts(sheet: Path) -> str:

@@ -92,8 +92,33 @@ def _geometry(result: dict) -> str:
             f"{_spread(v['factorisation_ratio'])} times as fast as the singular values, and of the time that "
             f"the weights save, {_percent(v['share_of_gain_from_jacobian'])} is the Jacobian's. Ricci scalars "
             f"at {points:,} points of a layer of width {width} take {_spread(g['ricci_grid_seconds'])} seconds.",
+            *(["", _deep(g["deep"])] if "deep" in g else []),  # missing in results of older versions
         ]
     )
+
+
+def _deep(d: dict) -> str:
+    (depth, width), graph = d["network"], d["create_graph"]
+    said = (
+        f"The exact log-volume of the features of an untrained ResNet-{depth} of width {width} at one image "
+        f"({d['outputs']:,} outputs, {d['inputs']:,} inputs, float32) takes {_spread(d['seconds_per_point'])} "
+        f"seconds and {_bytes(d['extra_memory_bytes'])} beyond the network itself, with {d['chunk_size']} rows of "
+        "the Jacobian at a time. The Jacobian alone, from `torch.func.jacrev`, takes "
+        f"{_spread(d['ratio_to_jacrev'])} times as long."
+    )
+    if graph["extrapolated_bytes"] is None:
+        return said
+    narrow, full = (_bytes(size) for size in graph["extrapolated_bytes"].values())
+    return (
+        f"{said} `torch.autograd.functional.jacobian(create_graph=True)` keeps a graph for every row. At width "
+        f"{graph['network'][1]} a row needs {_bytes(graph['bytes_per_row'])}, measured on {graph['rows'][0]} to "
+        f"{graph['rows'][-1]} rows. By extrapolation all {graph['outputs']:,} rows would need {narrow}, and those of "
+        f"the network of full width {full}."
+    )
+
+
+def _bytes(size: float) -> str:
+    return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 def _outside_products(t: dict) -> str:

@@ -28,11 +28,11 @@ def networks_figure():
     for row, (name, (boxes, meaning)) in enumerate(rows.items()):
         ax.text(0, -row, name, va="center", weight="bold")
         for k, box in enumerate(boxes):
-            ax.text(3.9 + 0.95 * k, -row, box, ha="center", va="center", bbox=frame)
-        ax.text(8.5, -row, meaning, va="center")
-    ax.text(8.5, 0.62, "its outputs", va="center", color="#555555")
-    ax.text(3.55, 0.62, "from the pixels to the ten outputs", va="center", color="#555555")
-    ax.set(xlim=(0, 12.2), ylim=(-2.5, 0.9))
+            ax.text(4.2 + 0.93 * k, -row, box, ha="center", va="center", bbox=frame)
+        ax.text(8.6, -row, meaning, va="center")
+    ax.text(8.6, 0.62, "its outputs", va="center", color="#555555")
+    ax.text(3.85, 0.62, "from the pixels to the outputs", va="center", color="#555555")
+    ax.set(xlim=(0, 12.5), ylim=(-2.5, 0.9))
     ax.axis("off")
     return fig
 

@@ -1,30 +1,73 @@
 """The figures of the chapter."""
 
 import numpy as np
+import pandas as pd
 from matplotlib.ticker import LogLocator, NullLocator
 
-from support.chapters.hyperplanes.claims import FitsStory
-from support.chapters.hyperplanes.hyperplanes import NORMALS, class_distances, own_and_nearest_other
-from support.chapters.hyperplanes.story import WRONG, conditions, hyperplanes
-from support.chapters.hyperplanes.tables import median_run
-from support.evidence.figures import (
-    HUES,
-    legend_below,
-    step_axis,
-    style,
-    subplots,
-)
+from support.chapters.hyperplanes.claims import FitsStory, MostOutputs, OwnIsNear, OwnIsNearest
+from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, own_and_nearest_other
+from support.evidence.classifiers.results import Arm
+from support.evidence.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
 from support.evidence.statistics import mean_interval
 from support.networks.architectures import architecture
 
+PLACES: dict[str, MostOutputs] = {  # what the rules of the claims count
+    "Abs2-Neg:\nown class nearest": OwnIsNearest("Abs2-Neg"),
+    "Abs2-Neg:\nown class within 1 SD": OwnIsNear("Abs2-Neg"),
+    "Abs2:\nother classes near": FitsStory("Abs2"),
+}
+CLASSES = ("#000000", "#D55E00", "#0072B2")  # of the toy
 
-def distances_figure(arms, names: tuple[str, ...], limit: float = 6.0):
+
+def places_figure(arms: list[Arm]):
+    """One panel an arm: share of outputs that lie as `PLACES` says, before training (hollow) and after, with 95%."""
+    fig, axes = subplots(1, len(arms), height=2.7, squeeze=False, sharex=True, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        for row, rule in enumerate(PLACES.values()):
+            look = style(rule.name) | {"linestyle": "none", "markersize": 7}
+            before, after = (mean_interval(rule.shares(arm, step), within=(0, 100)) for step in (0, arm.steps))
+            ax.plot([before.value, after.value], [row, row], color="#aaaaaa", linewidth=1, zorder=1)
+            ax.plot([after.low, after.high], [row, row], color=look["color"], linewidth=3, alpha=0.5)
+            ax.plot(before.value, row, **look | {"markerfacecolor": "white"})
+            ax.plot(after.value, row, **look)
+            ax.text(after.value, row - 0.24, f"{after.value:.0f}%", ha="center", fontsize=9)
+        ax.axvline(50, color="black", linewidth=0.8, linestyle="--")
+        ax.set_yticks(range(len(PLACES)), list(PLACES))
+        ax.set(title=f"{arm.scaling} inputs", xlabel="outputs (%)", xlim=(-5, 108), ylim=(len(PLACES) - 0.5, -0.6))
+        ax.grid(axis="y", visible=False)
+    return fig
+
+
+def toy_figure(h: np.ndarray, labels: np.ndarray, lines: dict[str, np.ndarray]):
+    """Three classes in the plane and the zero sets of their outputs, in the colour of their class; a panel each.
+
+    h: (N, 2) hidden vectors; lines: title -> (3, 2) normals of lines through the origin.
+    """
+    fig, axes = subplots(1, len(lines), height=2.6, sharey=True)
+    for ax, (name, normals) in zip(axes, lines.items(), strict=True):
+        for c, colour in enumerate(CLASSES):
+            of = h[labels == c][:80]
+            ax.plot(*of.T, ".", color=colour, markersize=2.5, alpha=0.5)
+            along = np.array([-normals[c, 1], normals[c, 0]]) / np.linalg.norm(normals[c])
+            ax.plot(*(7 * np.stack([-along, along])).T, color=colour, linewidth=2)
+        ax.set(title=name, aspect="equal", xlim=(-3.6, 5), ylim=(-1.6, 4.6), xticks=[], yticks=[])
+        ax.grid(visible=False)
+    return fig
+
+
+def median_run(arm: Arm, name: str) -> int:
+    """Which of the arm's runs of that network has the median test accuracy, the upper one of two: the one to draw."""
+    accuracy = arm.accuracy(name)
+    return int(np.argsort(accuracy, kind="stable")[len(accuracy) // 2])
+
+
+def distances_figure(arms: list[Arm], names: tuple[str, ...], limit: float = 6.0):
     """Rows arms, columns networks: distance of each class centre (column) to each output's hyperplane (row).
 
     Of the run with the median accuracy; in SDs of the class, colours end at the limit. With sign for a ReLU, whose
     zero set is one side; an absolute value has none.
     """
-    height = 0.9 + 1.55 * len(arms)
+    height = 0.9 + 1.6 * len(arms)
     fig, axes = subplots(len(arms), len(names), height=height, squeeze=False, sharex=True, sharey=True)
     for row, arm in zip(axes, arms, strict=True):
         for ax, name in zip(row, names, strict=True):
@@ -41,72 +84,110 @@ def distances_figure(arms, names: tuple[str, ...], limit: float = 6.0):
     return fig
 
 
-def nearness_figure(arms, controls, names: tuple[str, ...], limit: float = 8.0):
-    """Rows arms, columns networks: distance of the own class (filled) and of the nearest other, all outputs.
-
-    controls: for each arm, network -> its arm with shuffled labels.
-    A pair of boxes for each of `story.conditions`: median and quartiles, whiskers from the 5th to the 95th centile.
-    """
-    fig, axes = subplots(len(arms), len(names), height=1.6 + 1.6 * len(arms), squeeze=False, sharex=True, sharey=True)
-    both = list(zip(arms, controls, strict=True))
-    labels = list(max((conditions(arm, control[name]) for arm, control in both for name in names), key=len))
-    for row, (arm, control) in zip(axes, both, strict=True):
-        for ax, name in zip(row, names, strict=True):
-            hue = style(name)["color"]
-            for label, (of, step, side) in conditions(arm, control[name]).items():
-                place = labels.index(label)
-                values = own_and_nearest_other(of.moments(name, step, side))
-                for shift, face, x in zip((-0.2, 0.2), (hue, "white"), values, strict=True):
-                    line = {"color": "black", "linewidth": 0.8}
-                    ax.boxplot(
-                        [x.ravel()], positions=[place + shift], widths=0.32, whis=(5, 95), showfliers=False,
-                        patch_artist=True, boxprops={"facecolor": face, "edgecolor": hue},
-                        medianprops={"color": "black"}, whiskerprops=line, capprops=line,
-                    )  # fmt: skip
-            ax.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
-            ax.set_ylim(0, limit)
-            ax.grid(axis="x", visible=False)
-        row[0].set_ylabel(f"{arm.scaling}\ndistance")
-    for ax, name in zip(axes[0], names, strict=True):
-        ax.set_title(name)
-    return fig
-
-
-def story_figure(arms, names: tuple[str, ...]):
-    """One panel an arm: share of outputs that fit the story against the step, with 95% intervals, side by side."""
-    fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
+def within_figure(arms: list[Arm], name: str = "Abs2-Neg", most: float = 4.0):
+    """One panel an arm: share of outputs whose own class, or nearest other class, lies within so many of its SDs."""
+    cuts = np.linspace(0, most, 161)
+    fig, axes = subplots(1, len(arms), height=2.8, squeeze=False, sharex=True, sharey=True)
+    curves = {
+        "own class, trained": (-1, 0, {"color": style(name)["color"], "linewidth": 2.5}),
+        "own class, untrained": (0, 0, {"color": style(name)["color"], "linestyle": "--", "linewidth": 1.2}),
+        "nearest other, trained": (-1, 1, {"color": "black", "linestyle": ":"}),
+    }
     for ax, arm in zip(axes[0], arms, strict=True):
-        for place, name in enumerate(names):
-            at = arm.records[name][0].arrays["moment_steps"]
-            at = at[at <= arm.steps]
-            found = [mean_interval(FitsStory(name).shares(arm, step), within=(0, 100)) for step in at]
-            value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
-            beside = at * 1.12**place + 0.06 * place  # on an axis that is linear up to 1 and logarithmic from there
-            ax.errorbar(beside, value, [value - low, high - value], label=name, elinewidth=0.8, **style(name))
-        ax.axhline(50, color="black", linewidth=0.8)
-        step_axis(ax)
-        ax.set(title=f"{arm.scaling} inputs", ylim=(-3, 103))
-        ax.set_xlim(-0.2, 2 * arm.steps)
-    axes[0][0].set_ylabel("outputs that fit the story (%)")
-    legend_below(fig, axes[0][0], 4)
+        for label, (when, which, look) in curves.items():
+            size = own_and_nearest_other(arm.moments(name, arm.steps if when else 0))[which]
+            ax.plot(cuts, [100 * (size < cut).mean() for cut in cuts], label=label, **look)
+        ax.axvline(NEAR, color="black", linewidth=0.8)
+        ax.set(title=f"{arm.scaling} inputs", xlabel="distance (SDs of the class)", xlim=(0, most), ylim=(-3, 103))
+    axes[0][0].set_ylabel(f"outputs of {name}\nwithin this distance (%)")
+    legend_below(fig, axes[0][0])
     return fig
 
 
-def fitted_figure(found):
+class OwnInside(MostOutputs):
+    """Share of outputs of a ReLU network that have their own class in the zero set; drawn, never judged."""
+
+    so = "have their own class in the zero set"
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def has(self, z):
+        return z[..., np.eye(z.shape[-1], dtype=bool)] <= 0
+
+
+def steps_figure(arms: list[Arm]):
+    """Columns arms, rows activations: share of outputs that lie in some way against the step, with 95% intervals."""
+    rows = [
+        {"nearest": OwnIsNearest("Abs2-Neg"), "within 1 SD": OwnIsNear("Abs2-Neg"), "others near": FitsStory("Abs2")},
+        {"own inside, others not": FitsStory("ReLU2-Neg"), "own inside": OwnInside("ReLU2")},
+    ]
+    fig, axes = subplots(2, len(arms), height=4.6, squeeze=False, sharex="col", sharey=True)
+    for line, rules in zip(axes, rows, strict=True):
+        for ax, arm in zip(line, arms, strict=True):
+            ends = []
+            for place, rule in enumerate(rules.values()):
+                at = arm.records[rule.name][0].arrays["moment_steps"]
+                at = at[at <= arm.steps]
+                found = [mean_interval(rule.shares(arm, step), within=(0, 100)) for step in at]
+                value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
+                ax.errorbar(at * 1.12**place, value, [value - low, high - value], elinewidth=0.8, **style(rule.name))
+                ends.append(value[-1])
+            for (label, rule), end in zip(rules.items(), labels_apart(np.clip(ends, 12, 92), 24), strict=True):
+                text = f"{rule.name}\n{label}"
+                ax.text(1.6 * arm.steps, end, text, va="center", fontsize=8, color=style(rule.name)["color"])
+            ax.axhline(50, color="black", linewidth=0.8, linestyle="--")
+            step_axis(ax)
+            ax.set(ylim=(-3, 103))
+            ax.set_xlim(-0.2, 300 * arm.steps)
+            ax.set_xticks([0, 10, 1000], ["0", "10", "1,000"])
+            ax.xaxis.set_minor_locator(NullLocator())
+    for ax, arm in zip(axes[0], arms, strict=True):
+        ax.set(title=f"{arm.scaling} inputs", xlabel="")
+    fig.supylabel("outputs (%)", fontsize=10)
+    return fig
+
+
+def gap_figure(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg"):
+    """One panel an arm: accuracy of the first network minus that of the second, on test and training images.
+
+    Mean over seeds with its 95% interval, paired by seed.
+    """
+    fig, axes = subplots(1, len(arms), height=2.8, squeeze=False, sharey=True)
+    looks = {"test": {"color": style(second)["color"]}, "train": {"color": "#777777", "linestyle": "--"}}
+    for ax, arm in zip(axes[0], arms, strict=True):
+        steps = arm.steps_recorded
+        for side, look in looks.items():
+            gap = arm.curve(f"{side}_accuracy", first) - arm.curve(f"{side}_accuracy", second)
+            found = [mean_interval(g, method="t") for g in gap.T]
+            label = {"test": "test images", "train": "training images"}[side]
+            ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
+            low, high = [f.low for f in found], [f.high for f in found]
+            ax.fill_between(steps, low, high, color=look["color"], alpha=0.2, linewidth=0)
+        ax.axhline(0, color="black", linewidth=0.8)
+        step_axis(ax)
+        ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps))
+    axes[0][0].set_ylabel(f"lead of {first} (points)")
+    legend_below(fig, axes[0][0])
+    return fig
+
+
+def fitted_figure(table: pd.DataFrame):
     """One panel an input scaling: pairs in the wrong order, by the learned outputs (left) and by fitted normals.
 
-    found: as `hyperplanes.of_runs` gives it.
+    table: of `derived.fitted`; means over the networks of a kind.
     """
-    wrong = hyperplanes(found)[WRONG]
-    scalings = wrong.index.unique("inputs")
-    fig, axes = subplots(1, len(scalings), height=3.4, squeeze=False, sharey=True)
+    means = table.groupby(["inputs", "network", "normals"], sort=False)["wrong"].mean()
+    scalings = means.index.unique("inputs")
+    fig, axes = subplots(1, len(scalings), height=3.2, squeeze=False, sharey=True)
     for ax, scaling in zip(axes[0], scalings, strict=True):
-        for name, (learned, *fitted) in wrong.loc[scaling].iterrows():
-            look = style(name)
-            ax.plot(NORMALS, fitted, label=f"fitted, in {name}", **look)
-            ax.plot(0.6, learned, label=f"learned by {name}", **look | {"linestyle": "none", "markersize": 8})
+        for name in means.loc[scaling].index.unique("network"):
+            wrong, look = means.loc[scaling, name], style(name)
+            fitted = wrong.drop(0)
+            ax.plot(fitted.index, fitted, label=f"fitted, in {name}", **look)
+            ax.plot(0.6, wrong[0], label=f"learned by {name}", **look | {"linestyle": "none", "markersize": 8})
         ax.set(xscale="log", yscale="log", title=f"{scaling} inputs", xlabel="fitted normals a class")
-        ax.set_xticks(NORMALS, map(str, NORMALS))
+        ax.set_xticks(fitted.index, map(str, fitted.index))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter("{x:g}")
@@ -116,36 +197,20 @@ def fitted_figure(found):
     return fig
 
 
-_SCALES = {"scale of training": HUES["relu"], "source's scale": "#999999"}
-
-
-def unit_figure(units):
-    """One panel a class: histograms along the typical unit of `hyperplanes.AlongUnits`, at both scales."""
-    columns = min(5, len(units.classes))
-    rows = -(-len(units.classes) // columns)
-    fig, axes = subplots(rows, columns, height=3.6, sharex=True, sharey=True, squeeze=False)
-    for c, (ax, name) in enumerate(zip(axes.flat, units.classes, strict=False)):
-        for z, (label, hue) in zip(units.z[..., units.typical], _SCALES.items(), strict=True):
-            edges = np.histogram_bin_edges(z, 20)
-            ax.hist(z[units.labels == c], edges, histtype="step", color=hue, label=label, linewidth=1.5)
-        ax.axvline(0, color="black", linewidth=0.8)
-        mean, sd, _ = units.moments[0, units.typical, c]
-        ax.set_title(f"{name}: {mean:.0f} $\\pm$ {sd:.0f}")
-    axes[-1][columns // 2].set_xlabel("preactivation")
-    fig.supylabel("images", fontsize=10)
-    legend_below(fig, axes[0][0])
-    return fig
-
-
-def units_figure(units):
-    """Mean, SD, skewness, overlap of `hyperplanes.AlongUnits`, over all units; at both scales where they differ."""
-    fig, axes = subplots(2, 2, height=4.2)
-    panels = {"mean": units.moments[..., 0], "SD": units.moments[..., 1]}
-    panels |= {"skewness": units.moments[:1, ..., 2], "overlap of two classes": units.overlaps[None]}
-    for ax, (what, values) in zip(axes.flat, panels.items(), strict=True):
-        edges = np.histogram_bin_edges(values, 30)
-        for of, (label, hue) in zip(values, _SCALES.items(), strict=False):
-            ax.hist(of.ravel(), edges, histtype="step", color=hue, label=label, linewidth=1.5)
-        ax.set(xlabel=what, ylabel="count")
-    axes[0, 1].legend()
+def unit_figure(table: pd.DataFrame):
+    """The classes along one hidden unit, a histogram above another; table: of `derived.along_typical_unit`."""
+    fig, ax = subplots(height=3.2)
+    edges = np.linspace(table["low"][0], table["high"][0], len(table["images"][0]) + 1)
+    top = max(map(max, table["images"]))
+    for row, (name, images) in enumerate(zip(table["class"], table["images"], strict=True)):
+        base = len(table) - 1 - row
+        heights = base + 1.8 * np.array(images) / top
+        ax.stairs(heights, edges, baseline=base, fill=True, color=HUES["relu"], alpha=0.35)
+        ax.stairs(heights, edges, baseline=None, color=HUES["relu"], linewidth=1)
+        ax.text(edges[0], base + 0.15, f"{name} ", ha="right")
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set(xlabel="value before the ReLU", yticks=[])
+    ax.set_ylabel("class", labelpad=14)
+    ax.spines["left"].set_visible(False)
+    ax.grid(visible=False)
     return fig

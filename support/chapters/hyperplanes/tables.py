@@ -4,31 +4,64 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
+from support.chapters.hyperplanes.claims import FitsStory
 from support.evidence import statistics
-from support.evidence.classifiers.results import Arm
+from support.evidence.classifiers.results import Arm, runs_of
+from support.evidence.classifiers.study import Plan
+from support.evidence.records import Record
 
 
-def median_run(arm: Arm, name: str) -> int:
-    """Which of the arm's runs of that network has the median test accuracy, the upper one of two: the one to draw."""
-    accuracy = arm.accuracy(name)
-    return int(np.argsort(accuracy, kind="stable")[len(accuracy) // 2])
+def controls(plan: Plan, records: Iterable[Record], names: tuple[str, ...]) -> pd.DataFrame:
+    """What became of the plan's runs with shuffled labels: how many diverged, and how well the others fit them.
 
-
-def gaps(arms: list[Arm], pairs: Iterable[tuple[str, str]]):
-    """Difference in points of test accuracy, paired by seed, at some recorded steps; at the last in training too.
-
-    For pairs of which the arm has records. Intervals are those of `statistics.mean_interval` over seeds, 95%.
+    "learned (%)": mean accuracy on the shuffled labels of the training images; NaN where no run is left.
     """
-    rows, pairs = [], list(pairs)
-    for arm in arms:
-        at = [s for s in (10, 100, 1000) if s < arm.steps] + [arm.steps]
-        for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
-            row = {"inputs": arm.scaling, "pair": f"{first} - {second}"}
-            for side, step in [("test", s) for s in at] + [("train", arm.steps)]:
-                a, b = (arm.at(f"{side}_accuracy", name, step) for name in (first, second))
-                found = statistics.mean_interval(a - b)
-                label = f"step {step:,}" + (", training images" if side == "train" else "")
-                row[label] = f"{found:+.1f}"
-            rows.append(row | {"n": arm.seeds})
-    return pd.DataFrame(rows).set_index(["inputs", "pair"]) if rows else pd.DataFrame()
+    rows, found = [], runs_of(plan, records)
+    for scaling in plan.scalings:
+        for name in names:
+            runs = [r for r in found if (r.spec.scaling, r.spec.architecture) == (scaling, name)]
+            fit = [float(r.at("train_accuracy", plan.steps)) for r in runs if not r.diverged_by(plan.steps)]
+            rows.append([scaling, name, len(runs), len(runs) - len(fit), np.mean(fit) if fit else np.nan])
+    columns = ["inputs", "network", "runs", "diverged", "learned (%)"]
+    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(1)
+
+
+def and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
+    """Over the networks of a kind: Spearman's rank correlation of the share that fits the story with test accuracy.
+
+    p is that of permutations, all of them or 9,999, and then Holm's over the correlations of this table.
+    """
+    rows = []
+    for arm in (a for a in arms if a.seeds > 2):
+        for name in names:
+            share, accuracy = FitsStory(name).shares(arm), arm.accuracy(name)
+            varies = np.ptp(share) > 0 and np.ptp(accuracy) > 0
+            found = _spearman(share, accuracy) if varies else (np.nan, np.nan)
+            row = [arm.scaling, name, share.min(), share.max(), accuracy.min(), accuracy.max(), *found, arm.seeds]
+            rows.append(row)
+    columns = ["inputs", "network", "fits, least (%)", "most", "accuracy, least (%)", "most ", "Spearman", "p", "n"]
+    table = pd.DataFrame(rows, columns=columns).set_index(columns[:2])
+    known = table["p"].notna()
+    table.insert(6, "p, Holm", np.nan)
+    table.loc[known, "p, Holm"] = statistics.holm(table.loc[known, "p"])
+    return table.round({name: {"Spearman": 3, "p": 4, "p, Holm": 4}.get(name, 1) for name in table})
+
+
+def _spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Rank correlation and its two-sided p by permutation, which small samples and ties leave right."""
+    a, b = (stats.zscore(stats.rankdata(x)) for x in (a, b))  # ranked once, not for every permutation
+
+    def correlation(x, axis):
+        return (x * b).mean(axis)
+
+    found = stats.permutation_test(
+        (a,),
+        correlation,
+        permutation_type="pairings",
+        vectorized=True,
+        n_resamples=9999,
+        rng=np.random.default_rng(0),
+    )
+    return float(found.statistic), float(found.pvalue)

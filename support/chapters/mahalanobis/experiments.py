@@ -16,7 +16,6 @@ from sklearn.cluster import KMeans
 from torch import nn
 
 from support.activations import ACTIVATIONS
-from support.evidence.statistics import Estimate, mean_interval
 from support.networks.data import load
 from support.networks.draws import initial
 
@@ -136,8 +135,8 @@ def starts(seeds: int, steps: int, goal: float = 0.05, m: int = 6) -> pd.DataFra
                 losses = train(network, x, y, steps)
                 reached = np.flatnonzero(losses <= goal)
                 accuracy = 100 * float((network(data.test[0]).argmax(1) == data.test[1]).float().mean())
-                rows.append([name, start, seed, reached[0] if len(reached) else np.nan, accuracy, losses])
-    return pd.DataFrame(rows, columns=["data", "start", "seed", "steps", "accuracy", "losses"])
+                rows.append([name, start, seed, reached[0] if len(reached) else np.nan, accuracy])
+    return pd.DataFrame(rows, columns=["data", "start", "seed", "steps", "accuracy"])
 
 
 def classifier(activation: str, weight, bias, classes: int, seed: int) -> nn.Sequential:
@@ -236,9 +235,3 @@ def outputs(seeds: int, steps: int, hidden: int = 40) -> pd.DataFrame:
             accuracy = 100 * float((p.argmax(1) == ty).double().mean())
             rows.append([name, seed, accuracy, calibration_error(p, ty)])
     return pd.DataFrame(rows, columns=["output", "seed", "accuracy", "calibration error"])
-
-
-def paired(table: pd.DataFrame, column: str, value: str, first: str, second: str) -> Estimate:
-    """Mean over seeds of `value` at `first` minus at `second` (of the table's `column`), with its interval."""
-    by_seed = table.pivot(index="seed", columns=column, values=value)
-    return mean_interval((by_seed[first] - by_seed[second]).dropna().to_numpy())

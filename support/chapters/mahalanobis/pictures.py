@@ -1,22 +1,48 @@
 """The figures of the chapter on the Mahalanobis distance."""
 
 import numpy as np
+import pandas as pd
 import torch
 
-from support.chapters.mahalanobis.claims import ERROR
+from support.chapters.mahalanobis.claims import CHANCE, ERROR, WHITE
+from support.chapters.mahalanobis.derived import BEGINS
 from support.chapters.mahalanobis.landscape import bound, reach
 from support.evidence import figures
-from support.evidence.distances.recovery import by_chance, own_rotations
 from support.evidence.distances.results import DistanceArm, weights
 from support.networks.distance_networks import module
-from support.networks.gaussians import DistanceData, Gaussian
+from support.networks.gaussians import DistanceData
 
 LOOKS = {  # the book's colour law: hue is the activation
     "MD_Abs": {"color": figures.HUES["abs"], "marker": "o"},
     "MD_ReLU": {"color": figures.HUES["relu"], "marker": "s"},
     "MD_Sigmoid": {"color": "black", "marker": "^"},
 }
+NAMES = {network: network.removeprefix("MD_") for network in LOOKS}
 LEVELS = (1, 2, 3)  # Mahalanobis distances
+GREY = "#777777"
+
+
+def geometry_figure(arms: list[DistanceArm]):
+    """Every network of the arms: error of its output against error of its metric, both on a logarithmic axis.
+
+    Shaded: what counts as a match of the distance and of the precision.
+    """
+    fig, ax = figures.subplots(height=3.6)
+    low = 1e-6
+    ax.fill_between([1e-3, ERROR], low, WHITE, color="#e8f0e4")
+    ax.axvline(ERROR, color=GREY, linewidth=0.8)
+    ax.axhline(WHITE, color=GREY, linewidth=0.8)
+    for network, look in LOOKS.items():
+        found = pd.concat([arm.of(network) for arm in arms])
+        counted = f"{NAMES[network]}: {int((found['error'] < ERROR).sum())} of {len(found)} learn the distance"
+        places = found["error"], found["precision_error"].clip(lower=2 * low)
+        ax.plot(*places, linestyle="none", alpha=0.55, markersize=5, label=counted, **look)
+    ax.text(1.2e-3, WHITE * 1.3, "whitens, below this line", color=GREY, fontsize=9)
+    ax.text(ERROR * 0.85, 1.5e-6, "learns the distance,\nleft of this line", color=GREY, fontsize=9, ha="right")
+    ax.set(xscale="log", yscale="log", xlim=(1e-3, 100), ylim=(low, 3))
+    ax.set(xlabel="error of the distance, fresh points (%)", ylabel="error of the metric (relative)")
+    figures.legend_below(fig, ax, 2)
+    return fig
 
 
 def plane(ax, data: DistanceData, network: str, W, b, points: int = 150, arrows: bool = False) -> None:
@@ -50,10 +76,10 @@ def plane(ax, data: DistanceData, network: str, W, b, points: int = 150, arrows:
 
 def rotations_figure(data: DistanceData, solutions: dict[str, tuple]):
     """One panel an exact MD_Abs: title -> (W, b)."""
-    fig, axes = figures.subplots(1, len(solutions), height=2.1, squeeze=False)
+    fig, axes = figures.subplots(1, len(solutions), height=2.5, squeeze=False)
     for ax, (title, (W, b)) in zip(axes[0], solutions.items(), strict=True):
         plane(ax, data, "MD_Abs", W, b, arrows=True)
-        ax.set_title(title, fontsize=9)
+        ax.set_title(title)
     return fig
 
 
@@ -79,32 +105,77 @@ def trials_figure(runs, table, step: int):
     return fig
 
 
-def best_figure(runs, chosen: dict[str, int], exact: tuple, step: int):
-    """The exact network and the chosen trial of each network, side by side."""
-    by_place = {(r.spec.network, r.spec.seed): r for r in runs}
-    fig, axes = figures.subplots(1, len(chosen) + 1, height=2.2, squeeze=False)
-    data = runs[0].spec.draw()
-    plane(axes[0][0], data, "MD_Abs", *exact, arrows=True)
-    axes[0][0].set_title("exact, untrained", fontsize=9)
-    for ax, (network, trial) in zip(axes[0][1:], chosen.items(), strict=True):
-        plane(ax, data, network, *weights(by_place[network, trial], step), arrows=True)
-        ax.set_title(f"{network}, trial {trial}", fontsize=9)
+def ends_figure(panels: dict[str, tuple]):
+    """Networks in the plane with their hyperplanes and contours, two panels a row: title -> (data, network, W, b)."""
+    rows = -(-len(panels) // 2)
+    fig, axes = figures.subplots(rows, 2, height=2.8 * rows, squeeze=False)
+    for ax, (title, (data, network, W, b)) in zip(axes.flat, panels.items(), strict=True):
+        plane(ax, data, network, W, b)
+        ax.set_title(title)
     return fig
 
 
 def errors_figure(arms: list[DistanceArm]):
-    """One panel an arm: every network's error on fresh points, log scale, and the line below which it counts."""
-    fig, axes = figures.subplots(1, len(arms), height=2.6, squeeze=False, sharey=True)
-    for ax, arm in zip(axes[0], arms, strict=True):
-        for place, (network, look) in enumerate(LOOKS.items()):
-            error = np.sort(arm.of(network)["error"].to_numpy(float))
-            spread = 0.5 * (figures.jitter(len(error)) - 0.5)
-            ax.plot(place + spread, error, linestyle="none", markersize=3.5, alpha=0.7, **look)
-        ax.axhline(ERROR, color="#777777", linewidth=0.8, linestyle="--")
-        ax.set_xticks(range(len(LOOKS)), [n.removeprefix("MD_") for n in LOOKS], fontsize=8)
-        ax.set(title=arm.name, yscale="log", xlim=(-0.6, len(LOOKS) - 0.4))
-        ax.grid(axis="x", visible=False)
-    axes[0][0].set_ylabel("error on fresh points\n(% of the mean distance)")
+    """A row for each arm and network: every network's error on fresh points, and how many are within ERROR."""
+    fig, ax = figures.subplots(height=0.5 + 0.34 * len(arms) * len(LOOKS))
+    rows = [(arm, network) for arm in arms for network in LOOKS]
+    for row, (arm, network) in enumerate(rows):
+        error = np.sort(arm.of(network)["error"].to_numpy(float))
+        height = row + 0.5 * (figures.jitter(len(error)) - 0.5)
+        ax.plot(error, height, linestyle="none", alpha=0.7, **LOOKS[network])
+        ax.text(130, row, f"{int((error < ERROR).sum())} of {len(error)}", va="center", fontsize=9)
+        if row and row % len(LOOKS) == 0:
+            ax.axhline(row - 0.5, color=GREY, linewidth=0.8)
+    ax.axvline(ERROR, color=GREY, linewidth=0.8, linestyle="--")
+    labels = [f"{arm.name}   {NAMES[n]}" if n == "MD_Abs" else NAMES[n] for arm, n in rows]
+    ax.set_yticks(range(len(rows)), labels)
+    ax.set(xscale="log", xlim=(3e-3, 100), ylim=(len(rows) - 0.4, -0.6))
+    ax.set_xlabel("error on fresh points (% of the mean distance, log scale)")
+    ax.set_title(f"within {ERROR:g}%", loc="right", fontsize=9)
+    ax.grid(axis="y", visible=False)
+    return fig
+
+
+def descents_figure(table: pd.DataFrame):
+    """A row for each arm and network: share that matches after Adam and after both descents of `derived.descents`."""
+    groups = table.groupby(["arm", "network"], sort=False)
+    fig, ax = figures.subplots(height=1.2 + 0.4 * len(groups))
+    kinds = {
+        "Adam": ("o", "white"),
+        f"second-order, from {BEGINS[0]}": ("o", None),
+        f"second-order, from {BEGINS[1]}": ("D", "black"),
+    }
+    for row, ((_, network), some) in enumerate(groups):
+        hue = LOOKS[network]["color"]
+        by_begin = [100 * float((some[some["from"] == begin]["error"] < ERROR).mean()) for begin in BEGINS]
+        shares = [100 * float((some["adam"] < ERROR).mean()), *by_begin]
+        ax.plot([min(shares), max(shares)], [row, row], color=hue, linewidth=0.8)
+        for shift, share, (marker, face) in zip((0, 0, 0.22), shares, kinds.values(), strict=True):
+            size = 10 if face == "white" else 6.5  # a ring where Adam and a descent agree
+            ax.plot(
+                share, row + shift, marker, color=hue if face != "black" else face, mfc=face or hue, markersize=size
+            )
+    ax.set_yticks(range(len(groups)), [f"{arm}   {NAMES[network]}" for arm, network in groups.groups])
+    ax.set(xlabel=f"networks within {ERROR:g}% of the distance (%)", xlim=(-4, 104), ylim=(len(groups) - 0.4, -0.6))
+    for label, (marker, face) in kinds.items():
+        ax.plot([], [], marker, color="black", mfc=face or GREY, linestyle="none", label=label)
+    figures.legend_below(fig, ax, 1)
+    return fig
+
+
+def axes_figure(arms: list[DistanceArm]):
+    """A row for each arm and network that has matches: of each match, the share of random rotations of its rows that
+    align as well with the eigenvectors. Shaded: the rare ones, up to CHANCE."""
+    tables = {(arm.name, n): arm.of(n) for arm in arms for n in ("MD_Abs", "MD_ReLU")}
+    rows = {key: t[t["error"] < ERROR]["eigenvector_cosine_own_p"] for key, t in tables.items()}
+    rows = {key: shares for key, shares in rows.items() if len(shares)}
+    fig, ax = figures.subplots(height=1.0 + 0.36 * len(rows))
+    ax.axvspan(0, 100 * CHANCE, color="#e8f0e4")
+    for row, ((_, network), shares) in enumerate(rows.items()):
+        ax.vlines(100 * shares, row - 0.32, row + 0.32, color=LOOKS[network]["color"], linewidth=1.8)
+    ax.set_yticks(range(len(rows)), [f"{name}   {NAMES[network]}" for name, network in rows])
+    ax.set(xlim=(0, 100), ylim=(len(rows) - 0.4, -0.6), xlabel="random rotations that lie as close to the axes (%)")
+    ax.grid(axis="y", visible=False)
     return fig
 
 
@@ -113,59 +184,19 @@ def walk_figure(arms: list[DistanceArm], walks: dict[str, dict]):
 
     walks: name of the arm -> (network, trial) -> how far.
     """
-    fig, axes = figures.subplots(1, len(arms), height=2.9, squeeze=False, sharey=True)
+    fig, axes = figures.subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
     for ax, arm in zip(axes[0], arms, strict=True):
         for network in ("MD_Abs", "MD_ReLU"):
             error, look = arm.of(network)["error"], LOOKS[network] | {"linestyle": "none", "alpha": 0.8}
-            ax.plot([walks[arm.name][network, t] for t in error.index], error, label=network, **look)
-        ax.axvline(reach(arm.study.steps), color="black", linewidth=1.0, linestyle=":", label="rate x epochs")
-        ax.axvline(bound(arm.study.steps), color="black", linewidth=1.0, linestyle="-.", label="Adam at the most")
-        ax.axhline(ERROR, color="#777777", linewidth=0.8, linestyle="--")
+            ax.plot([walks[arm.name][network, t] for t in error.index], error, label=NAMES[network], **look)
+        steady, most = reach(arm.study.steps), bound(arm.study.steps)
         ax.set_xscale("symlog", linthresh=1)
-        ax.set(title=arm.name, yscale="log", xlabel="way of a bias, at least (log scale from 1)", xlim=(-0.2, None))
-    axes[0][0].set_ylabel("error (% of the mean distance)")
-    figures.legend_below(fig, axes[0][0], 4)
-    return fig
-
-
-def recovery_figure(arms: list[DistanceArm], rotations: int = 99):
-    """One panel an arm with one Gaussian: matched |cosine| of every MD_Abs, and what chance gives.
-
-    Chance: random exact solutions (grey), and rotations of the networks' own rows (line).
-    """
-    fig, axes = figures.subplots(1, len(arms), height=3.0, squeeze=False)
-    for ax, arm in zip(axes[0], arms, strict=True):
-        gaussian: Gaussian = arm.study.dataset().gaussian
-        chance, _ = by_chance(gaussian, gaussian.dimension, 999)
-        runs = [r for r in arm.records if r.spec.network == "MD_Abs"]
-        own = [own_rotations(weights(r, arm.study.steps)[0], gaussian, rotations) for r in runs]
-        ax.hist(chance, bins=30, density=True, color="#cccccc", label="random exact solutions")
-        ax.hist(np.concatenate(own), 30, density=True, histtype="step", color="black", label="the networks, rotated")
-        high, table = ax.get_ylim()[1], arm.of("MD_Abs")
-        for good, marker, label in ((True, "o", "that match the distance"), (False, "x", "that do not")):
-            x = np.sort(table["eigenvector_cosine"][(table["error"] < ERROR) == good].to_numpy(float))
-            height = high * (0.15 + 0.6 * figures.jitter(len(x)))
-            look = {"color": LOOKS["MD_Abs"]["color"], "marker": marker, "linestyle": "none"}
-            ax.plot(x, height, label=f"MD_Abs {label}", **look)
-        ax.set(title=arm.name, xlabel="mean |cosine| of the matches", yticks=[])
-    figures.legend_below(fig, axes[0][0], 2)
-    return fig
-
-
-def curves_figure(arms: list[DistanceArm], floors: dict[str, float]):
-    """One panel an arm: every run's mean squared error on fresh points by epoch; dotted, the closed form's."""
-    fig, axes = figures.subplots(1, len(arms), height=3.0, squeeze=False, sharey=True)
-    for ax, arm in zip(axes[0], arms, strict=True):
-        for run in arm.records:
-            look = LOOKS[run.spec.network] | {"linewidth": 0.6, "alpha": 0.6, "marker": None}
-            ax.plot(run.arrays["steps"], run.arrays["test_mse"], **look)
-        if arm.name in floors:
-            ax.axhline(floors[arm.name], color="black", linestyle=":", linewidth=1.2)
-        ax.set(title=arm.name, xscale="symlog", yscale="log", xlabel="epoch (log scale from 1)", xlim=(0, None))
-    axes[0][0].set_ylabel("mean squared error, fresh points")
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], color=look["color"], label=network) for network, look in LOOKS.items()]
-    handles += [Line2D([], [], color="black", linestyle=":", label="closed form")] if floors else []
-    fig.legend(handles=handles, loc="outside lower center", ncols=4)
+        end = 2 * max([most, *walks[arm.name].values()])
+        ax.set(title=arm.name, yscale="log", xlabel="way of a bias, at least", xlim=(-0.2, end), ylim=(3e-3, 400))
+        ax.axvspan(steady, most, color="#eeeeee")
+        ax.axvspan(most, end, color="#cccccc")
+        ax.axhline(ERROR, color=GREY, linewidth=0.8, linestyle="--")
+        ax.text(0.99, 0.02, "out of\nreach", fontsize=9, ha="right", transform=ax.transAxes)
+    axes[0][0].set_ylabel("error (%, log scale)")
+    axes[0][0].legend(loc="lower left", handlelength=1)
     return fig

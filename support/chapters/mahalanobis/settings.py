@@ -51,7 +51,7 @@ class Settings:
         return 20 if self.scale == "smoke" else 250
 
     def plan(self) -> DistanceStudy:
-        """All networks on the one Gaussian, as the source."""
+        """All networks on the one Gaussian, as the paper."""
         return DistanceStudy(
             f"chapter 5 at {self.scale} scale", self.data, self.epochs, seeds=self.trials, samples=self.samples
         )

@@ -1,12 +1,9 @@
 """The parameters of the chapter, the sizes of each scale, and the plans that follow."""
 
-from dataclasses import replace
-
 from support.chapters.offset_l2.study import STUDIES
 from support.chapters.settings import ClassifierSettings
 from support.evidence.classifiers.study import Plan, Recipe
 from support.networks.architectures import L2, L2_PAPER, SIX_BIAS
-from support.networks.data import load
 
 
 class Settings(ClassifierSettings):
@@ -17,12 +14,12 @@ class Settings(ClassifierSettings):
         study = STUDIES["mnist-l2"]
         return {
             "smoke": (400, 2, 40),
-            "laptop": (1000 if small else 2000, 5 if small else 3, 300),
+            "laptop": (1000 if small else 2000, 3, 300),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
 
     def plan(self) -> Plan:
-        """The ten networks of the source's Table 5."""
+        """The ten networks of the paper's Table 5."""
         return Plan(architectures=SIX_BIAS + L2, recipes=(self.recipe,), **self.common("chapter 4"))
 
     def adam(self) -> Plan:
@@ -33,12 +30,3 @@ class Settings(ClassifierSettings):
             keep_weights=self.seeds,
             **self.common("chapter 4, Adam") | {"steps": max(1, self.steps // 2)},
         )
-
-    def wide(self) -> Plan:
-        """The baselines with as many parameters as the OffsetL2 networks have, by a wider hidden layer."""
-        data = load(self.data, self.data_folder)
-        inputs, classes, plan = data.train_images.shape[1], len(data.classes), self.adam()
-        parameters = plan.hidden * (inputs + 1 + 2 * classes)
-        hidden = round((parameters - classes) / (inputs + 1 + classes))
-        name = f"chapter 4, {hidden} hidden units, at {self.scale} scale"
-        return replace(plan, name=name, architectures=("ReLU-Bias", "Abs-Bias"), hidden=hidden, keep_weights=0)

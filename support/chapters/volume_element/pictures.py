@@ -1,283 +1,233 @@
-"""The figures of the chapter on the volume element. Every network is sigmoid, so black; grey is a control."""
+"""The figures of the chapter that are no maps of the plane.
+
+Every network is sigmoid, so black; grey is before training, or a comparison.
+"""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 
 from support import geometry
-from support.chapters.volume_element.results import at, through_training, weights
+from support.chapters.volume_element.maps import GREY
+from support.chapters.volume_element.results import VolumeArm, at
 from support.evidence import figures
-from support.geometry.boundary import along
+from support.evidence.statistics import mean_interval
+from support.geometry.boundary import Pairs, along
 from support.training.sigmoid import views
-from support.training.sigmoid.stack import logits
-from support.training.sigmoid.views import hidden_layers, hidden_map, log_volume
 
-HALF = 1.5  # of the square that the source draws
-CLIP = 100.0  # curvatures are clipped to +-CLIP before they are drawn, as the source's
-GREY = "#888888"
+ACCENT = "#D55E00"
 
 
-def grid(points: int, half: float = HALF) -> torch.Tensor:
-    """Points of an even grid on the square, (points^2, 2), rows along x2."""
-    side = torch.linspace(-half, half, points, dtype=torch.float64)
-    return torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
+def toy_figure(log_volume, pairs: Pairs, points: int = 101):
+    """Left, the log-volume of a map of the square, a pair that crosses x1 = 0 and its match.
 
-
-def ricci_map(w, x, layer=None):
-    """sign(R) log10(1 + |R|), R the Ricci scalar of a hidden layer, by default the last, clipped to +-CLIP; NaN where
-    rounding may change R by more than a hundredth, of |R| or of 1."""
-    layer = layer or hidden_layers(w)
-    if len(w["b1"]) == 2:  # as many units as inputs: the map is a change of coordinates, and flat
-        return torch.zeros(len(x), dtype=torch.float64)
-    if layer == 1:
-        R, error = geometry.shallow_ricci_scalar(w["W1"], w["b1"], "sigmoid", x, with_error=True)
-    else:
-        R, error = geometry.ricci_scalar(hidden_map(w, layer), x, with_error=True)
-    R = torch.where(error <= R.abs().clamp_min(1) / 100, R, torch.nan)
-    R = R.clamp(-CLIP, CLIP)
-    return R.sign() * torch.log10(1 + R.abs())
-
-
-def probability_map(w, x, layer=None):
-    """Probability that the network gives to class 1."""
-    return logits(w, x).softmax(-1)[:, 1]
-
-
-QUANTITIES = {  # map, label of the colour bar, colours, and their ends or None
-    "volume": (log_volume, "log-volume\n(nats)", "cividis", None),
-    "ricci": (ricci_map, r"sign$(R)\,\log_{10}(1+|R|)$", "RdBu_r", np.log10(1 + CLIP)),
-    "class": (probability_map, "probability of class 1", "PuOr_r", None),
-}
-
-
-def maps(axes, networks, quantity: str, points: int, layer: int | None = None):
-    """Draws a quantity for the networks, of a hidden layer (by default the last), all on one colour scale, with their
-    boundaries."""
-    f, label, colours, end = QUANTITIES[quantity]
-    x, side = grid(points), np.linspace(-HALF, HALF, points)
-    values = [f(w, x, layer).view(points, points).numpy() for w in networks]
-    low, high = (-end, end) if end else (0, 1) if quantity == "class" else np.quantile(values, [0.02, 1])
-    for ax, w, v in zip(axes, networks, values, strict=True):
-        ax.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1), aspect="equal")
-        ax.grid(visible=False)
-        ax.set_facecolor(GREY)  # shows through where a value is NaN
-        image = ax.pcolormesh(side, side, v, cmap=colours, vmin=low, vmax=high, shading="nearest", rasterized=True)
-        margin = (logits(w, x) @ torch.tensor([-1.0, 1.0], dtype=torch.float64)).view(points, points).numpy()
-        if margin.min() < 0 < margin.max():
-            ax.contour(side, side, margin, [0], colors="white" if quantity == "volume" else "black", linewidths=1)
-    bar = {"extend": "min"} if quantity == "volume" else {"extend": "both"} if end else {}
-    axes[0].figure.colorbar(image, ax=list(axes), label=label, shrink=0.95, **bar)
-
-
-def stages_figure(run, epochs, points: int = 40):
-    """Rows volume, curvature and prediction, columns epochs, of one network."""
-    networks = [weights(run, epoch) for epoch in epochs]
-    fig, axes = figures.subplots(3, len(epochs), height=5.2, squeeze=False, sharex=True, sharey=True)
-    for row, quantity in zip(axes, QUANTITIES, strict=True):
-        maps(row, networks, quantity, points)
-    for ax, epoch in zip(axes[0], epochs, strict=True):
-        ax.set_title(f"epoch {epoch:,}")
+    Right, the log-volume along both, over the mean of the ends, with the contrast. pairs: of them the first is drawn.
+    """
+    fig, (left, right) = figures.subplots(1, 2, height=3.0, width_ratios=(1, 1.5))
+    side = torch.linspace(-1, 1, 60, dtype=torch.float64)
+    square = torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
+    values = log_volume(square).view(60, 60).numpy()
+    left.pcolormesh(side.numpy(), side.numpy(), values, shading="nearest", rasterized=True)
+    left.axvline(0, color="white", linewidth=1)
+    left.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    left.grid(visible=False)
+    t = torch.linspace(0, 1, points, dtype=torch.float64)
+    heights = []
+    kinds = (("two classes", pairs.a, pairs.b, "-"), ("one class", pairs.same_a, pairs.same_b, "--"))
+    for name, a, b, line in kinds:
+        left.plot(*torch.stack([a[0], b[0]]).T, line, color=ACCENT, marker="o", markersize=4)
+        values = log_volume(along(a[:1], b[:1], torch.cat([t, pairs.crossing[:1]]))[0])
+        values = values - (values[0] + values[-2]) / 2
+        right.plot(t, values[:-1], line, color=ACCENT, label=name)
+        heights.append(float(values[-1]))
+    where = float(pairs.crossing[0])
+    for height in heights:
+        right.plot(where, height, "o", color="black")
+    right.annotate("", (where, heights[0]), (where, heights[1]), arrowprops={"arrowstyle": "<->", "shrinkA": 4})
+    right.text(where + 0.02, sum(heights) / 2, "contrast", va="center")
+    right.axvline(where, color="black", linewidth=0.6)
+    right.set(xlabel="place $t$ on the line", ylabel="log-volume\nover the ends (nats)", xticks=(0, 0.5, 1))
+    right.text(where, 1.02, "$t^*$", transform=right.get_xaxis_transform(), ha="center")
+    figures.legend_below(fig, right, 2)
     return fig
 
 
-def widths_figure(runs_by_width: dict, epochs, quantity: str = "volume", points: int = 40):
-    """Rows widths, columns epochs, of one network a width; one colour scale a row."""
-    rows = len(runs_by_width)
-    fig, axes = figures.subplots(rows, len(epochs), height=0.5 + 1.4 * rows, squeeze=False, sharex=True, sharey=True)
-    for row, (width, run) in zip(axes, runs_by_width.items(), strict=True):
-        maps(row, [weights(run, epoch) for epoch in epochs], quantity, points)
-        row[0].set_ylabel(f"width {width}")
-    for ax, epoch in zip(axes[0], epochs, strict=True):
-        ax.set_title(f"epoch {epoch:,}")
+def contrast_figure(arms: Sequence[VolumeArm]):
+    """A row for each task and width: the contrast of every network before training (hollow) and after it (filled).
+
+    Large dots and bars are means with 95% intervals; the two means also stand on the right. In nats, linear up to 0.1
+    and logarithmic beyond.
+    """
+    rows = [(arm, width) for arm in arms for width in arm.study.widths]
+    fig, ax = figures.subplots(height=0.9 + 0.42 * len(rows))
+    looks = {"before_contrast": {"color": GREY, "mfc": "white"}, "contrast": {"color": "black"}}
+    for row, (arm, width) in enumerate(rows):
+        means = []
+        for shift, (column, look) in zip((-0.16, 0.16), looks.items(), strict=True):
+            values = arm.of(width)[column]
+            found = mean_interval(values)
+            heights = row + shift + 0.2 * (figures.jitter(len(values)) - 0.5)
+            ax.plot(np.sort(values), heights, "o", markersize=2.5, alpha=0.5, zorder=2, **look)
+            ax.plot([found.low, found.high], [row + shift] * 2, color=look["color"], linewidth=2)
+            ax.plot(found.value, row + shift, "o", markersize=7, zorder=3, **look)
+            rounded = round(found.value, 2) + 0.0  # no negative zero
+            means.append(f"{rounded:.2f}" if abs(rounded) < 10 else f"{rounded:.0f}")
+        text = " to ".join(means).replace("-", "\N{MINUS SIGN}")
+        ax.text(1.01, row, text, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_xscale("symlog", linthresh=0.1, linscale=0.5)
+    ax.set_xticks([-1, -0.1, 0, 0.1, 1, 10, 100], ["-1", "-0.1", "0", "0.1", "1", "10", "100"])
+    ax.set_xlabel("contrast (nats), before and after training")
+    ax.set_yticks(range(len(rows)), [_task(arm, width) for arm, width in rows])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.grid(axis="y", visible=False)
     return fig
 
 
-def layers_figure(run, epochs, points: int = 40):
-    """Of one network: rows hidden layers from below, columns the log-volume at these epochs, one colour scale a row,
-    and the curvature in the end."""
-    rows, columns = run.spec.layers, len(epochs) + 1
-    fig, axes = figures.subplots(rows, columns, height=0.5 + 1.4 * rows, squeeze=False, sharex=True, sharey=True)
-    for layer, row in enumerate(axes, 1):
-        maps(row[:-1], [weights(run, epoch) for epoch in epochs], "volume", points, layer)
-        maps(row[-1:], [weights(run, run.spec.epochs)], "ricci", points, layer)
-        row[0].set_ylabel(f"layer {layer}")
-    titles = [*(f"epoch {epoch:,}" for epoch in epochs), "curvature"]
-    for ax, title in zip(axes[0], titles, strict=True):
-        ax.set_title(title, fontsize=9)
-    return fig
+def _task(arm: VolumeArm, width: int) -> str:
+    layers = arm.study.layers
+    return f"sinusoid, {layers} layers of {width}" if layers > 1 else f"{arm.name}, {width:,} units"
 
 
-def last_figure(runs_by_width: dict, quantity: str, points: int = 40):
-    """One panel a width, after training."""
-    fig, axes = figures.subplots(1, len(runs_by_width), height=1.9, squeeze=False, sharex=True, sharey=True)
-    maps(axes[0], [weights(run, run.spec.epochs) for run in runs_by_width.values()], quantity, points)
-    for ax, width in zip(axes[0], runs_by_width, strict=True):
-        ax.set_title(f"width {width}")
-    return fig
-
-
-def networks_figure(arms):
-    """One panel an arm: the contrast of every network, by width: after training, before, and with shuffled labels."""
-    kinds = {
-        "after training": (("true", "contrast"), {"color": "black", "marker": "o"}),
-        "same places, step 0": (("true", "before_contrast"), {"color": "black", "marker": "o", "mfc": "white"}),
-        "shuffled labels": (("shuffled", "contrast"), {"color": GREY, "marker": "^"}),
-    }
-    fig, axes = figures.subplots(1, len(arms), height=3.3, squeeze=False)
-    for ax, arm in zip(axes[0], arms, strict=True):
-        for place, width in enumerate(arm.study.widths):
-            for shift, (name, ((labels, column), look)) in zip((-0.25, 0, 0.25), kinds.items(), strict=True):
-                values = np.sort(arm.of(width, labels)[column])
-                if not len(values):
-                    continue
-                spread = 0.16 * (figures.jitter(len(values)) - 0.5)
-                label = name if width == arm.study.widths[0] else None
-                ax.plot(place + shift + spread, values, label=label, linestyle="none", markersize=3.5, **look)
-                ax.plot([place + shift - 0.1, place + shift + 0.1], [values.mean()] * 2, color="black", linewidth=2)
-        ax.axhline(0, color="black", linewidth=0.8)
-        ax.set_xticks(range(len(arm.study.widths)), list(map(str, arm.study.widths)))
-        ax.set(title=arm.name, xlabel="hidden units")
-        ax.grid(axis="x", visible=False)
-    axes[0][0].set_ylabel("contrast (nats)")
-    shown = max((ax.get_legend_handles_labels() for ax in axes[0]), key=lambda found: len(found[0]))
-    fig.legend(*shown, loc="outside lower center", ncols=3)
-    return fig
-
-
-def training_figure(arms):
-    """Rows arms, columns widths: the contrast where the last boundary is, by epoch; every network, and the mean."""
-    columns = max(len(arm.study.widths) for arm in arms)
-    fig, axes = figures.subplots(len(arms), columns, height=0.7 + 1.5 * len(arms), squeeze=False, sharey="row")
-    for row, arm in zip(axes, arms, strict=True):
-        for ax in row[len(arm.study.widths) :]:
-            ax.set_axis_off()
-        found = through_training(arm.runs)
-        for ax, width in zip(row, arm.study.widths, strict=False):
-            for labels, hue in (("shuffled", GREY), ("true", "black")):
-                seeds = arm.of(width, labels).index
-                if not len(seeds):
-                    continue
-                curves = found.loc[width, labels].loc[seeds]
-                ax.plot(curves.columns, curves.T, color=hue, linewidth=0.5, alpha=0.5)
-                ax.plot(curves.columns, curves.mean(), color=hue, label=f"{labels} labels")
-            ax.axhline(0, color="black", linewidth=0.8)
-            ax.set_xscale("symlog", linthresh=1)
-            ax.set(xticks=(0, 10, 1000), xlim=(-0.2, 1.5 * arm.study.steps))
-            ax.set_title(f"{arm.name}, width {width}", fontsize=8)
-        row[0].set_ylabel("contrast (nats)")
-    fig.supxlabel("epoch (log scale from 1)", fontsize=10)
-    return fig
-
-
-def peaks_figure(arm, width: int):
+def peaks_figure(arm: VolumeArm, width: int):
     """Where along a segment the volume peaks against where the boundary is, every pair of every network of a width:
-    before training, after, and after training with shuffled labels."""
-    panels = {"step 0": ("true", 0), "after training": ("true", -1), "shuffled labels": ("shuffled", -1)}
-    panels = {title: kind for title, kind in panels.items() if len(arm.of(width, kind[0]))}
-    fig, axes = figures.subplots(1, len(panels), height=3.3, squeeze=False, sharex=True, sharey=True)
-    for ax, (title, (labels, index)) in zip(axes[0], panels.items(), strict=True):
-        runs = [arm.runs[width, labels, seed] for seed in arm.of(width, labels).index]
-        crossing = np.concatenate([r.arrays["crossing"] for r in runs])
+    before training and after."""
+    fig, axes = figures.subplots(1, 2, height=3.6, sharex=True, sharey=True)
+    runs = [arm.runs[width, "true", seed] for seed in arm.of(width).index]
+    crossing = np.concatenate([r.arrays["crossing"] for r in runs])
+    for ax, (title, index) in zip(axes, (("before training", 0), ("after training", -1)), strict=True):
         peak = np.concatenate([r.arrays["peak"][index] for r in runs])
-        ax.plot([0, 1], [0, 1], color="#D55E00", linewidth=1, label="at the boundary")
-        ax.axhline(0.5, color="#D55E00", linestyle="--", linewidth=1, label="in the middle")
-        ax.plot(crossing, peak, ".", color="black", markersize=2.5, alpha=0.35)
+        ax.plot([0, 1], [0, 1], color=ACCENT, linewidth=1)
+        ax.axhline(0.5, color=ACCENT, linestyle="--", linewidth=1)
+        ax.plot(crossing, peak, ".", color="black", markersize=3, alpha=0.35)
         ax.set(title=title, xlabel="boundary at $t^*$", aspect="equal", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-    axes[0][0].set_ylabel("peak at $t$")
-    figures.legend_below(fig, axes[0][0], 2)
+    axes[0].text(0.03, 0.53, "middle", color=ACCENT)
+    axes[0].text(0.86, 0.97, "boundary", color=ACCENT, rotation=45, ha="right", va="top")
+    axes[0].set_ylabel("peak of the volume at $t$")
     return fig
 
 
-def profiles_figure(arm, width: int):
+def profiles_figure(arm: VolumeArm, width: int, epochs: Sequence[int]):
     """Mean log-volume along the pairs, over that of their ends, of every network: across the boundary, and not."""
-    found = [arm.runs[width, "true", seed] for seed in arm.table.loc[width, "true"].index]
-    places = {int(step): i for i, step in enumerate(found[0].arrays["geometry_steps"])}
-    fig, axes = figures.subplots(1, len(places), height=2.6, squeeze=False, sharex=True, sharey=True)
-    for ax, (epoch, index) in zip(axes[0], places.items(), strict=True):
-        for name, hue, label in (
-            ("same_profile", GREY, "ends of one class"),
-            ("profile", "black", "ends of two classes"),
-        ):
-            profiles = np.array([run.arrays[name][index] for run in found])
+    runs = [run for run in arm.networks() if run.spec.width == width]
+    fig, axes = figures.subplots(1, len(epochs), height=3.0, squeeze=False, sharex=True, sharey=True)
+    for ax, epoch in zip(axes[0], epochs, strict=True):
+        for name, hue, label in (("same_profile", GREY, "one class"), ("profile", "black", "two classes")):
+            profiles = np.array([run.arrays[name][at(run, epoch)] for run in runs])
             t = np.linspace(0, 1, profiles.shape[1])
-            ax.plot(t, profiles.T, color=hue, linewidth=0.5, alpha=0.5)
-            ax.plot(t, profiles.mean(0), color=hue, label=label)
-        ax.set(title=f"epoch {epoch:,}", xticks=(0, 0.5, 1), xlabel="segment")
+            ax.plot(t, profiles.T, color=hue, linewidth=0.5, alpha=0.4)
+            mean = profiles.mean(0)
+            ax.plot(t, mean, color=hue, linewidth=2.2)
+            above = {"xy": (0.5, mean[len(mean) // 2]), "xytext": (0, 4 if hue == "black" else -4)}
+            va = "bottom" if hue == "black" else "top"
+            ax.annotate(label, textcoords="offset points", ha="center", va=va, color=hue, **above)
+        title = f"epoch {epoch:,}" if epoch else "before training"
+        ax.set(title=title, xticks=(0, 0.5, 1), xlabel="place on the line")
     axes[0][0].set_ylabel("log-volume\nover the ends (nats)")
-    figures.legend_below(fig, axes[0][0], 2)
     return fig
 
 
-def shades(epochs) -> dict[int, str]:
-    """A grey for every epoch, the last one black."""
-    return {e: str(shade) for e, shade in zip(epochs, np.linspace(0.7, 0, len(epochs)), strict=True)}
+def moves_figure(arms: dict[str, VolumeArm]):
+    """A panel for each arm of one width: arrows from the mean before training to that after it, of the effect across
+    the boundary, of that within one class, and of their difference, the contrast; bars: 95% intervals.
+
+    arms: title of the panel -> arm.
+    """
+    rows = {"two classes": "effect", "one class": "same_effect", "contrast": "contrast"}
+    fig, axes = figures.subplots(1, len(arms), height=2.8, squeeze=False, sharex=True, sharey=True)
+    for ax, (title, arm) in zip(axes[0], arms.items(), strict=True):
+        table = arm.of(arm.study.widths[0])
+        for row, column in enumerate(rows.values()):
+            before, after = (mean_interval(table[name]) for name in (f"before_{column}", column))
+            ax.annotate(
+                "", (after.value, row), (before.value, row), arrowprops={"arrowstyle": "->", "linewidth": 1.6}
+            )
+            for found, hue, face, shift, va in (
+                (before, GREY, "white", 0.16, "top"),
+                (after, "black", "black", -0.16, "bottom"),
+            ):
+                ax.plot([found.low, found.high], [row, row], color=hue, linewidth=3, alpha=0.5)
+                ax.plot(found.value, row, "o", color=hue, mfc=face)
+                ax.text(found.value, row + shift, f"{found.value:.0f}", ha="center", va=va, color=hue)
+        ax.set(title=f"{title} (n = {len(table)})", xlabel="nats")
+        ax.grid(axis="y", visible=False)
+    axes[0][0].set_yticks(range(len(rows)), rows)
+    axes[0][0].set_ylim(len(rows) - 0.6, -0.7)
+    axes[0][0].set_xlim(left=0)
+    return fig
 
 
-def lines_figure(run, epochs):
-    """A column for each of `views.LINES`: images along it; the log-volume at these epochs, over the mean of the ends;
-    vertical lines where the class changes that the network predicts in the end."""
-    a, t = run.arrays, torch.linspace(0, 1, views.POINTS, dtype=torch.float64)
-    corners = torch.from_numpy(a["corners"])
-    first, last = corners[torch.tensor(views.LINES)].unbind(1)
-    strips = along(first, last, torch.linspace(0, 1, 5, dtype=torch.float64))
-    side = math.isqrt(corners.shape[1])
-    fig, axes = figures.subplots(2, len(strips), height=3.3, squeeze=False, sharey="row", height_ratios=(1, 4))
+def lines_figure(runs, epochs: Sequence[int]):
+    """A column for each of `views.LINES`: images along it, and the log-volume at these epochs, over the mean of the
+    ends, of every network (thin) and on average; ticks below: where the classes change that the networks predict."""
+    first, last = (np.stack([run.arrays["line_volume"][at(run, epoch)] for run in runs]) for epoch in epochs)
+    corners = torch.from_numpy(runs[0].arrays["corners"])
+    a, b = corners[torch.tensor(views.LINES)].unbind(1)
+    strips = along(a, b, torch.linspace(0, 1, 5, dtype=torch.float64))
+    t, side = np.linspace(0, 1, views.POINTS), math.isqrt(corners.shape[1])
+    fig, axes = figures.subplots(2, len(strips), height=3.4, squeeze=False, sharey="row", height_ratios=(1, 4))
     for column, strip in enumerate(strips):
-        axes[0][column].imshow(np.hstack(strip.view(-1, side, side).numpy()), cmap="gray_r")
+        axes[0][column].imshow(np.hstack(list(strip.view(-1, side, side).numpy())), cmap="gray_r")
         axes[0][column].set_axis_off()
         ax = axes[1][column]
-        for epoch, shade in shades(epochs).items():
-            value = a["line_volume"][at(run, epoch), column]
-            ax.plot(t, value - value[[0, -1]].mean(), color=shade, label=f"epoch {epoch:,}")
-        classes = a["line_class"][-1, column]
-        for i in np.flatnonzero(classes[1:] != classes[:-1]):
-            ax.axvline(float(t[i : i + 2].mean()), color="#D55E00", linewidth=1)
-        told = classes[np.r_[True, classes[1:] != classes[:-1]]]
-        ax.set_title("predicted " + " - ".join(map(str, told)), fontsize=9)
-        ax.set(xticks=(0, 0.5, 1), xlabel="segment")
+        for values, hue, epoch in ((first, GREY, epochs[0]), (last, "black", epochs[1])):
+            over = values[:, column] - values[:, column][:, [0, -1]].mean(1, keepdims=True)
+            ax.plot(t, over.T, color=hue, linewidth=0.4, alpha=0.5)
+            ax.plot(t, over.mean(0), color=hue, linewidth=2.2, label=f"epoch {epoch}" if epoch else "before training")
+        for run in runs:
+            classes = run.arrays["line_class"][-1, column]
+            changes = np.flatnonzero(classes[1:] != classes[:-1])
+            ax.plot((t[changes] + t[changes + 1]) / 2, np.full(len(changes), 0.02), "|", color=ACCENT, markersize=8,
+                    transform=ax.get_xaxis_transform())  # fmt: skip
+        ax.set(xticks=(0, 0.5, 1), xlabel="place on the line")
     axes[1][0].set_ylabel("log-volume\nover the ends (nats)")
-    figures.legend_below(fig, axes[1][0], len(epochs))
+    figures.legend_below(fig, axes[1][0], 2)
     return fig
 
 
-def plane_figure(run, epochs):
-    """In the plane of three images, the corners of the triangle: columns epochs; rows the log-volume over the mean of
-    the three, each panel on a scale of its own, and the entropy of the prediction; white: the boundaries then."""
+def plane_figure(run, epochs: Sequence[int]):
+    """In the plane of three images, a panel an epoch: the log-volume over the mean of the three; white: boundaries.
+
+    The images are the corners of the triangle.
+    """
     a, side = run.arrays, np.linspace(-1, 1, run.spec.plane)
-    triangle = geometry.plane(*torch.eye(3, dtype=torch.float64), 2).anchors[[0, 1, 2, 0]]
-    height = 0.5 + 14 / (len(epochs) + 0.6)  # square panels
-    fig, axes = figures.subplots(2, len(epochs), height=height, squeeze=False, sharex=True, sharey=True)
-    highest = np.nanmax(a["plane_entropy"])
-    for (top, bottom), epoch in zip(axes.T, epochs, strict=True):
+    one, two, three = torch.eye(3, dtype=torch.float64)
+    triangle = geometry.plane(one, two, three, 2).anchors[[0, 1, 2, 0]]
+    fig, axes = figures.subplots(1, len(epochs), height=3.4, squeeze=False, sharex=True, sharey=True)
+    for ax, epoch in zip(axes[0], epochs, strict=True):
         i = at(run, epoch)
-        volume = a["plane_volume"][i] - a["corner_volume"][i, :3].mean()
-        square = {"origin": "lower", "extent": (-1, 1, -1, 1)}
-        top.imshow(volume, **square)
-        top.set_title(f"epoch {epoch:,}\n{np.nanmin(volume):+.0f} to {np.nanmax(volume):+.0f} nats", fontsize=9)
-        image = bottom.imshow(a["plane_entropy"][i], vmin=0, vmax=highest, **square)
-        for ax in (top, bottom):
-            classes = a["plane_class"][i]
-            for k in np.unique(classes):
-                if (classes != k).any():
-                    ax.contour(side, side, (classes == k).astype(float), (0.5,), colors="white", linewidths=0.8)
-            ax.plot(*triangle.T, "-o", color="black", linewidth=0.8, markersize=3.5)
-            ax.set(xticks=(), yticks=())
-            ax.grid(visible=False)
-    axes[0][0].set_ylabel("log-volume")
-    fig.colorbar(image, ax=list(axes[1]), label="entropy (nats)", shrink=0.9)
+        volume, classes = a["plane_volume"][i] - a["corner_volume"][i, :3].mean(), a["plane_class"][i]
+        image = ax.imshow(volume, origin="lower", extent=(-1, 1, -1, 1))
+        for k in np.unique(classes):
+            if (classes != k).any():
+                ax.contour(side, side, (classes == k).astype(float), (0.5,), colors="white", linewidths=0.8)
+        ax.plot(*triangle.T, "-o", color=ACCENT, linewidth=1, markersize=4)
+        ax.set(xticks=(), yticks=(), title=f"epoch {epoch:,}" if epoch else "before training")
+        ax.grid(visible=False)
+        fig.colorbar(image, ax=ax, label="nats", shrink=0.85)
     return fig
 
 
-def spectrum_figure(runs, epochs):
-    """Singular values of the Jacobian at the corners of `views`, every network, at these epochs."""
-    fig, ax = figures.subplots(height=2.8)
-    for epoch, shade in shades(epochs).items():
+def spectrum_figure(runs_by_name: dict[str, tuple[list, int]]):
+    """Singular values of the Jacobian of the hidden layer at the images of `views`, by rank: geometric mean over
+    networks and images, with its name at the end of its line.
+
+    runs_by_name: name -> the networks, and the epoch.
+    """
+    fig, ax = figures.subplots(height=3.2)
+    looks = ((GREY, "-"), ("black", "-"), (ACCENT, "--"), ("black", ":"))
+    ends, hues = [], []
+    for (runs, epoch), (hue, line) in zip(runs_by_name.values(), looks, strict=False):
         values = np.concatenate([run.arrays["spectrum"][at(run, epoch)] for run in runs])
-        ranks = np.arange(1, values.shape[1] + 1)
-        ax.plot(ranks, values.T, color=shade, linewidth=0.4, alpha=0.4)
-        ax.plot(ranks, np.exp(np.log(values).mean(0)), color=shade, label=f"epoch {epoch:,}")
-    ax.set_yscale("log")
-    ax.set(xlabel="rank", ylabel="singular value of $J$")
-    ax.legend()
+        mean = np.exp(np.log(values).mean(0))
+        ax.plot(np.arange(1, len(mean) + 1), mean, line, color=hue, linewidth=2.2)
+        ends.append(mean[-1])
+        hues.append(hue)
+    heights = figures.labels_apart(np.log10(ends), least=0.45)
+    for name, hue, height in zip(runs_by_name, hues, heights, strict=True):
+        ax.text(1.02 * len(mean), 10**height, name, color=hue, va="center", fontsize=9)
+    ax.set(yscale="log", xlabel="rank", ylabel="singular value of $J$", xlim=(0, 1.5 * len(mean)))
+    ax.set_xticks(np.arange(0, len(mean), 200 if len(mean) > 200 else 20))
     return fig

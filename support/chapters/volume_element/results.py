@@ -57,15 +57,6 @@ def table(runs: dict[tuple, Record]) -> pd.DataFrame:
     return pd.DataFrame(rows, index=_index(runs), columns=COLUMNS, dtype=float).sort_index()
 
 
-def through_training(runs: dict[tuple, Record]) -> pd.DataFrame:
-    """The contrast by geometry step, at the places of the last boundary: a row for each network of `runs_of`."""
-    rows = [
-        {int(step): at_epoch(run, i)["contrast"] for i, step in enumerate(run.arrays["geometry_steps"])}
-        for run in runs.values()
-    ]
-    return pd.DataFrame(rows, index=_index(runs)).sort_index()
-
-
 def _index(runs):
     return pd.MultiIndex.from_tuples(list(runs), names=["width", "labels", "seed"]) if runs else None
 

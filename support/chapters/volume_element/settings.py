@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 from support.chapters.parameters import SCALES, Limits
 from support.chapters.settings import Count
-from support.chapters.volume_element.study import STUDIES as VOLUME_STUDIES
-from support.chapters.volume_element.study import VolumeStudy
+from support.chapters.volume_element.study import STUDIES, VolumeStudy
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
 from support.evidence.sweep import ensure
@@ -18,8 +17,8 @@ from support.networks.tasks import task
 class Settings:
     """Parameters of chapter 6; None leaves a value to the scale.
 
-    XOR and sinusoid as the source trained them come from committed records, others are trained. Images are trained at
-    every scale; MNIST takes hours.
+    They are those of the networks on images that the chapter trains; MNIST takes hours. All else comes from committed
+    records.
     """
 
     scale: Annotated[str, Limits(choices=SCALES)]
@@ -32,30 +31,24 @@ class Settings:
 
     @staticmethod
     def presets(given: dict) -> dict:
-        """Of the images; the tasks in the plane have sizes of their own, see `planar`."""
+        """Which images, and how many networks."""
         return {"data": given["data"] or "digits", "seeds": 2 if given["scale"] == "smoke" else 10}
-
-    def planar(self, name: str) -> VolumeStudy:
-        """The study of that name ("volume-xor", "volume-sinusoid"); smaller at smoke scale, or as was asked for."""
-        study = replace(VOLUME_STUDIES[name], seeds=self.seeds)
-        if self.scale == "smoke":
-            study = replace(study, widths=study.widths[:2], pairs=10, points=9, steps=self.epochs or 60)
-        return replace(study, steps=self.epochs or study.steps)
 
     def images(self) -> VolumeStudy:
         """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps an epoch."""
-        smoke, study = self.scale == "smoke", VOLUME_STUDIES["volume-mnist"]
+        smoke, study = self.scale == "smoke", STUDIES["volume-mnist"]
         of_study = self.data == "mnist" and not (smoke or self.width)
         width = study.widths[0] if of_study else self._width(1.1 if smoke else 2.5)
-        small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 40}
+        small = {"steps": 200, "batch": 100, "seeds_per_block": 10, "pairs": 20, "points": 13, "plane": 0}
         own: dict[str, Any] = {} if self.data == "mnist" else small
-        own |= {"steps": 20, "pairs": 8, "points": 7, "plane": 8} if smoke else {}
+        own |= {"steps": 20, "pairs": 8, "points": 7, "plane": 0} if smoke else {}
         own |= {"steps": self.epochs} if self.epochs else {}
         return replace(
             study,
             name=f"chapter 6, {self.data} at {self.scale} scale",
             data=self.data,
             widths=(width,),
+            labels=("true",),
             seeds=self.seeds,
             **own,
         )

@@ -1,15 +1,13 @@
-"""The tables and sentences of the chapter on the volume element."""
+"""The tables of the chapter on the volume element, and the numbers that its sentences quote."""
 
 import itertools
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-import torch
 
-from support import geometry
-from support.chapters.volume_element import claims
-from support.chapters.volume_element.pictures import grid, ricci_map
-from support.chapters.volume_element.results import ARMS, at, through_training, weights
+from support.chapters.volume_element.maps import grid
+from support.chapters.volume_element.results import VolumeArm, at, weights
 from support.evidence.statistics import mean_interval
 from support.evidence.verdicts import LEAST_SEEDS
 from support.training.sigmoid.specs import KNOWN
@@ -30,137 +28,50 @@ def interval(values, digits: int = 2) -> str:
     return f"{found:+.{digits}f}"
 
 
-def networks_told(arms) -> str:
-    """How many networks a width the arms have that count, for captions."""
-    return ranged((len(arm.of(w)) for arm in arms for w in arm.study.widths), "network")
-
-
-def states(arms) -> pd.DataFrame:
-    """What every claim's rule finds at every width; "-" where it is not asked or has too few networks."""
-    found = {}
-    for claim in claims.CLAIMS:
-        row = found[claim.id] = {}
-        for arm in arms:
-            for width in arm.study.widths:
-                asked = arm.name in claim.asked.names or arm.name not in ARMS
-                finding = claim.rule.at(arm.since(claim.from_seed), width) if asked else None
-                row[arm.name, width] = finding.state if finding else "-"
-    return pd.DataFrame(found).T.rename_axis(columns=["task", "width"])
-
-
-def conclusions(arms) -> str:
-    """A line a claim: at which widths of which task it holds, fails or is unclear; Markdown."""
-    found, lines = states(arms), []
-    for claim in claims.CLAIMS:
-        parts = []
-        for state, words in (("holds", "holds"), ("fails", "fails"), ("unclear", "is unclear")):
-            row = found.loc[claim.id]
-            where = {a.name: [str(w) for w in a.study.widths if row[a.name, w] == state] for a in arms}
-            told = [f"{name} ({', '.join(widths)} units)" for name, widths in where.items() if widths]
-            parts += [f"{words} on {', '.join(told)}"] if told else []
-        lines.append(
-            f"- **{claim.id}**, {claim.says[0].lower()}{claim.says[1:-1]}: {'; '.join(parts) or 'not judged'}."
-        )
-    return "\n".join(lines)
-
-
-def change_sentence(runs_by_width: dict, points: int = 20) -> str:
-    """How far training moved the maps of one network of each width, over the square."""
-    x, said = grid(points), []
-    for width, run in runs_by_width.items():
-        before, after = (log_volume(weights(run, epoch), x) for epoch in (0, run.spec.epochs))
-        change = (after - after.mean() - before + before.mean()).square().mean().sqrt()
-        said.append(f"{float(change):.2f} nats at width {width}")
-    return "Training changes the shape of the map by " + ", ".join(said) + " (root mean square, means removed)."
-
-
-def curvature_sentence(runs_by_width: dict, points: int = 20) -> str:
-    """How curved the trained layers are, over the square."""
-    x, said = grid(points), []
-    for width, run in runs_by_width.items():
-        size = ricci_map(weights(run, run.spec.epochs), x)
-        said.append(f"{100 * float((size < 0).double().mean()):.0f}% negative at width {width}")
-    return "Share of the square where the curvature is negative: " + ", ".join(said) + "."
-
-
-def course_sentence(arms) -> str:
-    """The mean contrast with true labels before training, at its largest, and in the end."""
-    said = []
-    for arm in arms:
-        found = through_training(arm.runs)
-        for width in (w for w in arm.study.widths if len(arm.of(w))):
-            mean = found.loc[width, "true"].loc[arm.of(width).index].mean()
-            top = f"{mean.max():.2f} at epoch {mean.idxmax():,}"
-            said.append(
-                f"{arm.name}, width {width}: {mean.iloc[0]:.2f}, at most {top}, in the end {mean.iloc[-1]:.2f}"
-            )
-    return "Mean contrast in nats: " + "; ".join(said) + "."
-
-
-def lines_sentence(run) -> str:
-    """By how much the log-volume along the lines rises over the mean of their ends, before and after training."""
-    said = []
-    for values in run.arrays["line_volume"][[0, -1]].swapaxes(0, 1):
-        said.append(" and ".join(f"{v.max() - v[[0, -1]].mean():.1f}" for v in values))
-    return "The log-volume rises over its ends by so many nats before and after training: " + "; ".join(said) + "."
-
-
-def plane_sentence(run) -> str:
-    """By how much the log-volume within the triangle of three images exceeds its corners', before and after."""
-    points = run.arrays["plane_volume"].shape[1]
-    inside = geometry.plane(*torch.eye(3, dtype=torch.float64), points).ternary.numpy()
-    volume, corners = (run.arrays[name][[0, -1]] for name in ("plane_volume", "corner_volume"))
-    before, after = volume[:, inside].mean(1) - corners[:, :3].mean(1)
-    return (
-        f"Mean log-volume within the triangle over that of its corners: {before:+.1f} before and {after:+.1f} after "
-        "training."
+def about(*arms: VolumeArm) -> str:
+    """What a caption says of its data: the protocols, and how many networks of each width count."""
+    return "; ".join(
+        f"{arm.study.protocol}, {ranged((len(arm.of(w)) for w in arm.study.widths), 'network')} a width"
+        for arm in arms
     )
 
 
-def layers(arm) -> pd.DataFrame:
-    """A row a hidden layer of deep networks: contrast and place of the peak, as mean and interval over networks."""
-    width = arm.study.widths[0]
-    kinds = {labels: [arm.runs[width, labels, seed] for seed in arm.of(width, labels).index] for labels in LABELS}
-    rows = []
-    for layer in range(arm.study.layers):
-
-        def of(name, labels="true", index=-1, layer=layer):
-            return [run.arrays[f"layer_{name}"][index, layer] for run in kinds[labels]]
-
-        rows.append(
-            [layer + 1, interval(of("contrast")), interval(of("contrast", index=0)),
-             interval(of("contrast", "shuffled")), interval(of("nearer"), 3), interval(of("correlation")),
-             len(kinds["true"])]
-        )  # fmt: skip
-    columns = ["layer", *CONTRASTS, "nearer", "correlation", "n"]
-    return pd.DataFrame(rows, columns=columns).set_index("layer")
+def counts(arms: Sequence[VolumeArm]) -> str:
+    """How many networks of each width count, task by task, for captions."""
+    names = (f"{arm.study.layers} layers" if arm.study.layers > 1 else arm.name for arm in arms)
+    numbers = (min(len(arm.of(w)) for w in arm.study.widths) for arm in arms)
+    return ", ".join(f"{name} {number}" for name, number in zip(names, numbers, strict=True))
 
 
-def spectrum_sentence(runs, epochs, within: float = 100.0) -> str:
-    """How many singular values are within a factor of the largest, and the smallest, by epoch; means over networks
-    and images, of the smallest the geometric one."""
-    said = []
-    for epoch in epochs:
-        s = np.concatenate([run.arrays["spectrum"][at(run, epoch)] for run in runs])
-        near = (s * within >= s[:, :1]).sum(1).mean()
-        said.append(f"{near:.0f} at epoch {epoch:,}, the smallest {np.exp(np.log(s[:, -1]).mean()):.1g}")
-    counted = f"Of {s.shape[1]} singular values so many are within a factor of {within:g} of the largest"
-    return f"{counted}: {'; '.join(said)}."
+def means(arm: VolumeArm, column: str) -> pd.Series:
+    """The mean of a column of `results.COLUMNS` over the networks of each width that count."""
+    return pd.Series({width: arm.of(width)[column].mean() for width in arm.study.widths})
 
 
-def widths(arm) -> pd.DataFrame:
+def widths(arm: VolumeArm) -> pd.DataFrame:
     """A row a width: what the rules judge, as mean and interval over networks, and how well these classify."""
     rows = []
     for width in arm.study.widths:
         found, shuffled = arm.of(width), arm.of(width, "shuffled")
         contrasts = (found["contrast"], found["before_contrast"], shuffled["contrast"])
-        told = map(interval, (found["effect"], found["before_effect"], *contrasts))
-        rows.append([width, *told, found["test_accuracy"].mean(), len(found), len(shuffled)])
+        texts = map(interval, (found["effect"], found["before_effect"], *contrasts))
+        rows.append([width, *texts, found["test_accuracy"].mean(), len(found), len(shuffled)])
     columns = ["width", "effect", "effect, step 0", *CONTRASTS, "test accuracy (%)", "n", "n, shuffled"]
     return pd.DataFrame(rows, columns=columns).set_index("width").round(1)
 
 
-def accuracies(arms, epochs=(1, 5, 10, 20, 30, 50, 100, 200)) -> pd.DataFrame:
+def positions(arm: VolumeArm) -> pd.DataFrame:
+    """A row a width: is the peak nearer to the boundary than to the middle, and do the two move together?"""
+    rows = []
+    for width in arm.study.widths:
+        found = arm.of(width)
+        row = [width, *(interval(found[name], 3) for name in ("nearer", "before_nearer"))]
+        rows.append([*row, *(interval(found[name]) for name in ("correlation", "before_correlation")), len(found)])
+    columns = ["width", "nearer", "nearer, step 0", "correlation", "correlation, step 0", "n"]
+    return pd.DataFrame(rows, columns=columns).set_index("width")
+
+
+def accuracies(arms: Iterable[VolumeArm], epochs: Sequence[int] = (1, 5, 10, 20, 30, 50, 100, 200)) -> pd.DataFrame:
     """A row a study of one width and its labels, a column an epoch: mean training and test accuracy in percent."""
     rows = {}
     for arm, labels in itertools.product(arms, LABELS):
@@ -174,20 +85,35 @@ def accuracies(arms, epochs=(1, 5, 10, 20, 30, 50, 100, 200)) -> pd.DataFrame:
     return table.rename_axis(["study", "labels", "images", "n"]).rename_axis(columns="epoch").fillna("")
 
 
-def positions(arm) -> pd.DataFrame:
-    """A row a width: is the peak nearer to the boundary than to the middle, and do the two move together?"""
-    rows = []
-    for width in arm.study.widths:
-        found, shuffled = arm.of(width), arm.of(width, "shuffled")
-        rows.append(
-            [width, *(interval(x, 3) for x in (found["nearer"], found["before_nearer"], shuffled["nearer"])),
-             interval(found["correlation"]), interval(found["before_correlation"]), len(found)]
-        )  # fmt: skip
-    columns = ["width", "nearer", "nearer, step 0", "nearer, shuffled", "correlation", "correlation, step 0", "n"]
-    return pd.DataFrame(rows, columns=columns).set_index("width")
+def layer_contrasts(arm: VolumeArm) -> np.ndarray:
+    """(layers,) the mean contrast of each hidden layer after training, over the networks that count."""
+    width = arm.study.widths[0]
+    return np.mean([arm.runs[width, "true", seed].arrays["layer_contrast"][-1] for seed in arm.of(width).index], 0)
 
 
-def first_epoch(arms, points: int = 40) -> pd.DataFrame:
+def leading(runs: Iterable, epoch: int, within: float = 100.0) -> float:
+    """How many singular values of the Jacobian are within this factor of the largest; a mean over all images."""
+    s = np.concatenate([run.arrays["spectrum"][at(run, epoch)] for run in runs])
+    return float((s * within >= s[:, :1]).sum(1).mean())
+
+
+def bumps(runs: Iterable, epoch: int) -> np.ndarray:
+    """(lines,) how far the log-volume along each of `views.LINES` rises over the mean of its ends, on average over
+    networks."""
+    volumes = np.stack([run.arrays["line_volume"][at(run, epoch)] for run in runs])
+    return (volumes.max(2) - volumes[:, :, [0, -1]].mean(2)).mean(0)
+
+
+def near_the_boundary(arm: VolumeArm, width: int, index: int, within: float = 0.05) -> float:
+    """The share of the pairs of all networks whose volume peaks this close to the boundary, in lengths of the line.
+
+    index: of the geometry step, 0 before training and -1 after it.
+    """
+    runs = [arm.runs[width, "true", seed].arrays for seed in arm.of(width).index]
+    return float(np.mean([np.abs(a["peak"][index] - a["crossing"]) < within for a in runs]))
+
+
+def first_epoch(arms: Iterable[VolumeArm], points: int = 20) -> pd.DataFrame:
     """How much the first epoch changes the map of the log-volume: root mean square over the square, in nats and as a
     share of the map's own SD at step 0; means over networks."""
     x, rows = grid(points), []

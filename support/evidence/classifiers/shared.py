@@ -1,4 +1,4 @@
-"""Tables, figures and sentences about classifiers that several chapters show."""
+"""Tables and figures about classifiers that several chapters show."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,6 @@ import pandas as pd
 
 from support.evidence import statistics
 from support.evidence.classifiers.results import Arm, alone
-from support.evidence.classifiers.rules import MARGIN
 from support.evidence.classifiers.study import Plan
 from support.evidence.figures import (
     landmarks,
@@ -21,7 +20,7 @@ from support.evidence.records import Record
 from support.evidence.statistics import mean_interval
 from support.networks.architectures import SIX
 from support.training.classifiers.specs import DEAD, RARE
-from support.words import counted, ranged
+from support.words import ranged
 
 SPOKEN_OF = (  # the pairs of the claims
     ("ReLU", "ReLU2"),
@@ -163,50 +162,3 @@ def seeds_told(arms: Iterable[Arm]) -> str:
 def about(plan: Plan, arms: Iterable[Arm], scale: str | None = None) -> str:
     """What a caption says of its data: protocol, seeds and, of a live part, its scale."""
     return ", ".join([plan.protocol, seeds_told(arms), *([f"{scale} scale"] if scale else [])])
-
-
-def accuracy_sentence(arms: list[Arm]) -> str:
-    """The mean test accuracy of every network, arm by arm."""
-    parts = []
-    for arm in arms:
-        means = ", ".join(f"{name} {arm.accuracy(name).mean():.1f}" for name in arm.records)
-        parts.append(f"with {arm.scaling} inputs {means}")
-    return f"Mean test accuracy in percent: {'; '.join(parts)}."
-
-
-def by_images_sentence(table: pd.DataFrame) -> str:
-    """The network of `tables.by_images` that changed most, and gaps that turned round, surely or by their means."""
-    if table.empty:
-        return "No seed has been run with both numbers of images yet."
-    few, many = table.columns[:2]
-    pairs = table.index.get_level_values(1).str.contains(" - ")
-    networks = table[~pairs]
-    scaling, name = networks["change"].abs().idxmax()
-    most = " most" if len(networks.index.unique(1)) > 1 else ""
-    r = networks.loc[(scaling, name)]
-    said = f"With {scaling} inputs {name} changed{most}, by {r['change']:+.1f} points"
-    said += f" [{r['95% low']:.1f}, {r['95% high']:.1f}], n = {r['n']:.0f}."
-    gaps = table[pairs & (table[[few, many]].abs() > MARGIN).all(axis=1)]
-    if gaps.empty:
-        return said
-    turned = gaps[gaps[few] * gaps[many] < 0]
-    sure = turned["95% low"] * turned["95% high"] > 0  # of the change
-    names = {
-        group: [f"{pair} with {scaling} inputs" for scaling, pair in turned.index[which]]
-        for group, which in (("surely", sure), ("by their means alone", ~sure))
-    }
-    told = "; ".join(f"{group} {', '.join(of)}" for group, of in names.items() if of) or "none"
-    which = f"{counted(len(gaps), 'gap')} of more than {MARGIN} points with either number of images"
-    return f"{said} Gaps that turned round, of {which}: {told}."
-
-
-def in_range(values: Iterable[float]) -> str:
-    """The least and the largest as "3 to 5", or "3" where these are one."""
-    ends = dict.fromkeys(f"{v:.3g}" for v in (min(values), max(values)))
-    return " to ".join(ends)
-
-
-def as_sentence(parts: list[str]) -> str:
-    """The parts with semicolons between, as one sentence."""
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."

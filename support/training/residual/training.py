@@ -9,6 +9,7 @@ checkpoint stores the number of threads. A recorded step is an epoch; step 0 is 
 """
 
 import contextlib
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -88,7 +89,12 @@ def train(
 
 
 def curves_again(
-    spec: ResidualSpec, steps: int, data: Dataset, device: str = "auto", roll: int = 0
+    spec: ResidualSpec,
+    steps: int,
+    data: Dataset,
+    device: str = "auto",
+    roll: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[int], dict]:
     """Trains a network again: its recorded epochs up to `steps` and its curves (S,), without the geometry."""
     at, found = recorded_steps(steps), []
@@ -97,6 +103,8 @@ def curves_again(
         for epoch in range(steps + 1):
             for index in range(spec.batches if epoch else 0):
                 learner.step((epoch - 1) * spec.batches + index + 1)
+            if epoch and progress is not None:
+                progress(epoch, steps)
             if epoch in at:
                 found.append(learner.curves())
     return at, _by_name(spec, torch.stack(found).numpy())

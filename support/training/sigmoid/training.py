@@ -6,6 +6,7 @@ A step is an epoch; step 0 is before training. Resumed and uninterrupted trainin
 machine, because the order of an epoch's mini-batches depends only on seed and epoch.
 """
 
+from collections.abc import Callable
 from dataclasses import fields
 
 import numpy as np
@@ -85,13 +86,21 @@ def train(
     return course.measurements(specs, arrays, by_epoch[steps], ("train_loss", "test_loss"), division)
 
 
-def curves_again(spec: VolumeSpec, steps: int, device: str = "auto", roll: int = 0) -> tuple[list[int], dict]:
+def curves_again(
+    spec: VolumeSpec,
+    steps: int,
+    device: str = "auto",
+    roll: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[int], dict]:
     """Trains one network again: its recorded epochs up to `steps` and its CURVES (S,), without the geometry."""
     stack, at, found = Stack([spec], [spec.draw()], resolve_device(device), roll), recorded_steps(steps), []
     with torch.no_grad():
         for number in range(steps + 1):
             if number:
                 stack.advance(number)
+                if progress is not None:
+                    progress(number, steps)
             if number in at:
                 found.append(stack.curves()[..., 0])
     return at, _by_name(torch.stack(found).numpy())

@@ -1,0 +1,47 @@
+"""Where training left the centres of recorded OffsetL2 networks, and what the accuracy owes to them."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from support.chapters.offset_l2.study import STUDIES
+from support.evidence import derived
+from support.evidence.classifiers.results import arms
+from support.evidence.records import Record
+from support.evidence.verdicts import LEAST_SEEDS
+from support.networks.data import Dataset
+from support.training.classifiers.centres import look
+
+PARTS = {  # column -> what is put back to its start in the trained network
+    "accuracy": "nothing",
+    "mu_back": "centres μ",
+    "alpha_back": "weights α",
+    "first_layer_back": "first layer",
+}
+
+
+def table(records: Iterable[Record]) -> pd.DataFrame:
+    """A row for each OffsetL2 network on MNIST that was looked at.
+
+    "moved": the distance of each centre from its own start, in percent of the mean distance between two centres.
+    "accuracy": on test images, percent; "mu_back", "alpha_back", "first_layer_back": the same with that part put back
+    to its start. From the study that judges OWN-3, once it has enough seeds; until then from the kept weights of two
+    seeds of mnist-10k-heads.
+    """
+    plan = STUDIES["mnist-centres"]
+    found = arms(plan, records)
+    if len(found) < len(plan.scalings) or min(arm.seeds for arm in found) < LEAST_SEEDS:
+        return derived.table("offset-l2-centres")
+    return pd.DataFrame([_row(run, plan.steps, run.arrays) for arm in found for run in arm.all_records()])
+
+
+def measured(runs: Iterable[Record], steps: int, dataset: Dataset) -> pd.DataFrame:
+    """The same rows from runs whose weights are kept, on the test images of the data set."""
+    return pd.DataFrame([_row(run, steps, look(run.spec, dataset, run.weights())) for run in runs])
+
+
+def _row(run: Record, steps: int, arrays: dict) -> dict:
+    row = {"inputs": run.spec.scaling, "network": run.spec.architecture, "seed": run.spec.seed}
+    row["accuracy"] = float(run.at("test_accuracy", steps))
+    row |= {part: float(arrays[part][0]) for part in PARTS if part in arrays}
+    return row | {"moved": [round(float(m), 4) for m in arrays["mu_moved"]]}

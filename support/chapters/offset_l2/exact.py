@@ -1,0 +1,72 @@
+"""OffsetL2 layers whose answer is known: set by hand to Mahalanobis distances, or trained alone on points."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from support.networks.gaussians import Gaussian
+from support.networks.layers import OffsetL2
+
+
+def mahalanobis_network(gaussians: Sequence[Gaussian], form: str = "paper") -> nn.Sequential:
+    """Linear, then OffsetL2, set so that output i is the Mahalanobis distance to Gaussian i; float64, untrained.
+
+    The Linear gives the coordinates of x along all eigenvectors, V_i^T x for each Gaussian i in turn, (C * d). Head i
+    weighs its own d of them by 1 / lambda ("code") or lambda^{-1/2} ("paper"), all others by 0; mu_i = V_i^T mean_i.
+    Rounding grows with the ratio of mean to spread, because the layer expands its square.
+
+    >>> points = torch.tensor([[3.0, 0.0]], dtype=torch.float64)
+    >>> covariance = torch.diag(torch.tensor([9.0, 1.0], dtype=torch.float64))
+    >>> gaussian = Gaussian(torch.zeros(2, dtype=torch.float64), covariance)
+    >>> round(mahalanobis_network([gaussian])(points).item(), 12)
+    1.0
+    """
+    d, C = gaussians[0].dimension, len(gaussians)
+    linear, head = nn.Linear(d, C * d, bias=False).double(), OffsetL2(C * d, C, form).double()
+    with torch.no_grad():
+        head.mu.zero_()
+        head.alpha.zero_()
+        for i, gaussian in enumerate(gaussians):
+            own = slice(i * d, (i + 1) * d)
+            values, vectors = gaussian.eigen  # eigenvectors as rows: V^T
+            linear.weight[own] = vectors
+            head.mu[i, own] = vectors @ gaussian.mean
+            head.alpha[i, own] = 1 / values if form == "code" else values**-0.5
+    return nn.Sequential(linear, head)
+
+
+def folded_distance(gaussian: Gaussian, activation: nn.Module) -> nn.Sequential:
+    """Linear with the mean in its bias, an activation, and OffsetL2 with mu = 0: what the paper's networks could be.
+
+    With Abs between, the Mahalanobis distance again, because the square does not see the sign; with ReLU, not.
+    """
+    linear, head = (
+        nn.Linear(gaussian.dimension, gaussian.dimension).double(),
+        OffsetL2(gaussian.dimension, 1).double(),
+    )
+    with torch.no_grad():
+        linear.weight.copy_(gaussian.whitening)
+        linear.bias.copy_(-gaussian.whitening @ gaussian.mean)
+        head.mu.zero_()
+    return nn.Sequential(linear, activation, head)
+
+
+def learned_head(
+    x: torch.Tensor, labels: torch.Tensor, negated: bool = True, form: str = "code", seed: int = 0, steps: int = 300
+) -> OffsetL2:
+    """An OffsetL2 layer alone, trained as a classifier of points x (N, d) by Adam on the cross-entropy, float64.
+
+    It starts with its mu near the middle of all points and alpha = 1. negated: small distances are large logits.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        head = OffsetL2(x.shape[1], int(labels.max()) + 1, form).double()
+    with torch.no_grad():
+        head.mu.add_(x.mean(0))
+    adam = torch.optim.Adam(head.parameters(), lr=0.05)
+    for _ in range(steps):
+        adam.zero_grad()
+        nn.functional.cross_entropy((-1 if negated else 1) * head(x), labels).backward()
+        adam.step()
+    return head.requires_grad_(False)

@@ -1,0 +1,114 @@
+"""The figures and tables of chapter 7 show the numbers that they are given."""
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import pyplot
+
+from support.chapters.infinite_width import claims, pictures, random_layers
+from support.chapters.infinite_width.one_example import Sampled
+from support.chapters.infinite_width.tangent_kernel import Tangent
+from support.geometry.wide_layers import Wide
+
+ERF = Wide("erf", 2, 1.0, 0.25)
+RADII = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+def drawn() -> random_layers.Drawn:
+    """Four layers of 16 and of 64 units whose values are 0, 1, 2, 3 and half of that, at every distance."""
+    steps = torch.arange(4, dtype=torch.float64)[:, None].expand(4, 3)
+    return random_layers.Drawn(ERF, RADII, {16: steps, 64: steps / 2}, {16: steps - 1, 64: -steps - 1})
+
+
+def texts(ax) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def test_random_layers_are_those_of_their_seed_and_are_measured_at_every_distance():
+    first, again = (random_layers.draw(ERF, (16, 64), 3, RADII, seed=1) for _ in range(2))
+    assert first.widths == [16, 64] and first.networks == 3 and first.at(0.9) == 1
+    assert first.ricci[64].shape == (3, 3) and torch.equal(first.ricci[64], again.ricci[64])
+
+
+def test_scatter_is_half_the_middle_band():
+    assert random_layers.scatter(drawn().log_volume, 1) == pytest.approx([0.68 * 3 / 2, 0.68 * 3 / 4])
+
+
+def test_the_table_counts_layers_that_are_positively_curved_somewhere():
+    found = random_layers.table(drawn())
+    assert found["R > 0 somewhere (%)"].tolist() == [50.0, 0.0] and found["median R"].tolist() == [0.0, -3.0]
+
+
+def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
+    found = random_layers.shortfall(ERF, (16, 64), 2000)
+    assert found.shape == (2, 2) and (found > 0).all()
+    assert abs(found[0, 0] / found[1, 0] - 4) < 1
+
+
+def test_gelu_is_drawn_over_the_examples_at_its_values():
+    fig = pictures.signs_figure(RADII, {"erf": -RADII}, RADII / 10)
+    zero, example, gelu = fig.axes[0].lines
+    assert example.get_ydata().tolist() == [-0.5, -1, -2] and gelu.get_ydata().tolist() == pytest.approx(
+        [0.05, 0.1, 0.2]
+    )
+    assert "GELU" in texts(fig.axes[0])
+
+
+def test_the_constant_is_drawn_by_loops_formula_and_flipped_sign():
+    fig = pictures.constant_figure(np.arange(4), [8, 4, 2, 1], np.array([8, 4, 2, 1]), [8, 3, 0, -1])
+    assert [list(line.get_ydata()) for line in fig.axes[0].lines[1:]] == [[8, 4, 2, 1], [8, 3, 0, -1], [8, 4, 2, 1]]
+
+
+def test_three_units_have_a_column_a_bias_and_a_circle_where_there_is_one():
+    axes = pictures.three_units_figure((0.0, 0.5), points=7).axes
+    assert [ax.get_title(loc="left") for ax in axes[:2]] == ["bias 0", "bias 0.5"]
+    assert not axes[2].lines and np.abs(axes[3].lines[0].get_xdata()).max() == pytest.approx(1.0)
+
+
+def test_monomials_have_a_dot_on_their_strongest_curvature():
+    point = claims.turning_point(2)
+    left, right = pictures.monomials_figure(RADII, {"$z^2$": Wide(2, 2, 1.0, 1.0)}, [point]).axes
+    (dot,) = [line for line in right.lines if line.get_marker() == "o"]
+    assert dot.get_xdata()[0] == point and texts(left) == texts(right) == ["$z^2$"]
+    assert dot.get_ydata()[0] >= right.lines[0].get_ydata().max()
+
+
+def test_the_map_of_gelu_has_a_row_for_each_spread_of_the_biases():
+    fig = pictures.gelu_figure(RADII, torch.tensor([0.0, 1.0]), torch.tensor([[-0.1, 0.1, 0.0], [-0.2, 0.2, 0.1]]))
+    assert fig.axes[0].collections[0].get_array().shape == (2, 3)
+
+
+def test_both_kernels_and_the_sampled_networks_are_drawn():
+    layers = [Tangent("erf", 2), Tangent("erf", 2, 1.0, 0.25)]
+    values = torch.arange(12, dtype=torch.float64).view(4, 3)
+    sampled = random_layers.Drawn(layers[1], RADII, {16: values}, {16: -values})
+    left, right = pictures.tangent_figure(RADII, layers, [sampled]).axes
+    names = ["NNGP, no biases", "tangent, no biases", "NNGP, with biases", "tangent, with biases"]
+    assert [line.get_label() for line in left.lines[:4]] == names
+    assert left.lines[0].get_ydata().tolist() == Wide("erf", 2).log_volume(RADII).tolist()
+    assert right.lines[3].get_ydata().tolist() == layers[1].ricci(RADII).tolist()
+    assert left.lines[4].get_ydata().tolist() == [4.5, 5.5, 6.5] and left.lines[4].get_mfc() == "white"
+
+
+def test_the_profile_is_drawn_with_a_dot_for_each_sampled_change():
+    change = torch.tensor([-0.25, -1.0, 0.5, 2.0], dtype=torch.float64).view(1, 2, 1, 2)
+    sampled = Sampled(9, 7, (1,), {1: (0.5, 2.0)}, (2,), (0.0, 1.0), change, change.abs() / 10)
+    (ax,) = pictures.one_example_figure(sampled, (1, 2)).axes
+    assert ax.get_title(loc="left") == "2 inputs" and texts(ax) == ["$z^1$", "$z^2$"]
+    flat, _, contracting, expanding = (line.get_ydata().tolist() for line in ax.lines)
+    assert set(flat) == {2.0} and contracting == [2.0, 8.0] and expanding == [2.0, 8.0]
+
+
+def test_bands_hold_the_middle_of_the_layers_and_rates_start_at_the_scatter():
+    top, bottom = pictures.finite_figure([drawn()]).axes
+    assert len(top.collections) == 2 and top.get_title(loc="left") == "erf"
+    assert [line.get_label() for line in top.lines] == ["infinite width"]
+    ax = pictures.rates_figure(drawn(), np.array([[0.1, 0.01], [0.025, 0.01]]), 8.4).axes[0]
+    marks = [list(line.get_ydata()) for line in ax.lines if line.get_marker() in ("o", "s")]
+    assert marks == [pytest.approx([1.02, 0.51]), pytest.approx([0.1, 0.025])]
