@@ -52,7 +52,7 @@ def bits_of(spec: Any) -> dict[str, Bits]:
     if name in FITTED and spec.images <= FITTED_IMAGES:
         del bits["weight"]
     wide = max(getattr(spec, "width", 0), getattr(spec, "dimension", 0)) >= WIDE
-    return bits | (WIDE_BITS[spec.experiment] if wide else {})
+    return bits | (WIDE_BITS.get(spec.experiment, {}) if wide else {})
 
 
 def rounded(values: np.ndarray, bits: Bits) -> np.ndarray:

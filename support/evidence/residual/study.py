@@ -132,7 +132,8 @@ class ResidualStudy(Study):
         """Training, evaluations, the search for pairs and the Jacobians; see `minutes_of`."""
         (spec,), kind = block.specs, resolve_device(device).type
         training, jacobians = minutes_of(spec, dataset, kind)
-        stored = dataset.train_images.nbytes + 5 * dataset.test_images.nbytes
+        candidates = places.CANDIDATES * spec.pairs * SEARCHED * 4 * dataset.test_images.shape[1]  # all at once
+        stored = dataset.train_images.nbytes + 5 * dataset.test_images.nbytes + candidates
         return training + jacobians, 1e-6 * (stored + 1200 * spec.batch * spec.width * 32 * (1 + spec.depth // 10))
 
 

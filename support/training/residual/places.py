@@ -14,7 +14,7 @@ from support import geometry
 from support.geometry.boundary import WITHIN, Pairs, along, candidates, find_pairs
 from support.training.residual.specs import ResidualSpec
 
-CANDIDATES = 25  # times the wanted number of pairs
+CANDIDATES = 60  # times the wanted number of pairs: between shuffled labels few segments stay in one class
 TRIPLES = 60  # times the wanted number of triangles, of each sort
 SEARCHED = 25  # points on a candidate segment at which the class is predicted
 CLASSES = (7, 6, 1, 6)  # of the images between which lines and the plane lie, as in Zavatone-Veth et al. 2025
