@@ -52,8 +52,8 @@ def lower_at_the_ends(q, rho, d):
 
 
 def one_q_too_few(q, rho, d):
-    """With d + 2q - 2 for d + 4q - 2 in front of F(-q, 1 - q; 1/2; rho^2)."""
-    F = [1 + (q > 1) * 4 * torch.as_tensor(rho) ** 2, 1 + 2 * torch.as_tensor(rho) ** 2][q == 1]
+    """With d + 2q - 2 for d + 4q - 2 in front of F(-q, 1 - q; 1/2; rho^2); q is 1 or 2."""
+    F = 1 + 4 * (q == 2) * torch.as_tensor(rho) ** 2
     return bayes_chi(q, rho, d) - 2 * q * F
 
 
