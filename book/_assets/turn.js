@@ -132,7 +132,7 @@ turn.map = (panel, values, side, low, high, scale) => {
 turn.grid = ({ x, y }, side) => Array.from({ length: side * side }, (_, i) => [
   x[0] + (x[1] - x[0]) * (i % side) / (side - 1), y[0] + (y[1] - y[0]) * Math.floor(i / side) / (side - 1)]);
 
-// Where values on such a grid are 0: marching squares, each crossed square one piece of the line (or two).
+// Where values on such a grid are 0: marching squares, one piece of the line a square, or two.
 turn.zeros = (panel, values, side, look) => {
   const pieces = [], at = (r, c) => values[r * side + c];
   const px = c => panel.left + panel.width * c / (side - 1), py = r => panel.top + panel.height * (1 - r / (side - 1));
@@ -212,8 +212,7 @@ class Frame {
     this.table.replaceChildren(html("thead", {}, html("tr", {}, ...cells("th", head))),
       html("tbody", {}, ...rows.map(row => html("tr", {}, ...cells("td", row)))));
   }
-  // A native range: the keyboard works it without a line of ours. words(value) is what is read out and shown.
-  // shown(value), where given, is shown in its place.
+  // A native range: the keyboard works it. words(value) is read out and shown, or shown(value) instead.
   slider({ label, min, max, step, value, words = number, shown = words, onchange }) {
     const id = `${this.id}-${this.controls.childElementCount}`, text = html("span", { class: "turn-value" });
     const input = html("input", { type: "range", id, min, max, step, value });

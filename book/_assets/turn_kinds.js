@@ -1,4 +1,4 @@
-// The kinds of figures that turn, except the network in the page (turn_network.js). See turn.js for the frame.
+// The kinds of figures that turn; the network in the page has its own file. See turn.js for the frame.
 "use strict";
 (() => { // names of this file stay in it
 const { kinds, svg, html, panel, two, word, path, dot, rule, number, thousands, short, clamp, unpack, HUES } = turn;
@@ -70,9 +70,8 @@ kinds.wedge = (data, frame) => {
     const of = state => states.filter(found => found === state).length;
     const dots = outputs.map((a, i) => {
       const x = plane.X(Math.cos(a) - s), y = plane.Y(Math.sin(a));
-      if (states[i] === "alive") return dot(x, y, 4, { fill: "none", stroke: HUES.relu, "stroke-width": 2 });
-      return states[i] === "born" ? svg("rect", { x: x - 3.5, y: y - 3.5, width: 7, height: 7, class: "turn-ink" })
-        : dot(x, y, 4, { fill: HUES.abs });
+      if (states[i] === "born") return svg("rect", { x: x - 3.5, y: y - 3.5, width: 7, height: 7, class: "turn-ink" });
+      return dot(x, y, 4, states[i] === "killed" ? { fill: HUES.abs } : { fill: "none", stroke: HUES.relu, "stroke-width": 2 });
     });
     const count = of("born") + of("killed");
     frame.show(width, at.height, [

@@ -60,6 +60,7 @@ def still(w: dict[str, torch.Tensor], points: torch.Tensor, side: int = 60) -> F
     """A trained sigmoid network in the plane: prediction, log-volume and curvature, with its boundary and units."""
     fig, axes = figures.subplots(1, 3, height=2.7, sharey=True)
     line = torch.linspace(-HALF, HALF, side, dtype=torch.float64)
+    ends = line.numpy()
     x = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).reshape(-1, 2)
     share = logits("sigmoid", w, x).softmax(-1)[:, 1]
     R = geometry.shallow_ricci_scalar(w["W"], w["b"], "sigmoid", x).clamp(-100, 100)
@@ -69,8 +70,10 @@ def still(w: dict[str, torch.Tensor], points: torch.Tensor, side: int = 60) -> F
         "curvature": (R.sign() * (1 + R.abs()).log10(), {"cmap": "RdBu_r", "vmin": -2, "vmax": 2}),
     }
     for ax, (title, (values, look)) in zip(axes, panels.items(), strict=True):
-        ax.pcolormesh(line, line, values.view(side, side), shading="nearest", rasterized=True, **look)
-        ax.contour(line, line, share.view(side, side), [0.5], colors="white" if title == "log-volume" else "black")
+        ax.pcolormesh(ends, ends, values.view(side, side).numpy(), shading="nearest", rasterized=True, **look)
+        ax.contour(
+            ends, ends, share.view(side, side).numpy(), [0.5], colors="white" if title == "log-volume" else "black"
+        )
         for c, marker in ((0, "o"), (1, "s")):
             ax.plot(*points[points[:, 2] == c][:, :2].T, marker, color="white", markeredgecolor="black")
         ax.set(title=title, aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))

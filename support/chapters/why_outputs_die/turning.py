@@ -91,9 +91,9 @@ def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tupl
     accuracy = [round(100 * float(record.at("test_accuracy", plan.steps))) for record in records]
     return {
         "kind": "phase",
-        "look": "Choose a network, then slide the input scale: the cross moves along the dashed line. What to "
-        "look for: which networks keep a high accuracy all along it? Point at a square, or walk from square to "
-        "square with the arrow keys, for its runs.",
+        "look": "Choose a network, then slide the input scale: the cross moves along the dashed line. What to look "
+        "for: which networks keep a high accuracy all along it? Point at a square, or walk from square to square "
+        "with the arrow keys, for its runs.",
         "networks": plan.architectures,
         "network": "ReLU2",
         "scalings": plan.scalings,
