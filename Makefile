@@ -1,4 +1,4 @@
-# make book | test | lab | bench | sweep STUDY=...      every target sets the environment up by itself
+# make book | test | lab [LAB="--port 8899"] | bench | sweep STUDY=...      every target sets the environment up by itself
 # Waiting threads sleep: when they spin, two busy processes on one machine make each other crawl.
 export OMP_WAIT_POLICY ?= PASSIVE
 PYTHON ?= python3
@@ -9,7 +9,7 @@ book: .venv/ready
 test: .venv/ready
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --no-error-summary && $(BIN)/pytest -m "not slow and not gpu and not browser"
 lab: .venv/ready
-	@$(BIN)/jupyter lab notebooks
+	@$(BIN)/jupyter lab notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB)
 bench: .venv/ready
 	@$(BIN)/python -m support bench
 sweep: .venv/ready

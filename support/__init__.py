@@ -1,1 +1,15 @@
-"""The support package of the book; importing it does nothing."""
+"""The support package of the book. Importing it loads nothing; `from support import diagnose` loads what it needs."""
+
+import os
+
+# Waiting threads sleep. By default they spin, and then a second busy process makes a step many times slower. It must
+# be set before torch is loaded; the kernels of chapters inherit it.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def __getattr__(name: str):
+    if name == "diagnose":
+        from support.diagnosis import diagnose
+
+        return diagnose
+    raise AttributeError(f"module 'support' has no attribute {name!r}")

@@ -8,10 +8,6 @@ import sys
 
 from support.words import printable, suggest
 
-# Waiting threads sleep. By default they spin, and then a second busy process makes a step many times slower. This is
-# set before torch is loaded, and the chapters' kernels inherit it.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 UNFINISHED = 3  # exit status of a sweep that stopped at a checkpoint: `until make sweep; do :; done`
 
 
@@ -57,9 +53,11 @@ def _parser() -> argparse.ArgumentParser:
     _parameters(book)
     run = command("run", _run, "execute one chapter with your parameters")
     run.add_argument("chapter", help="a chapter, or the beginning of its name: 01")
+    run.add_argument("--html", action="store_true", help="write a page of HTML, too")
     _parameters(run)
     claims = command("claims", _claims, "print the ledger of claims and verdicts")
     claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
+    claims.add_argument("--records", help="judge another folder of records")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
     claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
     check = command(
@@ -70,15 +68,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.add_argument("claim", nargs="?", help="its id; by default a claim that needs no images")
     check.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    records = command("records", _records, "list, verify, replay, pack, export or derive from the committed records")
-    actions = ("list", "verify", "replay", "pack", "export", "derive")
+    check.add_argument("--folder", help="the data folder, by default BOOK_DATA")
+    actions = ("list", "show", "verify", "replay", "pack", "export", "derive")
+    records = command("records", _records, f"{', '.join(actions[:-1])} or derive from the committed records")
     records.add_argument("action", choices=actions, nargs="?", default="list")
     records.add_argument(
         "key",
         nargs="?",
-        help="list: only the runs of this study; replay: a key or its beginning; export: a CSV file; derive: a table",
+        help="list: only the runs of this study, or with this text in their line; show, replay: a key or its "
+        "beginning; export: a CSV file; derive: a table",
     )
-    records.add_argument("--folder", help="another folder of records")
+    records.add_argument("--records", help="another folder of records")
+    records.add_argument("--folder", help="replay: the data folder, by default BOOK_DATA")
     records.add_argument("--steps", type=int, help="replay: number of steps (default: about a minute's, at most 100)")
     records.add_argument("--device", default="auto", help="replay: auto, cpu or cuda")
     sweep = command("sweep", _sweep, "run a study, block by block, into the records")
@@ -96,6 +97,11 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--records", help="another folder of records")
     sweep.add_argument("--scheduler", type=_address, help="address of a Dask scheduler, tcp://...")
     sweep.add_argument("--workers", type=_count, help="start a local Dask cluster with this many processes")
+    clean = command("clean", _clean, "remove what interrupted work left: locks, cut files, copies of failed chapters")
+    clean.add_argument(
+        "--all", action="store_true", help="the cache (live runs, checkpoints) and the built site, too"
+    )
+    clean.add_argument("--records", help="another folder of records")
     bench = command("bench", _bench, "measure speed or precision on this machine, compared with the usual methods")
     bench.add_argument(
         "part", nargs="?", choices=("train", "mahalanobis", "geometry", "equivalence"), default="train"
@@ -143,6 +149,8 @@ def _given(options, *settings) -> dict:
 
     from support.chapters import parameters
 
+    if empty := [name for name, value in options.p if not value.strip()]:
+        raise ValueError(f"-p {empty[0]} has no value; null leaves it to the scale")
     try:
         given = {name: yaml.safe_load(value) for name, value in options.p}
     except yaml.YAMLError as error:
@@ -182,24 +190,51 @@ def _run(options):
     given = _given(options, chapters.settings_of(names[0]))
     publish.execute([f"notebooks/{names[0]}"], given, publish.RUNS)
     print(f"executed: {(publish.RUNS / names[0]).relative_to(publish.ROOT)}.ipynb")
+    if options.html:
+        print(f"its page: {publish.page_of(publish.RUNS / f'{names[0]}.ipynb').relative_to(publish.ROOT)}")
+
+
+def _clean(options):
+    from support.site.clean import clean
+
+    return clean(options.all, **({"records": _folder_of(options)} if options.records else {}))
+
+
+def _folder_of(options):
+    """The folder of records that --records names, by default the committed one."""
+    from support.evidence.paths import COMMITTED
+    from support.folders import given
+
+    folder = given(options.records) if options.records else COMMITTED
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder of records {folder}")
+    return folder
 
 
 def _claims(options):
     from support import chapters
-    from support.evidence import ledger
+    from support.evidence import kept, ledger
 
-    rows = chapters.ledger()
-    ids = [name for row in rows for name in ledger.ids_of(row)]
-    if unknown := [part for part in options.id if not any(part.lower() in name.lower() for name in ids)]:
-        raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], ids)}")
+    if not options.records and kept.known():  # rows that are kept need neither torch nor the rules
+        names = {row["id"]: ledger.ids_of(row) for row in chapters.ledger()}
+    else:
+        names = {c.id: (c.id, *c.replaces) for several in chapters.claims().values() for c in several}
+    known = [name for several in names.values() for name in several]
+    if unknown := [part for part in options.id if not any(part.lower() in name.lower() for name in known)]:
+        raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], known)}")
+    asked = {i for i, several in names.items() if any(p.lower() in n.lower() for p in options.id for n in several)}
+    store = None
+    if options.records:
+        from support.evidence.records import Store
+
+        store = Store(_folder_of(options))
     if options.write_readme:
         from support.site import readme
 
-        return readme.write(readme.parts(rows, chapters.titles()))
-    if options.id:
-        rows = [
-            row for row in rows if any(p.lower() in name.lower() for p in options.id for name in ledger.ids_of(row))
-        ]
+        if options.id or options.records:
+            raise ValueError("--write-readme takes all claims and the committed records")
+        return readme.write(readme.parts(chapters.ledger(), chapters.titles()))
+    rows = chapters.ledger(store, ids=asked if options.id else None)
     if options.json:
         print(json.dumps(rows + ledger.aliases(rows), indent=1, allow_nan=False))
         return None
@@ -213,28 +248,24 @@ def _claims(options):
 def _check(options):
     from support.check import check
 
+    _use(options.folder)
     return check(options.claim, options.device)
+
+
+def _use(folder: str | None) -> None:
+    """Reads images from this folder."""
+    if folder:
+        os.environ["BOOK_DATA"] = folder
 
 
 def _records(options):
     from support.evidence import records
 
-    store = records.Store(options.folder or records.COMMITTED)
-    if not store.roots[0].is_dir():
-        raise ValueError(f"there is no folder of records {store.roots[0]}")
+    store = records.Store(_folder_of(options))
     if options.action == "list":
-        shown = [r for r in store if not options.key or _study(options.key).asks_for(r.spec)]
-
-        def by_kind(r):
-            first = ("experiment", "data", "images", "scaling", "architecture", "network", "rate", "seed")
-            return [(value is not None, value) for value in (getattr(r.spec, name, None) for name in first)]
-
-        if not shown:
-            print("none recorded yet")
-        else:
-            print(f"{'key':16} {'length':>13}  what was run, and its result on the test data")
-        for r in sorted(shown, key=by_kind):
-            print(printable(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}"))
+        _list(store, options.key)
+    elif options.action == "show":
+        _show(store, options.key)
     elif options.action == "verify":
         from support.site.verify import verify
 
@@ -254,7 +285,45 @@ def _records(options):
 
         if not options.key:
             raise ValueError("say which run to replay: records replay KEY")
+        _use(options.folder)
         return replay(store, options.key, options.steps, options.device)
+
+
+def _list(store, text: str | None) -> None:
+    from support import chapters
+
+    def by_kind(r):
+        first = ("experiment", "data", "images", "scaling", "architecture", "network", "rate", "seed")
+        return [(value is not None, value) for value in (getattr(r.spec, name, None) for name in first)]
+
+    of_study = not text or text in chapters.studies()
+    lines = [
+        printable(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}")
+        for r in sorted(store, key=by_kind)
+        if not text or not of_study or chapters.studies()[text].asks_for(r.spec)
+    ]
+    if text and not of_study:
+        lines = [line for line in lines if text.lower() in line.lower()]
+        if not lines:
+            raise ValueError(
+                f"unknown study {text!r}{suggest(text, chapters.studies())}, and no run has it in its line"
+            )
+    print(
+        f"{'key':16} {'length':>13}  what was run, and its result on the test data" if lines else "none recorded yet"
+    )
+    print("".join(line + "\n" for line in lines), end="")
+
+
+def _show(store, key: str | None) -> None:
+    """Prints one record: its JSON, the shapes of its arrays, and where it lies."""
+    from support.evidence.replay import pick
+
+    if not key:
+        raise ValueError("say which run to show: records show KEY")
+    record = pick(store, key)
+    shapes = {name: list(value.shape) for name, value in record.arrays.items()}
+    content = {"label": record.spec.label} | record.content | {"arrays": shapes, "file": str(record.path)}
+    print(json.dumps(content, indent=1))  # JSON escapes control characters
 
 
 def _derive(name: str | None):
@@ -287,6 +356,7 @@ def _sweep(options):
     from support.evidence.paths import COMMITTED
     from support.evidence.records import Store
     from support.evidence.sweep import sweep
+    from support.folders import given
 
     if options.study is None:
         for plan in chapters.studies().values():
@@ -302,7 +372,7 @@ def _sweep(options):
     plan = replace(plan, **changes)
     left = sweep(
         plan,
-        Store(options.records or COMMITTED),
+        Store(given(options.records) if options.records else COMMITTED),
         folder=options.folder,
         device=options.device,
         dry_run=options.dry_run,

@@ -24,12 +24,12 @@ class Progress:
     def __call__(self, step: int, steps: int) -> None:
         """Takes note of a step, and prints if it is time; a bar is removed at the last step."""
         now = time.monotonic()
-        if self.first is None:
-            self.first = step - 1  # a resumed run does not start at 0
+        if self.first is None:  # a resumed run does not start at 0, and the first step waits for data and libraries
+            self.first, self.begun = step, now
         if self.live and self.shown and step >= steps:
             self._print(f"\r{' ' * self.shown}\r")
             self.shown = 0
-        if now - self.last < self.seconds or step >= steps:
+        if now - self.last < self.seconds or step >= steps or step <= self.first:
             return
         self.last = now
         left = (now - self.begun) / (step - self.first) * (steps - step)
@@ -38,7 +38,7 @@ class Progress:
             full = WIDTH * step // steps
             text = f"[{'#' * full}{'.' * (WIDTH - full)}] {text}"
             self._print("\r" + text.ljust(self.shown))
-            self.shown = len(text)
+            self.shown = max(self.shown, len(text))
         else:
             self._print(text + "\n")
 

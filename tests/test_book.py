@@ -50,7 +50,10 @@ def test_a_chapter_shows_its_experiment_by_hand_and_asserts_that_it_agrees(name)
     assert len(source.splitlines()) <= 30
 
 
-@pytest.mark.parametrize("page", [*(f"notebooks/{name}" for name in CHAPTERS), "book/index", "book/primer"])
+PAGES = [*(f"notebooks/{name}" for name in CHAPTERS), "book/index", "book/primer", "book/own_network"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_figure_states_its_finding_and_says_what_is_seen(page):
     for _, source in cells(page):
         for call in calls(source, "show"):

@@ -163,27 +163,27 @@ def store(tmp_path):
 
 
 def test_records_are_listed_and_verified(store, capsys):
-    assert main(["records", "--folder", str(store.roots[0])]) == 0
+    assert main(["records", "--records", str(store.roots[0])]) == 0
     said = capsys.readouterr().out
     assert all(r.key in said for r in store) and " 90.00%" in said and said.startswith("key ")
-    assert main(["records", "list", "volume-xor", "--folder", str(store.roots[0])]) == 0
+    assert main(["records", "list", "volume-xor", "--records", str(store.roots[0])]) == 0
     assert capsys.readouterr().out == "none recorded yet\n"
-    assert "unknown study 'mnist-1k'" in refused(capsys, "records", "list", "mnist-1k", "--folder", store.roots[0])
-    assert main(["records", "verify", "--folder", str(store.roots[0])]) == 0
+    assert "unknown study 'mnist-1k'" in refused(capsys, "records", "list", "mnist-1k", "--records", store.roots[0])
+    assert main(["records", "verify", "--records", str(store.roots[0])]) == 0
     next(iter(store)).path.with_suffix(".npz").write_bytes(b"")
-    assert main(["records", "verify", "--folder", str(store.roots[0])]) == 1
+    assert main(["records", "verify", "--records", str(store.roots[0])]) == 1
 
 
 def test_a_broken_record_stops_the_list_with_its_name(store, capsys):
     path = next(iter(store)).path
     path.write_text("{")
-    assert path.name in refused(capsys, "records", "--folder", store.roots[0])
+    assert path.name in refused(capsys, "records", "--records", store.roots[0])
 
 
 def test_a_folder_or_key_that_is_not_there(store, tmp_path, capsys):
-    folder = ("--folder", store.roots[0])
+    folder = ("--records", store.roots[0])
     for action in ("list", "verify", "replay"):
-        assert "no folder of records" in refused(capsys, "records", action, "--folder", tmp_path / "no")
+        assert "no folder of records" in refused(capsys, "records", action, "--records", tmp_path / "no")
     assert "say which run to replay" in refused(capsys, "records", "replay", *folder)
     assert "no run has a key that begins with 'zz'" in refused(capsys, "records", "replay", "zz", *folder)
     key = next(iter(store)).key

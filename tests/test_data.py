@@ -1,14 +1,13 @@
 """data.py on tiny synthetic archives, and on the real ones where BOOK_DATA names them."""
 
 import gzip
-import io
 import os
 import re
 import shutil
-import subprocess
-import sys
+from pathlib import Path
 
 import numpy as np
+import pooch
 import pytest
 from PIL import Image
 
@@ -230,25 +229,37 @@ def test_without_network_one_error_says_what_to_put_where(archives, monkeypatch)
 
 
 class Network:
-    """Stands in for urlopen: serves a folder's files after some failures, and remembers what was asked."""
+    """Stands in for pooch's downloader: serves a folder's files after some failures, and remembers what was asked."""
 
     def __init__(self, folder, failures=()):
         self.folder, self.failures, self.asked = folder, list(failures), []
 
-    def __call__(self, request, timeout):
-        assert timeout == data.TIMEOUT
-        self.asked.append(request.full_url)
+    def __call__(self, url, output_file, registry):
+        self.asked.append(url)
         failure = self.failures.pop(0) if self.failures else None
         if isinstance(failure, Exception):
             raise failure
-        content = (self.folder / request.full_url.rsplit("/", 1)[1]).read_bytes()
-        return io.BytesIO(content if failure is None else failure)
+        content = (self.folder / url.rsplit("/", 1)[1]).read_bytes()
+        Path(output_file).write_bytes(content if failure is None else failure)
+
+
+def connect(monkeypatch, network):
+    """Lets pooch download from `network`, without pauses; checks that it would not wait for ever."""
+
+    def downloader(timeout, progressbar):
+        assert timeout == data.TIMEOUT
+        progressbar.total = 10
+        for step in (progressbar.update, lambda _: progressbar.reset(), progressbar.update):
+            step(10)
+        return network
+
+    monkeypatch.setattr(pooch, "HTTPDownloader", downloader)
+    monkeypatch.setattr(data, "PAUSE", 0)
 
 
 def test_download_tries_mirrors_again_checks_and_then_rests(archives, monkeypatch):
     network = Network(archives / "MNIST" / "raw", [OSError("refused"), b"half a fi", TimeoutError("slow")])
-    monkeypatch.setattr(data.urllib.request, "urlopen", network)
-    monkeypatch.setattr(data, "PAUSE", 0)
+    connect(monkeypatch, network)
     mnist = load("mnist")
     assert mnist.digest == load("mnist", archives).digest
     first = [url for url in network.asked if url.endswith(f"{IMAGES}.gz")]
@@ -264,12 +275,12 @@ def test_download_tries_mirrors_again_checks_and_then_rests(archives, monkeypatc
 
 def test_download_that_never_succeeds_leaves_nothing_behind(archives, monkeypatch):
     network = Network(archives / "MNIST" / "raw", [b"altered"] * 100)
-    monkeypatch.setattr(data.urllib.request, "urlopen", network)
-    monkeypatch.setattr(data, "PAUSE", 0)
+    connect(monkeypatch, network)
     expected = data.MD5["mnist"][0]
-    with pytest.raises(DataError, match=rf"expected md5 {expected}, found [0-9a-f]{{32}} \(3 attempts\)"):
+    with pytest.raises(DataError, match=rf"{expected}.*\(3 attempts\)"):
         load("mnist")
     assert len(network.asked) == 6 and not files(archives.parent / "cache")
+    assert not (archives.parent / "cache" / "measured-geometry").exists()
 
 
 @pytest.fixture
@@ -362,16 +373,6 @@ def test_torchvision_imports_and_agrees_with_the_table():
         assert source.resources == table
         if name != "mnist":  # there torchvision says "0 - zero"
             assert tuple(source.classes) == data.CLASSES[name]
-
-
-def test_reading_needs_no_torch(archives):
-    path = str(archives / "MNIST" / "raw" / f"{IMAGES}.gz")
-    program = (
-        "import sys; sys.modules.update(torch=None, torchvision=None, sklearn=None, PIL=None);"
-        f"from support.networks import data; print(data.read_idx({path!r}).shape)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "(60, 4, 4)"
 
 
 @pytest.mark.skipif(not BOOK_DATA, reason="BOOK_DATA names no data folder")

@@ -1,5 +1,6 @@
 """Metric and log-volume against textbook formulas, exact arithmetic, the laws they must obey, and their promises."""
 
+import functools
 import math
 
 import geometry_routes as routes
@@ -306,7 +307,8 @@ def linear(d, m):
 
 @pytest.mark.parametrize("f, x, message", [
     (linear(2, 3), torch.tensor([1, 2]), r"x must be float64 or float32, got torch.int64 of shape \(2,\)"),
-    (linear(2, 3), torch.zeros(2, 2, 2), r"x must be one point, \(d,\), or a batch, \(N, d\), got shape \(2, 2, 2\)"),
+    (linear(2, 3), torch.zeros(()), r"x must be one point, \(d,\), or a batch, \(N, d\), got shape \(\)"),
+    (linear(2, 3), torch.zeros(4, 3, 3), r"f cannot take a point of shape \(9,\): .*shapes cannot be multiplied"),
     (linear(2, 3), torch.zeros(0, 2), r"got shape \(0, 2\)"),
     (linear(2, 3), torch.tensor([1.0, math.nan]), r"x of shape \(2,\) is not finite"),
     (nn.Linear(2, 3), torch.zeros(2), r"weight of the module is torch.float32; call \.double\(\)"),
@@ -322,6 +324,59 @@ def test_maps_and_points_that_are_refused(f, x, message):
     for function in (pullback_metric, jacobian_singular_values, log_volume_element):
         with pytest.raises(ValueError, match=message):
             function(f, x)
+
+
+def noisy():
+    return nn.Sequential(nn.BatchNorm1d(2).double())
+
+
+class Holder:
+    """Keeps a module, as an object of a reader might."""
+
+    def __init__(self):
+        self.method = noisy().forward
+
+
+GLOBAL = noisy()
+
+
+def of_global(x):
+    return GLOBAL(x[None])[0]
+
+
+def of_closure():
+    module = noisy()
+    return lambda x: module(x[None])[0]
+
+
+def apply(module, x):
+    return module(x[None])[0]
+
+
+@pytest.mark.parametrize("f", [
+    of_global, of_closure(), lambda x: of_global(x), functools.partial(apply, noisy()), Holder().method,
+])  # fmt: skip
+def test_training_mode_is_named_also_behind_a_function(f):
+    """Otherwise torch fails obscurely, and the statistics of batch norm have changed."""
+    before = GLOBAL[0].running_mean.clone()
+    with pytest.raises(ValueError, match=r"BatchNorm1d\(.*\), is in training mode; call \.eval\(\)"):
+        log_volume_element(f, torch.zeros(3, 2))
+    assert torch.equal(GLOBAL[0].running_mean, before)
+
+
+def test_images_are_points_too():
+    """The map takes one image; the metric is that of the flattened one."""
+    convolution = nn.Conv2d(1, 4, 2, dtype=torch.float64)
+    images = torch.rand(3, 1, 3, 3, dtype=torch.float64)
+
+    def of_flat(x):
+        return convolution(x.view(1, 3, 3)).flatten()
+
+    def of_image(x):
+        return convolution(x).flatten()
+
+    assert torch.equal(pullback_metric(of_image, images), pullback_metric(of_flat, images.flatten(1)))
+    assert log_volume_element(of_image, images).shape == (3,)
 
 
 def test_modules_in_eval_mode_and_float32_points_are_taken():

@@ -81,3 +81,23 @@ def test_the_gpu_agrees_with_the_cpu():
     for ours, theirs in zip(here, there, strict=True):
         for name in ours.weights:
             torch.testing.assert_close(ours.weights[name], theirs.weights[name], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("objective", ["supervised", "simclr"])
+def test_a_residual_network_agrees_with_the_cpu_and_goes_on_bit_for_bit(objective, tmp_path):
+    from test_residual_training import DATA, SMALL, VIEWS
+
+    from support.training.residual.specs import ResidualSpec
+    from support.training.residual.training import train
+
+    views = VIEWS if objective == "simclr" else {}
+    specs = [ResidualSpec.of(DATA, 0, objective=objective, **SMALL | views)]
+    (here,), (whole,), parts = train(specs, data=DATA, device="cpu"), train(specs, data=DATA, device="cuda"), None
+    name = "train_loss" if objective == "supervised" else "objective"
+    assert whole.arrays[name].tolist() == pytest.approx(here.arrays[name].tolist(), rel=0.05)
+    while parts is None:
+        try:
+            parts = train(specs, data=DATA, device="cuda", minutes=0, checkpoint=tmp_path / "half")
+        except loop.Stopped:
+            continue
+    assert all(torch.equal(parts[0].weights[name], value) for name, value in whole.weights.items())

@@ -12,6 +12,7 @@ from support.chapters.offset_l2.study import CentresPlan
 from support.chapters.why_outputs_die.study import PhaseGrid
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.distances.study import DistanceStudy
+from support.evidence.residual.study import ResidualStudy
 from support.networks.architectures import L2, LINEAR_AND_L2
 from support.networks.data import load
 from support.training.specs import SPECIFICATIONS
@@ -25,6 +26,8 @@ PLANS = {
     "metric": MetricPlan("metric", architectures=LINEAR_AND_L2, recipes=(RECIPE,), **COMMON),
     "centres": CentresPlan("centres", architectures=L2, recipes=(RECIPE,), **COMMON),
     "mahalanobis": DistanceStudy("distances", "gaussian-2-resampled", 5, seeds=2, samples=20),
+    "residual": ResidualStudy("residual", "some", "digits", 5, activations=("gelu", "relu"), images=600, seeds=2,
+                              labels=("true", "shuffled")),
     "volume": replace(studies()["volume-sinusoid-resampled"], widths=(3, 7), seeds=2, plane=4, decay=0.5),
 }  # fmt: skip
 

@@ -6,6 +6,8 @@ import torch
 from matplotlib import pyplot
 
 from support.chapters.infinite_width import claims, pictures, random_layers
+from support.chapters.infinite_width.one_example import Sampled
+from support.chapters.infinite_width.tangent_kernel import Tangent
 from support.geometry.wide_layers import Wide
 
 ERF = Wide("erf", 2, 1.0, 0.25)
@@ -80,6 +82,27 @@ def test_monomials_have_a_dot_on_their_strongest_curvature():
 def test_the_map_of_gelu_has_a_row_for_each_spread_of_the_biases():
     fig = pictures.gelu_figure(RADII, torch.tensor([0.0, 1.0]), torch.tensor([[-0.1, 0.1, 0.0], [-0.2, 0.2, 0.1]]))
     assert fig.axes[0].collections[0].get_array().shape == (2, 3)
+
+
+def test_both_kernels_and_the_sampled_networks_are_drawn():
+    layers = [Tangent("erf", 2), Tangent("erf", 2, 1.0, 0.25)]
+    values = torch.arange(12, dtype=torch.float64).view(4, 3)
+    sampled = random_layers.Drawn(layers[1], RADII, {16: values}, {16: -values})
+    left, right = pictures.tangent_figure(RADII, layers, [sampled]).axes
+    names = ["NNGP, no biases", "tangent, no biases", "NNGP, with biases", "tangent, with biases"]
+    assert [line.get_label() for line in left.lines[:4]] == names
+    assert left.lines[0].get_ydata().tolist() == Wide("erf", 2).log_volume(RADII).tolist()
+    assert right.lines[3].get_ydata().tolist() == layers[1].ricci(RADII).tolist()
+    assert left.lines[4].get_ydata().tolist() == [4.5, 5.5, 6.5] and left.lines[4].get_mfc() == "white"
+
+
+def test_the_profile_is_drawn_with_a_dot_for_each_sampled_change():
+    change = torch.tensor([-0.25, -1.0, 0.5, 2.0], dtype=torch.float64).view(1, 2, 1, 2)
+    sampled = Sampled(9, 7, (1,), {1: (0.5, 2.0)}, (2,), (0.0, 1.0), change, change.abs() / 10)
+    (ax,) = pictures.one_example_figure(sampled, (1, 2)).axes
+    assert ax.get_title(loc="left") == "2 inputs" and texts(ax) == ["$z^1$", "$z^2$"]
+    flat, _, contracting, expanding = (line.get_ydata().tolist() for line in ax.lines)
+    assert set(flat) == {2.0} and contracting == [2.0, 8.0] and expanding == [2.0, 8.0]
 
 
 def test_bands_hold_the_middle_of_the_layers_and_rates_start_at_the_scatter():

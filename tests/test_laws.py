@@ -1,17 +1,29 @@
 """The rules of chapter 7 can come out both ways, and what they rest on agrees with routes that share no code."""
 
 import math
+from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
 
 from support import chapters
 from support.chapters.infinite_width import claims as laws
+from support.chapters.infinite_width import one_example, tangent_kernel
 from support.chapters.infinite_width.claims import wide
-from support.geometry import infinite_width, oracle, relative_mean_determinant, ricci_scalar, wide_layers
+from support.geometry import (
+    bayes_chi,
+    infinite_width,
+    ntk_metric,
+    oracle,
+    relative_mean_determinant,
+    ricci_scalar,
+    wide_layers,
+)
 from support.geometry.wide_layers import Wide
 
 ERF, FLAT = Wide("erf", 2, 1.0, 0.25), Wide(3, 2)
+(TANGENT,) = laws.tangent([ERF])
 FEW = laws.RADII[9::10]
 
 
@@ -24,6 +36,34 @@ def right_on_the_paraboloid(ricci, radii=(0.0, 0.25, 0.5, 1.0), tolerance=1e-8):
     points = {r: wide_layers.ray(r, 2)[0] for r in radii}
     gaps = [abs(float(ricci(laws.paraboloid, x)) - 8 / (1 + 4 * r**2) ** 2) for r, x in points.items()]
     return max(gaps) < tolerance
+
+
+def stretched(layer, x):
+    return tangent_kernel.mean_metric(layer, x, 1.001)
+
+
+def metric_of_nngp(layer, x):
+    return infinite_width.nngp_metric(layer.activation, x, layer.weight_variance, layer.bias_variance)
+
+
+def lower_at_the_ends(q, rho, d):
+    rho = torch.as_tensor(rho, dtype=torch.float64)
+    return bayes_chi(q, rho, d) - 30 * (rho > 0.9)
+
+
+def one_q_too_few(q, rho, d):
+    """With d + 2q - 2 for d + 4q - 2 in front of F(-q, 1 - q; 1/2; rho^2); q is 1 or 2."""
+    F = 1 + 4 * (q == 2) * torch.as_tensor(rho) ** 2
+    return bayes_chi(q, rho, d) - 2 * q * F
+
+
+@cache
+def few_networks():
+    return one_example.sample((1, 2), (2,), (0.0, 0.5, 1.0), n=512, networks=4000)
+
+
+def changed(by):
+    return replace(few_networks(), change=by(few_networks().change))
 
 
 def off_by_a_hundredth(*arguments):
@@ -43,6 +83,25 @@ def off_by_a_hundredth(*arguments):
     (lambda: laws.agrees_with_loops(oracle.triple_ricci_scalar, 2),
      lambda: laws.agrees_with_loops(laws.public_code, 2)),
     (lambda: laws.converges([ERF], (16, 256), 60), lambda: laws.converges([ERF], (256, 16), 60)),
+    (lambda: laws.negative(laws.tangent([ERF]), FEW), lambda: laws.negative(laws.tangent([Wide(1, 2)]), FEW)),
+    (lambda: tangent_kernel.depends_on_the_norm([TANGENT]),
+     lambda: tangent_kernel.depends_on_the_norm([TANGENT], stretched)),
+    (lambda: tangent_kernel.is_a_projection([TANGENT]), lambda: tangent_kernel.is_a_projection([TANGENT], stretched)),
+    (lambda: tangent_kernel.not_of_the_special_form([TANGENT], FEW),
+     lambda: tangent_kernel.not_of_the_special_form([TANGENT], FEW, metric_of_nngp)),
+    (lambda: one_example.positive([1, 2], [2]), lambda: one_example.positive([1, 2], [2], lower_at_the_ends)),
+    (lambda: one_example.rises_with_the_overlap([1, 2], [2]),
+     lambda: one_example.rises_with_the_overlap([1, 2], [2], lower_at_the_ends)),
+    (lambda: one_example.rises_with_the_overlap([1, 2], [2]),
+     lambda: one_example.rises_with_the_overlap([1, 2], [2], lambda q, rho, d: bayes_chi(q, rho, d) + rho)),
+    (lambda: one_example.separates([1, 2], [2, 3]), lambda: one_example.separates([1, 2], [3, 2])),
+    (lambda: one_example.separates([1, 2], [2, 3]), lambda: one_example.separates([2, 1], [2, 3])),
+    (lambda: one_example.follows_the_formula(few_networks),
+     lambda: one_example.follows_the_formula(few_networks, one_q_too_few)),
+    (lambda: one_example.compresses_or_expands(few_networks),
+     lambda: one_example.compresses_or_expands(lambda: changed(lambda of: -of))),
+    (lambda: one_example.most_along_the_example(few_networks),
+     lambda: one_example.most_along_the_example(lambda: changed(lambda of: of.flip(-1)))),
 ])  # fmt: skip
 def test_a_rule_comes_out_both_ways(holds, fails):
     assert holds().holds
@@ -115,6 +174,44 @@ def test_the_biases_of_finite_layers_are_those_of_the_laws():
     assert abs(volume[0] + kappa / 8 / n) < 4.5 * volume[1] + 0.05 * kappa / 8 / n
     assert abs(log_volume[0] + (kappa - 2) / 4 / n) < 4.5 * log_volume[1] + 0.05 * (kappa - 2) / 4 / n
     assert abs(log_volume[0]) > 9 * log_volume[1]  # it is not 0, so that the line before says something
+
+
+@pytest.mark.parametrize("layer", laws.tangent(wide(["erf", 3], (2, 3), (0.0, 0.25))), ids=str)
+def test_the_mean_over_units_on_a_grid_is_the_closed_form(layer):
+    x = torch.tensor([0.6, -0.5, 0.3], dtype=torch.float64)[: layer.d]
+    expected = ntk_metric(layer.activation, x, 1.0, layer.bias_variance, train_biases=layer.biased)
+    assert torch.allclose(tangent_kernel.mean_metric(layer, x), expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_the_gradients_of_a_network_are_those_of_autograd(biased):
+    options = dict(dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    weight, bias, readout, x = (torch.randn(*shape, **options) for shape in ((5, 2), (5,), (5,), (2,)))
+    trained = [weight, readout] + [bias] * biased
+
+    def f(*trained):
+        z = trained[0] @ x + (trained[2] if biased else 0)
+        return trained[1] @ wide_layers.erf(z) / math.sqrt(5)
+
+    expected = torch.func.grad(f, tuple(range(len(trained))))(*trained)
+    found = tangent_kernel.gradients(weight, bias if biased else None, readout)(x)
+    assert torch.allclose(found, torch.cat([part.flatten() for part in expected]), rtol=1e-12)
+
+
+def test_gradients_of_wide_networks_have_the_geometry_of_the_tangent_kernel():
+    radii = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    found = tangent_kernel.sample(TANGENT, 2048, 4, radii)
+    assert found.networks == 4 and found.widths == [2048]
+    assert (found.log_volume[2048].mean(0) - TANGENT.log_volume(radii)).abs().max() < 0.1  # one network: SD 0.04
+    assert (found.ricci[2048].mean(0) / TANGENT.ricci(radii) - 1).abs().max() < 0.3
+
+
+def test_a_case_of_sampled_networks_has_a_name():
+    sampled = few_networks()
+    assert sampled.change.shape == (2, 2, 1, 3)
+    assert sampled.name(0) == "z^1, d = 2, y² = 0.5 |x_a|^2, overlap 0"
+    assert sampled.name(11) == "z^2, d = 2, y² = 2 |x_a|^4, overlap 1"
+    assert sampled.signed()[..., 0, 0].tolist() == [[-0.5, 1.0], [-0.75, 1.0]]
 
 
 def test_the_rows_are_judged_without_records():

@@ -75,14 +75,14 @@ def swept(tmp_path, cache, monkeypatch):
 
 
 def test_a_sweep_is_listed_verified_and_replayed(swept, capsys):
-    assert main(["records", "--folder", str(swept)]) == 0
+    assert main(["records", "--records", str(swept)]) == 0
     said = capsys.readouterr().out
     assert said.count("gaussian-2-resampled") == 6 and "MD_Sigmoid trial  1 float64  test error " in said
-    assert main(["records", "verify", "--folder", str(swept)]) == 0
+    assert main(["records", "verify", "--records", str(swept)]) == 0
     said = capsys.readouterr().out
     assert "mahalanobis-2: 6 of 6 runs" in said and "6 sound records, 0 faults" in said
     key = next(r.key for r in Store(swept) if r.spec.network == "MD_Abs")
-    assert main(["records", "replay", key, "--folder", str(swept), "--device", "cpu"]) == 0
+    assert main(["records", "replay", key, "--records", str(swept), "--device", "cpu"]) == 0
     assert capsys.readouterr().out.count(" agrees: ") == 3
 
 

@@ -442,10 +442,10 @@ def test_a_run_that_may_be_behind_a_fault_is_not_trained_again(store):
 
 def test_the_exported_table_has_all_runs_and_explains_all_columns(store, tmp_path, capsys):
     loose = table(store.roots[0])
-    assert main(["records", "pack", "--folder", str(store.roots[0])]) == 0
+    assert main(["records", "pack", "--records", str(store.roots[0])]) == 0
     assert table(store.roots[0]).equals(loose) and set(loose.seed) == {0, 1, 2}
     path = tmp_path / "all.csv"
-    assert main(["records", "export", str(path), "--folder", str(store.roots[0])]) == 0
+    assert main(["records", "export", str(path), "--records", str(store.roots[0])]) == 0
     assert "3 runs exported" in capsys.readouterr().out
     found, meanings = pd.read_csv(path), pd.read_csv(path.with_suffix(".columns.csv"))
     assert list(meanings.column) == list(found.columns) and meanings.notna().all(axis=None)

@@ -30,8 +30,17 @@ def test_a_bar_overwrites_itself_and_goes(clock, capsys):
         clock[0] += 2
         progress(step, 10)
     said = capsys.readouterr().err
-    assert "\n" not in said and said.startswith("\r[##..................] points: point 1 of 10, about 18 s left")
-    assert said.endswith("\r" + " " * len("[##..................] points: point 1 of 10, about 18 s left") + "\r")
+    assert "\n" not in said and said.startswith("\r[####................] points: point 2 of 10, about 16 s left")
+    assert said.rstrip(" \r") != said and said.endswith(" \r")
+
+
+def test_what_comes_before_the_first_step_is_not_extrapolated(clock, capsys):
+    progress = Progress("label", seconds=1.0)
+    clock[0] += 60  # data are read
+    progress(1, 100)
+    clock[0] += 1
+    progress(2, 100)
+    assert capsys.readouterr().err == "label: step 2 of 100, about 1.6 min left\n"
 
 
 def test_short_work_prints_nothing(clock, capsys):

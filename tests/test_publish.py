@@ -240,8 +240,8 @@ def test_the_parts_that_the_book_offers_work_as_printed(tmp_path, monkeypatch, c
     monkeypatch.setitem(activations.ACTIVATIONS, "softplus", None)  # what they add goes with the test
     for name in ("Softplus", "Softplus2", "Softplus2-Neg"):
         monkeypatch.setitem(architectures.TABLE, name, None)
-    parts, own = {}, {}
-    for code, scope in zip(blocks, (parts, own), strict=True):
+    report, resnet, parts, own = {}, {}, {}, {}
+    for code, scope in zip(blocks, (report, resnet, parts, own), strict=True):
         exec(code, scope)
     assert parts["distances"](parts["x"].float()).shape == (5, 10)
     assert len(own["runs"]) == 9 and "Softplus2-Neg" in capsys.readouterr().out

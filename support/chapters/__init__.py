@@ -2,7 +2,8 @@
 
 A room is a package in this folder whose `NOTEBOOK` names the chapter's notebook. It may have the modules `settings`
 (a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`) and `derived` (`DERIVED`); nothing else has to be
-registered. No room imports another.
+registered. No room imports another. A room without `NOTEBOOK` is one whose chapter is still to be written: its
+studies can be swept and its tables derived, but the book and the ledger leave it out.
 """
 
 import json
@@ -21,8 +22,13 @@ from support.evidence.paths import HERE
 @cache
 def rooms() -> dict[str, ModuleType]:
     """The packages of the chapters by the names of their notebooks, in the order of the book."""
-    packages = [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__) if found.ispkg]
+    packages = [room for room in _packages() if hasattr(room, "NOTEBOOK")]
     return {room.NOTEBOOK: room for room in sorted(packages, key=lambda room: room.NOTEBOOK)}
+
+
+def _packages() -> list[ModuleType]:
+    """All rooms, those without a notebook too."""
+    return [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__) if found.ispkg]
 
 
 def titles() -> dict[str, str]:
@@ -36,8 +42,9 @@ def titles() -> dict[str, str]:
 
 
 def _parts(name: str) -> list[ModuleType]:
-    """The module of that name of every room that has one."""
-    names = [f"{room.__name__}.{name}" for room in rooms().values()]
+    """The module of that name of every room that has one; rooms without a notebook come last."""
+    chapters = list(rooms().values())
+    names = [f"{room.__name__}.{name}" for room in chapters + [r for r in _packages() if r not in chapters]]
     return [import_module(path) for path in names if find_spec(path)]
 
 
@@ -93,7 +100,7 @@ def error_rates():
 def claims() -> dict[str, list]:
     """The claims of every chapter, by the name of its notebook."""
     parts = {room.__name__: notebook for notebook, room in rooms().items()}
-    return {parts[part.__package__]: list(part.CLAIMS) for part in _parts("claims")}
+    return {parts[part.__package__]: list(part.CLAIMS) for part in _parts("claims") if part.__package__ in parts}
 
 
 def ids() -> list[str]:

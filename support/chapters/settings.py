@@ -17,7 +17,8 @@ PAPER_IMAGES = 10_000  # of study mnist-10k, on which the verdicts rest until mn
 SOURCE_RATE = 0.001  # Oursland's learning rate, for MNIST
 STEP_TO_CURVATURE = 0.3  # elsewhere: rate x largest eigenvalue of the standardised inputs' second moment
 
-Count = Annotated[int | None, Limits(least=1)]
+Count = Annotated[int | None, Limits(least=1, most=10_000_000)]
+Seeds = Annotated[int | None, Limits(least=1, most=1000)]
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class ClassifierSettings(ABC):
     scale: Annotated[str, Limits(choices=SCALES)]
     data: str | None
     images: Count
-    seeds: Count
+    seeds: Seeds
     steps: Count
     rate: Annotated[float | None, Limits(least=1e-12, most=1e6)]
     device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
@@ -85,10 +86,10 @@ class ClassifierSettings(ABC):
 
 
 def learning_rate(data: str, folder: str | None = None) -> float:
-    """The source's rate for the source's data; elsewhere 0.3 over the top eigenvalue of the standardised inputs.
+    """The paper's rate for the paper's data; elsewhere 0.3 over the top eigenvalue of the standardised inputs.
 
     The rule keeps the first step as large, measured against the curvature that the inputs cause, whatever the
-    number of pixels. Both input scalings get the same rate, because that is what the source did.
+    number of pixels. Both input scalings get the same rate, because that is what the paper did.
     """
     if data == "mnist":
         return SOURCE_RATE

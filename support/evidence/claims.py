@@ -1,6 +1,6 @@
 """Claims, the rules that judge them, and the rows of the ledger.
 
-A claim is one entry in its chapter's room: the sentence, its place in the source, its rule, and the evidence that it
+A claim is one entry in its chapter's room: the sentence, its place in the paper, its rule, and the evidence that it
 is asked of. Evidence finds the arms of an experiment among the records. A rule looks at one arm, or at formulas
 alone, and returns a finding. `judge` turns the findings into a row.
 """
@@ -249,9 +249,9 @@ def amended(reason: str, first_rule: str, first_verdict: str, date: str = "2026-
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, its place in the source, the rule that judges it and the evidence that it is asked of.
+    """A sentence, its place in the paper, the rule that judges it and the evidence that it is asked of.
 
-    kind: a key of `verdicts.KINDS`. contradiction: returns how the source contradicts itself, or "". from_seed: seeds
+    kind: a key of `verdicts.KINDS`. contradiction: returns how the paper contradicts itself, or "". from_seed: seeds
     below this were recorded before the rule was written, and do not judge it. late: the rule was written when the
     records that judge it were known. replaces: ids of claims that were merged into this one.
     """

@@ -9,7 +9,7 @@ form.
 import base64
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -17,6 +17,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from support.evidence import turns
 from support.networks.architectures import architecture
 from support.words import without_tags
 
@@ -182,7 +183,9 @@ def shades(count: int) -> list:
     return [matplotlib.colormaps["cividis"](v) for v in np.linspace(0.92, 0.18, count)]
 
 
-def show(fig: Figure, *, name: str, title: str = "", caption: str, alt: str) -> None:
+def show(
+    fig: Figure, *, name: str, title: str = "", caption: str, alt: str, turn: Mapping[str, Any] | None = None
+) -> None:
     """Displays the figure with its label, caption and alt text, then closes it. Call it once, as a cell's last line.
 
     The page shows the SVG. The PNG is for notebooks that a reader opens without trusting them, and for figures whose
@@ -193,6 +196,7 @@ def show(fig: Figure, *, name: str, title: str = "", caption: str, alt: str) -> 
         title: the finding in one sentence, which begins the caption in bold.
         caption: how to read the figure, then data set, number of runs, and what bars and bands are.
         alt: the shape of the figure and its finding, for readers who cannot see it.
+        turn: data of a figure that readers turn on the page, see `turns.page`; `fig` is then its still picture.
     Raises:
         ValueError: for a name of another form, an empty caption or an empty alt text.
     """
@@ -214,4 +218,8 @@ def show(fig: Figure, *, name: str, title: str = "", caption: str, alt: str) -> 
     if svg.tell() <= LARGEST_SVG:
         images["image/svg+xml"] = svg.getvalue().decode()
     metadata = {mime: {"alt": alt} for mime in images} | {"support": {"name": name, "caption": caption, "alt": alt}}
+    if turn is not None:
+        mime, file = ("image/svg+xml", svg) if "image/svg+xml" in images else ("image/png", png)
+        images.pop("image/svg+xml", None)  # it is in the HTML
+        images["text/html"] = turns.page(turn, turns.data_uri(mime, file.getvalue()), alt)
     display(images | {"text/plain": caption}, raw=True, metadata=metadata)

@@ -5,7 +5,6 @@ may unpack to more than `MOST_BYTES`, and each failure is a `RecordError` that n
 """
 
 import contextlib
-import fcntl
 import gzip
 import hashlib
 import io
@@ -20,10 +19,12 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
 MOST_BYTES = 2**28  # the largest size of an unpacked file; the shards that this package writes are far smaller
 PLANES = {"<f4": ".f4", "<f8": ".f8"}  # types that a shard stores as byte planes, and the endings of their members
 KINDS = ("runs", "curves", "weights")
+LOCK = ".lock"  # a file in a folder of records
 
 
 class RecordError(RuntimeError):
@@ -224,13 +225,9 @@ def check_reference(name: str, kind: str) -> str:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lets only one process at a time write into a folder. The lock is on the folder and ends with the process."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    """Lets only one process at a time write into a folder. The lock ends with the process, however it ends."""
+    with FileLock(folder / LOCK):
         yield
-    finally:
-        os.close(descriptor)
 
 
 def atomically(path: Path, write: Callable[[Path], object]) -> None:

@@ -32,6 +32,7 @@ BITS: dict[str, dict[str, Bits]] = {
     "centres": {"moments": (18, 18, 7), "weight": 7},
     "mahalanobis": {},
     "volume": {"peak": 23, "profile": 23, "same_profile": 23, "spectrum": 23},
+    "residual": {"plane_volume": 16, "plane_entropy": 16, "line_volume": 14, "spectrum": 14},  # float32; pictures
 }
 # More bits where chapters compute from the weights: fits of hyperplanes behind these first layers, and the nearest
 # points behind those of "-L2-Neg", depend on the last digits.
@@ -51,7 +52,7 @@ def bits_of(spec: Any) -> dict[str, Bits]:
     if name in FITTED and spec.images <= FITTED_IMAGES:
         del bits["weight"]
     wide = max(getattr(spec, "width", 0), getattr(spec, "dimension", 0)) >= WIDE
-    return bits | (WIDE_BITS[spec.experiment] if wide else {})
+    return bits | (WIDE_BITS.get(spec.experiment, {}) if wide else {})
 
 
 def rounded(values: np.ndarray, bits: Bits) -> np.ndarray:

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from support.folders import given
+
 HERE = Path(__file__).resolve().parents[2]
 COMMITTED = HERE / "records"  # the runs behind the paper-scale numbers
-CACHE = Path(os.environ.get("BOOK_CACHE") or HERE / ".cache")  # live runs, checkpoints, ledgers; ignored by git
+CACHE = given(os.environ.get("BOOK_CACHE") or HERE / ".cache")  # live runs, checkpoints, ledgers; ignored by git

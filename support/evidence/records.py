@@ -36,6 +36,8 @@ from support.training.machine import environment
 from support.training.specs import Measurement, Spec, specification
 from support.training.tensors import pack, unpack
 
+LEFTOVER = "a file without a record: its write was cut short; it can be deleted"
+
 
 @dataclass(frozen=True)
 class Record:
@@ -286,9 +288,11 @@ def _survey(folder: Path) -> tuple[list[Record], dict[Path, list[str]]]:
             for name in names:
                 several_records.pop(name, None)
     for path in sorted(folder.iterdir()):
+        if path.name == files.LOCK:
+            continue
         a_shard = path.name.startswith(("curves-", "weights-"))
         if path.name.startswith(".") or (a_shard and path not in shards and not faults):
-            found[path] = ["a file without a record: its write was cut short; it can be deleted"]
+            found[path] = [LEFTOVER]
         elif a_shard or path.suffix == ".gz" or path.stem in packed:  # the last: left by a `pack` that was killed
             continue
         elif path.suffix == ".json":
@@ -297,7 +301,7 @@ def _survey(folder: Path) -> tuple[list[Record], dict[Path, list[str]]]:
             except RecordError as error:
                 found[path] = [str(error)]
         elif path.suffix in (".npz", ".safetensors") and not path.with_suffix(".json").exists():
-            found[path] = ["a file without a record: its write was cut short; it can be deleted"]
+            found[path] = [LEFTOVER]
     sound = []
     for _, record in sorted(several_records.items()):
         if wrong := record.faults():

@@ -13,6 +13,8 @@ from support.networks.data import load
 from support.training.classifiers.training import train
 from support.training.distances import training as mahalanobis
 from support.training.machine import Division, environment, resolve_device
+from support.training.residual import training as residual
+from support.training.residual.learner import EVALUATED
 from support.training.sigmoid import training as volume
 from support.training.specs import CURVES
 
@@ -28,7 +30,8 @@ LOSS_FLOOR = 1e-5  # relative; about thirty times the rounding of a float32 prod
 # about twice that.
 FACTOR_FP32, LOSS_FLOOR_FP32 = 500.0, 1e-4
 FLIPS = 3, 1000, 100  # images that a near tie may decide differently: 3, or 1 in 1,000, but never over 1 in 100
-CURVE_UNITS = {"loss": "nats", "accuracy": "points"}  # of other curves: squared distances
+CURVE_UNITS = {"objective": "units", "loss": "nats", "accuracy": "points"}  # of other curves: squared distances
+BF16_FLOOR = 3e-3  # relative, of a loss in bf16, whose rounding is 4e-3
 EXACT_FLOOR = 1e-9  # the same in float64
 DISTANCE_FLOOR = {"float64": EXACT_FLOOR, "fp32": LOSS_FLOOR}  # of the distance networks
 
@@ -163,6 +166,24 @@ def _volume_replays(record: Record, steps: int, device: str, progress: Report | 
     return found, {name: floor_of(name) for name in CURVES}, 1.0, FACTOR
 
 
+def _residual_replays(record: Record, steps: int, device: str, progress: Report | None = None):
+    """The same for a residual network: the images of its batches are summed in three orders. A step is an epoch."""
+    spec, dataset, found = record.spec, load(record.spec.data), []
+    spec.check_data(dataset.name, dataset.digest)
+    for i in range(REPLAYS):
+        at, arrays = residual.curves_again(spec, steps, dataset, device, i, _nth(progress, i, REPLAYS))
+        found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
+    images = {"train": min(spec.images, EVALUATED), "test": len(dataset.test_images)}
+    loss_floor = BF16_FLOOR if spec.precision == "bf16" else LOSS_FLOOR_FP32
+
+    def floor_of(name):
+        if "accuracy" not in name:
+            return lambda curve: loss_floor * np.maximum(1, np.abs(curve))
+        return lambda curve: _flips(images[name.split("_")[0]])
+
+    return found, {name: floor_of(name) for name in found[0].arrays}, 1.0, FACTOR
+
+
 def _in_float64(spec) -> list:
     """The same run in float64; empty if it is one already."""
     return [] if spec.precision == "float64" else [replace(spec, precision="float64")]
@@ -180,6 +201,7 @@ REPLAYABLE = {
     "centres": _classifier_replays,
     "mahalanobis": _distance_replays,
     "volume": _volume_replays,
+    "residual": _residual_replays,
 }
 
 

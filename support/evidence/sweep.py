@@ -4,7 +4,6 @@ Blocks depend on the study alone, not on which runs are missing. So a run always
 """
 
 import contextlib
-import fcntl
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -14,11 +13,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+from filelock import FileLock, Timeout
+
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
 from support.progress import Progress
 from support.training import checkpoints
 from support.training.loop import Stopped
+from support.training.machine import resolve_device
 from support.training.specs import Spec, digest
 from support.words import counted
 
@@ -157,12 +159,11 @@ def _claimed(block: Block) -> Iterator[None]:
     """Locks the block, or raises Busy. The operating system frees the lock when the process ends, however it ends."""
     path = block.checkpoint.with_suffix(".claim")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as f:
-        try:
-            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Busy(f"another process is training {block.plan.name}: {block.label}") from error
-        yield
+    try:
+        with FileLock(path, blocking=False):
+            yield
+    except Timeout as error:
+        raise Busy(f"another process is training {block.plan.name}: {block.label}") from error
 
 
 def ensure(plan: Study, dataset: Any, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
@@ -229,6 +230,7 @@ def sweep(
         workers: start a local Dask cluster with this many processes instead.
     """
     store = store or Store(COMMITTED)
+    resolve_device(device)  # before anything else says that it can be done
     dataset = plan.dataset(folder)
     blocks = plan.blocks(dataset)
     todo = [b for b in blocks if b.missing(store)]
@@ -282,6 +284,12 @@ def _task(block: Block, roots: list[Path], folder: str | None, device: str, unti
 _ALONE = threading.Lock()  # the trainer sets global switches of the process, so the threads of a worker take turns
 
 
+def _why(future) -> str:
+    """Why a task of Dask failed; a lost scheduler leaves no exception."""
+    error = future.exception() if future.status == "error" else None
+    return repr(error) if error else "the scheduler was lost; the same command goes on once there is one again"
+
+
 def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
     from dask.distributed import Client, LocalCluster, as_completed
 
@@ -299,7 +307,7 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
         left, labels = len(todo), {f.key: b.label for f, b in zip(futures, todo, strict=True)}
         for future in as_completed(futures):
             label = labels[future.key]
-            why = future.result() if future.status == "finished" else f"failed: {future.exception()!r}"
+            why = future.result() if future.status == "finished" else f"failed: {_why(future)}"
             left -= not why
             print(f"{label}: {why or 'recorded'}; {counted(left, 'block')} to do", flush=True)
     return left

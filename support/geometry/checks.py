@@ -1,6 +1,9 @@
 """Checks of points, maps and weights that all functions of this package share."""
 
+import dis
 from collections.abc import Callable
+from functools import partial
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -35,10 +38,9 @@ def points(x: Tensor) -> tuple[Tensor, bool]:
 def outputs(f: Callable, x: Tensor) -> int:
     """The number m of outputs of f, (d,) -> (m,), from the first point of x, (N, d). Raises ValueError for others."""
     if isinstance(f, nn.Module):
-        for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
-            if tensor.is_floating_point() and tensor.dtype != torch.float64:
-                raise ValueError(f"{name} of the module is {tensor.dtype}; call .double() on the module first")
-        eval_mode(f)
+        precision(f)
+    for module in modules_in(f):
+        eval_mode(module)
     try:
         with torch.no_grad():
             y = f(x[0])
@@ -59,6 +61,34 @@ def eval_mode(module: nn.Module) -> None:
     for name, part in module.named_modules():
         if part.training and isinstance(part, (_DropoutNd, _BatchNorm)):
             raise ValueError(f"{name or 'the module'}, {part}, is in training mode; call .eval() on the module first")
+
+
+def precision(f: nn.Module) -> None:
+    """Raises ValueError for a module of lower precision than float64."""
+    for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
+        if tensor.is_floating_point() and tensor.dtype != torch.float64:
+            raise ValueError(f"{name} of the module is {tensor.dtype}; call .double() on the module first")
+
+
+def modules_in(f: Any, seen: set[int] | None = None) -> list[nn.Module]:
+    """The module f, or those that a function uses: by its global names, its closure, its object or its arguments."""
+    seen = set() if seen is None else seen
+    if id(f) in seen:
+        return []
+    seen.add(id(f))
+    if isinstance(f, nn.Module):
+        return [f]
+    if isinstance(f, partial):
+        used = [f.func, *f.args, *f.keywords.values()]
+    elif isinstance(f, MethodType):
+        used = [f.__self__, f.__func__]
+    elif isinstance(f, FunctionType):
+        names = {i.argval for i in dis.get_instructions(f) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+        used = [f.__globals__[name] for name in names if name in f.__globals__]
+        used += [cell.cell_contents for cell in f.__closure__ or () if cell != CellType()]
+    else:
+        return []
+    return [module for value in used for module in modules_in(value, seen)]
 
 
 def layer(weight: Tensor, bias: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor, bool]:

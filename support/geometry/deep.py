@@ -47,21 +47,32 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
     """
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
         raise ValueError(f"chunk_size must be a whole number from 1 on, got {chunk_size!r}")
-    x, single = _points(x)
-    x = x.to(_precision(module))
+    triangles, single = jacobian_triangles(module, x, chunk_size), x.ndim in (1, 3)
+    found = [_log_volume(R, _precision(module), number) for number, R in enumerate(triangles)]
+    return found[0] if single else torch.stack(found)
+
+
+def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = None) -> Tensor:
+    """R, upper triangular in float64, (N, k, k) with k = min(m, d), for each of N points.
+
+    R^T R is the smaller Gram matrix of the Jacobian J. For m < d, J = R^T Q with orthonormal rows of Q, so that A J
+    has the singular values of A R^T. Arguments and errors are those of `deep_log_volume_element`, except
+    `SingularMetric`.
+    """
+    x = _points(x)[0].to(_precision(module))
     m = _outputs(module, x[:1])
     rows = chunk_size or affordable_rows(module, x[:1], m)
     found = []
-    for number, point in enumerate(x):
+    for point in x:
         while True:
             try:
-                found.append(_log_volume(_triangle(module, point, m, rows), point.dtype, number))
+                found.append(_triangle(module, point, m, rows))
                 break
             except RuntimeError as error:  # torch.OutOfMemoryError is one
                 if chunk_size or rows == 1 or "memory" not in str(error):
                     raise
                 rows //= 2
-    return found[0] if single else torch.stack(found)
+    return torch.stack(found)
 
 
 def affordable_rows(module: nn.Module, x: Tensor, m: int) -> int:

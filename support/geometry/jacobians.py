@@ -19,8 +19,11 @@ NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]) -> Tensor:
     """reduce(J, start) of the Jacobians J of f, (n, m, d), for groups of the points x that fit in memory, joined.
 
-    start: index of the group's first point. Raises ValueError where df/dx is not finite.
+    start: index of the group's first point. A batch of images, (N, ...), is flattened; f takes one.
+    Raises ValueError where df/dx is not finite.
     """
+    if torch.as_tensor(x).ndim > 2:
+        x, f = _flattened(torch.as_tensor(x), f)
     x, single = checks.points(x)
     m, d = checks.outputs(f, x), x.shape[1]
     passes = affordable_passes(f, x[0])
@@ -39,6 +42,14 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
             passes //= 2
     found = torch.cat(found)
     return found[0] if single else found
+
+
+def _flattened(x: Tensor, f: Callable) -> tuple[Tensor, Callable]:
+    """Points (N, ...) as (N, d), and the map of one flat point."""
+    if isinstance(f, nn.Module):
+        checks.precision(f)
+    shape = x.shape[1:]
+    return x.flatten(1), lambda point: f(point.view(shape))
 
 
 def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
@@ -68,7 +79,7 @@ def load_forward_mode() -> None:
 
 def affordable_passes(f: Callable, point: Tensor) -> int:
     """How many derivatives of f fit in a quarter of the free memory, if each needs thrice what autograd saves."""
-    own = {p.untyped_storage().data_ptr() for p in f.parameters()} if isinstance(f, nn.Module) else set()
+    own = {p.untyped_storage().data_ptr() for module in checks.modules_in(f) for p in module.parameters()}
     saved = [point.nbytes]
 
     def note(tensor):

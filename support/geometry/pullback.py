@@ -29,7 +29,8 @@ def pullback_metric(f: Callable, x: Tensor) -> Tensor:
     Args:
         f: map of one example, (d,) -> (m,), used as it is: no 1/sqrt(m) is added. A module in float64, and in eval
             mode if it has dropout or batch norm.
-        x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
+        x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling. With more axes, x is a
+            batch of images, (N, ...): f then takes one image, and d is the number of its values.
     Raises:
         ValueError: for points or outputs of another shape or type, or values that are not finite.
     Source: Zavatone-Veth et al. 2025, section 2.

@@ -22,6 +22,7 @@ class Plane:
 def line(a: Tensor, b: Tensor, points: int, endpoint: bool = True) -> Tensor:
     """Evenly spaced inputs from a to b, shape (points, d); without b itself if endpoint is False.
 
+    a and b may have any shape, such as that of images; the line is then (points, ...).
     Raises ValueError for anchors of different shapes, and for fewer than two points.
 
     >>> line(torch.tensor([0.0]), torch.tensor([1.0]), 4, endpoint=False).flatten().tolist()
@@ -29,19 +30,20 @@ def line(a: Tensor, b: Tensor, points: int, endpoint: bool = True) -> Tensor:
     """
     a, b = _anchors(points, a=a, b=b)
     t = torch.arange(points, dtype=a.dtype, device=a.device) / (points - endpoint)
-    return torch.lerp(a, b, t[:, None])
+    return torch.lerp(a, b, t.view(-1, *[1] * a.ndim))
 
 
 def plane(a: Tensor, b: Tensor, c: Tensor, points: int) -> Plane:
     """A grid around a, b, c, (d,) each: o + u (b - a) + v 2 sqrt(3) ((a + b) / 2 - o), o their mean, u, v in [-1, 1].
 
-    Every triangle appears as an equilateral one. Raises ValueError as `line` does.
+    Every triangle appears as an equilateral one. a, b and c may have any shape, and errors are those of `line`.
     Source: Zavatone-Veth et al. 2025, public code; protocol 4.6.
     """
     a, b, c = _anchors(points, a=a, b=b, c=c)
     o = (a + b + c) / 3
     u = torch.linspace(-1, 1, points, dtype=a.dtype, device=a.device)
-    grid = o + u[:, None] * (b - a) + u[:, None, None] * 2 * 3**0.5 * ((a + b) / 2 - o)
+    along, up = u.view(-1, *[1] * a.ndim), u.view(-1, 1, *[1] * a.ndim)
+    grid = o + along * (b - a) + up * 2 * 3**0.5 * ((a + b) / 2 - o)
     anchors = a.new_tensor([[-0.5, 0.5 / 3**0.5], [0.5, 0.5 / 3**0.5], [0, -1 / 3**0.5]])
     # the sides of the triangle: v = 1 / (2 sqrt 3) and v = +-sqrt(3) u - 1 / sqrt 3; points on them belong to it
     v = u[:, None] + 0 * u
@@ -70,9 +72,9 @@ def entropy(logits: Tensor) -> Tensor:
 
 def _anchors(points, **anchors):
     found = [checks.real(name, value) for name, value in anchors.items()]
-    if found[0].ndim != 1 or any(value.shape != found[0].shape for value in found):
+    if found[0].ndim == 0 or any(value.shape != found[0].shape for value in found):
         shapes = ", ".join(f"{name} {tuple(value.shape)}" for name, value in zip(anchors, found, strict=True))
-        raise ValueError(f"anchors must share one shape, (d,), got {shapes}")
+        raise ValueError(f"anchors must share one shape, (d,) or that of an image, got {shapes}")
     if not isinstance(points, int) or points < 2:
         raise ValueError(f"points must be a whole number from 2 on, got {points!r}")
     return found

@@ -2,27 +2,26 @@
 
 Layout: one image is one row, (N, D) uint8, pixels in row-major order; labels are (N,) int64. Nothing is
 scaled here: `Dataset.affine` gives the (gain, offset) that a network folds into its first layer.
-numpy reads the archives. torchvision only names the addresses from which missing ones are downloaded.
+numpy reads the archives. torchvision only names the addresses from which pooch downloads missing ones.
 """
 
+import contextlib
 import gzip
 import hashlib
 import importlib
-import logging
 import math
 import os
-import tempfile
 import time
-import urllib.request
 import zlib
 from dataclasses import dataclass, replace
-from http.client import HTTPException
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
+from support.folders import given
+from support.progress import Progress
 from support.words import suggest
 
 SCALINGS = ("raw", "unit", "standardised")
@@ -98,7 +97,9 @@ class Dataset:
             return self
         if not len(self.classes) <= n <= len(self.train_images):
             limits = f"between {len(self.classes)} (one a class) and {len(self.train_images)} (all)"
-            raise DataError(f"first({n!r}) of {self.name!r}: the number of training images must be {limits}")
+            raise DataError(
+                f"first({n!r}) of {self.name!r}: the number of training images (parameter images) must be {limits}"
+            )
         return replace(self, train_images=self.train_images[:n], train_labels=self.train_labels[:n])
 
     def shuffled(self) -> "Dataset":
@@ -141,14 +142,15 @@ class Dataset:
 
 
 def load(name: str, folder: str | Path | None = None) -> Dataset:
-    """The named data set: "digits", "mnist", "fashion_mnist", "kmnist" or "folder:PATH".
+    """The named data set: "digits", "mnist", "fashion_mnist", "kmnist", "cifar10" or "folder:PATH".
 
     "digits" is part of scikit-learn and needs no network. The files of the next three are sought in `folder`
     (by default the environment variable BOOK_DATA): in MNIST/raw, FashionMNIST/raw or KMNIST/raw, then in the
     folder itself, packed or unpacked. Nothing is written there. Otherwise they come from the user's cache, and
-    are first downloaded into it if necessary. "folder:PATH" reads the images in PATH/train/CLASS and
+    are first downloaded into it if necessary. "cifar10" is read, and if necessary downloaded into that cache, by
+    torchvision, unless `folder` has its cifar-10-batches-py. "folder:PATH" reads the images in PATH/train/CLASS and
     PATH/test/CLASS, or those in PATH/CLASS with every fifth of them split off as the test; PATH is relative
-    to the current folder, or else to `folder`.
+    to the folder where the command was given (`folders.given`), or else to `folder`.
 
     Raises:
         DataError: for an unknown name, and for files that are missing, truncated or altered.
@@ -156,11 +158,15 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     if name.startswith("folder:"):
         return _image_folder(name, folder or os.environ.get("BOOK_DATA"))
     if name == "digits":
+        if folder and not given(folder).is_dir():  # it is not needed, but was asked for
+            raise DataError(f"data set {name!r}: the data folder {str(folder)!r} does not exist")
         return _digits()
+    if name == "cifar10":
+        return _cifar10(folder or os.environ.get("BOOK_DATA"))
     if name not in FOLDERS:
-        raise DataError(f"unknown data set {name!r}{suggest(name, ('digits', *FOLDERS, 'folder:PATH'))}")
+        raise DataError(f"unknown data set {name!r}{suggest(name, ('digits', *FOLDERS, 'cifar10', 'folder:PATH'))}")
     folder = folder or os.environ.get("BOOK_DATA")
-    paths = _locate(name, Path(folder).expanduser()) if folder else None
+    paths = _locate(name, given(folder)) if folder else None
     paths = paths or _download(name, asked=folder)
     for path, md5 in zip(paths, MD5[name], strict=True):
         if path.suffix == ".gz" and (found := _md5(path)) != md5:
@@ -190,7 +196,7 @@ def missing(name: str, folder: str | Path | None = None) -> str:
     if name not in FOLDERS:
         return ""
     try:
-        if folder and _locate(name, Path(folder).expanduser()):
+        if folder and _locate(name, given(folder)):
             return ""
     except DataError as error:
         return str(error)
@@ -319,8 +325,7 @@ def _md5(path):
 
 def _archives(name: str) -> list[Path]:
     """Where the four archives lie, or would lie, in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "measured-geometry"
-    return [cache / FOLDERS[name] / "raw" / f"{file}.gz" for file in FILES]
+    return [_cache() / FOLDERS[name] / "raw" / f"{file}.gz" for file in FILES]
 
 
 def _download(name, asked):
@@ -335,6 +340,9 @@ def _download(name, asked):
                 place.mkdir(parents=True, exist_ok=True)
                 _fetch([mirror + path.name for mirror in mirrors], path, md5)
     except (ImportError, OSError) as error:
+        for empty in (place, place.parent, place.parent.parent):  # nothing is left where nothing came
+            with contextlib.suppress(OSError):
+                empty.rmdir()
         files = "".join(f"\n  {path.name}  (md5 {md5})" for path, md5 in wanted.items())
         raise DataError(
             f"data set {name!r} is not in {str(asked) if asked else 'BOOK_DATA (not set)'} and could not be "
@@ -345,36 +353,67 @@ def _download(name, asked):
     return list(wanted)
 
 
+class _Bar:
+    """The progress of a download, in the form that pooch asks for."""
+
+    total = 0  # bytes; pooch sets it
+
+    def __init__(self, name: str):
+        self.progress, self.done = Progress(name, unit="byte"), 0
+
+    def update(self, more: int) -> None:
+        self.done += more
+        if self.total:
+            self.progress(self.done, self.total)
+
+    def reset(self) -> None:
+        self.done = 0
+
+    def close(self) -> None:
+        pass
+
+
 def _fetch(urls, path, md5):
-    """Download one of `urls`, renamed to `path` only once its MD5 is right; OSError if none of them works."""
+    """Download one of `urls` to `path`, which appears only once its MD5 is right; OSError if none of them works."""
+    import pooch  # here alone, so that machines with data need no more than numpy
+
+    downloader = pooch.HTTPDownloader(timeout=TIMEOUT, progressbar=_Bar(path.name))
     for attempt in range(1 + RETRIES):
         time.sleep(PAUSE if attempt else 0)
         for url in urls:
-            handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
             try:
-                logging.getLogger(__name__).info("downloading %s", url)
-                request = urllib.request.Request(url, headers={"User-Agent": "measured-geometry"})
-                with (
-                    os.fdopen(handle, "wb") as file,
-                    urllib.request.urlopen(request, timeout=TIMEOUT) as answer,
-                ):
-                    while block := answer.read(1 << 20):
-                        file.write(block)
-                if (found := _md5(Path(name))) == md5:
-                    os.replace(name, path)
-                    return
-                problem = f"{url}: expected md5 {md5}, found {found}"
-            except (OSError, HTTPException) as error:
+                pooch.retrieve(url, f"md5:{md5}", fname=path.name, path=path.parent, downloader=downloader)
+                return
+            except (OSError, ValueError) as error:  # pooch raises ValueError for a wrong checksum
                 problem = f"{url}: {error}"
-            finally:
-                Path(name).unlink(missing_ok=True)
     raise OSError(f"{problem} ({1 + RETRIES} attempts)")
+
+
+def _cifar10(folder):
+    """CIFAR-10 as torchvision reads it, from the data folder or the user's cache."""
+    given = Path(folder).expanduser() if folder else None
+    there = given is not None and (given / "cifar-10-batches-py").is_dir()
+    root = given if there else _cache()
+    try:
+        parts = [import_torchvision().datasets.CIFAR10(root, train=t, download=not there) for t in (True, False)]
+    except (ImportError, OSError, RuntimeError) as error:
+        raise DataError(
+            f"data set 'cifar10' is not in {str(folder) if folder else 'BOOK_DATA (not set)'} and could not be read "
+            f"by torchvision: {error}\nPut the folder cifar-10-batches-py into {root}, or into a folder of your own "
+            "named by the environment variable BOOK_DATA"
+        ) from error
+    arrays = [array for part in parts for array in (np.asarray(part.data, np.uint8), np.array(part.targets))]
+    return _dataset("cifar10", *arrays, tuple(parts[0].classes), where=root)
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "measured-geometry"
 
 
 def _places(name: str, folder: str | Path | None) -> list[Path]:
     """Where a folder of images is sought."""
     path = Path(name.removeprefix("folder:")).expanduser()
-    return [p.resolve() for p in (path, *([Path(folder).expanduser() / path] if folder else []))]
+    return [p.resolve() for p in (given(path), *([given(folder) / path] if folder else []))]
 
 
 def _image_folder(name, folder):

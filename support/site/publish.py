@@ -23,6 +23,7 @@ import yaml
 
 from support.evidence import cards
 from support.evidence.prose import STRICT
+from support.folders import FROM
 from support.site import offline, speed
 from support.site.accounts import build_account, built, colophon, declared
 from support.words import counted
@@ -100,6 +101,7 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     default EXECUTED. strict: a paragraph that the records do not support is an error (`evidence.prose`).
     """
     due = {}
+    _check_writable(folder or EXECUTED)
     for page in notebooks:
         source, copy = ROOT / f"{page}.ipynb", (folder or EXECUTED) / f"{Path(page).name}.ipynb"
         own = {k: v for k, v in parameters.items() if k in parameter_names(source)}
@@ -108,7 +110,7 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
         if last != mark:
             due[page] = (source, copy, mark, own)
     workers = max(1, min(SIDE_BY_SIDE, len(due)))
-    environment = dict(os.environ) | ({STRICT: "1"} if strict else {})
+    environment = {FROM: os.getcwd()} | dict(os.environ) | ({STRICT: "1"} if strict else {})
     if workers > 1:  # kernels side by side must not fight for the cores
         environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     with ThreadPoolExecutor(workers) as pool:
@@ -124,6 +126,26 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     if failures:
         raise PublishError("\n".join(failures))
     return {Path(page).name: runs[page].result() if page in runs else None for page in notebooks}
+
+
+def _check_writable(folder: Path) -> None:
+    """Raises PublishError, before anything is executed, if nothing can be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f".probe-{os.getpid()}").touch()
+        (folder / f".probe-{os.getpid()}").unlink()
+    except OSError as error:
+        raise PublishError(f"cannot write to {folder}: {error.strerror}") from error
+
+
+def page_of(copy: Path) -> Path:
+    """Writes an executed notebook as one page of HTML next to it, and returns its path."""
+    from nbconvert import HTMLExporter
+
+    page, _ = HTMLExporter(exclude_input_prompt=True, exclude_output_prompt=True).from_filename(str(copy))
+    path = copy.with_suffix(".html")
+    path.write_text(page, encoding="utf-8")
+    return path
 
 
 def parameter_names(notebook: Path) -> set[str]:
@@ -167,7 +189,8 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     # Only the exit code tells: after a time-out or a dead kernel the copy's own metadata claims success.
     if run.returncode:
-        raise PublishError(f"{name} failed: {_explain(running, run.stderr)}")
+        left = f"\n  what was executed is in {running}" if running.exists() else ""
+        raise PublishError(f"{name} failed: {_explain(running, run.stderr)}{left}")
     notebook = _read(running)
     if skipped := [c for c in notebook["cells"] if _has_code(c) and c["execution_count"] is None]:
         first = "".join(skipped[0]["source"]).strip().split("\n")[0]  # after sys.exit() papermill reports success

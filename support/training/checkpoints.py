@@ -62,7 +62,7 @@ def read(path: Path | None, identity: str) -> Checkpoint | None:
     for candidate in (Path(path), Path(path).with_suffix(".previous")):
         try:
             tensors, metadata = unpack(candidate.read_bytes())
-        except (FileNotFoundError, ValueError):
+        except (OSError, ValueError):  # a folder of that name, too
             continue
         sha256 = metadata.pop("sha256", None)
         if metadata.get("identity") == identity and sha256 == _sha256(metadata, tensors):

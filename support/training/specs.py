@@ -25,6 +25,7 @@ SPECIFICATIONS = {  # experiment -> its specification
     "centres": "support.training.classifiers.specs:CentresSpec",
     "mahalanobis": "support.training.distances.specs:DistanceSpec",
     "volume": "support.training.sigmoid.specs:VolumeSpec",
+    "residual": "support.training.residual.specs:ResidualSpec",
 }
 
 

@@ -208,7 +208,7 @@ CLAIMS = (
     _claim("LDM-6.3-a", "section 6.3", "Abs networks cannot have dead output nodes.",
            NeverDead(("Abs2", "Abs2-Neg")), amended=_judged_by("holds")),
     _claim("LDM-T2-a", "Table 2", "Table 2 shows the networks without output bias after 5,000 epochs.",
-          _printed_as_said, asked=NoRecords("as printed", "the source's printed numbers, compared with each other",
+          _printed_as_said, asked=NoRecords("as printed", "the paper's printed numbers, compared with each other",
                                             "python -m support claims"), contradiction=_table2_is_table5),
     _claim("LDM-TX-a", "sections 6.2 and 6.3", "With raw inputs these networks reach the accuracies of the text.",
            AsPrinted("prose"), asked=EachNetwork(STUDIES["mnist-60k"], _PRINTED, "raw"), late=True),

@@ -10,15 +10,17 @@ Lengths are in the unit of the inputs. Curvature is positive on spheres.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import NamedTuple
 
 import torch
 from scipy import optimize
 
+from support.chapters.infinite_width import one_example, tangent_kernel
+from support.chapters.infinite_width.tangent_kernel import Tangent
+from support.chapters.infinite_width.worst import Worst
 from support.evidence.claims import Claim, Finding, NoRecords
 from support.geometry import (
     infinite_width,
@@ -34,15 +36,6 @@ ROUNDING = 1e-10  # relative: a change below is none
 ANGLES = torch.arange(0, 360, 15, dtype=torch.float64).deg2rad()
 
 
-class Worst(NamedTuple):
-    """Whether a sentence holds, its worst case and where that is, and how many cases were looked at."""
-
-    holds: bool
-    value: float
-    where: str
-    cases: int
-
-
 def wide(activations, dimensions=(2, 3, 5, 10), bias_variances=(0.0, 0.25, 1.0)) -> list[Wide]:
     """One layer for each combination."""
     return [
@@ -50,10 +43,15 @@ def wide(activations, dimensions=(2, 3, 5, 10), bias_variances=(0.0, 0.25, 1.0))
     ]
 
 
+def tangent(layers: list[Wide]) -> list[Tangent]:
+    """The neural tangent kernels of these layers."""
+    return [Tangent(of.activation, of.d, of.weight_variance, of.bias_variance) for of in layers]
+
+
 # -- checks -------------------------------------------------------------------------------------------------------
 
 
-def negative(layers: list[Wide], radii=RADII) -> Worst:
+def negative(layers: Sequence[Wide], radii=RADII) -> Worst:
     """R < 0 at every radius. Refuted by one radius where R is 0 or more; the value is the largest R."""
     values = [layer.ricci(radii) for layer in layers]
     worst = max(range(len(layers)), key=lambda i: values[i].max())
@@ -273,6 +271,11 @@ def _law(id, where, says, check, measured, protocol, source="zavatoneveth2025") 
 
 _DEGREES = (2, 3, 4, 5)
 _CURVED = wide(["erf"]) + wide(_DEGREES, bias_variances=(0.25, 1.0)) + wide(_DEGREES, (3, 5, 10), (0.0,))
+_TANGENT = tangent(wide(["erf", 2, 3], (2, 3), (0.0, 0.25)))
+_ALL_DEGREES, _DIMENSIONS = range(1, 9), (2, 3, 5, 10, 100)
+_PROFILE = "our formula at degrees 1 to 8, in 2, 3, 5, 10 and 100 dimensions, at 101 overlaps"
+_SAMPLED = "20,000 random networks of 1,024 units, in 2 and 5 dimensions, at five overlaps"
+_UNITS = "mean over units on a square grid, in 2 and 3 dimensions, at distances 0.5 and 1 in four directions"
 _GRID = f"closed forms at {len(RADII)} distances up to {RADII[-1]:g}"
 CLAIMS = (
     _law("RG-3-a", "section 3", "In all of the examples, erf and monomials, the curvature is negative.",
@@ -311,4 +314,45 @@ CLAIMS = (
         partial(converges, [Wide("erf", 2, 1.0, 0.25)]),
         "a fourfold width leaves at most {value:.2f} of the median distance ({where})",
         "100 random networks of 16, 64 and 256 units"),
+    _law("RG-F-a", "section 3 and appendix F",
+         "The volume element of the shallow neural tangent kernel depends on the input only through its norm.",
+        partial(tangent_kernel.depends_on_the_norm, _TANGENT),
+        "largest change from one direction to another: at most {value:.0e}", _UNITS),
+    _law("RG-F-b", "appendix F",
+         "The metric of the neural tangent kernel still has the form of a projection: one factor times the identity, "
+         "plus another times the outer product of the input with itself.",
+        partial(tangent_kernel.is_a_projection, _TANGENT), "largest rest: at most {value:.0e} of the metric", _UNITS),
+    _law("RG-F-c", "appendix F",
+         "It is not quite of the special form of the NNGP metric, in which the second factor is twice the derivative "
+         "of the first.",
+        partial(tangent_kernel.not_of_the_special_form, tangent(wide(["erf"], (2,)) + wide(_DEGREES, (2,))), RADII),
+        "the two differ by at least {value:.0%} somewhere ({where})", _GRID),
+    _law("OWN-6-c", "our own",
+         "Where the curvature of the NNGP kernel is negative, for erf and monomials, that of the neural tangent "
+         "kernel is negative too.",
+        partial(negative, tangent(_CURVED)), "largest R: {value:+.1e} ({where})", _GRID, "own"),
+    _law("RG-G-a", "appendix G.2", "The profile of the correction by one example is positive for all degrees, "
+         "dimensions and overlaps.",
+        partial(one_example.positive, _ALL_DEGREES, _DIMENSIONS), "smallest value: {value:.3g} ({where})", _PROFILE),
+    _law("RG-G-b", "appendix G.2", "The profile rises with the overlap; for linear units it is constant.",
+        partial(one_example.rises_with_the_overlap, _ALL_DEGREES, _DIMENSIONS),
+        "smallest rise from one overlap to the next: {value:.1e} of the profile ({where})", _PROFILE),
+    _law("RG-G-c", "Figure G.1",
+         "The profile along the example and that at right angles to it are farther apart, relatively, for higher "
+         "degrees and more dimensions.",
+        partial(one_example.separates, _ALL_DEGREES, _DIMENSIONS), "smallest growth: {value:.1%} ({where})",
+        _PROFILE),
+    _law("RG-G-d", "appendix G.2",
+         "The leading change of the volume element is the relative excess of the squared target over the prior "
+         "variance, times the profile, divided by four times the width.",
+        one_example.follows_the_formula, "largest difference: {value:.1f} times what is allowed ({where})", _SAMPLED),
+    _law("RG-G-e", "appendix G.2",
+         "An example contracts areas everywhere if its target is smaller than the prior expects, as for a point of "
+         "XOR, and expands them if it is larger.",
+        one_example.compresses_or_expands, "smallest change of that sign: {value:.0f} standard errors ({where})",
+        _SAMPLED),
+    _law("RG-G-f", "appendix G.2",
+         "For degrees above 1 the change is smallest at right angles to the example and largest along it.",
+        one_example.most_along_the_example, "smallest ratio of a change to one that should be smaller: {value:.2f}",
+        _SAMPLED),
 )  # fmt: skip

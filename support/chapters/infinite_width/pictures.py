@@ -7,9 +7,13 @@ import torch
 from matplotlib.colors import SymLogNorm
 from torch import Tensor
 
+from support import geometry
+from support.chapters.infinite_width.one_example import Sampled
 from support.chapters.infinite_width.random_layers import MIDDLE, Drawn, scatter
+from support.chapters.infinite_width.tangent_kernel import Tangent
 from support.evidence import figures
 from support.geometry import shallow_log_volume_element, shallow_ricci_scalar, wide_layers
+from support.geometry.wide_layers import Wide
 
 GREY, ACCENT = "#777777", "#D55E00"
 
@@ -123,6 +127,61 @@ def gelu_figure(radii: Tensor, spreads: Tensor, R: Tensor):
     ax.set(xlabel="distance from the origin $|x|$", ylabel="SD of the biases")
     bar = fig.colorbar(image, ax=ax, label="curvature $R$", extend="min")
     bar.set_ticks([-1, -1e-2, -1e-4, 0, 1e-4, 1e-2, 1])
+    return fig
+
+
+def tangent_figure(radii: Tensor, layers: Sequence[Tangent], sampled: Sequence[Drawn], lowest: float = -6.0):
+    """Log-volume (left) and Ricci scalar (right) over the distance from the origin, of NNGP and tangent kernels.
+
+    layers: the second, if there is one, is dashed. sampled: random networks, each with the middle 68% as a bar.
+    lowest: end of the axis of R; curves leave it there.
+    """
+    fig, axes = figures.subplots(1, 2, height=3.4)
+    for layer, line in zip(layers, ("-", "--"), strict=False):
+        nngp = Wide(layer.activation, layer.d, layer.weight_variance, layer.bias_variance)
+        words = "with biases" if layer.biased else "no biases"
+        for of, kernel, color in ((nngp, "NNGP", GREY), (layer, "tangent", ACCENT)):
+            for ax, values in zip(axes, (of.log_volume(radii), of.ricci(radii)), strict=True):
+                ax.plot(radii, values, line, color=color, label=f"{kernel}, {words}")
+    for of in sampled:
+        for ax, (values,) in zip(axes, (of.log_volume.values(), of.ricci.values()), strict=True):
+            low, middle, high = np.quantile(values.numpy(), (MIDDLE[0], 0.5, MIDDLE[1]), axis=0)
+            face = "white" if of.layer.bias_variance else ACCENT
+            ax.vlines(of.radii, low, high, color=ACCENT, linewidth=1)
+            ax.plot(of.radii, middle, "o", color=ACCENT, mfc=face, markersize=5)
+    axes[1].axhline(0, color="black", linewidth=0.8)
+    for ax, label in zip(axes, ("log-volume (nats)", "curvature $R$"), strict=True):
+        ax.set(xlabel="distance from the origin $|x|$", ylabel=label, xlim=(0, float(radii[-1])))
+    axes[1].set_ylim(lowest, 0.1 * abs(lowest))
+    figures.legend_below(fig, axes[0], 2)
+    return fig
+
+
+def one_example_figure(sampled: Sampled, degrees: Sequence[int] = (1, 2, 3, 4)):
+    """The profile chi over the overlap with the example, a panel for each dimension; its axis is logarithmic.
+
+    Lines: the formula. Dots: sampled networks, with two standard errors; filled where the example expands.
+    """
+    fig, axes = figures.subplots(1, len(sampled.dimensions), height=3.4, sharey=True, squeeze=False)
+    overlaps = torch.linspace(0, 1, 101, dtype=torch.float64)
+    shades = [str(grey) for grey in np.linspace(0.6, 0, len(degrees))]
+    size = (4 / sampled.signed().abs()).expand_as(sampled.change)
+    values, errors = size * sampled.change.abs(), 2 * size * sampled.error
+    for k, (ax, d) in enumerate(zip(axes[0], sampled.dimensions, strict=True)):
+        for q, shade in zip(degrees, shades, strict=True):
+            line = geometry.bayes_chi(q, overlaps, d)
+            ax.plot(overlaps, line, color=shade)
+            ax.annotate(
+                f"$z^{q}$", (1, float(line[-1])), (9, 0), textcoords="offset points", color=shade, va="center"
+            )
+        for i, q in enumerate(sampled.degrees):
+            for j, (face, aside) in enumerate((("white", -0.012), (shades[degrees.index(q)], 0.012))):
+                at = np.array(sampled.overlaps) + aside
+                ax.errorbar(at, values[i, j, k], errors[i, j, k], fmt="o", color=shades[degrees.index(q)],
+                            mfc=face, markersize=4.5, linewidth=1)  # fmt: skip
+        ax.set_title(f"{d} inputs")
+        ax.set(yscale="log", xlabel="overlap with the example", xlim=(-0.05, 1.1))
+    axes[0, 0].set_ylabel("profile of the change, $\\chi$")
     return fig
 
 

@@ -1,6 +1,6 @@
 """The claims about networks that learn the Mahalanobis distance, and the rules that judge them.
 
-The source gives its expectations in words ("closely match", "whitens"), without numbers. Each rule asks one question
+The paper gives its expectations in words ("closely match", "whitens"), without numbers. Each rule asks one question
 of every trial, yes or no, with a threshold fixed here; a claim holds in an arm if the answer is yes for most trials:
 
     95% Clopper-Pearson interval of the share of trials above one half -> holds, below -> fails, else unclear
@@ -9,7 +9,7 @@ All trials count, also those that failed to learn the distance, since the paper 
 adds how many of those that did learn it say yes. MDX-2-a and MDX-2-b ask only the networks that learned the distance.
 A network that diverged says no to everything but failing.
 
-Arms are dimensions, each once as the source ran it, one Gaussian and one sample for all 20 trials ("d = 2"), and once
+Arms are dimensions, each once as the paper ran it, one Gaussian and one sample for all 20 trials ("d = 2"), and once
 with a new Gaussian and a new sample in every trial ("d = 2, redrawn"; its trial 0 draws what the first arm draws).
 
 When these rules were written, before the committed records, their authors had seen a pilot of d = 2 and d = 10 on the

@@ -7,7 +7,7 @@ import torch
 from support.chapters.mahalanobis.claims import CHANCE, ERROR, WHITE
 from support.chapters.mahalanobis.derived import BEGINS
 from support.chapters.mahalanobis.landscape import bound, reach
-from support.evidence import figures
+from support.evidence import figures, turns
 from support.evidence.distances.results import DistanceArm, weights
 from support.networks.distance_networks import module
 from support.networks.gaussians import DistanceData
@@ -81,6 +81,24 @@ def rotations_figure(data: DistanceData, solutions: dict[str, tuple]):
         plane(ax, data, "MD_Abs", W, b, arrows=True)
         ax.set_title(title)
     return fig
+
+
+def rotations_turn(data: DistanceData, W: torch.Tensor, degrees: int = 20) -> dict:
+    """The exact network with weights W in the plane, which the reader turns; degrees: the turn at first."""
+    mean, root = data.gaussian.mean, torch.linalg.inv(W)  # columns: the half axes
+    return {
+        "kind": "whitening",
+        "look": "Turn the weights. What to look for: the ellipses and the distance at the dot stay, while the dashed "
+        "hyperplanes and all weights change. The dot can be dragged.",
+        "mean": turns.rounded(mean),
+        "weight": turns.rounded(W, 6),
+        "root": turns.rounded(root, 6),
+        "half": turns.rounded(3.6 * data.gaussian.covariance.diagonal().sqrt().max()),
+        "largest": turns.rounded(W.norm(dim=0).max()),
+        "points": turns.rounded(data.train[0][:150], 2),
+        "probe": turns.rounded(mean + 2**0.5 * root.sum(1)),  # two standard deviations out, between the axes
+        "degrees": degrees,
+    }
 
 
 def trials_figure(runs, table, step: int):

@@ -25,7 +25,7 @@ from support.evidence.classifiers.rules import (
 from support.evidence.classifiers.study import STUDIES
 from support.networks.architectures import L2, SIX_BIAS
 
-_SHORT = ", within a tenth of the steps and a sixth of the images"  # of the source's
+_SHORT = ", within a tenth of the steps and a sixth of the images"  # of the paper's
 _AMENDED = {
     "a-0": amended(
         "Equivalence is judged by the 90% interval, two one-sided tests at 5%, in every chapter; "

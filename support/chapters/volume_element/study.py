@@ -39,7 +39,7 @@ class VolumeStudy(Study):
     plane: int = 0  # see VolumeSpec
     planes: int = 1  # how many seeds measure the plane, with true labels alone
     matched: str = "length"  # see VolumeSpec
-    batch: int | None = None  # by default the source's, as is
+    batch: int | None = None  # by default the paper's, as is
     decay: float | None = None  # the weight decay
 
     def spec(self, digest: str, width: int, labels: str, seed: int) -> VolumeSpec:
@@ -139,7 +139,7 @@ STUDIES = {
         VolumeStudy("volume-mnist", "mnist", (2000,), 50, seeds_per_block=1, pairs=12, points=21, plane=60,
                     title="2,000 hidden units on MNIST, 50 epochs, and with shuffled labels"),
         VolumeStudy("volume-mnist-long", "mnist", (2000,), 200, labels=("true",), seeds_per_block=1, pairs=12,
-                    points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as the source"),
+                    points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as in the paper"),
         VolumeStudy("volume-mnist-no-decay", "mnist", (2000,), 50, labels=("true",), seeds=10, seeds_per_block=1,
                     pairs=12, points=21, plane=60, decay=0.0,
                     title="2,000 hidden units on MNIST, 50 epochs, no weight decay"),

@@ -31,11 +31,7 @@ class Diagram:
 
 def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
     """The diagrams of the plan's records, by architecture and scaling, of the seeds whose whole grid is there."""
-    shape, whole = (len(plan.curvatures), len(plan.preactivations)), {}
-    for (name, scaling, _), grid in sorted(_grids(plan, records).items()):
-        # the plan's points are rates and scales in the order of its two lists, whatever the data set
-        ordered = sorted(grid, key=lambda r: (r.spec.first_weight_rate, r.spec.first_weight_scale))
-        whole.setdefault((name, scaling), []).append(ordered)
+    shape, whole = (len(plan.curvatures), len(plan.preactivations)), ordered(plan, records)
     return [
         Diagram(
             name,
@@ -51,6 +47,16 @@ def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
         for scaling in plan.scalings
         if (grids := whole.get((name, scaling)))
     ]
+
+
+def ordered(plan: PhaseGrid, records: Iterable[Record]) -> dict[tuple[str, str], list[list[Record]]]:
+    """(architecture, scaling) -> by seed, the records of the grid, by curvature and then by preactivation."""
+    whole = {}
+    for (name, scaling, _), grid in sorted(_grids(plan, records).items()):
+        # the plan's points are rates and scales in the order of its two lists, whatever the data set
+        by_place = sorted(grid, key=lambda r: (r.spec.first_weight_rate, r.spec.first_weight_scale))
+        whole.setdefault((name, scaling), []).append(by_place)
+    return whole
 
 
 def _grids(plan: PhaseGrid, records: Iterable[Record]) -> dict[tuple, list[Record]]:

@@ -28,12 +28,33 @@ def gaps_figure(table: pd.DataFrame):
     return fig
 
 
-def killed_figure(sizes, formula, dead):
-    """Share of dead outputs after a step of these sizes, by the formula (line) and among random outputs (dots)."""
-    fig, ax = subplots(height=2.4)
-    ax.plot(sizes, formula, color="black")
-    ax.plot(sizes, dead, "o", color="black", markersize=4)
-    ax.set(xlabel="size of the step, in lengths of the weight vector", ylabel="share dead", ylim=(-0.03, 1.05))
+def killed_figure(sizes, formula, dead, angles, half_angle, step):
+    """Left, weight vectors after a step and the sector of the dead; right, the share dead by the size of the step.
+
+    Args:
+        sizes, formula, dead: of steps; the share by the formula (line) and among random outputs (dots).
+        angles: of the weight vectors on the left before the step, from the middle of the wedge, in radians.
+        half_angle, step: of the left panel, in radians and lengths of a weight vector.
+    """
+    from matplotlib.patches import Wedge
+
+    fig, (left, right) = subplots(1, 2, height=2.6, width_ratios=(1.25, 1))
+    half = np.degrees(half_angle)
+    left.add_patch(Wedge((0, 0), 5, 90 + half, 270 - half, color="#dddddd"))
+    left.add_patch(Wedge((0, 0), 1, -half, half, color="#9ecae1"))
+    x, y = np.cos(angles) - step, np.sin(angles)
+    gone = np.cos(np.abs(np.arctan2(np.sin(angles), np.cos(angles))) - half_angle) <= step * np.cos(half_angle)
+    left.plot(x[~gone], y[~gone], "o", color=HUES["relu"], markerfacecolor="none")
+    left.plot(x[gone], y[gone], "o", color="black")
+    left.annotate("", (-step, -1.25), (0, -1.25), arrowprops={"arrowstyle": "->", "linewidth": 1.6})
+    left.text(0.05, -1.25, "the step", va="center")
+    left.text(0.5, 0, "hidden\nvectors", ha="center", va="center")
+    left.text(-2.3, 1.05, "dead here")
+    left.set(xlim=(-2.4, 1.2), ylim=(-1.4, 1.4), aspect="equal", title="weight vectors after the step")
+    left.axis("off")
+    right.plot(sizes, formula, color="black")
+    right.plot(sizes, dead, "o", color="black", markersize=4)
+    right.set(xlabel="size of the step", ylabel="share dead", ylim=(-0.03, 1.05))
     return fig
 
 

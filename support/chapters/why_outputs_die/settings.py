@@ -22,7 +22,7 @@ class Settings(ClassifierSettings):
 
     @property
     def remedies(self) -> dict[str, Recipe]:
-        """The source's start and the gentler ones, by name; warm-up over half of the steps, as in the study."""
+        """The paper's start and the gentler ones, by name; warm-up over half of the steps, as in the study."""
         plain, warmup = self.recipe, max(1, self.steps // 2)
         return {
             name: remedy  # Adam's rate does not scale with the inputs: it keeps its own

@@ -1,7 +1,7 @@
 """Where claims about classifiers are asked, and how their source contradicts itself.
 
-A claim is judged by its rule on records of the data set that the source used, in both input scalings, which are its
-arms: the source's text says standardised images, its code fed raw bytes.
+A claim is judged by its rule on records of the data set that the paper used, in both input scalings, which are its
+arms: the paper's text says standardised images, its code fed raw bytes.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from support.evidence.records import Record
 SEEN = 8  # the seeds below were recorded before the rules that say so were written
 SIZES = (STUDIES["mnist-60k"], STUDIES["mnist-10k"])
 
-# -- the source against itself ------------------------------------------------------------------------------------
+# -- the paper against itself ------------------------------------------------------------------------------------
 
 
 def recompute(first: str, second: str, table: str) -> statistics.Comparison:
-    """Student's t of two printed rows of one table, as the source tested."""
+    """Student's t of two printed rows of one table, as the paper tested."""
     source = printed()["oursland2025"]
     a, b = (source["sets"][table]["accuracy"][name] for name in (first, second))
     return statistics.from_summary(*a, source["n"], *b, source["n"])

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from support.evidence import statistics
+from support.evidence import statistics, turns
 from support.evidence.classifiers.results import Arm, alone
 from support.evidence.classifiers.study import Plan
 from support.evidence.figures import (
@@ -128,6 +128,34 @@ def accuracy_figure(arms):
     for ax in axes[0][1:]:
         ax.tick_params(labelleft=False)
     return fig
+
+
+def accuracy_turn(arms: list[Arm]) -> dict:
+    """The runs of `accuracy_figure`, for readers to walk through."""
+    names = list(arms[0].records)
+    groups = [
+        turns.runs(
+            name,
+            arm.accuracy(name),
+            [(record,) for record in arm.records[name]],
+            mean_interval(arm.accuracy(name), within=(0, 100)),
+            panel=i,
+            row=names.index(name),
+        )
+        for i, arm in enumerate(arms)
+        for name in arm.records
+    ]
+    return {
+        "kind": "runs",
+        "look": "Point at a dot, or walk through the runs with the slider. What to look for: how far apart do runs "
+        "of one network lie that differ in nothing but the seed?",
+        "panels": [f"{arm.scaling} inputs" for arm in arms],
+        "rows": names,
+        "groups": groups,
+        "x": {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"},
+        "unit": "% right",
+        "digits": 1,
+    }
 
 
 def gap_figure(arms, pairs):

@@ -3,7 +3,7 @@
 Layout: weight W (k, d), bias b (k,), both float64; network a key of `networks.UNITS`; points x (N, d). Lengths are in
 input units, or, where it says so, in Mahalanobis units: standard deviations of the Gaussian in that direction.
 
-Source of those that say "as the source": Oursland, interpreting_nn_through_md, "Analysis Methodology" and its code.
+Source of those that say "as in the paper": Oursland, interpreting_nn_through_md, "Analysis Methodology" and its code.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from support.evidence.distances.recovery import ROTATIONS, eigen_recovery
 from support.networks.distance_networks import known, module
 from support.networks.gaussians import DistanceData, Gaussian
 
-MIRRORED = -0.999  # the source's threshold on the cosine of a pair
+MIRRORED = -0.999  # the paper's threshold on the cosine of a pair
 
 
 def mean_squared_error(network: str, W, b, x, y) -> float:
@@ -34,7 +34,7 @@ def best(validation_errors) -> int:
 
 
 def mirrored_pairs(W, cosine: float = MIRRORED) -> list[tuple[int, int]]:
-    """Pairs of rows in opposite directions, as the source: the first match in order, every row used once."""
+    """Pairs of rows in opposite directions, as in the paper: the first match in order, every row used once."""
     unit = W / W.norm(dim=1, keepdim=True)
     opposite, used, pairs = (unit @ unit.T < cosine).tolist(), set(), []
     for i, row in enumerate(opposite):
@@ -75,7 +75,7 @@ def abs_pairs(W, b, gaussian: Gaussian, cosine: float = MIRRORED) -> list[tuple[
 
 
 def deduplicated(k: int, pairs) -> list[int]:
-    """The rows that are left of k when the second of each pair is dropped, as the source."""
+    """The rows that are left of k when the second of each pair is dropped, as in the paper."""
     dropped = {j for _, j in pairs}
     return [i for i in range(k) if i not in dropped]
 
@@ -99,7 +99,7 @@ def surgery(W, b, x, y, pairs) -> tuple[float, float]:
 def hyperplane_distances(W, b, gaussian: Gaussian) -> tuple[torch.Tensor, torch.Tensor]:
     """Distance of the mean to each hyperplane w.x + b = 0, (k,), in input units and in Mahalanobis units.
 
-    |w.mean + b| / |w|, whose mean over all units is the source's measure, and |w.mean + b| / sqrt(w^T Sigma w).
+    |w.mean + b| / |w|, whose mean over all units is the paper's measure, and |w.mean + b| / sqrt(w^T Sigma w).
     """
     euclidean, mahalanobis = _offsets(W, b, gaussian)
     return euclidean.abs(), mahalanobis.abs()
@@ -120,7 +120,7 @@ def implied_centre(W, b) -> torch.Tensor:
 
 
 def sphericity(W, gaussian: Gaussian) -> float:
-    """Frobenius norm of S - I, as the source: S = W Sigma W^T over the mean of its diagonal. 0 if W whitens."""
+    """Frobenius norm of S - I, as in the paper: S = W Sigma W^T over the mean of its diagonal. 0 if W whitens."""
     M = W @ gaussian.covariance @ W.T
     return float((M / M.diagonal().mean() - torch.eye(len(W), dtype=W.dtype)).norm())
 

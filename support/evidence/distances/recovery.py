@@ -18,7 +18,7 @@ ROTATIONS = 999
 def matched(W, gaussian: Gaussian) -> tuple[np.ndarray, np.ndarray]:
     """Rows of W (k, d) and eigenvectors matched one to one so that the sum of |cosine| is greatest (Hungarian).
 
-    Returns |cosine| and |log(1/|w|^2 / eigenvalue)| of the min(k, d) matches. The source printed 1/|w|^2 and w/|w| to
+    Returns |cosine| and |log(1/|w|^2 / eigenvalue)| of the min(k, d) matches. The paper printed 1/|w|^2 and w/|w| to
     be compared with eigenvalues and eigenvectors by eye.
     """
     values, vectors = gaussian.eigen

@@ -100,7 +100,7 @@ STUDIES = {
     study.name: study
     for study in (
         DistanceStudy("mahalanobis-2", "gaussian-2", 10_000,
-                      "three distance networks on one Gaussian in the plane, as the source"),
+                      "three distance networks on one Gaussian in the plane, as in the paper"),
         DistanceStudy("mahalanobis-10", "gaussian-10", 50_000,
                       "three distance networks on one Gaussian in 10 dimensions"),
         DistanceStudy("mahalanobis-100", "gaussian-100", 250_000,
@@ -110,7 +110,7 @@ STUDIES = {
                       "the first epochs of mahalanobis-100; two cores do it",
                       samples=10_000, seeds=5, seeds_per_block=5),
         DistanceStudy("mahalanobis-100-start-fp32", "gaussian-100", 10_000,
-                      "mahalanobis-100-start in float32, as the source",
+                      "mahalanobis-100-start in float32, as in the paper",
                       samples=10_000, seeds=5, seeds_per_block=5, precision="fp32"),
         DistanceStudy("mahalanobis-2-resampled", "gaussian-2-resampled", 10_000,
                       "in the plane, a new Gaussian and sample in every trial"),
@@ -120,7 +120,7 @@ STUDIES = {
                       "in the plane, a covariance of nearly rank one"),
         DistanceStudy("mahalanobis-2-student", "student-2", 10_000, 
                       "in the plane, Student's t with 3 degrees of freedom"),
-        DistanceStudy("mahalanobis-2-fp32", "gaussian-2", 10_000, "in the plane, float32 as the source",
+        DistanceStudy("mahalanobis-2-fp32", "gaussian-2", 10_000, "in the plane, float32 as in the paper",
                       precision="fp32"),
         DistanceStudy("mahalanobis-2-fresh", "gaussian-2-resampled", 10_000,
                       "in the plane, a new Gaussian in every trial, trials 100 to 299", seeds=200, **_FRESH),

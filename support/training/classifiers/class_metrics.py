@@ -132,6 +132,25 @@ def hidden_metrics(network: nn.Sequential, x: Tensor, labels: Tensor, basis: Ten
     return torch.einsum("hi,ch,hj->cij", A, squares, A)
 
 
+def metrics_of(
+    f: Callable, x: Tensor, labels: Tensor, basis: Tensor, members: int, progress: Callable[[int, int], None]
+) -> Tensor:
+    """The metric U^T J^T J U of any map of a batch, (N, ...) -> (N, m), averaged over members of a class: (C, k, k).
+
+    members: at most so many of each class, the first ones. progress: called after each direction of U, (D, k).
+    """
+    load_forward_mode()
+    classes = range(int(labels.max()) + 1)
+    chosen = torch.cat([(labels == c).nonzero()[:members, 0] for c in classes])
+    x, labels, columns = x[chosen], labels[chosen], []
+    for i, u in enumerate(basis.T, 1):
+        with torch.no_grad():
+            columns.append(torch.func.jvp(f, (x,), (u.view(x.shape[1:]).expand_as(x).contiguous(),))[1])
+        progress(i, basis.shape[1])
+    J = torch.stack(columns, -1)
+    return torch.stack([(J[labels == c].mT @ J[labels == c]).mean(0) for c in classes])
+
+
 def log_volume(f: Callable, x: Tensor, basis: Tensor) -> Tensor:
     """Log-volume, (N,) in nats, that f, (N, D) -> (N, m), pulls back to the directions `basis`, (D, k)."""
     load_forward_mode()

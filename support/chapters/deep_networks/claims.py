@@ -1,0 +1,251 @@
+"""The claims about residual networks, and their rules.
+
+What is measured is said in `evidence.residual.results`: of each network first the mean over its pairs, or triangles,
+then the mean over networks with its 95% interval. A log-volume is that of a stage's outputs, pooled to the same
+number in every stage, as the paper does; all numbers are in nats per output. A claim of several parts holds if all
+do, and fails if one fails, also after Holm's correction. Segments across a boundary are matched with segments of one
+class in pixel distance. Places are those of the trained network's boundary, before training as after.
+
+As the paper says it:
+
+    RG-5.1-a  effect of the last stage: the log-volume at the boundary over the mean of the ends of the segment
+    RG-5.1-b  half of the rise in triangles of three classes minus the rise in triangles of one class, which the
+              network classifies correctly and alike all over. The paper says that there is no expansion, which no
+              number of networks could show; so the rise must be less than half of the other. Asked where the first
+              rise is positive
+    RG-5.1-c  effects of all four stages: each block's volume element is larger at the boundary than at the ends
+    RG-5.1-d  largest minus smallest log-volume along a segment across a boundary: that of the second, third and
+              fourth stage minus that of the first, and that of the fourth minus that of the second and third
+    RG-5.1-e  test accuracy with GELU minus that with ReLU, paired by seed, within 1 point (`IMPACT` of the other
+              chapters)
+    RG-5.1-f  share of images, at the ends and at the boundary, at which the last stage's Jacobian has full rank,
+              minus 99%; and RG-I-g the same with ReLU in every place: the paper's spectra show no numerical problem,
+              but of the activations of its ReLU network all but one were GELU
+    RG-5.2-a  the effect of a network whose every activation is ReLU, by the larger half of the singular values, where
+              that of the GELU networks by the same measure is positive. A ReLU network has outputs that do not move,
+              so that its volume element by all singular values is 0 at many images
+    RG-I-f    in the plane of three images, the rank correlation of entropy and log-volume: positive after training,
+              and larger than before
+
+Of our own, because segments between any two images leave the data:
+
+    OWN-8-a   contrast, across a boundary minus in one class, trained minus untrained, of the last stage
+    OWN-8-b   the same of each stage; the arms say from which stage on
+    OWN-8-c   half of that contrast of networks with true labels minus that of networks with shuffled labels, both on
+              the same 5,000 images until 90% of the labels are learned, paired by seed; asked where the controls
+              learned 90%
+
+So the claim that training magnifies areas near boundaries is refuted by networks whose volume element is no larger
+there than at the ends (RG-5.1-a). If that holds and OWN-8-a fails, what training magnifies is the space between the
+data, whether or not a boundary crosses it.
+
+When these rules were written no network of the studies had been trained. Known was a first look at one network of
+another training (ResNet-10, 6 epochs, 20 pairs): by stage, trained, across +0.2, +4.9, +14.4, +62.8 nats, in one
+class +0.1, +3.5, +10.2, +42.9; untrained, across -3.2, -11.9, -25.6, -42.6, in one class -3.3, -10.6, -20.5, -31.6.
+The number of singular values had been seen at five test images of two networks of 8 epochs on 5,000 images: with
+GELU all 128 in every stage, with ReLU 119, 120, 126, 128 and 110 in the last one.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+from support.chapters.deep_networks.study import STUDIES
+from support.evidence import claims
+from support.evidence.claims import Evidence, Records
+from support.evidence.residual.results import (
+    ACROSS,
+    AFTER,
+    ALIKE,
+    BEFORE,
+    ResidualArm,
+    arm,
+    effects,
+    entropy_rank,
+    full_rank,
+    half_effects,
+    rise,
+    spread,
+)
+from support.evidence.residual.rules import Near, Numbers, Signed
+
+SHARE = 0.5  # of the contrast, or of the rise
+IMPACT = 1.0  # points of accuracy
+FULL = 99.0  # percent of images with full rank, above which rank is no problem
+FITTED = 90.0  # percent of the shuffled training labels that a control must have learned
+STAGES = ("first", "second", "third", "fourth")
+LAST = len(STAGES) - 1
+ARMS = {  # name -> study and activation
+    "ResNet-34": ("deep-resnet34", "gelu"),
+    "ResNet-10": ("deep-resnet10", "gelu"),
+    "ResNet-10, ReLU": ("deep-resnet10", "relu"),
+    "5,000 images": ("deep-resnet10-shuffled", "gelu"),
+}
+
+
+def arms(records) -> dict[str, ResidualArm]:
+    """All arms by name, those without records too."""
+    records = Records.of(records)
+    return {name: records.once(arm, name, STUDIES[study], act) for name, (study, act) in ARMS.items()}
+
+
+# -- numbers of each network ---------------------------------------------------------------------------------------
+
+
+def effect(arm: ResidualArm) -> Numbers:
+    """RG-5.1-a."""
+    found = [effects(run)[AFTER, LAST, ACROSS] for run in arm.of().values()]
+    return {"log-volume at the boundary minus the mean of the ends: {:+.3f} nats per output": found}
+
+
+def in_every_stage(arm: ResidualArm) -> Numbers:
+    """RG-5.1-c."""
+    found = [effects(run)[AFTER, :, ACROSS] for run in arm.of().values()]
+    return {f"effect of the {word} stage: {{:+.3f}} nats per output": [e[i] for e in found]
+            for i, word in enumerate(STAGES)}  # fmt: skip
+
+
+def deeper(arm: ResidualArm) -> Numbers:
+    """RG-5.1-d."""
+    found = [spread(run)[AFTER] for run in arm.of().values()]
+    steps = [(1, 0), (2, 0), (3, 0), (3, 1), (3, 2)]
+    return {
+        f"range along a segment, {STAGES[high]} stage minus {STAGES[low]}: {{:+.3f}} nats per output": [
+            s[high] - s[low] for s in found
+        ]
+        for high, low in steps
+    }
+
+
+def rise_across(arm: ResidualArm) -> Numbers:
+    """The premise of RG-5.1-b."""
+    found = [rise(run)[AFTER, ACROSS] for run in arm.of().values()]
+    return {"rise in triangles of three classes: {:+.3f} nats per output": found}
+
+
+def flat_in_a_class(arm: ResidualArm) -> Numbers:
+    """RG-5.1-b."""
+    found = [rise(run)[AFTER] for run in arm.of().values()]
+    sentence = "half the rise in triangles of three classes minus that in one class: {:+.3f} nats per output"
+    return {sentence: [SHARE * r[ACROSS] - r[ALIKE] for r in found]}
+
+
+def entropy_follows(arm: ResidualArm) -> Numbers:
+    """RG-I-f."""
+    found = [entropy_rank(run) for run in arm.of().values()]
+    return {
+        "rank correlation of entropy and log-volume minus that before training: {:+.2f}": [
+            r[1] - r[0] for r in found
+        ],
+        "rank correlation of entropy and log-volume: {:+.2f}": [r[1] for r in found],
+    }
+
+
+def accuracies(arm: ResidualArm) -> Numbers:
+    """RG-5.1-e; of all networks of the arm's study, paired by seed."""
+    gelu, relu = (
+        {key[3]: float(run.arrays["test_accuracy"][-1]) for key, run in arm.runs.items() if key[0] == name}
+        for name in ("gelu", "relu")
+    )
+    differences = [gelu[seed] - relu[seed] for seed in sorted(gelu.keys() & relu.keys())]
+    return {"test accuracy with GELU minus that with ReLU: {:+.2f} points": differences}
+
+
+def has_full_rank(arm: ResidualArm) -> Numbers:
+    """RG-5.1-f and RG-I-g."""
+    found = [100 * full_rank(run) for run in arm.every().values()]
+    return {f"images with full rank minus {FULL:g}%: {{:+.1f}} points": [share - FULL for share in found]}
+
+
+def half_effect(arm: ResidualArm) -> Numbers:
+    """RG-5.2-a."""
+    found = [half_effects(run)[AFTER, LAST, ACROSS] for run in arm.of().values()]
+    return {"effect by half of the singular values: {:+.3f} nats for each": found}
+
+
+def half_effect_with_gelu(arm: ResidualArm) -> Numbers:
+    """The premise of RG-5.2-a: the same of the GELU networks of the study."""
+    return half_effect(_with(arm, "gelu"))
+
+
+def _with(arm: ResidualArm, activation: str) -> ResidualArm:
+    return ResidualArm(arm.name, arm.study, arm.runs, activation=activation)
+
+
+def learned_contrast(arm: ResidualArm) -> Numbers:
+    """OWN-8-a and OWN-8-b."""
+    found = [_contrast(run, arm.stage) for run in arm.of().values()]
+    return {"contrast minus that before training: {:+.3f} nats per output": found}
+
+
+def _contrast(run, stage: int) -> float:
+    found = effects(run)[:, stage - 1]
+    contrast = found[:, ACROSS] - found[:, ALIKE]
+    return contrast[AFTER] - contrast[BEFORE]
+
+
+def fitted(arm: ResidualArm) -> Numbers:
+    """The premise of OWN-8-c. Training stops at 90% or more, so what counts is whether each network got there."""
+    runs = arm.every(labels="shuffled").values()
+    got_there = [1.0 if run.arrays["train_accuracy"][-1] >= FITTED else -1.0 for run in runs]
+    return {"networks that learned their shuffled labels, minus the others: {:+.1f}": got_there}
+
+
+def not_shuffled(arm: ResidualArm) -> Numbers:
+    """OWN-8-c; paired by seed."""
+    true, shuffled = arm.of(), arm.of(labels="shuffled")
+    found = [SHARE * _contrast(true[seed], 4) - _contrast(shuffled[seed], 4) for seed in true if seed in shuffled]
+    return {"half the contrast minus that with shuffled labels: {:+.3f} nats per output": found}
+
+
+# -- where they are asked -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Networks(Evidence):
+    """Arms by their names; stages: each stage of them is an arm."""
+
+    names: tuple[str, ...] = ("ResNet-34", "ResNet-10")
+    stages: bool = False
+
+    def options(self, claim, records) -> list[list[ResidualArm]]:
+        known = arms(records)
+        found = [known[name] for name in self.names]
+        return [[each for one in found for each in one.by_stage()] if self.stages else found]
+
+
+_RISES = Signed(rise_across, "rise in triangles of three classes", absent="no rise in triangles of three classes")
+_GELU_RISES = Signed(half_effect_with_gelu, "effect with GELU", absent="no effect with GELU")
+_FITTED = Signed(fitted, "learned", absent="the controls did not learn their shuffled labels")
+_claim = partial(claims.Claim, source="zavatoneveth2025")
+_own = partial(claims.Claim, source="own", kind="own")
+CLAIMS = (
+    _claim("RG-5.1-a", "section 5.1", "In residual networks the volume element is large near decision boundaries.",
+           Signed(effect, "effect of the last stage"), Networks()),
+    _claim("RG-5.1-b", "section 5.1 and appendix I.3",
+           "Residual networks do not expand areas between three correctly classified images of one class.",
+           Signed(flat_in_a_class, "half the rise across classes minus the rise in one", premises=(_RISES,)),
+           Networks()),
+    _claim("RG-5.1-c", "section 5.1", "The volume element of each block is largest near the decision boundary.",
+           Signed(in_every_stage, "effect of each stage"), Networks()),
+    _claim("RG-5.1-d", "section 5.1", "The contrast along a path is least in the first block and most in the last.",
+           Signed(deeper, "range of a stage minus that of a lower one"), Networks()),
+    _claim("RG-5.1-e", "section 5.1", "GELU and ReLU reach comparable test accuracy.",
+           Near(accuracies, "GELU - ReLU", "points", margin=IMPACT), Networks(("ResNet-10",)), kind="variant"),
+    _claim("RG-5.1-f", "section 5.1", "The Jacobian of a residual network's features has full rank.",
+           Signed(has_full_rank, "images with full rank minus 99%", "points"), Networks()),
+    _claim("RG-I-g", "appendix I.3", "With ReLU the spectrum shows no numerical problem either.",
+           Signed(has_full_rank, "images with full rank minus 99%", "points"), Networks(("ResNet-10, ReLU",))),
+    _claim("RG-5.2-a", "section 5.2 and appendix I.3", "With ReLU the volume element behaves as with GELU.",
+           Signed(half_effect, "effect with ReLU", "nats for each singular value", premises=(_GELU_RISES,)),
+           Networks(("ResNet-10, ReLU",))),
+    _claim("RG-I-f", "appendix I.3", "Where the entropy of the output is high, the volume element is large.",
+           Signed(entropy_follows, "rank correlation, and its change with training,", ""), Networks()),
+    _own("OWN-8-a", "our own",
+         "Training raises the volume element at a boundary by more than between images of one class.",
+         Signed(learned_contrast, "contrast minus that before training"), Networks()),
+    _own("OWN-8-b", "our own", "Training does so in every stage.",
+         Signed(learned_contrast, "contrast of a stage minus that before training"), Networks(stages=True)),
+    _own("OWN-8-c", "our own", "Networks on shuffled labels gain less than half of the contrast.",
+         Signed(not_shuffled, "half the gain minus that with shuffled labels", premises=(_FITTED,)),
+         Networks(("5,000 images",))),
+)  # fmt: skip

@@ -1,0 +1,3 @@
+"""Kernel machines: Amari and Wu's magnified kernel, recursive feature machines, and Simon et al.'s learned kernel."""
+
+NOTEBOOK = "10_kernels"

@@ -1,0 +1,271 @@
+"""Recursive feature machines (Radhakrishnan et al. 2024), and the first layer of a trained network.
+
+A feature machine is kernel regression with k(x, y) = exp(-sqrt((x - y)' M (x - y)) / L). M starts as the identity. In
+each round the machine is fitted, and M becomes the mean over the training inputs of the outer products of the fitted
+function's gradient. The scale of M does not matter: its trace is kept at d, and L is the median distance of two
+training inputs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from support.training.classifiers.class_metrics import Frame, discriminant_share
+
+ROUNDS = 5
+RIDGE = 1e-3  # added to the Gram matrix, whose diagonal is 1
+WIDTH, STEPS, RATE = 256, 1000, 0.003  # of the network: hidden units, full-batch steps of Adam, learning rate
+SMALL = 0.1  # times the first layer's usual initial weights
+STARTS = {"usual start": 1.0, "small start": SMALL}
+COMPONENTS = 20  # principal directions in which metrics are compared with class centres
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Settings of the learning. follow: L is the median distance under each new M. root: of M."""
+
+    length: float = 1.0  # times the median distance
+    ridge: float = RIDGE
+    follow: bool = False
+    root: bool = False
+
+
+USUAL = Variant()
+VARIANTS = {
+    "as above": USUAL,
+    "L ten times longer": Variant(length=10),
+    "L a third as long": Variant(length=0.3),
+    "L follows M": Variant(follow=True),
+    "ridge 0.1": Variant(ridge=0.1),
+    "ridge 0.000001": Variant(ridge=1e-6),
+    "square root of M": Variant(root=True),
+}
+
+
+@dataclass(frozen=True)
+class FeatureMachine:
+    """A fitted machine."""
+
+    x: np.ndarray  # (N, d) training inputs
+    M: np.ndarray  # (d, d), symmetric, trace d
+    length: float
+    weights: np.ndarray  # (N, C), of the training inputs
+    offset: np.ndarray  # (C,) mean of the targets
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """The outputs, (P, C), at points, (P, d)."""
+        return np.exp(-distances(points, self.x, self.M) / self.length) @ self.weights + self.offset
+
+
+def distances(x: np.ndarray, y: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """sqrt((x - y)' M (x - y)), (N, P)."""
+    xM = x @ M
+    squares = (xM * x).sum(1)[:, None] + ((y @ M) * y).sum(1) - 2 * xM @ y.T
+    scale = (xM * x).sum(1).max()
+    return np.sqrt(np.where(squares > 1e-12 * scale, squares, 0))  # of rounding alone the root would not be small
+
+
+def fit(x: np.ndarray, targets: np.ndarray, M: np.ndarray, length: float, ridge: float = RIDGE) -> FeatureMachine:
+    """Kernel ridge regression on inputs (N, d) and targets (N, C), with M as it is."""
+    gram = np.exp(-distances(x, x, M) / length) + ridge * np.eye(len(x))
+    offset = targets.mean(0)
+    return FeatureMachine(x, M, length, np.linalg.solve(gram, targets - offset), offset)
+
+
+def outer_products(machine: FeatureMachine) -> np.ndarray:
+    """The mean over the training inputs of J' J, (d, d); J: derivative of the outputs, (C, d).
+
+    The kernel's tip, where x is the training input itself, has no gradient and counts as 0.
+    """
+    r = distances(machine.x, machine.x, machine.M)
+    slope = np.where(r > 0, -np.exp(-r / machine.length) / (machine.length * np.where(r > 0, r, 1)), 0)
+    total = np.zeros_like(machine.M)
+    for weights in machine.weights.T:  # gradient at x: sum_i weight_i slope(x, i) M (x - x_i)
+        several = slope * weights
+        gradients = (several.sum(1)[:, None] * machine.x - several @ machine.x) @ machine.M
+        total += gradients.T @ gradients
+    return total / len(machine.x)
+
+
+def learn(x: np.ndarray, targets: np.ndarray, rounds: int = ROUNDS) -> FeatureMachine:
+    """The machine after so many updates of M."""
+    *_, machine = learning(x, targets, rounds)
+    return machine
+
+
+def learning(x, targets, rounds: int, variant: Variant = USUAL) -> Iterator[FeatureMachine]:
+    """The machine before the first update of M and after each one."""
+    M = np.eye(x.shape[1])
+    length = variant.length * _median(x, M)
+    for _ in range(rounds):
+        machine = fit(x, targets, M, length, variant.ridge)
+        yield machine
+        M = _updated(machine, variant.root)
+        length = variant.length * _median(x, M) if variant.follow else length
+    yield fit(x, targets, M, length, variant.ridge)
+
+
+def by_round(x, targets, test, wanted, rounds: int = ROUNDS, variant: Variant = USUAL) -> list[float]:
+    """Test errors (%) before the first update of M and after each one, (rounds + 1,)."""
+    return [_error(machine(test), wanted) for machine in learning(x, targets, rounds, variant)]
+
+
+def _median(x: np.ndarray, M: np.ndarray) -> float:
+    return float(np.median(distances(x, x, M)[np.triu_indices(len(x), 1)]))
+
+
+def _updated(machine: FeatureMachine, root: bool) -> np.ndarray:
+    M = outer_products(machine)
+    M = (M + M.T) / 2
+    if root:
+        values, vectors = np.linalg.eigh(M)
+        M = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return M * (len(M) / np.trace(M))
+
+
+def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tuple[nn.Sequential, np.ndarray]:
+    """A ReLU network with one hidden layer, trained on the squared error, and the first layer's initial weights.
+
+    scale: times the usual initial weights and biases of the first layer.
+    """
+    torch.manual_seed(seed)
+    net = nn.Sequential(nn.Linear(x.shape[1], WIDTH), nn.ReLU(), nn.Linear(WIDTH, targets.shape[1])).double()
+    with torch.no_grad():
+        for name in ("0.weight", "0.bias"):
+            net.get_parameter(name).mul_(scale)
+    start = weights(net).copy()
+    inputs, wanted = torch.from_numpy(x), torch.from_numpy(targets)
+    optimiser = torch.optim.Adam(net.parameters(), RATE)
+    for _ in range(STEPS):
+        optimiser.zero_grad()
+        ((net(inputs) - wanted) ** 2).mean().backward()
+        optimiser.step()
+    return net.requires_grad_(False), start
+
+
+def weights(net: nn.Sequential, name: str = "0.weight") -> np.ndarray:
+    """A parameter of a network, by default the weights of its first layer."""
+    return net.get_parameter(name).detach().numpy()
+
+
+def own_products(net: nn.Sequential, x: np.ndarray) -> np.ndarray:
+    """The mean of J' J over inputs x, (N, d), for such a network; J: derivative of its outputs."""
+    W = weights(net)
+    active = x @ W.T + weights(net, "0.bias") > 0
+    gradients = [(active * head) @ W for head in weights(net, "2.weight")]
+    return np.sum([g.T @ g for g in gradients], axis=0) / len(x)
+
+
+def ansatz(x, targets, seed: int) -> list[dict]:
+    """For each start of a network: cosine and likeness of the trained first layer's W'W and of its own products."""
+    rows = []
+    for start, scale in STARTS.items():
+        net, _ = network(x, targets, scale, seed)
+        W = weights(net)
+        A, B = W.T @ W, own_products(net, x)
+        rows.append({"start": start, "cosine": cosine(A, B), "likeness": likeness(A, B)})
+    return rows
+
+
+def cosine(A: np.ndarray, B: np.ndarray) -> float:
+    """The cosine of two matrices as vectors: 1 if and only if one is a positive multiple of the other.
+
+    >>> cosine(np.eye(2), 3 * np.eye(2))
+    1.0
+    """
+    return float((A * B).sum() / np.sqrt((A**2).sum() * (B**2).sum()))
+
+
+def likeness(A: np.ndarray, B: np.ndarray) -> float:
+    """The cosine of what is left of two matrices, (d, d), without their multiples of the identity.
+
+    The identity prefers no direction, and two matrices near it have a large cosine whatever they prefer. NaN for a
+    multiple of the identity.
+    """
+    rest = [S - np.trace(S) / len(S) * np.eye(len(S)) for S in (A, B)]
+    with np.errstate(invalid="ignore"):
+        return cosine(*rest)
+
+
+def turned(A: np.ndarray, seed: int) -> np.ndarray:
+    """A in random directions, with the same eigenvalues."""
+    from scipy.stats import ortho_group
+
+    Q = ortho_group.rvs(len(A), random_state=seed)
+    return Q @ A @ Q.T
+
+
+def compared(x, targets, test, wanted, seed: int, plane: np.ndarray | None = None) -> list[dict]:
+    """A feature machine and networks on the same data: a row for each start of the network.
+
+    x, targets: (N, d) and (N, C), training; test, wanted: (P, d) inputs and (P,) classes. plane: (d, 2), of the toy,
+    the relevant directions. Errors in percent, shares in percent of the trace.
+    """
+    machine = learn(x, targets)
+    labels = _classes(targets)
+    shares = _shares(x, labels, plane)
+    common = {
+        "machine": _error(machine(test), wanted),
+        "first round": _error(fit(x, targets, np.eye(x.shape[1]), machine.length)(test), wanted),
+        "share M": shares(machine.M),
+        "share Euclid": shares(np.eye(x.shape[1])),
+    }
+    rows = []
+    for start, scale in STARTS.items():
+        net, before = network(x, targets, scale, seed)
+        W = weights(net)
+        after, before = W.T @ W, before.T @ before
+        with torch.no_grad():
+            outputs, trained = (net(torch.from_numpy(z)).numpy() for z in (test, x))
+        likenesses = {
+            name: likeness(A, B)
+            for name, A, B in (("trained", machine.M, after), ("untrained", machine.M, before),
+                               ("turned", turned(machine.M, seed), after))
+        }  # fmt: skip
+        rows.append(
+            {"start": start}
+            | common
+            | {"network": _error(outputs, wanted), "network, training": _error(trained, labels)}
+            | likenesses
+            | {"cosine": cosine(machine.M, after), "share W": shares(after), "share W before": shares(before)}
+        )
+    return rows
+
+
+def _classes(outputs: np.ndarray) -> np.ndarray:
+    """The class of each row: the largest output, or the sign of a single one."""
+    return (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(1)
+
+
+def _error(outputs: np.ndarray, labels: np.ndarray) -> float:
+    return 100 * float((_classes(outputs) != labels).mean())
+
+
+def _shares(x: np.ndarray, labels: np.ndarray, plane: np.ndarray | None):
+    """A function of a metric: percent of its trace in the known plane, or else between the class centres."""
+    if plane is not None:
+        return lambda A: 100 * float(np.trace(plane.T @ A @ plane) / np.trace(A))
+    frame = Frame.of(torch.from_numpy(x), torch.from_numpy(labels), COMPONENTS)
+    return lambda A: 100 * float(discriminant_share(frame.basis.T @ torch.from_numpy(A) @ frame.basis, frame))
+
+
+def toy(seed: int, n: int = 500, d: int = 10) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Gaussian inputs (2 n, d), classes by the sign of a product of two coordinates in a random plane, (2 n,), the
+    plane, (d, 2), and which inputs are for training.
+
+    Neither coordinate tells anything by itself, and the other d - 2 directions tell nothing.
+    """
+    rng = np.random.default_rng(seed)
+    plane, _ = np.linalg.qr(rng.standard_normal((d, 2)))
+    x = rng.standard_normal((2 * n, d))
+    return x, ((x @ plane).prod(1) > 0).astype(int), plane, np.arange(2 * n) < n
+
+
+def one_hot(labels: np.ndarray) -> np.ndarray:
+    """Targets, (N, C): 1 for the class, else 0; of two classes one column, 1 and -1."""
+    if labels.max() == 1:
+        return 2.0 * labels[:, None] - 1
+    return np.eye(labels.max() + 1)[labels]

@@ -1,0 +1,221 @@
+"""Support vector machines with a Gaussian kernel, plain and magnified after Amari and Wu, and their errors.
+
+    plain     k(x, y) = exp(-|x - y|^2 / (2 sigma^2))
+    support   h(x) h(y) k(x, y), h a sum of Gaussians of width tau at the support vectors of the plain machine
+    random    the same with h at as many random training points: a control that magnifies, but not at the boundary
+
+Widths are relative: sigma in units of sqrt(d), the size of a standardised input, and tau in units of sigma / sqrt(d),
+below which the volume element can rise around a support vector.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.special import logsumexp
+
+from support.geometry import boundary, conformal_rbf_log_volume_element
+
+SIGMAS = (8.0, 4.0, 2.0, 1.0, 0.5)  # in each list the smoothest first: of equal errors the first counts
+PENALTIES = (1.0, 10.0, 100.0, 1000.0)
+TAUS = (8.0, 4.0, 2.0, 0.9, 0.5)
+KINDS = ("plain", "support", "random")
+INNER = 3  # folds that choose the parameters
+SEGMENTS, MOST, POINTS = 400, 20, 33  # candidates, pairs that are measured, points on a segment
+
+
+class Choice(NamedTuple):
+    """Parameters of a machine; tau is None for a plain one."""
+
+    kind: str
+    sigma: float
+    penalty: float
+    tau: float | None
+
+
+GRID = {
+    kind: [Choice(kind, *values) for values in product(SIGMAS, PENALTIES, (None,) if kind == "plain" else TAUS)]
+    for kind in KINDS
+}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A fitted machine: the training inputs, h's centres among them (none if plain), widths, and the classifier."""
+
+    x: np.ndarray  # (N, d)
+    centres: np.ndarray  # (V,) indices
+    sigma: float  # in the unit of the inputs, like tau
+    tau: float
+    shift: float  # of log h, so that the mean of h^2 over the training inputs is 1
+    classifier: Any
+
+    def predict(self, points: np.ndarray) -> np.ndarray:
+        """The classes, (M,), of points, (M, d)."""
+        squares = squared(points, self.x)
+        log_h = _log_h(squares, self.centres, self.tau) - self.shift
+        own = _log_h(squared(self.x, self.x), self.centres, self.tau) - self.shift
+        return self.classifier.predict(np.exp(log_h[:, None] + own - squares / (2 * self.sigma**2)))
+
+    def log_volume(self, points: torch.Tensor) -> torch.Tensor:
+        """Log of the volume element of the magnified kernel, (M,), nats."""
+        return conformal_rbf_log_volume_element(torch.from_numpy(self.x[self.centres]), points, self.sigma, self.tau)
+
+
+def squared(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Squared distances, (N, M)."""
+    return np.maximum(0, (x**2).sum(1)[:, None] + (y**2).sum(1) - 2 * x @ y.T)
+
+
+def widths(choice: Choice, d: int) -> tuple[float, float]:
+    """sigma and tau in the unit of the inputs; tau is infinite for a plain machine, whose h is constant."""
+    sigma = choice.sigma * np.sqrt(d)
+    return sigma, np.inf if choice.tau is None else choice.tau * choice.sigma
+
+
+def _log_h(squares: np.ndarray, centres: np.ndarray, tau: float) -> np.ndarray:
+    """log h at the rows of squared distances to the training inputs, (M, N) -> (M,); 0 without centres."""
+    return logsumexp(-squares[:, centres] / (2 * tau**2), axis=1) if len(centres) else np.zeros(len(squares))
+
+
+def _classifier(gram: np.ndarray, labels: np.ndarray, penalty: float):
+    from sklearn.svm import SVC
+
+    return SVC(C=penalty, kernel="precomputed").fit(gram, labels)
+
+
+def _fit(squares, labels, penalty, sigma, tau, centres) -> tuple[Any, np.ndarray, float]:
+    """A classifier on all of `squares`, (N, N), with log h, (N,), and its shift."""
+    log_h = _log_h(squares, centres, tau)
+    shift = (logsumexp(2 * log_h) - np.log(len(log_h))) / 2
+    log_h = log_h - shift
+    return _classifier(np.exp(log_h[:, None] + log_h - squares / (2 * sigma**2)), labels, penalty), log_h, shift
+
+
+def machine(x: np.ndarray, labels: np.ndarray, choice: Choice, seed: int = 0) -> Machine:
+    """The machine of these parameters on inputs x, (N, d); seed: of the random centres."""
+    squares, (sigma, tau) = squared(x, x), widths(choice, x.shape[1])
+    centres = np.array([], int)
+    if choice.kind != "plain":
+        centres = _centres(
+            _fit(squares, labels, choice.penalty, sigma, np.inf, centres)[0], choice.kind, len(x), seed
+        )
+    classifier, _, shift = _fit(squares, labels, choice.penalty, sigma, tau, centres)
+    return Machine(x, centres, sigma, tau, shift, classifier)
+
+
+def _centres(plain, kind: str, n: int, seed: int) -> np.ndarray:
+    """The support vectors of a plain classifier, or as many random ones of n training inputs."""
+    if kind == "support":
+        return np.sort(plain.support_)
+    return np.sort(np.random.default_rng(seed).permutation(n)[: len(plain.support_)])
+
+
+def choose(x: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[str, Choice]:
+    """For each kind of machine the parameters with the fewest errors in INNER stratified folds.
+
+    Every kind has the same grid of sigma and penalty; the magnified ones have TAUS on top.
+    """
+    wrong = inner_errors(x, labels, seed)
+    return {kind: min(GRID[kind], key=wrong.__getitem__) for kind in KINDS}
+
+
+def inner_errors(x: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[Choice, int]:
+    """The number of errors in INNER stratified folds, for all parameters."""
+    from sklearn.model_selection import StratifiedKFold
+
+    squares, d = squared(x, x), x.shape[1]
+    wrong = {choice: 0 for several in GRID.values() for choice in several}
+    for train, test in StratifiedKFold(INNER, shuffle=True, random_state=seed).split(x, labels):
+        own, other = squares[np.ix_(train, train)], squares[np.ix_(test, train)]
+        for sigma, penalty in product(SIGMAS, PENALTIES):
+            plain = _fit(own, labels[train], penalty, sigma * np.sqrt(d), np.inf, np.array([], int))
+            for choice in (c for several in GRID.values() for c in several if c[1:3] == (sigma, penalty)):
+                width, tau = widths(choice, d)
+                if choice.kind == "plain":
+                    centres, (classifier, log_h, shift) = np.array([], int), plain
+                else:
+                    centres = _centres(plain[0], choice.kind, len(train), seed)
+                    classifier, log_h, shift = _fit(own, labels[train], penalty, width, tau, centres)
+                at = _log_h(other, centres, tau) - shift
+                gram = np.exp(at[:, None] + log_h - other / (2 * width**2))
+                wrong[choice] += int((classifier.predict(gram) != labels[test]).sum())
+    return wrong
+
+
+def contrast(fitted: Machine, points: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[str, float]:
+    """How much larger the log-volume is at the machine's boundary, in nats (`geometry.boundary.summary`).
+
+    points: (M, d), ends of the segments. NaN where no segment crosses the boundary once and has a match.
+    """
+    x = torch.from_numpy(points)
+    a, b = boundary.candidates(torch.from_numpy(labels), SEGMENTS, torch.Generator().manual_seed(seed))
+    order = torch.randperm(SEGMENTS, generator=torch.Generator().manual_seed(seed))
+    pairs = boundary.find_pairs(
+        lambda z: torch.from_numpy(fitted.predict(z.numpy()).astype(np.int64)), x[a[order]], x[b[order]], MOST, POINTS
+    )
+    if not len(pairs):
+        return dict.fromkeys(("effect", "contrast"), np.nan) | {"pairs": 0}
+    return boundary.summary(boundary.measure(fitted.log_volume, pairs, POINTS).arrays())
+
+
+def compared(x, labels, train, test, seed: int = 0) -> dict[str, float]:
+    """Errors of the three kinds on the test part (%), each with parameters chosen on the training part, and more.
+
+    "rises", "widest": 100 if the chosen tau of the machine at support vectors is below 1, or the largest of TAUS;
+    "rise ties": 100 if a tau below 1 has as few inner errors as the chosen one. "edge": 100 if the plain machine's
+    sigma is the largest of SIGMAS. "vectors": support vectors in percent of the training inputs. "effect",
+    "contrast": of the chosen machine, between test points. "error T", "contrast T": of the machine at support vectors
+    whose tau is T and whose sigma and penalty were chosen at this tau.
+    """
+    from sklearn import config_context
+
+    with config_context(skip_parameter_validation=True, assume_finite=True):
+        wrong = inner_errors(x[train], labels[train], seed)
+        chosen = {kind: min(GRID[kind], key=wrong.__getitem__) for kind in KINDS}
+        by_tau = {tau: min((c for c in GRID["support"] if c.tau == tau), key=wrong.__getitem__) for tau in TAUS}
+        asked = {*chosen.values(), *by_tau.values()}
+        fitted = {choice: machine(x[train], labels[train], choice, seed) for choice in asked}
+        errors = {choice: 100 * float((m.predict(x[test]) != labels[test]).mean()) for choice, m in fitted.items()}
+        measured = {
+            c: contrast(fitted[c], x[test], labels[test], seed) for c in {chosen["support"], *by_tau.values()}
+        }
+    support, plain = chosen["support"], chosen["plain"]
+    return {
+        **{kind: errors[choice] for kind, choice in chosen.items()},
+        "rises": 100.0 * (support.tau < 1),
+        "widest": 100.0 * (support.tau == max(TAUS)),
+        "rise ties": 100.0 * any(tau < 1 and wrong[c] == wrong[support] for tau, c in by_tau.items()),
+        "edge": 100.0 * (plain.sigma == max(SIGMAS)),
+        "vectors": 100 * len(fitted[support].centres) / len(train),
+        **{name: measured[support][name] for name in ("effect", "contrast")},
+        **{f"error {tau:g}": errors[choice] for tau, choice in by_tau.items()},
+        **{f"contrast {tau:g}": measured[choice]["contrast"] for tau, choice in by_tau.items()},
+    }
+
+
+def splits(
+    labels: np.ndarray, repetitions: int, folds: int, small: bool, first: int = 0
+) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+    """(repetition, fold, training indices, test indices) of repeated stratified cross-validation.
+
+    small: train on the one fold and test on the others, so that the training sets of a repetition are disjoint.
+    first: number of the first repetition, which is its seed.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    for repetition in range(first, first + repetitions):
+        for fold, (train, test) in enumerate(
+            StratifiedKFold(folds, shuffle=True, random_state=repetition).split(labels, labels)
+        ):
+            yield repetition, fold, *((test, train) if small else (train, test))
+
+
+def standardised(x: np.ndarray, train: np.ndarray, together: bool) -> np.ndarray:
+    """Inputs with mean 0 and SD 1 on the training part: each input by itself, or all together, as for pixels."""
+    axis = None if together else 0
+    sd = x[train].std(axis)
+    return (x - x[train].mean(axis)) / np.where(sd > 0, sd, 1)

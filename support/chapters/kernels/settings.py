@@ -1,0 +1,37 @@
+"""The parameters of the chapter and the sizes of each scale."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from support.chapters.kernels.derived import FOLDS, REPETITIONS, TABLES
+from support.chapters.parameters import SCALES, Limits
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the chapter on kernels; None leaves a value to the scale."""
+
+    scale: Annotated[str, Limits(choices=SCALES)]
+    task: Annotated[str | None, Limits(choices=TABLES)]
+    repetitions: Annotated[int | None, Limits(least=1)]
+    folds: Annotated[int | None, Limits(least=2)]
+    tau: Annotated[float, Limits(least=0.01, most=100.0)]
+    seed: Annotated[int, Limits(least=0)]
+
+    device = "cpu"
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """The data set, and how often it is split into how many folds."""
+        sizes = {"smoke": (1, 2), "laptop": (1, FOLDS), "paper": (REPETITIONS, FOLDS)}
+        return {"task": "iris"} | dict(zip(("repetitions", "folds"), sizes[given["scale"]], strict=True))
+
+    @property
+    def data(self) -> str:
+        """For the colophon."""
+        return self.task or ""
+
+    @property
+    def seeds(self) -> int:
+        """For the colophon: the number of splits."""
+        return (self.repetitions or 0) * (self.folds or 0)

@@ -1,0 +1,155 @@
+"""The claims about self-supervised encoders, and their rules.
+
+The boundary is that of a linear probe on the features, logistic regression. What is measured is said in
+`evidence.residual.results`; numbers are in nats per singular value that a measure uses. The unit is the encoder, or a
+pair of encoders with one seed. An encoder counts if its probe classifies test images better than the probe of the
+same encoder before training, by 15 points at least; a claim is void if fewer than five count. Both objectives have
+the same encoder, data, views, batch, head, optimiser and length, and normalised inputs.
+
+The paper measured Barlow Twins with all singular values, and SimCLR with the 10 largest alone and on inputs that were
+not normalised; batches and lengths differed too. Its claims as it measured them, on inputs that are normalised:
+
+    RG-5.3-a  Barlow Twins: the effect by all singular values is positive
+    RG-5.3-b  SimCLR: the effect by the 10 largest is negative. Appendix I.4 says that the volume element dips there,
+              section 5.3 that there is no clear pattern of expansion
+    RG-5.3-c  its explanation: measured on the unit sphere on which SimCLR compares codes, the effect is positive;
+              asked where RG-5.3-b holds
+
+Of our own, one arm for each measure: the features by all singular values and by the 10 largest, behind the head by
+both, and on the unit sphere before and behind the head. The arms show whether removing any of these differences, or
+adding it to both objectives, changes the sign:
+
+    OWN-9-a   effect of Barlow Twins minus that of SimCLR: as the paper asks, boundary against ends
+    OWN-9-b   contrast, across a boundary minus in one class, trained minus untrained, of Barlow Twins minus that of
+              SimCLR
+    OWN-9-c   Barlow Twins: that contrast is positive, by all singular values; and OWN-9-d of SimCLR
+    OWN-9-e   the probe's accuracy falls on test images that are not normalised, which is how the paper measured 70%
+              on test and 84% on training images: normalised minus not, positive; one arm for both objectives
+
+When these rules were written no encoder of the study had been trained.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+from support.chapters.self_supervised.study import STUDIES
+from support.evidence import claims
+from support.evidence.claims import Evidence, Records
+from support.evidence.residual.results import (
+    ACROSS,
+    AFTER,
+    ALIKE,
+    BEATS,
+    BEFORE,
+    ResidualArm,
+    arm,
+    gain,
+    measured_effects,
+)
+from support.evidence.residual.rules import Numbers, Signed
+from support.training.residual.volumes import MEASURES
+
+STUDY = "self-supervised"
+IN_WORDS = {  # measures, in words
+    "features": "features",
+    "top": "features, 10 values",
+    "sphere": "features on the sphere",
+    "head": "behind the head",
+    "head_top": "behind the head, 10 values",
+    "head_sphere": "behind the head, on the sphere",
+}
+
+
+def counted(arm: ResidualArm, objective: str) -> dict:
+    """The encoders whose probe beats that of the untrained encoder by BEATS points, by seed."""
+    return {seed: run for seed, run in arm.of(objective).items() if gain(run) >= BEATS}
+
+
+def effect_of(run, measure: str) -> float:
+    """Boundary minus ends, after training."""
+    return measured_effects(run)[AFTER, MEASURES.index(measure), ACROSS]
+
+
+def contrast_of(run, measure: str) -> float:
+    """Across a boundary minus in one class, trained minus untrained."""
+    found = measured_effects(run)[:, MEASURES.index(measure)]
+    contrast = found[:, ACROSS] - found[:, ALIKE]
+    return contrast[AFTER] - contrast[BEFORE]
+
+
+def effect(arm: ResidualArm, objective: str, measure: str) -> Numbers:
+    """RG-5.3-a to RG-5.3-c."""
+    found = [effect_of(run, measure) for run in counted(arm, objective).values()]
+    return {f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per singular value": found}
+
+
+def contrast(arm: ResidualArm, objective: str) -> Numbers:
+    """OWN-9-c and OWN-9-d."""
+    found = [contrast_of(run, "features") for run in counted(arm, objective).values()]
+    return {"contrast minus that before training: {:+.3f} nats per output": found}
+
+
+def difference(arm: ResidualArm, of, what: str) -> Numbers:
+    """OWN-9-a and OWN-9-b; paired by seed, both encoders must count."""
+    barlow, simclr = counted(arm, "barlow"), counted(arm, "simclr")
+    found = [of(barlow[s], arm.measure) - of(simclr[s], arm.measure) for s in barlow if s in simclr]
+    return {f"{what} of Barlow Twins minus that of SimCLR: {{:+.3f}} nats per singular value": found}
+
+
+def falls_if_not_normalised(arm: ResidualArm) -> Numbers:
+    """OWN-9-e; the mean of both objectives for each seed."""
+    both = [counted(arm, objective) for objective in ("barlow", "simclr")]
+    found = [
+        sum(
+            float(runs[s].arrays["probe_test_accuracy"][1] - runs[s].arrays["probe_raw_accuracy"][1]) for runs in both
+        )
+        / len(both)
+        for s in both[0]
+        if s in both[1]
+    ]
+    return {"test accuracy of the probe minus that without normalisation: {:+.1f} points": found}
+
+
+@dataclass(frozen=True)
+class Encoders(Evidence):
+    """The study, or one arm for each of these measures."""
+
+    measures: tuple[str, ...] = ()
+
+    def options(self, claim, records) -> list[list[ResidualArm]]:
+        whole = Records.of(records).once(arm, "ResNet-10", STUDIES[STUDY], "gelu")
+        return [whole.by_measure({name: IN_WORDS[name] for name in self.measures}) if self.measures else [whole]]
+
+
+ABSENT = f"too few probes beat the untrained encoder's by {BEATS:g} points"
+_rule = partial(Signed, unit="nats per singular value", absent=ABSENT)
+_DIPS = _rule(partial(effect, objective="simclr", measure="top"), "effect of SimCLR, 10 values", positive=False)
+_PREMISE = _rule(
+    partial(effect, objective="simclr", measure="top"), _DIPS.words, positive=False, absent="SimCLR does not dip"
+)
+_claim = partial(claims.Claim, source="zavatoneveth2025")
+_own = partial(claims.Claim, source="own", kind="own")
+CLAIMS = (
+    _claim("RG-5.3-a", "section 5.3 and appendix I.4",
+           "Barlow Twins expands areas near the decision boundaries of a linear probe.",
+           _rule(partial(effect, objective="barlow", measure="features"), "effect of Barlow Twins"), Encoders()),
+    _claim("RG-5.3-b", "appendix I.4", "With SimCLR the volume element dips at the boundaries of a linear probe.",
+           _DIPS, Encoders(),
+           contradiction=lambda: "section 5.3 says that no clear pattern is visible, appendix I.4 that it dips"),
+    _claim("RG-5.3-c", "section 5.3 and appendix I.4",
+           "SimCLR differs because its codes lie on a sphere, whose metric should be pulled back.",
+           _rule(partial(effect, objective="simclr", measure="head_sphere"), "effect of SimCLR on the sphere",
+                 premises=(_PREMISE,)), Encoders()),
+    _own("OWN-9-a", "our own", "Barlow Twins magnifies a probe's boundaries more than SimCLR does.",
+         _rule(partial(difference, of=effect_of, what="effect"), "effect of Barlow Twins minus SimCLR"),
+         Encoders(MEASURES)),
+    _own("OWN-9-b", "our own", "Barlow Twins does so also beyond what it does within a class and before training.",
+         _rule(partial(difference, of=contrast_of, what="contrast"), "contrast of Barlow Twins minus SimCLR"),
+         Encoders(MEASURES)),
+    _own("OWN-9-c", "our own", "Barlow Twins raises the volume element at a boundary by more than within a class.",
+         _rule(partial(contrast, objective="barlow"), "contrast minus that before training"), Encoders()),
+    _own("OWN-9-d", "our own", "SimCLR raises the volume element at a boundary by more than within a class.",
+         _rule(partial(contrast, objective="simclr"), "contrast minus that before training"), Encoders()),
+    _own("OWN-9-e", "our own", "A probe loses accuracy on test images that are not normalised.",
+         _rule(falls_if_not_normalised, "normalised minus not", unit="points"), Encoders()),
+)  # fmt: skip

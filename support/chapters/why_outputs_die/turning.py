@@ -1,0 +1,106 @@
+"""Data of the chapter's figures that readers turn, see `evidence.turns`."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from support.chapters.why_outputs_die import phases
+from support.chapters.why_outputs_die.study import PhaseGrid
+from support.evidence import turns
+from support.evidence.classifiers.results import Arm
+from support.evidence.records import Record
+from support.evidence.statistics import Estimate, mean_interval
+
+PAIR = ("ReLU2-Neg", "ReLU2")
+
+
+def _runs(rows: list[str], scalings: list[str], **more) -> dict:
+    return {
+        "kind": "runs",
+        "look": "Point at a dot, or walk through the runs with the slider. Each dot names its seed and its record.",
+        "panels": [f"{scaling} inputs" for scaling in scalings],
+        "rows": rows,
+        "parts": PAIR,
+    } | more
+
+
+def gaps_turn(arms_by_remedy: dict[str, list[Arm]], table: pd.DataFrame) -> dict:
+    """The lead of ReLU2-Neg over ReLU2 from each start number, a dot each; table: `tables.remedies`."""
+    scalings, rows, groups = list(table.index.unique(0)), list(arms_by_remedy), []
+    for row, arms in enumerate(arms_by_remedy.values()):
+        for arm in arms:
+            leads = arm.accuracy(PAIR[0]) - arm.accuracy(PAIR[1])
+            found = table.loc[(arm.scaling, rows[row])]
+            mean = Estimate(found["gap"], found["95% low"], found["95% high"], len(leads), 0.95, "wider")
+            both = zip(arm.records[PAIR[0]], arm.records[PAIR[1]], strict=True)
+            dots = turns.runs(PAIR[0], leads, both, mean, panel=scalings.index(arm.scaling), row=row)
+            groups.append(dots | {"label": " minus ".join(PAIR)})
+    x = {"ends": [-100, 100], "ticks": [-80, -40, 0, 40, 80], "label": "lead of ReLU2-Neg (points)", "zero": 0}
+    return _runs(rows, scalings, groups=groups, x=x, unit="points", digits=0)
+
+
+def remedies_turn(arms_by_remedy: dict[str, list[Arm]]) -> dict:
+    """Test accuracy of every run of ReLU2 and ReLU2-Neg under each start, a dot each."""
+    scalings = list(dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms))
+    groups = [
+        turns.runs(
+            name,
+            arm.accuracy(name),
+            [(record,) for record in arm.records[name]],
+            mean_interval(arm.accuracy(name), within=(0, 100)),
+            panel=scalings.index(arm.scaling),
+            row=row,
+            shift=shift,
+            drop=0,
+        )
+        for row, arms in enumerate(arms_by_remedy.values())
+        for arm in arms
+        for shift, name in ((-0.22, "ReLU2"), (0.22, "ReLU2-Neg"))
+    ]
+    x = {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"}
+    return _runs(list(arms_by_remedy), scalings, groups=groups, x=x, unit="% right", digits=0)
+
+
+def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
+    """A wedge, a step, and outputs whose weights begin with length 1 at these angles from its middle, in radians.
+
+    half_angle: degrees, at first; step: in lengths of a weight vector, at first.
+    """
+    return {
+        "kind": "wedge",
+        "look": "Slide the step: all weight vectors move left, and those that enter the grey sector are dead. Then "
+        "make the wedge narrower. What to look for: at which step does the last output die?",
+        "angles": turns.rounded(angles),
+        "half_angle": half_angle,
+        "step": step,
+    }
+
+
+def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tuple[float, float]]) -> dict:
+    """The map of every network and input scaling, with the runs of each of its points.
+
+    marks: input scaling -> (curvature, preactivation) of the published setting.
+    """
+    grids = phases.ordered(plan, records)
+    seeds = sorted({grid[0].spec.seed for several in grids.values() for grid in several})
+    places = [(name, scaling) for name in plan.architectures for scaling in plan.scalings]
+    # (networks x scalings, points, seeds)
+    by_point = [[[grid[i] for grid in grids[place]] for i in range(len(grids[place][0]))] for place in places]
+    records = [record for points in by_point for several in points for record in several]
+    accuracy = [round(100 * float(record.at("test_accuracy", plan.steps))) for record in records]
+    return {
+        "kind": "phase",
+        "look": "Choose a network, then slide the input scale: the cross moves along the dashed line. What to look "
+        "for: which networks keep a high accuracy all along it? Point at a square, or walk from square to square "
+        "with the arrow keys, for its runs.",
+        "networks": plan.architectures,
+        "network": "ReLU2",
+        "scalings": plan.scalings,
+        "curvatures": plan.curvatures,
+        "preactivations": plan.preactivations,
+        "seeds": seeds,
+        "accuracy": turns.packed(accuracy, "<u2"),
+        "keys": turns.packed(np.frombuffer(bytes.fromhex("".join(r.key for r in records)), "u1"), "u1"),
+        "marks": {scaling: turns.rounded(place, 6) for scaling, place in marks.items()},
+    }

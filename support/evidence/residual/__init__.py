@@ -1,0 +1,1 @@
+"""Studies, results and rules of residual networks, for two chapters."""

@@ -1,0 +1,178 @@
+"""Numbers of each residual network, averaged over its pairs first, and the arms that claims ask.
+
+An effect is the log-volume at the boundary minus the mean of both ends of the segment; of a segment in one class it
+is taken at the same t. A contrast is the effect across a boundary minus that in one class. All are in nats per
+singular value that was used, so that measures with another number of them can be compared. Means over pairs leave
+out pairs with a NaN.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from support.evidence.claims import Arm
+from support.evidence.records import Record
+from support.evidence.residual.study import ResidualStudy
+from support.training.residual.volumes import MEASURES, TOP
+
+LEAST_PAIRS = 8  # a network with fewer is not counted
+ACROSS, ALIKE = 0, 1  # kinds of segments and triangles
+BEFORE, AFTER = 0, 1  # networks: untrained, trained
+BEATS = 15.0  # points by which the probe of a trained encoder must beat that of the untrained one
+
+
+def _mean(values: np.ndarray, axis: int = -1) -> np.ndarray:
+    """The mean without NaN; NaN where nothing is left."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanmean(values, axis)
+
+
+def _effect(few: np.ndarray) -> np.ndarray:
+    """Of (..., P, 3), both ends and the crossing, the effect in the mean over the pairs."""
+    return _mean(few[..., 2] - few[..., :2].mean(-1))
+
+
+def effects(run: Record) -> np.ndarray:
+    """(2, 4, 2) [network, stage, kind]: effects in nats per output."""
+    volume = run.arrays["segment_volume"].astype(float)
+    return _effect(volume[..., [0, -2, -1]]) / features(run)
+
+
+def half_effects(run: Record) -> np.ndarray:
+    """(2, 4, 2) [network, stage, kind]: the same by the larger half of the singular values, per singular value."""
+    return _effect(run.arrays["segment_half"].astype(float)) / (features(run) // 2)
+
+
+def measured_effects(run: Record) -> np.ndarray:
+    """(2, M, 2) [network, measure, kind]: the same of the last stage by each of the run's measures."""
+    found = _effect(run.arrays["segment_measure"].astype(float))
+    used = {"top": TOP, "head_top": TOP, "sphere": features(run) - 1, "head_sphere": features(run) - 1}
+    return found / np.array([used.get(name, features(run)) for name in MEASURES[: found.shape[1]]])[:, None]
+
+
+def features(run: Record) -> int:
+    """The number of outputs of every stage."""
+    return run.arrays["spectrum"].shape[-1]
+
+
+def pairs(run: Record) -> int:
+    """The number of pairs that were found and have log-volumes in the last stage of the trained network.
+
+    Those of ReLU networks are counted by the larger half of the singular values: all of them exist at few images.
+    """
+    if run.spec.activation == "relu":
+        volume = run.arrays["segment_half"][AFTER, -1]
+    else:
+        volume = run.arrays["segment_volume"][AFTER, -1][..., [0, -2, -1]]
+    return int((np.isfinite(run.arrays["crossing"]) & np.isfinite(volume).all((0, 2))).sum())
+
+
+def full_rank(run: Record) -> float:
+    """The share of points, ends and crossings, at which the last stage of the trained network has full rank."""
+    rank = run.arrays["segment_rank"][AFTER, -1]
+    return float((rank[rank >= 0] == features(run)).mean()) if (rank >= 0).any() else float("nan")
+
+
+def spread(run: Record) -> np.ndarray:
+    """(2, 4) [network, stage]: largest minus smallest log-volume on segments across a boundary, nats per output."""
+    volume = run.arrays["segment_volume"][:, :, ACROSS].astype(float)
+    return _mean(volume.max(-1) - volume.min(-1)) / features(run)
+
+
+def rise(run: Record) -> np.ndarray:
+    """(2, 2) [network, kind]: the highest log-volume in a triangle minus the mean of its corners, nats per output."""
+    volume = run.arrays["triangle_volume"].astype(float)
+    return _mean(volume.max(-1) - volume[..., :3].mean(-1)) / features(run)
+
+
+def entropy_rank(run: Record) -> np.ndarray:
+    """(2,) [network]: rank correlation of entropy and log-volume over the plane; NaN without finite values."""
+    from scipy import stats
+
+    found = []
+    for entropy, volume in zip(run.arrays["plane_entropy"], run.arrays["plane_volume"], strict=True):
+        fine = np.isfinite(volume) & np.isfinite(entropy)
+        varied = fine.sum() > 2 and np.ptp(volume[fine]) > 0 and np.ptp(entropy[fine]) > 0
+        found.append(stats.spearmanr(entropy[fine], volume[fine]).statistic if varied else np.nan)
+    return np.array(found, float)
+
+
+def gain(run: Record) -> float:
+    """By how many points the probe of the trained encoder beats that of the untrained one, on test images."""
+    before, after = run.arrays["probe_test_accuracy"]
+    return float(after - before)
+
+
+@dataclass(frozen=True)
+class ResidualArm(Arm):
+    """Runs of a study by (activation, objective, labels, seed).
+
+    level: of the factor, such as a network, a stage or a measure. stage: 1 to 4. measure: of `MEASURES`.
+    """
+
+    name: str
+    study: ResidualStudy
+    runs: dict[tuple[str, str, str, int], Record]
+    factor: str = "network"
+    activation: str = "gelu"
+    stage: int = 4
+    measure: str = "features"
+
+    @property
+    def n(self) -> int:
+        return self.recorded
+
+    @property
+    def evidence(self) -> str:
+        return f"study {self.study.name}"
+
+    @property
+    def protocol(self) -> str:
+        return self.study.protocol
+
+    @property
+    def command(self) -> str:
+        return f"python -m support sweep {self.study.name}"
+
+    @property
+    def factors(self) -> dict[str, str]:
+        return {self.factor: self.name}
+
+    def all_records(self) -> list:
+        return list(self.runs.values())
+
+    @cached_property
+    def recorded(self) -> int:
+        """The least number of seeds that a network of the study has."""
+        seeds = [sum(key[:3] == variant for key in self.runs) for variant in self.study.variants]
+        return min(seeds, default=0)
+
+    def every(self, objective: str = "supervised", labels: str = "true") -> dict[int, Record]:
+        """The networks of a kind by seed."""
+        wanted = (self.activation, objective, labels)
+        return {key[3]: run for key, run in sorted(self.runs.items()) if key[:3] == wanted}
+
+    def of(self, objective: str = "supervised", labels: str = "true") -> dict[int, Record]:
+        """Those that have enough pairs."""
+        return {seed: run for seed, run in self.every(objective, labels).items() if pairs(run) >= LEAST_PAIRS}
+
+    def by_stage(self) -> "list[ResidualArm]":
+        """An arm for each stage."""
+        return [replace(self, name=f"{self.name}, stage {s}", factor="stage", stage=s) for s in (1, 2, 3, 4)]
+
+    def by_measure(self, names: dict[str, str]) -> "list[ResidualArm]":
+        """An arm for each measure, with its name in words."""
+        return [replace(self, name=word, factor="measure", measure=name) for name, word in names.items()]
+
+
+def arm(name: str, study: ResidualStudy, activation: str, records) -> ResidualArm:
+    """The arm of a study's networks with this activation, and of all networks of the study for comparisons."""
+    runs = {
+        (run.spec.activation, run.spec.objective, run.spec.labels, run.spec.seed): run
+        for run in records
+        if study.asks_for(run.spec) and run.diverged_at is None and run.steps == study.steps
+    }
+    return ResidualArm(name, study, runs, activation=activation)

@@ -1,0 +1,184 @@
+"""The studies of residual networks: which depths, activations, objectives, labels and seeds, for how many epochs."""
+
+import itertools
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+
+from support.evidence.sweep import Block, Study
+from support.networks.data import Dataset, load
+from support.networks.residual import ResNet
+from support.training.machine import resolve_device
+from support.training.residual import places
+from support.training.residual.learner import EVALUATED
+from support.training.residual.places import SEARCHED
+from support.training.residual.specs import ResidualSpec
+from support.training.residual.training import NETWORKS, train
+from support.training.specs import recorded_steps
+
+# Floating point operations a second, for at most ten layers and for more: in training, and of Jacobians in float32.
+# Measured on two quiet cores with bf16 in hardware, guessed for a GPU.
+RATE = {
+    ("cpu", "fp32"): (1.3e11, 1.6e11),
+    ("cpu", "bf16"): (1.8e11, 2.4e11),
+    ("cuda", "fp32"): (5e12, 8e12),
+    ("cuda", "bf16"): (1e13, 2e13),
+}
+JACOBIAN_RATE = {"cpu": (4.5e10, 7e10), "cuda": (2e12, 5e12)}
+LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops once the labels are learned, a guess
+VIEWS = 6e-5  # seconds an image and view for colours and crops
+PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
+COPIES = {"folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)", "cifar10": "CIFAR-10"}  # names for captions
+OBJECTIVES = {"supervised": "", "barlow": "Barlow Twins", "simclr": "SimCLR"}
+
+
+@dataclass(frozen=True)
+class ResidualStudy(Study):
+    """Every activation x objective x kind of labels x seed of one residual network; each network is a block.
+
+    No weights are kept. first_line, first_plane: `line` and `plane` of the first seed, for pictures; line and plane:
+    those of the others. The other fields are those of `ResidualSpec`.
+    """
+
+    name: str
+    title: str
+    data: str
+    steps: int  # epochs
+    depth: int = 10
+    width: int = 16
+    activations: tuple[str, ...] = ("gelu",)
+    objectives: tuple[str, ...] = ("supervised",)
+    labels: tuple[str, ...] = ("true",)
+    images: int = 50_000
+    seeds: int = 5
+    seeds_per_block: int = 1
+    batch: int = 250
+    optimiser: str = "sgd"
+    rate: float = 0.1
+    decay: float = 5e-4
+    augmentation: str = "crop and flip"
+    until: float = 0.0
+    precision: str = "bf16"
+    pairs: int = 12
+    points: int = 7
+    line: int = 0
+    plane: int = 11
+    triples: int = 4
+    first_line: int = 25
+    first_plane: int = 21
+
+    def spec(self, digest: str, activation: str, objective: str, labels: str, seed: int) -> ResidualSpec:
+        """The specification of one of the study's runs, with that digest of its data."""
+        shared = ("data", "depth", "width", "images", "batch", "optimiser", "rate", "decay", "augmentation", "until",
+                  "precision", "pairs", "points", "triples")  # fmt: skip
+        own: dict[str, Any] = {name: getattr(self, name) for name in shared}
+        first = seed == self.first_seed and labels == "true"
+        own |= (
+            {"line": self.first_line, "plane": self.first_plane}
+            if first
+            else {"line": self.line, "plane": self.plane}
+        )
+        own |= {"activation": activation, "objective": objective, "labels": labels, "seed": seed}
+        return ResidualSpec(data_digest=digest, epochs=self.steps, **own)
+
+    @property
+    def source(self) -> str:
+        """The data's name for captions."""
+        return COPIES.get(self.data, self.data)
+
+    @property
+    def protocol(self) -> str:
+        """What every run has in common, for captions."""
+        narrow = f"width {self.width}" if self.width == PAPERS_WIDTH else f"width {self.width} of {PAPERS_WIDTH}"
+        epochs = PAPERS_EPOCHS[self.objectives[0]]
+        until = f", until {self.until:g}% of the labels are learned" if self.until else ""
+        few = f", {self.images:,} images" if self.images != 50_000 else ""
+        long = f"{self.steps} of the paper's {epochs} epochs" if self.steps < epochs else f"{self.steps} epochs"
+        return (
+            f"{self.source}{few}, ResNet-{self.depth}, {narrow}, {long}{until}, {self.precision}, "
+            f"{self.pairs} pairs a network"
+        )
+
+    def __str__(self):
+        return f"{self.name}: {self.title}\n{self.protocol}"
+
+    @property
+    def variants(self) -> list[tuple[str, str, str]]:
+        """(activation, objective, labels) of the networks of a seed."""
+        return list(itertools.product(self.activations, self.objectives, self.labels))
+
+    @property
+    def runs_a_seed(self) -> int:
+        return len(self.variants)
+
+    def dataset(self, folder: str | None = None) -> Dataset:
+        return load(self.data, folder)
+
+    def questions(self) -> list[ResidualSpec]:
+        return [self.spec("", *variant, seed) for seed in self.all_seeds for variant in self.variants]
+
+    def blocks(self, dataset: Dataset) -> list[Block]:
+        """One network each; the networks of a seed follow each other."""
+        specs = [self.spec(dataset.digest[:16], *variant, s) for s in self.all_seeds for variant in self.variants]
+        return [Block(self, f"{spec.kind}, seed {spec.seed}", (spec,)) for spec in specs]
+
+    def train(self, specs, dataset: Dataset, **options):
+        return train(list(specs), self.steps, data=dataset, **options)
+
+    def cost(self, block: Block, dataset: Dataset, device: str) -> tuple[float, float]:
+        """Training, evaluations, the search for pairs and the Jacobians; see `minutes_of`."""
+        (spec,), kind = block.specs, resolve_device(device).type
+        training, jacobians = minutes_of(spec, dataset, kind)
+        candidates = places.CANDIDATES * spec.pairs * SEARCHED * 4 * dataset.test_images.shape[1]  # all at once
+        stored = dataset.train_images.nbytes + 5 * dataset.test_images.nbytes + candidates
+        return training + jacobians, 1e-6 * (stored + 1200 * spec.batch * spec.width * 32 * (1 + spec.depth // 10))
+
+
+def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, float]:
+    """Estimated minutes for training, with evaluations and probes, and for the Jacobians, on this kind of device."""
+    shape = dataset.image_shape
+    shape = (shape[2], *shape[:2]) if len(shape) == 3 else (1, *shape)
+    stages = products(spec.depth, spec.width, shape)
+    forward = 2 * stages[-1]
+    deep = spec.depth > 10
+    rate, slow = RATE[kind, spec.precision][deep], RATE[kind, "fp32"][deep]
+    views = 2 if spec.self_supervised else 1
+    share = LEARNED[spec.labels] if spec.until else 1.0
+    seconds = share * spec.epochs * spec.images * views * 3 * forward / rate
+    seconds += spec.epochs * spec.images * VIEWS * views if spec.self_supervised else 0.0
+    looks = (len(recorded_steps(spec.epochs)) if not spec.self_supervised else 0) * (
+        len(dataset.test_images) + min(spec.images, EVALUATED)
+    )
+    looks += spec.epochs * share * spec.images if spec.until else 0
+    looks += NETWORKS * (2 * spec.images + len(dataset.test_images)) if spec.self_supervised else 0
+    looks += len(dataset.test_images) + places.CANDIDATES * spec.pairs * SEARCHED
+    seconds += looks * forward / slow
+    features = spec.width * 8 * (4 if spec.depth >= 50 else 1)
+    counts = places.count(spec)
+    whole, last = counts["segment"] + counts["line"], counts["plane"] + counts["triangle"]
+    a_row = whole * sum(stages) + last * stages[-1]
+    return seconds / 60, NETWORKS * 2 * features * a_row / JACOBIAN_RATE[kind][deep] / 60
+
+
+@cache
+def products(depth: int, width: int, shape: tuple[int, int, int]) -> tuple[int, ...]:
+    """The multiplications of one image up to each of the four stages."""
+    network, found = ResNet(depth, width, channels=shape[0]).to("meta"), []
+
+    def count(module, _, output):
+        k = module.weight.shape
+        found.append(k[1] * k[2] * k[3] * output.numel())
+
+    total = []
+    for stage in (1, 2, 3, 4):
+        found.clear()
+        tap = network.tap(stage).eval()
+        hooks = [m.register_forward_hook(count) for m in tap.modules() if isinstance(m, nn.Conv2d)]
+        tap(torch.empty(1, *shape, device="meta"))
+        for hook in hooks:
+            hook.remove()
+        total.append(sum(found))
+    return tuple(total)

@@ -1,0 +1,21 @@
+"""Folders that a user names: relative ones are meant from where the command was given."""
+
+import os
+from pathlib import Path
+
+FROM = (
+    "BOOK_FROM"  # where the command was given, for the kernels of chapters, which work in the folder of the notebook
+)
+NOTEBOOKS = tuple(Path(__file__).resolve().parents[1] / name for name in ("notebooks", "book"))
+
+
+def given(path: str | Path) -> Path:
+    """The folder that was named. A leading ~ is the home folder.
+
+    A kernel works in the folder of its notebook, whether `support run`, papermill or JupyterLab started it. There a
+    relative folder is taken from where the command was given: from BOOK_FROM, which `support run` sets, or else from
+    the folder of the shell, PWD.
+    """
+    path = Path(path).expanduser()
+    start = os.environ.get(FROM) or (os.environ.get("PWD") if Path.cwd() in NOTEBOOKS else None)
+    return Path(start) / path if start and not path.is_absolute() else path

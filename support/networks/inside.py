@@ -1,0 +1,170 @@
+"""What happens inside a model of a reader: a copy that can be measured, its layers, and its active units."""
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.module_tracker import ModuleTracker
+
+from support.geometry.checks import real
+from support.networks.layers import OffsetL2
+
+ACTIVATIONS = ("relu", "clamp_min", "threshold", "hardtanh", "leaky_relu", "elu", "gelu", "silu", "mish", "sigmoid")
+ACTIVATIONS += ("tanh", "softplus", "abs")
+BATCH = 256  # inputs in a forward pass
+
+
+class Network:
+    """A copy of a model in float64 and evaluation mode on the CPU, with inputs (N, ...) and labels (N,).
+
+    Raises ValueError for inputs and labels that are not finite, do not fit each other or do not fit the model.
+    """
+
+    def __init__(self, model: nn.Module, inputs: Any, labels: Any):
+        if not isinstance(model, nn.Module):
+            raise ValueError(
+                f"model must be a torch.nn.Module, got {type(model).__name__}; `support.geometry` takes functions"
+            )
+        self.model = copy.deepcopy(model).cpu().double().eval().requires_grad_(False)
+        for part in self.model.modules():
+            if hasattr(part, "inplace"):
+                part.inplace = False  # type: ignore[assignment]  # derivatives need the values before
+        self.x = real("inputs", torch.as_tensor(inputs).cpu())
+        labels = torch.as_tensor(labels).cpu()
+        if labels.ndim != 1 or len(labels) != len(self.x) or labels.is_floating_point() or self.x.ndim < 2:
+            shapes = f"inputs {tuple(self.x.shape)} and labels {tuple(labels.shape)} of {labels.dtype}"
+            raise ValueError(f"wanted inputs (N, ...) and whole numbers as labels, (N,), got {shapes}")
+        self.labels = labels.long()
+        self.classes = self.labels.unique()
+        if len(self.classes) < 2:
+            raise ValueError(f"all {len(labels)} labels are {int(self.classes[0])}; wanted two or more classes")
+        try:
+            self.logits = torch.cat([self.model(x) for x in self.batches()])
+        except (RuntimeError, ValueError, IndexError) as error:
+            raise ValueError(f"the model cannot take inputs of shape {tuple(self.x.shape)}: {error}") from error
+        if self.logits.ndim != 2 or not 0 <= int(self.classes[0]) <= int(self.classes[-1]) < self.logits.shape[1]:
+            about = f"outputs of shape {tuple(self.logits.shape)} for labels up to {int(self.classes[-1])}"
+            raise ValueError(f"wanted one output a class, (N, C), and labels from 0 to C - 1, got {about}")
+        if not self.logits.isfinite().all():
+            raise ValueError("the model gives outputs that are not finite")
+
+    @classmethod
+    def of(cls, model: Any, inputs: Any, labels: Any) -> "Network":
+        """The network of these arguments; a Network is returned as it is."""
+        return model if isinstance(model, Network) else cls(model, inputs, labels)
+
+    def batches(self) -> Iterator[Tensor]:
+        """The inputs in groups, in order."""
+        with torch.no_grad():
+            yield from self.x.split(BATCH)
+
+    def ran(self, kinds: tuple[type[nn.Module], ...]) -> dict[str, nn.Module]:
+        """The parts of these types by name, in the order in which they are called."""
+        found, handles = {}, []
+
+        def note(name):
+            return lambda part, _: found.setdefault(name, part) and None  # what a hook returns replaces the input
+
+        for name, part in self.model.named_modules():
+            if isinstance(part, kinds):
+                handles.append(part.register_forward_pre_hook(note(name)))
+        self.model(self.x[:1])
+        for handle in handles:
+            handle.remove()
+        return found
+
+    def head(self) -> tuple[str, nn.Module]:
+        """The last Linear or OffsetL2 and its name. Raises ValueError for a model without one."""
+        if not (found := self.ran((nn.Linear, OffsetL2))):
+            raise ValueError("the model has no Linear and no OffsetL2 layer, so it has no hyperplanes")
+        return list(found.items())[-1]
+
+    def at(self, part: nn.Module, x: Tensor, output: bool = False) -> Tensor:
+        """The input, or the output, of a part of the model for inputs x, (N, ...)."""
+        seen = []
+        handle = part.register_forward_hook(lambda _, given, made: seen.append(made if output else given[0]))
+        try:
+            self.model(x)
+        finally:
+            handle.remove()
+        return seen[0]
+
+    def features(self) -> tuple[str, Callable[[Tensor], Tensor]]:
+        """A name for what enters the head, and the map from inputs (N, ...) to it, (N, m)."""
+        name, part = self.head()
+        return f"features before {name or 'the head'}", lambda x: self.at(part, x).flatten(1)
+
+
+class _Watch(TorchDispatchMode):
+    """Notes the output of every elementwise activation, whether a module or a function computes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.modules, self.seen, self.calls = ModuleTracker(), {}, Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__.rstrip("_")
+        if name in ACTIVATIONS:
+            inside = max(self.modules.parents, key=len).partition(".")[2]
+            self.calls[inside, name] += 1
+            again = f" ({self.calls[inside, name]})" if self.calls[inside, name] > 1 else ""
+            where = "" if inside.split(".")[-1] == name else f" {name}"
+            self.seen[f"{inside}{where}{again}".strip()] = made.flatten(2) if made.ndim > 2 else made[..., None]
+        return made
+
+
+def active_shares(network: Network) -> dict[str, np.ndarray]:
+    """Layer -> (units,) share of the inputs on which each unit is active.
+
+    A unit is active where it is not 0. One that has the same value everywhere is never active. A channel of a
+    convolution is one unit, active where it is active anywhere in its map. Layers are the elementwise activations,
+    modules or functions, and the outputs.
+    """
+    active, low, high = {}, {}, {}
+    for x in network.batches():
+        watch = _Watch()
+        with watch.modules, watch:
+            made = network.model(x)
+        for name, values in (watch.seen | {"outputs": made[..., None]}).items():
+            active[name] = active.get(name, 0) + (values != 0).any(-1).sum(0)
+            low[name] = torch.minimum(low.get(name, torch.tensor(torch.inf)), values.amin((0, 2)))
+            high[name] = torch.maximum(high.get(name, torch.tensor(-torch.inf)), values.amax((0, 2)))
+    return {
+        name: torch.where(low[name] == high[name], 0, n.double() / len(network.x)).numpy()
+        for name, n in active.items()
+    }
+
+
+def first_layer(network: Network) -> tuple[str, float, float]:
+    """The name of the first Linear or Conv2d; the curvature that its inputs cause; the RMS of its preactivations.
+
+    The curvature is the largest eigenvalue of the second moment of what enters the layer, summed over the positions
+    of a convolution. Biases are left out of the preactivations. Raises ValueError for a model without such a layer.
+    """
+    if not (found := network.ran((nn.Linear, nn.Conv2d))):
+        raise ValueError("the model has no Linear and no Conv2d layer")
+    name, layer = next(iter(found.items()))
+    total: Any = 0
+    for x in network.batches():
+        rows = _rows(layer, network.at(layer, x))
+        total = total + rows.flatten(0, 1).mT @ rows.flatten(0, 1) / len(network.x)
+    weight: Any = layer.weight
+    W, positions = weight.flatten(1), rows.shape[1]
+    rms = (torch.einsum("ui,ij,uj->", W, total, W) / (len(W) * positions)).sqrt()
+    return name or "the model", float(torch.linalg.eigvalsh(total)[-1]), float(rms)
+
+
+def _rows(layer: nn.Module, x: Tensor) -> Tensor:
+    """What the layer's weights are multiplied by: (N, positions, inputs)."""
+    if isinstance(layer, nn.Linear):
+        return x.reshape(len(x), -1, x.shape[-1])
+    c: Any = layer
+    if c.groups != 1 or isinstance(c.padding, str):
+        raise ValueError(f"the first layer is {c}; groups and padding in words are not supported")
+    return nn.functional.unfold(x, c.kernel_size, c.dilation, c.padding, c.stride).mT

@@ -1,0 +1,156 @@
+"""Where a network's volume element is measured: segments, lines, a plane and triangles between test images.
+
+Points are flat images in the unit range, (..., d) float32, so that lengths are pixel distances. Every network of one
+specification has the same number of points; where too few pairs or triples are found, the rest is NaN.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from support import geometry
+from support.geometry.boundary import WITHIN, Pairs, along, candidates, find_pairs
+from support.training.residual.specs import ResidualSpec
+
+CANDIDATES = 60  # times the wanted number of pairs: between shuffled labels few segments stay in one class
+TRIPLES = 60  # times the wanted number of triangles, of each sort
+SEARCHED = 25  # points on a candidate segment at which the class is predicted
+CLASSES = (7, 6, 1, 6)  # of the images between which lines and the plane lie, as in Zavatone-Veth et al. 2025
+LINES = ((0, 1), (2, 1), (1, 3))  # numbers of the images at the ends of each line
+SIDES = 4  # parts into which a triangle's side is divided
+
+
+def lattice(sides: int = SIDES) -> Tensor:
+    """Barycentric coordinates, (L, 3), of the points of a triangle's lattice; the corners come first."""
+    inner = [(i, j, sides - i - j) for i in range(sides + 1) for j in range(sides + 1 - i)]
+    inner.sort(key=lambda point: max(point) < sides)
+    return torch.tensor(inner, dtype=torch.float32) / sides
+
+
+POINTS = len(lattice())  # in a triangle
+
+
+def count(spec: ResidualSpec) -> dict[str, int]:
+    """The number of points by group."""
+    segments = 2 * spec.pairs * (spec.points + 1)
+    return {
+        "segment": segments,
+        "line": len(LINES) * spec.line,
+        "plane": spec.plane**2,
+        "triangle": 2 * spec.triples * POINTS,
+    }
+
+
+@dataclass(frozen=True)
+class Places:
+    """All points of one network, by group.
+
+    groups: "segment" (2, P, T + 1, d), across a boundary and in one class, the last point at the crossing; "line"
+    (3, line, d); "plane" (plane, plane, d); "triangle" (2, triples, POINTS, d), of three classes and of one.
+    crossing: (P,). length: (2, P) of the segments. size: (2, triples), sums of the sides.
+    """
+
+    groups: dict[str, Tensor]
+    crossing: Tensor
+    length: Tensor
+    size: Tensor
+
+    @property
+    def points(self) -> Tensor:
+        """All points, (N, d), in the order of the groups."""
+        return torch.cat([group.flatten(0, -2) for group in self.groups.values()])
+
+
+def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tensor], Tensor]) -> Places:
+    """The places between test images x, (N, d), of a network's `predict`, (M, d) -> (M,) classes, all on the CPU.
+
+    All networks have the same candidates.
+    """
+    chosen = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
+    pairs = find_pairs(predict, x[chosen[0]], x[chosen[1]], spec.pairs, SEARCHED)
+    corners = _corners(x, labels)
+    lines = [geometry.line(corners[i], corners[j], spec.line).float() for i, j in LINES] if spec.line else []
+    plane = (
+        geometry.plane(corners[0], corners[1], corners[2], spec.plane).points.float()
+        if spec.plane
+        else x.new_empty(0, 0, x.shape[1])
+    )
+    triangles = _triangles(spec, x, labels, predict)
+    groups = {
+        "segment": _filled(_on_segments(pairs, spec.points), spec.pairs),
+        "line": torch.stack(lines) if lines else x.new_empty(len(LINES), 0, x.shape[1]),
+        "plane": plane,
+        "triangle": _filled(lattice() @ triangles, spec.triples),
+    }
+    length = torch.stack([(pairs.b - pairs.a).norm(dim=1), (pairs.same_b - pairs.same_a).norm(dim=1)])
+    return Places(groups, _filled(pairs.crossing[None], spec.pairs)[0], _filled(length, spec.pairs),
+                  _filled(_size(triangles), spec.triples))  # fmt: skip
+
+
+def _filled(found: Tensor, wanted: int) -> Tensor:
+    """found (S, F, ...) with NaN behind it, (S, wanted, ...)."""
+    rest = found.new_full((len(found), wanted - found.shape[1], *found.shape[2:]), torch.nan)
+    return torch.cat([found, rest], 1)
+
+
+def _on_segments(pairs: Pairs, points: int) -> Tensor:
+    """(2, P, points + 1, d)."""
+    t = torch.linspace(0, 1, points, dtype=pairs.a.dtype).expand(len(pairs), -1)
+    t = torch.cat([t, pairs.crossing[:, None]], 1)
+    return torch.stack([along(pairs.a, pairs.b, t), along(pairs.same_a, pairs.same_b, t)])
+
+
+def _corners(x: Tensor, labels: Tensor) -> Tensor:
+    """The first images of CLASSES, (4, d), without repetition; data sets with fewer classes use other ones."""
+    found: list[int] = []
+    for k in (k % (int(labels.max()) + 1) for k in CLASSES):
+        of_class = [i for i in (labels == k).nonzero()[:, 0].tolist() if i not in found]
+        if not of_class:
+            raise ValueError(f"too few test images of class {k} to look between them")
+        found.append(of_class[0])
+    return x[found]
+
+
+def _triangles(spec: ResidualSpec, x: Tensor, labels: Tensor, predict) -> Tensor:
+    """Corners (2, F, 3, d): F triples that the network puts into three classes, and as many of one class all over.
+
+    Images must be classified correctly, unless the network was trained on shuffled labels. Each triple of three
+    classes is matched with the unused triple of one class that is nearest in size, within WITHIN.
+    """
+    number = TRIPLES * spec.triples
+    random = torch.Generator().manual_seed(1)
+    classes = predict(x)
+    right = (classes == labels) if spec.labels == "true" else torch.ones_like(classes, dtype=torch.bool)
+    usable = right.nonzero()[:, 0]
+    if not (number and len(usable)):
+        return x.new_empty(2, 0, 3, x.shape[1])
+    draws = usable[torch.randint(len(usable), (50 * number, 3), generator=random)]
+    across = draws[_number_of(classes[draws]) == 3][:number]
+    alike = draws[(_number_of(classes[draws]) == 1) & (_number_of(draws) == 3)][:number]
+    inside = predict((lattice() @ x[alike]).flatten(0, 1)).view(len(alike), POINTS)
+    alike = alike[(inside == inside[:, :1]).all(1)]
+    sizes, own = _size(x[across][None])[0], _size(x[alike][None])[0]
+    free, first, second = torch.ones(len(alike), dtype=torch.bool), [], []
+    for i in range(len(across)):
+        if len(first) == spec.triples or not free.any():
+            break
+        apart = (own - sizes[i]).abs().masked_fill(~free, torch.inf)
+        j = int(apart.argmin())
+        if apart[j] <= WITHIN * sizes[i]:
+            free[j] = False
+            first.append(int(i))
+            second.append(j)
+    return torch.stack([x[across[first]], x[alike[second]]])
+
+
+def _number_of(classes: Tensor) -> Tensor:
+    """How many values each row of (N, 3) has, (N,)."""
+    several = classes.sort(1).values
+    return 1 + (several[:, 1:] != several[:, :-1]).sum(1)
+
+
+def _size(corners: Tensor) -> Tensor:
+    """Sums of the sides, (..., F), of triangles (..., F, 3, d)."""
+    return (corners - corners.roll(1, -2)).norm(dim=-1).sum(-1)

@@ -1,0 +1,99 @@
+"""The volume element of a residual network at one point: of every stage, and of the last one under other measures.
+
+The Jacobian is that of the pooled features in the pixels of the unit range; normalisation is part of the map. With k
+features and J = R^T Q, a map behind the features with Jacobian A has the singular values of A R^T.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from support.geometry.deep import jacobian_triangles
+from support.training.residual.learner import Learner
+
+STAGES = 4
+CHUNK = {"cpu": 16, "cuda": 128}  # rows of a Jacobian at a time, the same everywhere so that resumed runs agree
+TOP = 10  # singular values that the paper's measurement of SimCLR took into account
+# Of the features: all singular values, or the TOP largest; of the features on the unit sphere; of the head's codes:
+# all, the TOP largest, and on the unit sphere, which SimCLR compares. On the sphere one direction is lost, so one
+# singular value fewer is used.
+MEASURES = ("features", "top", "sphere", "head", "head_top", "head_sphere")
+OF_STAGES = ("volume", "half", "rank")  # with all singular values; with the larger half of them; how many there are
+EPS = 10 * torch.finfo(torch.float32).eps  # of the largest singular value: below it is rounding
+
+
+def measures(supervised: bool) -> tuple[str, ...]:
+    """The measures of the last stage: a supervised network has no head, and its features lie on no sphere."""
+    return MEASURES[:2] if supervised else MEASURES
+
+
+class Looker:
+    """Measures one network in evaluation. `tap` modules share its layers."""
+
+    def __init__(self, learner: Learner):
+        learner.mode(training=False)
+        self.network, self.head, self.device = learner.network, learner.head, learner.device
+        self.shape = learner.train_images.shape[1:]
+        self.names = measures(not learner.spec.self_supervised)
+        self.taps = [nn.Sequential(learner.normalise, self.network.tap(s)).eval() for s in range(1, STAGES + 1)]
+        self.outputs = self.network.fc.in_features
+        self.sound = all(bool(p.isfinite().all()) for p in [*self.network.parameters(), *self.head.parameters()])
+
+    @property
+    def width(self) -> int:
+        """The number of values of a point, see `at`."""
+        return len(OF_STAGES) * STAGES + len(self.names) + self.outputs
+
+    def at(self, point: Tensor, whole: bool) -> Tensor:
+        """The values of a point, (width,): OF_STAGES by stage, the measures, and the singular values of the last
+        stage.
+
+        A log-volume is NaN where the Jacobian lacks so many singular values, as that of a ReLU network often does.
+        whole: of all stages; otherwise only the last has values.
+        """
+        if not (self.sound and point.isfinite().all()):
+            return torch.full((self.width,), torch.nan, dtype=torch.float64)
+        x = point.view(1, *self.shape).to(self.device)
+        stages = torch.full((len(OF_STAGES), STAGES), torch.nan, dtype=torch.float64)
+        for stage in range(0 if whole else STAGES - 1, STAGES):
+            R = self._triangle(stage, x)
+            s = torch.linalg.svdvals(R)
+            stages[:, stage] = torch.tensor(
+                [_log_volume(s), _log_volume(s, len(s) // 2), float((s > EPS * s[0]).sum())]
+            )
+        measured = self._measured(R, s, x)
+        return torch.cat([stages.flatten(), torch.tensor([measured[name] for name in self.names]).double(), s.cpu()])
+
+    def _triangle(self, stage: int, x: Tensor) -> Tensor:
+        return jacobian_triangles(self.taps[stage], x, CHUNK[x.device.type])[0]
+
+    def _measured(self, R: Tensor, s: Tensor, x: Tensor) -> dict[str, float]:
+        k = self.outputs
+        found = {"features": _log_volume(s), "top": _log_volume(s, TOP)}
+        if len(self.names) == len(found):
+            return found
+        with torch.no_grad():
+            features = self.taps[-1](x)[0]
+        codes, H = self.head(features[None])[0].detach().double(), self._of_head(features)
+        found["sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(features.double()) @ R.T), k - 1)
+        head = torch.linalg.svdvals(H @ R.T)
+        found |= {"head": _log_volume(head), "head_top": _log_volume(head, TOP)}
+        found["head_sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(codes) @ H @ R.T), k - 1)
+        return found
+
+    def _of_head(self, features: Tensor) -> Tensor:
+        """The Jacobian of the head, (codes, k), in float64."""
+        with torch.no_grad():
+            return torch.func.jacrev(lambda f: self.head(f[None])[0])(features).double()
+
+
+def _onto_sphere(y: Tensor) -> Tensor:
+    """The Jacobian of y / |y|."""
+    length = y.norm()
+    unit = y / length
+    return (torch.eye(len(y), dtype=y.dtype, device=y.device) - torch.outer(unit, unit)) / length
+
+
+def _log_volume(s: Tensor, number: int | None = None) -> float:
+    """The log of the product of the largest singular values, s in descending order; NaN if one is rounding."""
+    some = s[:number]
+    return float(some.log().sum()) if some[-1] > EPS * s[0] else float("nan")

@@ -1,0 +1,263 @@
+"""`diagnose`: each part on a model whose answer is known, its errors, and a model that stays as it was."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from support import diagnose, diagnosis
+from support.geometry import SingularMetric, log_volume_element
+from support.networks.layers import Neg, OffsetL2
+from support.training.classifiers.class_metrics import Frame, hidden_metrics, metrics_of
+
+
+@pytest.fixture
+def data():
+    """Three Gaussian classes of 30 points in four dimensions, float32."""
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(3).repeat_interleave(30)
+    centres = 4 * torch.eye(4)[:3]
+    return centres[labels] + torch.randn(90, 4, generator=generator), labels
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
+
+
+def cnn():
+    torch.manual_seed(0)
+    parts = nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Flatten()
+    return nn.Sequential(*parts, nn.Dropout(0.5), nn.Linear(16, 2))
+
+
+def images():
+    generator = torch.Generator().manual_seed(0)
+    return torch.rand(40, 1, 4, 4, generator=generator), torch.arange(40) % 2
+
+
+def test_a_report_has_every_part_as_text_and_as_page(data, model):
+    report = diagnose(model, *data, rate=0.1)
+    assert list(report.parts) == ["units", "steps", "hyperplanes", "metrics", "volume"] and report.missing == {}
+    text, page = str(report), report._repr_html_()
+    assert all(part.title in text and part.title in page for part in report.parts.values())
+    assert page.count('<img alt="') == 5 and "classified correctly" in text
+
+
+def test_a_network_of_images_in_training_mode_stays_as_it_was():
+    """Statistics of batch norm, dtype, mode and in-place layers."""
+    model = cnn()
+    before = copy.deepcopy(model.state_dict())
+    report = diagnose(model, *images(), rate=0.1)
+    assert report.missing == {}
+    after = model.state_dict()
+    assert all(torch.equal(before[name], after[name]) and after[name].dtype == before[name].dtype for name in before)
+    assert model.training and model[2].inplace and all(p.requires_grad for p in model.parameters())
+
+
+def test_arrays_of_numpy_and_float64_models_are_accepted(data, model):
+    x, labels = data
+    assert str(diagnosis.units(model.double(), x.numpy(), labels.numpy())) == str(diagnosis.units(model, x, labels))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x, y: (x.index_fill(0, torch.tensor(3), torch.nan), y), "inputs of shape .* not finite"),
+        (lambda x, y: (x, 0 * y), "all 90 labels are 0; wanted two or more classes"),
+        (lambda x, y: (x, y[:-1]), r"got inputs \(90, 4\) and labels \(89,\)"),
+        (lambda x, y: (x, y.float()), "whole numbers as labels"),
+        (lambda x, y: (x[:, :3], y), r"the model cannot take inputs of shape \(90, 3\)"),
+        (lambda x, y: (x, y + 1), "labels from 0 to C - 1, got outputs of shape .* labels up to 3"),
+        (lambda x, y: (x, y - 1), "labels from 0 to C - 1"),
+        (lambda x, y: (x.int(), y), "inputs must be float64 or float32, got torch.int32"),
+    ],
+)
+def test_wrong_inputs_are_one_clear_error(data, model, change, message):
+    with pytest.raises(ValueError, match=message):
+        diagnose(model, *change(*data))
+
+
+def test_a_function_is_no_model(data, model):
+    with pytest.raises(ValueError, match="model must be a torch.nn.Module, got function"):
+        diagnose(lambda x: model(x), *data)
+
+
+def test_what_cannot_be_measured_is_named(data):
+    """A model without a Linear has no hyperplanes; the rest is reported."""
+    report = diagnose(nn.Sequential(Bias(), nn.ReLU()), data[0][:, :3], data[1])
+    assert {"steps", "hyperplanes", "metrics", "volume"} == set(report.missing)
+    assert "hyperplanes: not measured; the model has no Linear" in str(report)
+
+
+class Bias(nn.Module):
+    def forward(self, x):
+        return x + 1
+
+
+# -- units and steps ----------------------------------------------------------------------------------------------
+
+
+class Functional(nn.Module):
+    """Units of a ReLU that is a function: always active, never, active on one input in 50, a constant."""
+
+    def forward(self, x):
+        y = x[:, :1]
+        return torch.relu(torch.cat([1 + y**2, -1 - y**2, y - 0.9, 0 * y + 2], 1))
+
+
+def test_dead_and_rare_units_are_counted_also_behind_functions():
+    x = torch.zeros(200, 1)
+    x[7] = 1
+    found = diagnosis.units(Functional(), x, torch.arange(200) % 2)
+    assert found.shares["relu"].tolist() == [1.0, 0.0, 1 / 200, 0.0]
+    assert found.table.loc["relu"].tolist() == [4, 2, 1, 0]
+    assert found.never == (1, 2)
+
+
+def test_a_channel_is_active_where_it_is_active_anywhere():
+    x, y = torch.full((10, 1, 3, 3), -1.0), torch.arange(10) % 2
+    x[4, 0, 1, 1] = 1
+    model = nn.Sequential(nn.ReLU(), nn.Flatten(), nn.Linear(9, 2))
+    assert diagnosis.units(model, x, y).shares["0 relu"].tolist() == [0.1]
+
+
+def test_the_first_step_of_a_linear_layer_by_hand(data, model):
+    x = data[0].double().numpy()
+    found = diagnosis.steps(model, *data, rate=0.5)
+    assert found.curvature == pytest.approx(np.linalg.eigvalsh(x.T @ x / len(x))[-1])
+    weight = model[0].weight.detach().double().numpy()
+    assert found.preactivation == pytest.approx(np.sqrt(np.mean((x @ weight.T) ** 2)))
+    assert "Rate x curvature = " in str(found) and "Pass rate=" in str(diagnosis.steps(model, *data))
+
+
+def test_the_first_step_of_a_convolution_by_hand():
+    """The curvature in the weights is that of the sum over positions: the Hessian of half the squared outputs."""
+    (x, y), model = images(), cnn()
+    found = diagnosis.steps(model, x, y)
+
+    def half(weight):
+        return nn.functional.conv2d(x.double(), weight.view(1, 1, 3, 3), padding=1).square().sum() / (2 * len(x))
+
+    hessian = torch.func.hessian(half)(torch.zeros(9, dtype=torch.float64))
+    assert found.curvature == pytest.approx(float(torch.linalg.eigvalsh(hessian)[-1]))
+    made = nn.functional.conv2d(x.double(), model[0].weight.double(), padding=1)
+    assert found.preactivation == pytest.approx(float(made.square().mean().sqrt().detach()))
+
+
+# -- hyperplanes and metric ---------------------------------------------------------------------------------------
+
+
+def head(weight, bias=None):
+    layer = nn.Linear(3, 3)
+    layer.weight.data, layer.bias.data = weight, torch.zeros(3) if bias is None else bias
+    return nn.Sequential(layer)
+
+
+def points():
+    """Classes along three axes, at 5 and with SD 0.5."""
+    labels = torch.arange(3).repeat_interleave(20)
+    spread = torch.tensor([-0.5, 0.5]).repeat(30)[:, None]
+    return 5 * torch.eye(3)[labels] + spread, labels
+
+
+def test_a_layer_reads_as_what_it_is():
+    x, labels = points()
+    found = diagnosis.hyperplanes(head(torch.eye(3)), x, labels)
+    assert found.reading == "intensities"
+    np.testing.assert_allclose(found.z, 10 * np.eye(3), atol=1e-6)
+    distances = diagnosis.hyperplanes(head(torch.eye(3), torch.full((3,), -5.0)), x, labels)
+    assert distances.reading == "distances" and distances.own.tolist() == [0, 0, 0]
+    assert "own class is nearest for 3 and farthest for 0" in str(distances)
+
+
+def test_an_offset_l2_head_at_the_class_centres_reads_as_distances():
+    x, labels = points()
+    model = nn.Sequential(OffsetL2(3, 3, "paper"), Neg())
+    model[0].mu.data = 5 * torch.eye(3)
+    assert diagnosis.hyperplanes(model, x, labels).reading == "distances"
+
+
+def test_labels_may_leave_out_a_class(model):
+    x, labels = points()
+    keep = labels != 1
+    found = diagnosis.hyperplanes(head(torch.eye(3)), x[keep], labels[keep])
+    assert found.classes == (0, 2) and found.z.shape == (2, 2)
+
+
+def test_the_metric_of_any_map_is_that_of_a_known_network(data, model):
+    x, labels = data[0].double(), data[1]
+    frame, network = Frame.of(x, labels, 3), copy.deepcopy(model).double()
+    made = metrics_of(network[:2], x, labels, frame.basis, 30, lambda *_: None)
+    torch.testing.assert_close(made, hidden_metrics(network, x, labels, frame.basis).detach())
+
+
+def test_a_layer_that_whitens_a_class_has_no_spread(data):
+    """The features of an isotropic map of isotropic classes measure Mahalanobis distances; of others they do not."""
+    x, labels = points()
+    generator = torch.Generator().manual_seed(1)
+    x = x + torch.randn(x.shape, generator=generator)
+    L = torch.linalg.cholesky(torch.linalg.inv(x[labels == 0].T.cov()))
+    whitens = nn.Sequential(nn.Linear(3, 3, bias=False), nn.Linear(3, 3))
+    whitens[0].weight.data = L.T.contiguous()
+    found = diagnosis.metrics(whitens, x, labels)
+    assert found.own[0] < 1e-5 < found.own[1] and found.own[0] < found.euclid[0] and found.directions == 3
+
+
+# -- volume -------------------------------------------------------------------------------------------------------
+
+
+def test_the_volume_along_a_line_is_that_of_the_features(data, model):
+    found = diagnosis.volume(model, *data, ends=(0, 40), points=9)
+    network = copy.deepcopy(model).double()
+    x = torch.lerp(data[0][0].double(), data[0][40].double(), torch.linspace(0, 1, 9).double()[:, None])
+    np.testing.assert_allclose(found.log_volume, log_volume_element(network[:2], x).detach())
+    changes = network(x).argmax(1).diff().nonzero()[:, 0]
+    np.testing.assert_allclose(found.boundaries, (changes + 0.5) / 8)
+
+
+def test_the_volume_in_a_plane_of_images():
+    found = diagnosis.volume(cnn(), *images(), ends=(0, 1, 2), points=3, pooled=2)
+    assert found.log_volume.shape == found.predicted.shape == (3, 3)
+    found.plot()
+
+
+def test_a_singular_metric_says_what_to_choose(data):
+    model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
+    model[0].bias.data.fill_(-100.0)
+    model[0].bias.data[:2] = 100.0
+    with pytest.raises(SingularMetric, match="singular: some outputs do not vary .* pass pooled=3, or first="):
+        diagnosis.volume(model, *data)
+    assert "first 2 of the 6 features before 2" in str(diagnosis.volume(model, *data, first=2))
+    assert diagnosis.volume(model, *data, leading=2).log_volume.shape == (25,)
+    assert diagnose(model, *data).missing == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ends": (0,)}, "two inputs, for a line, or three, for a plane, not 1"),
+        ({"pooled": 7}, "pooled must be from 1 to 6, the outputs of the layer, not 7"),
+        ({"first": 0}, "first must be from 1 to 6"),
+    ],
+)
+def test_a_choice_that_cannot_be(data, model, options, message):
+    with pytest.raises(ValueError, match=message):
+        diagnosis.volume(model, *data, **options)
+
+
+# -- pictures -----------------------------------------------------------------------------------------------------
+
+
+def test_pictures_show_the_numbers(data, model):
+    parts = diagnose(model, *data, rate=0.1).parts
+    own = parts["hyperplanes"].plot().axes[0].lines[-1].get_xdata()
+    np.testing.assert_allclose(own, parts["hyperplanes"].z.diagonal())
+    np.testing.assert_allclose(parts["metrics"].plot().axes[0].lines[0].get_ydata(), parts["metrics"].own)
+    np.testing.assert_allclose(parts["volume"].plot().axes[0].lines[0].get_ydata(), parts["volume"].log_volume)
+    cross = 10 ** parts["steps"].plot().axes[0].lines[0].get_xydata()[0]
+    np.testing.assert_allclose(cross, [parts["steps"].preactivation, 0.1 * parts["steps"].curvature])
+    assert len(parts["units"].plot().axes[0].patches) == 3 * len(parts["units"].table)

@@ -1,0 +1,286 @@
+"""What a new user stumbled over: relative folders, names of options, slow answers, leftovers, obscure messages."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from agreement import tiny
+from fabricate import measurement, records
+
+from support import chapters, folders
+from support.__main__ import main
+from support.evidence import kept, sweep
+from support.networks import data
+from support.site import clean, publish
+from support.training import checkpoints
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def store(tmp_path):
+    plan = chapters.studies()["mnist-10k"]
+    specs = [plan.spec(tiny(), name, "raw", seed) for seed in range(2) for name in ("ReLU", "ReLU2")]
+    return records(tmp_path / "records", [measurement(s, 5000) for s in specs])
+
+
+# -- folders ------------------------------------------------------------------------------------------------------
+
+
+def test_a_relative_folder_is_meant_from_where_the_command_was_given(tmp_path, monkeypatch):
+    monkeypatch.delenv(folders.FROM, raising=False)
+    monkeypatch.setenv("PWD", str(tmp_path / "shell"))
+    monkeypatch.chdir(tmp_path)
+    assert folders.given("data").absolute() == tmp_path / "data"  # a program works where it stands
+    monkeypatch.chdir(ROOT / "notebooks")
+    assert folders.given("data") == tmp_path / "shell" / "data"  # a kernel stands in notebooks/
+    monkeypatch.setenv(folders.FROM, str(tmp_path / "run"))
+    assert folders.given("data") == tmp_path / "run" / "data"
+    assert folders.given(tmp_path / "data") == tmp_path / "data"
+    assert folders.given("~/data") == Path.home() / "data"
+
+
+def test_run_says_to_the_kernels_where_it_was_given(tmp_path, monkeypatch):
+    seen = {}
+    monkeypatch.setattr(publish, "_papermill", lambda *job: seen.update(job[-1]) or 0.0)
+    monkeypatch.chdir(tmp_path)
+    publish.execute(["notebooks/01_distance_or_intensity"], {}, tmp_path / "runs")
+    assert seen[folders.FROM] == str(tmp_path)
+
+
+def test_images_are_found_from_where_the_command_was_given(archives, tmp_path, monkeypatch):
+    monkeypatch.setenv(folders.FROM, str(tmp_path))
+    monkeypatch.setenv("BOOK_DATA", "data")
+    monkeypatch.chdir(ROOT / "notebooks")
+    assert data.load("mnist").name == "mnist" and archives == tmp_path / "data"
+    (tmp_path / "cats").mkdir()
+    assert tmp_path / "cats" in data._places("folder:cats", None)
+
+
+def test_a_relative_cache_is_not_made_in_notebooks(tmp_path):
+    environment = os.environ | {"BOOK_CACHE": "mine", folders.FROM: str(tmp_path), "PYTHONPATH": str(ROOT)}
+    program = "from support.evidence.paths import CACHE; print(CACHE.absolute())"
+    run = [sys.executable, "-c", program]
+    said = subprocess.run(run, env=environment, cwd=ROOT / "notebooks", capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == str(tmp_path / "mine")
+
+
+def test_a_data_folder_that_is_not_there_is_refused_for_every_data_set(tmp_path):
+    with pytest.raises(data.DataError, match="data set 'digits': the data folder '.*no' does not exist"):
+        data.load("digits", tmp_path / "no")
+
+
+@pytest.mark.parametrize("command", [("records",), ("claims",), ("clean",), ("sweep", "mnist-10k")])
+def test_one_option_names_the_folder_of_records(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command[0], "--help"])
+    assert "--records" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [("check", "MDX-1-a"), ("records", "replay", "0"), ("sweep", "mahalanobis-2")])
+def test_one_option_names_the_folder_of_data(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command[0], "--help"])
+    assert "the data folder, by default BOOK_DATA" in " ".join(capsys.readouterr().out.split())
+
+
+# -- claims and records -------------------------------------------------------------------------------------------
+
+
+def test_one_claim_is_judged_alone(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(kept, "FOLDER", tmp_path)
+    monkeypatch.setattr(kept, "rows", lambda: pytest.fail("all claims were judged"))
+    monkeypatch.setattr("support.evidence.records.Store.__iter__", lambda store: iter(()))
+    assert main(["claims", "RG-E-c"]) in (0, None)
+    said = capsys.readouterr().out
+    assert said.startswith("RG-E-c") and "1 claim:" in said
+
+
+def test_claims_are_judged_on_another_folder_of_records(store, tmp_path, capsys):
+    assert main(["claims", "LDM-5.2-a", "--records", str(store.roots[0]), "--json"]) in (0, None)
+    (row, *_) = json.loads(capsys.readouterr().out)
+    assert row["id"] == "LDM-5.2-a" and row["verdict"] == "untested" and "2 seeds" in row["measured"]
+    assert main(["claims", "--records", str(tmp_path / "no")]) == 1
+    assert "there is no folder of records" in capsys.readouterr().err
+
+
+def test_a_claim_is_asked_for_in_any_case_and_an_unknown_one_gets_a_near_suggestion(monkeypatch, capsys):
+    monkeypatch.setattr(chapters, "ledger", lambda _, ids: [{"id": i, "replaces": []} for i in sorted(ids)])
+    for part in ("5.2", "ldm-5.2"):
+        assert main(["claims", part, "--json"]) in (0, None)
+        assert [row["id"] for row in json.loads(capsys.readouterr().out)] == ["LDM-5.2-a", "LDM-5.2-b"]
+    assert main(["claims", "ldm-5.2-q"]) == 1
+    assert "did you mean 'LDM-5.2-" in capsys.readouterr().err
+
+
+def test_a_record_is_shown_by_the_beginning_of_its_key(store, capsys):
+    record = next(iter(store))
+    folder = ("--records", str(store.roots[0]))
+    assert main(["records", "show", record.key[:9], *folder]) in (0, None)
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["key"] == record.key and shown["spec"]["seed"] == record.spec.seed
+    assert shown["arrays"]["test_accuracy"] == [len(record.arrays["steps"])] and shown["label"] == record.spec.label
+    assert main(["records", "show", *folder]) == 1 and "records show KEY" in capsys.readouterr().err
+
+
+def test_the_list_is_filtered_by_text(store, capsys):
+    assert main(["records", "list", "relu2", "--records", str(store.roots[0])]) in (0, None)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and all("ReLU2" in line for line in lines[1:])
+
+
+# -- leftovers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def left(store, tmp_path):
+    """A cache, a root and records with leftovers of an hour ago, and what must stay."""
+    root, cache = tmp_path / "root", tmp_path / "cache"
+    old = [
+        cache / "checkpoints" / "a.claim",
+        cache / "checkpoints" / "b.writing",
+        root / "build" / "runs" / "01.running",
+        next(iter(store)).path.with_name(".half.npz.123"),
+        next(iter(store)).path.with_name("0123456789abcdef-000005.npz"),
+    ]
+    stays = [
+        cache / "checkpoints" / "c.claim",
+        cache / "checkpoints" / "c.safetensors",
+        cache / "records" / "classifier" / "digits" / "new.npz",
+        root / "build" / "runs" / "01.ipynb",
+    ]
+    for path in (*old, *stays):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    for path in old:
+        os.utime(path, (time.time() - 7200,) * 2)
+    return old, stays, {"records": store.roots[0], "cache": cache, "root": root}
+
+
+def test_clean_removes_leftovers_and_nothing_else(left, store, capsys):
+    old, stays, where = left
+    clean.clean(**where)
+    assert not any(path.exists() for path in old) and all(path.exists() for path in stays)
+    assert store.verify() == {} and len(list(store)) == 4
+    assert capsys.readouterr().out.startswith("removed: 5 items")
+
+
+def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store):
+    _, _, where = left
+    clean.clean(everything=True, **where)
+    assert not where["cache"].exists() and not (where["root"] / "build").exists()
+    assert store.verify() == {} and len(list(store)) == 4
+
+
+def test_clean_all_is_refused_while_a_sweep_runs(left, monkeypatch):
+    _, stays, where = left
+    monkeypatch.setattr(sweep, "CACHE", where["cache"])
+    block = SimpleNamespace(
+        checkpoint=where["cache"] / "checkpoints" / "c.safetensors", plan=SimpleNamespace(name="x")
+    )
+    with sweep._claimed(block), pytest.raises(ValueError, match="a sweep is running: .*c.claim is locked"):
+        clean.clean(everything=True, **where)
+    assert all(path.exists() for path in stays)
+
+
+def test_the_command_line_cleans(monkeypatch):
+    seen = []
+    monkeypatch.setattr(clean, "clean", lambda everything, **rest: seen.append((everything, rest)))
+    main(["clean"])
+    main(["clean", "--all"])
+    assert seen == [(False, {}), (True, {})]
+
+
+# -- messages -----------------------------------------------------------------------------------------------------
+
+
+def test_a_lost_scheduler_is_named():
+    lost = SimpleNamespace(status="cancelled", exception=lambda: None)
+    assert "the scheduler was lost" in sweep._why(lost)
+    assert sweep._why(SimpleNamespace(status="error", exception=lambda: OSError("disk"))) == "OSError('disk')"
+
+
+def test_a_checkpoint_that_is_a_folder_is_passed_over(tmp_path):
+    (tmp_path / "block.safetensors").mkdir()
+    assert checkpoints.read(tmp_path / "block.safetensors", "mine") is None
+
+
+def test_cuda_without_a_gpu_is_refused_by_a_dry_run_without_work(monkeypatch, capsys):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert main(["sweep", "mahalanobis-2", "--dry-run", "--device", "cuda"]) == 1
+    assert "torch finds no GPU" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("seeds", "", "-p seeds has no value; null leaves it to the scale"),
+        ("seeds", "1000000", "seeds must be at most 1000, not 1000000"),
+        ("steps", "1000000000000", "steps must be at most 1e+07, not 1000000000000"),
+    ],
+)
+def test_a_size_that_nobody_means_is_refused(name, value, message, monkeypatch, capsys):
+    monkeypatch.setattr(publish, "execute", lambda *_, **__: pytest.fail("it started"))
+    assert main(["run", "01", "-p", name, value]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_too_many_images_are_refused_by_the_name_of_the_parameter():
+    with pytest.raises(data.DataError, match=r"\(parameter images\) must be between 10 .* and 1437"):
+        data.load("digits").first(2000)
+
+
+def test_a_book_that_cannot_be_written_is_one_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(publish.PublishError, match="cannot write to .*file.*: Not a directory"):
+        publish.execute(["notebooks/01_distance_or_intensity"], {}, tmp_path / "file" / "runs")
+
+
+def test_a_download_shows_what_it_does(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(data, "PAUSE", 0.0)
+    with pytest.raises(OSError, match="expected md5"):
+        data._fetch([f"file://{Path(__file__)}"], tmp_path / "x.gz", "0")
+    assert "downloading file://" in capsys.readouterr().err
+
+
+def test_a_run_is_shown_as_html(tmp_path):
+    cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# A title"}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "01.ipynb").write_text(json.dumps(notebook))
+    assert "A title" in publish.page_of(tmp_path / "01.ipynb").read_text()
+
+
+# -- surroundings -------------------------------------------------------------------------------------------------
+
+
+def test_waiting_threads_sleep_once_the_package_is_imported():
+    """Kernels of a plain papermill or JupyterLab import it before torch."""
+    program = "import os, support; print(os.environ['OMP_WAIT_POLICY'])"
+    for given, expected in ((None, "PASSIVE"), ("ACTIVE", "ACTIVE")):
+        environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"} | {"PYTHONPATH": str(ROOT)}
+        environment |= {"OMP_WAIT_POLICY": given} if given else {}
+        run = [sys.executable, "-c", program]
+        said = subprocess.run(run, env=environment, capture_output=True, text=True, check=True).stdout
+        assert said.strip() == expected
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem[:2])
+def test_a_chapter_imports_the_package_before_torch(page):
+    cells = [c for c in json.loads(page.read_text())["cells"] if c["cell_type"] == "code"]
+    lines = [line for c in cells for line in "".join(c["source"]).split("\n")]
+    imports = [
+        line for line in lines if line.startswith(("from support", "import support", "import torch", "from torch"))
+    ]
+    assert "support" in imports[0]
+
+
+def test_make_lab_works_as_root_and_takes_options():
+    """`make -n` prints the command; whoever runs this decides whether the option is needed."""
+    command = ["make", "-n", "-o", ".venv/ready", "lab", "LAB=--port 8899"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert ("--allow-root" in said) == (os.getuid() == 0) and "--port 8899" in said

@@ -1,0 +1,525 @@
+"""The chapter on kernels: measures on cases whose answers are known, planted mistakes, rules to each outcome."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from matplotlib import pyplot
+from test_chapters import figures_of, run
+
+from support import chapters
+from support.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
+from support.evidence import statistics
+from support.geometry import kernel_metric
+
+RNG = np.random.default_rng(0)
+CLAIMS = {claim.id: claim for claim in claims.CLAIMS}
+
+
+def blobs(n=60, d=3, classes=2, apart=2.0, seed=0):
+    """Gaussian classes in a row, shuffled."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(n) % classes)
+    return rng.standard_normal((n, d)) + apart * labels[:, None] * np.eye(d)[0], labels
+
+
+# -- intervals ----------------------------------------------------------------------------------------------------
+
+
+def test_the_corrected_interval_is_that_of_a_hand_computation():
+    found = statistics.resampled_interval([1.0, 2.0, 3.0, 4.0, 5.0], shared=0.25)
+    half = 2.776445 * math.sqrt((1 / 5 + 1 / 4) * 2.5)  # Student's 97.5% quantile for 4 degrees of freedom
+    assert found.value == 3 and found.high - 3 == pytest.approx(half, rel=1e-6) == 3 - found.low
+    naive = statistics.mean_interval([1.0, 2.0, 3.0, 4.0, 5.0], method="t")
+    assert half == pytest.approx((naive.high - 3) * math.sqrt(1 + 5 / 4), rel=1e-6)
+
+
+def test_the_corrected_interval_does_not_shrink_to_nothing():
+    few, many = (statistics.resampled_interval(np.tile([-1.0, 1.0], k), 0.25) for k in (10, 10_000))
+    assert many.high > 1.96 * math.sqrt(0.25) * 0.999 and many.high < few.high
+    assert statistics.resampled_interval([2.0, 2.0], 0.25).low == 2
+    with pytest.raises(ValueError, match="shared > 0"):
+        statistics.resampled_interval([1.0, 2.0], 0)
+
+
+# -- magnified machines -------------------------------------------------------------------------------------------
+
+
+def magnified_gram(x, machine):
+    squares = magnified.squared(x, x)
+    h = np.exp(magnified._log_h(magnified.squared(x, machine.x), machine.centres, machine.tau) - machine.shift)
+    return h, np.exp(-squares / (2 * machine.sigma**2))
+
+
+@pytest.mark.parametrize("tau", magnified.TAUS)
+def test_the_magnified_gram_matrix_is_positive_and_a_sum_in_place_of_the_product_is_not(tau):
+    x, labels = blobs()
+    machine = magnified.machine(x, labels, magnified.Choice("support", 1.0, 10.0, tau))
+    h, k = magnified_gram(x, machine)
+    assert np.mean(h**2) == pytest.approx(1)
+    eigenvalues = np.linalg.eigvalsh(h[:, None] * h * k)
+    assert eigenvalues[0] > -1e-10 * eigenvalues[-1]
+    if tau < 1:
+        assert np.linalg.eigvalsh((h[:, None] + h) * k)[0] < -0.01
+
+
+def test_the_log_volume_of_a_machine_is_that_of_its_kernel():
+    x, labels = blobs()
+    machine = magnified.machine(x, labels, magnified.Choice("support", 1.0, 10.0, 0.9))
+    centres = torch.from_numpy(x[machine.centres])
+
+    def kernel(a, b):
+        h = [torch.exp(-((centres - p) ** 2).sum(1) / (2 * machine.tau**2)).sum() for p in (a, b)]
+        return h[0] * h[1] * torch.exp(-((a - b) ** 2).sum() / (2 * machine.sigma**2))
+
+    points = torch.from_numpy(x[:5])
+    wanted = 0.5 * torch.linalg.slogdet(kernel_metric(kernel, points)).logabsdet
+    assert torch.allclose(machine.log_volume(points), wanted, atol=1e-10)
+
+
+def test_a_plain_machine_is_scikit_learn_s_own():
+    from sklearn.svm import SVC
+
+    x, labels = blobs(90, classes=3)
+    points, _ = blobs(50, classes=3, seed=1)
+    machine = magnified.machine(x, labels, magnified.Choice("plain", 1.0, 10.0, None))
+    assert machine.sigma == pytest.approx(math.sqrt(3)) and machine.tau == math.inf
+    known = SVC(C=10.0, gamma=1 / (2 * 3)).fit(x, labels)
+    assert (machine.predict(points) == known.predict(points)).all()
+
+
+def test_the_controls_centres_are_as_many_as_the_support_vectors_and_elsewhere():
+    x, labels = blobs()
+    support, control = (
+        magnified.machine(x, labels, magnified.Choice(k, 1.0, 10.0, 2.0)) for k in magnified.KINDS[1:]
+    )
+    assert len(support.centres) == len(control.centres) > 0
+    assert set(support.centres) != set(control.centres) and len(set(control.centres)) == len(control.centres)
+
+
+def test_of_equal_errors_the_smoothest_parameters_are_chosen():
+    x, labels = blobs(apart=1000.0)
+    chosen = magnified.choose(x, labels)
+    assert chosen["plain"] == magnified.GRID["plain"][0] == ("plain", 8.0, 1.0, None)
+    assert chosen["support"][1:3] == (8.0, 1.0) and chosen["support"].tau == max(magnified.TAUS)
+
+
+def test_splits_train_on_all_folds_but_one_or_on_that_one():
+    labels = np.arange(60) % 3
+    usual, small = (list(magnified.splits(labels, 2, 5, small)) for small in (False, True))
+    assert [(r, f, len(train), len(test)) for r, f, train, test in usual][5] == (1, 0, 48, 12)
+    trained = np.concatenate([train for r, _, train, _ in small if r == 0])
+    assert len(trained) == 60 == len(set(trained)) and all(len(test) == 48 for *_, test in small)
+
+
+def test_a_comparison_has_errors_parameters_and_the_contrast_at_the_boundary():
+    x, labels = blobs(120)
+    (_, _, train, test), *_ = magnified.splits(labels, 1, 2, small=False)
+    row = magnified.compared(magnified.standardised(x, train, together=False), labels, train, test)
+    assert {*magnified.KINDS, "rises", "widest", "rise ties", "edge", "vectors", "effect", "error 8"} < row.keys()
+    assert 0 < row["plain"] < 40 and row["rises"] in (0, 100) and np.isfinite(list(row.values())).all()
+    support = magnified.choose(x[train] * 1.0, labels[train])  # on inputs that are scaled otherwise
+    assert support["support"].tau in magnified.TAUS
+    assert row["support"] in [row[f"error {tau:g}"] for tau in magnified.TAUS]
+
+
+def test_support_vectors_at_the_boundary_magnify_it():
+    x, labels = blobs(200, d=2, apart=3.0)
+    support, control = (
+        magnified.machine(x, labels, magnified.Choice(k, 1.0, 10.0, 0.9)) for k in magnified.KINDS[1:]
+    )
+    found = [magnified.contrast(m, x, labels) for m in (support, control)]
+    assert found[0]["contrast"] > 0.5 and found[0]["contrast"] > found[1]["contrast"]
+
+
+def test_standardised_inputs_use_the_training_part_alone():
+    x = RNG.normal(3, [1, 5], (50, 2))
+    train = np.arange(30)
+    each, whole = (magnified.standardised(x, train, together)[train] for together in (False, True))
+    assert np.allclose(each.std(0), 1) and np.allclose(each.mean(0), 0)
+    assert whole.std() == pytest.approx(1) and whole.std(0)[1] > 3 * whole.std(0)[0]
+
+
+# -- feature machines ---------------------------------------------------------------------------------------------
+
+
+def test_outer_products_are_those_of_automatic_derivatives():
+    x, targets = RNG.standard_normal((12, 3)), RNG.standard_normal((12, 2))
+    A = RNG.standard_normal((3, 3))
+    machine = features.fit(x, targets, A @ A.T, 1.7)
+    M, points, weights = (torch.from_numpy(a) for a in (machine.M, x, machine.weights))
+
+    def f(z, i):
+        others = torch.arange(12) != i
+        away = z - points[others]
+        return torch.exp(-torch.sqrt(((away @ M) * away).sum(1)) / 1.7) @ weights[others]
+
+    J = torch.stack([torch.func.jacrev(lambda z, i=i: f(z, i))(points[i]) for i in range(12)])
+    wanted = torch.einsum("nca,ncb->ab", J, J) / 12
+    found = torch.from_numpy(features.outer_products(machine))
+    assert torch.allclose(found, wanted, rtol=1e-9)
+    euclid = features.outer_products(replace(machine, M=np.eye(3)))  # the mistake of leaving M out
+    assert not np.allclose(euclid, found, rtol=0.1)
+
+
+def test_a_feature_machine_fits_its_training_data():
+    x, labels = blobs()
+    machine = features.learn(x, features.one_hot(labels), rounds=1)
+    assert np.trace(machine.M) == pytest.approx(3) and features._error(machine(x), labels) == 0
+
+
+def test_a_feature_machine_finds_the_plane_of_the_toy_and_its_error_falls():
+    x, labels, plane, train = features.toy(1234, n=300)
+    assert np.allclose(plane.T @ plane, np.eye(2)) and 0.4 < labels.mean() < 0.6
+    targets = features.one_hot(labels)
+    before, after = (features.learn(x[train], targets[train], rounds) for rounds in (0, 4))
+    share = features._shares(x, labels, plane)
+    assert share(before.M) == pytest.approx(20) and share(after.M) > 90
+    assert features._error(after(x[~train]), labels[~train]) < features._error(before(x[~train]), labels[~train])
+
+
+def test_likeness_ignores_the_identity_and_cosines_do_not():
+    A, B = np.diag([1.0, 2.0, 3.0]), np.diag([3.0, 2.0, 1.0])
+    assert features.cosine(A, 5 * A) == pytest.approx(1) == features.likeness(A, 5 * A + 7 * np.eye(3))
+    assert features.likeness(A, B) == pytest.approx(-1) and features.cosine(A, B) > 0.7
+    assert math.isnan(features.likeness(A, np.eye(3)))
+    C = features.turned(A, 0)
+    assert np.allclose(np.linalg.eigvalsh(C), [1, 2, 3]) and features.likeness(A, C) < 0.99
+
+
+def test_targets_of_two_classes_are_one_column():
+    assert features.one_hot(np.array([0, 1])).tolist() == [[-1.0], [1.0]]
+    assert features.one_hot(np.array([0, 2])).tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert features._classes(np.array([[-0.2], [3.0]])).tolist() == [0, 1]
+
+
+def test_a_small_start_scales_the_first_layer_alone(monkeypatch):
+    monkeypatch.setattr(features, "STEPS", 0)
+    x, targets = RNG.standard_normal((5, 4)), np.ones((5, 1))
+    (usual, before), (small, after) = (features.network(x, targets, scale, 3) for scale in (1.0, 0.1))
+    assert np.allclose(0.1 * before, after) and torch.equal(usual[2].weight, small[2].weight)
+
+
+# -- checks of formulas, and planted mistakes ---------------------------------------------------------------------
+
+
+def test_a_maximum_at_the_vector_is_refuted():
+    assert checks.on_a_shell().holds
+    assert not checks.on_a_shell(radius=lambda d, sigma, tau: 0.0).holds
+
+
+def test_a_kernel_without_its_factor_has_no_shell():
+    def plain(x, y, sigma, tau):
+        return torch.exp(-((x - y) ** 2).sum() / (2 * sigma**2))
+
+    assert not checks.on_a_shell(kernel=plain).holds
+
+
+def test_the_metric_of_a_feature_machine_is_flat():
+    assert checks.flat().holds
+
+
+def test_only_the_right_z_is_what_descent_learns():
+    assert checks.descends_to().holds
+
+    def within(K):  # each point with itself, not with its partner
+        return K @ K / len(K)
+
+    def half(K):
+        P = len(K) // 2
+        return 2 * K[:, :P] @ K[P:]  # one of the two terms: not symmetric
+
+    assert not checks.descends_to(within).holds
+    assert not checks.descends_to(lambda K: (half(K) + half(K).T) / (3 * len(K))).holds  # a wrong factor
+
+
+def test_z_in_blocks_is_the_swapped_product():
+    F = checks.pairs_of_points(7)
+    K = F @ F.T
+    P = len(K) // 2
+    blocks = K[:, P:] @ K[:P] + K[:, :P] @ K[P:]
+    assert torch.allclose(self_supervised.z_of(K), blocks / (2 * P), rtol=1e-12)
+
+
+def test_a_learned_kernel_whitens_the_pairs():
+    points = checks.pairs_of_points(3, P=10, sizes=(1.5, 1.0), noise=0.2)
+    D = 3
+    kernel = self_supervised.learned_kernel(lambda x, y: torch.exp(-((x - y) ** 2).sum() / 2), points, D)
+    gram = torch.func.vmap(lambda x: torch.func.vmap(lambda y: kernel(x, y))(points))(points)
+    assert torch.linalg.matrix_rank(gram, rtol=1e-6) == D
+    # C = 1: the eigenvalues of the cross-correlation f'Sf are 1, D times
+    values, V = torch.linalg.eigh(gram)
+    f = V[:, -D:] * values[-D:].sqrt()
+    assert torch.allclose(f.T @ self_supervised.swap(10) @ f, torch.eye(D).double(), atol=1e-6)
+
+
+def test_the_learned_kernel_s_volume_varies():
+    assert checks.bends().holds and not checks.bends(outputs=(3,), least=50.0).holds
+
+
+# -- rules and arms -----------------------------------------------------------------------------------------------
+
+
+def arm(shared=0.25, n=5, **columns):
+    """An arm of 5 x 5 splits with these columns; a number is the same everywhere."""
+    place = pd.DataFrame([(r, f) for r in range(5) for f in range(5)], columns=["repetition", "fold"])
+    return claims.TableArm("iris", place.assign(**columns), ("repetition", "fold"), n, shared, "iris", "", "", {})
+
+
+WIGGLE = np.linspace(-1, 1, 25)
+
+
+@pytest.mark.parametrize(
+    ("id", "columns", "state"),
+    [
+        ("KER-1-a", {"plain": 5 + 0.1 * WIGGLE, "support": 4.0}, "holds"),
+        ("KER-1-a", {"plain": 5 + 0.1 * WIGGLE, "support": 5.0}, "fails"),
+        ("KER-1-a", {"plain": 5 + 3 * WIGGLE, "support": 4.0}, "unclear"),
+        ("KER-1-a", {"plain": 0.9 + 0.1 * WIGGLE, "support": 0.0}, "void"),
+        ("KER-1-b", {"effect": 1 + 0.1 * WIGGLE, "contrast": 1 + 0.1 * WIGGLE}, "holds"),
+        ("KER-1-b", {"effect": -1 + 0.1 * WIGGLE, "contrast": 1 + 0.1 * WIGGLE}, "fails"),
+        ("KER-1-b", {"effect": 1 + 0.1 * WIGGLE, "contrast": WIGGLE}, "unclear"),
+        ("KER-1-c", {"random": 5 + 0.1 * WIGGLE, "support": 4.0}, "holds"),
+        ("KER-1-c", {"random": 3 + 0.1 * WIGGLE, "support": 4.0}, "fails"),
+        ("KER-1-c", {"random": 5 + 3 * WIGGLE, "support": 5.0}, "unclear"),
+        ("KER-1-e", {"rises": 100.0}, "holds"),
+        ("KER-1-e", {"rises": 0.0}, "fails"),
+        ("KER-1-e", {"rises": np.where(np.arange(25) % 2, 100.0, 0.0)}, "unclear"),
+        ("KER-2-a", {"trained": 0.8 + 0.1 * WIGGLE, "untrained": 0.1, "turned": 0.0}, "holds"),
+        ("KER-2-a", {"trained": 0.1 + 0.1 * WIGGLE, "untrained": 0.8, "turned": 0.0}, "fails"),
+        ("KER-2-a", {"trained": 0.8 + 0.1 * WIGGLE, "untrained": 0.1, "turned": 0.8}, "unclear"),
+        ("KER-2-b", {"cosine": 0.95 + 0.01 * WIGGLE}, "holds"),
+        ("KER-2-b", {"cosine": 0.7 + 0.01 * WIGGLE}, "fails"),
+        ("KER-2-b", {"cosine": 0.9 + 0.01 * WIGGLE}, "unclear"),
+        ("KER-2-c", {"machine": 5 + 0.1 * WIGGLE, "network": 6.0}, "holds"),
+        ("KER-2-c", {"machine": 8 + 0.1 * WIGGLE, "network": 6.0}, "fails"),
+        ("KER-2-c", {"machine": 7 + WIGGLE, "network": 6.0}, "unclear"),
+        ("KER-2-e", {"share M": 95 + WIGGLE}, "holds"),
+        ("KER-2-e", {"share M": 50 + WIGGLE}, "fails"),
+        ("KER-2-e", {"share M": 90 + WIGGLE}, "unclear"),
+        ("KER-4-a", {"share M": 60 + WIGGLE, "share Euclid": 20.0}, "holds"),
+        ("KER-4-a", {"share M": 10 + WIGGLE, "share Euclid": 20.0}, "fails"),
+        ("KER-4-a", {"share M": 20 + WIGGLE, "share Euclid": 20.0}, "unclear"),
+    ],
+)
+def test_rules_to_each_outcome(id, columns, state):
+    assert CLAIMS[id].rule(arm(**columns)).state == state and CLAIMS[id].rule.asks
+
+
+def test_splits_that_share_training_data_have_the_wider_interval_and_repetitions_do_not_decide():
+    rule, columns = CLAIMS["KER-2-e"].rule, {"share M": 95 + WIGGLE}
+    shared, disjoint = rule(arm(**columns)), rule(arm(shared=None, **columns))
+    assert shared.high - shared.low > 2 * (disjoint.high - disjoint.low)
+    assert shared.times == disjoint.times == math.inf
+
+
+def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out():
+    rows = pd.DataFrame(
+        {"repetition": 0, "fold": [0, 0, 1, 1], "plain": [1.0, 3.0, 5.0, 7.0], "contrast": [None] * 4}
+    )
+    made = replace(arm(), rows=rows.astype({"contrast": float}))
+    assert made.column("plain").tolist() == [2.0, 6.0] and len(made.column("contrast")) == 0
+    assert CLAIMS["KER-2-b"].rule.mean(made, made.column("contrast"), "x").state == "unclear"
+
+
+def test_without_a_table_nothing_is_judged(monkeypatch):
+    monkeypatch.setattr(claims, "_table", lambda name: pd.DataFrame())
+    rows = [row for row in chapters.ledger([], "10_kernels") if row["arms"][0]["name"] != "formulas"]
+    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 11
+
+
+def test_arms_read_their_rows(monkeypatch):
+    rows = pd.DataFrame({"data": ["toy", "toy", "digits"], "start": ["usual start"] * 3, "block": [0, 1, 0]})
+    monkeypatch.setattr(claims, "_table", lambda name: rows)
+    ((toy, digits),) = claims.Metrics(("toy", "digits"), ("usual start",)).options(None, [])
+    assert (toy.name, toy.n, digits.n) == ("toy", 2, 1) and toy.command.endswith("derive kernel-metrics")
+    assert toy.all_records() == []
+
+
+# -- derived tables -----------------------------------------------------------------------------------------------
+
+
+def test_the_tables_have_a_row_for_each_split_and_each_start(monkeypatch):
+    monkeypatch.setattr(derived, "TABLES", ("iris",))
+    monkeypatch.setattr(derived, "REPETITIONS", 1)
+    monkeypatch.setattr(derived, "FOLDS", 2)
+    monkeypatch.setattr(derived, "FIRST", 3)
+    monkeypatch.setattr(derived, "PAIRS", ((0, 1), (2, 3)))
+    monkeypatch.setitem(derived.BLOCKS, "pairs of digits", 2)
+    monkeypatch.setattr(magnified, "SIGMAS", (1.0,))
+    monkeypatch.setattr(magnified, "PENALTIES", (10.0,))
+    monkeypatch.setattr(magnified, "TAUS", (2.0,))
+    grid = {kind: [c for c in several if c[1:] in ((1.0, 10.0, None), (1.0, 10.0, 2.0))]
+            for kind, several in magnified.GRID.items()}  # fmt: skip
+    monkeypatch.setattr(magnified, "GRID", grid)
+    table, runs = derived.machines()
+    assert runs == [] and table["data"].tolist() == ["iris"] * 2 + ["pairs of digits"] * 2
+    assert table["repetition"].unique() == [3] and (table["error 2"] == table["support"]).all()
+
+
+def test_errors_by_round_are_those_of_machines_that_learned_as_long():
+    x, labels = blobs(60)
+    targets = features.one_hot(labels)
+    errors = features.by_round(x[:40], targets[:40], x[40:], labels[40:], rounds=2)
+    machines = [features.learn(x[:40], targets[:40], k) for k in range(3)]
+    assert errors == [features._error(m(x[40:]), labels[40:]) for m in machines]
+
+
+def test_variants_change_length_ridge_and_root():
+    x, labels = blobs(30)
+    targets = features.one_hot(labels)
+    usual, longer, follows, root = (
+        list(features.learning(x, targets, 2, variant))
+        for variant in (features.USUAL, features.Variant(length=10), features.Variant(follow=True),
+                        features.Variant(root=True))
+    )  # fmt: skip
+    assert longer[0].length == pytest.approx(10 * usual[0].length) and usual[2].length == usual[0].length
+    assert follows[1].length == pytest.approx(features._median(x, follows[1].M)) != usual[0].length
+    squared = root[1].M @ root[1].M
+    assert np.allclose(squared * np.trace(usual[1].M) / np.trace(squared), usual[1].M)
+
+
+def test_the_table_of_settings_has_a_row_for_each_block(monkeypatch):
+    monkeypatch.setattr(features, "VARIANTS", {"one": features.Variant(length=2), "two": features.USUAL})
+    monkeypatch.setattr(derived, "DRAWS", 1)
+    table, _ = derived.settings()
+    assert len(table) == 2 * derived.BLOCKS["digits"] and table["last"].between(0, 20).all()
+
+
+def test_mnist_arms_compare_the_first_round_with_the_last(monkeypatch):
+    rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
+            for r in range(features.ROUNDS + 1)]  # fmt: skip
+    monkeypatch.setattr(claims, "_table", lambda name: pd.DataFrame(rows))
+    ((small, large),) = claims.Rounds().options(None, [])
+    assert (small.n, large.n, small.factors) == (2, 0, {"images": "300"})
+    assert CLAIMS["KER-4-b"].rule(small).value == features.ROUNDS and CLAIMS["KER-4-b"].rule(small).state == "holds"
+
+
+def test_a_network_s_own_products_are_those_of_automatic_derivatives():
+    net, _ = features.network(RNG.standard_normal((5, 4)), np.ones((5, 2)), 1.0, 0)
+    x = torch.from_numpy(RNG.standard_normal((7, 4)))
+    J = torch.func.vmap(torch.func.jacrev(net))(x)
+    wanted = torch.einsum("nca,ncb->ab", J, J) / 7
+    assert np.allclose(features.own_products(net, x.numpy()), wanted.numpy(), rtol=1e-9)
+
+
+def test_the_table_of_metrics_has_a_row_for_each_block_and_start(monkeypatch):
+    monkeypatch.setattr(derived, "DRAWS", 1)
+    monkeypatch.setattr(features, "STEPS", 3)
+    monkeypatch.setattr(features, "ROUNDS", 1)
+    monkeypatch.setattr(features, "COMPONENTS", 5)
+    table, _ = derived.learned_metrics()
+    assert table.groupby("data").size().to_dict() == {"toy": 2, "digits": 12, "breast cancer": 10}
+    assert set(table["start"]) == set(features.STARTS) and np.isfinite(table.select_dtypes("number")).all(axis=None)
+    shown, _ = derived.pixels()
+    products, _ = derived.own_products()
+    assert len(products) == len(table)
+    assert shown.shape == (64, 5) and np.allclose(shown.sum(), 1) and (shown.iloc[0] == 0).all()
+
+
+def test_a_pair_of_digits_has_two_classes():
+    x, labels = derived.of_pair(*derived.data("digits"), (3, 8))
+    assert set(labels) == {0, 1} and len(x) == 357 and (x.std(0) > 0).all()
+
+
+# -- figures ------------------------------------------------------------------------------------------------------
+
+
+def machines_table():
+    place = [("iris", r, f) for r in range(2) for f in range(2)] + [("pairs of digits", 0, 0)]
+    table = pd.DataFrame(place, columns=["data", "repetition", "fold"])
+    return table.assign(plain=4.0, support=3.0, random=5.0)
+
+
+def test_the_errors_figure_shows_means_gains_and_the_line():
+    arms = [{"name": n, "value": 1.0, "low": 0.2, "high": 1.8} for n in ("iris", "pairs of digits")]
+    left, right = pictures.errors_figure(machines_table(), arms, 0.5).axes
+    assert [line.get_xdata()[0] for line in left.lines[:3]] == [4.0, 3.0, 5.0]
+    assert right.lines[0].get_xdata().tolist() == [0.2, 1.8] and right.texts[0].get_text() == "+1.00"
+    assert right.lines[-1].get_xdata() == [0.5, 0.5]
+    pyplot.close("all")
+
+
+def test_the_shells_peak_where_the_formula_says():
+    several = pictures.shells(2, ratios=(0.5, 2.0), points=151)
+    for shell in several:
+        assert shell.distances[shell.values.argmax()] == pytest.approx(shell.peak, abs=0.011)
+    assert several[0].values.max() > 0 and several[1].values.max() == pytest.approx(0, abs=1e-12)
+    (ax,) = pictures.shells_figure({2: several}).axes
+    assert [ax.lines[k].get_label() for k in (0, 2)] == ["0.5", "2"]
+    assert ax.lines[1].get_xdata() == pytest.approx([several[0].peak])
+    pyplot.close("all")
+
+
+def test_the_plane_shows_each_machine_with_its_vectors():
+    x, labels = blobs(40, d=2)
+    machine = magnified.machine(x, labels, magnified.Choice("support", 1.0, 10.0, 0.9))
+    ax, *_ = pictures.plane_figure(x, labels, {"narrow": machine}, side=9).axes
+    assert ax.get_title(loc="left") == "narrow" and len(ax.lines[-1].get_xdata()) == len(machine.centres)
+    pyplot.close("all")
+
+
+def test_errors_are_drawn_by_width():
+    table = machines_table().assign(**{f"error {tau:g}": 10 - tau for tau in magnified.TAUS})
+    axes = pictures.widths_figure(table).axes
+    assert axes[0].lines[0].get_ydata().tolist() == [9.5, 9.1, 8, 6, 2] and axes[0].lines[1].get_ydata() == [4.0, 4.0]
+    assert axes[0].lines[2].get_xdata() == [1.5, 1.5] and [ax.get_title("left") for ax in axes][0] == "iris"
+    pyplot.close("all")
+
+
+def test_errors_are_drawn_by_round():
+    table = pd.DataFrame({"data": "toy", "block": [0, 0, 1, 1], "round": [0, 1] * 2, "error": [20.0, 6.0, 22.0, 8.0]})
+    (ax,) = pictures.rounds_figure(table).axes
+    assert ax.lines[-1].get_ydata().tolist() == [21, 7] and len(ax.lines) == 3
+    pyplot.close("all")
+
+
+def metrics_table():
+    place = [("toy", b, s) for b in range(2) for s in features.STARTS]
+    table = pd.DataFrame(place, columns=["data", "block", "start"])
+    shares = {"share Euclid": 20.0, "share M": 99.0, "share W": [30.0, 50.0] * 2, "share W before": 20.0}
+    return table.assign(trained=0.9, untrained=0.1, turned=-0.1, **shares)
+
+
+def test_likenesses_and_shares_are_drawn_by_start():
+    (ax,) = pictures.likeness_figure(metrics_table()).axes
+    assert [line.get_xdata().tolist() for line in ax.lines[:3]] == [[0.9, 0.9], [0.1, 0.1], [-0.1, -0.1]]
+    (ax,) = pictures.shares_figure(metrics_table()).axes
+    assert [line.get_xdata()[0] for line in ax.lines[1::2]] == [20, 99, 20, 30, 20, 50]
+    pyplot.close("all")
+
+
+def test_pixels_are_drawn_as_images():
+    table = pd.DataFrame({"M": np.arange(64.0), "usual start": np.ones(64)})
+    axes = pictures.pixels_figure(table).axes
+    assert axes[0].images[0].get_array()[7, 7] == 63 and len(axes) == 2
+    pyplot.close("all")
+
+
+def test_the_caption_counts_splits_and_pairs():
+    assert (
+        pictures.described(machines_table()) == "iris: 5 times 5 folds; 5 pairs of digits: 1 disjoint training sets"
+    )
+
+
+@pytest.mark.slow
+def test_the_chapter_on_kernels_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "10_kernels", scale="smoke", task="wine")
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    assert {"fig-magnified-errors", "fig-shells", "fig-magnified-here", "fig-rounds"} <= shown.keys()
+    assert "smoke scale" in shown["fig-magnified-here"]["caption"]
+
+
+def test_the_scale_says_how_often_the_data_are_split():
+    def settings(**given):
+        blank = dict.fromkeys(("task", "repetitions", "folds")) | {"scale": "laptop", "tau": 0.9, "seed": 0}
+        return chapters.read(blank | given, "10_kernels")
+
+    assert (settings().seeds, settings(scale="paper").seeds, settings(scale="smoke", folds=3).seeds) == (5, 25, 3)
+    assert (settings().data, settings(task="wine").data) == ("iris", "wine")
+    with pytest.raises(ValueError, match="task cannot be 'win'"):
+        settings(task="win")

@@ -1,0 +1,364 @@
+"""Studies of residual networks from sweep to record, replay and claims; the rules on made-up records."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from support import chapters
+from support.chapters.deep_networks import claims as deep
+from support.chapters.self_supervised import claims as encoders
+from support.evidence import packing, replay
+from support.evidence.claims import Claim, judge
+from support.evidence.records import Store
+from support.evidence.residual import results
+from support.evidence.residual.study import ResidualStudy, minutes_of, products
+from support.evidence.sweep import sweep
+from support.networks import data
+from support.networks.data import DataError, load
+from support.networks.residual import ResNet
+from support.training.residual import places
+from support.training.residual.volumes import MEASURES
+
+P, T, K = 10, 7, 128  # of made-up records
+STUDIES = [chapters.studies()[name] for name in ("deep-resnet34", "deep-resnet10", "deep-resnet10-shuffled",
+                                                 "self-supervised")]  # fmt: skip
+
+
+# -- studies --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+def test_every_network_is_a_block_and_the_first_seed_has_pictures(study):
+    dataset = load("digits")
+    blocks = study.blocks(dataset)
+    specs = [spec for block in blocks for spec in block.specs]
+    assert len(blocks) == len(set(specs)) == study.seeds * study.runs_a_seed and all(map(study.asks_for, specs))
+    assert {s.seed for s in specs if s.line} == {0} and all(s.plane for s in specs)
+    assert not any(other.asks_for(s) for other in STUDIES if other is not study for s in specs)
+    assert "JPEG copy" in study.title and "JPEG copy" in study.protocol and "width 16 of 64" in study.protocol
+    assert (f"{study.steps} of the paper's" in study.protocol) == (study.steps < 200)
+    assert "JPEG" not in replace(study, data="cifar10").protocol
+
+
+def test_the_studies_take_what_was_planned():
+    """Minutes of two quiet cores, without a look at the images."""
+    cifar = SimpleNamespace(image_shape=(32, 32, 3), test_images=range(10_000))
+    hours = {}
+    for study in STUDIES:
+        minutes = [sum(minutes_of(spec, cifar, "cpu")) for spec in study.questions()]
+        hours[study.name] = sum(minutes) / 60
+        assert max(minutes) < 90
+    assert sum(hours.values()) < 16.5 and hours["deep-resnet34"] < 5
+
+
+def test_the_products_of_an_image_are_those_of_its_convolutions():
+    found, network = products(10, 4, (3, 16, 16)), ResNet(10, 4)
+    stage1 = 16 * 16 * 9 * (3 * 4 + 2 * 4 * 4)  # the first convolution, and two in the block
+    assert found[0] == stage1 and found[1] - found[0] == 8 * 8 * (9 * (4 * 8 + 8 * 8) + 4 * 8)
+    assert network.fc.in_features == 32 and found == tuple(sorted(found))
+
+
+# -- a dress rehearsal ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """A folder of 16 x 16 images of two classes."""
+    generator = np.random.default_rng(0)
+    for part, n in (("train", 24), ("test", 24)):
+        for label, name in enumerate(("dark", "light")):
+            (folder := tmp_path / "pictures" / part / name).mkdir(parents=True)
+            for i in range(n):
+                pixels = np.clip(generator.normal(80 + 80 * label, 40, (16, 16, 3)), 0, 255).astype(np.uint8)
+                Image.fromarray(pixels).save(folder / f"{i:02}.png")
+    return f"folder:{tmp_path / 'pictures'}"
+
+
+def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
+    pictures, tmp_path, cache, capsys, monkeypatch
+):
+    monkeypatch.setattr(places, "CLASSES", (0, 1, 0, 1))
+    study = ResidualStudy("try", "a rehearsal", pictures, 2, width=2, objectives=("supervised",), images=48, batch=16,
+                          seeds=2, pairs=2, points=3, triples=0, plane=2, first_line=2, first_plane=3, rate=0.01,
+                          precision="fp32")  # fmt: skip
+    store = Store(tmp_path / "records")
+    assert sweep(study, store, device="cpu", dry_run=True) == 2
+    assert "to do: ResNet-10 of width 2, gelu, seed 1: 1 network, about" in capsys.readouterr().out
+    assert sweep(study, store, device="cpu", minutes=1e-6) == 2
+    assert "goes on from there" in capsys.readouterr().out
+    assert sweep(study, store, device="cpu") == 0 and not store.verify()
+    records = list(store)
+    assert [r.spec.seed for r in sorted(records, key=lambda r: r.spec.seed)] == [0, 1]
+    assert all(study.asks_for(r.spec) and not r.content["weights_kept"] for r in records)
+    assert packing.pack(store) == 0 and not store.verify()
+    monkeypatch.setattr(replay, "load", load)
+    assert replay.replay(store, records[0].key, 1, "cpu") == 0
+    assert "agrees with 3 replays at 2 recorded steps" in capsys.readouterr().out
+    again = list(store)[0]
+    assert results.effects(again).shape == (2, 4, 2) and results.arm("try", study, "gelu", store).recorded == 2
+    assert sum(path.stat().st_size for path in (tmp_path / "records").rglob("*") if path.is_file()) < 40_000
+
+
+def test_a_record_that_another_training_made_does_not_agree(pictures, tmp_path, cache, capsys, monkeypatch):
+    study = ResidualStudy("try", "a rehearsal", pictures, 1, width=2, images=48, batch=16, seeds=1, pairs=1, points=3,
+                          triples=0, plane=0, first_line=0, first_plane=0, rate=0.01, precision="fp32")  # fmt: skip
+    store = Store(tmp_path / "records")
+    sweep(study, store, device="cpu")
+    from support.training.residual import learner
+
+    monkeypatch.setattr(learner, "rate_at", lambda number, steps, spec: spec.rate)
+    assert replay.replay(store, next(iter(store)).key, 1, "cpu") == 1
+    assert "DISAGREES" in capsys.readouterr().out
+
+
+def test_rooms_without_a_notebook_have_studies_and_no_rows():
+    assert not {"deep_networks", "self_supervised"} & {
+        room.__name__.split(".")[-1] for room in chapters.rooms().values()
+    }
+    assert {study.name for study in STUDIES} <= set(chapters.studies())
+    assert not {claim.id for claim in (*deep.CLAIMS, *encoders.CLAIMS)} & set(chapters.ids())
+
+
+def test_cifar10_is_read_by_torchvision(monkeypatch, tmp_path):
+    asked = []
+
+    class CIFAR10:
+        classes = ("cat", "dog")
+
+        def __init__(self, root, train, download):
+            asked.append((root, train, download))
+            self.data, self.targets = np.full((4, 8, 8, 3), 10 * train, np.uint8), [0, 1, 0, 1]
+            self.data[0] = 200
+
+    library = SimpleNamespace(datasets=SimpleNamespace(CIFAR10=CIFAR10))
+    monkeypatch.setattr(data, "import_torchvision", lambda: library)
+    (tmp_path / "cifar-10-batches-py").mkdir()
+    found = load("cifar10", tmp_path)
+    assert found.image_shape == (8, 8, 3) and found.classes == ("cat", "dog") and len(found.test_images) == 4
+    assert asked == [(tmp_path, True, False), (tmp_path, False, False)]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    load("cifar10", tmp_path / "elsewhere")
+    assert asked[-1] == (tmp_path / "cache" / "measured-geometry", False, True)
+
+    def fails(*_, **__):
+        raise RuntimeError("no network")
+
+    monkeypatch.setattr(CIFAR10, "__init__", fails)
+    with pytest.raises(DataError, match="could not be read by torchvision: no network"):
+        load("cifar10")
+
+
+# -- made-up records ------------------------------------------------------------------------------------------------
+
+
+def record(spec, across=0.0, alike=0.0, before=(0.0, 0.0), stages=(1.0,) * 4, half=None, ranges=None, full=1.0,
+           rises=(1.0, 0.0), entropy=(0.0, 1.0), accuracy=90.0, train=95.0, measure=None, probe=(40.0, 60.0),
+           raw=50.0, found=P, noise=0.01):  # fmt: skip
+    """A run of a study. across, alike: effects of the last stage in nats per output; before: both before training.
+
+    stages: factors of both by stage. full: share of pairs at which all singular values exist. ranges: by stage.
+    measure: effect across by measure, otherwise across.
+    """
+    generator = np.random.default_rng(spec.seed)
+
+    def jitter():
+        return noise * generator.standard_normal()
+
+    effect = np.array([before, (across, alike)])  # network, kind
+    volume = np.zeros((2, 4, 2, P, T + 1))
+    volume[..., -1] = K * (effect[:, None] * np.array(stages)[:, None] + jitter())[..., None]
+    for stage, size in enumerate(ranges or ()):
+        volume[:, stage, 0, :, 1] = K * (size + jitter())
+    lost = int(round((1 - full) * P))
+    rank = np.full((2, 4, 2, P, 3), K)
+    rank[:, :, :, :lost] = K - 9
+    volume[:, :, :, :lost] = np.nan
+    halves = np.zeros((2, 4, 2, P, 3))
+    halves[..., 2] = K // 2 * ((across if half is None else half) + jitter())
+    names = MEASURES if spec.self_supervised else MEASURES[:2]
+    measures = np.zeros((2, len(names), 2, P, 3))
+    used = {"top": 10, "head_top": 10, "sphere": K - 1, "head_sphere": K - 1}
+    for i, name in enumerate(names):
+        own = effect.copy()
+        own[1, 0] = (measure or {}).get(name, across)
+        measures[:, i, ..., 2] = used.get(name, K) * (own + jitter())[..., None]
+    triangles = np.zeros((2, 2, 3, places.POINTS))
+    triangles[:, :, :, 7] = K * (np.array(rises) + jitter())[:, None]
+    entropies = np.linspace(0, 1, 9).reshape(3, 3)
+    planes = np.stack([s * entropies + (1 - abs(s)) * np.cos(40 * entropies) for s in entropy])
+    crossing = np.full(P, np.nan)
+    crossing[:found] = 0.5
+    arrays = {
+        "steps": np.array([0, spec.epochs]), "crossing": crossing, "segment_volume": volume, "segment_half": halves,
+        "segment_rank": rank,
+        "segment_measure": measures, "spectrum": np.zeros((2, 2, 2, K)), "triangle_volume": triangles,
+        "plane_volume": planes, "plane_entropy": np.stack([entropies] * 2),
+        "train_accuracy": np.array([10.0, train]), "test_accuracy": np.array([10.0, accuracy + jitter()]),
+        "probe_test_accuracy": np.array(probe), "probe_raw_accuracy": np.array([10.0, raw + jitter()]),
+    }  # fmt: skip
+    return SimpleNamespace(spec=spec, arrays=arrays, steps=spec.epochs, diverged_at=None, key=spec.key, minutes=1.0)
+
+
+def judged(claims, claim_id: str, study: str, **changes) -> dict:
+    """The row of a claim from the records of its study, all alike; a function gives each its own value."""
+    claim: Claim = next(c for c in claims if c.id == claim_id)
+    several = chapters.studies()[study].questions()
+    made = [record(spec, **{k: v(spec) if callable(v) else v for k, v in changes.items()}) for spec in several]
+    return judge(claim, made, "08")
+
+
+def state(row: dict, name: str) -> str:
+    return next(arm["state"] for arm in row["arms"] if arm["name"] == name)
+
+
+def by_seed(spec):
+    return (-1.0) ** spec.seed  # a mean near 0
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "changes", "wanted"),
+    [
+        ("RG-5.1-a", {"across": 0.3}, "holds"),
+        ("RG-5.1-a", {"across": -0.3}, "fails"),
+        ("RG-5.1-a", {"across": by_seed}, "unclear"),
+        ("RG-5.1-a", {"across": 0.3, "found": 7}, "void"),
+        ("RG-5.1-a", {"across": 0.3, "full": 0.8}, "holds"),
+        ("RG-5.1-a", {"across": 0.3, "full": 0.7}, "void"),
+        ("RG-5.1-f", {"full": 1.0}, "holds"),
+        ("RG-5.1-f", {"full": 0.9}, "fails"),
+        ("RG-5.1-f", {"full": lambda spec: 1.0 - 0.1 * (spec.seed == 0)}, "unclear"),
+        ("RG-5.1-b", {"rises": (1.0, 0.1)}, "holds"),
+        ("RG-5.1-b", {"rises": (1.0, 0.8)}, "fails"),
+        ("RG-5.1-b", {"rises": (-1.0, -0.8)}, "void"),
+        ("RG-5.1-b", {"rises": lambda spec: (1.0, 0.5 + 0.4 * by_seed(spec))}, "unclear"),
+        ("RG-5.1-c", {"across": 0.3}, "holds"),
+        ("RG-5.1-c", {"across": 0.3, "stages": (-1.0, 1.0, 1.0, 1.0)}, "fails"),
+        ("RG-5.1-c", {"across": 0.3, "stages": lambda spec: (by_seed(spec), 1.0, 1.0, 1.0)}, "unclear"),
+        ("RG-5.1-d", {"ranges": (0.1, 0.2, 0.3, 0.4)}, "holds"),
+        ("RG-5.1-d", {"ranges": (0.3, 0.2, 0.25, 0.4)}, "fails"),
+        ("RG-I-f", {"entropy": (0.0, 1.0)}, "holds"),
+        ("RG-I-f", {"entropy": (1.0, 0.9)}, "fails"),
+        ("RG-I-f", {"entropy": (0.0, -1.0)}, "fails"),
+        ("OWN-8-a", {"across": 0.5, "alike": 0.3, "before": (-0.3, -0.3)}, "holds"),
+        ("OWN-8-a", {"across": 0.5, "alike": 0.5, "before": (-0.3, -0.5)}, "fails"),
+        ("OWN-8-a", {"across": lambda spec: by_seed(spec)}, "unclear"),
+    ],
+)  # fmt: skip
+def test_the_rules_about_depth_have_every_outcome(claim_id, changes, wanted):
+    row = judged(deep.CLAIMS, claim_id, "deep-resnet34", **changes)
+    assert state(row, "ResNet-34") == wanted and state(row, "ResNet-10") == "untested"
+    assert "JPEG copy" in row["protocol"] and row["command"] == "python -m support sweep deep-resnet34"
+
+
+def test_the_stages_are_arms():
+    stages = (0.0, 0.0, 0.5, 1.0)
+    row = judged(deep.CLAIMS, "OWN-8-b", "deep-resnet34", across=0.5, stages=stages, noise=0.0)
+    assert [arm["state"] for arm in row["arms"]][:4] == ["fails", "fails", "holds", "holds"]
+    assert row["verdict"] == "mixed" and row["on"] == "stage"
+
+
+@pytest.mark.parametrize(
+    ("gelu", "relu", "wanted"), [(90.0, 90.2, "holds"), (90.0, 87.0, "fails"), (90.0, 89.0, "unclear")]
+)
+def test_accuracies_with_gelu_and_relu_are_compared(gelu, relu, wanted):
+    def accuracy(spec):
+        return (gelu if spec.activation == "gelu" else relu) + by_seed(spec) * 0.3 * (spec.activation == "gelu")
+
+    assert judged(deep.CLAIMS, "RG-5.1-e", "deep-resnet10", accuracy=accuracy)["verdict"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("gelu", "relu", "wanted"),
+    [(0.3, 0.2, "holds"), (0.3, -0.2, "fails"), (0.3, None, "unclear"), (-0.3, -0.2, "void")],
+)
+def test_relu_is_asked_by_half_of_the_singular_values_where_gelu_has_an_effect(gelu, relu, wanted):
+    def half(spec):
+        return gelu if spec.activation == "gelu" else by_seed(spec) if relu is None else relu
+
+    def full(spec):
+        return 1.0 if spec.activation == "gelu" else 0.3
+
+    row = judged(deep.CLAIMS, "RG-5.2-a", "deep-resnet10", half=half, full=full)
+    assert state(row, "ResNet-10, ReLU") == wanted
+    assert judged(deep.CLAIMS, "RG-I-g", "deep-resnet10", full=full)["verdict"] == "fails"
+    assert judged(deep.CLAIMS, "RG-I-g", "deep-resnet10", full=1.0)["verdict"] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("true", "shuffled", "train", "wanted"),
+    [(0.5, 0.1, 95.0, "holds"), (0.5, 0.4, 95.0, "fails"), (0.5, 0.1, 60.0, "void"), (0.5, None, 95.0, "unclear")],
+)
+def test_shuffled_labels_must_be_learned_to_be_a_control(true, shuffled, train, wanted):
+    def across(spec):
+        return true if spec.labels == "true" else 0.25 + 0.2 * by_seed(spec) if shuffled is None else shuffled
+
+    row = judged(deep.CLAIMS, "OWN-8-c", "deep-resnet10-shuffled", across=across, train=train)
+    assert state(row, "5,000 images") == wanted
+
+
+# -- self-supervision -----------------------------------------------------------------------------------------------
+
+
+def of(barlow, simclr):
+    """A value for each objective."""
+    return lambda spec: barlow if spec.objective == "barlow" else simclr
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "changes", "wanted"),
+    [
+        ("RG-5.3-a", {"across": 0.2}, "holds"),
+        ("RG-5.3-a", {"across": -0.2}, "fails"),
+        ("RG-5.3-a", {"across": by_seed}, "unclear"),
+        ("RG-5.3-a", {"across": 0.2, "probe": (40.0, 54.0)}, "untested"),
+        ("RG-5.3-b", {"measure": {"top": -0.2}, "across": 0.2}, "holds"),
+        ("RG-5.3-b", {"measure": {"top": 0.2}, "across": -0.2}, "fails"),
+        ("RG-5.3-c", {"measure": {"top": -0.2, "head_sphere": 0.2}}, "holds"),
+        ("RG-5.3-c", {"measure": {"top": -0.2, "head_sphere": -0.2}}, "fails"),
+        ("RG-5.3-c", {"measure": {"top": 0.2, "head_sphere": 0.2}}, "untested"),
+        ("OWN-9-c", {"across": 0.4, "alike": 0.2}, "holds"),
+        ("OWN-9-c", {"across": 0.2, "alike": 0.4}, "fails"),
+        ("OWN-9-d", {"across": 0.2, "alike": 0.4}, "fails"),
+        ("OWN-9-d", {"across": 0.4, "alike": 0.4, "before": (0.3, 0.0)}, "fails"),
+        ("OWN-9-e", {"raw": 50.0}, "holds"),
+        ("OWN-9-e", {"raw": 62.0}, "fails"),
+    ],
+)
+def test_the_rules_about_self_supervision_have_every_outcome(claim_id, changes, wanted):
+    row = judged(encoders.CLAIMS, claim_id, "self-supervised", **changes)
+    assert row["verdict"] == wanted
+    assert (row["arms"][0]["state"] == "void") == (wanted == "untested")
+    assert bool(row["contradiction"]) == (claim_id == "RG-5.3-b")
+
+
+@pytest.mark.parametrize("claim_id", ["OWN-9-a", "OWN-9-b"])
+def test_measures_are_arms_and_show_which_one_turns_the_sign(claim_id):
+    measure = of({"features": 0.5, "top": -0.5}, {"features": 0.1, "top": 0.1})
+    row = judged(encoders.CLAIMS, claim_id, "self-supervised", across=of(0.3, 0.0), measure=measure)
+    found = {arm["name"]: arm["state"] for arm in row["arms"]}
+    assert found.pop("features, 10 values") == "fails" and set(found.values()) == {"holds"} and len(found) == 5
+    assert row["verdict"] == "mixed" and row["on"] == "measure"
+
+
+def test_a_pair_counts_if_both_probes_beat_the_untrained_encoders():
+    def probe(spec):
+        return (40.0, 50.0 if spec.objective == "simclr" and spec.seed == 2 else 60.0)
+
+    row = judged(encoders.CLAIMS, "OWN-9-a", "self-supervised", across=of(0.3, 0.0), probe=probe)
+    assert {arm["state"] for arm in row["arms"]} == {"void"} and "(4 of 5)" in row["arms"][0]["text"]
+    barlow = judged(encoders.CLAIMS, "OWN-9-c", "self-supervised", across=0.3, probe=probe)
+    assert barlow["arms"][0]["state"] == "holds"
+
+
+def test_the_margins_are_those_that_were_fixed_beforehand():
+    assert (deep.SHARE, deep.IMPACT, deep.FITTED) == (0.5, 1.0, 90.0)
+    assert (results.BEATS, results.LEAST_PAIRS) == (15.0, 8)
+    both = (*deep.CLAIMS, *encoders.CLAIMS)
+    assert len({claim.id for claim in both}) == len(both) and {claim.kind for claim in both} <= {
+        "paper",
+        "variant",
+        "own",
+    }

@@ -1,0 +1,391 @@
+"""Residual networks: training against a plain loop, augmentation, objectives, probe, places, volumes, resume."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from support.networks.data import _dataset, import_torchvision
+from support.training.loop import Stopped
+from support.training.residual import augmentation, objectives, places, probe
+from support.training.residual.learner import MEAN, SD, Learner, rate_at
+from support.training.residual.places import Places
+from support.training.residual.specs import ResidualSpec
+from support.training.residual.training import _Run, curves_again, train
+from support.training.residual.volumes import MEASURES, TOP, Looker, measures
+from support.training.specs import specification
+
+CPU = torch.device("cpu")
+SMALL = {"width": 2, "epochs": 2, "batch": 16, "pairs": 2, "points": 3, "triples": 1}
+VIEWS = {"augmentation": "views", "optimiser": "adam", "rate": 1e-3}
+
+
+def made_up(side=16, n=64, classes=4):
+    """Images whose colour and stripes belong to their class, so that there are boundaries to be found."""
+    generator, labels = np.random.default_rng(0), np.arange(n, dtype=np.int64) % classes
+    tint = generator.uniform(0, 120, (classes, 1, 1, 3))[labels]
+    stripes = 60 * (np.arange(side)[None, :, None, None] // (1 + labels[:, None, None, None]) % 2)
+    images = np.clip(generator.normal(50, 20, (n, side, side, 3)) + tint + stripes, 0, 255).astype(np.uint8)
+    test = np.clip(images + generator.normal(0, 20, images.shape), 0, 255).astype(np.uint8)
+    return _dataset("made-up", images, labels, test, labels, tuple("abcdefghij"[:classes]), "nowhere")
+
+
+DATA = made_up()
+
+
+def spec(**changes):
+    return ResidualSpec.of(DATA, **({"seed": 0} | SMALL | changes))
+
+
+# -- training -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"activation": "relu", "optimiser": "adam", "rate": 1e-3, "augmentation": "none", "schedule": "constant"},
+        {"labels": "shuffled", "momentum": 0.0, "decay": 0.0},
+    ],
+)
+def test_training_is_that_of_a_plain_loop(changes):
+    one = spec(**changes)
+    learner, other = Learner(one, DATA, CPU), Learner(one, DATA, CPU)
+    network, steps = other.network.train(), one.epochs * one.batches
+    if one.optimiser == "sgd":
+        optimiser = torch.optim.SGD(
+            network.parameters(), one.rate, one.momentum, nesterov=one.momentum > 0, weight_decay=one.decay
+        )
+    else:
+        optimiser = torch.optim.Adam(network.parameters(), one.rate, weight_decay=one.decay)
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimiser, one.rate, steps, cycle_momentum=False)
+    mean, sd = (torch.tensor(v).view(3, 1, 1) for v in (MEAN, SD))
+    for number in range(1, steps + 1):
+        learner.step(number)
+        epoch, index = (number - 1) // one.batches + 1, (number - 1) % one.batches
+        order = torch.randperm(64, generator=augmentation.generator(0, epoch, "order"))[16 * index : 16 * index + 16]
+        x = torch.from_numpy(DATA.train_images[order]).view(16, 16, 16, 3).permute(0, 3, 1, 2) / 255
+        if one.augmentation == "crop and flip":
+            x = augmentation.crop_and_flip(x, augmentation.generator(0, epoch, f"images {index}"))
+        if one.schedule == "constant":
+            optimiser.param_groups[0]["lr"] = one.rate
+        assert optimiser.param_groups[0]["lr"] == pytest.approx(rate_at(number, steps, one), rel=1e-6)
+        optimiser.zero_grad()
+        cross_entropy(network((x - mean) / sd), learner.learned[order]).backward()
+        optimiser.step()
+        if one.schedule == "onecycle" and number < steps:
+            scheduler.step()
+    for a, b in zip(learner.network.parameters(), network.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
+    assert (learner.learned == learner.train_labels).all() == (one.labels == "true")
+    assert (learner.learned.sort().values == learner.train_labels.sort().values).all()
+
+
+def test_networks_of_one_seed_start_alike_and_other_seeds_do_not():
+    a, b, c = (Learner(spec(**changes), DATA, CPU) for changes in ({}, {"activation": "relu"}, {"seed": 1}))
+    assert torch.equal(a.network.conv1.weight, b.network.conv1.weight)
+    assert not torch.equal(a.network.conv1.weight, c.network.conv1.weight)
+    assert not torch.equal(a.batch(1, 0)[0][0], a.batch(2, 0)[0][0])
+    assert torch.equal(a.batch(2, 1)[0][0], b.batch(2, 1)[0][0])
+
+
+def test_bf16_is_nearly_float32_and_keeps_its_weights_in_float32():
+    full, half = (Learner(spec(precision=p), DATA, CPU) for p in ("fp32", "bf16"))
+    for learner in (full, half):
+        for number in range(1, 5):
+            learner.step(number)
+    assert half.network.conv1.weight.dtype == torch.float32
+    exact, rounded = float(full.total[0]), float(half.total[0])
+    assert rounded == pytest.approx(exact, rel=0.05) and rounded != exact
+
+
+def test_rolled_batches_change_rounding_alone():
+    at, curves = curves_again(spec(), 1, DATA, "cpu")
+    _, rolled = curves_again(spec(), 1, DATA, "cpu", roll=3)
+    assert at == [0, 1]
+    np.testing.assert_allclose(rolled["test_loss"], curves["test_loss"], rtol=1e-4)
+
+
+def test_training_stops_after_the_epoch_in_which_enough_labels_are_learned():
+    one = spec(until=30.0, epochs=40, augmentation="none")
+    (m,) = train([one], data=DATA, device="cpu")
+    stopped = int(m.arrays["trained_epochs"])
+    assert 0 < stopped < 40 and m.arrays["train_accuracy"][-1] >= 30
+    after = m.arrays["steps"] >= stopped
+    assert np.ptp(m.arrays["train_loss"][after]) == 0
+    (never,) = train([replace(one, until=0.0, epochs=2)], data=DATA, device="cpu")
+    assert never.arrays["trained_epochs"] == 2
+
+
+def test_statistics_of_an_untrained_network_come_from_data():
+    learner = Learner(spec(), DATA, CPU)
+    learner.settle()
+    x = learner.normalise(learner.unit(learner.train_images))
+    first = learner.network.conv1(x)
+    torch.testing.assert_close(learner.network.bn1.running_mean, first.mean((0, 2, 3)))
+    batches = torch.stack([part.var((0, 2, 3)) for part in first.split(16)]).mean(0)
+    torch.testing.assert_close(learner.network.bn1.running_var, batches)
+    assert not learner.network.training and learner.network.bn1.momentum == 0.1
+
+
+# -- images, objectives, probe --------------------------------------------------------------------------------------
+
+
+def test_crops_and_flips_are_those_of_padded_images():
+    x = torch.rand(40, 3, 16, 16)
+    found = augmentation.crop_and_flip(x, augmentation.generator(1, 1, "some"))
+    random = augmentation.generator(1, 1, "some")
+    shift, mirrored = torch.randint(9, (2, 40), generator=random), torch.rand(40, generator=random) < 0.5
+    assert 0 < mirrored.sum() < 40
+    for i in range(40):
+        padded, (row, column) = torch.nn.functional.pad(x[i], (4,) * 4), shift[:, i].tolist()
+        wanted = padded[:, row : row + 16, column : column + 16]
+        assert torch.equal(found[i], wanted.flip(2) if mirrored[i] else wanted)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.1, -0.3, 0.5])
+def test_hues_turn_as_those_of_torchvision(turn):
+    import_torchvision()
+    from torchvision.transforms.functional import adjust_hue
+
+    x = torch.rand(5, 3, 8, 8)
+    torch.testing.assert_close(
+        augmentation._turned(x, torch.full((5, 1, 1), turn)), adjust_hue(x, turn), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_views_differ_and_follow_from_seed_and_epoch():
+    x = torch.rand(6, 3, 16, 16)
+    random = augmentation.generator(0, 1, "images 0")
+    first, second = (augmentation.view(x, random) for _ in range(2))
+    again = augmentation.view(x, augmentation.generator(0, 1, "images 0"))
+    assert torch.equal(first, again) and not torch.equal(first, second)
+    assert first.shape == x.shape and first.min() >= 0 and first.max() <= 1
+    assert augmentation.view(x[:, :1], random).shape == (6, 1, 16, 16)
+
+
+def test_the_objectives_are_those_of_their_papers():
+    generator = torch.Generator().manual_seed(0)
+    a, b = torch.randn(2, 6, 5, generator=generator, dtype=torch.float64)
+    x, y = ((z - z.mean(0)) / (z.var(0, correction=0) + 1e-5).sqrt() for z in (a, b))
+    C = torch.tensor([[float((x[:, i] * y[:, j]).mean()) for j in range(5)] for i in range(5)])
+    wanted = sum((C[i, j] - 1) ** 2 if i == j else 0.3 * C[i, j] ** 2 for i in range(5) for j in range(5))
+    assert float(objectives.barlow(a, b, 0.3)) == pytest.approx(float(wanted), rel=1e-5)
+    z = torch.cat([a, b])
+    z, wanted = z / z.norm(dim=1, keepdim=True), 0.0
+    for i in range(12):
+        likeness = torch.tensor([float(z[i] @ z[j]) / 0.2 for j in range(12)])
+        others = torch.tensor([j for j in range(12) if j != i])
+        wanted += float(likeness[others].logsumexp(0) - likeness[(i + 6) % 12]) / 12
+    assert float(objectives.simclr(a, b, 0.2)) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_the_probe_is_scikit_learn_s_on_standardised_features():
+    from sklearn.linear_model import LogisticRegression
+
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(200, 4, generator=generator) * torch.tensor([1.0, 10.0, 0.1, 1.0]) + 3
+    labels = (x[:, 0] + 10 * x[:, 2] + torch.randn(200, generator=generator) > 33).long() + (x[:, 3] > 4)
+    found = probe.fit(x, labels, 3)
+    standard = (x - x.mean(0)) / x.std(0, correction=0)
+    wanted = LogisticRegression(C=1.0, tol=1e-8, max_iter=1000).fit(standard, labels)
+    chances = torch.from_numpy(wanted.predict_proba(standard)).float()
+    torch.testing.assert_close(found(x).softmax(1), chances, rtol=1e-3, atol=1e-4)
+    assert not found.weight.requires_grad
+
+
+# -- places and volumes ---------------------------------------------------------------------------------------------
+
+
+def quadrants(x):
+    """A classifier of flat points by the signs of two of their sums."""
+    return (x[:, :8].sum(1) > 0).long() + 2 * (x[:, 8:].sum(1) > 0).long()
+
+
+def found_places(**changes) -> Places:
+    x = torch.randn(300, 16, generator=torch.Generator().manual_seed(0))
+    return places.find(spec(**changes), x, quadrants(x), quadrants)
+
+
+def test_segments_cross_where_they_say_and_are_matched_in_length():
+    found = found_places(pairs=6, points=5)
+    across, alike = found.groups["segment"]
+    assert across.shape == (6, 6, 16) and found.crossing.isfinite().all()
+    a, b = across[:, 0], across[:, 4]
+    torch.testing.assert_close(across[:, 5], torch.lerp(a, b, found.crossing[:, None]))
+    before, after = (quadrants(torch.lerp(a, b, found.crossing[:, None] + side)) for side in (-1e-4, 1e-4))
+    assert torch.equal(before, quadrants(a)) and (after != before).all() and (quadrants(b) != quadrants(a)).all()
+    assert (quadrants(alike.flatten(0, 1)).view(6, 6) == quadrants(alike[:, 0])[:, None]).all()
+    assert ((found.length[0] - found.length[1]).abs() <= 0.1 * found.length[0]).all()
+    torch.testing.assert_close(found.length[0], (b - a).norm(dim=1))
+
+
+def test_triangles_of_one_class_have_one_class_and_the_size_of_the_others():
+    found = found_places(triples=3)
+    across, alike = (quadrants(group.flatten(0, 1)).view(3, places.POINTS) for group in found.groups["triangle"])
+    assert (alike == alike[:, :1]).all() and all(len(set(row.tolist())) == 3 for row in across[:, :3])
+    assert ((found.size[0] - found.size[1]).abs() <= 0.1 * found.size[0]).all()
+    corners = places.lattice()
+    assert places.POINTS == 15 and torch.equal(corners[:3].max(1).values, torch.ones(3)) and corners.sum() == 15
+
+
+def test_the_number_of_points_follows_from_the_specification_and_what_is_not_found_is_nan():
+    one = spec(pairs=3, points=4, line=5, plane=3, triples=2)
+    found = places.find(one, (x := torch.rand(40, 16)), torch.arange(40) % 10, lambda x: torch.zeros(len(x)).long())
+    assert {name: group.numel() // 16 for name, group in found.groups.items()} == places.count(one)
+    assert found.groups["segment"].isnan().all() and found.crossing.isnan().all() and found.size.isnan().all()
+    torch.testing.assert_close(found.groups["line"][0, 0], x[7])
+    assert found.points.shape == (sum(places.count(one).values()), 16)
+    with pytest.raises(ValueError, match="too few test images of class 6"):
+        places.find(one, x, torch.arange(40) % 40 % 8 * (torch.arange(40) < 8), lambda x: torch.zeros(len(x)).long())
+
+
+@pytest.mark.parametrize("objective", ["supervised", "simclr"])
+def test_volumes_are_those_of_the_whole_map(objective):
+    """By autograd through the composition of normalisation, network, head and projection onto the sphere."""
+    one = spec(objective=objective, **VIEWS) if objective != "supervised" else spec()
+    learner = Learner(one, DATA, CPU)
+    learner.settle()
+    looker, point = Looker(learner), learner.unit(learner.test_images)[0].flatten()
+    values, k = looker.at(point, True), 16
+    network = learner.network.double()
+    head, normalise = learner.head.double(), learner.normalise.double()
+
+    def jacobian(after):
+        def whole(x):
+            return after(normalise(x.view(1, 3, 16, 16)))[0]
+
+        return torch.linalg.svdvals(torch.func.jacrev(whole)(point.double())).log()
+
+    stages = [jacobian(lambda x, s=s: network.taps(x)[s]) for s in range(4)]
+    wanted = [s.sum() for s in stages] + [s[: k // 2].sum() for s in stages]
+    torch.testing.assert_close(values[:8], torch.stack(wanted), rtol=1e-4, atol=1e-3)
+    assert values[8:12].tolist() == [k] * 4
+    maps = {
+        "features": (network.features, k), "top": (network.features, TOP),
+        "sphere": (lambda x: torch.nn.functional.normalize(network.features(x)), k - 1),
+        "head": (lambda x: head(network.features(x)), k), "head_top": (lambda x: head(network.features(x)), TOP),
+        "head_sphere": (lambda x: torch.nn.functional.normalize(head(network.features(x))), k - 1),
+    }  # fmt: skip
+    names = measures(objective == "supervised")
+    wanted = torch.stack([jacobian(maps[name][0])[: maps[name][1]].sum() for name in names])
+    torch.testing.assert_close(values[12:-k], wanted, rtol=1e-4, atol=2e-3)
+    torch.testing.assert_close(values[-k:].log(), stages[-1], rtol=1e-3, atol=1e-3)
+    assert names == (MEASURES if objective == "simclr" else MEASURES[:2])
+
+
+def test_a_point_where_outputs_do_not_move_has_no_volume_but_a_rank():
+    learner = Learner(spec(activation="relu"), DATA, CPU)
+    learner.settle()
+    with torch.no_grad():  # three outputs of the last stage never move
+        learner.network.layer4[0].bn2.weight[:3], learner.network.layer4[0].bn2.bias[:3] = 0, -1e6
+    looker = Looker(learner)
+    values = looker.at(learner.unit(learner.test_images)[0].flatten(), True)
+    volume, half, rank = values[3], values[7], values[11]
+    assert volume.isnan() and half.isfinite() and rank <= 13
+    assert looker.at(torch.full((768,), torch.nan), True).isnan().all()
+    learner.network.conv1.weight.data.fill_(torch.nan)
+    assert Looker(learner).at(torch.zeros(768), True).isnan().all()
+
+
+# -- runs -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_stored_has_the_shapes_that_are_said_and_is_small():
+    one = spec(epochs=3, pairs=4, points=5, line=4, plane=3, triples=2, rate=0.05)
+    (m,) = train([one], data=DATA, device="cpu")
+    shapes = {name: array.shape for name, array in m.arrays.items()}
+    k = 16
+    assert shapes == {
+        "steps": (4,), "trained_epochs": (), "train_loss": (4,), "train_accuracy": (4,), "test_loss": (4,),
+        "test_accuracy": (4,), "crossing": (4,), "length": (2, 4), "segment_volume": (2, 4, 2, 4, 6),
+        "segment_half": (2, 4, 2, 4, 3), "segment_rank": (2, 4, 2, 4, 3), "segment_measure": (2, 2, 2, 4, 3),
+        "spectrum": (2, 2, 2, k), "triangle_volume": (2, 2, 2, 15), "triangle_size": (2, 2),
+        "line_volume": (2, 4, 3, 4), "line_class": (2, 3, 4), "plane_volume": (2, 3, 3), "plane_entropy": (2, 3, 3),
+        "plane_class": (2, 3, 3),
+    }  # fmt: skip
+    assert m.steps.tolist() == [0, 1, 2, 3] and m.diverged_at is None and specification(vars(m.spec) | {}) == one
+    final = one.final_numbers(m.arrays)
+    assert set(final) == {"train_loss", "train_accuracy", "test_loss", "test_accuracy"} and one.listed(final)
+    np.testing.assert_allclose(
+        m.arrays["segment_measure"][:, 0, :, :, 2], m.arrays["segment_volume"][:, 3, :, :, -1], rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("objective", ["barlow", "simclr"])
+def test_a_self_supervised_encoder_has_probes_and_more_measures(objective):
+    one = spec(objective=objective, **VIEWS)
+    (m,) = train([one], data=DATA, device="cpu")
+    assert m.arrays["objective"].shape == (3,) and np.isfinite(m.arrays["objective"]).all()
+    assert m.arrays["segment_measure"].shape == (2, 6, 2, 2, 3) and m.arrays["probe_test_accuracy"].shape == (2,)
+    final = one.final_numbers(m.arrays)
+    assert final["probe_test_accuracy"] == m.arrays["probe_test_accuracy"][1] and "linear probe" in one.listed(final)
+    assert final["untrained_probe_test_accuracy"] == m.arrays["probe_test_accuracy"][0] > 25
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"objective": "barlow", **VIEWS}, {"precision": "bf16", "until": 99.0}], ids=str
+)
+def test_a_run_that_was_stopped_goes_on_bit_for_bit(changes, tmp_path):
+    """In training and again while it is measured."""
+    one, path = spec(**changes), tmp_path / "block.safetensors"
+    stops = []
+    while True:
+        try:
+            (resumed,) = train(
+                [one], data=DATA, device="cpu", checkpoint=path, minutes=0 if len(stops) < 10 else None
+            )
+            break
+        except Stopped as stopped:
+            stops.append(str(stopped))
+    (whole,) = train([one], data=DATA, device="cpu")
+    assert len(stops) == 10 and "at step 10 of" in stops[-1]  # eight batches, then points
+    for name, array in whole.arrays.items():
+        assert np.array_equal(resumed.arrays[name], array, equal_nan=True), name
+    assert all(torch.equal(resumed.weights[name], value) for name, value in whole.weights.items())
+
+
+def test_a_network_that_diverges_is_recorded_as_such():
+    (m,) = train([spec(rate=1e30, epochs=1, line=2, plane=2)], data=DATA, device="cpu")
+    assert m.diverged_at == 1 and np.isnan(m.arrays["segment_volume"]).all()
+    assert m.spec.final_numbers(m.arrays)["test_loss"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"depth": 20}, "depth must be one of 10, 18, 34, 50, 101, not 20"),
+        ({"activation": "gelo"}, "unknown activation 'gelo'; did you mean 'gelu'"),
+        ({"precision": "tf32"}, "unknown precision"),
+        ({"objective": "barlow"}, "augmentation 'views' belongs to self-supervision"),
+        ({"augmentation": "views"}, "augmentation 'views' belongs to self-supervision"),
+        ({"objective": "simclr", "until": 90.0, **VIEWS}, "self-supervision sees no labels"),
+        ({"batch": 100}, "batch must be at most the 64 images"),
+        ({"rate": float("nan")}, "rate must be a positive number"),
+        ({"decay": -1.0}, "decay must be finite and at least 0"),
+    ],
+)
+def test_bad_specifications_say_what_is_wrong(changes, message):
+    with pytest.raises(ValueError, match=message):
+        spec(**changes)
+
+
+def test_bad_blocks_and_data_say_what_is_wrong():
+    with pytest.raises(ValueError, match="train alone, but the block has 2 runs"):
+        train([spec(), spec(seed=1)], data=DATA)
+    with pytest.raises(ValueError, match="steps must be from 0 to the 2 epochs"):
+        train([spec()], 3, data=DATA)
+    with pytest.raises(ValueError, match="specified for 'made-up' with digest 0000"):
+        train([replace(spec(), data_digest="0000")], data=DATA)
+
+
+def test_everything_that_a_step_changes_is_in_the_checkpoint():
+    run = _Run(spec(objective="simclr", **VIEWS), DATA, CPU, 8)
+    before = {name: value.clone() for name, value in run.state().items()}
+    run.advance(1)
+    changed = {name for name, value in run.learner.state().items() if not torch.equal(value, before[name])}
+    assert {name.split(".")[0] for name in changed} == {"network", "head", "optimiser", "total"}, changed
+    run.restore(before)
+    assert all(torch.equal(value, before[name]) for name, value in run.learner.state().items())

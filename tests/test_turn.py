@@ -1,0 +1,571 @@
+"""Figures that readers turn: what the page holds, and, in a real browser, that they answer and count as the package.
+
+Each figure is opened alone, from the file system, with the scripts of `book/_assets`. Without Chromium these tests
+skip; with BOOK_BROWSER=required they fail.
+"""
+
+import base64
+import json
+import os
+import re
+from functools import cache
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from support import geometry
+from support.chapters.hyperplanes import turning as hyperplanes
+from support.chapters.mahalanobis import pictures as mahalanobis
+from support.chapters.volume_element import turning as volume_element
+from support.chapters.why_outputs_die import turning as why_outputs_die
+from support.evidence import figures, turns
+from support.evidence.paths import HERE
+from support.evidence.statistics import Estimate
+from support.networks import distance_networks, gaussians
+from support.site import live_network, offline
+
+ASSETS = HERE / "book" / "_assets"
+SCRIPTS = ("turn.js", "turn_kinds.js", "turn_network.js")
+KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "network")
+PIXEL = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/%3E"
+ALT = 'A picture of "something" that turns.'
+
+
+def fake_runs(count: int = 4) -> dict:
+    """Two networks in two panels, dots that are differences of two runs each."""
+    runs = [
+        [SimpleNamespace(key=f"{side}{i:015x}", spec=SimpleNamespace(seed=i)) for side in "ab"] for i in range(count)
+    ]
+    mean = Estimate(50.0, 40.0, 60.0, count, 0.95, "t")
+    groups = [
+        turns.runs(name, np.linspace(10, 90, count), runs, mean, panel=panel, row=row)
+        for panel in (0, 1)
+        for row, name in enumerate(("ReLU2", "Abs2-Neg"))
+    ]
+    return {
+        "kind": "runs",
+        "look": "Point at a dot.",
+        "panels": ["raw inputs", "standardised inputs"],
+        "rows": ["ReLU2", "Abs2-Neg"],
+        "groups": groups,
+        "x": {"ends": [0, 100], "ticks": [0, 50, 100], "label": "accuracy (%)"},
+        "unit": "points",
+        "digits": 1,
+        "parts": ["first", "second"],
+    }
+
+
+def fake_phase() -> dict:
+    """A map of one network from made-up records: accuracy grows with the step size."""
+    from test_phases import GRID, made
+
+    records = made(lambda scaling, seed, i, j: 40.0 * i + 10 * j + seed)
+    found = why_outputs_die.phase_turn(GRID, records, {"raw": (1.0, 5.0), "standardised": (0.1, 1.0)})
+    decades = {"curvatures": (0.1, 1.0), "preactivations": (1.0, 10.0, 100.0)}  # like the grid of the chapter
+    return found | decades | {"network": "ReLU2"}
+
+
+def fake_volume() -> dict:
+    """Two networks of random weights at two epochs."""
+    rng, runs = np.random.default_rng(0), {}
+    for width in (5, 60):
+        shapes = {"W1": (width, 2), "b1": (width,), "W2": (2, width), "b2": (2,)}
+        arrays = {name: rng.standard_normal((2, *shape)) for name, shape in shapes.items()}
+        runs[width] = SimpleNamespace(
+            spec=SimpleNamespace(layers=1), arrays=arrays | {"geometry_steps": np.array([0, 100])}
+        )
+    return volume_element.training_turn(runs, [0, 100], [[-1.0, -1.0], [1.0, 1.0]], width=5)
+
+
+@cache
+def sample(kind: str) -> dict:
+    """Data of a figure of the kind."""
+    rng = np.random.default_rng(0)
+    if kind == "line":
+        labels = np.repeat(np.arange(10), 20)
+        hidden = rng.standard_normal((10, 6))[labels] * 2 + 0.3 * rng.standard_normal((200, 6)) + 3
+        return hyperplanes.line_turn(
+            hyperplanes.classes_in_plane(hidden, labels, rng.standard_normal((10, 6)), (0, 1))
+        )
+    if kind == "whitening":
+        data = gaussians.draw("gaussian-2", 200)
+        return mahalanobis.rotations_turn(data, distance_networks.exact(data.gaussian)[0])
+    made = {
+        "runs": fake_runs,
+        "phase": fake_phase,
+        "volume": fake_volume,
+        "network": live_network.turn,
+        "wedge": lambda: why_outputs_die.wedge_turn(2 * np.pi * figures.jitter(100) - np.pi, 40, 0.6),
+    }
+    return made[kind]()
+
+
+# The contract
+
+
+class Parts(HTMLParser):
+    """The tags of a figure, in order, with their attributes, and the text in each."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags, self.text, self.open = [], {}, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag != "img":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text[self.open[-1]] = self.text.get(self.open[-1], "") + data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_figure_holds_its_still_picture_what_to_look_for_and_its_data(kind):
+    turn = sample(kind)
+    page = Parts(turns.page(turn, PIXEL, ALT))
+    assert [tag for tag, _ in page.tags] == ["figure", "img", "figcaption", "span", "script"]
+    (_, figure), (_, image), _, _, (_, script) = page.tags
+    assert figure == {"class": "turn", "data-kind": kind}
+    assert image == {"alt": ALT, "src": PIXEL}
+    assert script == {"type": "application/json"}
+    assert turn["look"] in page.text["figcaption"]
+    data = json.loads(page.text["script"])
+    assert data.keys() == turn.keys() - {"kind", "look"}
+    assert len(page.text["script"].encode()) <= turns.LARGEST
+
+
+def test_nothing_in_the_data_can_end_the_script():
+    page = turns.page({"kind": "runs", "look": "Look.", "rows": ["</script><b>", "<!--"]}, PIXEL, ALT)
+    assert page.count("</script>") == 1 and "<!--" not in page
+    assert json.loads(Parts(page).text["script"]) == {"rows": ["</script><b>", "<!--"]}
+
+
+def test_a_figure_without_kind_or_look_with_nan_or_too_large_is_refused():
+    with pytest.raises(ValueError, match="needs kind and look"):
+        turns.page({"kind": "", "look": ""}, PIXEL, ALT)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        turns.page({"kind": "runs", "look": "Look.", "x": float("nan")}, PIXEL, ALT)
+    with pytest.raises(ValueError, match="62,000 bytes of data, this one has 70,"):
+        turns.page({"kind": "runs", "look": "Look.", "x": "a" * 70_000}, PIXEL, ALT)
+    with pytest.raises(TypeError, match="object is not data"):
+        turns.page({"kind": "runs", "look": "Look.", "x": object()}, PIXEL, ALT)
+
+
+def test_show_hands_the_page_the_figure_and_keeps_caption_and_alt(monkeypatch, tmp_path):
+    sent = []
+    monkeypatch.setattr("IPython.display.display", lambda *a, **k: sent.append((a[0], k["metadata"])))
+    fig, _ = figures.subplots()
+    figures.show(fig, name="fig-a", title="It falls.", caption="All.", alt=ALT, turn=sample("wedge"))
+    ((bundle, metadata),) = sent
+    assert set(bundle) == {"text/html", "image/png", "text/plain"}
+    assert metadata["support"] == {"name": "fig-a", "caption": "**It falls.** All.", "alt": ALT}
+    (tmp_path / "page.html").write_text(bundle["text/html"])
+    assert ALT in offline.Page(tmp_path / "page.html").alternatives  # what publish.check looks for
+    picture = dict(Parts(bundle["text/html"]).tags)["img"]["src"]
+    assert base64.b64decode(picture.removeprefix("data:image/svg+xml;base64,")).startswith(b"<?xml")
+
+
+def test_the_scripts_are_small_plain_and_named_in_the_configuration():
+    text = {name: (ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS}
+    assert sum(len(t.encode()) for t in text.values()) <= 60_000
+    configuration = (HERE / "_config.yml").read_text()
+    for name, t in text.items():
+        assert f"[{name}, {{defer: defer}}]" in configuration
+        assert not re.search(
+            r"\bimport\b|\bexport\b|\bfetch\(|https?://(?!www\.w3\.org/2000/svg)", re.sub(r"//.*", "", t)
+        )
+
+
+# The data of the chapters
+
+
+def test_a_run_keeps_its_seed_and_key_and_its_place_follows_from_its_value():
+    runs = [[SimpleNamespace(key=key, spec=SimpleNamespace(seed=seed))] for seed, key in enumerate("abc")]
+    found = turns.runs("ReLU", [3.0, 1.0, 2.0], runs, Estimate(2, 1, 3, 3, 0.95, "t"), panel=0, row=1)
+    assert found["seeds"] == [0, 1, 2] and found["keys"] == ["a", "b", "c"]
+    np.testing.assert_allclose(found["places"], figures.jitter(3)[[2, 0, 1]], atol=0.005)
+    assert found["bar"] == [2, 1, 3]
+
+
+def test_the_map_has_every_run_at_its_point():
+    turn = sample("phase")
+    shape = (1, 2, len(turn["curvatures"]), len(turn["preactivations"]), len(turn["seeds"]))
+    accuracy = np.frombuffer(base64.b64decode(turn["accuracy"]), "<u2").reshape(shape) / 100
+    np.testing.assert_allclose(accuracy[0, 1, 1, 2], [60.0, 61.0])  # 40 i + 10 j + seed
+    assert len(base64.b64decode(turn["keys"])) == 8 * accuracy.size
+
+
+def test_the_plane_of_two_outputs_keeps_their_distances():
+    rng = np.random.default_rng(0)
+    hidden, weight, labels = rng.standard_normal((300, 8)) + 1, rng.standard_normal((3, 8)), np.arange(300) % 3
+    plane = hyperplanes.classes_in_plane(hidden, labels, weight, (2, 0))
+    for output, degrees in zip(plane.outputs, plane.degrees, strict=True):
+        value = hidden @ weight[output]
+        z = [value[labels == c].mean() / value[labels == c].std() for c in range(3)]
+        np.testing.assert_allclose(np.abs(plane.distances(degrees)), np.abs(z))
+    figure = hyperplanes.line_figure(plane)
+    assert [bar.get_width() for bar in figure.axes[1].patches] == pytest.approx(
+        np.abs(plane.distances(plane.degrees[0]))
+    )
+
+
+def test_the_turned_network_is_exact():
+    turn = sample("whitening")
+    np.testing.assert_allclose(np.array(turn["weight"]) @ turn["root"], np.eye(2), atol=1e-4)
+    assert np.linalg.norm(np.array(turn["weight"]) @ np.subtract(turn["probe"], turn["mean"])) == pytest.approx(
+        2, abs=1e-3
+    )
+
+
+def test_the_network_of_the_page_learns_xor_in_torch():
+    points = live_network.tasks()["xor"]
+    trained = live_network.train("sigmoid", live_network.start(), points, live_network.RATE, live_network.LAST)
+    assert (live_network.logits("sigmoid", trained, points[:, :2]).argmax(1) == points[:, 2]).all()
+    figure = live_network.still(trained, points, side=12)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["prediction", "log-volume", "curvature"]
+
+
+# In a browser
+
+
+def missing(why: str):
+    """Skips, or fails where a browser must be there."""
+    if os.environ.get("BOOK_BROWSER") == "required":
+        pytest.fail(f"BOOK_BROWSER=required, but {why}")
+    pytest.skip(f"no browser: {why}")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright is not installed (pip install -e .[browser])")
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        except Exception as error:
+            missing(f"Chromium does not start ({type(error).__name__}); Debian's is at /usr/bin/chromium")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def turned(chromium, tmp_path):
+    """A function: kind -> the open page of the figure. At the end no error and no request may have occurred."""
+    heard, opened = [], []
+
+    def turned(kind: str, width: int = 1000, theme: str = "light", **options):
+        scripts = "".join(f'<script defer src="{(ASSETS / name).as_uri()}"></script>' for name in SCRIPTS)
+        style = f'<link rel="stylesheet" href="{(ASSETS / "book.css").as_uri()}">'
+        head = (
+            f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{kind}</title>{style}'
+        )
+        body = f'<main class="bd-content"><h1>{kind}</h1>{turns.page(sample(kind), PIXEL, ALT)}</main>'
+        file = tmp_path / f"{kind}.html"
+        html = f'<html lang="en" data-theme="{theme}"><head>{head}{scripts}</head><body>{body}</body></html>'
+        file.write_text(f"<!DOCTYPE html>{html}", encoding="utf-8")
+        context = chromium.new_context(viewport={"width": width, "height": 900}, **options)
+        page = context.new_page()
+        page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on(
+            "request",
+            lambda request: heard.append(request.url) if not request.url.startswith(("file:", "data:")) else 0,
+        )
+        page.goto(file.as_uri())
+        opened.append(context)
+        return page
+
+    yield turned
+    for context in opened:
+        context.close()
+    assert not heard
+
+
+def seen(page) -> tuple[str, str]:
+    """What the figure says and draws, once it has drawn what was asked."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.locator("output").text_content(), page.locator(".turn-body svg").inner_html()
+
+
+def slide(page, label: str, *keys: str) -> None:
+    """Presses keys on the slider of this label."""
+    slider = page.get_by_label(label, exact=True)
+    slider.focus()
+    for key in keys:
+        page.keyboard.press(key)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_slider_answers_the_keyboard_in_words_and_in_the_picture(turned, kind):
+    page = turned(kind)
+    assert page.locator("figure.turn img").count() == 0 and page.locator(".turn-still").count() == 0
+    sliders = page.locator("input[type=range]")
+    assert sliders.count()
+    for slider in sliders.all():
+        words, (said, drawn) = slider.get_attribute("aria-valuetext"), seen(page)
+        slider.focus()
+        page.keyboard.press("Home" if slider.evaluate("s => s.value === s.max") else "End")
+        assert slider.get_attribute("aria-valuetext") != words
+        now = seen(page)
+        assert now[1] != drawn
+        assert now[0] != said or kind == "network"  # another unit to drag changes no number
+        assert page.locator(".turn-body svg title").text_content() == now[0]
+    page.locator("summary").click()
+    seen(page)
+    assert page.locator("details tbody tr").count() > 1
+    assert "NaN" not in page.locator(".turn-body").inner_text()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_figure_fits_a_phone_and_has_words_that_can_be_read(turned, kind):
+    page = turned(kind, width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    shrunk = page.locator(".turn-body svg").evaluate("s => s.getBoundingClientRect().width / s.viewBox.baseVal.width")
+    assert shrunk > 0.95  # words of the picture keep their size
+    sizes = page.locator(".turn-body svg text").evaluate_all(
+        "list => list.map(t => parseFloat(getComputedStyle(t).fontSize))"
+    )
+    assert min(sizes) >= 12
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_scripts_the_still_picture_stays(turned, kind):
+    page = turned(kind, java_script_enabled=False)
+    image = page.locator("figure.turn img")
+    assert image.get_attribute("alt") == ALT and image.is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_axe_finds_nothing_serious(turned, kind, theme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    options = {"preload": False}  # or axe fetches the style sheet, which a page from a file may not
+    found = axe.run(turned(kind, theme=theme), options=options).response["violations"]
+    assert not [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+
+
+@pytest.mark.browser
+def test_runs_are_walked_by_keys_and_found_by_the_pointer(turned):
+    page = turned("runs")
+    assert seen(page)[0] == "ReLU2, raw inputs, seed 0: 10.0 points."
+    slide(page, "Run", "ArrowRight")
+    assert seen(page)[0] == "ReLU2, raw inputs, seed 1: 36.7 points."
+    commands = page.locator(".turn-commands code").all_text_contents()
+    assert commands == [f"python -m support records replay {side}{1:015x}" for side in "ab"]
+    page.locator(".turn-body svg path[fill='#D55E00']").last.hover()
+    assert re.match(r"Abs2-Neg, standardised inputs, seed \d", seen(page)[0])
+
+
+@pytest.mark.browser
+def test_the_wedge_counts_as_the_formula_and_from_a_large_step_on_all_are_dead(turned):
+    page = turned("wedge")
+    said = re.search(r"(\d+) of 100 .* (\d+) were born .* (\d+) were killed .* (\d+)%", seen(page)[0])
+    counted, born, killed, formula = map(int, said.groups())
+    assert counted == born + killed and abs(counted - formula) <= 2
+    slide(page, "Size of the step", "End")
+    assert seen(page)[0].startswith("100 of 100 outputs are dead")
+
+
+@pytest.mark.browser
+def test_the_cross_moves_with_the_input_scale_and_a_square_lists_its_runs(turned):
+    page = turned("phase")
+    assert "step size 1, first preactivations 5" in seen(page)[0]
+    slide(page, "Multiply the inputs by", *["ArrowRight"] * 20)  # by ten: the step size by a hundred
+    assert "step size 100, first preactivations 50, off the map" in seen(page)[0]
+    keys = set()
+    page.get_by_role("slider", name="Square of the map").focus()
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+        seen(page)
+        keys |= set(page.locator(".turn-commands code").all_text_contents())
+    assert len(keys) == 4 * len(sample("phase")["seeds"])
+    assert "The square (step size 0.1, first preactivations 10): ReLU2 gets 11% right" in seen(page)[0]
+    box = page.locator(".turn-body svg g > rect[fill^=rgb]").last.bounding_box()  # of the largest numbers
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert "(step size 1, first preactivations 100): ReLU2 gets 61% right" in seen(page)[0]
+
+
+@pytest.mark.browser
+def test_turning_the_weights_leaves_the_distance_and_dragging_the_dot_does_not(turned):
+    page = turned("whitening")
+    distance = re.compile(r"at the dot is ([\d.]+)")
+    slide(page, "Turn the weights by", "End")
+    assert distance.search(seen(page)[0])[1] == "2.00"
+    dot = page.get_by_role("slider", name="A point of the plane")
+    dot.focus()
+    page.keyboard.press("ArrowUp")
+    by_key = distance.search(seen(page)[0])[1]
+    assert by_key != "2.00"
+    drag(page, dot, 40, -30)
+    assert distance.search(seen(page)[0])[1] != by_key
+
+
+def drag(page, handle, right: float, down: float) -> None:
+    """Drags a handle by so many pixels."""
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right / 2, y + down / 2)
+    page.mouse.move(x + right, y + down)
+    page.mouse.up()
+
+
+@pytest.mark.browser
+def test_the_line_through_the_map_is_dragged_by_both_ends(turned):
+    page = turned("volume")
+    for name in ("Start of the line", "End of the line"):
+        handle, before = page.get_by_role("slider", name=name), seen(page)
+        drag(page, handle, 30, -40)
+        dragged = handle.get_attribute("aria-valuetext")
+        assert seen(page)[1] != before[1]
+        handle.focus()
+        page.keyboard.press("ArrowLeft")
+        seen(page)
+        assert handle.get_attribute("aria-valuetext") != dragged
+
+
+@pytest.mark.browser
+def test_the_map_of_many_units_has_the_log_volume_of_the_package(turned):
+    rng = np.random.default_rng(1)
+    for width in (5, 60):  # by pairs of units, and by the determinant
+        units, points = rng.standard_normal((width, 4)), rng.uniform(-1.5, 1.5, (50, 2))
+        found = turned("volume").evaluate(
+            "([units, points]) => points.map(([x, y]) => turn.sigmoidLayer(units, 0.5, x, y))",
+            [units.tolist(), points.tolist()],
+        )
+        w, b, x = torch.from_numpy(units[:, :2]), torch.from_numpy(units[:, 2]), torch.from_numpy(points)
+        expected = geometry.shallow_log_volume_element(w, b, "sigmoid", x)
+        np.testing.assert_allclose([f["volume"] for f in found], expected, atol=1e-6)
+        margin = 0.5 + torch.sigmoid(x @ w.T + b) @ torch.from_numpy(units[:, 3])
+        np.testing.assert_allclose([f["margin"] for f in found], margin, atol=1e-12)
+
+
+# The network in the page, against the package and torch
+
+PHI = {"sigmoid": "sigmoid", "ReLU": torch.relu, "Abs": torch.abs}
+
+
+def lists(w: dict) -> dict:
+    return {name: value.flatten().tolist() for name, value in w.items()}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scale", [1.0, 1.7])
+@pytest.mark.parametrize("kind", list(PHI))
+def test_log_volume_and_curvature_are_those_of_the_package_at_100_points(turned, kind, scale):
+    w, x = live_network.start(1), torch.from_numpy(np.random.default_rng(0).uniform(-1.5, 1.5, (100, 2)))
+    if kind == "ReLU":
+        w["b"] = w["b"].abs() + 3  # at least two units are active at every point, or the metric is singular
+    found = turned("network").evaluate(
+        """([kind, w, points, scale]) => {
+          const net = turn.network.make(kind, w);
+          return points.map(([x, y]) => ["logVolume", "ricci"].map(name => turn.network[name](net, x, y, scale)));
+        }""",
+        [kind, lists(w), x.tolist(), scale],
+    )
+    volume, ricci = np.array(found).T
+    expected = geometry.shallow_log_volume_element(scale * w["W"], w["b"], PHI[kind], x)
+    np.testing.assert_allclose(volume, expected, rtol=0, atol=1e-9)
+    if kind == "sigmoid":
+        R = geometry.shallow_ricci_scalar(scale * w["W"], w["b"], "sigmoid", x)
+        np.testing.assert_allclose(ricci, R, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("task", "rate", "scale"), [("xor", 1.0, 1.0), ("sinusoid", 0.3, 1.7)])
+@pytest.mark.parametrize("kind", list(live_network.PHI))
+def test_twenty_steps_of_training_give_the_weights_of_torch(turned, kind, task, rate, scale):
+    start, points = live_network.start(2), live_network.tasks()[task]
+    expected = live_network.train(kind, start, points, rate, 20, scale)
+    if kind != "sigmoid":
+        start["c"] = expected["c"] = torch.zeros(2, dtype=torch.float64)  # no output bias
+    found = turned("network").evaluate(
+        """([kind, w, points, rate, scale]) => {
+          const { W, b, V, c } = turn.network.course(turn.network.make(kind, w), points, rate, scale).at(20);
+          return { W: [...W], b: [...b], V: [...V], c: [...c] };
+        }""",
+        [kind, lists(start), points.tolist(), rate, scale],
+    )
+    for name, values in lists(expected).items():
+        np.testing.assert_allclose(found[name], values, rtol=0, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.browser
+def test_the_network_is_dragged_and_trains_on_from_there(turned):
+    page = turned("network")
+    before = seen(page)
+    assert before[0].startswith("After 2,000 steps 4 of 4 points are right")
+    slide(page, "Training step", "Home", *["ArrowRight"] * 5)
+    at_five = seen(page)
+    for name in ("Move the line of the unit", "Turn and stretch the weights of the unit"):
+        handle = page.get_by_role("slider", name=name)
+        drag(page, handle, 25, 35)
+        dragged = seen(page)
+        assert dragged[1] != at_five[1]
+        handle.focus()
+        page.keyboard.press("ArrowUp")
+        assert seen(page)[1] != dragged[1]
+    slide(page, "Training step", "ArrowLeft")  # what was before stays
+    slide(page, "Training step", "End")
+    assert seen(page)[1] != before[1]
+    page.get_by_role("button", name="Start again").click()
+    slide(page, "Training step", "End")
+    assert seen(page)[0] == before[0]
+
+
+@pytest.mark.browser
+def test_outputs_die_before_the_readers_eyes(turned):
+    page = turned("network")
+    page.get_by_label("Network", exact=True).select_option("ReLU2")
+    slide(page, "Training step", "Home")
+    assert "Both outputs are alive." in seen(page)[0]
+    slide(page, "Input scale", *["ArrowRight"] * 20)
+    slide(page, "Training step", "End")
+    assert re.search(r"[12] of 2 outputs (is|are) dead", seen(page)[0])
+
+
+@pytest.mark.browser
+def test_a_network_that_diverges_says_so(turned):
+    page = turned("network")
+    page.get_by_label("Network", exact=True).select_option("ReLU")
+    slide(page, "Input scale", "End")
+    slide(page, "Learning rate", "End")
+    assert re.search("beyond all bounds|points are right", seen(page)[0])
+
+
+@pytest.mark.browser
+def test_points_are_painted_by_pointer_and_by_keyboard(turned):
+    page = turned("network")
+    assert not page.get_by_role("button", name="Remove the points").is_visible()
+    page.get_by_label("Points", exact=True).select_option("paint")
+    page.get_by_role("button", name="Remove the points").click()
+    assert "0 of 0 points" in seen(page)[0]
+    box = page.locator(".turn-body svg image").bounding_box()
+    page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 0.8 * box["height"])
+    assert "of 1 points" in seen(page)[0]
+    page.get_by_role("slider", name="Brush").focus()
+    for key in ("ArrowRight", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    assert "of 2 points" in seen(page)[0]
+
+
+@pytest.mark.browser
+def test_who_wants_no_motion_gets_the_end_of_the_film_at_once(turned):
+    page = turned("network", reduced_motion="reduce")
+    slide(page, "Training step", "Home")
+    page.get_by_role("button", name="Play the training").click()
+    assert seen(page)[0].startswith("After 2,000 steps")
