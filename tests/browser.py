@@ -72,9 +72,9 @@ FOLD = """() => {
 FACTS = r"""() => {
   const article = document.querySelector('.bd-article') || document.body;
   const words = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
-  const raw = [];
+  const raw = [], elsewhere = 'pre, code, script, style, mjx-container';
   for (let node = words.nextNode(); node; node = words.nextNode())
-    if (/\\\(|\\\)|\\\[|\$\$|\\frac|\\sum/.test(node.data) && !node.parentElement.closest('pre, code, script, style, mjx-container'))
+    if (/\\\(|\\\)|\\\[|\$\$|\\frac|\\sum/.test(node.data) && !node.parentElement.closest(elsewhere))
       raw.push(node.data.trim().slice(0, 80));
   const size = e => { const b = e.getBoundingClientRect(); return b.width * b.height };
   return {
