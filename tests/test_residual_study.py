@@ -353,6 +353,13 @@ def test_a_pair_counts_if_both_probes_beat_the_untrained_encoders():
     assert barlow["arms"][0]["state"] == "holds"
 
 
+def test_without_records_every_claim_is_untested_and_says_how_to_run_it():
+    for claim in (*deep.CLAIMS, *encoders.CLAIMS):
+        row = judge(claim, [], "08")
+        assert row["verdict"] == "untested" and row["command"].split()[-1] in chapters.studies() and row["asks"]
+        assert set(row["open"]) == {arm["name"] for arm in row["arms"]} and "JPEG copy" in row["protocol"]
+
+
 def test_the_margins_are_those_that_were_fixed_beforehand():
     assert (deep.SHARE, deep.IMPACT, deep.FITTED) == (0.5, 1.0, 90.0)
     assert (results.BEATS, results.LEAST_PAIRS) == (15.0, 8)
