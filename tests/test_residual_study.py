@@ -10,7 +10,7 @@ from PIL import Image
 from support import chapters
 from support.chapters.deep_networks import claims as deep
 from support.chapters.self_supervised import claims as encoders
-from support.evidence import packing, replay
+from support.evidence import export, packing, replay
 from support.evidence.claims import Claim, judge
 from support.evidence.records import Store
 from support.evidence.residual import results
@@ -93,6 +93,7 @@ def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
     records = list(store)
     assert [r.spec.seed for r in sorted(records, key=lambda r: r.spec.seed)] == [0, 1]
     assert all(study.asks_for(r.spec) and not r.content["weights_kept"] for r in records)
+    assert export.table(records)["final_test_accuracy"].notna().all()
     assert packing.pack(store) == 0 and not store.verify()
     monkeypatch.setattr(replay, "load", load)
     assert replay.replay(store, records[0].key, 1, "cpu") == 0
