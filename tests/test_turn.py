@@ -31,6 +31,10 @@ ASSETS = HERE / "book" / "_assets"
 SCRIPTS = ("turn.js", "turn_kinds.js", "turn_network.js")
 KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "network")
 PIXEL = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/%3E"
+THEME = """body { margin: 0 } html[data-theme=dark] {
+  --pst-color-text-base: #ced6dd; --pst-color-background: #14181e; background: #14181e; color: #ced6dd }
+html[data-theme=dark] .bd-content div.cell_output .text_html:not(:has(table.dataframe)) {
+  background-color: #ced6dd; color: #14181e; padding: .5rem }"""  # as the theme treats outputs in HTML
 ALT = 'A picture of "something" that turns.'
 
 
@@ -264,11 +268,12 @@ def turned(chromium, tmp_path):
 
     def turned(kind: str, width: int = 1000, theme: str = "light", **options):
         scripts = "".join(f'<script defer src="{(ASSETS / name).as_uri()}"></script>' for name in SCRIPTS)
-        style = f'<link rel="stylesheet" href="{(ASSETS / "book.css").as_uri()}">'
+        style = f'<style>{THEME}</style><link rel="stylesheet" href="{(ASSETS / "book.css").as_uri()}">'
         head = (
             f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{kind}</title>{style}'
         )
-        body = f'<main class="bd-content"><h1>{kind}</h1>{turns.page(sample(kind), PIXEL, ALT)}</main>'
+        output = f'<div class="cell_output"><div class="text_html">{turns.page(sample(kind), PIXEL, ALT)}</div></div>'
+        body = f'<main class="bd-content"><h1>{kind}</h1>{output}</main>'
         file = tmp_path / f"{kind}.html"
         html = f'<html lang="en" data-theme="{theme}"><head>{head}{scripts}</head><body>{body}</body></html>'
         file.write_text(f"<!DOCTYPE html>{html}", encoding="utf-8")
