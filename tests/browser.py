@@ -72,10 +72,17 @@ FOLD = """() => {
 FACTS = r"""() => {
   const article = document.querySelector('.bd-article') || document.body;
   const words = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+<<<<<<< HEAD
   const raw = [], elsewhere = 'pre, code, script, style, mjx-container';
   for (let node = words.nextNode(); node; node = words.nextNode())
     if (/\\\(|\\\)|\\\[|\$\$|\\frac|\\sum/.test(node.data) && !node.parentElement.closest(elsewhere))
       raw.push(node.data.trim().slice(0, 80));
+=======
+  const raw = [];
+  const source = /\\\(|\\\)|\\\[|\$\$|\\frac|\\sum/, kept = 'pre, code, script, style, mjx-container';
+  for (let node = words.nextNode(); node; node = words.nextNode())
+    if (source.test(node.data) && !node.parentElement.closest(kept)) raw.push(node.data.trim().slice(0, 80));
+>>>>>>> h10
   const size = e => { const b = e.getBoundingClientRect(); return b.width * b.height };
   return {
     formulas: article.querySelectorAll('.math').length,
@@ -98,17 +105,20 @@ FACTS = r"""() => {
 WIDE = """() => {
   const root = document.documentElement, wide = Math.max(root.scrollWidth, document.body.scrollWidth);
   if (wide <= innerWidth) return [wide, ''];
-  const scrolls = e => { for (let p = e.parentElement; p; p = p.parentElement)
-    if (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(p).overflowX) && p !== document.body && p !== root) return true;
-    return false };
+  const scrolls = e => {
+    for (let p = e.parentElement; p && p !== document.body; p = p.parentElement)
+      if (getComputedStyle(p).overflowX !== 'visible') return true;
+    return false;
+  };
   const out = [...document.querySelectorAll('.bd-article *')]
     .find(e => e.getBoundingClientRect().right > innerWidth + 1 && !scrolls(e));
   return [wide, out ? out.outerHTML.slice(0, 120) : 'unknown'];
 }"""
-AXE = """async kinds => {
-  const found = await axe.run(document, {preload: false, resultTypes: ['violations'], runOnly: kinds || undefined});
-  return found.violations.filter(v => ['critical', 'serious'].includes(v.impact)).flatMap(v => v.nodes.map(n =>
-    `${v.impact} ${v.id}: ${n.target.join(' ')} (${[...n.any, ...n.all].map(c => c.message).join('; ').slice(0, 160)})`));
+AXE = """async () => {
+  const found = await axe.run(document, {preload: false, resultTypes: ['violations']});
+  const why = n => [...n.any, ...n.all].map(c => c.message).join('; ').slice(0, 160);
+  return found.violations.filter(v => ['critical', 'serious'].includes(v.impact))
+    .flatMap(v => v.nodes.map(n => `${v.impact} ${v.id}: ${n.target.join(' ')} (${why(n)})`));
 }"""
 
 

@@ -187,7 +187,8 @@ def test_the_files_for_programs_fit_their_descriptions(browser):
 
 def test_figures_that_turn_answer_keyboard_and_pointer(page, visits):
     turning = [name for name, visit in visits.items() if visit.facts["turns"]]
-    state = "f => f.querySelector('svg, canvas')?.outerHTML + f.innerText + [...f.querySelectorAll('input')].map(i => i.value)"
+    values = "[...f.querySelectorAll('input')].map(i => i.value)"
+    state = f"f => f.querySelector('svg, canvas')?.outerHTML + f.innerText + {values}"
     for name in turning:
         chromium.go(page, name)
         for figure in page.locator("figure.turn").all():

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from support.evidence import derived
 from support.evidence.ledger import counts_in_words, interval
 from support.evidence.verdicts import CONTRADICTION, VERDICTS
 from support.words import counted
@@ -200,6 +199,8 @@ EFFECTS = {"line": "on the rule's line", "none": "with no effect", "printed": "a
 @cache
 def _simulated() -> dict[str, list[dict]]:
     """The rows of the derived table "error-rates" by claim; none if it has not been made."""
+    from support.evidence import derived
+
     if not derived.path("error-rates").exists():
         return {}
     return {str(name): of.to_dict("records") for name, of in derived.table("error-rates").groupby("claim")}

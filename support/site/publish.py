@@ -158,7 +158,7 @@ def parameter_names(notebook: Path) -> set[str]:
 def fingerprint(notebook: Path, parameters: dict) -> str:
     """Digest of the notebook, the package, the records, the parameters and the versions; not of data elsewhere."""
     digest = hashlib.sha256()
-    package = [path for suffix in ("py", "json") for path in (ROOT / "support").rglob(f"*.{suffix}")]
+    package = [path for suffix in ("py", "json", "css") for path in (ROOT / "support").rglob(f"*.{suffix}")]
     records = [path for path in (ROOT / "records").rglob("*") if path.is_file()]
     for path in [notebook, *sorted(package), *sorted(records)]:
         content = path.read_bytes()

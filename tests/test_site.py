@@ -1,0 +1,99 @@
+"""What is done to built pages, and the claims and runs as files for programs."""
+
+import json
+
+import jsonschema
+import pandas as pd
+import pytest
+
+from support import chapters
+from support.evidence import cards
+from support.site import accessible, data
+
+TABLE = """<table border="1" class="dataframe"><thead><tr><th></th><th>rate</th></tr><tr><th>units</th><th> </th></tr>
+</thead><tbody><tr><th>ten</th><td>1</td></tr><tr><th scope="rowgroup">all</th><td>2</td></tr></tbody></table>"""
+PAGE = """<head><title>A page</title></head><h1>A page</h1>
+<p>It says &quot;one <em>thing</em>&quot;.</p>
+<p>And another.</p></article><p>Footer.</p>"""
+
+
+def test_headers_say_which_way_they_point_and_empty_ones_are_cells():
+    table = accessible.scoped(TABLE)
+    assert table.count("<td></td>") == 2 and "<thead>" in table
+    assert table.count('<th scope="col">') == 2 and '<th scope="row">ten</th>' in table
+    assert '<th scope="rowgroup">all</th>' in table
+    assert accessible.scoped(table) == table
+    assert accessible.scoped("<table><tr><th>arm</th></tr></table>") == (
+        '<table><tr><th scope="col">arm</th></tr></table>'
+    )
+
+
+def test_pages_get_a_description_from_their_first_words():
+    assert accessible.description(PAGE) == 'It says "one thing". And another.'
+    page = accessible.mend(PAGE)
+    assert '<meta name="description" content="It says &quot;one thing&quot;. And another." />' in page
+    assert accessible.mend(page) == page
+    said = accessible.description(PAGE.replace("And another", "word, " * 60))
+    assert 150 < len(said) <= accessible.LENGTH + 3 and said.endswith("word...")
+
+
+def test_folds_are_named_by_what_they_show_and_references_are_a_list():
+    fold = f"<details>{accessible.FOLD}<span>Show code</span></summary></details>"
+    assert accessible.mend(fold) == "<details><summary><span>Show code</span></summary></details>"
+    references = '<div role="list" class="citation-list"><div class="citation" role="doc-biblioentry"></div></div>'
+    assert 'class="citation" role="listitem"' in accessible.mend(references)
+
+
+# -- claims and runs ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Some rows of the ledger: arms with and without records, and a claim that replaced others."""
+    return chapters.ledger(ids={"LDM-5.2-a", "RG-D-b", "MDX-2-a", "OWN-2-a"})
+
+
+@pytest.fixture
+def written(rows, tmp_path, monkeypatch):
+    """The JSON files that `data.write` makes of these rows and of a table of one run, by their names."""
+    frame = pd.DataFrame({"key": ["0f"], "steps": [10], "rate": [0.1], "weights_kept": [True]})
+    monkeypatch.setattr(data.export, "table", lambda records: frame)
+    data.write(tmp_path, rows, [])
+    return {path.name: json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.glob("*.json")}
+
+
+def test_claims_are_as_their_schema_says(written, rows, tmp_path):
+    jsonschema.Draft202012Validator.check_schema(written["claims.schema.json"])
+    found = {claim["id"]: claim for claim in written["claims.json"]["claims"]}
+    assert found["LDM-5.2-a"]["link"] == "book/ledger.html#LDM-5.2-a"
+    assert found["LDM-5.2-a"]["relation"] == data.RELATIONS.get(found["LDM-5.2-a"]["verdict"])
+    assert found["OWN-2-a"]["relation"] is None
+    assert {entry["replaced_by"] for entry in written["claims.json"]["aliases"]} == {"MDX-2-a"}
+    with pytest.raises(jsonschema.ValidationError, match="perhaps"):
+        data.write(tmp_path, [rows[0] | {"verdict": "perhaps"}], [])
+
+
+def test_every_entry_of_a_claim_is_explained_in_the_schema(written, rows):
+    definitions = written["claims.schema.json"]["$defs"]
+    assert set(definitions["claim"]["properties"]) == set(definitions["claim"]["required"])
+    assert set(definitions["arm"]["properties"]) == set(definitions["arm"]["required"]) == set(rows[0]["arms"][0])
+
+
+def test_the_runs_are_described_for_catalogues(written):
+    found = written["croissant.json"]
+    types = {field["name"]: field["dataType"] for field in found["recordSet"][0]["field"]}
+    assert types == {"key": "sc:Text", "steps": "sc:Integer", "rate": "sc:Float", "weights_kept": "sc:Boolean"}
+    assert [file["contentUrl"] for file in found["distribution"]] == ["runs.csv", "claims.json"]
+
+
+def test_the_citation_is_that_of_the_citation_file():
+    known = data.citation()
+    assert known["title"] in data.bibtex() and f"version = {{{known['version']}}}" in data.bibtex()
+    assert known["message"] in data.cite() and data.bibtex() in data.cite()
+
+
+def test_ids_of_merged_claims_have_anchors_on_the_ledger_alone(rows):
+    row = next(row for row in rows if row["replaces"])
+    for name in row["replaces"]:
+        assert f'<span id="{name}"></span>' in cards.card(row, anchor=True)
+        assert f'id="{name}"' not in cards.card(row, anchor=False)
