@@ -72,17 +72,10 @@ FOLD = """() => {
 FACTS = r"""() => {
   const article = document.querySelector('.bd-article') || document.body;
   const words = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
-<<<<<<< HEAD
-  const raw = [], elsewhere = 'pre, code, script, style, mjx-container';
-  for (let node = words.nextNode(); node; node = words.nextNode())
-    if (/\\\(|\\\)|\\\[|\$\$|\\frac|\\sum/.test(node.data) && !node.parentElement.closest(elsewhere))
-      raw.push(node.data.trim().slice(0, 80));
-=======
   const raw = [];
   const source = /\\\(|\\\)|\\\[|\$\$|\\frac|\\sum/, kept = 'pre, code, script, style, mjx-container';
   for (let node = words.nextNode(); node; node = words.nextNode())
     if (source.test(node.data) && !node.parentElement.closest(kept)) raw.push(node.data.trim().slice(0, 80));
->>>>>>> h10
   const size = e => { const b = e.getBoundingClientRect(); return b.width * b.height };
   return {
     formulas: article.querySelectorAll('.math').length,
