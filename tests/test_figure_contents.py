@@ -10,7 +10,9 @@ from matplotlib import pyplot
 from support.chapters import studies
 from support.chapters.distance_or_intensity import pictures as one
 from support.chapters.why_outputs_die import pictures as dying
+from support.chapters.why_outputs_die import turning
 from support.chapters.why_outputs_die.phases import Diagram
+from support.chapters.why_outputs_die.tables import remedies
 from support.evidence.classifiers import shared
 from support.evidence.classifiers.results import arm
 from support.evidence.figures import HUES
@@ -136,6 +138,37 @@ def test_the_lead_of_the_negated_network_is_drawn_with_its_interval():
     bars = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2][:2]
     assert [list(bar) for bar in bars] == [[30, 60], [-20, 2]]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["as published", "Adam"]
+
+
+def test_runs_to_walk_through_have_their_accuracy_seed_and_key():
+    weak, strong = accuracies(ReLU2=[10, 30], ReLU2_Neg=[60, 85]), accuracies(ReLU2=[50, 70], ReLU2_Neg=[90, 90])
+    starts = {"plain": [made(weak)], "warm-up": [made(strong)]}
+    groups = shared.accuracy_turn(starts["plain"])["groups"]
+    assert [(g["name"], g["row"], g["values"]) for g in groups] == [
+        ("ReLU2", 0, [10, 30]),
+        ("ReLU2-Neg", 1, [60, 85]),
+    ]
+    records = starts["plain"][0].records
+    assert groups[1]["keys"] == [r.key for r in records["ReLU2-Neg"]] and groups[1]["seeds"] == [0, 1]
+    leads = turning.gaps_turn(starts, remedies(starts))["groups"]
+    assert [(g["row"], g["values"]) for g in leads] == [(0, [50, 55]), (1, [40, 20])]
+    assert leads[0]["keys"][1] == f"{records['ReLU2-Neg'][1].key} {records['ReLU2'][1].key}"
+    assert leads[0]["bar"][0] == 52.5
+    assert [(g["row"], g["values"]) for g in turning.remedies_turn(starts)["groups"]] == [
+        (0, [10, 30]),
+        (0, [60, 85]),
+        (1, [50, 70]),
+        (1, [90, 90]),
+    ]
+
+
+def test_weight_vectors_after_a_step_are_filled_where_they_are_dead():
+    angles = np.array([0.0, np.pi / 2, -3 * np.pi / 4, np.pi])  # alive, killed by the step, born dead, born dead
+    left, right = dying.killed_figure([0, 1], [0.25, 1], [0.3, 1], angles, np.radians(40), 1.0).axes
+    alive, gone = (line.get_xydata() for line in left.lines)
+    np.testing.assert_allclose(alive, [[0, 0]], atol=1e-12)
+    np.testing.assert_allclose(gone[:, 0], [-1, -1 - 0.5**0.5, -2], atol=1e-12)
+    assert [list(line.get_ydata()) for line in right.lines] == [[0.25, 1], [0.3, 1]]
 
 
 def test_failing_runs_are_drawn_as_shares_for_each_network_and_scaling():

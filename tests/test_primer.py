@@ -34,7 +34,7 @@ def parts() -> list[list[tuple]]:
             found.append([])
         if found:
             found[-1].append(cell)
-    return found[:-1]  # the last is the glossary
+    return found[:-2]  # the last are the network to try and the glossary
 
 
 def glossary() -> dict[str, str]:
@@ -64,7 +64,7 @@ def test_a_part_is_short_text_one_figure_and_a_line_to_run(number):
 
 
 def test_every_label_is_unique_and_no_term_is_defined_twice():
-    assert len(LABELS) == len(set(LABELS)) == 11
+    assert len(LABELS) == len(set(LABELS)) == 12
     terms = [line for line in TEXT.split("```{glossary}")[1].splitlines() if re.match(r"[A-Za-z]", line)]
     assert len(terms) == len(set(terms)) == len(glossary())
 

@@ -10,7 +10,7 @@ from PIL import Image
 from support import chapters
 from support.chapters.deep_networks import claims as deep
 from support.chapters.self_supervised import claims as encoders
-from support.evidence import packing, replay
+from support.evidence import export, packing, replay
 from support.evidence.claims import Claim, judge
 from support.evidence.records import Store
 from support.evidence.residual import results
@@ -93,6 +93,7 @@ def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
     records = list(store)
     assert [r.spec.seed for r in sorted(records, key=lambda r: r.spec.seed)] == [0, 1]
     assert all(study.asks_for(r.spec) and not r.content["weights_kept"] for r in records)
+    assert export.table(records)["final_test_accuracy"].notna().all()
     assert packing.pack(store) == 0 and not store.verify()
     monkeypatch.setattr(replay, "load", load)
     assert replay.replay(store, records[0].key, 1, "cpu") == 0
@@ -351,6 +352,13 @@ def test_a_pair_counts_if_both_probes_beat_the_untrained_encoders():
     assert {arm["state"] for arm in row["arms"]} == {"void"} and "(4 of 5)" in row["arms"][0]["text"]
     barlow = judged(encoders.CLAIMS, "OWN-9-c", "self-supervised", across=0.3, probe=probe)
     assert barlow["arms"][0]["state"] == "holds"
+
+
+def test_without_records_every_claim_is_untested_and_says_how_to_run_it():
+    for claim in (*deep.CLAIMS, *encoders.CLAIMS):
+        row = judge(claim, [], "08")
+        assert row["verdict"] == "untested" and row["command"].split()[-1] in chapters.studies() and row["asks"]
+        assert set(row["open"]) == {arm["name"] for arm in row["arms"]} and "JPEG copy" in row["protocol"]
 
 
 def test_the_margins_are_those_that_were_fixed_beforehand():

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from support.evidence.export import COLUMNS
 from support.networks.data import _dataset, import_torchvision
 from support.training.loop import Stopped
 from support.training.residual import augmentation, objectives, places, probe
@@ -321,6 +322,7 @@ def test_a_self_supervised_encoder_has_probes_and_more_measures(objective):
     assert m.arrays["objective"].shape == (3,) and np.isfinite(m.arrays["objective"]).all()
     assert m.arrays["segment_measure"].shape == (2, 6, 2, 2, 3) and m.arrays["probe_test_accuracy"].shape == (2,)
     final = one.final_numbers(m.arrays)
+    assert {f"final_{name}" for name in final} <= set(COLUMNS)
     assert final["probe_test_accuracy"] == m.arrays["probe_test_accuracy"][1] and "linear probe" in one.listed(final)
     assert final["untrained_probe_test_accuracy"] == m.arrays["probe_test_accuracy"][0] > 25
 

@@ -31,6 +31,10 @@ ASSETS = HERE / "book" / "_assets"
 SCRIPTS = ("turn.js", "turn_kinds.js", "turn_network.js")
 KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "network")
 PIXEL = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/%3E"
+THEME = """body { margin: 0 } html[data-theme=dark] {
+  --pst-color-text-base: #ced6dd; --pst-color-background: #14181e; background: #14181e; color: #ced6dd }
+html[data-theme=dark] .bd-content div.cell_output .text_html:not(:has(table.dataframe)) {
+  background-color: #ced6dd; color: #14181e; padding: .5rem }"""  # as the theme treats outputs in HTML
 ALT = 'A picture of "something" that turns.'
 
 
@@ -62,7 +66,7 @@ def fake_phase() -> dict:
     """A map of one network from made-up records: accuracy grows with the step size."""
     from test_phases import GRID, made
 
-    records = made(lambda scaling, seed, i, j: 40.0 * i + 10 * j + seed)
+    records = made(lambda scaling, seed, i, j: 40.0 * i + 10 * j + seed, diverged=[("raw", 1, 0, 1)])
     found = why_outputs_die.phase_turn(GRID, records, {"raw": (1.0, 5.0), "standardised": (0.1, 1.0)})
     decades = {"curvatures": (0.1, 1.0), "preactivations": (1.0, 10.0, 100.0)}  # like the grid of the chapter
     return found | decades | {"network": "ReLU2"}
@@ -197,8 +201,10 @@ def test_a_run_keeps_its_seed_and_key_and_its_place_follows_from_its_value():
 def test_the_map_has_every_run_at_its_point():
     turn = sample("phase")
     shape = (1, 2, len(turn["curvatures"]), len(turn["preactivations"]), len(turn["seeds"]))
-    accuracy = np.frombuffer(base64.b64decode(turn["accuracy"]), "<u2").reshape(shape) / 100
+    packed = np.frombuffer(base64.b64decode(turn["accuracy"]), "<u2").reshape(shape)
+    accuracy, diverged = packed % 2**15 / 100, packed >= 2**15
     np.testing.assert_allclose(accuracy[0, 1, 1, 2], [60.0, 61.0])  # 40 i + 10 j + seed
+    assert np.argwhere(diverged).tolist() == [[0, 0, 0, 1, 1]] and accuracy[diverged] == [11.0]
     assert len(base64.b64decode(turn["keys"])) == 8 * accuracy.size
 
 
@@ -264,11 +270,12 @@ def turned(chromium, tmp_path):
 
     def turned(kind: str, width: int = 1000, theme: str = "light", **options):
         scripts = "".join(f'<script defer src="{(ASSETS / name).as_uri()}"></script>' for name in SCRIPTS)
-        style = f'<link rel="stylesheet" href="{(ASSETS / "book.css").as_uri()}">'
+        style = f'<style>{THEME}</style><link rel="stylesheet" href="{(ASSETS / "book.css").as_uri()}">'
         head = (
             f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{kind}</title>{style}'
         )
-        body = f'<main class="bd-content"><h1>{kind}</h1>{turns.page(sample(kind), PIXEL, ALT)}</main>'
+        output = f'<div class="cell_output"><div class="text_html">{turns.page(sample(kind), PIXEL, ALT)}</div></div>'
+        body = f'<main class="bd-content"><h1>{kind}</h1>{output}</main>'
         file = tmp_path / f"{kind}.html"
         html = f'<html lang="en" data-theme="{theme}"><head>{head}{scripts}</head><body>{body}</body></html>'
         file.write_text(f"<!DOCTYPE html>{html}", encoding="utf-8")
@@ -393,6 +400,7 @@ def test_the_cross_moves_with_the_input_scale_and_a_square_lists_its_runs(turned
         keys |= set(page.locator(".turn-commands code").all_text_contents())
     assert len(keys) == 4 * len(sample("phase")["seeds"])
     assert "The square (step size 0.1, first preactivations 10): ReLU2 gets 11% right" in seen(page)[0]
+    assert "seed 1, 11.0%, diverged" in page.locator(".turn-commands").text_content()
     box = page.locator(".turn-body svg g > rect[fill^=rgb]").last.bounding_box()  # of the largest numbers
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     assert "(step size 1, first preactivations 100): ReLU2 gets 61% right" in seen(page)[0]

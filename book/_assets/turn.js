@@ -84,6 +84,10 @@ turn.panel = (at, { x, y, xlabel, ylabel, xticks = [], yticks = [], title, frame
     unX: back(x, at.left, at.left + at.width), unY: back(y, bottom, at.top),
     has: (px, py) => px >= at.left && px <= at.left + at.width && py >= at.top && py <= bottom,
     upright: (v, kind) => turn.rule(X(v), X(v), at.top, bottom, kind),
+    dot: (x, y, r, look) => turn.dot(X(x), Y(y), r, look),
+    line: (points, look) => turn.path(points.map(([x, y]) => [X(x), Y(y)]), look),
+    arrow: (x1, y1, x2, y2, look) => turn.arrow(X(x1), Y(y1), X(x2), Y(y2), look),
+    word: (x, y, text, more) => turn.word(X(x), Y(y) + 4, text, more),
     inside: (...children) => svg("g", { "clip-path": `url(#${clip.id})` }, ...children),
   };
 };
@@ -245,29 +249,39 @@ class Frame {
     this.svg.addEventListener("pointermove", event => found(...this.point(event)));
     this.svg.addEventListener("pointerdown", event => found(...this.point(event)));
   }
-  // A handle to drag, or to move by arrow keys. drag(px, py); key(right, up), each -1, 0 or 1, five with Shift.
-  handle({ label, drag, key, press, shape }) {
-    // an image has no parts that can be reached by keyboard, so the picture becomes a group
-    this.svg.setAttribute("role", "group");
+  // A handle on panel(): set(x, y) takes it to a place of the panel, get() tells its own. Arrow keys move it by a step,
+  // five with Shift. press() answers Enter and the space bar.
+  handle({ label, panel, get, set, step, press, shape }) {
+    this.svg.setAttribute("role", "group"); // an image has no parts that can be reached by keyboard
     const node = svg("g", { tabindex: 0, role: "slider", "aria-label": label, class: "turn-handle" },
       svg("circle", { r: 20, class: "turn-reach" }), shape || svg("circle", { r: 8, class: "turn-knob" }));
-    node.addEventListener("pointerdown", event => { node.setPointerCapture(event.pointerId); event.preventDefault(); node.focus({ preventScroll: true }); });
-    node.addEventListener("pointermove", event => { if (node.hasPointerCapture(event.pointerId)) { drag(...this.point(event)); this.change(); } });
+    node.addEventListener("pointerdown", event => {
+      node.setPointerCapture(event.pointerId);
+      event.preventDefault();
+      node.focus({ preventScroll: true });
+    });
+    node.addEventListener("pointermove", event => {
+      if (!node.hasPointerCapture(event.pointerId)) return;
+      const [px, py] = this.point(event);
+      set(panel().unX(px), panel().unY(py));
+      this.change();
+    });
     node.addEventListener("keydown", event => {
       const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-      const pressed = press && (event.key === "Enter" || event.key === " ");
-      if (!by && !pressed) return;
+      if (!by && !(press && (event.key === "Enter" || event.key === " "))) return;
       event.preventDefault(); // or the page would scroll
-      if (by) key(...by.map(v => v * (event.shiftKey ? 5 : 1))); else press();
+      const far = step * (event.shiftKey ? 5 : 1);
+      if (by) set(...get().map((v, k) => v + far * by[k])); else press();
       this.change();
     });
     this.handles.append(node);
     return {
       node,
-      place(x, y, words, now = 0) {
-        node.setAttribute("transform", `translate(${x} ${y})`);
+      place(words) {
+        const [x, y] = get();
+        node.setAttribute("transform", `translate(${panel().X(x)} ${panel().Y(y)})`);
         node.setAttribute("aria-valuetext", words);
-        node.setAttribute("aria-valuenow", Number(now.toFixed(3)));
+        node.setAttribute("aria-valuenow", Number(x.toFixed(3)));
       },
       hide(hidden) { node.style.display = hidden ? "none" : ""; },
     };

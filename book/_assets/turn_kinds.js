@@ -1,7 +1,7 @@
 // The kinds of figures that turn; the network in the page has its own file. See turn.js for the frame.
 "use strict";
 (() => { // names of this file stay in it
-const { kinds, svg, html, panel, two, word, path, dot, rule, number, thousands, short, clamp, unpack, HUES } = turn;
+const { kinds, svg, html, panel, two, word, dot, rule, number, thousands, short, clamp, unpack, HUES } = turn;
 const REPLAY = "python -m support records replay ";
 const radians = degrees => degrees * Math.PI / 180;
 
@@ -26,7 +26,8 @@ kinds.runs = (data, frame) => {
     const names = 10 + 6.6 * Math.max(...data.rows.map(r => r.length)), numbers = 44;
     const room = stacked ? width - names - numbers : (width - names - 2 * numbers - 24) / 2;
     const places = data.panels.map((_, i) => ({ left: names + (stacked ? 0 : i * (room + numbers + 24)), top: 28 + (stacked ? i * (high + 78) : 0), width: room, height: high }));
-    const panels = data.panels.map((title, i) => panel(places[i], { x: data.x.ends, y: [rows - 0.5, -0.5], title, xticks: data.x.ticks, xlabel: data.x.label, yticks: i && !stacked ? [] : data.rows.map((r, k) => [k, r]) }));
+    const panels = data.panels.map((title, i) => panel(places[i], { x: data.x.ends, y: [rows - 0.5, -0.5], title, xticks: data.x.ticks,
+      xlabel: data.x.label, yticks: i && !stacked ? [] : data.rows.map((r, k) => [k, r]) }));
     const nodes = panels.flatMap(p => p.nodes), at = d => [panels[d.panel].X(d.value), panels[d.panel].Y(d.row + d.shift - 0.32 * (d.place - 0.5))];
     if (data.x.zero !== undefined) for (const p of panels) nodes.push(p.upright(data.x.zero, "turn-axis"));
     drawn = dots.map(at);
@@ -61,11 +62,10 @@ kinds.wedge = (data, frame) => {
   return width => {
     const t = radians(half.value), s = size.value, at = two(width, (w, i) => i ? 190 : w * 0.68, 0.58);
     const plane = panel(at.first, { x: [-2.75, 1.25], y: [-1.36, 1.36], frame: true, title: "weight vectors after the step" });
-    const share = panel(at.second, { x: [0, 1.6], y: [0, 1.04], xticks: [0, 0.5, 1, 1.5], yticks: [0, 0.5, 1], xlabel: "size of the step", ylabel: "share dead", title: "how many are dead" });
-    const sector = (from, to, far, look) => { // the directions between two angles
-      const rim = Array.from({ length: 41 }, (_, i) => from + (to - from) * i / 40).map(a => [plane.X(far * Math.cos(a)), plane.Y(far * Math.sin(a))]);
-      return path([[plane.X(0), plane.Y(0)], ...rim], look);
-    };
+    const share = panel(at.second, { x: [0, 1.6], y: [0, 1.04], xticks: [0, 0.5, 1, 1.5], yticks: [0, 0.5, 1],
+      xlabel: "size of the step", ylabel: "share dead", title: "how many are dead" });
+    const sector = (from, to, far, look) => plane.line([[0, 0], // the directions between two angles
+      ...Array.from({ length: 41 }, (_, i) => from + (to - from) * i / 40).map(a => [far * Math.cos(a), far * Math.sin(a)])], look);
     const states = outputs.map(a => dead(a, t, 0) ? "born" : dead(a, t, s) ? "killed" : "alive");
     const of = state => states.filter(found => found === state).length;
     const dots = outputs.map((a, i) => {
@@ -77,13 +77,13 @@ kinds.wedge = (data, frame) => {
     frame.show(width, at.height, [
       plane.nodes, plane.inside(sector(Math.PI / 2 + t, 3 * Math.PI / 2 - t, 6, { class: "turn-shade" }),
         sector(-t, t, 1, { fill: HUES.relu, "fill-opacity": 0.35 }),
-        turn.arrow(plane.X(0), plane.Y(-1.2), plane.X(-s), plane.Y(-1.2), { class: "turn-stroke" }), ...dots),
-      word(plane.X(0) + 4, plane.Y(-1.2) + 4, "the step"), word(plane.X(-2.7), plane.Y(1.16), "dead here"),
-      word(plane.X(1.2), plane.Y(1.16), "blue: hidden vectors", { "text-anchor": "end" }),
-      share.nodes, path(sizes.map(v => [share.X(v), share.Y(killedShare(t, v))]), { class: "turn-stroke", "stroke-width": 2 }),
+        plane.arrow(0, -1.2, -s, -1.2, { class: "turn-stroke" }), ...dots),
+      plane.word(0.05, -1.2, "the step"), plane.word(-2.7, 1.2, "dead here"),
+      plane.word(1.2, 1.2, "blue: hidden vectors", { "text-anchor": "end" }),
+      share.nodes, share.line(sizes.map(v => [v, killedShare(t, v)]), { class: "turn-stroke", "stroke-width": 2 }),
       share.upright(s, "turn-guide"),
-      dot(share.X(s), share.Y(count / outputs.length), 6, { fill: HUES.abs }),
-      word(share.X(1.6), share.Y(0.1), "line: formula, dot: count", { "text-anchor": "end" }),
+      share.dot(s, count / outputs.length, 6, { fill: HUES.abs }),
+      share.word(1.6, 0.1, "line: formula, dot: count", { "text-anchor": "end" }),
     ]);
     frame.say(`${count} of ${outputs.length} outputs are dead: ${of("born")} were born dead (squares), ${of("killed")} were killed by the step (filled dots). ` +
       `The formula says ${number(100 * killedShare(t, s), 0)}%.`);
@@ -93,7 +93,8 @@ kinds.wedge = (data, frame) => {
 };
 
 // ---- the map of step size against first preactivation
-// data: networks, scalings, curvatures, preactivations, seeds; accuracy (uint16, hundredths of a percent) and keys
+// data: networks, scalings, curvatures, preactivations, seeds; accuracy (uint16, hundredths of a percent, the highest
+// bit set for a run that diverged) and keys
 // (8 bytes each) in that order; marks: scaling -> [curvature, preactivation] of the published setting.
 kinds.phase = (data, frame) => {
   const accuracy = unpack(data.accuracy, Uint16Array), keys = unpack(data.keys, Uint8Array);
@@ -108,17 +109,17 @@ kinds.phase = (data, frame) => {
   const runs = (row, column) => data.seeds.map((seed, i) => {
     const n = data.networks.indexOf(network.value), s = data.scalings.indexOf(pixels.value);
     const at = (((n * data.scalings.length + s) * rows + row) * columns + column) * seeds + i;
-    return { seed, accuracy: accuracy[at] / 100, key: Array.from(keys.slice(8 * at, 8 * at + 8), b => b.toString(16).padStart(2, "0")).join("") };
+    return { seed, accuracy: accuracy[at] % 32768 / 100, diverged: accuracy[at] > 32767, key: Array.from(keys.slice(8 * at, 8 * at + 8), b => b.toString(16).padStart(2, "0")).join("") };
   });
   const mean = (row, column) => runs(row, column).reduce((sum, r) => sum + r.accuracy, 0) / seeds;
   const nearest = (list, value) => list.map((v, i) => [Math.abs(v - value), i]).sort((a, b) => a[0] - b[0])[0][1];
   const cross = () => { const [curvature, size] = data.marks[pixels.value]; return [Math.log10(size) + scale.value, Math.log10(curvature) + 2 * scale.value]; };
   const cell = () => pointed || [nearest(y, cross()[1]), nearest(x, cross()[0])];
   let map = null;
-  const point = (px, py) => { if (map && map.has(px, py)) { pointed = [nearest(y, map.unY(py)), nearest(x, map.unX(px))]; frame.change(); } };
-  frame.hover(point);
-  const cursor = frame.handle({ label: "Square of the map", shape: svg("path", { class: "turn-cell" }), drag: point,
-    key: (right, up) => { const [row, column] = cell(); pointed = [clamp(row + up, 0, rows - 1), clamp(column + right, 0, columns - 1)]; } });
+  const point = (x1, y1) => { pointed = [nearest(y, y1), nearest(x, x1)]; };
+  frame.hover((px, py) => { if (map.has(px, py)) { point(map.unX(px), map.unY(py)); frame.change(); } });
+  const cursor = frame.handle({ label: "Square of the map", shape: svg("path", { class: "turn-cell" }), panel: () => map, step: 1,
+    get: () => { const [row, column] = cell(); return [x[column], y[row]]; }, set: point });
   return width => {
     const wide = Math.min(width - 70, 430), high = wide * 0.8;
     map = panel({ left: 58, top: 26, width: wide, height: high, gap: 48 }, { x: [x[0] - 0.5, x.at(-1) + 0.5], y: [y[0] - 0.5, y.at(-1) + 0.5], frame: true,
@@ -126,23 +127,25 @@ kinds.phase = (data, frame) => {
       xlabel: "size of the first preactivations", ylabel: "step size", title: `${network.value}, ${pixels.value} pixels` });
     const w = map.width / columns, h = map.height / rows, nodes = [map.nodes];
     for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) {
-      const value = mean(r, c), left = map.X(x[c]) - w / 2, top = map.Y(y[r]) - h / 2;
+      const value = mean(r, c), lost = runs(r, c).some(run => run.diverged), left = map.X(x[c]) - w / 2, top = map.Y(y[r]) - h / 2;
       nodes.push(svg("rect", { x: left, y: top, width: w + 0.5, height: h + 0.5, fill: `rgb(${turn.rgb("cividis", value / 100)})` }),
-        svg("text", { x: left + w / 2, y: top + h / 2 + 4, "text-anchor": "middle", class: "turn-word", style: `fill:${value > 50 ? "#111" : "#fff"}`, text: number(value, 0) }));
+        svg("text", { x: left + w / 2, y: top + h / 2 + 4, "text-anchor": "middle", class: "turn-word",
+          style: `fill:${value > 50 ? "#111" : "#fff"}`, text: number(value, 0) + (lost ? " •" : "") }));
     }
-    const [cx, cy] = cross(), at = [map.X(cx), map.Y(cy)], ends = [-6, 6].map(v => [map.X(cx + v), map.Y(cy + 2 * v)]);
+    const [cx, cy] = cross(), at = [map.X(cx), map.Y(cy)];
     const arms = "M-8 -8L8 8M-8 8L8 -8", off = cx < map.x[0] || cx > map.x[1] || cy < map.y[0] || cy > map.y[1];
-    nodes.push(map.inside(path(ends, { stroke: "#fff", "stroke-width": 2, "stroke-dasharray": "6 5" }),
+    nodes.push(map.inside(map.line([-6, 6].map(v => [cx + v, cy + 2 * v]), { stroke: "#fff", "stroke-width": 2, "stroke-dasharray": "6 5" }),
       ...[["#000", 6], ["#fff", 3]].map(([stroke, wide]) => svg("path", { d: arms, transform: `translate(${at})`, stroke, "stroke-width": wide, fill: "none" }))));
     const [row, column] = cell(), found = runs(row, column), box = cursor.node.lastChild;
     box.setAttribute("d", `M${-w / 2} ${-h / 2}h${w}v${h}h${-w}z`);
     const where = `step size ${short(data.curvatures[row])}, first preactivations ${short(data.preactivations[column])}`;
-    cursor.place(map.X(x[column]), map.Y(y[row]), `${where}: ${number(mean(row, column), 0)}%`, row * columns + column);
+    cursor.place(`${where}: ${number(mean(row, column), 0)}%`);
     nodes.push(turn.bar(map, map.top + map.height + 46, "cividis", "0%", "100% right"));
     frame.show(width, map.top + map.height + 60, nodes);
-    const setting = `Inputs multiplied by ${scale.value === 0 ? "1" : factor(10 ** scale.value)}: step size ${short(10 ** cy)}, first preactivations ${short(10 ** cx)}` + (off ? ", off the map" : "");
+    const setting = `Inputs multiplied by ${scale.value === 0 ? "1" : factor(10 ** scale.value)}: step size ${short(10 ** cy)}, ` +
+      `first preactivations ${short(10 ** cx)}` + (off ? ", off the map" : "");
     frame.say((pointed ? "" : `${setting}. `) + `${pointed ? "The square" : "The nearest square"} (${where}): ${network.value} gets ${number(mean(row, column), 0)}% right.`);
-    frame.extra.replaceChildren(commands(found.map(r => [r.key, `seed ${r.seed}, ${number(r.accuracy, 1)}%`])));
+    frame.extra.replaceChildren(commands(found.map(r => [r.key, `seed ${r.seed}, ${number(r.accuracy, 1)}%${r.diverged ? ", diverged" : ""}`])));
     frame.numbers(["step size", ...data.preactivations.map(v => `preactivations ${short(v)}`)], data.curvatures.map((v, r) => [short(v), ...x.map((_, c) => `${number(mean(r, c), 0)}%`)]));
   };
 };
@@ -162,14 +165,15 @@ kinds.line = (data, frame) => {
     const at = two(width, (w, i) => i ? 250 : w * (y1 - y0) / (x1 - x0), 0.5); // equal units
     const plane = panel(at.first, { x: [x0, x1], y: [y0, y1], frame: true, title: "hidden vectors, seen in a plane" });
     const far = 2 * Math.max(x1 - x0, y1 - y0), along = [-Math.sin(a), Math.cos(a)], reach = 0.16 * (x1 - x0);
-    const bars = panel(at.second, { x: [0, 6], y: [9.6, -0.6], xticks: [0, 1, 2, 3, 4, 5, 6], yticks: z.map((_, i) => [i, String(i)]), xlabel: "distance to the line (SDs)", ylabel: "class", title: "distance of each class" });
+    const bars = panel(at.second, { x: [0, 6], y: [9.6, -0.6], xticks: [0, 1, 2, 3, 4, 5, 6], yticks: z.map((_, i) => [i, String(i)]),
+      xlabel: "distance to the line (SDs)", ylabel: "class", title: "distance of each class" });
     const look = i => ({ fill: i === first ? HUES.abs : "#8a8a8a" });
     frame.show(width, at.height, [
-      plane.nodes, plane.inside(...data.points.map(([x, y, c]) => dot(plane.X(x), plane.Y(y), 2, { ...look(c), "fill-opacity": 0.45 })),
-        path([-far, far].map(t => [plane.X(t * along[0]), plane.Y(t * along[1])]), { class: "turn-stroke", "stroke-width": 2.5 }),
-        turn.arrow(plane.X(0), plane.Y(0), plane.X(reach * Math.cos(a)), plane.Y(reach * Math.sin(a)), { class: "turn-stroke" })),
-      data.means.map(([x, y], i) => [dot(plane.X(x), plane.Y(y), 9, { class: "turn-disc" }),
-        word(plane.X(x), plane.Y(y) + 4.5, String(i), { "text-anchor": "middle", class: "turn-word turn-head", ...(i === first ? { style: `fill:${HUES.abs}` } : {}) })]),
+      plane.nodes, plane.inside(...data.points.map(([x, y, c]) => plane.dot(x, y, 2, { ...look(c), "fill-opacity": 0.45 })),
+        plane.line([-far, far].map(t => [t * along[0], t * along[1]]), { class: "turn-stroke", "stroke-width": 2.5 }),
+        plane.arrow(0, 0, reach * Math.cos(a), reach * Math.sin(a), { class: "turn-stroke" })),
+      data.means.map(([x, y], i) => [plane.dot(x, y, 9, { class: "turn-disc" }),
+        plane.word(x, y, String(i), { "text-anchor": "middle", class: "turn-word turn-head", ...(i === first ? { style: `fill:${HUES.abs}` } : {}) })]),
       bars.nodes, bars.inside(...size.map((v, i) => svg("rect", { x: bars.X(0), y: bars.Y(i) - 8, width: Math.min(bars.X(v), bars.X(7)) - bars.X(0), height: 16, ...look(i) }))),
       bars.upright(1, "turn-guide"),
     ]);
@@ -182,37 +186,39 @@ kinds.line = (data, frame) => {
 // ---- whitening, rotated
 // data: mean, weight (W) and its inverse root of the exact network before it turns, whose columns are the half axes of
 // the ellipses; points, a probe, half the side of the plane, largest weight, degrees.
+const WEIGHTS = ["w₁₁", "w₁₂", "w₂₁", "w₂₂"];
 kinds.whitening = (data, frame) => {
   const turned = frame.slider({ label: "Turn the weights by", min: 0, max: 90, step: 1, value: data.degrees, words: v => `${v} degrees` });
   let probe = data.probe, plane = null;
   const { root, mean: [mx, my], half } = data, axes = [0, 1].map(j => Math.atan2(root[1][j], root[0][j]));
-  const handle = frame.handle({ label: "A point of the plane", drag: (px, py) => move(plane.unX(px), plane.unY(py)),
-    key: (right, up) => move(probe[0] + right * (plane.x[1] - plane.x[0]) / 50, probe[1] + up * (plane.y[1] - plane.y[0]) / 50) });
-  const move = (x, y) => { probe = [clamp(x, ...plane.x), clamp(y, ...plane.y)]; };
+  const handle = frame.handle({ label: "A point of the plane", panel: () => plane, step: half / 25,
+    get: () => probe, set: (x, y) => { probe = [clamp(x, ...plane.x), clamp(y, ...plane.y)]; } });
   return width => {
     const a = radians(turned.value), [c, s] = [Math.cos(a), Math.sin(a)], W = [0, 1].map(k => data.weight[0].map((_, j) =>
       k ? s * data.weight[0][j] + c * data.weight[1][j] : c * data.weight[0][j] - s * data.weight[1][j]));
     const D = Math.hypot(...W.map(row => row[0] * (probe[0] - mx) + row[1] * (probe[1] - my)));
     const at = two(width, (w, i) => i ? 190 : w, 0.56), ratio = at.first.height / at.first.width;
     plane = panel(at.first, { x: [mx - half, mx + half], y: [my - half * ratio, my + half * ratio], frame: true, title: "the same distances" });
-    const ellipse = d => path(Array.from({ length: 73 }, (_, i) => [d * Math.cos(i * Math.PI / 36), d * Math.sin(i * Math.PI / 36)]).map(([p, q]) =>
-      [plane.X(mx + root[0][0] * p + root[0][1] * q), plane.Y(my + root[1][0] * p + root[1][1] * q)]), { stroke: HUES.abs, "stroke-width": 2 });
+    const rim = Array.from({ length: 73 }, (_, i) => [Math.cos(i * Math.PI / 36), Math.sin(i * Math.PI / 36)]);
+    const ellipse = d => plane.line(rim.map(([p, q]) => [mx + d * (root[0][0] * p + root[0][1] * q), my + d * (root[1][0] * p + root[1][1] * q)]),
+      { stroke: HUES.abs, "stroke-width": 2 });
     const rows = W.map(row => {
       const length = Math.hypot(...row), to = row.map(v => v / length ** 2), along = [-row[1] / length, row[0] / length];
-      return [path([-3, 3].map(t => [plane.X(mx + t * half * along[0]), plane.Y(my + t * half * along[1])]), { class: "turn-guide" }),
-        turn.arrow(plane.X(mx), plane.Y(my), plane.X(mx + to[0]), plane.Y(my + to[1]), { class: "turn-stroke" })];
+      return [plane.line([-3, 3].map(t => [mx + t * half * along[0], my + t * half * along[1]]), { class: "turn-guide" }),
+        plane.arrow(mx, my, mx + to[0], my + to[1], { class: "turn-stroke" })];
     });
-    const bars = panel(at.second, { x: [-1.15, 1.15].map(v => v * data.largest), y: [3.6, -0.6], xticks: [[0, "0"]], yticks: ["w₁₁", "w₁₂", "w₂₁", "w₂₂"].map((t, i) => [i, t]), title: "other weights" });
+    const bars = panel(at.second, { x: [-1.15, 1.15].map(v => v * data.largest), y: [3.6, -0.6], xticks: [[0, "0"]], yticks: WEIGHTS.map((t, i) => [i, t]), title: "other weights" });
     const values = W.flat(), before = data.weight.flat();
     const off = Math.min(...axes.map(t => { const d = Math.abs(Math.atan2(W[0][1], W[0][0]) - t) % Math.PI; return Math.min(d, Math.PI - d); })) * 180 / Math.PI;
-    frame.show(width, at.height, [plane.nodes, plane.inside(...data.points.map(([x, y]) => dot(plane.X(x), plane.Y(y), 1.6, { fill: "#8a8a8a", "fill-opacity": 0.5 })), ...[1, 2, 3].map(ellipse), ...rows.flat()),
+    frame.show(width, at.height, [plane.nodes, plane.inside(
+      ...data.points.map(([x, y]) => plane.dot(x, y, 1.6, { fill: "#8a8a8a", "fill-opacity": 0.5 })), ...[1, 2, 3].map(ellipse), ...rows.flat()),
       bars.nodes, bars.upright(0, "turn-axis"),
       values.map((v, i) => [svg("rect", { x: Math.min(bars.X(0), bars.X(v)), y: bars.Y(i) - 10, width: Math.abs(bars.X(v) - bars.X(0)), height: 20, fill: HUES.abs }),
         rule(bars.X(before[i]), bars.X(before[i]), bars.Y(i) - 14, bars.Y(i) + 14, "turn-bar")]),
       word(bars.left, bars.top + bars.height + 36, "bars: now, lines: before the turn")]);
-    handle.place(plane.X(probe[0]), plane.Y(probe[1]), `point ${number(probe[0], 1)}, ${number(probe[1], 1)}, distance ${number(D)}`, D);
+    handle.place(`point ${number(probe[0], 1)}, ${number(probe[1], 1)}, distance ${number(D)}`);
     frame.say(`Turned by ${turned.value} degrees: the distance at the dot is ${number(D)}, whatever the turn. The rows lie ${number(off, 0)} degrees from the principal axes.`);
-    frame.numbers(["weight", "before", "now"], values.map((v, i) => [["w₁₁", "w₁₂", "w₂₁", "w₂₂"][i], number(before[i], 3), number(v, 3)]));
+    frame.numbers(["weight", "before", "now"], values.map((v, i) => [WEIGHTS[i], number(before[i], 3), number(v, 3)]));
   };
 };
 
@@ -223,14 +229,12 @@ const SIDE = 56;
 kinds.volume = (data, frame) => {
   const networks = data.networks.map(n => ({ ...n, numbers: unpack(n.weights, Float32Array) })), kept = new Map();
   const width = frame.choice({ label: "Hidden units", options: networks.map((n, i) => [String(i), String(n.width)]), value: String(data.shown) });
-  const epoch = frame.slider({ label: "Training step", min: 0, max: data.epochs.length - 1, step: 1, value: data.epochs.length - 1, words: i => data.epochs[i] ? `epoch ${thousands(data.epochs[i])}` : "before training" });
+  const epoch = frame.slider({ label: "Training step", min: 0, max: data.epochs.length - 1, step: 1, value: data.epochs.length - 1,
+    words: i => data.epochs[i] ? `epoch ${thousands(data.epochs[i])}` : "before training" });
   const ends = data.segment.map(p => [...p]), side = [-data.half, data.half], between = t => ends[0].map((v, j) => v + t * (ends[1][j] - v));
   let plane = null;
-  const handles = ends.map((end, i) => {
-    const move = (x, y) => { end[0] = clamp(x, ...side); end[1] = clamp(y, ...side); };
-    return frame.handle({ label: `${i ? "End" : "Start"} of the line`, drag: (px, py) => move(plane.unX(px), plane.unY(py)),
-      key: (right, up) => move(end[0] + 0.05 * right, end[1] + 0.05 * up) });
-  });
+  const handles = ends.map((end, i) => frame.handle({ label: `${i ? "End" : "Start"} of the line`, panel: () => plane, step: 0.05,
+    get: () => end, set: (...place) => place.forEach((v, k) => { end[k] = clamp(v, ...side); }) }));
   const at = (n, e) => { // log-volume and margin of a network at an epoch
     const { numbers, width, offsets } = networks[n], part = numbers.subarray(e * width * 4, (e + 1) * width * 4);
     const units = Array.from({ length: width }, (_, i) => Array.from(part.subarray(4 * i, 4 * i + 4)));
@@ -245,7 +249,7 @@ kinds.volume = (data, frame) => {
     return kept.get(key);
   };
   const ranges = networks.map(() => null); // one colour scale for all steps of a network, so that they compare
-  const range = n => ranges[n] = ranges[n] || (all => [turn.quantile(all, 0.03), turn.quantile(all, 0.995)])([0, data.epochs.length - 1].flatMap(e => looked(n, e).volume));
+  const range = n => ranges[n] = ranges[n] || (all => [turn.quantile(all, 0.02), turn.quantile(all, 1)])([0, data.epochs.length - 1].flatMap(e => looked(n, e).volume));
   return pixels => {
     const n = Number(width.value), e = epoch.value, [low, high] = range(n), { volume, margin } = looked(n, e), here = at(n, e);
     const places = two(pixels, (w, i) => i ? 210 : Math.min(w, 420), 0.5);
@@ -258,19 +262,23 @@ kinds.volume = (data, frame) => {
       if (a > 0 !== b > 0) { const t = line[i - 1] + a / (a - b) / 120; crossings.push([t, here(between(t)).volume]); }
     }
     const span = [Math.floor(Math.min(low, ...values)), Math.ceil(Math.max(high, ...values))];
-    const profile = panel(places.second, { x: [0, 1], y: span, xticks: [[0, "start"], [0.5, "½"], [1, "end"]], yticks: [span[0], (span[0] + span[1]) / 2, span[1]], title: "along the line (nats)" });
+    const profile = panel(places.second, { x: [0, 1], y: span, xticks: [[0, "start"], [0.5, "½"], [1, "end"]],
+      yticks: [span[0], (span[0] + span[1]) / 2, span[1]], title: "along the line (nats)" });
     frame.show(pixels, places.height + 34, [plane.nodes, turn.map(plane, volume, SIDE, low, high, "cividis"), turn.zeros(plane, margin, SIDE, { stroke: "#fff" }),
-      path(ends.map(([x, y]) => [plane.X(x), plane.Y(y)]), { stroke: HUES.abs, "stroke-width": 3 }), turn.bar(plane, plane.top + plane.height + 30, "cividis", number(low, 1), `${number(high, 1)} nats`),
-      profile.nodes, path(line.map((t, i) => [profile.X(t), profile.Y(values[i])]), { stroke: HUES.abs, "stroke-width": 2.5 }),
-      path([0, 1].map(t => [profile.X(t), profile.Y(t ? values.at(-1) : values[0])]), { class: "turn-guide" }),
-      crossings.map(([t, v]) => [profile.upright(t, "turn-axis"), dot(profile.X(t), profile.Y(v), 5, { class: "turn-ink" })]),
+      plane.line(ends, { stroke: HUES.abs, "stroke-width": 3 }), turn.bar(plane, plane.top + plane.height + 30, "cividis", number(low, 1), `${number(high, 1)} nats`),
+      profile.nodes, profile.line(line.map((t, i) => [t, values[i]]), { stroke: HUES.abs, "stroke-width": 2.5 }),
+      profile.line([[0, values[0]], [1, values.at(-1)]], { class: "turn-guide" }),
+      crossings.map(([t, v]) => [profile.upright(t, "turn-axis"), profile.dot(t, v, 5, { class: "turn-ink" })]),
       word(profile.left + profile.width, profile.top + profile.height + 34, "upright line: the boundary", { "text-anchor": "end" })]);
-    handles.forEach((h, i) => h.place(plane.X(ends[i][0]), plane.Y(ends[i][1]), `${number(ends[i][0])}, ${number(ends[i][1])}`, ends[i][0]));
-    const when = data.epochs[e] ? `At epoch ${thousands(data.epochs[e])}` : "Before training", units = networks[n].width;
+    handles.forEach((h, i) => h.place(ends[i].map(v => number(v)).join(", ")));
+    const when = (data.epochs[e] ? `At epoch ${thousands(data.epochs[e])}` : "Before training") + ` (${networks[n].width} units)`;
+    const effect = crossings.length && crossings[0][1] - mean;
     frame.say(crossings.length === 1
-      ? `${when} (${units} units) the line crosses the boundary once. There the log-volume is ${number(Math.abs(crossings[0][1] - mean), 1)} nats ${crossings[0][1] < mean ? "below" : "above"} the mean of the two ends.`
-      : `${when} (${units} units) the line ${crossings.length ? `crosses the boundary ${crossings.length} times` : "does not cross the boundary"}. The log-volume goes from ${number(Math.min(...values), 1)} to ${number(Math.max(...values), 1)} nats.`);
-    frame.numbers(["place on the line", "log-volume (nats)", "class"], line.filter((_, i) => i % 10 === 0).map((t, i) => [number(t), number(values[10 * i]), found[10 * i].margin > 0 ? "1" : "0"]));
+      ? `${when} the line crosses the boundary once. There the log-volume is ${number(Math.abs(effect), 1)} nats ${effect < 0 ? "below" : "above"} the mean of the two ends.`
+      : `${when} the line ${crossings.length ? `crosses the boundary ${crossings.length} times` : "does not cross the boundary"}. ` +
+        `The log-volume goes from ${number(Math.min(...values), 1)} to ${number(Math.max(...values), 1)} nats.`);
+    frame.numbers(["place on the line", "log-volume (nats)", "class"],
+      line.filter((_, i) => i % 10 === 0).map((t, i) => [number(t), number(values[10 * i]), found[10 * i].margin > 0 ? "1" : "0"]));
   };
 };
 })();

@@ -5,7 +5,7 @@
 // computes hidden = phi(W s x + b), y = V hidden + c, and from y the two logits as its kind says.
 "use strict";
 (() => { // names of this file stay in it
-const { svg, panel, path, number, thousands, short, clamp } = turn;
+const { svg, panel, number, thousands, short, clamp } = turn;
 
 const sigmoid = z => z >= 0 ? 1 / (1 + Math.exp(-z)) : 1 - 1 / (1 + Math.exp(z));
 const slopeOfSigmoid = z => { const e = Math.exp(-Math.abs(z)); return e / (1 + e) ** 2; }; // no 1 - s: it would round
@@ -164,7 +164,8 @@ turn.kinds.network = (data, frame) => {
   const view = frame.choice({ label: "Show", options: Object.entries(VIEWS), value: data.view });
   const scale = frame.slider({ label: "Input scale", min: -1, max: 2, step: 0.05, value: Math.log10(data.scale), words: v => `inputs times ${short(10 ** v)}`, onchange: restart });
   const rate = frame.slider({ label: "Learning rate", min: -2, max: 1.5, step: 0.05, value: Math.log10(data.rate), words: v => short(10 ** v), onchange: restart });
-  const step = frame.slider({ label: "Training step", min: 0, max: data.steps.length - 1, step: 1, value: data.steps.length - 1, words: i => i ? `step ${thousands(data.steps[i])}` : "before training" });
+  const step = frame.slider({ label: "Training step", min: 0, max: data.steps.length - 1, step: 1, value: data.steps.length - 1,
+    words: i => i ? `step ${thousands(data.steps[i])}` : "before training" });
   const unit = frame.slider({ label: "Hidden unit to drag", min: 1, max: data.start.n, step: 1, value: 1, words: v => `unit ${v}` });
   const play = frame.button("Play the training", () => {
     if (playing) return stop();
@@ -195,20 +196,19 @@ turn.kinds.network = (data, frame) => {
     net.b[chosen] = -size * (d[0] * f[0] + d[1] * f[1]) / length;
   });
   const tip = net => { const w = normal(net, chosen), length = Math.hypot(...w), f = hold(foot(net, chosen)); return f.map((v, k) => v + ARROW * w[k] / length); };
-  const byKey = (get, set) => (right, up) => { const [x, y] = get(current()); set(x + 0.05 * right, y + 0.05 * up); };
-  const mover = frame.handle({ label: "Move the line of the unit", drag: (px, py) => moveLine(plane.unX(px), plane.unY(py)), key: byKey(net => hold(foot(net, chosen)), moveLine) });
-  const turner = frame.handle({ label: "Turn and stretch the weights of the unit", drag: (px, py) => turnLine(plane.unX(px), plane.unY(py)), key: byKey(tip, turnLine),
+  const onPlane = { panel: () => plane, step: 0.05 };
+  const mover = frame.handle({ ...onPlane, label: "Move the line of the unit", get: () => hold(foot(current(), chosen)), set: moveLine });
+  const turner = frame.handle({ ...onPlane, label: "Turn and stretch the weights of the unit", get: () => hold(tip(current())), set: turnLine,
     shape: svg("rect", { x: -7, y: -7, width: 14, height: 14, class: "turn-knob" }) });
   const paint = label => { painted = [...painted, [...brush, label]]; restart(); };
   const brushClass = frame.choice({ label: "Paint with", options: [["0", "class 0"], ["1", "class 1"]], value: "1" });
   frame.button("Remove the points", () => { painted = []; restart(); frame.change(); });
-  const place = (px, py) => { brush = hold([plane.unX(px), plane.unY(py)]); };
-  const painter = frame.handle({ label: "Brush: arrow keys move it, Enter paints a point", drag: place, key: (right, up) => { brush = hold([brush[0] + 0.1 * right, brush[1] + 0.1 * up]); },
-    press: () => paint(Number(brushClass.value)), shape: svg("path", { d: "M-9 0H9M0 -9V9", class: "turn-knob" }) });
+  const painter = frame.handle({ ...onPlane, step: 0.1, label: "Brush: arrow keys move it, Enter paints a point", get: () => brush,
+    set: (...place) => { brush = hold(place); }, press: () => paint(Number(brushClass.value)), shape: svg("path", { d: "M-9 0H9M0 -9V9", class: "turn-knob" }) });
   frame.svg.addEventListener("click", event => {
     const [px, py] = frame.point(event);
     if (task.value !== "paint" || event.target.closest(".turn-handle") || !plane.has(px, py)) return;
-    place(px, py);
+    brush = [plane.unX(px), plane.unY(py)];
     paint(Number(brushClass.value));
     frame.change();
   });
@@ -225,7 +225,8 @@ turn.kinds.network = (data, frame) => {
   return width => {
     const painting = task.value === "paint", wide = Math.min(width - 60, 460), s = 10 ** scale.value, what = view.value, list = points();
     paintOnly.forEach(c => { c.hidden = !painting; });
-    plane = panel({ left: 40, top: 26, width: wide, height: wide }, { x: PLANE, y: PLANE, frame: true, xticks: [-1, 0, 1], yticks: [-1, 0, 1], title: `${VIEWS[what]}, ${step.value ? "step " + thousands(now()) : "before training"}` });
+    plane = panel({ left: 40, top: 26, width: wide, height: wide }, { x: PLANE, y: PLANE, frame: true, xticks: [-1, 0, 1], yticks: [-1, 0, 1],
+      title: `${VIEWS[what]}, ${step.value ? "step " + thousands(now()) : "before training"}` });
     const net = current(), lost = !net.W.every(v => Math.abs(v) < 1e6); // diverged, or about to
     for (const h of [mover, turner]) h.hide(lost);
     painter.hide(!painting);
@@ -237,27 +238,33 @@ turn.kinds.network = (data, frame) => {
     chosen = unit.value - 1;
     const [low, high] = what === "class" ? [0, 1] : what === "ricci" ? [-2, 2] : [turn.quantile(found, 0.02), turn.quantile(found, 1)];
     const flat = what === "volume" && !(high - low > 1e-9), colours = { class: "classes", volume: "cividis", ricci: "signed" }[what];
+    const ends = { class: ["class 0", "class 1"], ricci: ["−100", "+100"], volume: Number.isFinite(low) ? [number(low, 1), `${number(high, 1)} nats`] : ["", ""] }[what];
     const lineOf = i => {
       const w = normal(net, i), f = foot(net, i), length = Math.hypot(...w);
-      return path([-9, 9].map(t => [plane.X(f[0] - t * w[1] / length), plane.Y(f[1] + t * w[0] / length)]), { stroke: i === chosen ? "#e8a33d" : "#bdbdbd", "stroke-width": i === chosen ? 3 : 1, "stroke-opacity": i === chosen ? 1 : 0.8 });
+      return plane.line([-9, 9].map(t => [f[0] - t * w[1] / length, f[1] + t * w[0] / length]),
+        i === chosen ? { stroke: "#e8a33d", "stroke-width": 3 } : { stroke: "#bdbdbd", "stroke-width": 1 });
     };
     const r = list.length > 40 ? 3.5 : 6, edge = { fill: "#b35806", stroke: "#fff", "stroke-width": 1.5 };
-    const dots = list.map(([x, y, c]) => c ? svg("rect", { x: plane.X(x) - r, y: plane.Y(y) - r, width: 2 * r, height: 2 * r, ...edge }) : svg("circle", { cx: plane.X(x), cy: plane.Y(y), r, ...edge, fill: "#542788" }));
+    const dots = list.map(([x, y, c]) => c ? svg("rect", { x: plane.X(x) - r, y: plane.Y(y) - r, width: 2 * r, height: 2 * r, ...edge })
+      : plane.dot(x, y, r, { ...edge, fill: "#542788" }));
     const f = hold(foot(net, chosen)), t = tip(net);
     frame.show(width, plane.top + plane.height + 60, [plane.nodes, turn.map(plane, found, SIDE, flat ? low - 1 : low, flat ? low + 1 : high, colours),
-      plane.inside(...Array.from({ length: net.n }, (_, i) => lineOf(i)), turn.zeros(plane, margin, SIDE, { stroke: "#000", "stroke-width": 5 }), turn.zeros(plane, margin, SIDE, { stroke: "#fff" }),
-        ...dots, turn.arrow(plane.X(f[0]), plane.Y(f[1]), plane.X(t[0]), plane.Y(t[1]), { stroke: "#e8a33d", "stroke-width": 3 })),
-      turn.bar(plane, plane.top + plane.height + 34, colours, ...{ class: ["class 0", "class 1"], volume: [Number.isFinite(low) ? number(low, 1) : "", Number.isFinite(high) ? `${number(high, 1)} nats` : ""], ricci: ["−100", "+100"] }[what])]);
-    mover.place(plane.X(f[0]), plane.Y(f[1]), `at ${number(f[0])}, ${number(f[1])}`, f[0]);
-    turner.place(plane.X(hold(t)[0]), plane.Y(hold(t)[1]), `weights ${number(net.W[2 * chosen])}, ${number(net.W[2 * chosen + 1])}`, net.W[2 * chosen]);
-    painter.place(plane.X(brush[0]), plane.Y(brush[1]), `at ${number(brush[0], 1)}, ${number(brush[1], 1)}`, brush[0]);
+      plane.inside(...Array.from({ length: net.n }, (_, i) => lineOf(i)), 
+        turn.zeros(plane, margin, SIDE, { stroke: "#000", "stroke-width": 5 }), turn.zeros(plane, margin, SIDE, { stroke: "#fff" }),
+        ...dots, plane.arrow(...f, ...t, { stroke: "#e8a33d", "stroke-width": 3 })),
+      turn.bar(plane, plane.top + plane.height + 34, colours, ...ends)]);
+    mover.place(`at ${number(f[0])}, ${number(f[1])}`);
+    turner.place(`weights ${number(net.W[2 * chosen])}, ${number(net.W[2 * chosen + 1])}`);
+    painter.place(`at ${number(brush[0], 1)}, ${number(brush[1], 1)}`);
     const { right, loss, deadOutputs, deadUnits } = network.report(net, list, s), { phi, head } = KINDS[net.kind];
     const notes = [head === "linear" ? "" : ` ${deadOutputs ? `${deadOutputs} of 2 outputs ${deadOutputs > 1 ? "are" : "is"} dead.` : "Both outputs are alive."}`,
       phi === "relu" ? ` ${deadUnits} of ${net.n} hidden units are dead.` : "",
       what === "ricci" && phi !== "sigmoid" ? " Between its folds this network is flat: no curvature to show." : "",
       what === "volume" && phi === "abs" ? " Abs has the same volume everywhere: its slopes are 1 and −1." : ""];
-    frame.say(`${step.value ? `After ${thousands(now())} steps` : "Before training"} ${right} of ${list.length} points are right` + (list.length && Number.isFinite(loss) ? `, loss ${loss < 0.0005 ? "below 0.001" : number(loss, 3)}.` : ".") + notes.join(""));
-    frame.numbers(["hidden unit", "weight 1", "weight 2", "bias", "to class 0", "to class 1"], Array.from({ length: net.n }, (_, i) => [String(i + 1), ...[net.W[2 * i], net.W[2 * i + 1], net.b[i], net.V[i], net.V[net.n + i]].map(v => number(v, 3))]));
+    frame.say(`${step.value ? `After ${thousands(now())} steps` : "Before training"} ${right} of ${list.length} points are right` +
+      (list.length && Number.isFinite(loss) ? `, loss ${loss < 0.0005 ? "below 0.001" : number(loss, 3)}.` : ".") + notes.join(""));
+    frame.numbers(["hidden unit", "weight 1", "weight 2", "bias", "to class 0", "to class 1"],
+      Array.from({ length: net.n }, (_, i) => [String(i + 1), ...[net.W[2 * i], net.W[2 * i + 1], net.b[i], net.V[i], net.V[net.n + i]].map(v => number(v, 3))]));
   };
 };
 })();

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -24,7 +25,6 @@ from filelock import FileLock
 MOST_BYTES = 2**28  # the largest size of an unpacked file; the shards that this package writes are far smaller
 PLANES = {"<f4": ".f4", "<f8": ".f8"}  # types that a shard stores as byte planes, and the endings of their members
 KINDS = ("runs", "curves", "weights")
-LOCK = ".lock"  # a file in a folder of records
 
 
 class RecordError(RuntimeError):
@@ -225,8 +225,12 @@ def check_reference(name: str, kind: str) -> str:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lets only one process at a time write into a folder. The lock ends with the process, however it ends."""
-    with FileLock(folder / LOCK):
+    """Lets only one process at a time write into a folder. The lock ends with the process, however it ends.
+
+    Its file lies with the temporary files, so that a folder of records holds nothing else.
+    """
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    with FileLock(Path(tempfile.gettempdir()) / f"measured-geometry-{name}.lock"):
         yield
 
 

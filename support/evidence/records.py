@@ -288,8 +288,6 @@ def _survey(folder: Path) -> tuple[list[Record], dict[Path, list[str]]]:
             for name in names:
                 several_records.pop(name, None)
     for path in sorted(folder.iterdir()):
-        if path.name == files.LOCK:
-            continue
         a_shard = path.name.startswith(("curves-", "weights-"))
         if path.name.startswith(".") or (a_shard and path not in shards and not faults):
             found[path] = [LEFTOVER]

@@ -98,10 +98,10 @@ def rounds() -> tuple[pd.DataFrame, list[str]]:
 def settings() -> tuple[pd.DataFrame, list[str]]:
     """Test errors of feature machines on the digits before and after the updates of M, with other settings."""
     rows = []
-    for name, block, *blocks, _ in _blocks():
+    for name, block, x, targets, test, wanted, _ in _blocks():
         if name == "digits":
             for setting, variant in features.VARIANTS.items():
-                errors = features.by_round(*blocks, variant=variant)
+                errors = features.by_round(x, targets, test, wanted, variant=variant)
                 rows.append({"setting": setting, "block": block, "first": errors[0], "last": errors[-1]})
     return pd.DataFrame(rows), []
 

@@ -132,13 +132,18 @@ def widths_figure(table: pd.DataFrame):
 def rounds_figure(table: pd.DataFrame):
     """The test error of feature machines after each update of M: a panel for each data set, thin lines blocks."""
     names = list(dict.fromkeys(table["data"]))
-    fig, axes = subplots(1, len(names), height=2.6, squeeze=False)
-    for ax, name in zip(axes[0], names, strict=True):
+    columns = min(3, len(names))
+    lines = -(-len(names) // columns)
+    fig, axes = subplots(lines, columns, height=0.4 + 2.1 * lines, squeeze=False)
+    for ax in axes.flat[len(names) :]:
+        ax.remove()
+    for ax, name in zip(axes.flat, names, strict=False):
         errors = table[table["data"] == name].pivot(index="round", columns="block", values="error")
         ax.plot(errors.index, errors, color="#999999", linewidth=0.6)
         ax.plot(errors.index, errors.mean(axis=1), "-o", color="black")
-        ax.set(title=name.replace(", ", ",\n"), ylim=(0, None), xticks=errors.index[::2])
-    axes[0][0].set_ylabel("test error (%)")
+        ax.set(title=name, ylim=(0, None), xticks=errors.index)
+    for line in axes:
+        line[0].set_ylabel("test error (%)")
     fig.supxlabel("updates of M", fontsize=10)
     return fig
 

@@ -26,7 +26,8 @@ adding it to both objectives, changes the sign:
     OWN-9-e   the probe's accuracy falls on test images that are not normalised, which is how the paper measured 70%
               on test and 84% on training images: normalised minus not, positive; one arm for both objectives
 
-When these rules were written no encoder of the study had been trained.
+When these rules were written no encoder had been trained. Later, before the records, one was trained with Barlow
+Twins for 4 epochs on 10,000 images, for its probe's accuracy alone: 44% of 1,000 test images, untrained 31%.
 """
 
 from dataclasses import dataclass

@@ -88,6 +88,7 @@ def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tupl
     # (networks x scalings, points, seeds)
     by_point = [[[grid[i] for grid in grids[place]] for i in range(len(grids[place][0]))] for place in places]
     records = [record for points in by_point for several in points for record in several]
+    lost = [record.diverged_by(plan.steps) << 15 for record in records]  # the highest bit
     accuracy = [round(100 * float(record.at("test_accuracy", plan.steps))) for record in records]
     return {
         "kind": "phase",
@@ -100,7 +101,7 @@ def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tupl
         "curvatures": plan.curvatures,
         "preactivations": plan.preactivations,
         "seeds": seeds,
-        "accuracy": turns.packed(accuracy, "<u2"),
+        "accuracy": turns.packed(np.array(accuracy) + lost, "<u2"),
         "keys": turns.packed(np.frombuffer(bytes.fromhex("".join(r.key for r in records)), "u1"), "u1"),
         "marks": {scaling: turns.rounded(place, 6) for scaling, place in marks.items()},
     }

@@ -133,7 +133,7 @@ class ResidualStudy(Study):
         (spec,), kind = block.specs, resolve_device(device).type
         training, jacobians = minutes_of(spec, dataset, kind)
         candidates = places.CANDIDATES * spec.pairs * SEARCHED * 4 * dataset.test_images.shape[1]  # all at once
-        stored = dataset.train_images.nbytes + 5 * dataset.test_images.nbytes + candidates
+        stored = 2 * dataset.train_images.nbytes + 5 * dataset.test_images.nbytes + candidates
         return training + jacobians, 1e-6 * (stored + 1200 * spec.batch * spec.width * 32 * (1 + spec.depth // 10))
 
 
