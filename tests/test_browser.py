@@ -193,7 +193,7 @@ def test_figures_that_turn_answer_keyboard_and_pointer(page, visits):
         chromium.go(page, name)
         for figure in page.locator("figure.turn").all():
             figure.scroll_into_view_if_needed()
-            control = figure.locator("input[type=range], [tabindex='0'], button").first
+            control = figure.locator("input[type=range], svg [tabindex='0'], button").first
             seen = [figure.evaluate(state)]
             control.focus()
             for key in ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"):  # a slider may stand at one of its ends
@@ -214,7 +214,11 @@ def test_figures_that_turn_answer_keyboard_and_pointer(page, visits):
 @pytest.mark.parametrize("name", [FRONT, "notebooks/01_distance_or_intensity.html"])
 def test_a_page_prints_without_navigation(page, name):
     chromium.go(page, name)
+    page.evaluate(chromium.DARK)  # paper is white
     page.emulate_media(media="print")
+    colour = "e => getComputedStyle(e).color.match(/[0-9.]+/g).slice(0, 3).map(Number)"
+    for part in ("section.claims", ".bd-article p"):
+        assert max(page.locator(part).first.evaluate(colour)) < 100, part
     for part in (".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article", ".prev-next-footer"):
         assert page.locator(part).count() == 0 or not page.locator(part).first.is_visible(), part
     assert page.locator("h1").first.is_visible()

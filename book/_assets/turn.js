@@ -190,8 +190,9 @@ class Frame {
     this.output = html("output", { "aria-live": "polite", class: "turn-output" });
     this.extra = html("div", { class: "turn-extra" });
     this.table = html("table");
+    const scrolled = html("div", { class: "turn-table", tabindex: 0, role: "group", "aria-label": "Numbers" }, this.table);
     this.details = html("details", { ontoggle: () => this.fill() },
-      html("summary", { text: "The numbers of this picture" }), html("div", { class: "turn-table" }, this.table));
+      html("summary", { text: "The numbers of this picture" }), scrolled);
     this.body = html("div", { class: "turn-body" }, this.controls, this.svg, this.output, this.extra, this.details);
     this.redraw = turn.kinds[figure.dataset.kind](data, this);
   }
