@@ -164,10 +164,10 @@ def test_runs_to_walk_through_have_their_accuracy_seed_and_key():
 
 def test_weight_vectors_after_a_step_are_filled_where_they_are_dead():
     angles = np.array([0.0, np.pi / 2, -3 * np.pi / 4, np.pi])  # alive, killed by the step, born dead, born dead
-    left, right = dying.killed_figure([0, 1], [0.25, 1], [0.3, 1], angles, np.radians(40), 1.0).axes
+    left, right = dying.killed_figure([0, 1], [0.25, 1], [0.3, 1], angles, np.radians(40), 0.9).axes
     alive, gone = (line.get_xydata() for line in left.lines)
-    np.testing.assert_allclose(alive, [[0, 0]], atol=1e-12)
-    np.testing.assert_allclose(gone[:, 0], [-1, -1 - 0.5**0.5, -2], atol=1e-12)
+    np.testing.assert_allclose(alive, [[0.1, 0]], atol=1e-12)
+    np.testing.assert_allclose(gone[:, 0], [-0.9, -0.9 - 0.5**0.5, -1.9], atol=1e-12)
     assert [list(line.get_ydata()) for line in right.lines] == [[0.25, 1], [0.3, 1]]
 
 

@@ -199,7 +199,7 @@ EFFECTS = {"line": "on the rule's line", "none": "with no effect", "printed": "a
 @cache
 def _simulated() -> dict[str, list[dict]]:
     """The rows of the derived table "error-rates" by claim; none if it has not been made."""
-    from support.evidence import derived
+    from support.evidence import derived  # it loads torch
 
     if not derived.path("error-rates").exists():
         return {}

@@ -102,6 +102,7 @@ class Rule(ABC):
 
     unit = ""
     error = 0.05
+    overlapping = False  # whether its runs share training data, so that they are not independent
 
     @property
     @abstractmethod

@@ -3,8 +3,9 @@
 For every arm of the ledger that has an interval, the experiment is repeated with as many runs as were recorded and
 with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on the
 rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, equal SDs, a share of
-one half. Of rules with several parts it is the part that the ledger reports. Means are judged by Student's interval
-alone; the bootstrap's, which the rules use from ten values on if it is wider, can only turn a verdict into "unclear".
+one half. Of rules with several parts it is the first part. Rules on runs that share training data are left out.
+Means are judged by Student's interval alone; the bootstrap's, which the rules use from ten values on if it is wider,
+can only turn a verdict into "unclear".
 """
 
 import math
@@ -16,7 +17,7 @@ from scipy import stats
 
 from support.evidence import statistics
 from support.evidence.claims import Claim, Rule, printed
-from support.evidence.classifiers.rules import Equal, Exceeds, MoreVariable, NoMoreVariable, Steady
+from support.evidence.classifiers.rules import Equal, Every, Exceeds, MoreVariable, NoMoreVariable, Steady
 
 DRAWS = 100_000  # repetitions of a mean
 SLOW_DRAWS = 400  # of a ratio of SDs, whose interval is a bootstrap's
@@ -30,13 +31,14 @@ def simulated(claims: Iterable[Claim], rows: list[dict]) -> pd.DataFrame:
     by_id = {row["id"]: row for row in rows}
     found = []
     for claim in claims:
-        if not isinstance(claim.rule, Rule):
+        if not isinstance(claim.rule, Rule) or claim.rule.overlapping:
             continue
         for arm in by_id[claim.id]["arms"]:
             if arm["value"] is None or arm["low"] is None or arm["high"] is None or arm["n"] < 2:
                 continue
-            for effect, value in effects(claim.rule, arm).items():
-                holds, fails = rates(claim.rule, arm, value)
+            rule = claim.rule.rules[0] if isinstance(claim.rule, Every) else claim.rule
+            for effect, value in effects(rule, arm).items():
+                holds, fails = rates(rule, arm, value)
                 found.append([claim.id, arm["name"], arm["n"], effect, value, round(100 * holds), round(100 * fails)])
     return pd.DataFrame(found, columns=["claim", "arm", "n", "effect", "value", "holds (%)", "fails (%)"])
 
@@ -51,6 +53,8 @@ def effects(rule: Rule, arm: dict) -> dict[str, float]:
         found["none"] = 1.0
     elif arm["unit"] != "%" and not isinstance(rule, Steady):  # a share of outputs and an SD have no natural one
         found["none"] = 0.0
+    if found.get("none") == found["line"]:
+        del found["none"]
     return found | _printed(rule)
 
 

@@ -134,6 +134,7 @@ class Rule(claims.Rule):
     """A rule on the mean over units of one number, by default that it is above 0."""
 
     accepts = (0.0, math.inf)
+    overlapping = True
 
     def mean(self, arm: TableArm, values: np.ndarray, text: str, state: str | None = None) -> Finding:
         """The finding on this mean, with the interval that fits the arm; unclear without values."""
@@ -143,6 +144,8 @@ class Rule(claims.Rule):
             found = statistics.mean_interval(values, self.level, method="t")
         else:
             found = statistics.resampled_interval(values, arm.shared, self.level)
+        if self.unit.startswith("%"):  # a share ends at 0 and 100
+            found = replace(found, low=max(found.low, 0.0), high=min(found.high, 100.0))
         return replace(self.finding(found, text, state), times=math.inf)  # the data sets have no further seeds
 
 

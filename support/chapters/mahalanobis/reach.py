@@ -62,7 +62,8 @@ class MatchesAsPredicted(Rule):
     def __call__(self, arm: ReachArm) -> Finding:
         match = arm.of("MD_Abs")["error"] < self.error_below
         as_said = match == (True if self.anywhere else arm.within)
-        text = f"{match.sum()} of {len(match)} MD_Abs {arm.part + ' ' if arm.part else ''}match the distance"
+        does = "misses" if arm.part == "out of reach" else "matches"
+        text = f"{as_said.sum()} of {len(match)} times MD_Abs {arm.part + ' ' if arm.part else ''}{does} the distance"
         return self.finding(statistics.clopper_pearson(int(as_said.sum()), len(as_said)), text)
 
 
