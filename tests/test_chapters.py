@@ -44,6 +44,7 @@ def figures_of(notebook) -> dict[str, dict]:
     return {item["name"]: item for item in noted if item.get("name")}
 
 
+@pytest.mark.slow
 def test_chapter_1_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, scale="smoke", seeds=3, steps=20, images=200)
     assert code == 0, notebook

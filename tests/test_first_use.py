@@ -241,13 +241,6 @@ def test_a_book_that_cannot_be_written_is_one_error(tmp_path):
         publish.execute(["notebooks/01_distance_or_intensity"], {}, tmp_path / "file" / "runs")
 
 
-def test_a_download_shows_what_it_does(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(data, "PAUSE", 0.0)
-    with pytest.raises(OSError, match="expected md5"):
-        data._fetch([f"file://{Path(__file__)}"], tmp_path / "x.gz", "0")
-    assert "downloading file://" in capsys.readouterr().err
-
-
 def test_a_run_is_shown_as_html(tmp_path):
     cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# A title"}
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}

@@ -490,7 +490,7 @@ MISTAKES = {
     "plane upside down": (slices, "plane", "3**0.5 * ((a + b) / 2 - o)", "3**0.5 * (o - (a + b) / 2)", drawing),
     "plane without its sqrt(3)": (slices, "plane", "2 * 3**0.5", "2", drawing),
     "rows for columns": (
-        slices, "plane", "u[:, None] * (b - a) + u[:, None, None]", "u[:, None, None] * (b - a) + u[:, None]",
+        slices, "plane", "along * (b - a) + up * 2", "up * (b - a) + along * 2",
         drawing),
     "hull upside down": (slices, "plane", "v = u[:, None] + 0 * u", "v = -u[:, None] + 0 * u", drawing),
     "path with a loose end": (

@@ -128,12 +128,12 @@ def test_other_names_in_the_notebook_do_not_matter():
 @pytest.mark.parametrize("scale", parameters.SCALES)
 def test_every_chapter_has_complete_sizes_for_every_scale(chapter, scale):
     settings = chapters.settings_of(chapter)
-    known = {"scale": scale, "device": "auto", "seed": 0}
+    known = {"scale": scale, "device": "auto", "seed": 0, "tau": 1.0}
     given = {name: known.get(name) for name in settings.__dataclass_fields__}
     read = parameters.read(given, settings)
     sizes = {name: value for name, value in settings.presets(given).items() if name in given}
     assert sizes and all(getattr(read, name) == value is not None for name, value in sizes.items())
-    count = next(name for name in ("seeds", "trials", "networks") if name in sizes)
+    count = next(name for name in ("seeds", "trials", "networks", "folds") if name in sizes)
     assert sizes[count] >= 2
     small = parameters.read(given | {count: 2}, settings)
     assert getattr(small, count) == 2
