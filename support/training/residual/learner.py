@@ -17,6 +17,7 @@ MEAN, SD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)  # of CIFAR-10's c
 EVALUATED = 5000  # training images on which loss and accuracy are measured, the first ones
 ROWS = 500  # images at a time where nothing is learned
 SETTLED = 5000  # training images from which an untrained network's batch norm takes its statistics, at most
+NARROW = 8  # channels of the first stage
 WARM, DIVISOR, LAST = 0.3, 25.0, 1e4  # of torch's OneCycleLR: share of the rise; start and end below the peak
 
 
@@ -83,7 +84,9 @@ class Learner:
             self.network = ResNet(spec.depth, spec.width, activation, self.classes, self.train_images.shape[1])
             self.head = objectives.projector(self.network.fc.in_features, activation)
         self.normalise = Normalise(data).to(device)
-        self.network = self.network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        # channels last is faster, but with few channels oneDNN's AVX2 routines write past the end of a tensor
+        self.layout = torch.channels_last if spec.width >= NARROW else torch.contiguous_format
+        self.network = self.network.to(device).to(memory_format=self.layout)  # type: ignore[call-overload]
         self.head = self.head.to(device)
         unused = "network.fc." if spec.self_supervised else "head."
         both = [(f"{name}.{n}", p) for name in ("network", "head") for n, p in getattr(self, name).named_parameters()]
@@ -110,8 +113,12 @@ class Learner:
     # -- images ------------------------------------------------------------------------------------------------------
 
     def unit(self, images: Tensor) -> Tensor:
-        """Stored images in the unit range, channels last in memory."""
-        return (images.float() / self.scale).contiguous(memory_format=torch.channels_last)
+        """Stored images in the unit range."""
+        return self.laid_out(images.float() / self.scale)
+
+    def laid_out(self, x: Tensor) -> Tensor:
+        """Images (N, C, H, W) in the network's order in memory."""
+        return x.contiguous(memory_format=self.layout)
 
     def batch(self, epoch: int, index: int) -> tuple[list[Tensor], Tensor]:
         """The views of a batch, one or two, normalised, and its labels; they follow from seed, epoch and index."""
@@ -127,7 +134,9 @@ class Learner:
             views = [augmentation.crop_and_flip(x, random)]
         else:
             views = [x]
-        return [self.normalise(x).roll(self.roll, 0) for x in views], self.learned[some].roll(self.roll, 0)
+        return [self.laid_out(self.normalise(x).roll(self.roll, 0)) for x in views], self.learned[some].roll(
+            self.roll, 0
+        )
 
     # -- steps -------------------------------------------------------------------------------------------------------
 

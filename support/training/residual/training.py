@@ -205,7 +205,7 @@ class _Survey:
         shape = learner.train_images.shape[1:]
 
         def forward(part):
-            part = part.view(-1, *shape).to(learner.device).contiguous(memory_format=torch.channels_last)
+            part = learner.laid_out(part.view(-1, *shape).to(learner.device))
             return self._classify(network, learner.normalise(part)).cpu()
 
         return evaluated(forward, x) if len(x) else x.new_empty(0, learner.classes)
