@@ -216,6 +216,9 @@ def test_the_plane_of_two_outputs_keeps_their_distances():
         value = hidden @ weight[output]
         z = [value[labels == c].mean() / value[labels == c].std() for c in range(3)]
         np.testing.assert_allclose(np.abs(plane.distances(degrees)), np.abs(z))
+    for seed in range(30):  # the weights of the first output point along the first axis, whatever is rounded
+        weight = np.random.default_rng(seed).standard_normal((3, 8))
+        assert hyperplanes.classes_in_plane(hidden, labels, weight, (2, 0)).degrees[0] == 0
     figure = hyperplanes.line_figure(plane)
     assert [bar.get_width() for bar in figure.axes[1].patches] == pytest.approx(
         np.abs(plane.distances(plane.degrees[0]))

@@ -55,7 +55,8 @@ def classes_in_plane(hidden: np.ndarray, labels: np.ndarray, weight: np.ndarray,
     u = first / np.linalg.norm(first)
     v = second - (second @ u) * u
     frame = np.stack([u, v / np.linalg.norm(v)])
-    degrees = np.degrees(np.arctan2(*(frame @ np.stack([first, second], 1))[::-1])) % 180
+    degrees = np.degrees(np.arctan2(*(frame @ np.stack([first, second], 1))[::-1]))
+    degrees = np.round(degrees, 9) % 180  # rounded first, or -1e-15 would become 180, the opposite direction
     return ClassesInPlane(outputs, np.asarray(hidden, float) @ frame.T, np.asarray(labels), degrees)
 
 
