@@ -110,7 +110,7 @@ def difference_from_printed(x, mean, n, level=0.95) -> Estimate:
 
 
 def sd_interval(x, level=0.95) -> Estimate:
-    """Sample SD (n - 1) of x, shape (n,), with its chi-square interval: exact for normal values, wrong for heavy tails.
+    """Sample SD (n - 1) of x, shape (n,), with its chi-square interval, which heavy tails make wrong.
 
     Raises ValueError as `mean_interval` does.
     """
