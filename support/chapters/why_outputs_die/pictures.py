@@ -8,6 +8,7 @@ from matplotlib.patheffects import withStroke
 from support.evidence.figures import HUES, jitter, legend_below, style, subplots
 from support.evidence.statistics import clopper_pearson
 from support.networks.architectures import SIX
+from support.training.classifiers.specs import RARE
 
 
 def gaps_figure(table: pd.DataFrame):
@@ -55,6 +56,31 @@ def killed_figure(sizes, formula, dead, angles, half_angle, step):
     right.plot(sizes, formula, color="black")
     right.plot(sizes, dead, "o", color="black", markersize=4)
     right.set(xlabel="size of the step", ylabel="share dead", ylim=(-0.03, 1.05))
+    return fig
+
+
+def warmup_figure(arm, sizes, fatal: float):
+    """Share of inactive outputs against the step size that a warm-up has reached, mean and every seed of two networks.
+
+    Args:
+        arm: runs with a warm-up, of one input scaling.
+        sizes: step size at each recorded step, increasing; shape (steps,).
+        fatal: the step size at which ReLU2 is known to fail, a dashed line.
+    """
+    fig, ax = subplots(height=2.9)
+    rising = sizes < sizes.max()
+    for name in ("ReLU2", "ReLU2-Neg"):
+        share = 100 * (arm.curve("test_active", name) < RARE[0]).mean(2)[:, : len(sizes)]
+        color = style(name)["color"]
+        ax.plot(sizes[rising], share.mean(0)[rising], **style(name))
+        ax.fill_between(
+            sizes[rising], *np.quantile(share, (0.1, 0.9), axis=0)[:, rising], color=color, alpha=0.15, linewidth=0
+        )
+        ax.text(sizes[rising][-1] * 1.08, share.mean(0)[rising][-1], name, color=color, va="center")
+    ax.axvline(fatal, color="black", linestyle="--", linewidth=1)
+    ax.text(fatal / 1.06, 92, f"ReLU2 fails\nat {fatal:,} (LAW-b)", ha="right", va="top")
+    ax.set(xscale="log", xlabel="step size reached", ylabel="inactive outputs (%)", ylim=(-3, 100))
+    ax.set_xlim(right=sizes.max() * 1.7)
     return fig
 
 
