@@ -55,8 +55,8 @@ def classes_in_plane(hidden: np.ndarray, labels: np.ndarray, weight: np.ndarray,
     u = first / np.linalg.norm(first)
     v = second - (second @ u) * u
     frame = np.stack([u, v / np.linalg.norm(v)])
-    degrees = np.degrees(np.arctan2(*(frame @ np.stack([first, second], 1))[::-1]))
-    degrees = np.round(degrees, 9) % 180  # rounded first, or -1e-15 would become 180, the opposite direction
+    # The first lies along the first axis: a computed angle could be 0 - 1e-16, which is 180 where lines are turned.
+    degrees = np.array([0, np.degrees(np.arctan2(np.linalg.norm(v), second @ u))])
     return ClassesInPlane(outputs, np.asarray(hidden, float) @ frame.T, np.asarray(labels), degrees)
 
 

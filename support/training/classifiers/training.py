@@ -61,6 +61,8 @@ def train(
     at, moments_at = recorded_steps(steps), moment_steps(steps)
     with threads(division.threads), products.active(), torch.no_grad():
         stack = Stack(specs, dataset, products, division)
+        if saved and not torch.equal(saved.tensors.get("kept", torch.empty(0)), stack.kept):
+            raise ValueError("this checkpoint is of another version of the trainer; delete it to begin again")
 
         def look(number):
             return stack.measure(moments=number in moments_at)
