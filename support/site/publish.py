@@ -272,6 +272,7 @@ def stage() -> None:
     (generated / "ledger.html").write_text(cards.ledger(rows, rooms.titles()))
     data.write(generated / "root", rows, Store())
     (generated / "cite.md").write_text(data.cite())
+    shutil.copy(ROOT / "CHANGES.md", generated / "changes.md")
     (generated / "build.md").write_text(
         build_account({p: n for p, n in notebooks.items() if "parameters" in _tags(n)})
     )
