@@ -85,9 +85,7 @@ def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options) ->
     return pyplot.subplots(rows, columns, figsize=(WIDTH, height), layout="constrained", **options)
 
 
-def learning_curves(
-    ax: Axes, steps: Sequence[int] | np.ndarray, curves: np.ndarray, name: str, *, label: str | None = None
-) -> None:
+def learning_curves(ax: Axes, steps: Sequence[int] | np.ndarray, curves: np.ndarray, name: str) -> None:
     """Draws each run as a thin line, and their mean on top, by the colour law.
 
     The mean stops where the first run has diverged (NaN), because a mean of the others would be biased.
@@ -96,7 +94,6 @@ def learning_curves(
         steps: shape (S,), the recorded steps.
         curves: shape (runs, S), in the unit of the axis.
         name: the architecture.
-        label: legend text, by default the name.
     """
     steps, curves = np.asarray(steps), np.atleast_2d(np.asarray(curves, dtype=float))
     if curves.shape[1:] != steps.shape:
@@ -104,7 +101,17 @@ def learning_curves(
     look = style(name)
     thin = {"color": look["color"], "linestyle": "-", "linewidth": 0.5, "alpha": 0.25}
     ax.plot(steps, curves.T, **thin)
-    ax.plot(steps, curves.mean(axis=0), label=label or name, markevery=landmarks(steps), **look)
+    ax.plot(steps, curves.mean(axis=0), label=name, markevery=landmarks(steps), **look)
+
+
+def lead_curve(ax: Axes, steps: np.ndarray, leads: np.ndarray, label: str, alpha: float, **look) -> None:
+    """Draws the mean of leads (runs, S) against the step, with Student's 95% interval as a band."""
+    from support.evidence.statistics import mean_interval
+
+    found = [mean_interval(lead, method="t") for lead in leads.T]
+    ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
+    low, high = [f.low for f in found], [f.high for f in found]
+    ax.fill_between(steps, low, high, color=look["color"], alpha=alpha, linewidth=0)
 
 
 def landmarks(steps: np.ndarray, count: int = 7) -> list[int]:

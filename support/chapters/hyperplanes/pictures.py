@@ -7,7 +7,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from support.chapters.hyperplanes.claims import FitsStory, MostOutputs, OwnIsNear, OwnIsNearest
 from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, own_and_nearest_other
 from support.evidence.classifiers.results import Arm
-from support.evidence.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
+from support.evidence.figures import HUES, labels_apart, lead_curve, legend_below, step_axis, style, subplots
 from support.evidence.statistics import mean_interval
 from support.networks.architectures import architecture
 
@@ -159,11 +159,7 @@ def gap_figure(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg"):
         steps = arm.steps_recorded
         for side, look in looks.items():
             gap = arm.curve(f"{side}_accuracy", first) - arm.curve(f"{side}_accuracy", second)
-            found = [mean_interval(g, method="t") for g in gap.T]
-            label = {"test": "test images", "train": "training images"}[side]
-            ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
-            low, high = [f.low for f in found], [f.high for f in found]
-            ax.fill_between(steps, low, high, color=look["color"], alpha=0.2, linewidth=0)
+            lead_curve(ax, steps, gap, {"test": "test images", "train": "training images"}[side], 0.2, **look)
         ax.axhline(0, color="black", linewidth=0.8)
         step_axis(ax)
         ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps))

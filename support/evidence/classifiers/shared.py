@@ -9,7 +9,7 @@ from support.evidence import statistics, turns
 from support.evidence.classifiers.results import Arm, alone
 from support.evidence.classifiers.study import Plan
 from support.evidence.figures import (
-    landmarks,
+    lead_curve,
     legend_below,
     step_axis,
     strip,
@@ -109,20 +109,18 @@ def accuracy_figure(arms):
     return fig
 
 
+def accuracy_dots(arm: Arm, name: str, **place) -> dict:
+    """A dot for each run's test accuracy, for a figure of the kind "runs"; place: see `turns.runs`."""
+    accuracy = arm.accuracy(name)
+    mean = mean_interval(accuracy, within=(0, 100))
+    return turns.runs(name, accuracy, [(record,) for record in arm.records[name]], mean, **place)
+
+
 def accuracy_turn(arms: list[Arm]) -> dict:
     """The runs of `accuracy_figure`, for readers to walk through."""
     names = list(arms[0].records)
     groups = [
-        turns.runs(
-            name,
-            arm.accuracy(name),
-            [(record,) for record in arm.records[name]],
-            mean_interval(arm.accuracy(name), within=(0, 100)),
-            panel=i,
-            row=names.index(name),
-        )
-        for i, arm in enumerate(arms)
-        for name in arm.records
+        accuracy_dots(arm, name, panel=i, row=names.index(name)) for i, arm in enumerate(arms) for name in arm.records
     ]
     return {
         "kind": "runs",
@@ -148,11 +146,7 @@ def gap_figure(arms, pairs):
         steps = arm.steps_recorded
         for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
             gap = arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)
-            found = [mean_interval(g, method="t") for g in gap.T]
-            look, label = style(second), f"{first} minus {second}"
-            ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
-            low, high = [f.low for f in found], [f.high for f in found]
-            ax.fill_between(steps, low, high, color=look["color"], alpha=0.12, linewidth=0)
+            lead_curve(ax, steps, gap, f"{first} minus {second}", 0.12, **style(second))
         ax.axhline(0, color="black", linewidth=0.8)
         step_axis(ax)
         ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps))
