@@ -26,7 +26,7 @@ def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = 
     Its arrays, for S recorded steps, T steps with weights and k hidden units: "steps" (S,) and each of CURVES (S,);
     "weight_steps" (T,), "weight" (T, k, d) and "bias" (T, k). Its weights are "weight" and "bias".
     The specifications may differ only in network, seed and the digest of resampled data. options: fields of
-    `loop.Options`. Raises `loop.Stopped`, and ValueError for other specifications, or if this machine draws other data.
+    `loop.Options`. Raises `loop.Stopped`, and ValueError for others, or if this machine draws other data.
     """
     check_shared(specs, but=("network", "seed", *(["data_digest"] if specs and parse(specs[0].data)[2] else [])))
     course = loop.Course(specs, steps, loop.Options(**options))
