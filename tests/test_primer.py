@@ -20,7 +20,7 @@ TEXT = "\n".join(source for kind, _, source in CELLS if kind == "markdown")
 LABELS = re.findall(r"^\(([a-z0-9-]+)\)=$", TEXT, re.MULTILINE)
 TERMS = """
 raw pixels, standardised pixels, arm, head, output, inactive output, dead output, redrawn Gaussian, record, seed,
-contrast, effect, spread, nat, volume element, log-volume, pullback metric, whitening, covariance, precision,
+contrast, effect, mismatch, nat, volume element, log-volume, pullback metric, whitening, covariance, precision,
 prototype, centre, logits, preactivation, curvature of the inputs, step size, Ricci scalar, discriminant, margin,
 holds, fails, mixed, unclear, void, untested
 """

@@ -104,16 +104,6 @@ def learning_curves(ax: Axes, steps: Sequence[int] | np.ndarray, curves: np.ndar
     ax.plot(steps, curves.mean(axis=0), label=name, markevery=landmarks(steps), **look)
 
 
-def lead_curve(ax: Axes, steps: np.ndarray, leads: np.ndarray, label: str, alpha: float, **look) -> None:
-    """Draws the mean of leads (runs, S) against the step, with Student's 95% interval as a band."""
-    from support.evidence.statistics import mean_interval
-
-    found = [mean_interval(lead, method="t") for lead in leads.T]
-    ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
-    low, high = [f.low for f in found], [f.high for f in found]
-    ax.fill_between(steps, low, high, color=look["color"], alpha=alpha, linewidth=0)
-
-
 def landmarks(steps: np.ndarray, count: int = 7) -> list[int]:
     """Indices of about `count` steps for markers, evenly spread on a logarithmic axis."""
     wanted = np.geomspace(max(steps[0], 1), max(steps[-1], 1), count)

@@ -9,11 +9,7 @@ from support.evidence import statistics, turns
 from support.evidence.classifiers.results import Arm, alone
 from support.evidence.classifiers.study import Plan
 from support.evidence.figures import (
-    lead_curve,
-    legend_below,
-    step_axis,
     strip,
-    style,
     subplots,
 )
 from support.evidence.records import Record
@@ -133,26 +129,6 @@ def accuracy_turn(arms: list[Arm]) -> dict:
         "unit": "% right",
         "digits": 1,
     }
-
-
-def gap_figure(arms, pairs):
-    """One panel an arm: test accuracy of the first of each pair minus that of the second, against the step.
-
-    Paired by seed; band: Student's 95% interval of the mean. Drawn as the pair's second network by the colour law.
-    """
-    pairs = list(pairs)
-    fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
-    for ax, arm in zip(axes[0], arms, strict=True):
-        steps = arm.steps_recorded
-        for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
-            gap = arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)
-            lead_curve(ax, steps, gap, f"{first} minus {second}", 0.12, **style(second))
-        ax.axhline(0, color="black", linewidth=0.8)
-        step_axis(ax)
-        ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps))
-    axes[0][0].set_ylabel("difference (points of accuracy)")
-    legend_below(fig, axes[0][0], 2 if len(axes[0][0].get_legend_handles_labels()[1]) > 3 else 3)
-    return fig
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:
