@@ -71,7 +71,11 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tenso
     pairs = find_pairs(predict, x[chosen[0]], x[chosen[1]], spec.pairs, SEARCHED)
     ends = corners(x, labels)
     lines = [geometry.line(ends[i], ends[j], spec.line).float() for i, j in LINES] if spec.line else []
-    plane = geometry.plane(ends[0], ends[1], ends[2], spec.plane).points.float() if spec.plane else x.new_empty(0, 0, x.shape[1])
+    plane = (
+        geometry.plane(ends[0], ends[1], ends[2], spec.plane).points.float()
+        if spec.plane
+        else x.new_empty(0, 0, x.shape[1])
+    )
     triangles = _triangles(spec, x, labels, predict)
     groups = {
         "segment": _filled(_on_segments(pairs, spec.points), spec.pairs),
