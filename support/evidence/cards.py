@@ -45,7 +45,7 @@ def style() -> str:
 
 
 def verdicts(rows: list[dict], first: tuple[str, ...]) -> Html:
-    """The cards of a chapter's claims, below a folded word on how to read them: each links to its entry in the ledger.
+    """The cards of a chapter's claims, below a fold that explains them. Each links to its entry in the ledger.
 
     first: ids of the few claims that the chapter's answer rests on, in this order. The others are folded behind one
     line with their number and their verdicts. Raises KeyError for an id that is not among the rows.
