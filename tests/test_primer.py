@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from test_book import FOLDED, calls
 
+from support.evidence import cards
 from support.evidence.paths import HERE
 from support.site import primer
 
@@ -86,10 +87,16 @@ def test_links_to_the_primer_lead_to_a_label_or_a_term(page):
     assert "primer.md" not in text
 
 
+def test_the_cards_link_to_entries_of_the_glossary():
+    entries = {re.sub(r"\W+", "-", term) for term in glossary()}
+    linked = re.findall(r'primer\.html#term-([\w-]+)"', cards.HOW_TO_READ)
+    assert len(linked) == 8 and set(linked) <= entries
+
+
 def test_a_link_to_a_label_or_a_term_in_another_file_is_resolved(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
-    (source / "conf.py").write_text("extensions = ['myst_parser', 'support.site.labels']\n")
+    (source / "conf.py").write_text("extensions = ['myst_parser', 'support.site.numbering']\n")
     (source / "index.md").write_text(
         "# Front\n\n```{toctree}\nwords.md\n```\n\n[one](words.md#a-label) [two](words.md#term-volume-element)\n"
     )

@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -266,6 +266,28 @@ class NoRecords(Evidence):
 
     def options(self, claim, records):
         return [[]]
+
+
+class Worst(NamedTuple):
+    """Whether a sentence holds in every case of a check, its worst case and its place, and the number of cases."""
+
+    holds: bool
+    value: float
+    where: str
+    cases: int
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """A rule without arms: every case of a check is as the claim says. measured: with {value}, {where}, {cases}."""
+
+    check: Callable[[], Worst]
+    measured: str
+
+    def __call__(self) -> Finding:
+        worst = self.check()
+        text = self.measured.format(**worst._asdict())
+        return Finding("holds" if worst.holds else "fails", text, worst.value, n=worst.cases)
 
 
 @dataclass(frozen=True)

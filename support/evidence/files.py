@@ -215,6 +215,13 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def probe(folder: Path) -> None:
+    """Makes the folder and writes into it. Raises OSError where that cannot be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder, prefix=".probe-"):
+        pass
+
+
 def atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Writes a file under a temporary name, flushes it to disk and renames it."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")

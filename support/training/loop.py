@@ -90,17 +90,15 @@ class Course:
         note: dict | None = None,
         unit: str = "step",
     ) -> dict[str, np.ndarray]:
-        """Trains a stack from its checkpoint or its start to the last step, and returns the measurements.
+        """Trains a stack from its checkpoint or its start to the last step.
+
+        Returns the measurements by name, stacked along a new first axis.
 
         Args:
-            stack: the networks. `state` returns all tensors that a step changes, by name.
-            advance, at, unit: see `walk`.
+            stack: the networks; `stack.state()` returns all tensors that a step changes, by name.
+            advance, at, unit: see `walk`, which may raise Stopped.
             look: measures the networks after a step; returns arrays or tensors by name.
             note: more entries for the checkpoint, for JSON.
-        Returns:
-            The measurements by name, stacked along a new first axis.
-        Raises:
-            Stopped: see `walk`.
         """
         seen = {}
         if self.saved:

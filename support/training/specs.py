@@ -49,9 +49,8 @@ class Spec(ABC):
         A field with the default value of the class that introduced it is left out. So a field added later does not
         change old keys, and an experiment that extends another has its own keys.
         """
-        lines = (
-            fields(c) for c in type(self).__mro__ if is_dataclass(c)
-        )  # the class that introduced a field comes last
+        # the class that introduced a field comes last
+        lines = (fields(c) for c in type(self).__mro__ if is_dataclass(c))
         default = {f.name: f.default for several in lines for f in several if f.default is not MISSING}
         return digest({k: v for k, v in asdict(self).items() if k not in default or v != default[k]})
 

@@ -35,17 +35,9 @@ def train(
             by step, train or test images, output and class
         head_norm (T, C): Euclidean norm of each output's weights (of mu for OffsetL2)
 
-    Its weights have the layout of `ensemble.initial_weights`.
-
-    Args:
-        specs: the networks.
-        dataset: the data set that they name.
-        steps: the number of steps of all networks.
-        rows: images in a chunk, instead of the default.
-        options: fields of `loop.Options`.
-    Raises:
-        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
-        ValueError: the specifications do not form a block, or do not fit the data set.
+    Its weights have the layout of `ensemble.initial_weights`. rows: images in a chunk, instead of the default.
+    options: fields of `loop.Options`. Raises `loop.Stopped`, and ValueError for specifications that do not form a
+    block or do not fit the data set.
     """
     check_block(specs, dataset)
     course = loop.Course(specs, steps, loop.Options(**options))

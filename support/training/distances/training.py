@@ -25,15 +25,8 @@ def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = 
 
     Its arrays, for S recorded steps, T steps with weights and k hidden units: "steps" (S,) and each of CURVES (S,);
     "weight_steps" (T,), "weight" (T, k, d) and "bias" (T, k). Its weights are "weight" and "bias".
-
-    Args:
-        specs: the networks. They may differ only in network, seed and the digest of resampled data.
-        steps: the number of steps of all networks.
-        division: the division of the work, instead of the default.
-        options: fields of `loop.Options`.
-    Raises:
-        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
-        ValueError: the specifications do not form a block, or this machine draws other data.
+    The specifications may differ only in network, seed and the digest of resampled data. options: fields of
+    `loop.Options`. Raises `loop.Stopped`, and ValueError for others, or if this machine draws other data.
     """
     check_shared(specs, but=("network", "seed", *(["data_digest"] if specs and parse(specs[0].data)[2] else [])))
     course = loop.Course(specs, steps, loop.Options(**options))

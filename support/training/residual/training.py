@@ -57,12 +57,11 @@ def train(
     What was not found or measured is NaN. With `line` or `plane` 0 their arrays are left out.
 
     Args:
-        specs: one network.
         steps: the number of epochs, by default that of the specification; the rate is that of its whole length.
         data: by default loaded here.
         options: fields of `loop.Options`.
     Raises:
-        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
+        Stopped: as in `loop.Course.walk`; the checkpoint holds the state.
         ValueError: not one specification, or other data are found here.
     """
     if len(specs) != 1:

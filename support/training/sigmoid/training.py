@@ -49,11 +49,11 @@ def train(
 
     Args:
         specs: the networks. They may differ only in seed, labels, plane and the digest of resampled data.
-        steps: the number of epochs, by default that of the specifications.
+        steps: epochs, by default that of the specifications.
         tasks: their data, one for all or one for each; by default drawn or loaded here.
         options: fields of `loop.Options`.
     Raises:
-        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
+        Stopped: as in `loop.Course.walk`; the checkpoint holds the state.
         ValueError: the specifications do not form a block, or other data are found here.
     """
     own = ["data_digest"] if specs and resampled(specs[0].data) else []
