@@ -208,7 +208,7 @@ class Frame {
     this.body = html("div", { class: "turn-body" }, this.controls, this.svg, this.output, this.extra, this.details);
     this.redraw = turn.kinds[figure.dataset.kind](data, this);
   }
-  change() { // draws at most once a frame of the screen
+  change() { // draws once a frame of the screen
     this.waiting = this.waiting || requestAnimationFrame(() => { this.waiting = null; this.draw(); });
   }
   draw() { this.redraw(clamp(this.body.clientWidth || 640, 280, 720)); }

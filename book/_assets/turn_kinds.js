@@ -103,7 +103,8 @@ kinds.wedge = (data, frame) => {
       share.word(1.6, 0.1, "line: formula, dot: count", { "text-anchor": "end" }),
     ]);
     frame.say(`${count} of ${outputs.length} outputs are dead: ${of("born")} were born dead (squares), ` +
-      `${of("killed")} killed by the step (filled dots). The formula says ${number(100 * killedShare(t, s), 0)}%.`);
+      `${of("killed")} were killed by the step (filled dots). ` +
+      `The formula says ${number(100 * killedShare(t, s), 0)}%.`);
     frame.numbers(["size of the step", "counted", "formula"], sizes.filter((_, i) => i % 10 === 0).map(v =>
       [number(v, 1), `${outputs.filter(a => dead(a, t, v)).length} of ${outputs.length}`,
         `${number(100 * killedShare(t, v), 0)}%`]));
