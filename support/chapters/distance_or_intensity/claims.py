@@ -75,9 +75,7 @@ class NeverDead(Rule):
     unit = "% of networks"
     accepts = (-math.inf, 0.0)
 
-    @property
-    def asks(self):
-        return "no network has a dead output"
+    asks = "no network has a dead output"
 
     def __call__(self, arm: Arm) -> Finding:
         dead = np.concatenate([(arm.active(name) <= 0).any(1) for name in self.names])

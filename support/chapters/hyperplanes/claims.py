@@ -27,9 +27,7 @@ class MostOutputs(Rule):
     name: str  # of the network
     so: str  # the words for the property, after "outputs"
 
-    @property
-    def asks(self):
-        return f"> 50% of outputs {self.so}, and more than untrained"
+    wording = "> 50% of outputs {self.so}, and more than untrained"
 
     def has(self, z: np.ndarray) -> np.ndarray:
         """Whether each output has the property: (..., C, C) distances of `class_distances` -> (..., C), bool."""

@@ -160,9 +160,7 @@ class Lowers(Rule):
     least: float = 0.0
     unit = "points"
 
-    @property
-    def asks(self):
-        return f"error {self.first} - {self.second} > {self.least:g} points"
+    wording = "error {self.first} - {self.second} > {self.least:g} points"
 
     @property
     def accepts(self):

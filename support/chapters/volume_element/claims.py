@@ -200,9 +200,7 @@ class Positive(Rule):
     absent: str = ""
     accepts = (0.0, math.inf)
 
-    @property
-    def asks(self):
-        return f"{self.words} > 0 at every width"
+    wording = "{self.words} > 0 at every width"
 
     def n(self, arm: VolumeArm) -> int:
         """The least number of networks of a width that has enough; where none has, the largest."""

@@ -292,9 +292,7 @@ class MoreOften(_Share):
     second: str
     accepts = (50.0, math.inf)
 
-    @property
-    def asks(self) -> str:
-        return f"where one of {self.first} and {self.second} fails, it is {self.first} in > 50% of seeds"
+    wording = "where one of {self.first} and {self.second} fails, it is {self.first} in > 50% of seeds"
 
     def __call__(self, arm: Arm) -> claims.Finding:
         first, second = arm.failing(self.first), arm.failing(self.second)

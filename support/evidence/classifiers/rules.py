@@ -54,9 +54,7 @@ class Exceeds(Rule):
     second: str
     least: float
 
-    @property
-    def asks(self):
-        return f"{self.first} - {self.second} > {self.least:g} points"
+    wording = "{self.first} - {self.second} > {self.least:g} points"
 
     @property
     def accepts(self):
@@ -78,9 +76,7 @@ class Equal(Rule):
     margin: float = MARGIN
     error = 0.10
 
-    @property
-    def asks(self):
-        return f"{self.first} - {self.second} within ±{self.margin:g} points (90% interval)"
+    wording = "{self.first} - {self.second} within ±{self.margin:g} points (90% interval)"
 
     @property
     def accepts(self):
@@ -122,9 +118,7 @@ class MoreVariable(Rule):
     times: float = SPREAD
     unit = "times"
 
-    @property
-    def asks(self):
-        return f"SD {self.first} / SD {self.second} > {self.times:g}"
+    wording = "SD {self.first} / SD {self.second} > {self.times:g}"
 
     @property
     def accepts(self):
@@ -147,9 +141,7 @@ class Steady(Rule):
     name: str
     most: float = STEADY
 
-    @property
-    def asks(self):
-        return f"SD {self.name} ≤ {self.most:g} points"
+    wording = "SD {self.name} ≤ {self.most:g} points"
 
     @property
     def accepts(self):
@@ -166,9 +158,7 @@ class NoMoreVariable(MoreVariable):
 
     times: float = 1.0
 
-    @property
-    def asks(self):
-        return f"SD {self.first} / SD {self.second} ≤ {self.times:g}"
+    wording = "SD {self.first} / SD {self.second} ≤ {self.times:g}"
 
     @property
     def accepts(self):
@@ -221,11 +211,7 @@ class AsPrinted(Rule):
     margin: float = IMPACT
     source: str = "oursland2025"
 
-    @property
-    def asks(self):
-        return (
-            f"our mean - the printed one within ±{self.margin:g} point, or ± the printed SD if larger (90% interval)"
-        )
+    wording = "our mean - the printed one within ±{self.margin:g} point, or ± the printed SD if larger (90% interval)"
 
     @property
     def accepts(self):
