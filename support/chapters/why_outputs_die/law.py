@@ -197,20 +197,13 @@ class AtPoint(claims.Evidence):
     plan: PhaseGrid
 
     def options(self, claim, records):
-        found = runs(self.plan, records)
-        of = runs_of(self.plan, records)
-        return [
-            [
-                Arm(
-                    scaling,
-                    {"input scaling": scaling},
-                    self.plan,
-                    found[found["scaling"] == scaling],
-                    [r for r in of if r.spec.scaling == scaling],
-                )
-                for scaling in self.plan.scalings
-            ]
-        ]
+        found, of = runs(self.plan, records), runs_of(self.plan, records)
+
+        def one(scaling: str) -> Arm:
+            own = [r for r in of if r.spec.scaling == scaling]
+            return Arm(scaling, {"input scaling": scaling}, self.plan, found[found["scaling"] == scaling], own)
+
+        return [[one(scaling) for scaling in self.plan.scalings]]
 
 
 @dataclass(frozen=True)
@@ -221,20 +214,13 @@ class Elsewhere(claims.Evidence):
     plans: tuple[PhaseGrid, ...]
 
     def options(self, claim, records):
-        rates = runs(self.rates, records)
-        return [
-            [
-                Arm(
-                    plan.data.removeprefix("folder:"),
-                    {"data": plan.data},
-                    plan,
-                    runs(plan, records),
-                    runs_of(plan, records) + runs_of(self.rates, records),
-                    rates,
-                )
-                for plan in self.plans
-            ]
-        ]
+        rates, behind = runs(self.rates, records), runs_of(self.rates, records)
+
+        def one(plan: PhaseGrid) -> Arm:
+            name, both = plan.data.removeprefix("folder:"), runs_of(plan, records) + behind
+            return Arm(name, {"data": plan.data}, plan, runs(plan, records), both, rates)
+
+        return [[one(plan) for plan in self.plans]]
 
 
 class _WholeStudy(claims.Rule):

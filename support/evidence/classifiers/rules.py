@@ -47,11 +47,20 @@ def gap(arm: Arm, first: str, second: str, level: float = 0.95) -> tuple[statist
 
 
 @dataclass(frozen=True)
-class Exceeds(Rule):
-    """The mean test accuracy of `first` exceeds that of `second` by more than `least` points."""
+class Gap(Rule):
+    """A rule on the mean test accuracy of `first` minus that of `second`."""
 
     first: str
     second: str
+
+    def __call__(self, arm: Arm) -> Finding:
+        return self.finding(*gap(arm, self.first, self.second, self.level))
+
+
+@dataclass(frozen=True)
+class Exceeds(Gap):
+    """The mean test accuracy of `first` exceeds that of `second` by more than `least` points."""
+
     least: float
 
     wording = "{self.first} - {self.second} > {self.least:g} points"
@@ -60,19 +69,14 @@ class Exceeds(Rule):
     def accepts(self):
         return self.least, math.inf
 
-    def __call__(self, arm: Arm) -> Finding:
-        return self.finding(*gap(arm, self.first, self.second, self.level))
-
 
 @dataclass(frozen=True)
-class Equal(Rule):
+class Equal(Gap):
     """The mean test accuracies differ by less than `margin` points: not a large p, but an interval within it.
 
     The interval is the 90% one: two one-sided tests at 5%, the usual test of equivalence.
     """
 
-    first: str
-    second: str
     margin: float = MARGIN
     error = 0.10
 
@@ -81,9 +85,6 @@ class Equal(Rule):
     @property
     def accepts(self):
         return -self.margin, self.margin
-
-    def __call__(self, arm: Arm) -> Finding:
-        return self.finding(*gap(arm, self.first, self.second, self.level))
 
 
 @dataclass(frozen=True)
