@@ -10,6 +10,7 @@ from scipy import optimize
 from support.chapters.kernels import features, self_supervised
 from support.evidence.claims import Worst
 from support.geometry import kernel_metric
+from support.training import feature_machines
 
 TOLERANCE = 1e-6  # relative; what is below depends on the processor and is reported as this
 RATIOS = (0.3, 0.6, 0.9, 1.2, 2.0)  # tau sqrt(d) / sigma
@@ -65,7 +66,7 @@ def flat() -> Worst:
     exp(-e / L) / (L e). Refuted by a point where it is not; the value is the largest relative difference.
     """
     x, labels, _, train = features.toy(0, n=200)
-    machine = features.learn(x[train], features.one_hot(labels[train]))
+    machine = feature_machines.learn(x[train], features.one_hot(labels[train]))
     M, L = torch.from_numpy(machine.M), machine.length
 
     def kernel(x, y):
