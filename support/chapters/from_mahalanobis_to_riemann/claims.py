@@ -47,7 +47,6 @@ class Nearer(Rule):
     name: str
     mismatch: str
     than: str
-
     wording = "{self.name}: mismatch {self.mismatch} < {self.than}"
 
     def __call__(self, arm: Arm) -> Finding:
@@ -68,7 +67,6 @@ class Discriminates(Rule):
     name: str
     unit = "points"
     accepts = (0.0, math.inf)
-
     wording = "{self.name}: the share rises"
 
     def __call__(self, arm: Arm) -> Finding:
@@ -84,7 +82,6 @@ class MagnifiesLess(Rule):
 
     first: str
     second: str
-
     wording = "contrast {self.first} < {self.second}"
 
     def __call__(self, arm: Arm) -> Finding:

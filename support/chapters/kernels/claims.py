@@ -160,7 +160,6 @@ class Lowers(Rule):
     second: str
     least: float = 0.0
     unit = "points"
-
     wording = "error {self.first} - {self.second} > {self.least:g} points"
 
     @property

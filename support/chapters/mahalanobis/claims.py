@@ -86,7 +86,6 @@ class MostTrials(Rule):
     so: str
     unit = "of the trials"
     accepts = (MOST, math.inf)
-
     wording = "most {self.network} {self.so}"
 
     def __call__(self, arm: DistanceArm) -> Finding:

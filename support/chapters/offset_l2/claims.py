@@ -44,7 +44,6 @@ class CentresStay(Rule):
     name: str
     unit = "%"
     accepts = (-math.inf, 50.0)
-
     wording = "{self.name}: moved < 50% of the distance between two centres"
 
     def __call__(self, arm: Arm) -> Finding:

@@ -97,7 +97,6 @@ class CameWithTraining(Rule):
 
     than: str
     unit = "nats"
-
     wording = "half of ambiguous - {self.than}, minus the same before training > 0"
 
     def __call__(self, arm: AmbiguityArm) -> Finding:

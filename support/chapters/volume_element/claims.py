@@ -192,7 +192,6 @@ class Positive(Rule):
     premises: "tuple[Positive, ...]" = ()
     absent: str = ""
     accepts = (0.0, math.inf)
-
     wording = "{self.words} > 0 at every width"
 
     def n(self, arm: VolumeArm) -> int:

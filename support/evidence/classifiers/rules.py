@@ -62,7 +62,6 @@ class Exceeds(Gap):
     """The mean test accuracy of `first` exceeds that of `second` by more than `least` points."""
 
     least: float
-
     wording = "{self.first} - {self.second} > {self.least:g} points"
 
     @property
@@ -118,7 +117,6 @@ class MoreVariable(Rule):
     second: str
     times: float = SPREAD
     unit = "times"
-
     wording = "SD {self.first} / SD {self.second} > {self.times:g}"
 
     @property
@@ -141,7 +139,6 @@ class Steady(Rule):
 
     name: str
     most: float = STEADY
-
     wording = "SD {self.name} ≤ {self.most:g} points"
 
     @property
@@ -158,7 +155,6 @@ class NoMoreVariable(MoreVariable):
     """The SD of `first` over seeds is at most `times` that of `second`."""
 
     times: float = 1.0
-
     wording = "SD {self.first} / SD {self.second} ≤ {self.times:g}"
 
     @property
@@ -211,7 +207,6 @@ class AsPrinted(Rule):
     table: str
     margin: float = IMPACT
     source: str = "oursland2025"
-
     wording = "our mean - the printed one within ±{self.margin:g} point, or ± the printed SD if larger (90% interval)"
 
     @property
