@@ -50,9 +50,9 @@ class Study(ABC):
     divergence_expected: bool = False
 
     @property
-    @abstractmethod
     def runs_a_seed(self) -> int:
         """How many runs the study has for each seed."""
+        return len(self._questions) // self.seeds
 
     @property
     def all_seeds(self) -> range:

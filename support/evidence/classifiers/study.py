@@ -101,10 +101,6 @@ class Plan(Study):
     def has(self, recipe: Recipe) -> bool:
         return any(recipe in self.recipes_for(None, scaling) for scaling in self.scalings)
 
-    @property
-    def runs_a_seed(self) -> int:
-        return len(self.architectures) * len(self.scalings) * len(self.recipes)
-
     def dataset(self, folder: str | None = None) -> Dataset:
         return load(self.data, folder)
 

@@ -102,10 +102,6 @@ class ResidualStudy(Study):
         """(activation, objective, labels) of the networks of a seed."""
         return list(itertools.product(self.activations, self.objectives, self.labels))
 
-    @property
-    def runs_a_seed(self) -> int:
-        return len(self.variants)
-
     def dataset(self, folder: str | None = None) -> Dataset:
         return load(self.data, folder)
 
