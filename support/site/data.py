@@ -60,14 +60,10 @@ def cite() -> str:
 def claims(rows: list[dict]) -> dict:
     """The ledger as one object: every row with the link to its card and its relation to the paper."""
     known = citation()
-    several = [
-        row
-        | {
-            "link": f"book/ledger.html#{row['id']}",
-            "relation": None if row["kind"] == "own" else RELATIONS.get(row["verdict"]),
-        }
-        for row in rows
-    ]
+    several = []
+    for row in rows:
+        relation = None if row["kind"] == "own" else RELATIONS.get(row["verdict"])
+        several.append(row | {"link": f"book/ledger.html#{row['id']}", "relation": relation})
     title = {"title": known["title"], "version": known["version"]}
     return title | {"claims": several, "aliases": ledger.aliases(rows)}
 
