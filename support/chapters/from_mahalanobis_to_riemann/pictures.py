@@ -89,7 +89,7 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121, half: float = 1.0):
 
     The log-volumes share one scale, and each panel has its own unit of length.
     """
-    fig, axes = figures.subplots(1, len(found), height=2.9, squeeze=False, sharex=True, sharey=True)
+    fig, axes = figures.subplots(1, len(found), height=2.6, squeeze=False, sharex=True, sharey=True)
     side, coarse = torch.linspace(-half, half, count).double(), torch.linspace(-0.84, 0.84, 7).double() * half
     fine, grid = (torch.stack(torch.meshgrid(s, s, indexing="xy"), -1).view(-1, 2) for s in (side, coarse))
     volumes = {title: ruler.log_volume(fine) for title, ruler in found.items()}
