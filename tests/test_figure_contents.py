@@ -15,7 +15,6 @@ from support.chapters.why_outputs_die.phases import Diagram
 from support.chapters.why_outputs_die.tables import remedies
 from support.evidence.classifiers import shared
 from support.evidence.classifiers.results import arm
-from support.evidence.figures import HUES
 
 PLAN = studies()["mnist-10k"]
 
@@ -54,13 +53,6 @@ def test_every_run_stands_at_its_accuracy_and_the_mean_below():
     assert {x for x, _ in points(ax, "|")} == {92.0, 40.0}
     assert [label.get_text() for label in ax.get_yticklabels()] == ["ReLU", "ReLU2"]
     assert ax.get_title(loc="left") == "raw inputs"
-
-
-def test_a_gap_is_the_difference_of_the_means_at_every_step():
-    fig = shared.gap_figure([made(accuracies(ReLU=[90, 92], ReLU2=[50, 42]))], [("ReLU", "ReLU2")])
-    (line,) = (line for line in fig.axes[0].lines if line.get_label() == "ReLU minus ReLU2")
-    assert set(line.get_ydata()) == {45.0} and line.get_color() == HUES["relu"]
-    assert line.get_xdata()[-1] == PLAN.steps and len(fig.axes[0].collections) == 1
 
 
 def test_curves_of_networks_that_differ_in_the_activation_share_a_panel():

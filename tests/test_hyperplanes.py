@@ -367,8 +367,9 @@ def test_places_are_drawn_before_and_after_training():
 def test_distances_are_those_of_the_median_run():
     of = arms_of((diagonal(5, 0.5), diagonal(-1.5, 5)), [80.0, 84.0, 88.0])
     assert pictures.median_run(of, "Abs2-Neg") == 1
-    image = pictures.distances_figure([of], ("Abs2-Neg",)).axes[0].images[0].get_array()
-    assert (image.diagonal() == 1.5).all() and image[0, 1] == 5  # an absolute value has no sign
+    others, own, _ = pictures.distances_figure([of], ("Abs2-Neg",)).axes[0].lines
+    assert set(own.get_xdata()) == {1.5} and set(others.get_xdata()) == {5}  # an absolute value has no sign
+    assert own.get_ydata().tolist() == list(range(10)) and len(others.get_xdata()) == 90
 
 
 def test_shares_within_a_distance_rise_where_the_class_lies():
@@ -397,8 +398,11 @@ def test_the_gap_is_drawn_on_both_sides():
 def test_fitted_normals_are_drawn_as_means_over_networks():
     rows = [("raw", "Abs2-Neg", s, k, w + s, 80.0) for s in (0, 2) for k, w in ((0, 6.0), (1, 3.0), (2, 1.0))]
     table = pd.DataFrame(rows, columns=["inputs", "network", "seed", "normals", "wrong", "accuracy"])
-    curve, learned = pictures.fitted_figure(table).axes[0].lines
-    assert curve.get_xydata().tolist() == [[1, 4], [2, 2]] and learned.get_ydata().tolist() == [7]
+    ax = pictures.fitted_figure(table).axes[0]
+    join, curve, learned = ax.lines
+    assert learned.get_xydata().tolist() == [[0, 7]] and join.get_ydata().tolist() == [7, 4]
+    assert curve.get_xydata().tolist() == [[1, 4], [2, 2]]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["none:\nlearned", "1", "2"]
 
 
 def test_the_lines_of_the_toy_lie_across_their_normals():

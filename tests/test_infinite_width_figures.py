@@ -51,13 +51,13 @@ def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
     assert abs(found[0, 0] / found[1, 0] - 4) < 1
 
 
-def test_gelu_is_drawn_over_the_examples_at_its_values():
-    fig = pictures.signs_figure(RADII, {"erf": -RADII}, RADII / 10)
-    zero, example, gelu = fig.axes[0].lines
-    assert example.get_ydata().tolist() == [-0.5, -1, -2] and gelu.get_ydata().tolist() == pytest.approx(
-        [0.05, 0.1, 0.2]
-    )
-    assert "GELU" in texts(fig.axes[0])
+def test_ratios_and_signs_of_the_curvature_are_drawn_for_each_layer():
+    layers = {"erf": Wide("erf", 2), "GELU": Wide("gelu", 2)}
+    left, right = pictures.signs_figure(RADII, layers).axes
+    for line, layer in zip(left.lines, layers.values(), strict=True):
+        assert line.get_ydata() == pytest.approx(layer.stretch_ratio(RADII).numpy())
+    assert [image.get_array().tolist() for image in right.images] == [[[False] * 3], [[False, True, True]]]
+    assert texts(left) == ["erf", "GELU"] and texts(right) == ["positive", "negative"]
 
 
 def test_the_constant_is_drawn_by_loops_formula_and_flipped_sign():

@@ -425,8 +425,9 @@ def test_shares_after_adam_and_after_both_descents_are_drawn():
     rows = [("d = 2", "MD_Abs", begin, t, 0.5 if t == 0 else 9, 0.5 if t < several else 9)
             for begin, several in zip(derived.BEGINS, (3, 2), strict=True) for t in range(4)]  # fmt: skip
     columns = ["arm", "network", "from", "trial", "adam", "error"]
-    ax = pictures.descents_figure(pd.DataFrame(rows, columns=columns)).axes[0]
-    assert [float(line.get_xdata()[0]) for line in ax.lines if len(line.get_xdata()) == 1] == [25, 75, 50]
+    (ax,) = pictures.descents_figure(pd.DataFrame(rows, columns=columns)).axes
+    assert [text.get_text() for text in ax.texts] == ["1 of 4", "3 of 4", "2 of 4"]
+    assert ax.images[0].get_array().tolist() == [[0.25, 0.75, 0.5]] and ax.get_title("left") == "Abs"
 
 
 def test_networks_stand_at_their_way_and_what_is_out_of_reach_is_shaded(drawn):

@@ -89,7 +89,7 @@ def test_links_to_the_primer_lead_to_a_label_or_a_term(page):
 def test_a_link_to_a_label_or_a_term_in_another_file_is_resolved(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
-    (source / "conf.py").write_text("extensions = ['myst_parser', 'support.site.labels']\n")
+    (source / "conf.py").write_text("extensions = ['myst_parser', 'support.site.numbering']\n")
     (source / "index.md").write_text(
         "# Front\n\n```{toctree}\nwords.md\n```\n\n[one](words.md#a-label) [two](words.md#term-volume-element)\n"
     )

@@ -323,10 +323,23 @@ def test_centres_are_drawn_where_they_went_and_accuracies_at_their_part():
 def test_tests_are_drawn_by_network_with_a_star_for_a_prototype():
     row = {"data": "MNIST", "inputs": "raw", "training": "after", "offset": 60, "impossible": 50}
     rows = [row | {"network": name, "own class": 10 * k, "rank": 0.1} for k, name in enumerate(L2)]
-    axes = pictures.tests_figure(pd.DataFrame([*rows, rows[0] | {"training": "before", "offset": 99}])).axes
-    offset, impossible, own, rank = [[line.get_xdata()[0] for line in ax.lines[:5]] for ax in axes]
-    assert offset == [60, 60, 60, 60, 0] and impossible == [50, 50, 50, 50, 0]
-    assert own == [0, 10, 20, 30, 100] and rank == [0.1, 0.1, 0.1, 0.1, 1]
+    (ax,) = pictures.tests_figure(pd.DataFrame([*rows, rows[0] | {"training": "before", "offset": 99}])).axes
+    places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() not in ("", "None")]
+    tests = [places[5 * k : 5 * k + 5] for k in range(4)]  # four networks and the star
+    assert tests == [[60] * 4 + [0], [50] * 4 + [0], [0, 10, 20, 30, 100], [10] * 4 + [100]]
+    assert [label.get_text() for label in ax.get_yticklabels()][0] == "offset"
+
+
+def test_accuracies_are_drawn_by_step_as_means():
+    plan, pair = HEADS, ("ReLU-Bias", "ReLU-L2")
+    made = [
+        record_of(measurement(plan.spec(tiny(), name, "raw", seed), plan.steps, accuracy + 2 * seed))
+        for name, accuracy in zip(pair, (91.0, 81.0), strict=True)
+        for seed in range(2)
+    ]
+    (ax,) = pictures.learning_figure([arm(plan, made, "raw", pair)], [pair]).axes
+    assert {line.get_label(): set(line.get_ydata()) for line in ax.lines} == {"ReLU-Bias": {92}, "ReLU-L2": {82}}
+    assert ax.lines[0].get_xdata()[-1] == plan.steps
 
 
 def test_leads_are_drawn_with_their_interval_and_the_margin():

@@ -44,6 +44,11 @@ class Wide:
         """(N,) Ricci scalar at these distances from the origin."""
         return self._at(infinite_width.nngp_ricci_scalar, radii)
 
+    def stretch_ratio(self, radii: Any) -> Tensor:
+        """(N,) stretch along the ray from the origin over the stretch across it: sqrt(1 + 2 t Omega')."""
+        metrics = self._at(infinite_width.nngp_metric, radii)
+        return (metrics[:, 0, 0] / metrics[:, 1, 1]).sqrt()
+
     def _at(self, quantity, radii):
         return quantity(self.activation, ray(radii, self.d), self.weight_variance, self.bias_variance)
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
 from support.chapters.hyperplanes.claims import FitsStory, MostOutputs, OwnIsNear, OwnIsNearest
 from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, own_and_nearest_other
 from support.evidence.classifiers.results import Arm
 from support.evidence.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
 from support.evidence.statistics import mean_interval
-from support.networks.architectures import architecture
 
 PLACES: dict[str, MostOutputs] = {  # what the rules of the claims count
     "Abs2-Neg:\nown class nearest": OwnIsNearest("Abs2-Neg"),
@@ -61,26 +60,30 @@ def median_run(arm: Arm, name: str) -> int:
     return int(np.argsort(accuracy, kind="stable")[len(accuracy) // 2])
 
 
-def distances_figure(arms: list[Arm], names: tuple[str, ...], limit: float = 6.0):
-    """Rows arms, columns networks: distance of each class centre (column) to each output's hyperplane (row).
+def distances_figure(arms: list[Arm], names: tuple[str, ...] = ("Abs2-Neg", "Abs2")):
+    """Rows networks, columns arms: how far each output's hyperplane is from its own class (colour) and the others.
 
-    Of the run with the median accuracy; in SDs of the class, colours end at the limit. With sign for a ReLU, whose
-    zero set is one side; an absolute value has none.
+    One line for each output of the run with the median accuracy. Distances in SDs of the class, without sign.
     """
-    height = 0.9 + 1.6 * len(arms)
-    fig, axes = subplots(len(arms), len(names), height=height, squeeze=False, sharex=True, sharey=True)
-    for row, arm in zip(axes, arms, strict=True):
-        for ax, name in zip(row, names, strict=True):
-            z = class_distances(arm.moments(name)[median_run(arm, name)])
-            z = z if architecture(name).output == "relu" else np.abs(z)
-            image = ax.imshow(z, cmap="RdBu_r", vmin=-limit, vmax=limit)
-            ax.set(xticks=range(0, len(z), 3), yticks=range(0, len(z), 3))
-            ax.grid(visible=False)
-        row[0].set_ylabel(f"{arm.scaling} inputs:\noutput")
-    for ax, name in zip(axes[0], names, strict=True):
-        ax.set_title(name)
-    fig.supxlabel("class", fontsize=10)
-    fig.colorbar(image, ax=axes, label="distance (SDs of the class)", shrink=0.9, extend="both")
+    height = 2.0 * len(names) + 0.7
+    fig, axes = subplots(len(names), len(arms), height=height, squeeze=False, sharex=True, sharey=True)
+    for line, name in zip(axes, names, strict=True):
+        for ax, arm in zip(line, arms, strict=True):
+            size = np.abs(class_distances(arm.moments(name)[median_run(arm, name)]))
+            own = np.eye(len(size), dtype=bool)
+            output = np.broadcast_to(np.arange(len(size))[:, None], size.shape)
+            ax.hlines(range(len(size)), size.min(1), size.max(1), color="#dddddd", linewidth=0.8)
+            ax.plot(size[~own], output[~own], ".", color="#777777", markersize=4, label="other classes")
+            look = style(name) | {"marker": "o", "linestyle": "none", "markersize": 6}
+            ax.plot(size[own], output[own], label="its own class", **look)
+            ax.axvline(NEAR, color="black", linewidth=0.8, linestyle="--")
+            ax.grid(axis="y", visible=False)
+        line[0].set(ylabel=f"output of {name}", yticks=range(0, len(size), 3), ylim=(len(size) - 0.4, -0.6))
+    for ax, arm in zip(axes[0], arms, strict=True):
+        ax.set_title(f"{arm.scaling} inputs")
+    for ax in axes[-1]:
+        ax.set(xlabel="distance (SDs of the class)", xlim=(0, None))
+    legend_below(fig, axes[0][0])
     return fig
 
 
@@ -173,26 +176,24 @@ def gap_figure(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg"):
 
 
 def fitted_figure(table: pd.DataFrame):
-    """One panel an input scaling: pairs in the wrong order, by the learned outputs (left) and by fitted normals.
+    """One panel an input scaling: pairs in the wrong order, by the learned hyperplanes (left) and by fitted ones.
 
     table: of `derived.fitted`; means over the networks of a kind.
     """
     means = table.groupby(["inputs", "network", "normals"], sort=False)["wrong"].mean()
     scalings = means.index.unique("inputs")
-    fig, axes = subplots(1, len(scalings), height=3.2, squeeze=False, sharey=True)
+    fig, axes = subplots(1, len(scalings), height=3.2, squeeze=False, sharex=True, sharey=True)
     for ax, scaling in zip(axes[0], scalings, strict=True):
         for name in means.loc[scaling].index.unique("network"):
             wrong, look = means.loc[scaling, name], style(name)
-            fitted = wrong.drop(0)
-            ax.plot(fitted.index, fitted, label=f"fitted, in {name}", **look)
-            ax.plot(0.6, wrong[0], label=f"learned by {name}", **look | {"linestyle": "none", "markersize": 8})
-        ax.set(xscale="log", yscale="log", title=f"{scaling} inputs", xlabel="fitted normals a class")
-        ax.set_xticks(fitted.index, map(str, fitted.index))
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_locator(NullLocator())
-    axes[0][0].set_ylabel("pairs in the wrong order (%)")
+            places = np.arange(len(wrong))
+            ax.plot(places[:2], wrong[:2], color=look["color"], linewidth=0.8, alpha=0.5)
+            ax.plot(places[1:], wrong[1:], label=f"in the hidden layer of {name}", **look)
+            ax.plot(0, wrong[0], **look | {"markersize": 9})
+        ax.set(title=f"{scaling} inputs", xlabel="hyperplanes fitted to each class")
+        ax.set_xticks(places, ["none:\nlearned", *map(str, wrong.index[1:])])
+        ax.grid(axis="x", visible=False)
+    axes[0][0].set(ylabel="pairs in the wrong order (%)", ylim=(0, None), xlim=(-0.4, len(places) - 0.6))
     legend_below(fig, axes[0][0], 2)
     return fig
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from matplotlib.colors import SymLogNorm
+from matplotlib.colors import ListedColormap, SymLogNorm
 from torch import Tensor
 
 from support import geometry
@@ -16,29 +16,38 @@ from support.geometry import shallow_log_volume_element, shallow_ricci_scalar, w
 from support.geometry.wide_layers import Wide
 
 GREY, ACCENT = "#777777", "#D55E00"
+SIGNS = ListedColormap(["#4a6fa5", ACCENT])  # negative, positive
 
 
-def signs_figure(radii: Tensor, examples: dict[str, Tensor], gelu: Tensor, lowest: float = -0.5):
-    """The Ricci scalar over the distance from the origin: the paper's examples in grey, GELU in black.
+def signs_figure(radii: Tensor, layers: dict[str, Wide]):
+    """Left, the stretch along a ray over that across it; right, the sign of the curvature; the last layer is bold.
 
-    lowest: end of the axis; curves leave it there.
+    Both by the distance from the origin. In two dimensions the curvature is negative where the ratio leaves 1 and
+    positive where it returns.
     """
-    fig, ax = figures.subplots(height=3.4)
-    ax.axhspan(0, 0.16, color="#f2e6da", zorder=0)
-    ax.axhline(0, color="black", linewidth=0.8)
-    for (name, R), line in zip(examples.items(), ("-", "--", ":"), strict=False):
-        ax.plot(radii, R, line, color=GREY, label=name)
-    ax.plot(radii, gelu, color="black", linewidth=2.5)
-    top = int(gelu.argmax())
-    ax.annotate("GELU", (float(radii[top]), float(gelu[top])), (6, 2), textcoords="offset points", weight="bold")
-    ax.text(0.99, 0.98, "positive curvature", transform=ax.transAxes, ha="right", va="top", color=ACCENT)
-    ax.set(
-        xlabel="distance from the origin $|x|$",
-        ylabel="curvature $R$",
-        ylim=(lowest, 0.16),
-        xlim=(0, float(radii[-1])),
-    )
-    ax.legend(loc="lower right")
+    fig, (left, right) = figures.subplots(1, 2, height=3.0, width_ratios=(1.25, 1))
+    left.hlines(1, 0, float(radii[-1]), color="black", linewidth=0.8)
+    ends = np.array([float(layer.stretch_ratio(radii)[-1]) for layer in layers.values()])
+    heights = np.exp(figures.labels_apart(np.log(ends), 0.16))
+    bold = len(layers) - 1
+    for row, ((name, layer), height) in enumerate(zip(layers.items(), heights, strict=True)):
+        look = {"color": "black", "linewidth": 2.5} if row == bold else {"color": GREY}
+        left.plot(radii, layer.stretch_ratio(radii), **look)
+        left.text(1.03 * float(radii[-1]), height, name, va="center", fontsize=9, color=look["color"])
+        positive = layer.ricci(radii).numpy() > 0
+        right.imshow(positive[None], cmap=SIGNS, vmin=0, vmax=1, aspect="auto", interpolation="nearest",
+                     extent=(0, float(radii[-1]), row + 0.36, row - 0.36))  # fmt: skip
+        if positive.any():
+            right.text(float(radii[positive].mean()), row, "positive", color="white", ha="center", va="center")
+    right.text(float(radii.mean()), 0, "negative", color="white", ha="center", va="center")
+    left.set(title="outward stretch / sideways stretch", xlabel="distance from the origin $|x|$", yscale="log")
+    left.set_yticks([0.25, 0.5, 1, 2], ["1/4", "1/2", "1", "2"])
+    left.minorticks_off()
+    left.set_xlim(0, 1.4 * float(radii[-1]))
+    left.set_xticks(range(int(radii[-1]) + 1))
+    right.set(title="sign of the curvature", xlabel="distance from the origin $|x|$", ylim=(bold + 0.6, -0.6))
+    right.set_yticks(range(len(layers)), layers)
+    right.grid(visible=False)
     return fig
 
 

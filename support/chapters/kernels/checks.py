@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 import torch
 from scipy import optimize
 
 from support.chapters.kernels import features, self_supervised
-from support.evidence.claims import Finding
+from support.evidence.claims import Worst
 from support.geometry import kernel_metric
 from support.training import feature_machines
 
@@ -18,29 +16,6 @@ TOLERANCE = 1e-6  # relative; what is below depends on the processor and is repo
 RATIOS = (0.3, 0.6, 0.9, 1.2, 2.0)  # tau sqrt(d) / sigma
 DIMENSIONS = (2, 5, 13)
 SMOOTH = 0.1  # of the Laplace kernel's tip, as in exp(-sqrt(r^2 + SMOOTH^2))
-
-
-class Worst(NamedTuple):
-    """Whether a sentence holds, its worst case and where that is, and how many cases were looked at."""
-
-    holds: bool
-    value: float
-    where: str
-    cases: int
-
-
-@dataclass(frozen=True)
-class Everywhere:
-    """A rule without arms: every case of a check is as the claim says. measured: with {value}, {where}, {cases}."""
-
-    check: Callable[[], Worst]
-    measured: str
-
-    def __call__(self) -> Finding:
-        worst = self.check()
-        return Finding(
-            "holds" if worst.holds else "fails", self.measured.format(**worst._asdict()), worst.value, n=worst.cases
-        )
 
 
 def conformal(x, y, sigma: float, tau: float):

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from support.chapters.kernels import checks
-from support.chapters.kernels.checks import Everywhere
 from support.chapters.kernels.derived import (
     BLOCKS,
     DRAWS,
@@ -25,7 +24,7 @@ from support.chapters.kernels.derived import (
 )
 from support.chapters.kernels.features import STARTS
 from support.evidence import claims, derived, statistics
-from support.evidence.claims import Claim, Evidence, Finding, NoRecords, joined
+from support.evidence.claims import Claim, Everywhere, Evidence, Finding, NoRecords, joined
 from support.training.feature_machines import ROUNDS
 from support.words import counted
 
@@ -287,7 +286,8 @@ CLAIMS = (
           "of a trained network prefers.", Resembles(), Metrics(_ALL), _PAPER),
     Claim("KER-2-b", "appendix H.2", "M is proportional to W'W of a trained network's first layer.",
           Mean("cosine", "cosine of M and W'W", ALIKE), Metrics(_ALL), _PAPER),
-    Claim("KER-2-c", "appendix H.2", "A feature machine is about as accurate as a fully-connected network.",
+    Claim("KER-2-c", "appendix H.2", "A feature machine makes less than one point more errors than a fully-connected "
+          "network.",
           Mean("machine", "error machine - network", COMPETITIVE, below=True, less="network", unit="points"),
           Metrics(_ALL), _PAPER, "variant"),
     _formula("KER-2-d", "appendix H.2", "The metric of a feature machine is constant over the input space.",

@@ -8,7 +8,7 @@ import torch
 from matplotlib.patheffects import withStroke
 
 from support.chapters.kernels import checks, derived, magnified
-from support.evidence.figures import shades, subplots
+from support.evidence.figures import labels_apart, shades, subplots
 
 LOOKS = {
     "plain": {"marker": "o", "markerfacecolor": "white", "color": "black"},
@@ -110,22 +110,26 @@ def plane_figure(x: np.ndarray, labels: np.ndarray, machines: dict[str, magnifie
     return fig
 
 
-def widths_figure(table: pd.DataFrame):
-    """The test error by the width of h, a panel for each data set; dashed: that of the plain machine.
+def widths_figure(table: pd.DataFrame, bold: str = "pairs of digits"):
+    """What magnifying gains in test error over the plain machine by the width of h, a line for each data set.
 
-    table: "kernel-machines".
+    table: "kernel-machines". Shaded: widths at which the volume can rise around a support vector.
     """
     names, taus = list(dict.fromkeys(table["data"])), sorted(magnified.TAUS)
-    fig, axes = subplots(1, len(names), height=2.6, sharey=True, squeeze=False)
-    for ax, name in zip(axes[0], names, strict=True):
-        means = table[table["data"] == name].mean(numeric_only=True)
-        ax.plot(range(len(taus)), [means[f"error {tau:g}"] for tau in taus], "-o", color="black")
-        ax.axhline(means["plain"], color="black", linewidth=1, linestyle="--")
-        ax.axvline(sum(tau < 1 for tau in taus) - 0.5, color="black", linewidth=0.8, linestyle=":")
-        ax.set_xticks(range(len(taus)), [f"{tau:g}" for tau in taus])
-        ax.set(title=name)
-    axes[0][0].set(ylabel="test error (%)", ylim=(0, None))
-    fig.supxlabel("τ, in units of σ/√d", fontsize=10)
+    means = table.groupby("data").mean(numeric_only=True)
+    gains = {n: [means.loc[n, "plain"] - means.loc[n, f"error {tau:g}"] for tau in taus] for n in names}
+    fig, ax = subplots(height=3.2)
+    ax.axvspan(-0.5, sum(tau < 1 for tau in taus) - 0.5, color="#eeeeee", linewidth=0)
+    ax.hlines(0, -0.5, len(taus) - 1, color="black", linewidth=0.8)
+    heights = labels_apart(np.array([gain[-1] for gain in gains.values()]), 0.2)
+    for (name, gain), line, height in zip(gains.items(), ("-", "--", ":", "-."), heights, strict=False):
+        look = {"color": "black", "linewidth": 2.5, "linestyle": "-"} if name == bold else {"color": "#777777"}
+        ax.plot(range(len(taus)), gain, marker="o", **{"linestyle": line} | look)
+        ax.text(len(taus) - 0.9, height, name, va="center", fontsize=9, color=look["color"])
+    ax.text(-0.45, 0.99, "volume can rise\naround a vector", transform=ax.get_xaxis_transform(), fontsize=9, va="top")
+    ax.set_xticks(range(len(taus)), [f"{tau:g}" for tau in taus])
+    ax.set(xlabel="width of h (τ, in units of σ/√d)", ylabel="gain by magnifying (points)")
+    ax.set(xlim=(-0.5, len(taus) + 0.4))
     return fig
 
 
@@ -188,20 +192,24 @@ def pixels_figure(table: pd.DataFrame):
 
 
 def shares_figure(table: pd.DataFrame):
-    """A panel for each data set: the share of metrics in the relevant directions, a dot a block, a bar the mean."""
+    """A panel for each data set: the share of metrics in the relevant directions before (hollow) and after training.
+
+    Small dots: draws or blocks after training; large: means.
+    """
     names = list(dict.fromkeys(table["data"]))
-    fig, axes = subplots(1, len(names), height=2.9, sharey=True, sharex=True, squeeze=False)
+    fig, axes = subplots(1, len(names), height=2.4, sharey=True, sharex=True, squeeze=False)
     for ax, name in zip(axes[0], names, strict=True):
         of = {start: rows for start, rows in table[table["data"] == name].groupby("start", sort=False)}
         first, *_ = of.values()
-        columns = {"Euclid": first["share Euclid"], "M": first["share M"]}
-        for start, rows in of.items():
-            columns |= {f"layer, {start}": rows["share W before"], "trained" + " " * len(columns): rows["share W"]}
-        for row, values in enumerate(columns.values()):
-            ax.plot(values, np.full(len(values), row), "o", color="black", markersize=4, alpha=0.5)
-            ax.plot(values.mean(), row, "|", color="black", markersize=12, markeredgewidth=2)
-        ax.set_yticks(range(len(columns)), [label.strip() for label in columns])
-        ax.set_ylim(len(columns) - 0.5, -0.5)
+        lines = {"M of the feature\nmachine": (first["share Euclid"], first["share M"])}
+        lines |= {f"first layer,\n{start}": (rows["share W before"], rows["share W"]) for start, rows in of.items()}
+        for row, (before, after) in enumerate(lines.values()):
+            ax.plot([before.mean(), after.mean()], [row, row], color="#aaaaaa", linewidth=1, zorder=1)
+            ax.plot(after, np.full(len(after), row + 0.22), ".", color="#777777", markersize=4)
+            ax.plot(before.mean(), row, "o", color="black", markersize=7, markerfacecolor="white")
+            ax.plot(after.mean(), row, "o", color="black", markersize=7)
+        ax.set_yticks(range(len(lines)), lines)
+        ax.set_ylim(len(lines) - 0.5, -0.5)
         ax.set(title=name, xlabel="share (%)", xlim=(0, 104))
         ax.grid(axis="y", visible=False)
     return fig

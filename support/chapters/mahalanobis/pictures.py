@@ -155,29 +155,29 @@ def errors_figure(arms: list[DistanceArm]):
 
 
 def descents_figure(table: pd.DataFrame):
-    """A row for each arm and network: share that matches after Adam and after both descents of `derived.descents`."""
-    groups = table.groupby(["arm", "network"], sort=False)
-    fig, ax = figures.subplots(height=1.2 + 0.4 * len(groups))
-    kinds = {
-        "Adam": ("o", "white"),
-        f"second-order, from {BEGINS[0]}": ("o", None),
-        f"second-order, from {BEGINS[1]}": ("D", "black"),
-    }
-    for row, ((_, network), some) in enumerate(groups):
-        hue = LOOKS[network]["color"]
-        by_begin = [100 * float((some[some["from"] == begin]["error"] < ERROR).mean()) for begin in BEGINS]
-        shares = [100 * float((some["adam"] < ERROR).mean()), *by_begin]
-        ax.plot([min(shares), max(shares)], [row, row], color=hue, linewidth=0.8)
-        for shift, share, (marker, face) in zip((0, 0, 0.22), shares, kinds.values(), strict=True):
-            size = 10 if face == "white" else 6.5  # a ring where Adam and a descent agree
-            ax.plot(
-                share, row + shift, marker, color=hue if face != "black" else face, mfc=face or hue, markersize=size
-            )
-    ax.set_yticks(range(len(groups)), [f"{arm}   {NAMES[network]}" for arm, network in groups.groups])
-    ax.set(xlabel=f"networks within {ERROR:g}% of the distance (%)", xlim=(-4, 104), ylim=(len(groups) - 0.4, -0.6))
-    for label, (marker, face) in kinds.items():
-        ax.plot([], [], marker, color="black", mfc=face or GREY, linestyle="none", label=label)
-    figures.legend_below(fig, ax, 1)
+    """A panel each network, a row each arm: how many match after Adam and after both descents of `derived.descents`.
+
+    A darker cell holds a larger share of the networks.
+    """
+    networks = list(dict.fromkeys(table["network"]))
+    columns = ["Adam", "Adam, then\n2nd order", "2nd order\ninstead"]  # in the order of BEGINS
+    fig, axes = figures.subplots(1, len(networks), height=2.9, squeeze=False, sharey=True)
+    for ax, network in zip(axes[0], networks, strict=True):
+        cells = {}
+        for arm, some in table[table["network"] == network].groupby("arm", sort=False):
+            by_begin = [some[some["from"] == begin] for begin in BEGINS]
+            counts = [(by_begin[0]["adam"] < ERROR).sum(), *((of["error"] < ERROR).sum() for of in by_begin)]
+            cells[arm] = counts, [len(by_begin[0]), *map(len, by_begin)]
+        shares = np.array([np.divide(*of) for of in cells.values()])
+        ax.imshow(shares, cmap="Greys", vmin=0, vmax=1.2, aspect="auto")
+        for row, (counts, of) in enumerate(cells.values()):
+            for column, (count, n) in enumerate(zip(counts, of, strict=True)):
+                hue = "white" if shares[row, column] > 0.7 else "black"
+                ax.text(column, row, f"{count} of {n}", ha="center", va="center", color=hue, fontsize=9)
+        ax.set_title(NAMES[network], color=LOOKS[network]["color"])
+        ax.set_xticks(range(len(columns)), columns, fontsize=8)
+        ax.set_yticks(range(len(cells)), cells)
+        ax.grid(visible=False)
     return fig
 
 

@@ -9,18 +9,18 @@ import torch
 from support.chapters.offset_l2.centres import PARTS
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import MARGIN
-from support.evidence.figures import jitter, legend_below, style, subplots
+from support.evidence.figures import jitter, landmarks, legend_below, step_axis, style, subplots
 from support.evidence.statistics import mean_interval
 from support.networks.architectures import L2
 from support.networks.layers import OffsetL2
 
 BASELINES = {name: f"{name.split('-')[0]}-Bias" for name in L2}  # the baseline of the same activation
 LEADS = (*BASELINES.items(), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"))
-TESTS = {  # column of `prototypes.reading` -> title of its panel, limits, and where a prototype is
-    "offset": ("offset (%)", (-4, 104), 0),
-    "impossible": ("impossible (%)", (-4, 104), 0),
-    "own class": ("names its class (%)", (-4, 104), 100),
-    "rank": ("rank of α", (-0.25, 1.08), 1),
+TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and where a prototype is (percent)
+    "offset": ("offset", 1, 0),
+    "impossible": ("impossible\ncoordinates", 1, 0),
+    "own class": ("names its\nclass", 1, 100),
+    "rank": ("rank correlation\nof α", 100, 100),
 }
 
 
@@ -105,24 +105,43 @@ def leads_figure(arms: list[Arm], pairs=LEADS):
 
 
 def tests_figure(table: pd.DataFrame):
-    """One panel a test of `prototypes.reading`, after training: a marker for each network, a star for a prototype.
+    """One panel an input scaling, a line a test of `prototypes.reading`: every network, and a star for a prototype.
 
-    table: with a column "data"; a row for each data set and input scaling.
+    table: of one data set; the rows after training are drawn.
     """
     after = table[table["training"] == "after"]
-    groups = list(dict.fromkeys(zip(after["data"], after["inputs"], strict=True)))
-    fig, axes = subplots(1, len(TESTS), height=3.0, sharey=True)
-    for ax, (test, (title, limits, prototype)) in zip(axes, TESTS.items(), strict=True):
-        for row, group in enumerate(groups):
-            of = after[(after["data"] == group[0]) & (after["inputs"] == group[1])].set_index("network")
+    scalings = list(dict.fromkeys(after["inputs"]))
+    fig, axes = subplots(1, len(scalings), height=3.3, sharex=True, sharey=True, squeeze=False)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        of = after[after["inputs"] == scaling].set_index("network")
+        for row, (test, (_, percent, prototype)) in enumerate(TESTS.items()):
             for k, name in enumerate(of.index):
                 label = name if row == 0 else None
-                ax.plot(of[test][name], row + 0.12 * (k - 1.5), label=label, **style(name) | {"linestyle": "none"})
-            ax.plot(prototype, row, "*", color="black", markersize=9, clip_on=False)
-        ax.set(title=title, xlim=limits, ylim=(len(groups) - 0.5, -0.5))
-        ax.set_yticks(range(len(groups)), [f"{data}\n{inputs}" for data, inputs in groups])
-    axes[0].axvline(50, color="black", linewidth=0.8, linestyle="--")
-    axes[2].axvline(10, color="black", linewidth=0.8, linestyle="--")
-    axes[3].axvline(0, color="black", linewidth=0.8, linestyle="--")
-    legend_below(fig, axes[0], 4)
+                place = percent * of[test][name], row + 0.14 * (k - 1.5)
+                ax.plot(*place, label=label, **style(name) | {"linestyle": "none"})
+            ax.plot(prototype, row, "*", color="black", markersize=12, clip_on=False)
+            ax.axhline(row + 0.5, color="#cccccc", linewidth=0.8)
+        ax.set(title=f"{scaling} inputs", xlabel="result of the test (%)", xlim=(-4, 104))
+        ax.set_yticks(range(len(TESTS)), [line for line, *_ in TESTS.values()])
+        ax.set_ylim(len(TESTS) - 0.5, -0.5)
+        ax.grid(axis="y", visible=False)
+    axes[0][0].annotate("a prototype", (0, 0), (9, 0), textcoords="offset points", va="center", fontsize=9)
+    legend_below(fig, axes[0][0], 4)
+    return fig
+
+
+def learning_figure(arms: list[Arm], pairs=(("ReLU-Bias", "ReLU-L2"), ("Abs-Bias", "Abs-L2"))):
+    """One panel an arm: mean test accuracy by step of linear layers and of OffsetL2, with 95% intervals."""
+    fig, axes = subplots(1, len(arms), height=3.2, squeeze=False, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        steps = arm.steps_recorded
+        for name in (name for pair in pairs for name in pair):
+            found = [mean_interval(a, within=(0, 100)) for a in arm.curve("test_accuracy", name).T]
+            value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
+            ax.plot(steps, value, label=name, markevery=landmarks(steps), **style(name))
+            ax.fill_between(steps, low, high, color=style(name)["color"], alpha=0.12, linewidth=0)
+        step_axis(ax)
+        ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps), ylim=(0, 100))
+    axes[0][0].set_ylabel("test accuracy (%)")
+    legend_below(fig, axes[0][0], 4)
     return fig

@@ -8,7 +8,6 @@ from matplotlib.patheffects import withStroke
 from support.evidence.figures import HUES, jitter, legend_below, style, subplots
 from support.evidence.statistics import clopper_pearson
 from support.networks.architectures import SIX
-from support.training.classifiers.specs import RARE
 
 
 def gaps_figure(table: pd.DataFrame):
@@ -59,26 +58,24 @@ def killed_figure(sizes, formula, dead, angles, half_angle, step):
     return fig
 
 
-def warmup_figure(arm, sizes, fatal: float):
-    """Share of inactive outputs against the step size that a warm-up has reached, mean and every seed of two networks.
+def warmup_figure(sizes, shares: dict, marks: dict[float, str]):
+    """Share of inactive outputs against the step size that a warm-up has reached, for each network.
 
     Args:
-        arm: runs with a warm-up, of one input scaling.
-        sizes: step size at each recorded step, increasing; shape (steps,).
-        fatal: the step size at which ReLU2 is known to fail, a dashed line.
+        sizes: step size at each recorded step; shape (steps,).
+        shares: network -> share of inactive outputs of each run; shape (runs, steps).
+        marks: step size -> the word beside its dashed line.
     """
     fig, ax = subplots(height=2.9)
-    rising = sizes < sizes.max()
-    for name in ("ReLU2", "ReLU2-Neg"):
-        share = 100 * (arm.curve("test_active", name) < RARE[0]).mean(2)[:, : len(sizes)]
-        color = style(name)["color"]
-        ax.plot(sizes[rising], share.mean(0)[rising], **style(name))
-        ax.fill_between(
-            sizes[rising], *np.quantile(share, (0.1, 0.9), axis=0)[:, rising], color=color, alpha=0.15, linewidth=0
-        )
-        ax.text(sizes[rising][-1] * 1.08, share.mean(0)[rising][-1], name, color=color, va="center")
-    ax.axvline(fatal, color="black", linestyle="--", linewidth=1)
-    ax.text(fatal / 1.06, 92, f"ReLU2 fails\nat {fatal:,} (LAW-b)", ha="right", va="top")
+    rising = (sizes > 0) & (sizes < sizes.max())
+    for name, share in shares.items():
+        color, share = style(name)["color"], 100 * share[:, rising]
+        ax.plot(sizes[rising], share.mean(0), **style(name))
+        ax.fill_between(sizes[rising], *np.quantile(share, (0.1, 0.9), axis=0), color=color, alpha=0.15, linewidth=0)
+        ax.text(sizes[rising][-1] * 1.08, share.mean(0)[-1], name, color=color, va="center")
+    for size, word in marks.items():
+        ax.axvline(size, color="black", linestyle="--", linewidth=1)
+        ax.text(size / 1.06, 97, word, ha="right", va="top")
     ax.set(xscale="log", xlabel="step size reached", ylabel="inactive outputs (%)", ylim=(-3, 100))
     ax.set_xlim(right=sizes.max() * 1.7)
     return fig

@@ -9,11 +9,7 @@ from support.evidence import statistics, turns
 from support.evidence.classifiers.results import Arm, alone
 from support.evidence.classifiers.study import Plan
 from support.evidence.figures import (
-    landmarks,
-    legend_below,
-    step_axis,
     strip,
-    style,
     subplots,
 )
 from support.evidence.records import Record
@@ -55,27 +51,6 @@ def without(arm: Arm, why: str | None) -> np.ndarray:
         return np.ones(arm.seeds, bool)
     side, out = OUT[why]
     return ~np.any([out(arm.active(name, side)).any(1) for name in ("ReLU2", "ReLU2-Neg")], axis=0)
-
-
-def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
-    """Test accuracy of the runs without an output that is active on under 1% of the test images, and with some.
-
-    "lowest index": of a run's inactive outputs the lowest, from the least to the largest over the runs. An image on
-    which several logits are largest together, as the zeros of ReLU2-Neg are, goes to the one with the lowest index.
-    """
-    rows = []
-    for arm in arms:
-        for name in names:
-            accuracy, inactive = arm.accuracy(name), arm.active(name) < RARE[0]
-            few, lowest = inactive.sum(1), inactive.argmax(1)
-            for kind, chosen in (("none", few == 0), ("one", few == 1), ("two or more", few > 1)):
-                x, at = accuracy[chosen], lowest[chosen]
-                row = [x.mean(), x.min(), x.max()] if len(x) else [np.nan] * 3
-                ends = sorted({at.min(), at.max()}) if len(x) and kind != "none" else []
-                where = " to ".join(str(i) for i in ends)
-                rows.append([arm.scaling, name, kind, where, *row, len(x)])
-    columns = ["inputs", "network", "inactive outputs", "lowest index", "mean accuracy (%)", "least", "most", "n"]
-    return pd.DataFrame(rows, columns=columns).query("n > 0").set_index(columns[:3]).round(2)
 
 
 def changes(arms: list[Arm], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
@@ -130,20 +105,18 @@ def accuracy_figure(arms):
     return fig
 
 
+def accuracy_dots(arm: Arm, name: str, **place) -> dict:
+    """A dot for each run's test accuracy, for a figure of the kind "runs"; place: see `turns.runs`."""
+    accuracy = arm.accuracy(name)
+    mean = mean_interval(accuracy, within=(0, 100))
+    return turns.runs(name, accuracy, [(record,) for record in arm.records[name]], mean, **place)
+
+
 def accuracy_turn(arms: list[Arm]) -> dict:
     """The runs of `accuracy_figure`, for readers to walk through."""
     names = list(arms[0].records)
     groups = [
-        turns.runs(
-            name,
-            arm.accuracy(name),
-            [(record,) for record in arm.records[name]],
-            mean_interval(arm.accuracy(name), within=(0, 100)),
-            panel=i,
-            row=names.index(name),
-        )
-        for i, arm in enumerate(arms)
-        for name in arm.records
+        accuracy_dots(arm, name, panel=i, row=names.index(name)) for i, arm in enumerate(arms) for name in arm.records
     ]
     return {
         "kind": "runs",
@@ -156,30 +129,6 @@ def accuracy_turn(arms: list[Arm]) -> dict:
         "unit": "% right",
         "digits": 1,
     }
-
-
-def gap_figure(arms, pairs):
-    """One panel an arm: test accuracy of the first of each pair minus that of the second, against the step.
-
-    Paired by seed; band: Student's 95% interval of the mean. Drawn as the pair's second network by the colour law.
-    """
-    pairs = list(pairs)
-    fig, axes = subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
-    for ax, arm in zip(axes[0], arms, strict=True):
-        steps = arm.steps_recorded
-        for first, second in (pair for pair in pairs if arm.records.keys() >= set(pair)):
-            gap = arm.curve("test_accuracy", first) - arm.curve("test_accuracy", second)
-            found = [mean_interval(g, method="t") for g in gap.T]
-            look, label = style(second), f"{first} minus {second}"
-            ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
-            low, high = [f.low for f in found], [f.high for f in found]
-            ax.fill_between(steps, low, high, color=look["color"], alpha=0.12, linewidth=0)
-        ax.axhline(0, color="black", linewidth=0.8)
-        step_axis(ax)
-        ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps))
-    axes[0][0].set_ylabel("difference (points of accuracy)")
-    legend_below(fig, axes[0][0], 2 if len(axes[0][0].get_legend_handles_labels()[1]) > 3 else 3)
-    return fig
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:
