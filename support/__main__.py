@@ -183,9 +183,8 @@ def _run(options):
         number = f"{number.zfill(2)}_"
     names = [name for name in chapters.rooms() if name.startswith(number)]
     if len(names) != 1:
-        wanted = number.replace(
-            "02_abs2_neg_geometry", "03_hyperplanes"
-        )  # the one old name that resembles no new one
+        # the one old name that resembles no new one
+        wanted = number.replace("02_abs2_neg_geometry", "03_hyperplanes")
         raise ValueError(f"no chapter {options.chapter!r}{suggest(wanted, chapters.rooms())}")
     given = _given(options, chapters.settings_of(names[0]))
     publish.execute([f"notebooks/{names[0]}"], given, publish.RUNS)
@@ -341,14 +340,6 @@ def _derive(name: str | None):
     return 0
 
 
-def _study(name: str):
-    from support import chapters
-
-    if name not in chapters.studies():
-        raise ValueError(f"unknown study {name!r}{suggest(name, chapters.studies())}")
-    return chapters.studies()[name]
-
-
 def _sweep(options):
     from dataclasses import replace
 
@@ -362,24 +353,17 @@ def _sweep(options):
         for plan in chapters.studies().values():
             print(f"{plan.name:24} {plan.title}")
         return 0
-    plan = _study(options.study)
-    changes = {"seeds": options.seeds, "precision": options.precision}
-    changes = {name: value for name, value in changes.items() if value is not None}
+    if options.study not in chapters.studies():
+        raise ValueError(f"unknown study {options.study!r}{suggest(options.study, chapters.studies())}")
+    plan = chapters.studies()[options.study]
+    changes = {k: v for k in ("seeds", "precision") if (v := getattr(options, k)) is not None}
     if missing := [name for name in changes if not hasattr(plan, name)]:
         raise ValueError(f"study {plan.name!r} has no {missing[0]} to change")
     if changes.get("seeds", 0) > plan.seeds:
         raise ValueError(f"study {plan.name!r} has {plan.seeds} seeds, not {options.seeds}")
     plan = replace(plan, **changes)
-    left = sweep(
-        plan,
-        Store(given(options.records) if options.records else COMMITTED),
-        folder=options.folder,
-        device=options.device,
-        dry_run=options.dry_run,
-        minutes=options.minutes,
-        scheduler=options.scheduler,
-        workers=options.workers,
-    )
+    how = {k: getattr(options, k) for k in ("folder", "device", "dry_run", "minutes", "scheduler", "workers")}
+    left = sweep(plan, Store(given(options.records) if options.records else COMMITTED), **how)
     return UNFINISHED if left and not options.dry_run else 0
 
 

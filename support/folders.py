@@ -3,9 +3,8 @@
 import os
 from pathlib import Path
 
-FROM = (
-    "BOOK_FROM"  # where the command was given, for the kernels of chapters, which work in the folder of the notebook
-)
+# where the command was given, for the kernels of chapters, which work in the folder of the notebook
+FROM = "BOOK_FROM"
 NOTEBOOKS = tuple(Path(__file__).resolve().parents[1] / name for name in ("notebooks", "book"))
 
 

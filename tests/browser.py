@@ -16,7 +16,11 @@ ROOT = Path(__file__).resolve().parents[1]
 SITE = Path(os.environ.get("BOOK_SITE") or ROOT / "build" / "_build" / "html")
 REQUIRED = os.environ.get("BOOK_BROWSER") == "required"
 DESK, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
-OFFLINE = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking"]
+OFFLINE = [
+    "--no-sandbox",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
+    "--disable-background-networking",
+]
 LOCAL = ("file:", "data:", "blob:", "about:")
 opened: set[str] = set()  # the pages that were opened, for the last line of the run
 
@@ -26,16 +30,16 @@ def chromium() -> str | None:
     return next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
 
 
-def missing() -> str:
-    """What the tests in a browser lack here; nothing if they can run."""
+def missing(site: bool = True) -> str:
+    """What the tests in a browser lack here; nothing if they can run. site: whether they need the built site."""
     packages = [name for name in ("playwright", "axe_playwright_python") if importlib.util.find_spec(name) is None]
     if packages:
         return f"no package {packages[0]}: pip install -c constraints.txt -e '.[browser]'"
     if chromium() is None:
         return "no Chromium: install Debian's package chromium, or another one named chromium on the PATH"
-    return (
-        "" if (SITE / "book" / "index.html").exists() else f"no site in {SITE}: make book, or name one in BOOK_SITE"
-    )
+    if site and not (SITE / "book" / "index.html").exists():
+        return f"no site in {SITE}: make book, or name one in BOOK_SITE"
+    return ""
 
 
 @contextmanager

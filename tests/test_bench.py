@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -63,16 +62,16 @@ def test_what_the_compiler_is_given_is_what_the_trainer_computes(hidden, output,
     torch.testing.assert_close((dz, dhead, dbias), (*expected, expected[0].sum(0)))
 
 
-@pytest.mark.parametrize(("least", "enough"), [(0.0, 1), (0.05, 3)])
-def test_calls_are_repeated_until_there_is_something_to_time(least, enough):
-    calls = []
+@pytest.mark.parametrize(("least", "calls"), [(0, 1), (8, 1), (9, 2), (24, 3)])
+def test_calls_are_repeated_until_there_is_something_to_time(monkeypatch, least, calls):
+    clock = [0]  # advanced by the work alone, 8 seconds a call
+    monkeypatch.setattr(train.time, "perf_counter", lambda: clock[0])
 
     def work():
-        calls.append(1)
-        time.sleep(0.012)
+        clock[0] += 8
 
-    assert 0.012 <= train.per_call(work, CPU, least) < 0.5
-    assert enough <= len(calls) <= 5 * least / 0.05 + 1
+    assert train.per_call(work, CPU, least) == 8
+    assert clock == [8 * calls]
 
 
 def test_without_mnist_a_step_leaves_out_about_as_much(monkeypatch):

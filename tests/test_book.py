@@ -36,7 +36,9 @@ def test_a_chapter_opens_with_question_answer_figure_and_verdicts(name):
     assert "remove-cell" in plumbing
     assert calls(answer, "say") and "**The answer.**" in answer
     assert len(calls(figure, "show")) == 1
-    assert "cards.verdicts" in verdicts
+    (shown,) = calls(verdicts, "verdicts")
+    (first,) = (ast.literal_eval(word.value) for word in shown.keywords if word.arg == "first")
+    assert 3 <= len(first) <= 5, "the few claims that the answer rests on; the others are folded"
     (said,) = (ast.literal_eval(call.args[0]) for call in calls(answer, "say"))
     assert len(f"{head} {said}".split()) <= 220
 

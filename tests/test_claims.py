@@ -251,13 +251,13 @@ def test_equality_is_judged_by_the_90_percent_interval():
 
 @pytest.mark.parametrize(("gain", "state"), [(-0.3, "holds"), (0.3, "fails"), (0.0, "unclear")])
 def test_metrics_of_classes_are_compared(gain, state):
-    def spreads(x):
+    def mismatches(x):
         found = {name: np.ones((2, 10)) for name in ("own", "others", "head_own")} | {"euclid": np.ones(10)}
         found["own"][1] += x
         return found
 
     change = gain + 0.1 * WIGGLE
-    nearer = Nearer("a", "trained", "untrained")(arm({"a": extra(spreads(x) for x in change)}))
+    nearer = Nearer("a", "trained", "untrained")(arm({"a": extra(mismatches(x) for x in change)}))
     rising = extra({"discriminant": np.array([0.45, 0.45 - x])} for x in change)
     less, more = (
         extra({"contrast": np.array([[9.0, 9.0], [9.0, x]])} for x in xs) for xs in (1 + change, ONES[:, 0])

@@ -23,8 +23,8 @@ from support.training.classifiers.class_metrics import (
     log_volume,
     look,
     metrics,
+    mismatch,
     slope,
-    spread,
 )
 from support.training.classifiers.ensemble import initial_weights, starting_weights
 from support.training.classifiers.specs import MetricSpec
@@ -59,21 +59,21 @@ def network(name, inputs=8, hidden=12, classes=3, seed=0):
 def test_only_a_multiple_of_the_precision_has_no_spread():
     S = covariance()
     precision = torch.linalg.inv(S)
-    assert float(spread(7 * precision, S)) == pytest.approx(0, abs=1e-10)
-    assert float(spread(precision + 0.01 * torch.eye(6), S)) > 1e-3
+    assert float(mismatch(7 * precision, S)) == pytest.approx(0, abs=1e-10)
+    assert float(mismatch(precision + 0.01 * torch.eye(6), S)) > 1e-3
     values = torch.linalg.eigvalsh(S).log()
-    assert float(spread(torch.eye(6).double(), S)) == pytest.approx(float(values.std(correction=0)))
+    assert float(mismatch(torch.eye(6).double(), S)) == pytest.approx(float(values.std(correction=0)))
 
 
 def test_spread_knows_no_basis_and_no_unit():
     S, G, A = covariance(), covariance(seed=1), normal(6, 6, seed=2)
-    there = spread(3 * torch.linalg.inv(A).T @ G @ torch.linalg.inv(A), A @ S @ A.T)
-    assert float(there) == pytest.approx(float(spread(G, S)), rel=1e-9)
+    there = mismatch(3 * torch.linalg.inv(A).T @ G @ torch.linalg.inv(A), A @ S @ A.T)
+    assert float(there) == pytest.approx(float(mismatch(G, S)), rel=1e-9)
 
 
 def test_a_singular_metric_is_infinitely_far():
     G = torch.diag(torch.tensor([1.0, 1.0, 0.0])).double()
-    assert spread(G, covariance(3)).item() == torch.inf
+    assert mismatch(G, covariance(3)).item() == torch.inf
 
 
 @pytest.mark.parametrize(("power", "wanted"), [(-1, -1), (0, 0), (1, 1), (0.5, 0.5)])
@@ -157,7 +157,7 @@ def test_own_and_others_are_told_apart():
     found = metrics(net, x, labels, frame)
     assert float(found["own"][1]) == pytest.approx(0, abs=1e-7) and float(found["own"][0]) > 0.1
     assert float(found["slope"][1]) == pytest.approx(-1)
-    others = spread(torch.linalg.inv(frame.covariances[1]), frame.covariances[[0, 2]]).mean()
+    others = mismatch(torch.linalg.inv(frame.covariances[1]), frame.covariances[[0, 2]]).mean()
     assert float(found["others"][1]) == pytest.approx(float(others))
 
 

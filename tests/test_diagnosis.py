@@ -195,7 +195,7 @@ def test_the_metric_of_any_map_is_that_of_a_known_network(data, model):
     torch.testing.assert_close(made, hidden_metrics(network, x, labels, frame.basis).detach())
 
 
-def test_a_layer_that_whitens_a_class_has_no_spread(data):
+def test_a_layer_that_whitens_a_class_has_no_mismatch(data):
     """The features of an isotropic map of isotropic classes measure Mahalanobis distances; of others they do not."""
     x, labels = points()
     generator = torch.Generator().manual_seed(1)

@@ -14,6 +14,8 @@ from support import chapters
 from support.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
 from support.evidence import statistics
 from support.geometry import kernel_metric
+from support.training import feature_machines
+from support.training.feature_machines import ROUNDS, USUAL, Variant
 
 RNG = np.random.default_rng(0)
 CLAIMS = {claim.id: claim for claim in claims.CLAIMS}
@@ -149,7 +151,7 @@ def test_standardised_inputs_use_the_training_part_alone():
 def test_outer_products_are_those_of_automatic_derivatives():
     x, targets = RNG.standard_normal((12, 3)), RNG.standard_normal((12, 2))
     A = RNG.standard_normal((3, 3))
-    machine = features.fit(x, targets, A @ A.T, 1.7)
+    machine = feature_machines.fit(x, targets, A @ A.T, 1.7)
     M, points, weights = (torch.from_numpy(a) for a in (machine.M, x, machine.weights))
 
     def f(z, i):
@@ -159,15 +161,15 @@ def test_outer_products_are_those_of_automatic_derivatives():
 
     J = torch.stack([torch.func.jacrev(lambda z, i=i: f(z, i))(points[i]) for i in range(12)])
     wanted = torch.einsum("nca,ncb->ab", J, J) / 12
-    found = torch.from_numpy(features.outer_products(machine))
+    found = torch.from_numpy(feature_machines.outer_products(machine))
     assert torch.allclose(found, wanted, rtol=1e-9)
-    euclid = features.outer_products(replace(machine, M=np.eye(3)))  # the mistake of leaving M out
+    euclid = feature_machines.outer_products(replace(machine, M=np.eye(3)))  # the mistake of leaving M out
     assert not np.allclose(euclid, found, rtol=0.1)
 
 
 def test_a_feature_machine_fits_its_training_data():
     x, labels = blobs()
-    machine = features.learn(x, features.one_hot(labels), rounds=1)
+    machine = feature_machines.learn(x, features.one_hot(labels), rounds=1)
     assert np.trace(machine.M) == pytest.approx(3) and features._error(machine(x), labels) == 0
 
 
@@ -175,7 +177,7 @@ def test_a_feature_machine_finds_the_plane_of_the_toy_and_its_error_falls():
     x, labels, plane, train = features.toy(1234, n=300)
     assert np.allclose(plane.T @ plane, np.eye(2)) and 0.4 < labels.mean() < 0.6
     targets = features.one_hot(labels)
-    before, after = (features.learn(x[train], targets[train], rounds) for rounds in (0, 4))
+    before, after = (feature_machines.learn(x[train], targets[train], rounds) for rounds in (0, 4))
     share = features._shares(x, labels, plane)
     assert share(before.M) == pytest.approx(20) and share(after.M) > 90
     assert features._error(after(x[~train]), labels[~train]) < features._error(before(x[~train]), labels[~train])
@@ -364,7 +366,7 @@ def test_errors_by_round_are_those_of_machines_that_learned_as_long():
     x, labels = blobs(60)
     targets = features.one_hot(labels)
     errors = features.by_round(x[:40], targets[:40], x[40:], labels[40:], rounds=2)
-    machines = [features.learn(x[:40], targets[:40], k) for k in range(3)]
+    machines = [feature_machines.learn(x[:40], targets[:40], k) for k in range(3)]
     assert errors == [features._error(m(x[40:]), labels[40:]) for m in machines]
 
 
@@ -372,18 +374,18 @@ def test_variants_change_length_ridge_and_root():
     x, labels = blobs(30)
     targets = features.one_hot(labels)
     usual, longer, follows, root = (
-        list(features.learning(x, targets, 2, variant))
-        for variant in (features.USUAL, features.Variant(length=10), features.Variant(follow=True),
-                        features.Variant(root=True))
+        list(feature_machines.learning(x, targets, 2, variant))
+        for variant in (USUAL, Variant(length=10), Variant(follow=True),
+                        Variant(root=True))
     )  # fmt: skip
     assert longer[0].length == pytest.approx(10 * usual[0].length) and usual[2].length == usual[0].length
-    assert follows[1].length == pytest.approx(features._median(x, follows[1].M)) != usual[0].length
+    assert follows[1].length == pytest.approx(feature_machines._median(x, follows[1].M)) != usual[0].length
     squared = root[1].M @ root[1].M
     assert np.allclose(squared * np.trace(usual[1].M) / np.trace(squared), usual[1].M)
 
 
 def test_the_table_of_settings_has_a_row_for_each_block(monkeypatch):
-    monkeypatch.setattr(features, "VARIANTS", {"one": features.Variant(length=2), "two": features.USUAL})
+    monkeypatch.setattr(features, "VARIANTS", {"one": Variant(length=2), "two": USUAL})
     monkeypatch.setattr(derived, "DRAWS", 1)
     table, _ = derived.settings()
     assert len(table) == 2 * derived.BLOCKS["digits"] and table["last"].between(0, 20).all()
@@ -391,11 +393,11 @@ def test_the_table_of_settings_has_a_row_for_each_block(monkeypatch):
 
 def test_mnist_arms_compare_the_first_round_with_the_last(monkeypatch):
     rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
-            for r in range(features.ROUNDS + 1)]  # fmt: skip
+            for r in range(ROUNDS + 1)]  # fmt: skip
     monkeypatch.setattr(claims, "_table", lambda name: pd.DataFrame(rows))
     ((small, large),) = claims.Rounds().options(None, [])
     assert (small.n, large.n, small.factors) == (2, 0, {"images": "300"})
-    assert CLAIMS["KER-4-b"].rule(small).value == features.ROUNDS and CLAIMS["KER-4-b"].rule(small).state == "holds"
+    assert CLAIMS["KER-4-b"].rule(small).value == ROUNDS and CLAIMS["KER-4-b"].rule(small).state == "holds"
 
 
 def test_a_network_s_own_products_are_those_of_automatic_derivatives():

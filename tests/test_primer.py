@@ -21,7 +21,7 @@ TEXT = "\n".join(source for kind, _, source in CELLS if kind == "markdown")
 LABELS = re.findall(r"^\(([a-z0-9-]+)\)=$", TEXT, re.MULTILINE)
 TERMS = """
 raw pixels, standardised pixels, arm, head, output, inactive output, dead output, redrawn Gaussian, record, seed,
-contrast, effect, spread, nat, volume element, log-volume, pullback metric, whitening, covariance, precision,
+contrast, effect, mismatch, nat, volume element, log-volume, pullback metric, whitening, covariance, precision,
 prototype, centre, logits, preactivation, curvature of the inputs, step size, Ricci scalar, discriminant, margin,
 holds, fails, mixed, unclear, void, untested
 """
@@ -96,7 +96,7 @@ def test_the_cards_link_to_entries_of_the_glossary():
 def test_a_link_to_a_label_or_a_term_in_another_file_is_resolved(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
-    (source / "conf.py").write_text("extensions = ['myst_parser', 'support.site.labels']\n")
+    (source / "conf.py").write_text("extensions = ['myst_parser', 'support.site.numbering']\n")
     (source / "index.md").write_text(
         "# Front\n\n```{toctree}\nwords.md\n```\n\n[one](words.md#a-label) [two](words.md#term-volume-element)\n"
     )

@@ -21,6 +21,7 @@ from support.networks.data import DataError, load
 from support.networks.residual import ResNet
 from support.training.residual import places
 from support.training.residual.volumes import MEASURES
+from support.training.sigmoid import views
 
 P, T, K = 10, 7, 128  # of made-up records
 STUDIES = [chapters.studies()[name] for name in ("deep-resnet34", "deep-resnet10", "deep-resnet10-shuffled",
@@ -80,7 +81,7 @@ def pictures(tmp_path):
 def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
     pictures, tmp_path, cache, capsys, monkeypatch
 ):
-    monkeypatch.setattr(places, "CLASSES", (0, 1, 0, 1))
+    monkeypatch.setattr(views, "CLASSES", (0, 1, 0, 1))
     study = ResidualStudy("try", "a rehearsal", pictures, 2, width=2, objectives=("supervised",), images=48, batch=16,
                           seeds=2, pairs=2, points=3, triples=0, plane=2, first_line=2, first_plane=3, rate=0.01,
                           precision="fp32")  # fmt: skip

@@ -9,7 +9,8 @@ from torch.nn.functional import cross_entropy
 
 from support.evidence.export import COLUMNS
 from support.networks.data import _dataset, import_torchvision
-from support.training.loop import Stopped
+from support.networks.draws import named
+from support.training.loop import Stopped, put_back
 from support.training.residual import augmentation, objectives, places, probe
 from support.training.residual.learner import MEAN, SD, Learner, rate_at
 from support.training.residual.places import Places
@@ -66,10 +67,10 @@ def test_training_is_that_of_a_plain_loop(changes):
     for number in range(1, steps + 1):
         learner.step(number)
         epoch, index = (number - 1) // one.batches + 1, (number - 1) % one.batches
-        order = torch.randperm(64, generator=augmentation.generator(0, epoch, "order"))[16 * index : 16 * index + 16]
+        order = torch.randperm(64, generator=named(0, epoch, "order"))[16 * index : 16 * index + 16]
         x = torch.from_numpy(DATA.train_images[order]).view(16, 16, 16, 3).permute(0, 3, 1, 2) / 255
         if one.augmentation == "crop and flip":
-            x = augmentation.crop_and_flip(x, augmentation.generator(0, epoch, f"images {index}"))
+            x = augmentation.crop_and_flip(x, named(0, epoch, f"images {index}"))
         if one.schedule == "constant":
             optimiser.param_groups[0]["lr"] = one.rate
         assert optimiser.param_groups[0]["lr"] == pytest.approx(rate_at(number, steps, one), rel=1e-6)
@@ -136,8 +137,8 @@ def test_statistics_of_an_untrained_network_come_from_data():
 
 def test_crops_and_flips_are_those_of_padded_images():
     x = torch.rand(40, 3, 16, 16)
-    found = augmentation.crop_and_flip(x, augmentation.generator(1, 1, "some"))
-    random = augmentation.generator(1, 1, "some")
+    found = augmentation.crop_and_flip(x, named(1, 1, "some"))
+    random = named(1, 1, "some")
     shift, mirrored = torch.randint(9, (2, 40), generator=random), torch.rand(40, generator=random) < 0.5
     assert 0 < mirrored.sum() < 40
     for i in range(40):
@@ -159,9 +160,9 @@ def test_hues_turn_as_those_of_torchvision(turn):
 
 def test_views_differ_and_follow_from_seed_and_epoch():
     x = torch.rand(6, 3, 16, 16)
-    random = augmentation.generator(0, 1, "images 0")
+    random = named(0, 1, "images 0")
     first, second = (augmentation.view(x, random) for _ in range(2))
-    again = augmentation.view(x, augmentation.generator(0, 1, "images 0"))
+    again = augmentation.view(x, named(0, 1, "images 0"))
     assert torch.equal(first, again) and not torch.equal(first, second)
     assert first.shape == x.shape and first.min() >= 0 and first.max() <= 1
     assert augmentation.view(x[:, :1], random).shape == (6, 1, 16, 16)
@@ -389,5 +390,5 @@ def test_everything_that_a_step_changes_is_in_the_checkpoint():
     run.advance(1)
     changed = {name for name, value in run.learner.state().items() if not torch.equal(value, before[name])}
     assert {name.split(".")[0] for name in changed} == {"network", "head", "optimiser", "total"}, changed
-    run.restore(before)
+    put_back(run.state(), before)
     assert all(torch.equal(value, before[name]) for name, value in run.learner.state().items())

@@ -14,8 +14,6 @@ from support.evidence.statistics import (
     Estimate,
     compare,
     difference_from_printed,
-    equivalence,
-    equivalence_power,
     from_summary,
     holm,
     mean_interval,
@@ -161,10 +159,11 @@ def test_equal_values_and_single_values_have_a_defined_comparison():
     assert math.isnan(from_summary(1, 0, 1, 2, 1, 20).welch_p)
 
 
-@pytest.mark.parametrize("interval, value", [(mean_interval, 9.8), (sd_interval, 0.0)])
-@pytest.mark.parametrize("bootstrap", [True, False])
-def test_degenerate_intervals(interval, value, bootstrap):
-    options = {"method": "bootstrap"} if bootstrap else {"method": "t" if value else "chi-square"}
+@pytest.mark.parametrize(
+    "interval, value, options",
+    [(mean_interval, 9.8, {"method": "bootstrap"}), (mean_interval, 9.8, {"method": "t"}), (sd_interval, 0.0, {})],
+)
+def test_degenerate_intervals(interval, value, options):
     flat = interval(np.full(20, 9.8), **options)
     assert (flat.value, flat.low, flat.high, flat.n, flat.method) == (value, value, value, 20, "none: all equal")
     single = interval([9.8], **options)
@@ -180,7 +179,7 @@ def test_bootstrap_is_seeded_and_says_where_bca_had_to_give_way():
     assert first == again != other and first.method == "bootstrap BCa"
     assert (first.low, first.high) == pytest.approx((other.low, other.high), rel=0.03)
     assert first.high - x.mean() > x.mean() - first.low  # BCa follows the skewness, t cannot
-    assert sd_interval([1.0, 2.0], method="bootstrap").method == "bootstrap percentile"
+    assert mean_interval([1.0, 2.0], method="bootstrap").method.startswith("bootstrap")
 
 
 def test_intervals_agree_with_formulas_and_each_other():
@@ -192,8 +191,8 @@ def test_intervals_agree_with_formulas_and_each_other():
     assert chi.value == pytest.approx(x.std(ddof=1))
     # chi-square quantiles of 399 degrees of freedom: 345.55 and 456.24
     assert (chi.low, chi.high) == pytest.approx([chi.value * (399 / q) ** 0.5 for q in (456.24, 345.55)], rel=1e-4)
-    for exact, boot in ((mean_interval(x, method="t"), mean_interval(x)), (chi, sd_interval(x, method="bootstrap"))):
-        assert (boot.low, boot.high) == pytest.approx((exact.low, exact.high), abs=0.15 * (exact.high - exact.low))
+    exact, boot = mean_interval(x, method="t"), mean_interval(x)
+    assert (boot.low, boot.high) == pytest.approx((exact.low, exact.high), abs=0.15 * (exact.high - exact.low))
 
 
 def covered(intervals, truth):
@@ -246,49 +245,6 @@ def test_the_wider_interval_is_the_hull_of_the_two_and_ends_where_values_do():
     assert mean_interval(x, within=(0, 100)).high == 100
 
 
-def test_equivalence_is_two_one_sided_tests(arms):
-    a, b = arms
-    for paired, test in ((False, lambda *x, **k: stats.ttest_ind(*x, equal_var=False, **k)), (True, stats.ttest_rel)):
-        for margin in (0.2, 1.0, 2.0, 3.0):
-            result = equivalence(a, b, margin, paired)
-            above = test(a + margin, b, alternative="greater").pvalue
-            below = test(a - margin, b, alternative="less").pvalue
-            assert result.p == pytest.approx(max(above, below))
-            inside = -margin < result.interval[0] and result.interval[1] < margin
-            assert result.equivalent == inside == (result.p < 0.05)
-            assert result.interval == pytest.approx(compare(a, b, paired, level=0.9).interval)
-    assert equivalence(a, b, 3.0).equivalent and not equivalence(a, b, 0.2).equivalent
-
-
-def test_equivalence_errs_as_often_as_it_says():
-    draw, n = np.random.default_rng(8).normal, 1500
-    wrong = np.mean([equivalence(draw(0, 1, 20), draw(2, 1, 20), margin=2).equivalent for _ in range(n)])
-    assert wrong == pytest.approx(0.05, abs=allowance(0.05, n))
-
-
-def test_equivalence_at_degenerate_ends():
-    flat = np.full(5, 9.8)
-    assert equivalence(flat, flat, 0.2).equivalent and equivalence(flat, flat, 0.2).p == 0
-    assert equivalence(flat, flat + 1, 0.2).p == 1
-    single = equivalence([1.0], [1.0], 0.2)
-    assert math.isnan(single.p) and single.equivalent is False
-    assert equivalence(flat, flat, 0.2).power == 1 and math.isnan(single.power)
-
-
-def test_equal_means_come_out_equal_as_often_as_the_power_says():
-    # margin 2.5 standard errors, known spread: 2 Phi(2.5 - 1.645) - 1; no chance at all from 1.645 errors down
-    assert equivalence_power(1.0, 1e7, 2.5) == pytest.approx(2 * stats.norm.cdf(2.5 - 1.64485) - 1, abs=1e-3)
-    assert equivalence_power(1.0, 1e7, 1.6) == pytest.approx(0, abs=1e-6)
-    draw, runs, n = np.random.default_rng(9).normal, 5, 1500
-    for margin in (0.6, 1.2):
-        shown = np.mean([equivalence(draw(0, 1, runs), np.zeros(runs), margin, paired=True).equivalent
-                         for _ in range(n)])  # fmt: skip
-        power = equivalence_power(runs**-0.5, runs - 1, margin)
-        assert shown == pytest.approx(power, abs=allowance(power, n))
-    one = np.array([1.0, 2.0, 4.0, 7.0])
-    assert equivalence(one, np.zeros(4), 5.0, paired=True).power == equivalence_power(np.std(one, ddof=1) / 2, 3, 5.0)
-
-
 def test_holm_by_hand():
     # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1 gives 0.02, 0.03, 0.06, 0.04; the last may not fall below 0.06.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
@@ -325,8 +281,6 @@ def test_the_interval_for_both_errors_misses_as_often_as_its_level_says():
         (lambda: from_summary(1, -1, 20, 1, 1, 20), "sd -1"),
         (lambda: from_summary(1, 1, 20, 1, 1, 0), "n 0"),
         (lambda: from_summary(math.nan, 1, 20, 1, 1, 20), "mean nan"),
-        (lambda: equivalence([1.0], [1.0], 0), "got margin 0 "),
-        (lambda: equivalence([1.0], [1.0], 1, alpha=0.5), "alpha 0.5"),
         (lambda: holm([0.1, 1.1]), r"got \[0.1, 1.1\]"),
         (lambda: holm([math.nan]), "nan"),
     ],

@@ -36,14 +36,6 @@ def test_accuracies_are_the_means_and_spreads_of_the_runs():
     assert 85 < row["95% low"] < 92 < row["95% high"] < 99
 
 
-def test_runs_are_told_apart_by_their_inactive_outputs():
-    table = shared.by_inactive_outputs(arms({"ReLU2": [(90.0, 0), (80.0, 1), (84.0, 1), (30.0, 4)]}), ("ReLU2",))
-    found = {
-        kind: (row["lowest index"], row["mean accuracy (%)"], row["n"]) for (_, _, kind), row in table.iterrows()
-    }
-    assert found == {"none": ("", 90.0, 1), "one": ("0", 82.0, 2), "two or more": ("0", 30.0, 1)}
-
-
 def test_pairs_may_be_an_iterator_and_every_arm_gets_its_rows():
     two = [
         replace(arms({"ReLU": [(90.0, 0)] * 3, "Abs": [(91.0, 0)] * 3})[0], scaling=s)

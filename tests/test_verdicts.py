@@ -305,6 +305,16 @@ def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
     assert "<b>third:</b> untested, 3 seeds, 5 needed." in shown and "Holds if:" in shown
 
 
+def test_a_chapter_shows_the_claims_of_its_answer_first_and_folds_the_others():
+    rows = [judged(Made("raw", of)) | {"id": name} for name, of in (("A-1", HOLDS), ("A-2", FAILS), ("A-3", FAILS))]
+    opened, folded = cards.verdicts(rows, first=("A-2",)).markup.split("2 further claims: ")
+    assert "#A-2" in opened and "#A-1" not in opened
+    assert "● 1 holds" in folded and "✕ 1 fails" in folded and folded.index("#A-1") < folded.index("#A-3")
+    assert "further" not in cards.verdicts(rows[:1], first=("A-1",)).markup
+    with pytest.raises(KeyError, match="A-9"):
+        cards.verdicts(rows, first=("A-9",))
+
+
 def test_strips_of_one_card_share_a_scale_that_has_every_end_and_the_line():
     row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
     arms = row["arms"]
@@ -339,7 +349,8 @@ def test_the_ledger_page_counts_its_flags_and_filters_by_them():
 
 
 def test_a_chapter_says_above_its_cards_how_to_read_them():
-    assert cards.HOW_TO_READ in cards.verdicts([judged(Made("raw", HOLDS))])._repr_html_()
+    row = judged(Made("raw", HOLDS))
+    assert cards.HOW_TO_READ in cards.verdicts([row], (row["id"],))._repr_html_()
 
 
 def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compare():

@@ -9,7 +9,7 @@ import torch
 from support.diagnosis.part import Part, span
 from support.networks.inside import Network
 from support.progress import Progress
-from support.training.classifiers.class_metrics import Frame, metrics_of, spread
+from support.training.classifiers.class_metrics import Frame, metrics_of, mismatch
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
 
 @dataclass(frozen=True)
 class Metrics(Part):
-    """Spread, in nats, of the metric at each class against its own precision, the others' (mean), and Euclid's."""
+    """Mismatch, in nats, of the metric at each class against its own precision, the others' (mean), and Euclid's."""
 
     layer: str
     classes: tuple[int, ...]
@@ -91,14 +91,14 @@ class Metrics(Part):
     def __str__(self) -> str:
         nearer = int((self.own < self.euclid).sum())
         return (
-            f"{self.layer}, in the {self.directions} leading principal directions of the inputs. Spread of its "
+            f"{self.layer}, in the {self.directions} leading principal directions of the inputs. Mismatch of its "
             f"metric at a class against a precision\n(nats, 0 for a Mahalanobis distance), median (range): own class "
             f"{span(self.own)}, other classes {span(self.others)},\nEuclidean metric against the own class "
             f"{span(self.euclid)}. It is nearer than Euclid's at {nearer} of {len(self.own)} classes."
         )
 
     def draw(self, ax: Any) -> None:
-        """A column a class: the three spreads."""
+        """A column a class: the three mismatches."""
         for values, marker, label in (
             (self.own, "o", "own class"),
             (self.others, ".", "other classes"),
@@ -106,7 +106,7 @@ class Metrics(Part):
         ):
             ax.plot(range(len(values)), values, marker, label=label)
         ax.set_xticks(range(len(self.classes)), [str(c) for c in self.classes])
-        ax.set(xlabel="class", ylabel="spread (nats)")
+        ax.set(xlabel="class", ylabel="mismatch (nats)")
         ax.set_ylim(bottom=0)
         ax.legend()
 
@@ -123,8 +123,8 @@ def metrics(model: Any, inputs: Any = None, labels: Any = None, directions: int 
     frame = Frame.of(flat, index, min(directions, flat.shape[1], int(torch.bincount(index).min()) - 1))
     progress = Progress("metric", unit="direction")
     G = metrics_of(f, net.x, index, frame.basis, members, progress)
-    every = spread(G[:, None], frame.covariances[None])
-    euclid = spread(torch.eye(G.shape[-1]).to(G), frame.covariances)
+    every = mismatch(G[:, None], frame.covariances[None])
+    euclid = mismatch(torch.eye(G.shape[-1]).to(G), frame.covariances)
     others = (every.sum(1) - every.diagonal()) / (len(every) - 1)
     arrays = (v.numpy() for v in (every.diagonal(), others, euclid))
     return Metrics(name, tuple(net.classes.tolist()), G.shape[-1], *arrays)

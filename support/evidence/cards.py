@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from support.evidence.ledger import bound, counts_in_words, interval
+from support.evidence.ledger import bound, counts, counts_in_words, interval
 from support.evidence.verdicts import CONTRADICTION, FLAGS, VERDICTS
 from support.words import counted
 
@@ -44,10 +44,23 @@ def style() -> str:
     return f"<style>{files('support.evidence').joinpath('cards.css').read_text(encoding='utf-8')}</style>"
 
 
-def verdicts(rows: list[dict]) -> Html:
-    """The cards of some claims, for a chapter, below `HOW_TO_READ`: each links to its entry in the ledger."""
-    inner = "".join(card(row, anchor=False) for row in rows)
-    return Html(f'{style()}<section class="claims" aria-label="Verdicts"><p>{HOW_TO_READ}</p>{inner}</section>')
+def verdicts(rows: list[dict], first: tuple[str, ...]) -> Html:
+    """The cards of a chapter's claims, below `HOW_TO_READ`: each links to its entry in the ledger.
+
+    first: ids of the few claims that the chapter's answer rests on, in this order. The others are folded behind one
+    line with their number and their verdicts. Raises KeyError for an id that is not among the rows.
+    """
+    of = {row["id"]: row for row in rows}
+    shown = "".join(card(of[name], anchor=False) for name in first)
+    if rest := [row for row in rows if row["id"] not in first]:
+        found = " ".join(
+            f'<span class="{word} word">{MARKS[word]} {count} {word}</span>'
+            for word, count in counts(rest).items()
+            if count
+        )
+        folded = "".join(card(row, anchor=False) for row in rest)
+        shown += f"<details><summary>{counted(len(rest), 'further claim')}: {found}</summary>{folded}</details>"
+    return Html(f'{style()}<section class="claims" aria-label="Verdicts"><p>{HOW_TO_READ}</p>{shown}</section>')
 
 
 def overview(rows: list[dict], named: dict[str, str]) -> Html:

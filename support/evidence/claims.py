@@ -13,8 +13,10 @@ from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from support.evidence import verdicts
 from support.evidence.records import Record
@@ -191,6 +193,42 @@ class Arm(ABC):
         """Every record behind the arm."""
 
 
+class StudyArm(Arm):
+    """The runs of one study, which the ledger names; the arm's name is a level of `factor`."""
+
+    study: Any
+    factor: str
+    runs: dict[tuple, Record]
+
+    @property
+    def evidence(self) -> str:
+        return f"study {self.study.name}"
+
+    @property
+    def protocol(self) -> str:
+        return self.study.protocol
+
+    @property
+    def command(self) -> str:
+        return f"python -m support sweep {self.study.name}"
+
+    @property
+    def factors(self) -> dict[str, str]:
+        return {self.factor: self.name}
+
+    def all_records(self) -> list[Record]:
+        return list(self.runs.values())
+
+
+def table(rows: dict[tuple, dict], names: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """The rows by these columns as numbers, NaN where one is missing, sorted by an index of their keys.
+
+    names: of the levels of the index, such as network and trial.
+    """
+    index = pd.MultiIndex.from_tuples(list(rows), names=names) if rows else None
+    return pd.DataFrame(list(rows.values()), index=index, columns=list(columns), dtype=float).sort_index()
+
+
 class Records(list):
     """Records, and what was made of them: arms are expensive, and many claims share them."""
 
@@ -228,6 +266,28 @@ class NoRecords(Evidence):
 
     def options(self, claim, records):
         return [[]]
+
+
+class Worst(NamedTuple):
+    """Whether a sentence holds in every case of a check, its worst case and its place, and the number of cases."""
+
+    holds: bool
+    value: float
+    where: str
+    cases: int
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """A rule without arms: every case of a check is as the claim says. measured: with {value}, {where}, {cases}."""
+
+    check: Callable[[], Worst]
+    measured: str
+
+    def __call__(self) -> Finding:
+        worst = self.check()
+        text = self.measured.format(**worst._asdict())
+        return Finding("holds" if worst.holds else "fails", text, worst.value, n=worst.cases)
 
 
 @dataclass(frozen=True)

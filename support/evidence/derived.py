@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from support.evidence.files import RecordError, atomically
 from support.evidence.paths import COMMITTED
-from support.evidence.records import RecordError
 from support.training.machine import environment
 
 DIGITS = 6  # significant digits that are kept: fewer than two processors agree on, more than a page prints
@@ -60,9 +60,8 @@ def make(name: str, function: Callable[[], tuple[pd.DataFrame, Iterable[str]]], 
     }
     file = path(name, folder)
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    part.replace(file)
+    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    atomically(file, lambda p: p.write_text(text, encoding="utf-8"))
     return file
 
 

@@ -85,9 +85,7 @@ def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options) ->
     return pyplot.subplots(rows, columns, figsize=(WIDTH, height), layout="constrained", **options)
 
 
-def learning_curves(
-    ax: Axes, steps: Sequence[int] | np.ndarray, curves: np.ndarray, name: str, *, label: str | None = None
-) -> None:
+def learning_curves(ax: Axes, steps: Sequence[int] | np.ndarray, curves: np.ndarray, name: str) -> None:
     """Draws each run as a thin line, and their mean on top, by the colour law.
 
     The mean stops where the first run has diverged (NaN), because a mean of the others would be biased.
@@ -96,7 +94,6 @@ def learning_curves(
         steps: shape (S,), the recorded steps.
         curves: shape (runs, S), in the unit of the axis.
         name: the architecture.
-        label: legend text, by default the name.
     """
     steps, curves = np.asarray(steps), np.atleast_2d(np.asarray(curves, dtype=float))
     if curves.shape[1:] != steps.shape:
@@ -104,7 +101,7 @@ def learning_curves(
     look = style(name)
     thin = {"color": look["color"], "linestyle": "-", "linewidth": 0.5, "alpha": 0.25}
     ax.plot(steps, curves.T, **thin)
-    ax.plot(steps, curves.mean(axis=0), label=label or name, markevery=landmarks(steps), **look)
+    ax.plot(steps, curves.mean(axis=0), label=name, markevery=landmarks(steps), **look)
 
 
 def landmarks(steps: np.ndarray, count: int = 7) -> list[int]:

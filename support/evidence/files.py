@@ -93,31 +93,12 @@ def read_bytes(path: Path) -> bytes:
 
 
 def unpacked(content: bytes) -> dict[str, np.ndarray]:
-    """The arrays of an .npz, read-only. Raises ValueError for more than MOST_BYTES, or a header with a wrong size."""
+    """The arrays of an .npz. Raises ValueError for more than MOST_BYTES, and as numpy does for damaged ones."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = archive.infolist()
-        if sum(member.file_size for member in members) > MOST_BYTES:
+        if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
             raise ValueError(f"it unpacks to more than {MOST_BYTES:,} bytes")
-        return {member.filename.removesuffix(".npy"): _array(_member(archive, member)) for member in members}
-
-
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member, read in small pieces, so that a wrongly stated size cannot fill the memory."""
-    with archive.open(member) as f:
-        return b"".join(iter(lambda: f.read(2**12), b""))
-
-
-def _array(content: bytes) -> np.ndarray:
-    f = io.BytesIO(content)
-    if np.lib.format.read_magic(f) != (1, 0):
-        raise ValueError("its array has an unknown format")
-    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(f)
-    if dtype.hasobject:
-        raise ValueError("object arrays are not read")
-    if math.prod(shape) * dtype.itemsize != len(content) - f.tell():
-        raise ValueError(f"its header states {shape} {dtype}, which is not its size")
-    values = np.frombuffer(content, dtype, offset=f.tell())
-    return values.reshape(shape, order="F" if fortran_order else "C")
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 # -- shards -------------------------------------------------------------------------------------------------------
@@ -232,6 +213,13 @@ def locked(folder: Path) -> Iterator[None]:
     name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
     with FileLock(Path(tempfile.gettempdir()) / f"measured-geometry-{name}.lock"):
         yield
+
+
+def probe(folder: Path) -> None:
+    """Makes the folder and writes into it. Raises OSError where that cannot be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder, prefix=".probe-"):
+        pass
 
 
 def atomically(path: Path, write: Callable[[Path], object]) -> None:

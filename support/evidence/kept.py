@@ -4,11 +4,10 @@ import contextlib
 import hashlib
 import importlib.metadata
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
-from support.evidence import paths
+from support.evidence import files, paths
 
 FOLDER = paths.CACHE / "ledger"
 PACKAGE = Path(__file__).parents[1]
@@ -65,9 +64,7 @@ def digest(records: Path, package: Path) -> str:
 def _write(path: Path, found: list[dict]) -> None:
     """In one step, so that a reader never sees half a file; older entries are removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(found, allow_nan=False), encoding="utf-8")
-    temporary.replace(path)
+    files.atomically(path, lambda p: p.write_text(json.dumps(found, allow_nan=False), encoding="utf-8"))
     for other in path.parent.glob("*.json"):
         if other != path:
             other.unlink(missing_ok=True)

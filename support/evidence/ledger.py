@@ -60,18 +60,15 @@ def interval(arm: dict) -> str:
     return f" [{bound(arm['low'])}, {bound(arm['high'])}]" if known else ""
 
 
-def details(row: dict, state: str = "{}", evidence: bool = True) -> list[str]:
-    """A line for each arm with a finding, its state, interval and n; then evidence, smaller studies, flags, costs.
-
-    state: how to print a state, say "**{}**"; evidence: whether to name the data or the studies.
-    """
+def details(row: dict) -> list[str]:
+    """A line for each arm with a finding, its state, interval and n; then evidence, smaller studies, flags, costs."""
     arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"]
     lines = [
-        f"{arm['name']} {state.format(arm['state'])}: {arm['text']}{interval(arm)}"
+        f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}"
         + (f", n = {arm['n']}" if arm["n"] and arm["state"] != "untested" else "")
         for arm in arms
     ]
-    if evidence and row["evidence"]:
+    if row["evidence"]:
         lines.append(row["evidence"])
     for other in row["beside"]:
         several = [f"{arm['name']} {arm['state']}{interval(arm)}" for arm in judged(other)]

@@ -109,11 +109,7 @@ def _pack(folder: Path) -> tuple[int, list[str]]:
         if wrong := there[path.stem].faults():
             faults += [f"{path} is not deleted: {fault}" for fault in wrong]
             continue
-        for suffix in (
-            ".npz",
-            ".safetensors",
-            ".json",
-        ):  # the JSON last: while it exists, the next call deletes the rest
+        for suffix in (".npz", ".safetensors", ".json"):  # JSON last: while it exists, the next call deletes the rest
             path.with_suffix(suffix).unlink(missing_ok=True)
     return len(loose), faults
 

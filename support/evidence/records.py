@@ -19,7 +19,6 @@ The digests of JSON, arrays and weights are checked when each is first read.
 """
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
@@ -209,10 +208,7 @@ class Store:
     def check_writable(self) -> None:
         """Raises RecordError if nothing can be written, before any time is spent on training."""
         try:
-            self.roots[0].mkdir(parents=True, exist_ok=True)
-            probe = self.roots[0] / f".probe-{os.getpid()}"
-            probe.write_text("")
-            probe.unlink()
+            files.probe(self.roots[0])
         except OSError as error:
             raise RecordError(f"cannot write records to {self.roots[0]}: {error.strerror}") from error
 

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -66,9 +66,8 @@ def replay(
     record = pick(store, prefix)
     if steps is not None and not 1 <= steps <= record.steps:
         raise ValueError(f"steps must be from 1 to {record.steps}, those of the record, not {steps!r}")
-    a_step = (
-        REPLAYS * record.minutes / record.steps
-    )  # a lower bound: a single network costs more than its share of a block
+    # a lower bound: a single network costs more than its share of a block
+    a_step = REPLAYS * record.minutes / record.steps
     steps = min(steps or max(1, min(MOST_STEPS, int(MINUTES / max(a_step, 1e-9)))), record.steps)
     again = REPLAYABLE[record.spec.experiment]
     print(f"{record.key}: {record.spec.label}")
@@ -126,14 +125,8 @@ def _classifier_replays(record: Record, steps: int, device: str, progress: Repor
     images = {"train": spec.images, "test": len(dataset.test_images)}
     exact = spec.precision == "float64"
     loss_floor, factor = (LOSS_FLOOR, FACTOR) if exact else (LOSS_FLOOR_FP32, FACTOR_FP32)
-
-    def floor_of(name):
-        if "loss" in name:
-            return lambda curve: loss_floor * np.maximum(1, np.abs(curve))
-        return lambda curve: _flips(images[name.split("_")[0]])
-
     scale = max(1.0, product_error(record.content["environment"]) / product_error(vars(replays[0])))
-    return replays, {name: floor_of(name) for name in CURVES}, scale, factor
+    return replays, _floors(CURVES, images, loss_floor), scale, factor
 
 
 def _distance_replays(record: Record, steps: int, device: str, progress: Report | None = None):
@@ -151,37 +144,38 @@ def _distance_replays(record: Record, steps: int, device: str, progress: Report 
 
 def _volume_replays(record: Record, steps: int, device: str, progress: Report | None = None):
     """The same for a sigmoid network: its mini-batches are summed in three orders; a full batch has only one."""
-    spec, found = record.spec, []
-    for i in range(REPLAYS):
-        at, arrays = volume.curves_again(spec, steps, device, i, _nth(progress, i, REPLAYS))
-        found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
-    task = spec.draw()
+    spec, task = record.spec, record.spec.draw()
     points = {"train": len(task.train[0]), "test": len(task.test[0])}
-
-    def floor_of(name):
-        if "loss" in name:
-            return lambda curve: EXACT_FLOOR * np.maximum(1, np.abs(curve))
-        return lambda curve: _flips(points[name.split("_")[0]])
-
-    return found, {name: floor_of(name) for name in CURVES}, 1.0, FACTOR
+    return _rolled(lambda *how: volume.curves_again(spec, steps, device, *how), progress, points, EXACT_FLOOR)
 
 
 def _residual_replays(record: Record, steps: int, device: str, progress: Report | None = None):
     """The same for a residual network: the images of its batches are summed in three orders. A step is an epoch."""
-    spec, dataset, found = record.spec, load(record.spec.data), []
+    spec, dataset = record.spec, load(record.spec.data)
     spec.check_data(dataset.name, dataset.digest)
-    for i in range(REPLAYS):
-        at, arrays = residual.curves_again(spec, steps, dataset, device, i, _nth(progress, i, REPLAYS))
-        found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
     images = {"train": min(spec.images, EVALUATED), "test": len(dataset.test_images)}
-    loss_floor = BF16_FLOOR if spec.precision == "bf16" else LOSS_FLOOR_FP32
+    floor = BF16_FLOOR if spec.precision == "bf16" else LOSS_FLOOR_FP32
+    return _rolled(lambda *how: residual.curves_again(spec, steps, dataset, device, *how), progress, images, floor)
+
+
+def _rolled(again: Callable, progress: Report | None, points: dict[str, int], loss_floor: float):
+    """Replays with batches in three orders; again: trains with an order and a progress."""
+    found = []
+    for i in range(REPLAYS):
+        at, arrays = again(i, _nth(progress, i, REPLAYS))
+        found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
+    return found, _floors(found[0].arrays, points, loss_floor), 1.0, FACTOR
+
+
+def _floors(names: Iterable[str], points: dict[str, int], loss_floor: float) -> dict[str, Callable]:
+    """For each curve its floor; points: on which an accuracy of "train" or "test" is measured."""
 
     def floor_of(name):
-        if "accuracy" not in name:
-            return lambda curve: loss_floor * np.maximum(1, np.abs(curve))
-        return lambda curve: _flips(images[name.split("_")[0]])
+        if "accuracy" in name:
+            return lambda curve: _flips(points[name.split("_")[0]])
+        return lambda curve: loss_floor * np.maximum(1, np.abs(curve))
 
-    return found, {name: floor_of(name) for name in found[0].arrays}, 1.0, FACTOR
+    return {name: floor_of(name) for name in names}
 
 
 def _in_float64(spec) -> list:

@@ -55,26 +55,6 @@ class Comparison:
     level: float
 
 
-@dataclass(frozen=True)
-class Equivalence:
-    """Two one-sided t tests: `equivalent` iff p < alpha, iff the 1 - 2 alpha `interval` is within margin."""
-
-    difference: float
-    interval: tuple[float, float]
-    margin: float
-    p: float
-    alpha: float
-    equivalent: bool
-    n: tuple[int, int]
-    error: float  # standard error of the difference, and its degrees of freedom
-    df: float
-
-    @property
-    def power(self) -> float:
-        """The chance to come out equivalent if the means were equal and the standard error truly this."""
-        return equivalence_power(self.error, self.df, self.margin, self.alpha)
-
-
 def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=0, resamples=9999) -> Estimate:
     """Mean of x, shape (n,), with its interval.
 
@@ -85,14 +65,15 @@ def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=
     Raises ValueError for an x that is empty, not 1-d or not finite, and for an unknown method or level.
     """
     x, level = _sample("x", x), _level(level)
-    method = _choice("method", method, ("wider", "bootstrap", "t"))
+    if method not in ("wider", "bootstrap", "t"):
+        raise ValueError(f"unknown method {method!r}; known: wider, bootstrap, t")
     mean, sd, n = _moments(x)
     if settled := _degenerate(mean, sd, n, level):
         return settled
     method = "t" if method == "wider" and n < FEW else method
     made = []
     if method != "t":
-        made.append(_bootstrap(x, np.mean, level, seed, resamples))
+        made.append(_bootstrap(x, level, seed, resamples))
     if method != "bootstrap":
         made.append((*_t_interval(mean, sd / np.sqrt(n), n - 1, level), n, level, "t"))
     low, high = max(min(m[0] for m in made), within[0]), min(max(m[1] for m in made), within[1])
@@ -128,19 +109,15 @@ def difference_from_printed(x, mean, n, level=0.95) -> Estimate:
     return Estimate(own - mean, low, high, n_x, level, "t, both errors")
 
 
-def sd_interval(x, level=0.95, method="chi-square", seed=0, resamples=9999) -> Estimate:
-    """Sample SD (n - 1) of x, shape (n,), with its interval.
+def sd_interval(x, level=0.95) -> Estimate:
+    """Sample SD (n - 1) of x, shape (n,), with its chi-square interval, which heavy tails make wrong.
 
-    "chi-square" is exact for normal values and wrong for heavy tails; "bootstrap" (BCa) asks for no normality
-    but needs some tens of values. Raises ValueError as `mean_interval` does.
+    Raises ValueError as `mean_interval` does.
     """
     x, level = _sample("x", x), _level(level)
-    method = _choice("method", method, ("chi-square", "bootstrap"))
     _, sd, n = _moments(x)
     if settled := _degenerate(sd, sd, n, level):
         return settled
-    if method == "bootstrap":
-        return Estimate(sd, *_bootstrap(x, _sd, level, seed, resamples))
     low, high = (float(sd * np.sqrt((n - 1) / stats.chi2.ppf((1 + s * level) / 2, n - 1))) for s in (1, -1))
     return Estimate(sd, low, high, n, level, "chi-square")
 
@@ -193,39 +170,6 @@ def from_summary(mean_a, sd_a, n_a, mean_b, sd_b, n_b, population_sd=True, level
     return _compare(*arms, _level(level))
 
 
-def equivalence(a, b, margin, paired=False, alpha=0.05) -> Equivalence:
-    """Whether the means of a and b, shapes (n_a,) and (n_b,), differ by less than margin (in their unit).
-
-    Two one-sided tests (Schuirmann 1987), Welch's or paired. Raises ValueError for a margin that is not
-    positive, an alpha outside 0 to 0.5, and as `compare` does.
-    """
-    if not (margin > 0 and 0 < alpha < 0.5):
-        raise ValueError(f"wanted margin > 0 and 0 < alpha < 0.5, got margin {margin!r} and alpha {alpha!r}")
-    a, b = _sample("a", a), _sample("b", b)
-    difference, error, df = _paired(a, b) if paired else _unpaired(_moments(a), _moments(b))
-    # Of the two one-sided p-values the larger, which counts, is that of the nearer bound.
-    p = float(stats.t.sf(_ratio(margin - abs(difference), error), df))
-    interval = _t_interval(difference, error, df, 1 - 2 * alpha)
-    return Equivalence(difference, interval, float(margin), p, alpha, p < alpha, (len(a), len(b)), error, df)
-
-
-def equivalence_power(error, df, margin, alpha=0.05) -> float:
-    """Chance that two one-sided t tests show two equal normal means to be within margin of each other.
-
-    error: true standard error of their difference, in the unit of margin; a run estimates it with df degrees of
-    freedom. The mean, over 999 quantiles of that estimate s, of the chance that |difference| < margin - t s.
-
-    >>> round(equivalence_power(error=0.1, df=1e6, margin=0.2), 3)  # 2 Phi(0.2 / 0.1 - 1.645) - 1
-    0.278
-    """
-    if error == 0 or np.isnan(error):
-        return float(error + 1)
-    shares = (np.arange(999) + 0.5) / 999
-    seen = error * np.sqrt(stats.chi2.ppf(shares, df) / df)
-    room = margin - stats.t.ppf(1 - alpha, df) * seen
-    return float(np.clip(2 * stats.norm.cdf(room / error) - 1, 0, 1).mean())
-
-
 def holm(pvalues) -> np.ndarray:
     """p-values, shape (k,), adjusted for being k (Holm 1979), in the order given.
 
@@ -269,12 +213,6 @@ def _level(level):
     return level
 
 
-def _choice(name, given, known):
-    if given not in known:
-        raise ValueError(f"unknown {name} {given!r}; known: {', '.join(known)}")
-    return given
-
-
 def _moments(x):
     """Mean, sample SD (NaN for one value) and n; exact for equal values, despite rounding."""
     if np.ptp(x) == 0:
@@ -282,8 +220,8 @@ def _moments(x):
     return float(x.mean()), float(_sd(x)), len(x)
 
 
-def _sd(x, axis=-1):
-    return np.std(x, ddof=1, axis=axis)
+def _sd(x):
+    return np.std(x, ddof=1, axis=-1)
 
 
 def _degenerate(value, sd, n, level):
@@ -293,13 +231,13 @@ def _degenerate(value, sd, n, level):
     return Estimate(value, value, value, n, level, "none: all equal") if sd == 0 else None
 
 
-def _bootstrap(x, statistic, level, seed, resamples):
-    """(low, high, n, level, method) by BCa, or by percentiles where BCa is undefined."""
+def _bootstrap(x, level, seed, resamples):
+    """(low, high, n, level, method) of the mean by BCa, or by percentiles where BCa is undefined."""
     for method in ("BCa", "percentile"):
         options = dict(n_resamples=resamples, confidence_level=level, method=method, rng=seed)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # scipy warns about the very cases that the next method is for
-            low, high = stats.bootstrap((x,), statistic, **options).confidence_interval
+            low, high = stats.bootstrap((x,), np.mean, **options).confidence_interval
         if np.isfinite([low, high]).all():
             break
     return float(low), float(high), len(x), level, f"bootstrap {method}"

@@ -8,7 +8,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -71,6 +71,11 @@ class Study(ABC):
     @abstractmethod
     def questions(self) -> Iterable[Spec]:
         """The specifications of all runs, each with an empty data digest; see `Spec.question`."""
+
+    def specified(self, kind: type[Spec], **own) -> Any:
+        """A specification with these values; the study's own fields of the same name supply the others."""
+        shared = {f.name: getattr(self, f.name) for f in fields(kind) if hasattr(self, f.name)}
+        return kind(**shared | own)
 
     def asks_for(self, spec: Spec) -> bool:
         """Whether the study contains this run: it equals one of `questions` in every field but the data digest."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from support.geometry import checks
-from support.geometry.jacobians import free_memory
+from support.geometry.jacobians import free_memory, saved_bytes
 
 MOST = 2**29  # bytes for the rows of a chunk on a CPU, where larger chunks bring no more speed: 512 MB
 ROW = 15  # bytes that a row of a chunk needs, over those of the largest saved tensor: 9 to 15 for ResNets
@@ -77,16 +77,7 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
 
 def affordable_rows(module: nn.Module, x: Tensor, m: int) -> int:
     """How many of the m rows of the Jacobian at x, a batch of one, to compute at a time, by the rule above."""
-    own = {p.untyped_storage().data_ptr() for p in module.parameters()}
-    saved = [x.nbytes]
-
-    def note(tensor):
-        if tensor.untyped_storage().data_ptr() not in own:
-            saved.append(tensor.nbytes)
-        return tensor
-
-    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        module(x.clone().requires_grad_())
+    saved = saved_bytes(module, x)[1]
     memory = free_memory(x.device) // 4
     memory = min(memory, MOST) if x.device.type == "cpu" else memory
     return min(m, max(1, (memory - sum(saved)) // (ROW * max(saved))))

@@ -79,8 +79,14 @@ def load_forward_mode() -> None:
 
 def affordable_passes(f: Callable, point: Tensor) -> int:
     """How many derivatives of f fit in a quarter of the free memory, if each needs thrice what autograd saves."""
+    y, saved = saved_bytes(f, point)
+    return max(1, free_memory(point.device) // 4 // (3 * (sum(saved) + 2 * y.nbytes)))
+
+
+def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
+    """f(x), and the sizes of the tensors that autograd saves for it, x included and the parameters of f left out."""
     own = {p.untyped_storage().data_ptr() for module in checks.modules_in(f) for p in module.parameters()}
-    saved = [point.nbytes]
+    saved = [x.nbytes]
 
     def note(tensor):
         if tensor.untyped_storage().data_ptr() not in own:
@@ -88,8 +94,7 @@ def affordable_passes(f: Callable, point: Tensor) -> int:
         return tensor
 
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        y = f(point.clone().requires_grad_())
-    return max(1, free_memory(point.device) // 4 // (3 * (sum(saved) + 2 * y.nbytes)))
+        return f(x.clone().requires_grad_()), saved
 
 
 def free_memory(device: torch.device) -> int:

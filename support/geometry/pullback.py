@@ -17,9 +17,8 @@ from support.geometry.shallow import EPS, axes, layer, scaled
 
 GAP = 1e6  # ratio by which singular values must fall after an expected rank; only rounding causes such a fall
 GRAM_FROM = 64  # inputs (or outputs) above which a Gram matrix is faster than QR
-GRAM_ERROR = (
-    1e-16  # error in nats of a log-volume from a Gram matrix over its condition number; ten times what was measured
-)
+# error in nats of a log-volume from a Gram matrix over its condition number; ten times what was measured
+GRAM_ERROR = 1e-16
 AXES_UP_TO = 16  # inputs up to which shallow maps are computed in the coordinates of `shallow.axes`
 
 

@@ -353,18 +353,15 @@ def _download(name, asked):
     return list(wanted)
 
 
-class _Bar:
-    """The progress of a download, in the form that pooch asks for."""
+class _Bar(Progress):
+    """The progress of a download, in the form that pooch asks for; it sets `total`, in bytes."""
 
-    total = 0  # bytes; pooch sets it
-
-    def __init__(self, name: str):
-        self.progress, self.done = Progress(name, unit="byte"), 0
+    total = done = 0
 
     def update(self, more: int) -> None:
         self.done += more
         if self.total:
-            self.progress(self.done, self.total)
+            self(self.done, self.total)
 
     def reset(self) -> None:
         self.done = 0
@@ -377,7 +374,7 @@ def _fetch(urls, path, md5):
     """Download one of `urls` to `path`, which appears only once its MD5 is right; OSError if none of them works."""
     import pooch  # here alone, so that machines with data need no more than numpy
 
-    downloader = pooch.HTTPDownloader(timeout=TIMEOUT, progressbar=_Bar(path.name))
+    downloader = pooch.HTTPDownloader(timeout=TIMEOUT, progressbar=_Bar(path.name, unit="byte"))
     for attempt in range(1 + RETRIES):
         time.sleep(PAUSE if attempt else 0)
         for url in urls:

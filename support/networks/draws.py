@@ -11,6 +11,10 @@ def initial(seed: int, role: str, shape: tuple[int, ...]) -> torch.Generator:
     Its seed is the sha256 of (seed, role, shape). The names of architecture and experiment do not enter: networks of
     one shape and seed start from the same bits, so architectures can be compared in pairs by seed.
     """
-    text = f"{seed}/{role}/{'x'.join(map(str, shape))}"
-    value = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
-    return torch.Generator().manual_seed(value)
+    return named(seed, role, "x".join(map(str, shape)))
+
+
+def named(*parts: int | str) -> torch.Generator:
+    """The CPU generator that belongs to these parts, such as seed, epoch and role."""
+    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import yaml
 
-from support.evidence import cards
+from support.evidence import cards, files
 from support.evidence.prose import STRICT
 from support.folders import FROM
 from support.site import offline, speed
@@ -101,7 +101,10 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     default EXECUTED. strict: a paragraph that the records do not support is an error (`evidence.prose`).
     """
     due = {}
-    _check_writable(folder or EXECUTED)
+    try:
+        files.probe(folder or EXECUTED)  # before anything is executed
+    except OSError as error:
+        raise PublishError(f"cannot write to {folder or EXECUTED}: {error.strerror}") from error
     for page in notebooks:
         source, copy = ROOT / f"{page}.ipynb", (folder or EXECUTED) / f"{Path(page).name}.ipynb"
         own = {k: v for k, v in parameters.items() if k in parameter_names(source)}
@@ -126,16 +129,6 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     if failures:
         raise PublishError("\n".join(failures))
     return {Path(page).name: runs[page].result() if page in runs else None for page in notebooks}
-
-
-def _check_writable(folder: Path) -> None:
-    """Raises PublishError, before anything is executed, if nothing can be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f".probe-{os.getpid()}").touch()
-        (folder / f".probe-{os.getpid()}").unlink()
-    except OSError as error:
-        raise PublishError(f"cannot write to {folder}: {error.strerror}") from error
 
 
 def page_of(copy: Path) -> Path:

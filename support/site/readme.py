@@ -21,7 +21,7 @@ def findings() -> str:
         say(
             """
             - On raw pixels, a ReLU network that must output intensities loses {raw:.0f} points of accuracy. On
-              standardised pixels it loses {standardised:.0f}. The size of the first training steps decides, not a
+              standardised pixels it loses {standardised:.0f}. The size of the training steps decides, not a
               preference for distances.
             - Distance outputs find their own class: for {near:.0f}% of them it is the nearest one on raw pixels, and
               for {all:.0f}% on standardised ones. There only {far:.0f}% come within a standard deviation of it.

@@ -18,7 +18,7 @@ import torch
 
 from support.training import checkpoints
 from support.training.machine import Division, environment, resolve_device, wait
-from support.training.specs import Measurement, Spec, digest, diverged_at
+from support.training.specs import Measurement, Spec, digest, diverged_at, recorded_steps
 
 SEEN = "curves."  # prefix of the measurements in a checkpoint
 STRETCH = 0.3  # seconds between checks of the clock and of Ctrl-C, and between reports
@@ -90,21 +90,19 @@ class Course:
         note: dict | None = None,
         unit: str = "step",
     ) -> dict[str, np.ndarray]:
-        """Trains a stack from its checkpoint or its start to the last step, and returns the measurements.
+        """Trains a stack from its checkpoint or its start to the last step.
+
+        Returns the measurements by name, stacked along a new first axis.
 
         Args:
-            stack: the networks. `state` returns all tensors that a step changes, by name; `restore` puts them back.
-            advance, at, unit: see `walk`.
+            stack: the networks; `stack.state()` returns all tensors that a step changes, by name.
+            advance, at, unit: see `walk`, which may raise Stopped.
             look: measures the networks after a step; returns arrays or tensors by name.
             note: more entries for the checkpoint, for JSON.
-        Returns:
-            The measurements by name, stacked along a new first axis.
-        Raises:
-            Stopped: see `walk`.
         """
         seen = {}
         if self.saved:
-            stack.restore(self.saved.tensors)
+            put_back(stack.state(), self.saved.tensors)
             kept = {name: value for name, value in self.saved.tensors.items() if name.startswith(SEEN)}
             seen = {name.removeprefix(SEEN): list(value) for name, value in kept.items()}
 
@@ -192,6 +190,31 @@ class Course:
         note |= {"step": number, "seconds": self.seconds, "device": self.device.type}
         note["begun"] = self.begun or self.here
         checkpoints.write(self.options.checkpoint, self.identity, note, tensors)
+
+
+def put_back(state: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor]) -> None:
+    """Copies tensors of a checkpoint into the `state` of a stack, in place."""
+    with torch.no_grad():
+        for name, value in state.items():
+            value.copy_(tensors[name])
+
+
+def retraced(
+    advance: Callable[[int], None],
+    look: Callable[[], torch.Tensor],
+    steps: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[int], np.ndarray]:
+    """Trains from the start again, without checkpoints: the recorded steps, and what `look` returns at them."""
+    at, found = recorded_steps(steps), []
+    for number in range(steps + 1):
+        if number:
+            advance(number)
+            if progress is not None:
+                progress(number, steps)
+        if number in at:
+            found.append(look())
+    return at, torch.stack(found).numpy()
 
 
 def each(step: Callable[[int], None]) -> Callable[[int, int], None]:

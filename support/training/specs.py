@@ -49,9 +49,8 @@ class Spec(ABC):
         A field with the default value of the class that introduced it is left out. So a field added later does not
         change old keys, and an experiment that extends another has its own keys.
         """
-        lines = (
-            fields(c) for c in type(self).__mro__ if is_dataclass(c)
-        )  # the class that introduced a field comes last
+        # the class that introduced a field comes last
+        lines = (fields(c) for c in type(self).__mro__ if is_dataclass(c))
         default = {f.name: f.default for several in lines for f in several if f.default is not MISSING}
         return digest({k: v for k, v in asdict(self).items() if k not in default or v != default[k]})
 
@@ -114,6 +113,11 @@ class Spec(ABC):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
                 raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
 
+    def _check_at_least_0(self, *names: str) -> None:
+        for name in names:
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise ValueError(f"{name} must be finite and at least 0, not {getattr(self, name)!r}")
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -146,11 +150,22 @@ class Measurement:
         return replace(self, arrays={n: a for n, a in self.arrays.items() if not n.startswith("moment")})
 
 
-def check_shared(specs: Collection[Spec], names: Iterable[str]) -> None:
-    """Raises ValueError unless there are specifications, and all have equal values of these fields."""
+def last_numbers(
+    arrays: dict[str, np.ndarray], names: Iterable[str], digits: int | None = 6
+) -> dict[str, float | None]:
+    """The last values of these arrays by name, rounded to `digits` (None: as they are); None where not finite."""
+    last = {name: float(arrays[name].flat[-1]) for name in names}
+    return {k: (v if digits is None else round(v, digits)) if math.isfinite(v) else None for k, v in last.items()}
+
+
+def check_shared(specs: Collection[Spec], names: Iterable[str] = (), but: Iterable[str] = ()) -> None:
+    """Raises ValueError unless there are specifications, and all have equal values of these fields.
+
+    names: by default all but those in `but`.
+    """
     if not specs:
         raise ValueError("a block needs at least one run")
-    for name in names:
+    for name in names or [f.name for f in fields(next(iter(specs))) if f.name not in but]:
         values = {getattr(s, name) for s in specs}
         if len(values) > 1:
             raise ValueError(f"the runs of one block must share {name}, but it is {sorted(values, key=str)}")

@@ -14,7 +14,7 @@ class Settings(ClassifierSettings):
     def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
         return {
             "smoke": (400, 2, 60),
-            "laptop": (1437 if small else 2000, 10 if small else 3, 400),
+            "laptop": (1437 if small else 2000, 5 if small else 3, 400),
             "paper": (1437 if small else PAPER_IMAGES, 20, 5000),
         }
 

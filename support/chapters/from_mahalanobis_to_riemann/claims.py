@@ -28,7 +28,7 @@ class Rule(rules.Rule):
         return self.finding(statistics.mean_interval(values, self.level), text)
 
 
-_SPREADS = {  # of `class_metrics.spread`, in the arrays of a record: nats, (classes,)
+_MISMATCHES = {  # of `class_metrics.mismatch`, in the arrays of a record: nats, (classes,)
     "trained": lambda arrays: arrays["own"][1],
     "untrained": lambda arrays: arrays["own"][0],
     "against other classes": lambda arrays: arrays["others"][1],
@@ -39,27 +39,27 @@ _SPREADS = {  # of `class_metrics.spread`, in the arrays of a record: nats, (cla
 
 @dataclass(frozen=True)
 class Nearer(Rule):
-    """The metric at a class is nearer to the precision of that class (its spread is smaller) than another spread.
+    """The metric at a class is nearer to the precision of that class (its mismatch is smaller) than another mismatch.
 
-    Both are keys of `_SPREADS`; what counts is the mean over the classes of their difference, a number a network.
+    Both are keys of `_MISMATCHES`; what counts is the mean over the classes of their difference, a number a network.
     """
 
     name: str
-    spread: str
+    mismatch: str
     than: str
 
     @property
     def asks(self):
-        return f"{self.name}: spread {self.spread} < {self.than}"
+        return f"{self.name}: mismatch {self.mismatch} < {self.than}"
 
     def __call__(self, arm: Arm) -> Finding:
         this, that = (
-            np.array([_SPREADS[which](r.arrays).mean() for r in arm.records[self.name]], float)
-            for which in (self.spread, self.than)
+            np.array([_MISMATCHES[which](r.arrays).mean() for r in arm.records[self.name]], float)
+            for which in (self.mismatch, self.than)
         )
         with np.errstate(invalid="ignore"):  # infinity minus infinity
             difference = this - that
-        what = f"{self.name}: spread {self.spread} - {self.than}"
+        what = f"{self.name}: mismatch {self.mismatch} - {self.than}"
         return self.mean(difference, f"{what} = {difference.mean():+.3f} nats")
 
 

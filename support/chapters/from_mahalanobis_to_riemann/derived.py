@@ -7,7 +7,7 @@ import torch
 
 from support.chapters.from_mahalanobis_to_riemann.study import STUDIES
 from support.networks.data import Dataset, load
-from support.training.classifiers.class_metrics import Frame, discriminant_share, spread
+from support.training.classifiers.class_metrics import Frame, discriminant_share, mismatch
 from support.training.classifiers.specs import MetricSpec
 
 
@@ -15,17 +15,17 @@ def references(spec: MetricSpec, dataset: Dataset) -> pd.DataFrame:
     """Scores on the images of a run, in the directions of `training.classifiers.class_metrics.look`.
 
     A row for each metric, "Euclid", the "pooled" precision, and "another" class's precision: "mismatch", the mean
-    over the classes of the spread in nats; "share" of the metric in the directions in which centres differ, and
+    over the classes of the mismatch in nats; "share" of the metric in the directions in which centres differ, and
     "variance" of the images in the directions, both in percent.
     """
     frame = Frame.asked_for(spec, dataset)
     euclid, precisions = torch.eye(spec.components).double(), torch.linalg.inv(frame.covariances)
     pooled = torch.linalg.inv(frame.covariances.mean(0))
-    every = spread(precisions[:, None], frame.covariances[None])
+    every = mismatch(precisions[:, None], frame.covariances[None])
     classes = len(every)
     mismatches = {
-        "Euclid": float(spread(euclid, frame.covariances).mean()),
-        "pooled": float(spread(pooled, frame.covariances).mean()),
+        "Euclid": float(mismatch(euclid, frame.covariances).mean()),
+        "pooled": float(mismatch(pooled, frame.covariances).mean()),
         "another": float((every.sum() - every.trace()) / (classes * (classes - 1))),
     }
     shares = {"Euclid": discriminant_share(euclid, frame), "pooled": discriminant_share(pooled, frame)}

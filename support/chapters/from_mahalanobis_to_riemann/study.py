@@ -1,6 +1,6 @@
 """The studies of the chapter: linear and OffsetL2 heads, whose metric is looked at after training."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from support.evidence.classifiers.study import MNIST, SMALL, Plan, Recipe
 from support.networks.architectures import LINEAR_AND_L2
@@ -13,12 +13,11 @@ from support.training.classifiers.specs import MetricSpec
 class MetricPlan(Plan):
     """A plan that looks at the metric of each trained network, by the defaults of `MetricSpec`."""
 
-    specification = MetricSpec
+    specification, look = MetricSpec, staticmethod(look)
 
     def train(self, specs, dataset: Dataset, **options):
         Frame.asked_for(specs[0], dataset)  # too few images should be said before the training
-        measured = super().train(specs, dataset, **options)
-        return [replace(m, arrays=m.arrays | look(m.spec, dataset, m.weights)) for m in measured]
+        return super().train(specs, dataset, **options)
 
 
 STUDIES = {

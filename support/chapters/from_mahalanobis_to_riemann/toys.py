@@ -12,7 +12,7 @@ from support.geometry import line, path_length, pullback_metric
 from support.networks.distance_networks import exact, module
 from support.networks.gaussians import DistanceData, Gaussian
 from support.networks.layers import Neg, OffsetL2
-from support.training.classifiers.class_metrics import spread
+from support.training.classifiers.class_metrics import mismatch
 
 
 def maps(data: DistanceData, arm: DistanceArm) -> dict[str, nn.Module]:
@@ -58,7 +58,7 @@ def facts(data: DistanceData, found: dict[str, nn.Module], pairs: int = 4, point
         ]
         length = sum(path / (unit * distance) for path, distance in distances) / len(distances)
         varies = float(log_volume(f, x).std())
-        rows[title] = [float(spread(G, data.gaussian.covariance)), unit, varies, length]
+        rows[title] = [float(mismatch(G, data.gaussian.covariance)), unit, varies, length]
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mismatch", "unit", "volume varies", "length"])
 
 

@@ -60,16 +60,20 @@ def classes_in_plane(hidden: np.ndarray, labels: np.ndarray, weight: np.ndarray,
     return ClassesInPlane(outputs, np.asarray(hidden, float) @ frame.T, np.asarray(labels), degrees)
 
 
-def line_figure(plane: ClassesInPlane):
-    """Left, the classes and the line of the first output; right, the distance of each class to it, in SDs."""
+def line_figure(plane: ClassesInPlane, degrees: float | None = None):
+    """Left, the classes and a line; right, the distance of each class to it, in SDs.
+
+    degrees: of the line's weights, by default those of the first output.
+    """
     fig, (left, right) = subplots(1, 2, height=3.4, width_ratios=(1.2, 1))
-    size = np.abs(plane.distances(plane.degrees[0]))
+    degrees = float(plane.degrees[0]) if degrees is None else degrees
+    size = np.abs(plane.distances(degrees))
     nearest = size.argmin()
     for c, mean in enumerate(plane.means):
         colour = HUES["abs"] if c == nearest else "#8a8a8a"
         left.plot(*plane.points[plane.labels == c][:SHOWN].T, ".", color=colour, markersize=3, alpha=0.5)
         left.text(*mean, str(c), ha="center", va="center", color=colour if c == nearest else "black", weight="bold")
-    normal = np.radians(plane.degrees[0])
+    normal = np.radians(degrees)
     left.axline((0, 0), (-np.sin(normal), np.cos(normal)), color="black")
     (left_end, low), (right_end, high) = plane.ends
     left.set(

@@ -11,7 +11,6 @@ Lengths are in the unit of the inputs. Curvature is positive on spheres.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
@@ -20,8 +19,7 @@ from scipy import optimize
 
 from support.chapters.infinite_width import one_example, tangent_kernel
 from support.chapters.infinite_width.tangent_kernel import Tangent
-from support.chapters.infinite_width.worst import Worst
-from support.evidence.claims import Claim, Finding, NoRecords
+from support.evidence.claims import Claim, Everywhere, NoRecords, Worst
 from support.geometry import (
     infinite_width,
     log_volume_element,
@@ -248,19 +246,6 @@ def converges(layers: list[Wide], widths=(16, 64, 256), networks=100, radii=(0.5
 
 
 # -- claims -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Everywhere:
-    """A rule without arms: every case of a check is as the claim says. measured: with {value}, {where}, {cases}."""
-
-    check: Callable[[], Worst]
-    measured: str
-
-    def __call__(self) -> Finding:
-        worst = self.check()
-        text = self.measured.format(**worst._asdict())
-        return Finding("holds" if worst.holds else "fails", text, worst.value, n=worst.cases)
 
 
 def _law(id, where, says, check, measured, protocol, source="zavatoneveth2025") -> Claim:

@@ -14,7 +14,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from support.chapters.infinite_width.worst import Worst
+from support.evidence.claims import Worst
 from support.geometry import bayes_chi
 from support.geometry.wide_layers import monomial
 

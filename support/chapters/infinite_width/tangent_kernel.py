@@ -16,7 +16,7 @@ from torch import Tensor
 
 from support import geometry
 from support.chapters.infinite_width.random_layers import Drawn
-from support.chapters.infinite_width.worst import Worst
+from support.evidence.claims import Worst
 from support.geometry import infinite_width
 from support.geometry.wide_layers import Wide, erf, ray
 

@@ -2,44 +2,20 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 import torch
 from scipy import optimize
 
 from support.chapters.kernels import features, self_supervised
-from support.evidence.claims import Finding
+from support.evidence.claims import Worst
 from support.geometry import kernel_metric
+from support.training import feature_machines
 
 TOLERANCE = 1e-6  # relative; what is below depends on the processor and is reported as this
 RATIOS = (0.3, 0.6, 0.9, 1.2, 2.0)  # tau sqrt(d) / sigma
 DIMENSIONS = (2, 5, 13)
 SMOOTH = 0.1  # of the Laplace kernel's tip, as in exp(-sqrt(r^2 + SMOOTH^2))
-
-
-class Worst(NamedTuple):
-    """Whether a sentence holds, its worst case and where that is, and how many cases were looked at."""
-
-    holds: bool
-    value: float
-    where: str
-    cases: int
-
-
-@dataclass(frozen=True)
-class Everywhere:
-    """A rule without arms: every case of a check is as the claim says. measured: with {value}, {where}, {cases}."""
-
-    check: Callable[[], Worst]
-    measured: str
-
-    def __call__(self) -> Finding:
-        worst = self.check()
-        return Finding(
-            "holds" if worst.holds else "fails", self.measured.format(**worst._asdict()), worst.value, n=worst.cases
-        )
 
 
 def conformal(x, y, sigma: float, tau: float):
@@ -90,7 +66,7 @@ def flat() -> Worst:
     exp(-e / L) / (L e). Refuted by a point where it is not; the value is the largest relative difference.
     """
     x, labels, _, train = features.toy(0, n=200)
-    machine = features.learn(x[train], features.one_hot(labels[train]))
+    machine = feature_machines.learn(x[train], features.one_hot(labels[train]))
     M, L = torch.from_numpy(machine.M), machine.length
 
     def kernel(x, y):

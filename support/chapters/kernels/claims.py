@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from support.chapters.kernels import checks
-from support.chapters.kernels.checks import Everywhere
 from support.chapters.kernels.derived import (
     BLOCKS,
     DRAWS,
@@ -23,9 +22,10 @@ from support.chapters.kernels.derived import (
     REPETITIONS,
     TABLES,
 )
-from support.chapters.kernels.features import ROUNDS, STARTS
+from support.chapters.kernels.features import STARTS
 from support.evidence import claims, derived, statistics
-from support.evidence.claims import Claim, Evidence, Finding, NoRecords, joined
+from support.evidence.claims import Claim, Everywhere, Evidence, Finding, NoRecords, joined
+from support.training.feature_machines import ROUNDS
 from support.words import counted, difference
 
 HELP = 0.5  # points of test error: a smaller gain counts as none

@@ -5,6 +5,7 @@ import pandas as pd
 
 from support.chapters.kernels import features, magnified
 from support.networks.data import load
+from support.training import feature_machines
 
 REPETITIONS, FOLDS, FIRST = 5, 5, 100  # of cross-validation; seed of its first repetition
 PAIRS = ((3, 8), (4, 9), (1, 7), (5, 6), (0, 2))  # of digits: each digit once, those that look alike first
@@ -122,7 +123,7 @@ def pixels() -> tuple[pd.DataFrame, list[str]]:
     _, _, train, _ = next(magnified.splits(labels, 1, BLOCKS["digits"], small=True))
     z = magnified.standardised(x[:, varies], train, together=True)[train]
     targets = features.one_hot(labels[train])
-    columns = {"M": features.learn(z, targets).M}
+    columns = {"M": feature_machines.learn(z, targets).M}
     for start, scale in features.STARTS.items():
         net, before = features.network(z, targets, scale, 0)
         W = features.weights(net)

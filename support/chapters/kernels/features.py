@@ -1,39 +1,16 @@
-"""Recursive feature machines (Radhakrishnan et al. 2024), and the first layer of a trained network.
-
-A feature machine is kernel regression with k(x, y) = exp(-sqrt((x - y)' M (x - y)) / L). M starts as the identity. In
-each round the machine is fitted, and M becomes the mean over the training inputs of the outer products of the fitted
-function's gradient. The scale of M does not matter: its trace is kept at d, and L is the median distance of two
-training inputs.
-"""
-
-from collections.abc import Iterator
-from dataclasses import dataclass
+"""Feature machines (`training.feature_machines`) against the first layer of a trained network."""
 
 import numpy as np
 import torch
 from torch import nn
 
 from support.training.classifiers.class_metrics import Frame, discriminant_share
+from support.training.feature_machines import ROUNDS, USUAL, Variant, fit, learn, learning
 
-ROUNDS = 5
-RIDGE = 1e-3  # added to the Gram matrix, whose diagonal is 1
 WIDTH, STEPS, RATE = 256, 1000, 0.003  # of the network: hidden units, full-batch steps of Adam, learning rate
 SMALL = 0.1  # times the first layer's usual initial weights
 STARTS = {"usual start": 1.0, "small start": SMALL}
 COMPONENTS = 20  # principal directions in which metrics are compared with class centres
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Settings of the learning. follow: L is the median distance under each new M. root: of M."""
-
-    length: float = 1.0  # times the median distance
-    ridge: float = RIDGE
-    follow: bool = False
-    root: bool = False
-
-
-USUAL = Variant()
 VARIANTS = {
     "as above": USUAL,
     "L ten times longer": Variant(length=10),
@@ -45,85 +22,9 @@ VARIANTS = {
 }
 
 
-@dataclass(frozen=True)
-class FeatureMachine:
-    """A fitted machine."""
-
-    x: np.ndarray  # (N, d) training inputs
-    M: np.ndarray  # (d, d), symmetric, trace d
-    length: float
-    weights: np.ndarray  # (N, C), of the training inputs
-    offset: np.ndarray  # (C,) mean of the targets
-
-    def __call__(self, points: np.ndarray) -> np.ndarray:
-        """The outputs, (P, C), at points, (P, d)."""
-        return np.exp(-distances(points, self.x, self.M) / self.length) @ self.weights + self.offset
-
-
-def distances(x: np.ndarray, y: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """sqrt((x - y)' M (x - y)), (N, P)."""
-    xM = x @ M
-    squares = (xM * x).sum(1)[:, None] + ((y @ M) * y).sum(1) - 2 * xM @ y.T
-    scale = (xM * x).sum(1).max()
-    return np.sqrt(np.where(squares > 1e-12 * scale, squares, 0))  # of rounding alone the root would not be small
-
-
-def fit(x: np.ndarray, targets: np.ndarray, M: np.ndarray, length: float, ridge: float = RIDGE) -> FeatureMachine:
-    """Kernel ridge regression on inputs (N, d) and targets (N, C), with M as it is."""
-    gram = np.exp(-distances(x, x, M) / length) + ridge * np.eye(len(x))
-    offset = targets.mean(0)
-    return FeatureMachine(x, M, length, np.linalg.solve(gram, targets - offset), offset)
-
-
-def outer_products(machine: FeatureMachine) -> np.ndarray:
-    """The mean over the training inputs of J' J, (d, d); J: derivative of the outputs, (C, d).
-
-    The kernel's tip, where x is the training input itself, has no gradient and counts as 0.
-    """
-    r = distances(machine.x, machine.x, machine.M)
-    slope = np.where(r > 0, -np.exp(-r / machine.length) / (machine.length * np.where(r > 0, r, 1)), 0)
-    total = np.zeros_like(machine.M)
-    for weights in machine.weights.T:  # gradient at x: sum_i weight_i slope(x, i) M (x - x_i)
-        several = slope * weights
-        gradients = (several.sum(1)[:, None] * machine.x - several @ machine.x) @ machine.M
-        total += gradients.T @ gradients
-    return total / len(machine.x)
-
-
-def learn(x: np.ndarray, targets: np.ndarray, rounds: int = ROUNDS) -> FeatureMachine:
-    """The machine after so many updates of M."""
-    *_, machine = learning(x, targets, rounds)
-    return machine
-
-
-def learning(x, targets, rounds: int, variant: Variant = USUAL) -> Iterator[FeatureMachine]:
-    """The machine before the first update of M and after each one."""
-    M = np.eye(x.shape[1])
-    length = variant.length * _median(x, M)
-    for _ in range(rounds):
-        machine = fit(x, targets, M, length, variant.ridge)
-        yield machine
-        M = _updated(machine, variant.root)
-        length = variant.length * _median(x, M) if variant.follow else length
-    yield fit(x, targets, M, length, variant.ridge)
-
-
 def by_round(x, targets, test, wanted, rounds: int = ROUNDS, variant: Variant = USUAL) -> list[float]:
     """Test errors (%) before the first update of M and after each one, (rounds + 1,)."""
     return [_error(machine(test), wanted) for machine in learning(x, targets, rounds, variant)]
-
-
-def _median(x: np.ndarray, M: np.ndarray) -> float:
-    return float(np.median(distances(x, x, M)[np.triu_indices(len(x), 1)]))
-
-
-def _updated(machine: FeatureMachine, root: bool) -> np.ndarray:
-    M = outer_products(machine)
-    M = (M + M.T) / 2
-    if root:
-        values, vectors = np.linalg.eigh(M)
-        M = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    return M * (len(M) / np.trace(M))
 
 
 def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tuple[nn.Sequential, np.ndarray]:

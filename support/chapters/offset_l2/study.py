@@ -1,10 +1,9 @@
 """The studies of the chapter: Oursland's Table 5, two kinds of head on CIFAR-10, and what training moves."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from support.evidence.classifiers.study import BOTH, MNIST, Plan, Recipe
 from support.networks.architectures import L2, LINEAR_AND_L2, SIX_BIAS
-from support.networks.data import Dataset
 from support.training.classifiers.centres import look
 from support.training.classifiers.specs import CentresSpec
 
@@ -13,11 +12,7 @@ from support.training.classifiers.specs import CentresSpec
 class CentresPlan(Plan):
     """A plan that looks at what training moved in each OffsetL2 network, and at what the accuracy owes to it."""
 
-    specification = CentresSpec
-
-    def train(self, specs, dataset: Dataset, **options):
-        measured = super().train(specs, dataset, **options)
-        return [replace(m, arrays=m.arrays | look(m.spec, dataset, m.weights)) for m in measured]
+    specification, look = CentresSpec, staticmethod(look)
 
 
 STUDIES = {

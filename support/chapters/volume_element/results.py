@@ -8,7 +8,8 @@ import pandas as pd
 import torch
 
 from support.chapters.volume_element.study import STUDIES, VolumeStudy
-from support.evidence.claims import Arm, Records
+from support.evidence import claims
+from support.evidence.claims import Records, StudyArm
 from support.evidence.records import Record
 from support.geometry.boundary import summary
 from support.words import counted
@@ -53,12 +54,7 @@ def numbers(run) -> dict[str, float]:
 
 def table(runs: dict[tuple, Record]) -> pd.DataFrame:
     """A row for each network of `runs_of`, by its key, with COLUMNS; nats, lengths, percent."""
-    rows = [numbers(run) for run in runs.values()]
-    return pd.DataFrame(rows, index=_index(runs), columns=COLUMNS, dtype=float).sort_index()
-
-
-def _index(runs):
-    return pd.MultiIndex.from_tuples(list(runs), names=["width", "labels", "seed"]) if runs else None
+    return claims.table({key: numbers(run) for key, run in runs.items()}, ("width", "labels", "seed"), COLUMNS)
 
 
 def at(run, epoch: int) -> int:
@@ -76,7 +72,7 @@ def weights(run, epoch: int) -> dict[str, torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class VolumeArm(Arm):
+class VolumeArm(StudyArm):
     """One task: a study's runs by (width, labels, seed), and the table of their numbers (`table`)."""
 
     name: str
@@ -93,35 +89,14 @@ class VolumeArm(Arm):
         return found[(found["pairs"] >= LEAST_PAIRS) & np.isfinite(found["contrast"] + found["before_contrast"])]
 
     @property
-    def n(self) -> int:
-        return self.recorded
-
-    @property
-    def evidence(self) -> str:
-        return f"study {self.study.name}"
-
-    @property
-    def protocol(self) -> str:
-        return self.study.protocol
-
-    @property
-    def command(self) -> str:
-        return f"python -m support sweep {self.study.name}"
-
-    @property
-    def factors(self) -> dict[str, str]:
-        return {self.factor: self.name}
-
-    def all_records(self) -> list:
-        return list(self.runs.values())
-
-    @property
     def recorded(self) -> int:
         """The least number of networks that a width of the study has, whether they count or not."""
         found = (
             self.table.index.to_frame().query("labels == 'true'")["width"].value_counts() if len(self.table) else {}
         )
         return int(min(found.get(width, 0) for width in self.study.widths))
+
+    n = recorded
 
     def since(self, seed: int) -> "VolumeArm":
         """The arm without the networks of smaller seeds."""

@@ -45,20 +45,14 @@ class VolumeStudy(Study):
     def spec(self, digest: str, width: int, labels: str, seed: int) -> VolumeSpec:
         """The specification of one of the study's runs, with that digest of its data."""
         plane = self.plane if labels == "true" and seed < self.planes else 0
-        own: dict[str, Any] = {"width": width, "labels": labels, "seed": seed, "plane": plane}
-        return VolumeSpec(data=self.data, data_digest=digest, epochs=self.steps, **own, **self.how)
+        own = {"width": width, "labels": labels, "seed": seed, "plane": plane} | self.how
+        return self.specified(VolumeSpec, data_digest=digest, epochs=self.steps, **own)
 
     @property
-    def how(self) -> dict:
-        """The fields of a specification that all runs share: the recipe of the task, and what the study changes."""
-        measured = {
-            "layers": self.layers,
-            "pairs": self.pairs,
-            "points": self.points,
-            "matched": self.matched,
-        }
+    def how(self) -> dict[str, Any]:
+        """How all runs are trained: the recipe of the task, and what the study changes."""
         changes = {"batch": self.batch, "decay": self.decay}
-        return recipe(self.data) | measured | {name: value for name, value in changes.items() if value is not None}
+        return recipe(self.data) | {name: value for name, value in changes.items() if value is not None}
 
     @property
     def protocol(self) -> str:

@@ -10,7 +10,7 @@ from support.chapters.why_outputs_die.study import STUDIES as OWN
 from support.evidence import claims, statistics
 from support.evidence.claims import Evidence, Finding, amended
 from support.evidence.classifiers.claims import SEEN, Studies
-from support.evidence.classifiers.results import Arm, NamedArm, arm
+from support.evidence.classifiers.results import Arm, arm
 from support.evidence.classifiers.rules import CATASTROPHE, DistanceAhead, Every, Recovers, Rule
 from support.evidence.classifiers.study import STUDIES, Plan
 from support.evidence.verdicts import LEAST_SEEDS
@@ -65,7 +65,7 @@ class EveryStart(Evidence):
                 for scaling in study.scalings:
                     one = arm(study, records, scaling, pair, recipe)
                     activation = pair[1].removesuffix("2")
-                    found.append(NamedArm.of(one, activation=activation, start=name, input_scaling=scaling))
+                    found.append(one.named(activation=activation, start=name, input_scaling=scaling))
         return [found]
 
 

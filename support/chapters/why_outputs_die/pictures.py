@@ -58,6 +58,29 @@ def killed_figure(sizes, formula, dead, angles, half_angle, step):
     return fig
 
 
+def warmup_figure(sizes, shares: dict, marks: dict[float, str]):
+    """Share of inactive outputs against the step size that a warm-up has reached, for each network.
+
+    Args:
+        sizes: step size at each recorded step; shape (steps,).
+        shares: network -> share of inactive outputs of each run; shape (runs, steps).
+        marks: step size -> the word beside its dashed line.
+    """
+    fig, ax = subplots(height=2.9)
+    rising = (sizes > 0) & (sizes < sizes.max())
+    for name, share in shares.items():
+        color, share = style(name)["color"], 100 * share[:, rising]
+        ax.plot(sizes[rising], share.mean(0), **style(name))
+        ax.fill_between(sizes[rising], *np.quantile(share, (0.1, 0.9), axis=0), color=color, alpha=0.15, linewidth=0)
+        ax.text(sizes[rising][-1] * 1.08, share.mean(0)[-1], name, color=color, va="center")
+    for size, word in marks.items():
+        ax.axvline(size, color="black", linestyle="--", linewidth=1)
+        ax.text(size / 1.06, 97, word, ha="right", va="top")
+    ax.set(xscale="log", xlabel="step size reached", ylabel="inactive outputs (%)", ylim=(-3, 100))
+    ax.set_xlim(right=sizes.max() * 1.7)
+    return fig
+
+
 def law_figure(runs_by_size: dict[int, pd.DataFrame]):
     """Share of failing runs with its interval, a panel for each step size, a row for each network.
 

@@ -16,7 +16,7 @@ class Settings(ClassifierSettings):
         study = STUDIES["mnist-remedies"]
         return {
             "smoke": (400, 2, 40),
-            "laptop": (1000 if small else 2000, 10 if small else 3, 250),
+            "laptop": (1000 if small else 2000, 5 if small else 3, 250),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
 

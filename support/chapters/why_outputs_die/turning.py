@@ -9,8 +9,9 @@ from support.chapters.why_outputs_die import phases
 from support.chapters.why_outputs_die.study import PhaseGrid
 from support.evidence import turns
 from support.evidence.classifiers.results import Arm
+from support.evidence.classifiers.shared import accuracy_dots
 from support.evidence.records import Record
-from support.evidence.statistics import Estimate, mean_interval
+from support.evidence.statistics import Estimate
 
 PAIR = ("ReLU2-Neg", "ReLU2")
 
@@ -44,16 +45,7 @@ def remedies_turn(arms_by_remedy: dict[str, list[Arm]]) -> dict:
     """Test accuracy of every run of ReLU2 and ReLU2-Neg under each start, a dot each."""
     scalings = list(dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms))
     groups = [
-        turns.runs(
-            name,
-            arm.accuracy(name),
-            [(record,) for record in arm.records[name]],
-            mean_interval(arm.accuracy(name), within=(0, 100)),
-            panel=scalings.index(arm.scaling),
-            row=row,
-            shift=shift,
-            drop=0,
-        )
+        accuracy_dots(arm, name, panel=scalings.index(arm.scaling), row=row, shift=shift, drop=0)
         for row, arms in enumerate(arms_by_remedy.values())
         for arm in arms
         for shift, name in ((-0.22, "ReLU2"), (0.22, "ReLU2-Neg"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from support.evidence import statistics
 from support.evidence.claims import Claim, Evidence, printed
-from support.evidence.classifiers.results import Arm, NamedArm, arm
+from support.evidence.classifiers.results import Arm, arm
 from support.evidence.classifiers.study import BOTH, STUDIES, Plan, Recipe
 from support.evidence.records import Record
 
@@ -106,4 +106,4 @@ class EachNetwork(Evidence):
 
     def options(self, claim: Claim, records: list[Record]) -> list[list[Arm]]:
         found = {name: arm(self.study, records, self.scaling, (name,), None, claim.from_seed) for name in self.names}
-        return [[NamedArm.of(one, network=name) for name, one in found.items()]]
+        return [[one.named(network=name) for name, one in found.items()]]

@@ -14,13 +14,15 @@ from support.evidence.records import Record
 class Arm(claims.Arm):
     """The records of one plan in one input scaling: per architecture, one record a seed, the same seeds for all.
 
-    plan: what it asks for, with the architectures, scaling and recipe of the arm alone.
+    plan: what it asks for, with the architectures, scaling and recipe of the arm alone. levels: pairs of a factor and
+    its level, where arms differ in other things than the input scaling.
     """
 
     scaling: str
     records: dict[str, list[Record]]
     steps: int
     plan: Plan | None = None
+    levels: tuple[tuple[str, str], ...] = ()
 
     @property
     def seeds(self) -> int:
@@ -28,7 +30,7 @@ class Arm(claims.Arm):
 
     @property
     def name(self) -> str:
-        return self.scaling
+        return ", ".join(self.factors.values())
 
     @property
     def n(self) -> int:
@@ -49,7 +51,11 @@ class Arm(claims.Arm):
 
     @property
     def factors(self) -> dict[str, str]:
-        return {"input scaling": self.scaling}
+        return dict(self.levels) or {"input scaling": self.scaling}
+
+    def named(self, **levels: str) -> "Arm":
+        """This arm with these levels; "_" in the name of a factor stands for a space."""
+        return replace(self, levels=tuple((factor.replace("_", " "), level) for factor, level in levels.items()))
 
     def all_records(self) -> list[Record]:
         return [r for several in self.records.values() for r in several]
@@ -81,27 +87,6 @@ class Arm(claims.Arm):
     def active(self, name: str, side: str = "test") -> np.ndarray:
         """(seeds, C) share of images on which each output is active."""
         return self.at(f"{side}_active", name, self.steps)
-
-
-@dataclass(frozen=True)
-class NamedArm(Arm):
-    """An arm that is told apart by other things than its input scaling: levels, pairs of a factor and its level."""
-
-    levels: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def name(self) -> str:
-        return ", ".join(level for _, level in self.levels)
-
-    @property
-    def factors(self) -> dict[str, str]:
-        return dict(self.levels)
-
-    @classmethod
-    def of(cls, arm: Arm, **levels: str) -> "NamedArm":
-        """This arm with these levels; "_" in the name of a factor stands for a space."""
-        named = tuple((factor.replace("_", " "), level) for factor, level in levels.items())
-        return cls(arm.scaling, arm.records, arm.steps, arm.plan, named)
 
 
 def runs_of(plan: Plan, records: Iterable[Record]) -> list[Record]:

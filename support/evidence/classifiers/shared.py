@@ -53,27 +53,6 @@ def without(arm: Arm, why: str | None) -> np.ndarray:
     return ~np.any([out(arm.active(name, side)).any(1) for name in ("ReLU2", "ReLU2-Neg")], axis=0)
 
 
-def by_inactive_outputs(arms: list[Arm], names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> pd.DataFrame:
-    """Test accuracy of the runs without an output that is active on under 1% of the test images, and with some.
-
-    "lowest index": of a run's inactive outputs the lowest, from the least to the largest over the runs. An image on
-    which several logits are largest together, as the zeros of ReLU2-Neg are, goes to the one with the lowest index.
-    """
-    rows = []
-    for arm in arms:
-        for name in names:
-            accuracy, inactive = arm.accuracy(name), arm.active(name) < RARE[0]
-            few, lowest = inactive.sum(1), inactive.argmax(1)
-            for kind, chosen in (("none", few == 0), ("one", few == 1), ("two or more", few > 1)):
-                x, at = accuracy[chosen], lowest[chosen]
-                row = [x.mean(), x.min(), x.max()] if len(x) else [np.nan] * 3
-                ends = sorted({at.min(), at.max()}) if len(x) and kind != "none" else []
-                where = " to ".join(str(i) for i in ends)
-                rows.append([arm.scaling, name, kind, where, *row, len(x)])
-    columns = ["inputs", "network", "inactive outputs", "lowest index", "mean accuracy (%)", "least", "most", "n"]
-    return pd.DataFrame(rows, columns=columns).query("n > 0").set_index(columns[:3]).round(2)
-
-
 def changes(arms: list[Arm], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     """What changes from the first network of each pair to the second, in points of test accuracy, paired by seed."""
     rows, pairs = [], list(pairs)
@@ -126,20 +105,18 @@ def accuracy_figure(arms):
     return fig
 
 
+def accuracy_dots(arm: Arm, name: str, **place) -> dict:
+    """A dot for each run's test accuracy, for a figure of the kind "runs"; place: see `turns.runs`."""
+    accuracy = arm.accuracy(name)
+    mean = mean_interval(accuracy, within=(0, 100))
+    return turns.runs(name, accuracy, [(record,) for record in arm.records[name]], mean, **place)
+
+
 def accuracy_turn(arms: list[Arm]) -> dict:
     """The runs of `accuracy_figure`, for readers to walk through."""
     names = list(arms[0].records)
     groups = [
-        turns.runs(
-            name,
-            arm.accuracy(name),
-            [(record,) for record in arm.records[name]],
-            mean_interval(arm.accuracy(name), within=(0, 100)),
-            panel=i,
-            row=names.index(name),
-        )
-        for i, arm in enumerate(arms)
-        for name in arm.records
+        accuracy_dots(arm, name, panel=i, row=names.index(name)) for i, arm in enumerate(arms) for name in arm.records
     ]
     return {
         "kind": "runs",

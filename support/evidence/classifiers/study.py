@@ -8,7 +8,7 @@ The same plan is what a notebook's cell, the command line and a cluster's worker
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from itertools import product
 from typing import Any, ClassVar
@@ -75,17 +75,9 @@ class Plan(Study):
 
         dataset: None leaves its digest open. recipe: the plan's first, if none is given.
         """
-        return self.specification(
-            architecture=architecture,
-            seed=seed,
-            data=self.data,
-            data_digest=dataset.digest[:16] if dataset else "",
-            images=self.images,
-            scaling=scaling,
-            precision=self.precision,
-            hidden=self.hidden,
-            **asdict(recipe or self.recipes[0]),
-        )
+        digest, how = dataset.digest[:16] if dataset else "", asdict(recipe or self.recipes[0])
+        own = {"architecture": architecture, "seed": seed, "scaling": scaling, "data_digest": digest}
+        return self.specified(self.specification, **own, **how)
 
     def recipes_for(self, dataset: Dataset | None, scaling: str) -> tuple[Recipe, ...]:
         return self.recipes
@@ -117,7 +109,13 @@ class Plan(Study):
         return load(self.data, folder)
 
     def train(self, specs, dataset: Dataset, **options):
-        return train(specs, dataset, self.steps, **options)
+        measured = train(specs, dataset, self.steps, **options)
+        return [replace(m, arrays=m.arrays | self.look(m.spec, dataset, m.weights)) for m in measured]
+
+    @staticmethod
+    def look(spec, dataset: Dataset, weights: dict) -> dict:
+        """What is measured of each network after training, as arrays of its record; nothing by default."""
+        return {}
 
     def cost(self, block: Block, dataset: Dataset, device: str) -> tuple[float, float]:
         """The two products of all pixels at their rate, and what each hidden activation costs besides; the operand of

@@ -3,6 +3,7 @@
 Q W has the loss of W for every rotation Q, so the answer is a comparison with random rotations of the exact solution.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -21,25 +22,23 @@ def matched(W, gaussian: Gaussian) -> tuple[np.ndarray, np.ndarray]:
     Returns |cosine| and |log(1/|w|^2 / eigenvalue)| of the min(k, d) matches. The paper printed 1/|w|^2 and w/|w| to
     be compared with eigenvalues and eigenvectors by eye.
     """
-    values, vectors = gaussian.eigen
-    length = W.norm(dim=1)
-    cosines = ((W / length[:, None]) @ vectors.T).abs().numpy()
-    rows, columns = linear_sum_assignment(cosines, maximize=True)
-    ratios = (length[rows] ** -2 / values[columns]).log().abs().numpy()
-    return cosines[rows, columns], ratios
+    return next(_matches(W[None], gaussian))
 
 
-def _means(W: torch.Tensor, gaussian: Gaussian) -> tuple[np.ndarray, np.ndarray]:
-    """Means of what `matched` gives for each of several W, (rotations, k, d); both (rotations,)."""
+def _matches(several: torch.Tensor, gaussian: Gaussian) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What `matched` gives for each of several W, (rotations, k, d)."""
     values, vectors = gaussian.eigen
-    length = W.norm(dim=-1)
-    cosines = (W / length[..., None] @ vectors.T).abs().numpy()
+    length = several.norm(dim=-1)
+    cosines = (several / length[..., None] @ vectors.T).abs().numpy()
     logs, wanted = -2 * length.log().numpy(), values.log().numpy()
-    found = []
     for cosine, log in zip(cosines, logs, strict=True):
         rows, columns = linear_sum_assignment(cosine, maximize=True)
-        found.append((cosine[rows, columns].mean(), np.abs(log[rows] - wanted[columns]).mean()))
-    return tuple(np.array(found).T)
+        yield cosine[rows, columns], np.abs(log[rows] - wanted[columns])
+
+
+def _means(several: torch.Tensor, gaussian: Gaussian) -> np.ndarray:
+    """The means of both, (2, rotations)."""
+    return np.array([[value.mean() for value in both] for both in _matches(several, gaussian)]).T
 
 
 @lru_cache(maxsize=16)
@@ -49,8 +48,8 @@ def _turns(k: int, rotations: int, seed: int) -> torch.Tensor:
 
 
 @lru_cache(maxsize=256)
-def by_chance(gaussian: Gaussian, k: int, rotations: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Means of what `matched` gives for random exact solutions with k rows, each (rotations,).
+def by_chance(gaussian: Gaussian, k: int, rotations: int, seed: int = 0) -> np.ndarray:
+    """Means of what `matched` gives for random exact solutions with k rows, (2, rotations).
 
     Exact: W^T W is the precision, as W = Q whitening with orthonormal columns Q (k, d), uniformly distributed. For
     k < d, which no exact solution has, k rows of one.

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from support.evidence.claims import Arm, Records
+from support.evidence.claims import Records, StudyArm, table
 from support.evidence.distances.measures import best, geometry, mean_squared_error
 from support.evidence.distances.study import STUDIES, DistanceStudy
+from support.evidence.records import Record
 from support.networks.gaussians import parse
 
 ROTATIONS = {True: 199, False: 19}  # by whether the dimension is small: matching is slow above
@@ -62,8 +63,7 @@ def measures(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
         found["validation_mse"] = float(run.arrays["validation_mse"][last])
         found["error"] = 100 * found.get("test_mse", np.nan) ** 0.5 / float(data.test[1].mean())
         rows[run.spec.network, run.spec.seed] = found
-    index = pd.MultiIndex.from_tuples(list(rows), names=["network", "trial"]) if rows else None
-    return pd.DataFrame(list(rows.values()), index=index, columns=COLUMNS, dtype=float).sort_index()
+    return table(rows, ("network", "trial"), COLUMNS)
 
 
 def errors(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
@@ -72,13 +72,12 @@ def errors(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
     for run in runs_of(study, runs):
         x, y = run.spec.draw().test
         error = mean_squared_error(run.spec.network, *weights(run, study.steps), x, y)
-        found[run.spec.network, run.spec.seed] = 100 * error**0.5 / float(y.mean())
-    index = pd.MultiIndex.from_tuples(list(found), names=["network", "trial"]) if found else None
-    return pd.DataFrame({"error": list(found.values())}, index=index, dtype=float).sort_index()
+        found[run.spec.network, run.spec.seed] = {"error": 100 * error**0.5 / float(y.mean())}
+    return table(found, ("network", "trial"), ["error"])
 
 
 @dataclass(frozen=True)
-class DistanceArm(Arm):
+class DistanceArm(StudyArm):
     """The measures of one study's whole trials (`measures`), and the records that they are of."""
 
     name: str
@@ -90,28 +89,14 @@ class DistanceArm(Arm):
     def trials(self) -> int:
         return len(self.table) // len(self.study.networks)
 
-    @property
-    def n(self) -> int:
-        return self.trials
-
-    @property
-    def evidence(self) -> str:
-        return f"study {self.study.name}"
-
-    @property
-    def protocol(self) -> str:
-        return self.study.protocol
-
-    @property
-    def command(self) -> str:
-        return f"python -m support sweep {self.study.name}"
+    n = trials
 
     @property
     def factors(self) -> dict[str, str]:
         _, dimension, redrawn = parse(self.study.data)
         return {"dimension": str(dimension), "Gaussian": "redrawn" if redrawn else "fixed"}
 
-    def all_records(self) -> list:
+    def all_records(self) -> list[Record]:
         return self.records
 
     def best(self) -> dict[str, int]:

@@ -60,15 +60,7 @@ class DistanceStudy(Study):
         return [self._spec(network, seed) for network in self.networks for seed in self.all_seeds]
 
     def _spec(self, network, seed, digest=""):
-        return DistanceSpec(
-            network=network,
-            data=self.data,
-            data_digest=digest,
-            seed=seed,
-            samples=self.samples,
-            precision=self.precision,
-            rate=self.rate,
-        )
+        return self.specified(DistanceSpec, network=network, data_digest=digest, seed=seed)
 
     def blocks(self, dataset: DistanceData) -> list[Block]:
         """A few trials at a time, all networks of each."""

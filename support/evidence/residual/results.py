@@ -8,11 +8,10 @@ out pairs with a NaN.
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from support.evidence.claims import Arm
+from support.evidence.claims import StudyArm
 from support.evidence.records import Record
 from support.evidence.residual.study import ResidualStudy
 from support.training.residual.volumes import MEASURES, TOP
@@ -107,7 +106,7 @@ def gain(run: Record) -> float:
 
 
 @dataclass(frozen=True)
-class ResidualArm(Arm):
+class ResidualArm(StudyArm):
     """Runs of a study by (activation, objective, labels, seed).
 
     level: of the factor, such as a network, a stage or a measure. stage: 1 to 4. measure: of `MEASURES`.
@@ -122,33 +121,12 @@ class ResidualArm(Arm):
     measure: str = "features"
 
     @property
-    def n(self) -> int:
-        return self.recorded
-
-    @property
-    def evidence(self) -> str:
-        return f"study {self.study.name}"
-
-    @property
-    def protocol(self) -> str:
-        return self.study.protocol
-
-    @property
-    def command(self) -> str:
-        return f"python -m support sweep {self.study.name}"
-
-    @property
-    def factors(self) -> dict[str, str]:
-        return {self.factor: self.name}
-
-    def all_records(self) -> list:
-        return list(self.runs.values())
-
-    @cached_property
     def recorded(self) -> int:
         """The least number of seeds that a network of the study has."""
         seeds = [sum(key[:3] == variant for key in self.runs) for variant in self.study.variants]
         return min(seeds, default=0)
+
+    n = recorded
 
     def every(self, objective: str = "supervised", labels: str = "true") -> dict[int, Record]:
         """The networks of a kind by seed."""

@@ -32,7 +32,6 @@ LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops 
 VIEWS = 6e-5  # seconds an image and view for colours and crops
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
 COPIES = {"folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)", "cifar10": "CIFAR-10"}  # names for captions
-OBJECTIVES = {"supervised": "", "barlow": "Barlow Twins", "simclr": "SimCLR"}
 
 
 @dataclass(frozen=True)
@@ -72,17 +71,10 @@ class ResidualStudy(Study):
 
     def spec(self, digest: str, activation: str, objective: str, labels: str, seed: int) -> ResidualSpec:
         """The specification of one of the study's runs, with that digest of its data."""
-        shared = ("data", "depth", "width", "images", "batch", "optimiser", "rate", "decay", "augmentation", "until",
-                  "precision", "pairs", "points", "triples")  # fmt: skip
-        own: dict[str, Any] = {name: getattr(self, name) for name in shared}
-        first = seed == self.first_seed and labels == "true"
-        own |= (
-            {"line": self.first_line, "plane": self.first_plane}
-            if first
-            else {"line": self.line, "plane": self.plane}
-        )
-        own |= {"activation": activation, "objective": objective, "labels": labels, "seed": seed}
-        return ResidualSpec(data_digest=digest, epochs=self.steps, **own)
+        own: dict[str, Any] = {"activation": activation, "objective": objective, "labels": labels, "seed": seed}
+        if seed == self.first_seed and labels == "true":
+            own |= {"line": self.first_line, "plane": self.first_plane}
+        return self.specified(ResidualSpec, data_digest=digest, epochs=self.steps, **own)
 
     @property
     def source(self) -> str:

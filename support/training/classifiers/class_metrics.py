@@ -5,12 +5,12 @@ dimensions a metric from 128 hidden units has rank 128 at most, and directions i
 dominate the comparison.
 
 A metric G and a precision P = Sigma^-1, both (k, k), are compared by the eigenvalues of Sigma G. These are equal if
-G is a multiple of P, that is, if G measures Mahalanobis distances in some unit. `spread` is the SD of their
+G is a multiple of P, that is, if G measures Mahalanobis distances in some unit. `mismatch` is the SD of their
 logarithms. `slope` is that of log length under G against log variance, over the principal directions of the class: -1
 for Mahalanobis, 0 for Euclid, above 0 for a metric that stresses the directions in which the data vary most.
 
     frame = Frame.of(x, labels, 20)
-    spread(hidden_metrics(network, x, labels, frame.basis), frame.covariances)      # (C,), nats
+    mismatch(hidden_metrics(network, x, labels, frame.basis), frame.covariances)      # (C,), nats
 """
 
 from collections.abc import Callable
@@ -69,13 +69,13 @@ class Frame:
         return cls(basis, covariances, centres, float(values[-k:].sum() / values.sum()))
 
 
-def spread(metrics: Tensor, covariances: Tensor) -> Tensor:
+def mismatch(metrics: Tensor, covariances: Tensor) -> Tensor:
     """SD of the logs of the eigenvalues of Sigma G, in nats: (..., k, k) twice -> (...).
 
     0 if and only if the metric is a multiple of the precision. It does not depend on the basis or on the units of
     length and output. Infinite for a singular metric.
 
-    >>> spread(torch.diag(torch.tensor([3.0, 3.0])).double(), torch.eye(2).double()).item()
+    >>> mismatch(torch.diag(torch.tensor([3.0, 3.0])).double(), torch.eye(2).double()).item()
     0.0
     """
     L = torch.linalg.cholesky(covariances)
@@ -161,7 +161,7 @@ def log_volume(f: Callable, x: Tensor, basis: Tensor) -> Tensor:
 def metrics(network: nn.Sequential, x: Tensor, labels: Tensor, frame: Frame) -> dict[str, Tensor]:
     """Measures of one network's metric at the members of each class, (C,) unless stated.
 
-    "own": spread of the hidden layer's metric against the precision of the class. "others": mean spread against the
+    "own": mismatch of the hidden layer's metric with the precision of the class. "others": mean mismatch with the
     other precisions. "slope". "discriminant", a scalar: `discriminant_share` of the mean over classes. An OffsetL2
     network has also "head_own" and so on, for the metric of its head.
     """
@@ -169,7 +169,7 @@ def metrics(network: nn.Sequential, x: Tensor, labels: Tensor, frame: Frame) -> 
     found = {}
     for name, head in heads.items():
         G = hidden_metrics(network, x, labels, frame.basis, head)
-        every = spread(G[:, None], frame.covariances[None])  # [metric, class]
+        every = mismatch(G[:, None], frame.covariances[None])  # [metric, class]
         own = every.diagonal()
         found[f"{name}own"] = own
         found[f"{name}others"] = (every.sum(1) - own) / (len(own) - 1)
@@ -209,7 +209,7 @@ def boundaries(
 def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, Tensor]) -> dict[str, np.ndarray]:
     """The arrays that a record of a `MetricSpec` has in addition to those of a classifier, from the final weights.
 
-    Each of `metrics`, (2, C) or (2,): before and after training. "euclid", (C,): the spread of the Euclidean metric.
+    Each of `metrics`, (2, C) or (2,): before and after training. "euclid", (C,): mismatch of the Euclidean metric.
     "effect", "same_effect" and "contrast" (see `geometry.boundary`), (2, 2): before and after training, for hidden
     layer and logits, at the boundary after training. "pairs", (1,). NaN if training diverged.
     """
@@ -222,7 +222,7 @@ def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, Tensor]) -> dict
     frame = Frame.asked_for(spec, dataset)
     by_time = [metrics(network, x, labels, frame) for network in networks]
     found = {name: torch.stack([one[name] for one in by_time]).numpy() for name in by_time[0]}
-    found["euclid"] = spread(torch.eye(spec.components).double(), frame.covariances).numpy()
+    found["euclid"] = mismatch(torch.eye(spec.components).double(), frame.covariances).numpy()
     parts = {"hidden": (2, frame.basis), "logits": (len(networks[0]), frame.basis[:, : spec.logit_components])}
     seen = boundaries(networks, test, test_labels, parts, spec.pairs, spec.points)
     for name in ("effect", "same_effect", "contrast"):

@@ -6,7 +6,7 @@ import numpy as np
 
 from support.networks.architectures import architecture
 from support.training.classifiers.products import PRECISIONS
-from support.training.specs import CURVES, Spec
+from support.training.specs import CURVES, Spec, last_numbers
 
 KNOWN = {
     "initialisation": ("uniform-fan-in", "centred-head"),
@@ -75,8 +75,7 @@ class RunSpec(Spec):
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
         """Loss and accuracy at the last step, None if not finite, and the output counts."""
-        last = {name: float(arrays[name][-1]) for name in CURVES}
-        final = {name: round(value, 6) if np.isfinite(value) else None for name, value in last.items()}
+        final = last_numbers(arrays, CURVES)
         for side in ("train", "test"):
             for name, count in output_counts(arrays[f"{side}_active"][-1]).items():
                 final[f"{side}_{name}"] = int(count)
@@ -102,8 +101,7 @@ class MetricSpec(RunSpec):
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
         """The numbers of a `RunSpec`, and the contrast of the logits."""
-        contrast = float(arrays["contrast"][-1, -1])
-        return RunSpec.final_numbers(arrays) | {"contrast": round(contrast, 6) if np.isfinite(contrast) else None}
+        return RunSpec.final_numbers(arrays) | last_numbers(arrays, ["contrast"])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -295,13 +295,6 @@ class Stack:
         named = {f"{i}.{k}": v for i, g in enumerate(self.groups) for k, v in (g.parameters | g.averages).items()}
         return named | {"kept": self.kept}
 
-    def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Puts back a `state`. Raises ValueError if its pixels have another order."""
-        if not torch.equal(tensors.get("kept", torch.empty(0)), self.kept):
-            raise ValueError("this checkpoint is of another version of the trainer; delete it to begin again")
-        for name, parameter in self.state().items():
-            parameter.copy_(tensors[name])
-
     def weights(self) -> list[dict[str, Tensor]]:
         """Every network's weights now, in the order of the specifications."""
         named = {}

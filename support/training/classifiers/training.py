@@ -35,17 +35,9 @@ def train(
             by step, train or test images, output and class
         head_norm (T, C): Euclidean norm of each output's weights (of mu for OffsetL2)
 
-    Its weights have the layout of `ensemble.initial_weights`.
-
-    Args:
-        specs: the networks.
-        dataset: the data set that they name.
-        steps: the number of steps of all networks.
-        rows: images in a chunk, instead of the default.
-        options: fields of `loop.Options`.
-    Raises:
-        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
-        ValueError: the specifications do not form a block, or do not fit the data set.
+    Its weights have the layout of `ensemble.initial_weights`. rows: images in a chunk, instead of the default.
+    options: fields of `loop.Options`. Raises `loop.Stopped`, and ValueError for specifications that do not form a
+    block or do not fit the data set.
     """
     check_block(specs, dataset)
     course = loop.Course(specs, steps, loop.Options(**options))
@@ -61,6 +53,8 @@ def train(
     at, moments_at = recorded_steps(steps), moment_steps(steps)
     with threads(division.threads), products.active(), torch.no_grad():
         stack = Stack(specs, dataset, products, division)
+        if saved and not torch.equal(saved.tensors.get("kept", torch.empty(0)), stack.kept):
+            raise ValueError("this checkpoint is of another version of the trainer; delete it to begin again")
 
         def look(number):
             return stack.measure(moments=number in moments_at)

@@ -1,6 +1,5 @@
 """The specification of a distance network's run."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from support.networks.distance_networks import known
 from support.networks.gaussians import DistanceData, draw, parse
 from support.training.distances.stack import DTYPES
-from support.training.specs import Spec
+from support.training.specs import Spec, last_numbers
 
 CURVES = ("train_mse", "validation_mse", "test_mse")  # squared Mahalanobis distances
 
@@ -74,5 +73,4 @@ class DistanceSpec(Spec):
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
         """Mean squared errors at the last step, None if not finite."""
-        last = {name: float(arrays[name][-1]) for name in CURVES}
-        return {name: value if math.isfinite(value) else None for name, value in last.items()}
+        return last_numbers(arrays, CURVES, digits=None)

@@ -207,8 +207,3 @@ class Stack:
         """All tensors that a step changes: parameters and Adam's two averages, by group."""
         names = ("parameters", "mean", "square")
         return {f"{i}.{name}": getattr(g, name) for i, g in enumerate(self.groups) for name in names}
-
-    def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Puts back a `state`."""
-        for name, value in self.state().items():
-            value.copy_(tensors[name])

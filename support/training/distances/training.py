@@ -5,7 +5,7 @@
 Resumed and uninterrupted training agree bit for bit on the same machine, and on a CPU whatever the number of threads.
 """
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 
 import numpy as np
 
@@ -25,17 +25,10 @@ def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = 
 
     Its arrays, for S recorded steps, T steps with weights and k hidden units: "steps" (S,) and each of CURVES (S,);
     "weight_steps" (T,), "weight" (T, k, d) and "bias" (T, k). Its weights are "weight" and "bias".
-
-    Args:
-        specs: the networks. They may differ only in network, seed and the digest of resampled data.
-        steps: the number of steps of all networks.
-        division: the division of the work, instead of the default.
-        options: fields of `loop.Options`.
-    Raises:
-        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
-        ValueError: the specifications do not form a block, or this machine draws other data.
+    The specifications may differ only in network, seed and the digest of resampled data. options: fields of
+    `loop.Options`. Raises `loop.Stopped`, and ValueError for others, or if this machine draws other data.
     """
-    check_block(specs)
+    check_shared(specs, but=("network", "seed", *(["data_digest"] if specs and parse(specs[0].data)[2] else [])))
     course = loop.Course(specs, steps, loop.Options(**options))
     if saved := course.saved:
         division = Division(**saved.note["division"])
@@ -61,12 +54,6 @@ def _arrays(seen, m, at, weights_at) -> dict[str, np.ndarray]:
     errors = {name: seen["errors"][:, i, m] for i, name in enumerate(CURVES)}
     weights = {name: seen[f"{m}.{name}"] for name in ("weight", "bias")}
     return {"steps": np.array(at), "weight_steps": np.array(weights_at)} | errors | weights
-
-
-def check_block(specs: list[DistanceSpec]) -> None:
-    """Raises ValueError unless the specifications can be trained together."""
-    own = {"network", "seed"} | ({"data_digest"} if specs and parse(specs[0].data)[2] else set())
-    check_shared(specs, (f.name for f in fields(DistanceSpec) if f.name not in own))
 
 
 def block_data(specs: list[DistanceSpec]) -> list[DistanceData]:

@@ -3,8 +3,6 @@
 Images are (N, channels, H, W) in the unit range.
 """
 
-import hashlib
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -13,12 +11,6 @@ PAD = 4  # pixels around an image before it is cropped
 AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)  # of a resized crop: share of the image, and width over height
 JITTER, JITTERED, GREY = (0.4, 0.4, 0.2, 0.1), 0.8, 0.2  # brightness, contrast, saturation, hue; probabilities
 WEIGHTS = (0.299, 0.587, 0.114)  # of red, green and blue in grey
-
-
-def generator(seed: int, epoch: int, role: str) -> torch.Generator:
-    """The CPU generator of an epoch's random numbers of one role."""
-    value = int.from_bytes(hashlib.sha256(f"{seed}/{epoch}/{role}".encode()).digest()[:8], "big") >> 1
-    return torch.Generator().manual_seed(value)
 
 
 def crop_and_flip(x: Tensor, random: torch.Generator) -> Tensor:

@@ -9,6 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from support.activations import ACTIVATIONS
 from support.networks.data import Dataset
+from support.networks.draws import named
 from support.networks.residual import ResNet
 from support.training.residual import augmentation, objectives
 from support.training.residual.specs import ResidualSpec
@@ -76,7 +77,7 @@ class Learner:
         )
         self.learned = self.train_labels
         if spec.labels == "shuffled":
-            order = torch.randperm(spec.images, generator=augmentation.generator(spec.seed, 0, "labels"))
+            order = torch.randperm(spec.images, generator=named(spec.seed, 0, "labels"))
             self.learned = self.train_labels[order.to(device)]
         activation = ACTIVATIONS[spec.activation].module
         with torch.random.fork_rng(devices=[]):
@@ -124,10 +125,10 @@ class Learner:
         """The views of a batch, one or two, normalised, and its labels; they follow from seed, epoch and index."""
         spec = self.spec
         if self.order[0] != epoch:
-            random = augmentation.generator(spec.seed, epoch, "order")
+            random = named(spec.seed, epoch, "order")
             self.order = epoch, torch.randperm(spec.images, generator=random)
         some = self.order[1][index * spec.batch : (index + 1) * spec.batch].to(self.device)
-        x, random = self.unit(self.train_images[some]), augmentation.generator(spec.seed, epoch, f"images {index}")
+        x, random = self.unit(self.train_images[some]), named(spec.seed, epoch, f"images {index}")
         if spec.augmentation == "views":
             views = [augmentation.view(x, random) for _ in range(2)]
         elif spec.augmentation == "crop and flip":
@@ -233,12 +234,6 @@ class Learner:
         for name, p in self.parameters.items():
             found |= {f"optimiser.{kind}.{name}": value for kind, value in self.optimiser.state[p].items()}
         return found
-
-    def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Puts back a `state`."""
-        with torch.no_grad():
-            for name, value in self.state().items():
-                value.copy_(tensors[name])
 
     def weights(self) -> dict[str, Tensor]:
         """A copy of the network's weights on the CPU, by torchvision's names."""

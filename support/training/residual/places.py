@@ -13,12 +13,11 @@ from torch import Tensor
 from support import geometry
 from support.geometry.boundary import WITHIN, Pairs, along, candidates, find_pairs
 from support.training.residual.specs import ResidualSpec
+from support.training.sigmoid.views import LINES, corners
 
 CANDIDATES = 60  # times the wanted number of pairs: between shuffled labels few segments stay in one class
 TRIPLES = 60  # times the wanted number of triangles, of each sort
 SEARCHED = 25  # points on a candidate segment at which the class is predicted
-CLASSES = (7, 6, 1, 6)  # of the images between which lines and the plane lie, as in Zavatone-Veth et al. 2025
-LINES = ((0, 1), (2, 1), (1, 3))  # numbers of the images at the ends of each line
 SIDES = 4  # parts into which a triangle's side is divided
 
 
@@ -70,10 +69,10 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tenso
     """
     chosen = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
     pairs = find_pairs(predict, x[chosen[0]], x[chosen[1]], spec.pairs, SEARCHED)
-    corners = _corners(x, labels)
-    lines = [geometry.line(corners[i], corners[j], spec.line).float() for i, j in LINES] if spec.line else []
+    ends = corners(x, labels)
+    lines = [geometry.line(ends[i], ends[j], spec.line).float() for i, j in LINES] if spec.line else []
     plane = (
-        geometry.plane(corners[0], corners[1], corners[2], spec.plane).points.float()
+        geometry.plane(ends[0], ends[1], ends[2], spec.plane).points.float()
         if spec.plane
         else x.new_empty(0, 0, x.shape[1])
     )
@@ -100,17 +99,6 @@ def _on_segments(pairs: Pairs, points: int) -> Tensor:
     t = torch.linspace(0, 1, points, dtype=pairs.a.dtype).expand(len(pairs), -1)
     t = torch.cat([t, pairs.crossing[:, None]], 1)
     return torch.stack([along(pairs.a, pairs.b, t), along(pairs.same_a, pairs.same_b, t)])
-
-
-def _corners(x: Tensor, labels: Tensor) -> Tensor:
-    """The first images of CLASSES, (4, d), without repetition; data sets with fewer classes use other ones."""
-    found: list[int] = []
-    for k in (k % (int(labels.max()) + 1) for k in CLASSES):
-        of_class = [i for i in (labels == k).nonzero()[:, 0].tolist() if i not in found]
-        if not of_class:
-            raise ValueError(f"too few test images of class {k} to look between them")
-        found.append(of_class[0])
-    return x[found]
 
 
 def _triangles(spec: ResidualSpec, x: Tensor, labels: Tensor, predict) -> Tensor:

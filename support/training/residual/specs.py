@@ -1,6 +1,5 @@
 """The specification of a residual network's run."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from support.activations import ACTIVATIONS
 from support.networks.data import Dataset
 from support.networks.residual import DEPTHS
-from support.training.specs import CURVES, Spec
+from support.training.specs import CURVES, Spec, last_numbers
 
 KNOWN = {
     "activation": tuple(ACTIVATIONS),
@@ -69,9 +68,7 @@ class ResidualSpec(Spec):
             raise ValueError(f"depth must be one of {', '.join(map(str, DEPTHS))}, not {self.depth!r}")
         self._check_whole(seed=0, images=1, width=1, epochs=0, batch=2, pairs=1, points=3, line=0, plane=0, triples=0)
         self._check_positive("rate", "temperature")
-        for name in ("momentum", "decay", "until", "redundancy"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"{name} must be finite and at least 0, not {getattr(self, name)!r}")
+        self._check_at_least_0("momentum", "decay", "until", "redundancy")
         if self.self_supervised != (self.augmentation == "views"):
             raise ValueError(
                 f"augmentation 'views' belongs to self-supervision, but here are {self.augmentation!r} and the "
@@ -120,9 +117,6 @@ class ResidualSpec(Spec):
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
         """Accuracies in percent and losses at the last epoch, None if not finite; with a probe, also untrained."""
         if "probe_test_accuracy" in arrays:
-            last = {"objective": float(arrays["objective"][-1])}
-            last |= {name: float(arrays[name][1]) for name in PROBES}
-            last["untrained_probe_test_accuracy"] = float(arrays["probe_test_accuracy"][0])
-        else:
-            last = {name: float(arrays[name][-1]) for name in CURVES}
-        return {name: round(value, 6) if math.isfinite(value) else None for name, value in last.items()}
+            untrained = {"untrained_probe_test_accuracy": arrays["probe_test_accuracy"][:1]}
+            return last_numbers(arrays | untrained, ("objective", *PROBES, *untrained))
+        return last_numbers(arrays, CURVES)

@@ -57,12 +57,11 @@ def train(
     What was not found or measured is NaN. With `line` or `plane` 0 their arrays are left out.
 
     Args:
-        specs: one network.
         steps: the number of epochs, by default that of the specification; the rate is that of its whole length.
         data: by default loaded here.
         options: fields of `loop.Options`.
     Raises:
-        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
+        Stopped: as in `loop.Course.walk`; the checkpoint holds the state.
         ValueError: not one specification, or other data are found here.
     """
     if len(specs) != 1:
@@ -97,17 +96,15 @@ def curves_again(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[int], dict]:
     """Trains a network again: its recorded epochs up to `steps` and its curves (S,), without the geometry."""
-    at, found = recorded_steps(steps), []
     with _exact(resolve_device(device)):
         learner = Learner(spec, data, resolve_device(device), roll)
-        for epoch in range(steps + 1):
-            for index in range(spec.batches if epoch else 0):
+
+        def advance(epoch):
+            for index in range(spec.batches):
                 learner.step((epoch - 1) * spec.batches + index + 1)
-            if epoch and progress is not None:
-                progress(epoch, steps)
-            if epoch in at:
-                found.append(learner.curves())
-    return at, _by_name(spec, torch.stack(found).numpy())
+
+        at, curves = loop.retraced(advance, learner.curves, steps, progress)
+    return at, _by_name(spec, curves)
 
 
 def _by_name(spec: ResidualSpec, curves: np.ndarray) -> dict[str, np.ndarray]:
@@ -150,11 +147,6 @@ class _Run:
     def state(self) -> dict[str, Tensor]:
         """All tensors that a step changes."""
         return self.learner.state() | {"values": self.values}
-
-    def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Puts back a `state`."""
-        self.learner.restore(tensors)
-        self.values.copy_(tensors["values"])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The measurements as `train` returns them."""

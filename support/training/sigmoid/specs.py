@@ -1,13 +1,12 @@
 """The specification of a sigmoid classifier's run, and the training of Zavatone-Veth et al. 2025 on each task."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from support.networks.tasks import Task, parse, resampled, task
-from support.training.specs import CURVES, Spec
+from support.training.specs import CURVES, Spec, last_numbers
 
 RECIPES: dict[str, dict[str, Any]] = {  # Zavatone-Veth et al. 2025; protocol 4.4 to 4.6
     "xor": {"optimiser": "sgd", "rate": 0.02, "momentum": 0.9, "decay": 1e-4, "batch": 4},
@@ -45,9 +44,7 @@ class VolumeSpec(Spec):
         self._check_known(**KNOWN)
         self._check_whole(seed=0, width=1, layers=1, epochs=0, batch=1, pairs=1, points=3, plane=0)
         self._check_positive("rate")
-        for name in ("momentum", "decay"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"{name} must be finite and at least 0, not {getattr(self, name)!r}")
+        self._check_at_least_0("momentum", "decay")
 
     @classmethod
     def of(cls, data: Task, width: int, epochs: int, seed: int, **changes) -> "VolumeSpec":
@@ -83,5 +80,4 @@ class VolumeSpec(Spec):
     @staticmethod
     def final_numbers(arrays: dict[str, np.ndarray]) -> dict:
         """Loss, accuracy and contrast at the last epoch, None if not finite."""
-        last = {name: float(arrays[name][-1]) for name in CURVES} | {"contrast": float(arrays["own_contrast"][-1])}
-        return {name: round(value, 6) if math.isfinite(value) else None for name, value in last.items()}
+        return last_numbers(arrays | {"contrast": arrays["own_contrast"]}, (*CURVES, "contrast"))

@@ -191,8 +191,3 @@ class Stack:
     def state(self) -> dict[str, Tensor]:
         """All tensors that a step changes."""
         return {"parameters": self.parameters, "mean": self.mean, "square": self.square}
-
-    def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Puts back a `state`."""
-        for name, value in self.state().items():
-            value.copy_(tensors[name])

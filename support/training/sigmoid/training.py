@@ -7,7 +7,6 @@ machine, because the order of an epoch's mini-batches depends only on seed and e
 """
 
 from collections.abc import Callable
-from dataclasses import fields
 
 import numpy as np
 import torch
@@ -50,14 +49,15 @@ def train(
 
     Args:
         specs: the networks. They may differ only in seed, labels, plane and the digest of resampled data.
-        steps: the number of epochs, by default that of the specifications.
+        steps: epochs, by default that of the specifications.
         tasks: their data, one for all or one for each; by default drawn or loaded here.
         options: fields of `loop.Options`.
     Raises:
-        Stopped: out of time, or interrupted (Ctrl-C, SIGTERM); the checkpoint holds the state.
+        Stopped: as in `loop.Course.walk`; the checkpoint holds the state.
         ValueError: the specifications do not form a block, or other data are found here.
     """
-    check_block(specs)
+    own = ["data_digest"] if specs and resampled(specs[0].data) else []
+    check_shared(specs, but=("seed", "labels", "plane", *own))
     steps = specs[0].epochs if steps is None else steps
     if not 0 <= steps <= specs[0].epochs:
         raise ValueError(f"steps must be from 0 to the {specs[0].epochs:,} epochs of the runs, not {steps!r}")
@@ -94,24 +94,12 @@ def curves_again(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[int], dict]:
     """Trains one network again: its recorded epochs up to `steps` and its CURVES (S,), without the geometry."""
-    stack, at, found = Stack([spec], [spec.draw()], resolve_device(device), roll), recorded_steps(steps), []
+    stack = Stack([spec], [spec.draw()], resolve_device(device), roll)
     with torch.no_grad():
-        for number in range(steps + 1):
-            if number:
-                stack.advance(number)
-                if progress is not None:
-                    progress(number, steps)
-            if number in at:
-                found.append(stack.curves()[..., 0])
-    return at, _by_name(torch.stack(found).numpy())
+        at, curves = loop.retraced(stack.advance, lambda: stack.curves()[..., 0], steps, progress)
+    return at, _by_name(curves)
 
 
 def _by_name(curves: np.ndarray) -> dict[str, np.ndarray]:
     """CURVES of one network from (S, 2, 2)."""
     return {name: curves[:, i // 2, i % 2] for i, name in enumerate(CURVES)}
-
-
-def check_block(specs: list[VolumeSpec]) -> None:
-    """Raises ValueError unless the specifications can be trained together."""
-    own = {"seed", "labels", "plane"} | ({"data_digest"} if specs and resampled(specs[0].data) else set())
-    check_shared(specs, (f.name for f in fields(VolumeSpec) if f.name not in own))

@@ -100,14 +100,13 @@ def _measured(weights, pairs, points, layer=None):
     return measure(lambda x: _log_volume_or_nan(weights, x, layer), pairs, points).arrays()
 
 
-def corners(data: Task) -> Tensor:
-    """The four images of CLASSES, (4, d). Raises ValueError if a class has too few test images."""
-    x, labels = data.test
-    found = []
-    for k in (k % data.classes for k in CLASSES):
+def corners(x: Tensor, labels: Tensor) -> Tensor:
+    """The first images of CLASSES among x, (4, d), without repetition. Raises ValueError for a class with too few."""
+    found: list[int] = []
+    for k in (k % (int(labels.max()) + 1) for k in CLASSES):
         of_class = [i for i in (labels == k).nonzero()[:, 0].tolist() if i not in found]
         if not of_class:
-            raise ValueError(f"too few test images of class {k} in {data.name!r} to look between them")
+            raise ValueError(f"too few test images of class {k} to look between them")
         found.append(of_class[0])
     return x[found]
 
@@ -119,7 +118,7 @@ def between_images(weights: list[dict[str, Tensor]], data: Task, plane: int) -> 
     "line_volume" and "line_class" (G, 3, POINTS). If plane > 0, in the plane of the first three images
     "plane_volume", "plane_class" and "plane_entropy" in nats (G, plane, plane).
     """
-    x = corners(data)
+    x = corners(*data.test)
     lines = torch.stack([geometry.line(x[i], x[j], POINTS) for i, j in LINES])
     places = {"corner": x, "line": lines}
     if plane:

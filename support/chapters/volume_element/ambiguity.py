@@ -1,0 +1,111 @@
+"""The rules on ambiguous images, and their arms, which are read from the derived table "ambiguous-digits"."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from support.chapters.volume_element.derived import DECAYS, EPOCHS, LINES, SEEDS, TABLE
+from support.evidence import claims, derived, statistics
+from support.evidence.claims import Evidence, Finding
+
+LEAST = 0.2  # SD: a smaller difference counts as none
+SHARE = 0.5  # of the difference
+
+
+@dataclass(frozen=True, eq=False)
+class AmbiguityArm(claims.Arm):
+    """The networks of one recipe. rows: of the table, with the log-volumes "before" and "after" training, in nats."""
+
+    name: str
+    rows: pd.DataFrame
+    n: int
+    evidence = "table ambiguous-digits"
+    command = f"python -m support records derive {TABLE}"
+
+    @property
+    def protocol(self) -> str:
+        return f"mnist, {EPOCHS} of the paper's 200 epochs, {LINES} lines between test images a network"
+
+    @property
+    def factors(self) -> dict[str, str]:
+        return {"weight decay": self.name}
+
+    def all_records(self):
+        return []
+
+    def nats(self, than: str, when: str = "after") -> np.ndarray:
+        """The mean log-volume of a network at ambiguous images minus that at images of another kind, (networks,)."""
+        means = self.rows.groupby(["seed", "kind"])[when].mean().unstack()
+        return (means["ambiguous"] - means[than]).to_numpy(float)
+
+    def sds(self, than: str, when: str = "after") -> np.ndarray:
+        """The same over the SD of the log-volume among images of one kind: the root mean square of both kinds'."""
+        spreads = self.rows.groupby(["seed", "kind"])[when].std().unstack()
+        return self.nats(than, when) / np.sqrt((spreads["ambiguous"] ** 2 + spreads[than] ** 2) / 2).to_numpy(float)
+
+
+def arms() -> list[AmbiguityArm]:
+    """The two recipes; without networks if the table was not made yet."""
+    rows = derived.table(TABLE) if derived.path(TABLE).exists() else pd.DataFrame()
+    return [AmbiguityArm(name, _of(rows, name), SEEDS if len(rows) else 0) for name in DECAYS]
+
+
+def _of(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    return rows.rename(columns={name: "after"}) if len(rows) else rows
+
+
+@dataclass(frozen=True)
+class Recipes(Evidence):
+    """Networks with weight decay and without, each at its own ambiguous images."""
+
+    def options(self, claim, records):
+        return [arms()]
+
+
+class Rule(claims.Rule):
+    """A rule on the mean over networks of one number each."""
+
+    accepts = (0.0, math.inf)
+
+    def mean(self, values: np.ndarray, text: str) -> Finding:
+        """The finding on this mean, by Student's interval; the table has no further networks."""
+        return replace(self.finding(statistics.mean_interval(values, self.level, method="t"), text), times=math.inf)
+
+
+@dataclass(frozen=True)
+class Larger(Rule):
+    """After training the log-volume is larger at ambiguous images than at those of another kind, by LEAST SD."""
+
+    than: str
+    unit = "SD"
+    accepts = (LEAST, math.inf)
+
+    @property
+    def asks(self):
+        return f"ambiguous - {self.than} > {LEAST:g} SD of the log-volume"
+
+    def __call__(self, arm: AmbiguityArm) -> Finding:
+        found, nats = arm.sds(self.than), arm.nats(self.than).mean()
+        return self.mean(found, f"ambiguous - {self.than} = {found.mean():+.2f} SD ({nats:+.1f} nats)")
+
+
+@dataclass(frozen=True)
+class CameWithTraining(Rule):
+    """Half of that difference exceeds the difference before training; void where the difference is absent."""
+
+    than: str
+    unit = "nats"
+
+    @property
+    def asks(self):
+        return f"half of ambiguous - {self.than}, minus the same before training > 0"
+
+    def __call__(self, arm: AmbiguityArm) -> Finding:
+        if Larger(self.than)(arm).state != "holds":
+            return replace(
+                self.unclear(f"ambiguous images have no larger volume than {self.than} ones"), state="void"
+            )
+        left = SHARE * arm.nats(self.than) - arm.nats(self.than, "before")
+        return self.mean(left, f"half of ambiguous - {self.than}, minus that before = {left.mean():+.1f} nats")
