@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from support.evidence import deviations
 from support.evidence.ledger import bound, counts, counts_in_words, interval
 from support.evidence.verdicts import CONTRADICTION, FLAGS, VERDICTS
 from support.words import counted
@@ -206,6 +207,9 @@ def _details(row: dict, shown: list[dict]) -> str:
         lines.append(f"<b>Holds if:</b> {_text(row['asks'])}.")
     if row["protocol"]:
         lines.append(f"<b>Runs:</b> {_text(row['protocol'])}.")
+    study = deviations.of(row)
+    if study["study_type"] != deviations.OWN:
+        lines.append(f"<b>{study['study_type'].capitalize()}:</b> {_text(' '.join(study['deviations']))}")
     for other in row["beside"]:
         several = "; ".join(
             f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}"
