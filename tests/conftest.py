@@ -13,6 +13,14 @@ from support.networks import data
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does: before torch, and for children
 
 
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """No test leaves figures open to the next: matplotlib warns of more than twenty."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def kept_rows(tmp_path_factory):
     """Rows of the ledger that tests keep stay among themselves."""

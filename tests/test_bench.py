@@ -280,3 +280,11 @@ def test_the_compiler_is_judged_by_what_a_step_would_gain(ratio, verdict):
     said = speed._outside_products({"elementwise_share": share, "compile_ratio": ratios})
     assert "10%" in said and verdict in said and ("torch.compile" in said) == bool(ratio)
     assert speed._outside_products({"elementwise_share": None, "compile_ratio": None}) == ""
+
+
+def test_every_key_of_the_results_is_explained_on_the_page_of_speed():
+    page = (ROOT / "book" / "speed.md").read_text(encoding="utf-8")
+    results = [json.loads(path.read_text()) for path in sorted((ROOT / "benchmarks" / "results").glob("*.json"))]
+    keys = {key for found in results for part in found.values() if isinstance(part, dict) for key in part}
+    assert len(keys) > 20
+    assert not {key for key in keys | {"machine"} if f"`{key}`" not in page}

@@ -8,7 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+import nbformat
 import numpy as np
+import psutil
 import pytest
 
 STEPS = 400
@@ -122,3 +124,51 @@ def test_killed_five_times_it_ends_with_the_same_bits(start, tmp_path):
         assert len(found.files) == len(expected.files) > 100
         for name in expected.files:
             assert found[name].tobytes() == expected[name].tobytes(), name
+
+
+EXECUTES = """
+import os, sys
+from pathlib import Path
+from support.site import publish
+
+publish.ROOT = Path(sys.argv[1])
+publish._papermill(publish.ROOT / "a.ipynb", publish.ROOT / "out" / "a.ipynb", "mark", {}, dict(os.environ))
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_run_leaves_no_kernel_behind(tmp_path):
+    """`support run` executes a chapter in other processes, which would train on for hours."""
+    cell = f"import os, time\nopen({str(tmp_path / 'kernel')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)]), tmp_path / "a.ipynb")
+    running = subprocess.Popen([sys.executable, "-c", EXECUTES, str(tmp_path)])
+    written = tmp_path / "kernel"
+    try:
+        assert within(120, lambda: written.exists() and written.read_text())
+        kernel = psutil.Process(int(written.read_text()))
+        (papermill,) = psutil.Process(running.pid).children()
+        assert kernel in papermill.children(recursive=True)
+    finally:
+        running.kill()
+        running.wait()
+    try:
+        assert within(30, lambda: gone(papermill) and gone(kernel))
+    finally:
+        for process in (papermill, kernel):
+            if not gone(process):
+                process.kill()
+
+
+def gone(process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def within(seconds: float, so) -> bool:
+    """Whether so() is true at some time within these seconds."""
+    end = time.monotonic() + seconds
+    while not so() and time.monotonic() < end:
+        time.sleep(0.1)
+    return bool(so())

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from support import geometry
+from support.chapters.distance_or_intensity import pictures as distance_or_intensity
 from support.chapters.hyperplanes import turning as hyperplanes
 from support.chapters.mahalanobis import pictures as mahalanobis
 from support.chapters.volume_element import turning as volume_element
@@ -180,6 +181,8 @@ def test_the_scripts_are_small_plain_and_named_in_the_configuration():
     text = {name: (ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS}
     assert sum(len(t.encode()) for t in text.values()) <= 60_000
     configuration = (HERE / "_config.yml").read_text()
+    assert not [f"{path.name}: {line}" for path in ASSETS.glob("*.js")
+                for line in path.read_text(encoding="utf-8").splitlines() if len(line) > 120]  # fmt: skip
     for name, t in text.items():
         assert f"[{name}, {{defer: defer}}]" in configuration
         assert not re.search(
@@ -196,6 +199,24 @@ def test_a_run_keeps_its_seed_and_key_and_its_place_follows_from_its_value():
     assert found["seeds"] == [0, 1, 2] and found["keys"] == ["a", "b", "c"]
     np.testing.assert_allclose(found["places"], figures.jitter(3)[[2, 0, 1]], atol=0.005)
     assert found["bar"] == [2, 1, 3]
+
+
+def test_every_run_stands_in_the_row_of_its_inactive_outputs_next_to_what_they_cost():
+    active = {"ReLU2": np.full((3, 10), 0.5), "ReLU2-Neg": np.full((3, 10), 0.5)}
+    active["ReLU2"][0, :2], active["ReLU2-Neg"][1, 4:] = 0.0, 0.001
+    accuracy = {"ReLU": [90.0] * 3, "ReLU2": [70.0, 90.0, 88.0], "ReLU2-Neg": [90.0, 45.0, 20.0]}
+    runs = [SimpleNamespace(key=f"{seed:016x}", spec=SimpleNamespace(seed=seed)) for seed in range(3)]
+    arm = SimpleNamespace(scaling="raw", active=active.get, accuracy=lambda name: np.array(accuracy[name]),
+                          records={"ReLU2": runs, "ReLU2-Neg": runs})  # fmt: skip
+    turn = distance_or_intensity.lost_classes_turn([arm])
+    assert turn["rows"] == ["0 inactive", "2 inactive", "lowest inactive 4", "none inactive"]
+    found = {turn["rows"][group["row"]]: (group["name"], group["seeds"], group["bar"][0]) for group in turn["groups"]}
+    assert found == {
+        "0 inactive": ("ReLU2", [1, 2], 90.0),
+        "2 inactive": ("ReLU2", [0], 72.0),  # two of ten classes are lost
+        "lowest inactive 4": ("ReLU2-Neg", [1], 45.0),  # 5 to 9 go to output 4
+        "none inactive": ("ReLU2-Neg", [0, 2], 90.0),
+    }
 
 
 def test_the_map_has_every_run_at_its_point():

@@ -6,8 +6,8 @@
 // This script replaces the picture by one that moves. It is a classic script, because browsers refuse modules and
 // fetch() to a page that was opened from a file. Without it the still picture stays.
 //
-// A kind is a function (data, frame) -> draw(width) in turn.kinds. draw() draws the whole picture for the present state
-// of the controls, after each change and when the width of the page changes.
+// A kind is a function (data, frame) -> draw(width) in turn.kinds. draw() draws the whole picture after each change of
+// the controls or of the page's width.
 "use strict";
 (() => { // names of this file stay in it
 const turn = window.turn = { kinds: {} };
@@ -31,13 +31,15 @@ const html = turn.html = (name, attributes, ...children) =>
 const svg = turn.svg = (name, attributes, ...children) =>
   element(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
+const list = turn.list = (length, of) => Array.from({ length }, (_, i) => of(i));
 const clamp = turn.clamp = (v, low, high) => Math.min(high, Math.max(low, v));
 const number = turn.number = (v, digits = 2) => { // with a proper minus sign, and never "−0.0"
   const fixed = v.toFixed(digits);
   return fixed.startsWith("-") ? (Number(fixed) === 0 ? fixed.slice(1) : "−" + fixed.slice(1)) : fixed;
 };
 turn.thousands = v => Math.round(v).toLocaleString("en-US");
-turn.short = v => v >= 100 ? turn.thousands(v) : String(Number(v.toPrecision(2))); // two digits, for scales of many sizes
+// two digits, for scales of many sizes
+turn.short = v => v >= 100 ? turn.thousands(v) : String(Number(v.toPrecision(2)));
 turn.unpack = (base64, Type) => { // numbers that Python packed, little-endian as all browsers' machines
   const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
   return new Type(bytes.buffer);
@@ -69,12 +71,16 @@ turn.panel = (at, { x, y, xlabel, ylabel, xticks = [], yticks = [], title, frame
   const words = (text, px, py, anchor, more) =>
     nodes.push(svg("text", { x: px, y: py, "text-anchor": anchor, class: "turn-word", text, ...more }));
   const line = (x1, y1, x2, y2) => nodes.push(turn.rule(x1, x2, y1, y2, "turn-axis"));
-  if (frame) nodes.push(svg("rect", { x: at.left, y: at.top, width: at.width, height: at.height, class: "turn-frame" }));
+  if (frame) nodes.push(svg("rect",
+    { x: at.left, y: at.top, width: at.width, height: at.height, class: "turn-frame" }));
   else { line(at.left, bottom, at.left + at.width, bottom); line(at.left, at.top, at.left, bottom); }
-  for (const [value, text] of ticks(xticks)) { line(X(value), bottom, X(value), bottom + 4); words(text, X(value), bottom + 17, "middle"); }
-  for (const [value, text] of ticks(yticks)) { line(at.left - 4, Y(value), at.left, Y(value)); words(text, at.left - 7, Y(value) + 4, "end"); }
+  for (const [value, text] of ticks(xticks)) { line(X(value), bottom, X(value), bottom + 4);
+  words(text, X(value), bottom + 17, "middle"); }
+  for (const [value, text] of ticks(yticks)) { line(at.left - 4, Y(value), at.left, Y(value));
+  words(text, at.left - 7, Y(value) + 4, "end"); }
   if (xlabel) words(xlabel, at.left + at.width / 2, bottom + (xticks.length ? 34 : 18), "middle");
-  if (ylabel) words(ylabel, 0, 0, "middle", { transform: `translate(${at.left - (at.gap || 34)} ${at.top + at.height / 2}) rotate(-90)` });
+  if (ylabel) words(ylabel, 0, 0, "middle",
+    { transform: `translate(${at.left - (at.gap || 34)} ${at.top + at.height / 2}) rotate(-90)` });
   if (title) words(title, at.left, at.top - 8, "start", { class: "turn-word turn-head" });
   const back = (ends, from, to) => p => ends[0] + (p - from) / (to - from) * (ends[1] - ends[0]);
   const clip = svg("clipPath", { id: `turn-clip-${++count}` },
@@ -110,13 +116,16 @@ turn.two = (width, heights, share = 0.5) => {
 };
 
 turn.path = (points, look) =>
-  svg("path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(""), fill: "none", ...look });
+  svg("path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(""), fill: "none",
+    ...look });
 turn.dot = (cx, cy, r, look) => svg("circle", { cx, cy, r, ...look });
 turn.rule = (x1, x2, y1, y2, kind) => svg("line", { x1, x2, y1, y2, class: kind });
 turn.word = (x, y, text, more) => svg("text", { x, y, class: "turn-word", text, ...more });
 turn.arrow = (x1, y1, x2, y2, look) => {
-  const angle = Math.atan2(y2 - y1, x2 - x1), tip = turned => `L${x2 - 9 * Math.cos(angle + turned)} ${y2 - 9 * Math.sin(angle + turned)}`;
-  return svg("path", { d: `M${x1} ${y1}L${x2} ${y2}${tip(0.4)}M${x2} ${y2}${tip(-0.4)}`, fill: "none", "stroke-width": 2, ...look });
+  const angle = Math.atan2(y2 - y1, x2 - x1),
+    tip = turned => `L${x2 - 9 * Math.cos(angle + turned)} ${y2 - 9 * Math.sin(angle + turned)}`;
+  return svg("path", { d: `M${x1} ${y1}L${x2} ${y2}${tip(0.4)}M${x2} ${y2}${tip(-0.4)}`, fill: "none",
+    "stroke-width": 2, ...look });
 };
 
 // A map as an image: values by rows from the lowest y up, side x side; low and high are the ends of the colours.
@@ -133,7 +142,7 @@ turn.map = (panel, values, side, low, high, scale) => {
 };
 
 // The points of an even grid on a panel, rows from the lowest y up.
-turn.grid = ({ x, y }, side) => Array.from({ length: side * side }, (_, i) => [
+turn.grid = ({ x, y }, side) => list(side * side, i => [
   x[0] + (x[1] - x[0]) * (i % side) / (side - 1), y[0] + (y[1] - y[0]) * Math.floor(i / side) / (side - 1)]);
 
 // Where values on such a grid are 0: marching squares, one piece of the line a square, or two.
@@ -160,7 +169,8 @@ turn.quantile = (values, share) => {
 
 // A colour bar below a panel: a strip with the two ends in words.
 turn.bar = (panel, top, scale, low, high) => {
-  const stops = SCALES[scale].map((colour, i, all) => svg("stop", { offset: i / (all.length - 1), "stop-color": colour }));
+  const stops = SCALES[scale].map((colour, i, all) =>
+    svg("stop", { offset: i / (all.length - 1), "stop-color": colour }));
   const id = `turn-bar-${++count}`, width = panel.width * 0.5, left = panel.left + panel.width * 0.25;
   return [svg("linearGradient", { id }, ...stops),
     svg("rect", { x: left, y: top, width, height: 9, fill: `url(#${id})` }),
@@ -171,7 +181,8 @@ turn.bar = (panel, top, scale, low, high) => {
 turn.mark = (name, x, y, more) => {
   const colour = name.startsWith("Abs") ? HUES.abs : name.startsWith("ReLU") ? HUES.relu : HUES.other, r = 3.6;
   const look = { fill: colour, "fill-opacity": 0.65, ...more };
-  if (name.endsWith("-Neg")) return svg("path", { d: `M${x} ${y - r - 0.5}L${x + r + 0.5} ${y + r}L${x - r - 0.5} ${y + r}Z`, ...look });
+  if (name.endsWith("-Neg")) return svg("path",
+    { d: `M${x} ${y - r - 0.5}L${x + r + 0.5} ${y + r}L${x - r - 0.5} ${y + r}Z`, ...look });
   if (name.endsWith("2")) return svg("rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, ...look });
   return svg("circle", { cx: x, cy: y, r, ...look });
 };
@@ -190,13 +201,14 @@ class Frame {
     this.output = html("output", { "aria-live": "polite", class: "turn-output" });
     this.extra = html("div", { class: "turn-extra" });
     this.table = html("table");
-    const scrolled = html("div", { class: "turn-table", tabindex: 0, role: "group", "aria-label": "Numbers" }, this.table);
+    const scrolled = html("div", { class: "turn-table", tabindex: 0, role: "group", "aria-label": "Numbers" },
+      this.table);
     this.details = html("details", { ontoggle: () => this.fill() },
       html("summary", { text: "The numbers of this picture" }), scrolled);
     this.body = html("div", { class: "turn-body" }, this.controls, this.svg, this.output, this.extra, this.details);
     this.redraw = turn.kinds[figure.dataset.kind](data, this);
   }
-  change() { // draws at most once a frame of the screen
+  change() { // draws once a frame of the screen
     this.waiting = this.waiting || requestAnimationFrame(() => { this.waiting = null; this.draw(); });
   }
   draw() { this.redraw(clamp(this.body.clientWidth || 640, 280, 720)); }
@@ -213,15 +225,19 @@ class Frame {
   fill() { // only while it is open: a table of hundreds of rows would slow a slider down
     if (!this.details.open || !this.content) return;
     const [head, rows] = this.content, cells = (kind, row) => row.map((t, i) =>
-      kind === "th" ? html("th", { text: t, scope: "col" }) : i ? html("td", { text: t }) : html("th", { text: t, scope: "row" }));
+      kind === "th" ? html("th", { text: t, scope: "col" }) : i ? html("td", { text: t }) :
+        html("th", { text: t, scope: "row" }));
     this.table.replaceChildren(html("thead", {}, html("tr", {}, ...cells("th", head))),
       html("tbody", {}, ...rows.map(row => html("tr", {}, ...cells("td", row)))));
   }
   // A native range: the keyboard works it. words(value) is read out and shown, or shown(value) instead.
-  slider({ label, min, max, step, value, words = number, shown = words, onchange }) {
+  slider({ label, min = 0, max, step = 1, value, words = number, shown = words, onchange }) {
     const id = `${this.id}-${this.controls.childElementCount}`, text = html("span", { class: "turn-value" });
     const input = html("input", { type: "range", id, min, max, step, value });
-    const tell = () => { text.textContent = shown(Number(input.value)); input.setAttribute("aria-valuetext", words(Number(input.value))); };
+    const tell = () => {
+      text.textContent = shown(Number(input.value));
+      input.setAttribute("aria-valuetext", words(Number(input.value)));
+    };
     input.addEventListener("input", () => { tell(); if (onchange) onchange(); this.change(); });
     this.controls.append(html("div", { class: "turn-control" }, html("label", { for: id, text: label }), input, text));
     tell();
@@ -232,7 +248,8 @@ class Frame {
   }
   choice({ label, options, value, onchange }) { // options: [value, words]
     const id = `${this.id}-${this.controls.childElementCount}`;
-    const select = html("select", { id }, ...options.map(([v, text]) => html("option", { value: v, text, selected: v === value })));
+    const select = html("select", { id },
+      ...options.map(([v, text]) => html("option", { value: v, text, selected: v === value })));
     select.addEventListener("change", () => { if (onchange) onchange(); this.change(); });
     this.controls.append(html("div", { class: "turn-control" }, html("label", { for: id, text: label }), select));
     return { select, get value() { return select.value; } };
@@ -295,9 +312,11 @@ turn.start = figure => {
   const frame = new Frame(figure, JSON.parse(figure.querySelector("script").textContent));
   image.replaceWith(frame.body);
   figure.querySelector(".turn-still")?.remove();
-  figure.turn = frame; // for tests and the curious
+  figure.turn = frame; // for tests
   let width = 0;
-  new ResizeObserver(() => { if (frame.body.clientWidth !== width) { width = frame.body.clientWidth; frame.change(); } }).observe(frame.body);
+  new ResizeObserver(() => {
+    if (frame.body.clientWidth !== width) { width = frame.body.clientWidth; frame.change(); }
+  }).observe(frame.body);
   frame.draw();
 };
 

@@ -175,11 +175,16 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
     start = time.perf_counter()
     copy.parent.mkdir(parents=True, exist_ok=True)
     running = copy.with_suffix(".running")
-    command = [sys.executable, "-m", "papermill", str(source), str(running), "--kernel", "python3"]
+    command = [sys.executable, "-m", "support.site.attached", str(source), str(running), "--kernel", "python3"]
     command += ["--no-progress-bar", "--cwd", str(source.parent), "--execution-timeout", str(CELL_LIMIT)]
     if parameters:
         command += ["--parameters_yaml", yaml.safe_dump(parameters)]
-    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    end, held = os.pipe()  # its other end closes with this process, however that ends
+    try:
+        run = subprocess.run(command, cwd=ROOT, env=environment, stdin=end, capture_output=True, text=True)
+    finally:
+        os.close(end)
+        os.close(held)
     # Only the exit code tells: after a time-out or a dead kernel the copy's own metadata claims success.
     if run.returncode:
         left = f"\n  what was executed is in {running}" if running.exists() else ""

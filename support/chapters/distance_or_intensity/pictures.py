@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from support.evidence import turns
 from support.evidence.figures import (
     jitter,
     labels_apart,
@@ -12,6 +13,7 @@ from support.evidence.figures import (
     style,
     subplots,
 )
+from support.evidence.statistics import Estimate
 from support.networks.architectures import architecture
 from support.training.classifiers.specs import RARE, output_counts
 
@@ -122,23 +124,70 @@ def curves_figure(arms):
     return fig
 
 
+def lost_classes(arm) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """By network, a place for every run and the expected accuracy at each of the places.
+
+    The place is the number of inactive outputs of ReLU2; of ReLU2-Neg it is the lowest that is inactive, or the
+    number of classes. Expected is ReLU's mean accuracy, less the classes that a dead output would cost: its own
+    for ReLU2, those with a higher index for ReLU2-Neg, where a dead output has the largest logit.
+    """
+    inactive = {name: arm.active(name) < RARE[0] for name in ("ReLU2", "ReLU2-Neg")}
+    classes = inactive["ReLU2"].shape[1]
+    at = np.arange(classes + 1)
+    lowest = np.where(inactive["ReLU2-Neg"].any(1), inactive["ReLU2-Neg"].argmax(1), classes)
+    top = arm.accuracy("ReLU").mean()
+    return {
+        "ReLU2": (inactive["ReLU2"].sum(1), top * (classes - at) / classes),
+        "ReLU2-Neg": (lowest, top * np.minimum(at + 1, classes) / classes),
+    }
+
+
+def lost_classes_turn(arms) -> dict:
+    """The runs of `lost_classes_figure`: a row for each place that has runs, and the expected accuracy as its bar."""
+    rows, found = {}, []
+    for panel, arm in enumerate(arms):
+        for name, (places, expected) in lost_classes(arm).items():
+            for place in np.unique(places):
+                lowest = "none inactive" if place == len(expected) - 1 else f"lowest inactive {place}"
+                row = f"{place} inactive" if name == "ReLU2" else lowest
+                rows[row] = (name, place)
+                found.append((panel, row, arm, name, places == place, float(expected[place])))
+    order = sorted(rows, key=rows.__getitem__)
+    groups = [
+        turns.runs(
+            name,
+            arm.accuracy(name)[chosen],
+            [(record,) for record, is_in in zip(arm.records[name], chosen, strict=True) if is_in],
+            Estimate(expected, expected, expected, int(chosen.sum()), 1.0, "expected"),
+            panel=panel,
+            row=order.index(row),
+        )
+        for panel, row, arm, name, chosen, expected in found
+    ]
+    return {
+        "kind": "runs",
+        "look": "Squares: ReLU2, by the number of inactive outputs. Triangles: ReLU2-Neg, by the lowest one. Point "
+        "at a mark, or walk through the runs with the slider. What to look for: runs far from their black line.",
+        "panels": [f"{arm.scaling} inputs" for arm in arms],
+        "rows": order,
+        "groups": groups,
+        "x": {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"},
+        "unit": "% right",
+        "digits": 0,
+    }
+
+
 def lost_classes_figure(arms):
     """Columns arms: accuracy by how many outputs are inactive (ReLU2), and by the lowest that is (ReLU2-Neg).
 
-    Line: ReLU's mean accuracy, less the classes that a dead output would cost: its own for ReLU2, those with a higher
-    index for ReLU2-Neg, where a dead output has the largest logit.
+    Line: the expected accuracy, see `lost_classes`.
     """
     classes = arms[0].active("ReLU2").shape[1]
     fig, axes = subplots(2, len(arms), height=4.4, squeeze=False, sharex="row", sharey=True)
     at = np.arange(classes + 1)
     for column, arm in zip(axes.T, arms, strict=True):
-        top = arm.accuracy("ReLU").mean()
-        inactive = {name: arm.active(name) < RARE[0] for name in ("ReLU2", "ReLU2-Neg")}
-        lowest = np.where(inactive["ReLU2-Neg"].any(1), inactive["ReLU2-Neg"].argmax(1), classes)
-        left = (classes - at) / classes, np.minimum(at + 1, classes) / classes
-        places = {"ReLU2": inactive["ReLU2"].sum(1), "ReLU2-Neg": lowest}
-        for ax, (name, place), share in zip(column, places.items(), left, strict=True):
-            ax.plot(at, top * share, color="black", linewidth=0.8)
+        for ax, (name, (place, expected)) in zip(column, lost_classes(arm).items(), strict=True):
+            ax.plot(at, expected, color="black", linewidth=0.8)
             x = place + 0.3 * (jitter(len(place)) - 0.5)
             ax.plot(x, arm.accuracy(name), **style(name) | {"linestyle": "none", "alpha": 0.7})
             ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, 100))
