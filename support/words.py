@@ -23,6 +23,15 @@ def ranged(counts: Iterable[int], noun: str) -> str:
     return counted(most, noun) if least == most else f"{least} to {counted(most, noun)}"
 
 
+def difference(first: float, second: float, digits: int = 2) -> str:
+    """A difference with what it follows from. These have one digit more, so that rounding explains no disagreement.
+
+    >>> difference(92.1048, 90.5372)  # 92.10 - 90.54 would be 1.56
+    '92.105 - 90.537 = +1.57'
+    """
+    return f"{first:.{digits + 1}f} - {second:.{digits + 1}f} = {first - second:+.{digits}f}"
+
+
 def printable(text: str) -> str:
     r"""The text with each control character written out, such as \x1b, so that no terminal obeys it."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda m: f"\\x{ord(m[0]):02x}", text)

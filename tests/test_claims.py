@@ -1,6 +1,7 @@
 """The rules about classifiers come out every way; the right records count; README shows the ledger."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -628,6 +629,18 @@ def test_readme_shows_the_ledger_of_the_committed_records():
     assert readme.check(readme.parts(chapters.ledger(), chapters.titles())), (
         "write it again: python -m support claims --write-readme"
     )
+
+
+def test_every_difference_of_the_ledger_follows_from_its_means():
+    found = 0
+    for row in chapters.ledger():
+        for arm in row["arms"]:
+            for a, b, d in re.findall(r"(\d[\d.]*) - (\d[\d.]*) = ([-+][\d.]+)", arm["text"]):
+                found += 1
+                assert abs(float(a) - float(b) - float(d)) < 0.0051, (row["id"], arm["text"])
+            for a, b, d in re.findall(r"([\d.]+) / ([\d.]+) = ([\d.]+)", arm["text"]):
+                assert abs(float(a) / float(b) - float(d)) < 0.051, (row["id"], arm["text"])
+    assert found > 20
 
 
 def test_the_parts_of_the_readme_are_written_between_marks_and_an_edit_by_hand_is_noticed(tmp_path):

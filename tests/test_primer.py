@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from test_book import FOLDED, calls
 
+from support.evidence import cards
 from support.evidence.paths import HERE
 from support.site import primer
 
@@ -84,6 +85,12 @@ def test_links_to_the_primer_lead_to_a_label_or_a_term(page):
     text = page.read_text(encoding="utf-8")
     assert set(re.findall(r"primer\.ipynb#([\w-]+)", text)) <= anchors
     assert "primer.md" not in text
+
+
+def test_the_cards_link_to_entries_of_the_glossary():
+    entries = {re.sub(r"\W+", "-", term) for term in glossary()}
+    linked = re.findall(r'primer\.html#term-([\w-]+)"', cards.HOW_TO_READ)
+    assert len(linked) == 8 and set(linked) <= entries
 
 
 def test_a_link_to_a_label_or_a_term_in_another_file_is_resolved(tmp_path):

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import random
+import re
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ import pytest
 
 from support.evidence import claim, kept, paths, prose, say
 from support.evidence.prose import Unsupported
+from support.words import difference
 
 ARMS = [
     {"name": "raw", "state": "holds", "value": 55.3, "low": 48.06, "high": 62.5, "n": 20},
@@ -97,3 +100,36 @@ def test_the_build_fails_and_names_the_paragraph_where_an_execution_by_hand_goes
         done = subprocess.run([sys.executable, "-c", program, how], capture_output=True, text=True, env=environment)
         assert bool(done.returncode) == fails, done.stderr
         assert not fails or "the records no longer support 'Nothing holds here.'" in done.stderr
+
+
+# -- what rounding does to differences -------------------------------------------------------------------------------
+
+
+def test_a_printed_difference_must_follow_from_what_is_printed_with_it(monkeypatch):
+    numbers = {"first": 92.1048, "second": 90.5372, "lead": claim("LDM-1").arm("raw")}
+    numbers["lead"] = prose.ArmOfClaim("raw", "holds", 92.1048 - 90.5372, 1.4, 1.7, 20)
+    locks = {"lead": (1, 2)}
+    apart = "{first:.2f} against {second:.2f}, a lead of {lead:.2f}"
+    assert "92.10, 90.54 and 1.57 are printed" in str(say(apart, relies_on=locks, **numbers))
+    monkeypatch.setenv(prose.STRICT, "1")
+    with pytest.raises(Unsupported, match="one is the difference of the others"):
+        say(apart, relies_on=locks, **numbers)
+    for text in (
+        apart.replace("d:.2f", "d:.3f").replace("first:.2f", "first:.3f"),
+        apart.replace("lead:.2f", "lead:.1f"),
+    ):
+        assert say(text, relies_on=locks, **numbers)
+
+
+def test_numbers_that_are_no_difference_are_let_be():
+    assert prose.rounded_apart("{a:.0f}, {b:.0f}, {c:.0f}", {"a": 10.4, "b": 7.6, "c": 2.7}) == []
+    assert prose.rounded_apart("{a:.0%}, {b:.0%}, {c:.1%}", {"a": 0.104, "b": 0.076, "c": 0.028}) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_digit_more_lets_a_difference_follow(seed):
+    draw = random.Random(seed)
+    for _ in range(2000):
+        first, second = draw.uniform(0, 100), draw.uniform(0, 100)
+        a, b, d = (float(x) for x in re.fullmatch(r"(.+) - (.+) = (.+)", difference(first, second)).groups())
+        assert abs(a - b - d) < 0.0051 and abs(d - (first - second)) <= 0.005 + 1e-9

@@ -21,7 +21,9 @@ from support.evidence.claims import (
     joined,
     judge,
 )
+from support.evidence.ledger import bound
 from support.evidence.statistics import Estimate, holm
+from support.evidence.verdicts import AMENDED, CONTRADICTION
 
 
 @pytest.mark.parametrize(
@@ -326,6 +328,29 @@ def test_strips_of_one_card_share_a_scale_that_has_every_end_and_the_line():
         cards._strip(arms[0] | {"value": None}, (low, high)) == ""
         and cards._ends([arms[0] | {"low": None, "high": None}]) is None
     )
+
+
+def test_the_scale_below_the_strips_has_its_ends_and_the_unit():
+    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    low, high = cards._ends(row["arms"])
+    shown = cards.card(row, anchor=False)
+    ends = f"<span>{bound(low)}</span><span>{bound(high)}</span>"
+    assert shown.count(ends) == 1 and f">{row['arms'][0]['unit']}</span></div>" in shown
+    assert cards._scale(row["arms"], None) == ""
+
+
+def test_the_ledger_page_counts_its_flags_and_filters_by_them():
+    row = judged(Made("raw", HOLDS))
+    rows = [row, row | {"flags": [AMENDED]}, row | {"flags": [CONTRADICTION, AMENDED]}]
+    page = cards.ledger(rows, {row["chapter"]: "1"})
+    assert f"2 of 3 claims have a flag ⚑: {CONTRADICTION} (1), {AMENDED} (2)." in page
+    assert f'<option value="{AMENDED}">{AMENDED} (2)</option>' in page
+    assert page.count(f'data-flag="{CONTRADICTION}|{AMENDED}"') == 1 and page.count('data-flag=""') == 1
+
+
+def test_a_chapter_says_above_its_cards_how_to_read_them():
+    row = judged(Made("raw", HOLDS))
+    assert cards.HOW_TO_READ in cards.verdicts([row], first=(row["id"],))._repr_html_()
 
 
 def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compare():

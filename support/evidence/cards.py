@@ -10,13 +10,23 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from support.evidence.ledger import counts, counts_in_words, interval
-from support.evidence.verdicts import CONTRADICTION, VERDICTS
+from support.evidence import deviations
+from support.evidence.ledger import bound, counts, counts_in_words, interval
+from support.evidence.verdicts import CONTRADICTION, FLAGS, VERDICTS
 from support.words import counted
 
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
 LEDGER = "../book/ledger.html"  # as seen from a chapter; the pages of the site lie in two folders
 WIDTH = 144  # of a strip, in units of its drawing
+TERM = '<a href="../book/primer.html#term-{}">{}</a>'.format  # an entry of the glossary
+HOW_TO_READ = (  # above the cards of a chapter
+    f"Each card is one claim. Each of its lines is an {TERM('arm', 'arm')}, one condition such as "
+    f"{TERM('raw-pixels', 'raw')} or {TERM('standardised-pixels', 'standardised')} pixels. In a strip, the dot is "
+    f"our estimate, the bar its {TERM('interval', 'interval')} and the dashed line the rule's. Two dashed lines are "
+    f"a {TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
+    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('open-arm', 'open')}: they do not "
+    f"change the verdict. One {TERM('nat', 'nat')} is a factor of 2.72."
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ def style() -> str:
 
 
 def verdicts(rows: list[dict], first: tuple[str, ...]) -> Html:
-    """The cards of a chapter's claims: each links to its entry in the ledger.
+    """The cards of a chapter's claims, below a fold that explains them. Each links to its entry in the ledger.
 
     first: ids of the few claims that the chapter's answer rests on, in this order. The others are folded behind one
     line with their number and their verdicts. Raises KeyError for an id that is not among the rows.
@@ -51,7 +61,8 @@ def verdicts(rows: list[dict], first: tuple[str, ...]) -> Html:
         )
         folded = "".join(card(row, anchor=False) for row in rest)
         shown += f"<details><summary>{counted(len(rest), 'further claim')}: {found}</summary>{folded}</details>"
-    return Html(f'{style()}<section class="claims" aria-label="Verdicts">{shown}</section>')
+    how = f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
+    return Html(f'{style()}<section class="claims" aria-label="Verdicts">{how}{shown}</section>')
 
 
 def overview(rows: list[dict], named: dict[str, str]) -> Html:
@@ -80,6 +91,7 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
         "chapter": {row["chapter"]: titles[row["chapter"]] for row in rows},
         "verdict": dict.fromkeys(VERDICTS),
         "arm": dict.fromkeys(arm["name"] for row in rows for arm in row["arms"] if arm["name"]),
+        "flag": {flag: f"{flag} ({count})" for flag, count in _flagged(rows).items()},
     }
     filters = "".join(
         f'<label>{name}<select name="{name}"><option value="">all</option>'
@@ -88,8 +100,12 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
         for name, known in choices.items()
     )
     cards = "".join(card(row, anchor=True) for row in rows)
+    flags = ", ".join(f"{flag} ({count})" for flag, count in _flagged(rows).items())
+    flagged = (
+        f"<p>{sum(bool(row['flags']) for row in rows)} of {counted(len(rows), 'claim')} have a flag ⚑: {flags}.</p>"
+    )
     return (
-        f'{style()}<section class="claims" aria-label="Ledger"><form class="filters" hidden>{filters}'
+        f'{style()}<section class="claims" aria-label="Ledger">{flagged}<form class="filters" hidden>{filters}'
         f"<output>{counted(len(rows), 'claim')}</output></form>{cards}</section>"
     )
 
@@ -102,15 +118,22 @@ def card(row: dict, anchor: bool) -> str:
     ends = _ends(arms)
     attributes = (
         f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" '
-        f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}"'
+        f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}" '
+        f'data-flag="{_text("|".join(row["flags"]))}"'
     )
     aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in row["replaces"])
     return (
         f'<article class="{row["verdict"]}"{attributes if anchor else ""}>{aliases if anchor else ""}'
         f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{name}</a>'
         f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
-        f"{''.join(_arm(arm, ends) for arm in arms)}{_details(row, arms)}</article>"
+        f"{''.join(_arm(arm, ends) for arm in arms)}{_scale(arms, ends)}{_details(row, arms)}</article>"
     )
+
+
+def _flagged(rows: list[dict]) -> dict[str, int]:
+    """The number of claims with each flag that occurs."""
+    several = [flag for row in rows for flag in row["flags"]]
+    return {flag: several.count(flag) for flag in FLAGS if flag in several}
 
 
 def _tile(row: dict) -> str:
@@ -165,6 +188,18 @@ def _strip(arm: dict, ends: tuple[float, float] | None) -> str:
     )
 
 
+def _scale(arms: list[dict], ends: tuple[float, float] | None) -> str:
+    """The line below the strips of a card: the numbers at both ends of their scale, and the unit."""
+    if ends is None:
+        return ""
+    unit = next((arm["unit"] for arm in arms if arm["unit"]), "")
+    low, high = (bound(end) for end in ends)
+    return (
+        f'<div class="arm scale"><span class="chip"></span><span class="ends"><span>{low}</span><span>{high}</span>'
+        f'</span><span class="found">{_text(unit)}</span></div>'
+    )
+
+
 def _details(row: dict, shown: list[dict]) -> str:
     """What stands behind the click: rule, protocol, smaller studies, untested arms, amendment, costs, command."""
     lines = [f"<b>In the paper:</b> {_text(row['where'])}. {_text(row['source'])}."]
@@ -172,6 +207,9 @@ def _details(row: dict, shown: list[dict]) -> str:
         lines.append(f"<b>Holds if:</b> {_text(row['asks'])}.")
     if row["protocol"]:
         lines.append(f"<b>Runs:</b> {_text(row['protocol'])}.")
+    study = deviations.of(row)
+    if study["study_type"] != deviations.OWN:
+        lines.append(f"<b>{study['study_type'].capitalize()}:</b> {_text(' '.join(study['deviations']))}")
     for other in row["beside"]:
         several = "; ".join(
             f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}"

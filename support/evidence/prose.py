@@ -4,12 +4,15 @@
         relies_on={"LDM-5.2-a/raw": "holds", "loss": (50, 60)})
 
 A paragraph declares what it relies on. If the records no longer support it, the build of the book fails and names it;
-a reader who runs the notebook sees a note above it.
+a reader who runs the notebook sees a note above it. The same happens where a printed difference does not follow from
+the two numbers that are printed with it, because each was rounded by itself: then more digits are needed.
 """
 
 import inspect
+import itertools
 import math
 import os
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -98,7 +101,9 @@ def say(text: str, *, relies_on: Mapping[str, str | tuple[float, float]], **numb
     if not relies_on:
         raise ValueError("a paragraph must say what it relies on")
     faults = [fault for key, wanted in relies_on.items() if (fault := _fault(key, wanted, numbers))]
-    paragraph = inspect.cleandoc(text).format(**numbers)
+    text = inspect.cleandoc(text)
+    paragraph = text.format(**numbers)
+    faults += rounded_apart(text, numbers)
     if faults and os.environ.get(STRICT):
         raise Unsupported(f"the records no longer support {paragraph[:60]!r}...: {'; '.join(faults)}")
     note = f"*The records no longer support this paragraph: {'; '.join(faults)}.*\n\n" if faults else ""
@@ -117,3 +122,49 @@ def _fault(key: str, wanted, numbers: dict) -> str:
         raise ValueError(f"{key} cannot be {wanted!r}{suggest(wanted, known)}")
     is_so = claim(name).arm(arm).state if arm else claim(name).verdict
     return "" if is_so == wanted else f"{key} is {is_so!r}, not {wanted!r}"
+
+
+@dataclass(frozen=True)
+class _Printed:
+    name: str
+    text: str
+    value: float  # before rounding, in the unit of the text, without sign like `text` and `shown`
+    shown: float
+    unit: float  # of the last digit
+
+
+def rounded_apart(text: str, numbers: Mapping) -> list[str]:
+    """Faults, one for each three printed numbers of which one is the difference of the others, but not as printed.
+
+    >>> rounded_apart("{a:.0f} - {b:.0f} = {d:.0f}", {"a": 10.4, "b": 7.6, "d": 2.8})
+    ['10, 8 and 3 are printed, and one is the difference of the others']
+    >>> rounded_apart("{a:.1f} - {b:.1f} = {d:.0f}", {"a": 10.4, "b": 7.6, "d": 2.8})
+    []
+    """
+    faults = []
+    for three in itertools.combinations({one.name: one for one in _printed(text, numbers)}.values(), 3):
+        high, *low = sorted(three, key=lambda one: -one.value)
+        unit = max(one.unit for one in three)
+        coarse = sum(one.unit == unit for one in three)
+        if abs(high.value - low[0].value - low[1].value) > 1e-3 * unit or not low[1].value or coarse == 2:
+            continue  # no difference, or one between numbers of different precision, which nobody subtracts
+        if abs(high.shown - low[0].shown - low[1].shown) > (unit / 2 if coarse == 1 else 0) + 1e-9:
+            first, second, third = (one.text for one in three)
+            faults.append(f"{first}, {second} and {third} are printed, and one is the difference of the others")
+    return faults
+
+
+def _printed(text: str, numbers: Mapping):
+    """The numbers that the text prints with a fixed count of decimals, each a `_Printed`."""
+    for _, field, spec, _ in string.Formatter().parse(text):
+        if not field or not spec or spec[-1] not in "fd%":
+            continue
+        name, _, attribute = field.partition(".")
+        value = getattr(numbers[name], attribute or "value", numbers[name])
+        shown = format(value, spec).lstrip("+-")
+        scale = 100 if spec[-1] == "%" else 1
+        decimals = len(shown.strip("%").partition(".")[2])
+        if math.isfinite(value):
+            yield _Printed(
+                field, shown, scale * float(value), float(shown.strip("%").replace(",", "")), 10**-decimals
+            )

@@ -19,6 +19,7 @@ CONTRADICTION = "the paper contradicts itself"
 PREMISE = "premise absent"
 AMENDED = "rule amended after the records"
 LATE = "rule written after the records"
+FLAGS = (CONTRADICTION, PREMISE, AMENDED, LATE)
 OPEN = STATES[2:]
 LEAST_SEEDS = 5  # an arm with fewer is not judged
 
@@ -57,5 +58,5 @@ def depends_on(arms: Iterable[tuple[dict[str, str], str]]) -> str | None:
 
 def flags(states: Iterable[str], contradiction: bool, amended: bool, late: bool = False) -> list[str]:
     """What a reader must know besides the verdict."""
-    said = {CONTRADICTION: contradiction, PREMISE: "void" in states, AMENDED: amended, LATE: late}
-    return [flag for flag, is_so in said.items() if is_so]
+    said = contradiction, "void" in states, amended, late
+    return [flag for flag, is_so in zip(FLAGS, said, strict=True) if is_so]

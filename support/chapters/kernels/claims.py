@@ -26,7 +26,7 @@ from support.chapters.kernels.features import STARTS
 from support.evidence import claims, derived, statistics
 from support.evidence.claims import Claim, Everywhere, Evidence, Finding, NoRecords, joined
 from support.training.feature_machines import ROUNDS
-from support.words import counted
+from support.words import counted, difference
 
 HELP = 0.5  # points of test error: a smaller gain counts as none
 ROOM = 1.0  # percent of errors: with fewer there is nothing to lower
@@ -168,8 +168,8 @@ class Lowers(Rule):
 
     def __call__(self, arm: TableArm) -> Finding:
         first, second = (arm.column(name) for name in (self.first, self.second))
-        gap, means = first - second, f"{first.mean():.2f} - {second.mean():.2f}"
-        text = f"error {self.first} - {self.second} = {means} = {gap.mean():+.2f} points"
+        gap = first - second
+        text = f"error {self.first} - {self.second} = {difference(first.mean(), second.mean())} points"
         return self.mean(arm, gap, text, "void" if first.mean() < ROOM else None)
 
 

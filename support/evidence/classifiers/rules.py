@@ -18,6 +18,7 @@ from functools import partial
 from support.evidence import claims, statistics
 from support.evidence.claims import Finding, after_holm, joined, printed
 from support.evidence.classifiers.results import Arm
+from support.words import difference
 
 MARGIN = 0.2  # points of accuracy below which two means count as equal
 CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
@@ -43,7 +44,7 @@ def gap(arm: Arm, first: str, second: str, level: float = 0.95) -> tuple[statist
     """The mean difference of test accuracy, paired by seed, and the text for it."""
     a, b = arm.accuracy(first), arm.accuracy(second)
     found = statistics.mean_interval(a - b, level)
-    return found, f"{first} - {second} = {a.mean():.2f} - {b.mean():.2f} = {found.value:+.2f} points"
+    return found, f"{first} - {second} = {difference(a.mean(), b.mean())} points"
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,10 @@ class MoreVariable(Rule):
     def __call__(self, arm: Arm) -> Finding:
         wide, narrow = arm.accuracy(self.first), arm.accuracy(self.second)
         found = statistics.sd_ratio_interval(wide, narrow, self.level)
-        sds = f"{wide.std(ddof=1):.2f} / {narrow.std(ddof=1):.2f} = {found.value:.1f}"
-        return self.finding(found, f"SD {self.first} / SD {self.second} = {sds}")
+        sds = (
+            f"{wide.std(ddof=1):#.4g} / {narrow.std(ddof=1):#.4g}"  # so many digits that the ratio follows from them
+        )
+        return self.finding(found, f"SD {self.first} / SD {self.second} = {sds} = {found.value:.1f}")
 
 
 @dataclass(frozen=True)
