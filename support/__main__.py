@@ -60,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("--records", help="judge another folder of records")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
     claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
+    changes = command("changes", _changes, "print the verdicts that differ between two versions of the ledger")
+    changes.add_argument("old", help="claims.json of a site, or what `claims --json` printed")
+    changes.add_argument("new", nargs="?", help="the same, later; by default the ledger of the committed records")
     check = command(
         "check",
         _check,
@@ -242,6 +245,22 @@ def _claims(options):
         for line in ledger.details(row):
             print(f"{'':11} {line}")
     print(ledger.counts_in_words(rows))
+
+
+def _changes(options):
+    from pathlib import Path
+
+    from support import chapters
+    from support.evidence import changes
+    from support.folders import given
+
+    old, *new = (
+        changes.read(given(Path(name)).read_text(encoding="utf-8")) for name in (options.old, options.new) if name
+    )
+    if found := changes.changes(old, new[0] if new else chapters.ledger()):
+        print(changes.table(found), end="")
+    else:
+        print("no verdict differs")
 
 
 def _check(options):

@@ -350,7 +350,7 @@ def test_the_ledger_page_counts_its_flags_and_filters_by_them():
 
 def test_a_chapter_says_above_its_cards_how_to_read_them():
     row = judged(Made("raw", HOLDS))
-    assert cards.HOW_TO_READ in cards.verdicts([row], (row["id"],))._repr_html_()
+    assert cards.HOW_TO_READ in cards.verdicts([row], first=(row["id"],))._repr_html_()
 
 
 def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compare():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from support.evidence import deviations
 from support.evidence.ledger import bound, counts, counts_in_words, interval
 from support.evidence.verdicts import CONTRADICTION, FLAGS, VERDICTS
 from support.words import counted
@@ -45,7 +46,7 @@ def style() -> str:
 
 
 def verdicts(rows: list[dict], first: tuple[str, ...]) -> Html:
-    """The cards of a chapter's claims, below `HOW_TO_READ`: each links to its entry in the ledger.
+    """The cards of a chapter's claims, below a fold that explains them. Each links to its entry in the ledger.
 
     first: ids of the few claims that the chapter's answer rests on, in this order. The others are folded behind one
     line with their number and their verdicts. Raises KeyError for an id that is not among the rows.
@@ -60,7 +61,8 @@ def verdicts(rows: list[dict], first: tuple[str, ...]) -> Html:
         )
         folded = "".join(card(row, anchor=False) for row in rest)
         shown += f"<details><summary>{counted(len(rest), 'further claim')}: {found}</summary>{folded}</details>"
-    return Html(f'{style()}<section class="claims" aria-label="Verdicts"><p>{HOW_TO_READ}</p>{shown}</section>')
+    how = f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
+    return Html(f'{style()}<section class="claims" aria-label="Verdicts">{how}{shown}</section>')
 
 
 def overview(rows: list[dict], named: dict[str, str]) -> Html:
@@ -205,6 +207,9 @@ def _details(row: dict, shown: list[dict]) -> str:
         lines.append(f"<b>Holds if:</b> {_text(row['asks'])}.")
     if row["protocol"]:
         lines.append(f"<b>Runs:</b> {_text(row['protocol'])}.")
+    study = deviations.of(row)
+    if study["study_type"] != deviations.OWN:
+        lines.append(f"<b>{study['study_type'].capitalize()}:</b> {_text(' '.join(study['deviations']))}")
     for other in row["beside"]:
         several = "; ".join(
             f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}"

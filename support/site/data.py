@@ -1,21 +1,23 @@
 """The claims and runs as files for programs, next to the pages: at the root of the site.
 
 `claims.json` has the ledger, explained and checked by `claims.schema.json`. `runs.csv` is the table of all runs,
-`runs.columns.csv` explains its columns, and `croissant.json` describes both files in the format Croissant 1.0
-(https://docs.mlcommons.org/croissant), which data catalogues read.
+`runs.columns.csv` explains its columns. `croissant.json` describes both files in the format Croissant 1.0
+(https://docs.mlcommons.org/croissant), which data catalogues read, and `ro-crate-metadata.json` (`site.crate`) all
+files and the studies that made them.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 
 import yaml
 
-from support.evidence import export, ledger
+from support.evidence import deviations, export, ledger
 from support.evidence.paths import HERE
 from support.evidence.records import Record
+from support.site import crate
 
 RELATIONS = {"holds": "confirms", "fails": "disputes", "mixed": "qualifies"}  # verdict -> relation of CiTO
 TYPES = {"text": "sc:Text", "count or text": "sc:Text", "true or false": "sc:Boolean"} | dict.fromkeys(
@@ -23,8 +25,22 @@ TYPES = {"text": "sc:Text", "count or text": "sc:Text", "true or false": "sc:Boo
 )  # unit of a column -> type; others are numbers
 
 
-def write(folder: Path, rows: list[dict], records: Iterable[Record]) -> None:
-    """Writes the files. Raises jsonschema.ValidationError if a row of the ledger is not as the schema says."""
+DESCRIBED = {
+    "runs.csv": "One row for each recorded run; runs.columns.csv explains the columns.",
+    "claims.json": "Every claim with its verdict; claims.schema.json explains the entries.",
+}
+EXPLAINING = {
+    "runs.columns.csv": "Unit and meaning of each column of runs.csv.",
+    "claims.schema.json": "The entries of claims.json, as a JSON Schema.",
+    "croissant.json": "runs.csv and claims.json, described in the format Croissant 1.0.",
+}
+
+
+def write(folder: Path, rows: list[dict], records: Iterable[Record], studies: Mapping) -> None:
+    """Writes the files; studies: all of the book, by name.
+
+    Raises jsonschema.ValidationError if a row of the ledger is not as the schema says.
+    """
     import jsonschema
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -35,6 +51,8 @@ def write(folder: Path, rows: list[dict], records: Iterable[Record]) -> None:
     (folder / "claims.json").write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     export.export(records, folder / "runs.csv")
     (folder / "croissant.json").write_text(json.dumps(croissant(folder), indent=1) + "\n", encoding="utf-8")
+    made = crate.crate(folder, citation(), DESCRIBED | EXPLAINING, studies, records)
+    (folder / crate.NAME).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
 def citation() -> dict:
@@ -58,16 +76,13 @@ def cite() -> str:
 
 
 def claims(rows: list[dict]) -> dict:
-    """The ledger as one object: every row with the link to its card and its relation to the paper."""
+    """The ledger as one object: every row with the link to its card, its relation to the paper, and its study's."""
     known = citation()
-    several = [
-        row
-        | {
-            "link": f"book/ledger.html#{row['id']}",
-            "relation": None if row["kind"] == "own" else RELATIONS.get(row["verdict"]),
-        }
-        for row in rows
-    ]
+    several = []
+    for row in rows:
+        relation = None if row["kind"] == "own" else RELATIONS.get(row["verdict"])
+        links = {"link": f"book/ledger.html#{row['id']}", "relation": relation}
+        several.append(row | deviations.of(row) | links)
     title = {"title": known["title"], "version": known["version"]}
     return title | {"claims": several, "aliases": ledger.aliases(rows)}
 
@@ -76,10 +91,6 @@ def croissant(folder: Path) -> dict:
     """The description of `runs.csv` and `claims.json` in this folder."""
     known = citation()
     columns = (folder / "runs.csv").read_text(encoding="utf-8").split("\n", 1)[0].split(",")
-    described = {
-        "runs.csv": ("text/csv", "One row for each recorded run; runs.columns.csv explains the columns."),
-        "claims.json": ("application/json", "Every claim with its verdict; claims.schema.json explains the entries."),
-    }
     return {
         "@context": json.loads(files("support.site").joinpath("croissant.context.json").read_text()),
         "@type": "sc:Dataset",
@@ -98,10 +109,10 @@ def croissant(folder: Path) -> dict:
                 "name": name,
                 "description": text,
                 "contentUrl": name,
-                "encodingFormat": kind,
+                "encodingFormat": crate.FORMATS[Path(name).suffix],
                 "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(),
             }
-            for name, (kind, text) in described.items()
+            for name, text in DESCRIBED.items()
         ],
         "recordSet": [
             {"@type": "cr:RecordSet", "@id": "runs", "name": "runs", "field": [_field(name) for name in columns]}

@@ -263,8 +263,9 @@ def stage() -> None:
     generated.mkdir()
     rows = rooms.ledger()
     (generated / "ledger.html").write_text(cards.ledger(rows, rooms.titles()))
-    data.write(generated / "root", rows, Store())
+    data.write(generated / "root", rows, Store(), rooms.studies())
     (generated / "cite.md").write_text(data.cite())
+    shutil.copy(ROOT / "CHANGES.md", generated / "changes.md")
     (generated / "build.md").write_text(
         build_account({p: n for p, n in notebooks.items() if "parameters" in _tags(n)})
     )

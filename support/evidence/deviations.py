@@ -1,0 +1,81 @@
+"""How the study behind a claim relates to the paper's own, and in what it differs; written by hand.
+
+A *reproduction* uses the paper's data and methods, as far as they are known. A *replication* asks the paper's
+question with other data or another method. Hypotheses of this book are neither.
+"""
+
+import re
+from dataclasses import dataclass
+
+REPRODUCTION, REPLICATION, OWN = "reproduction", "replication", "own"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """claims: a pattern of ids. study: the type. deviations: sentences on what differs."""
+
+    claims: str
+    study: str
+    deviations: tuple[str, ...] = ()
+
+
+_STARTS = "Runs of the same seed start from the same weights; the paper compares independent samples."
+_BOTH = "Two input scalings are run: raw bytes, as in the paper's code, and standardised pixels, as in its text."
+_POINTS = "Starts and drawn points come from our own seeds."
+_PAIRS = "Volume elements are measured at pairs of points in many networks; the paper shows maps of single networks."
+_FORMULAS = "Formulas are evaluated in the stated cases; the paper derives them."
+_SMALL = "The data sets and their sizes are the choice of this book."
+KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
+    Kind(r"LDM-T2-a", REPRODUCTION, ("Only printed numbers are compared; nothing is trained.",)),
+    Kind(r"LDM-T[X35]-a", REPRODUCTION, (_STARTS, "Only raw inputs are compared with the printed accuracies.")),
+    Kind(r"LDM-(5\.[1-4]-[a-e]|6\.2-[ab]|6\.3-a|6\.4-[a-d])", REPRODUCTION, (_STARTS, _BOTH)),
+    Kind(
+        r"LDM-6\.(1-[abc]|2-[cd])",
+        REPLICATION,
+        (
+            _STARTS,
+            _BOTH,
+            "Distances of classes to hyperplanes are measured in every network, by a rule of this book.",
+        ),
+    ),
+    Kind(r"LDM-5\.3-a-\d", REPLICATION, (_STARTS, _BOTH, "Start, optimiser or number of steps is another one.")),
+    Kind(r"LDM-6\.4-[a-d]-0", REPLICATION, (_STARTS, _BOTH, "A tenth of the steps and a sixth of the images.")),
+    Kind(r"LDM-1-a", REPLICATION, (_STARTS, _BOTH, "Five starts are compared; the paper has one.")),
+    Kind(
+        r"MDX-.*",
+        REPLICATION,
+        (
+            _POINTS,
+            "Errors are those on fresh points; the paper's are those on the training points.",
+            "Arms called redrawn have a new Gaussian in every trial; in the paper all trials share one.",
+        ),
+    ),
+    Kind(r"RG-4-[abde]|RG-I-[bd]", REPLICATION, (_POINTS, _PAIRS)),
+    Kind(r"RG-I-a", REPRODUCTION, ("Images are divided by 255, and pixels that are always 0 are left out.",)),
+    Kind(r"RG-I-e", REPLICATION, ("A sigmoid network on MNIST stands in for the paper's residual network.",)),
+    Kind(
+        r"RG-I-f",
+        REPLICATION,
+        ("No code was published for the paper's ambiguous images; ours are made in our own way.",),
+    ),
+    Kind(
+        r"RG-5-a", REPLICATION, ("Three layers of a sigmoid network on the sinusoid stand in for deeper networks.",)
+    ),
+    Kind(r"RG-(3|D|E|F|G)-[a-g]", REPRODUCTION, (_FORMULAS,)),
+    Kind(r"KER-1-[ab]", REPLICATION, (_SMALL,)),
+    Kind(r"KER-2-[abcf]", REPLICATION, (_SMALL,)),
+    Kind(r"KER-(2-d|3-b)", REPRODUCTION, (_FORMULAS,)),
+)
+FROM_PROTOCOL = {  # words of a row's protocol -> what differs where they stand there
+    "10,000 of 60,000 training images": "The first 10,000 of the paper's 60,000 training images.",
+    "of the paper's 200 epochs": "Fewer epochs than the paper's 200 on MNIST.",
+}
+
+
+def of(row: dict) -> dict:
+    """The entries "study_type" and "deviations" for a row of the ledger."""
+    if row["kind"] == "own":
+        return {"study_type": OWN, "deviations": []}
+    found = next((kind for kind in KINDS if re.fullmatch(kind.claims, row["id"])), Kind(row["id"], REPLICATION))
+    from_protocol = [said for words, said in FROM_PROTOCOL.items() if words in row["protocol"]]
+    return {"study_type": found.study, "deviations": [*found.deviations, *from_protocol]}
