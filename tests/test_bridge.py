@@ -10,7 +10,7 @@ from agreement import tiny
 from fabricate import measurement, record
 from matplotlib import pyplot
 
-from support.chapters.from_mahalanobis_to_riemann import derived, pictures, results, toys
+from support.chapters.from_mahalanobis_to_riemann import derived, pictures, results, rulers, toys
 from support.chapters.from_mahalanobis_to_riemann.study import STUDIES
 from support.evidence.distances.results import DistanceArm
 from support.evidence.distances.study import STUDIES as DISTANCE_STUDIES
@@ -18,6 +18,7 @@ from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import load
 from support.networks.distance_networks import module
 from support.networks.gaussians import draw
+from support.networks.tasks import task, true_labels
 
 GAUSSIAN = draw("gaussian-2", 300)
 NOTHING = DistanceArm("d = 2", DISTANCE_STUDIES["mahalanobis-2"], pd.DataFrame(), [])
@@ -132,3 +133,54 @@ def test_paths_run_between_their_ends_and_circles_cover_the_grid():
         assert len(ax.patches) == 81
     sizes = {(round(p.width, 9), round(p.height, 9)) for p in pictures.circles_figure(data, networks).axes[0].patches}
     assert len(sizes) == 1  # absolute values have one metric everywhere
+
+
+SINUSOID = task("sinusoid")
+RULERS = rulers.rulers(SINUSOID)
+
+
+def test_the_edge_is_where_the_classes_change_and_its_normals_are_across():
+    points, normal = rulers.edge()
+    assert torch.allclose(normal.norm(dim=1), torch.ones(200).double())
+    above, below = (true_labels("sinusoid", points + step * normal) for step in (1e-6, -1e-6))
+    assert above.all() and not below.any()
+    along = points[2:] - points[:-2]
+    assert ((along * normal[1:-1]).sum(1) / along.norm(dim=1)).abs().max() < 1e-2
+
+
+@pytest.mark.parametrize(
+    ("metric", "share"), [((1.0, 0.0, 1.0), 50.0), ((2.0, 0.0, 2.0), 50.0), ((1.0, 0.0, 0.0), None)]
+)
+def test_across_is_the_share_of_the_trace_along_the_normal(metric, share):
+    a, b, d = metric
+    G = torch.tensor([[a, b], [b, d]]).double()
+    found = rulers.across(rulers.Ruler(lambda x: G.expand(len(x), 2, 2), lambda x: x))
+    wanted = 100 * float((rulers.edge()[1][:, 0] ** 2).mean()) if share is None else share
+    assert found == pytest.approx(wanted)
+
+
+def test_flat_metrics_have_no_contrast_and_the_layer_has_one():
+    found = rulers.facts(RULERS, SINUSOID)
+    assert found.loc[["Mahalanobis", "feature machine"], "contrast (nats)"].abs().max() < 1e-12
+    assert found.loc["hidden layer", "contrast (nats)"] > 0.3 > abs(found.loc[rulers.UNTRAINED, "contrast (nats)"])
+    assert found["error (%)"].notna().tolist() == [True, True, True, False]
+
+
+def test_the_mahalanobis_metric_is_the_precision_within_the_classes():
+    x, labels = SINUSOID.train
+    within = torch.cat([x[labels == c] - x[labels == c].mean(0) for c in (0, 1)])
+    G = RULERS["Mahalanobis"].metric(x[:3])
+    assert torch.allclose(G @ torch.cov(within.T, correction=0), torch.eye(2).double().expand(3, 2, 2))
+    whitened = torch.linalg.cholesky(G[0]).T
+    means = torch.stack([x[labels == c].mean(0) for c in (0, 1)])
+    nearest = torch.cdist(x @ whitened.T, means @ whitened.T).argmin(1)
+    assert torch.equal(RULERS["Mahalanobis"].predict(x), nearest)
+
+
+def test_each_metric_has_a_panel_with_its_circles_and_boundary():
+    fig = pictures.rulers_figure(RULERS, count=21)
+    panels = fig.axes[: len(RULERS)]
+    assert [ax.get_title("left") for ax in panels] == list(RULERS)
+    for ax, flat in zip(panels, (True, True, False, False), strict=True):
+        sizes = {(round(p.width, 9), round(p.height, 9)) for p in ax.patches}
+        assert len(ax.patches) == 49 and (len(sizes) == 1) == flat

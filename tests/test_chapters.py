@@ -119,7 +119,7 @@ def test_the_bridge_runs_with_small_parameters(tmp_path):
     shown = figures_of(notebook)
     judged = {"fig-mismatch", "fig-share", "fig-contrast"}
     live = {"fig-mismatch-here", "fig-share-here"}
-    assert shown.keys() == judged | live | {"fig-geodesics", "fig-indicatrix"}
+    assert shown.keys() == judged | live | {"fig-geodesics", "fig-indicatrix", "fig-rulers"}
     for name in live:
         for fact in ("digits", "600 training images", "5 steps", "smoke scale", "n = 2"):
             assert fact in shown[name]["caption"], (name, fact)

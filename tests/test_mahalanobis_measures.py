@@ -402,11 +402,11 @@ MISTAKES = {
         measures, "surgery", "torch.cat([exchanged, kept], 1)", "exchanged",
         "test_surgery_repairs_what_is_symmetric_and_breaks_what_is_not_a_pair"),
     "worst matching": (
-        recovery, "matched", "maximize=True", "maximize=False", "test_matching_is_one_to_one_and_optimal"),
-    "signed cosines": (recovery, "matched", ").abs().numpy()\n    rows", ").numpy()\n    rows",
+        recovery, "_matches", "maximize=True", "maximize=False", "test_matching_is_one_to_one_and_optimal"),
+    "signed cosines": (recovery, "_matches", ".abs().numpy()", ".numpy()",
         "test_matching_is_one_to_one_and_optimal"),
     "length for its inverse square": (
-        recovery, "matched", "** -2", "** 2", "test_a_scale_is_seen_by_the_precision_error_and_not_by_sphericity"),
+        recovery, "_matches", "-2 *", "2 *", "test_a_scale_is_seen_by_the_precision_error_and_not_by_sphericity"),
 }  # fmt: skip
 
 

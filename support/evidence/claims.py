@@ -103,6 +103,7 @@ class Rule(ABC):
     """
 
     unit = ""
+    wording = ""  # of `asks`, a template with {self.first} and the like
     error = 0.05
     overlapping = False  # whether its runs share training data, so that they are not independent
 
@@ -112,9 +113,9 @@ class Rule(ABC):
         """The ends of the open interval of values that agree with the claim; one may be infinite."""
 
     @property
-    @abstractmethod
     def asks(self) -> str:
         """The condition in a few words."""
+        return self.wording.format(self=self)
 
     @abstractmethod
     def __call__(self, arm: "Arm") -> Finding:

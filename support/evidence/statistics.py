@@ -6,7 +6,7 @@ are all equal have spread zero: intervals shrink to a point, t is 0 or infinite,
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special, stats
@@ -196,6 +196,12 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> Estimate:
         raise ValueError(f"clopper_pearson(k={k!r}, n={n!r}): wanted whole numbers with 0 <= k <= n and n >= 1")
     interval = stats.binomtest(int(k), int(n)).proportion_ci(_level(level), method="exact")
     return Estimate(float(k / n), float(interval.low), float(interval.high), int(n), level, "Clopper-Pearson")
+
+
+def percent(k: int, n: int, level: float = 0.95) -> Estimate:
+    """The same in percent."""
+    found = clopper_pearson(k, n, level)
+    return replace(found, value=100 * found.value, low=100 * found.low, high=100 * found.high)
 
 
 def _sample(name, x):

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
+from support.networks.data import load
 from support.progress import Progress
 from support.training import checkpoints
 from support.training.loop import Stopped
@@ -50,9 +51,9 @@ class Study(ABC):
     divergence_expected: bool = False
 
     @property
-    @abstractmethod
     def runs_a_seed(self) -> int:
         """How many runs the study has for each seed."""
+        return len(self._questions) // self.seeds
 
     @property
     def all_seeds(self) -> range:
@@ -64,9 +65,9 @@ class Study(ABC):
         size = self.seeds_per_block
         return [self.all_seeds[first : first + size] for first in range(0, self.seeds, size)]
 
-    @abstractmethod
     def dataset(self, folder: str | None = None) -> Any:
         """The data of all runs, whose `str` describes them. folder: the data folder, by default BOOK_DATA."""
+        return load(self.data, folder)
 
     @abstractmethod
     def questions(self) -> Iterable[Spec]:

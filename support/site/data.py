@@ -78,15 +78,11 @@ def cite() -> str:
 def claims(rows: list[dict]) -> dict:
     """The ledger as one object: every row with the link to its card, its relation to the paper, and its study's."""
     known = citation()
-    several = [
-        row
-        | deviations.of(row)
-        | {
-            "link": f"book/ledger.html#{row['id']}",
-            "relation": None if row["kind"] == "own" else RELATIONS.get(row["verdict"]),
-        }
-        for row in rows
-    ]
+    several = []
+    for row in rows:
+        relation = None if row["kind"] == "own" else RELATIONS.get(row["verdict"])
+        links = {"link": f"book/ledger.html#{row['id']}", "relation": relation}
+        several.append(row | deviations.of(row) | links)
     title = {"title": known["title"], "version": known["version"]}
     return title | {"claims": several, "aliases": ledger.aliases(rows)}
 

@@ -8,7 +8,7 @@ return course.measurements(specs, arrays, stack.weights(), losses, division)
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -199,22 +199,18 @@ def put_back(state: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor]) -
             value.copy_(tensors[name])
 
 
-def retraced(
-    advance: Callable[[int], None],
-    look: Callable[[], torch.Tensor],
-    steps: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[int], np.ndarray]:
-    """Trains from the start again, without checkpoints: the recorded steps, and what `look` returns at them."""
-    at, found = recorded_steps(steps), []
+def recorded(
+    advance: Callable[[int], None], steps: int, progress: Callable[[int, int], None] | None = None
+) -> Iterator[int]:
+    """Trains from the start, without checkpoints, and yields at each recorded step."""
+    at = recorded_steps(steps)
     for number in range(steps + 1):
         if number:
             advance(number)
             if progress is not None:
                 progress(number, steps)
         if number in at:
-            found.append(look())
-    return at, torch.stack(found).numpy()
+            yield number
 
 
 def each(step: Callable[[int], None]) -> Callable[[int, int], None]:

@@ -74,15 +74,11 @@ class NeverDead(Rule):
     names: tuple[str, ...]
     unit = "% of networks"
     accepts = (-math.inf, 0.0)
-
-    @property
-    def asks(self):
-        return "no network has a dead output"
+    asks = "no network has a dead output"
 
     def __call__(self, arm: Arm) -> Finding:
         dead = np.concatenate([(arm.active(name) <= 0).any(1) for name in self.names])
-        share = statistics.clopper_pearson(int(dead.sum()), len(dead))
-        found = replace(share, value=100 * share.value, low=100 * share.low, high=100 * share.high)
+        found = statistics.percent(int(dead.sum()), len(dead))
         text = f"{dead.sum()} of {len(dead)} networks, {' and '.join(self.names)}, have a dead output"
         return self.finding(found, text, "fails" if dead.any() else "holds")
 

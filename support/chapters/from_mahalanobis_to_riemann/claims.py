@@ -47,10 +47,7 @@ class Nearer(Rule):
     name: str
     mismatch: str
     than: str
-
-    @property
-    def asks(self):
-        return f"{self.name}: mismatch {self.mismatch} < {self.than}"
+    wording = "{self.name}: mismatch {self.mismatch} < {self.than}"
 
     def __call__(self, arm: Arm) -> Finding:
         this, that = (
@@ -70,10 +67,7 @@ class Discriminates(Rule):
     name: str
     unit = "points"
     accepts = (0.0, math.inf)
-
-    @property
-    def asks(self):
-        return f"{self.name}: the share rises"
+    wording = "{self.name}: the share rises"
 
     def __call__(self, arm: Arm) -> Finding:
         before, after = 100 * np.array([r.arrays["discriminant"] for r in arm.records[self.name]], float).T
@@ -88,10 +82,7 @@ class MagnifiesLess(Rule):
 
     first: str
     second: str
-
-    @property
-    def asks(self):
-        return f"contrast {self.first} < {self.second}"
+    wording = "contrast {self.first} < {self.second}"
 
     def __call__(self, arm: Arm) -> Finding:
         less, more = (np.array([r.arrays["contrast"][1, 1] for r in arm.records[name]], float) for name in self.needs)

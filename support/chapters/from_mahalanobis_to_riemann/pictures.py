@@ -4,12 +4,13 @@ import pandas as pd
 import torch
 from torch import nn
 
+from support.chapters.from_mahalanobis_to_riemann.rulers import Ruler
 from support.chapters.from_mahalanobis_to_riemann.toys import Toy, log_volume
 from support.evidence import figures
 from support.geometry import geodesic, pullback_metric
 from support.networks.architectures import architecture
 
-GREY = "#888888"
+GREY, BOUNDARY = "#888888", "#0072B2"
 
 
 def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
@@ -54,8 +55,6 @@ def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
 def circles_figure(data: Toy, networks: dict[str, nn.Sequential]):
     """One panel a network: points, decision boundary, and at the points of a grid the unit circle of the metric that
     its hidden layer pulls back, all circles of a panel in one unit."""
-    from matplotlib.patches import Ellipse
-
     fig, axes = figures.subplots(1, len(networks), height=2.4, squeeze=False, sharex=True, sharey=True)
     side = torch.linspace(-4, 4, 9, dtype=torch.float64)
     grid = torch.stack(torch.meshgrid(side, side + 1.2, indexing="xy"), -1).view(-1, 2)
@@ -67,14 +66,45 @@ def circles_figure(data: Toy, networks: dict[str, nn.Sequential]):
         classes = network(plane.view(-1, 2)).argmax(1).view(181, 181)
         for c in range(3):
             ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=GREY, linewidths=0.8)
-        values, vectors = torch.linalg.eigh(pullback_metric(network[:2], grid))
-        radii = values.clamp_min(1e-12).rsqrt()
-        unit = 0.42 / float(radii[:, 0].quantile(0.9))  # eigenvalues ascend, so the first radius is the longer
-        for x, r, v in zip(grid, radii * unit, vectors, strict=True):
-            angle = float(torch.atan2(v[1, 0], v[0, 0]).rad2deg())
-            ax.add_patch(Ellipse(x.tolist(), *(2 * r).tolist(), angle=angle, fill=False, linewidth=0.8))
+        _circles(ax, grid, pullback_metric(network[:2], grid), 0.42)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.5, 4.5), ylim=(-3.3, 5.7))
         ax.grid(visible=False)
+    return fig
+
+
+def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float):
+    """The unit circles of a metric, (N, 2, 2), at points (N, 2), in a unit in which few exceed this size."""
+    from matplotlib.patches import Ellipse
+
+    values, vectors = torch.linalg.eigh(metric)
+    radii = values.clamp_min(1e-12).rsqrt()
+    unit = size / float(radii[:, 0].quantile(0.9))  # eigenvalues ascend, so the first radius is the longer
+    for x, r, v in zip(grid, radii * unit, vectors, strict=True):
+        angle = float(torch.atan2(v[1, 0], v[0, 0]).rad2deg())
+        ax.add_patch(Ellipse(x.tolist(), *(2 * r).tolist(), angle=angle, fill=False, linewidth=0.8))
+
+
+def rulers_figure(found: dict[str, Ruler], count: int = 121, half: float = 1.0):
+    """One panel a metric on the square: log-volume over its median, unit circles, and the boundary that is predicted.
+
+    The log-volumes share one scale, and each panel has its own unit of length.
+    """
+    fig, axes = figures.subplots(1, len(found), height=2.6, squeeze=False, sharex=True, sharey=True)
+    side, coarse = torch.linspace(-half, half, count).double(), torch.linspace(-0.84, 0.84, 7).double() * half
+    fine, grid = (torch.stack(torch.meshgrid(s, s, indexing="xy"), -1).view(-1, 2) for s in (side, coarse))
+    volumes = {title: ruler.log_volume(fine) for title, ruler in found.items()}
+    bound = max(float((v - v.median()).abs().quantile(0.99)) for v in volumes.values())
+    for ax, (title, ruler) in zip(axes[0], found.items(), strict=True):
+        over = (volumes[title] - volumes[title].median()).view(count, count).numpy()
+        classes = ruler.predict(fine).view(count, count).numpy()
+        image = ax.pcolormesh(side.numpy(), side.numpy(), over, cmap="PuOr", vmin=-bound, vmax=bound, rasterized=True)
+        _circles(ax, grid, ruler.metric(grid), 0.13 * half)
+        ax.contour(side.numpy(), side.numpy(), classes, (0.5,), colors=BOUNDARY, linewidths=1.8)
+        ax.set(title=title, aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1), xlabel="$x_1$")
+        ax.set(xlim=(-half, half), ylim=(-half, half))
+        ax.grid(visible=False)
+    axes[0][0].set_ylabel("$x_2$")
+    fig.colorbar(image, ax=axes[0].tolist(), shrink=0.75, label="log-volume (nats)", extend="both")
     return fig
 
 

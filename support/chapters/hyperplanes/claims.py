@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from support.evidence.classifiers.rules import Rule
 from support.evidence.verdicts import joined
 
 
+@dataclass(frozen=True)
 class MostOutputs(Rule):
     """Most outputs of the network `name` have a property, and training gave it to them.
 
@@ -25,11 +27,8 @@ class MostOutputs(Rule):
     unit = "%"
     accepts = (50.0, math.inf)
     name: str  # of the network
-    so: str  # the words for the property, after "outputs"
-
-    @property
-    def asks(self):
-        return f"> 50% of outputs {self.so}, and more than untrained"
+    so: ClassVar[str]  # the words for the property, after "outputs"
+    wording = "> 50% of outputs {self.so}, and more than untrained"
 
     def has(self, z: np.ndarray) -> np.ndarray:
         """Whether each output has the property: (..., C, C) distances of `class_distances` -> (..., C), bool."""
@@ -55,33 +54,27 @@ class MostOutputs(Rule):
         return replace(found[0], state=joined(part.state for part in found))
 
 
-@dataclass(frozen=True)
 class FitsStory(MostOutputs):
     """Most outputs lie where the paper's geometric story puts them (`hyperplanes.fits_story`)."""
 
-    name: str
     so = "fit the story"
 
     def has(self, z):
         return fits_story(z, self.name)
 
 
-@dataclass(frozen=True)
 class OwnIsNear(MostOutputs):
     """Most outputs have the centre of their own class within NEAR of its SDs of the hyperplane."""
 
-    name: str
     so = f"have their own class within {NEAR:g} SD"
 
     def has(self, z):
         return np.abs(z)[..., np.eye(z.shape[-1], dtype=bool)] < NEAR
 
 
-@dataclass(frozen=True)
 class OwnIsNearest(MostOutputs):
     """Most outputs have the centre of their own class nearest to the hyperplane, in SDs of each class."""
 
-    name: str
     so = "have their own class nearest"
 
     def has(self, z):

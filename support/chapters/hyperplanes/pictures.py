@@ -112,9 +112,6 @@ class OwnInside(MostOutputs):
 
     so = "have their own class in the zero set"
 
-    def __init__(self, name: str):
-        self.name = name
-
     def has(self, z):
         return z[..., np.eye(z.shape[-1], dtype=bool)] <= 0
 

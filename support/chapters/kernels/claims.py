@@ -160,10 +160,7 @@ class Lowers(Rule):
     second: str
     least: float = 0.0
     unit = "points"
-
-    @property
-    def asks(self):
-        return f"error {self.first} - {self.second} > {self.least:g} points"
+    wording = "error {self.first} - {self.second} > {self.least:g} points"
 
     @property
     def accepts(self):

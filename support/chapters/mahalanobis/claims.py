@@ -86,10 +86,7 @@ class MostTrials(Rule):
     so: str
     unit = "of the trials"
     accepts = (MOST, math.inf)
-
-    @property
-    def asks(self):
-        return f"most {self.network} {self.so}"
+    wording = "most {self.network} {self.so}"
 
     def __call__(self, arm: DistanceArm) -> Finding:
         yes, learned = self.answer(arm, self.network), matches(arm, self.network)
@@ -103,9 +100,7 @@ class MostTrials(Rule):
 class GivenMatch(MostTrials):
     """For most trials in which the network matches the distance the answer is yes; void where none does."""
 
-    @property
-    def asks(self):
-        return f"most {self.network} that match the distance {self.so}"
+    wording = "most {self.network} that match the distance {self.so}"
 
     def n(self, arm: DistanceArm) -> int:
         """The trials that match, once there are enough trials to look."""

@@ -9,8 +9,8 @@ from support.evidence.live import Control, panel
 from support.networks.distance_networks import exact
 from support.training.distances.specs import DistanceSpec
 from support.training.distances.stack import Stack
+from support.training.loop import recorded
 from support.training.machine import Division, threads
-from support.training.specs import recorded_steps
 
 ABOUT = """<b>Train here.</b> The exact network is turned and its weights are disturbed. Then Adam trains it on the
 distances, as in the paper. Predict first: does training bring the arrows back to the axes of the ellipse?"""
@@ -32,12 +32,9 @@ def train(note, *, degrees: float, disturbed: float, rate: float, steps: int) ->
         stack = Stack([spec], [data], Division("cpu", 1, "default", len(data.train[0]), 1))
         (group,) = stack.groups
         group.parameters.copy_((start * (1 + disturbed * noise)).T[:, :, None])
-        for step in range(steps + 1):
-            if step:
-                group.step(step)
-            if step in recorded_steps(steps):
-                (w,) = stack.weights()
-                note(step, steps, (data, w["weight"], w["bias"], float(stack.errors()[2, 0]) ** 0.5))
+        for step in recorded(group.step, steps):
+            (w,) = stack.weights()
+            note(step, steps, (data, w["weight"], w["bias"], float(stack.errors()[2, 0]) ** 0.5))
 
 
 def to_axes(gaussian, W) -> float:

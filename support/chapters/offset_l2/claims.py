@@ -44,10 +44,7 @@ class CentresStay(Rule):
     name: str
     unit = "%"
     accepts = (-math.inf, 50.0)
-
-    @property
-    def asks(self):
-        return f"{self.name}: moved < 50% of the distance between two centres"
+    wording = "{self.name}: moved < 50% of the distance between two centres"
 
     def __call__(self, arm: Arm) -> Finding:
         moved = np.array([record.arrays["mu_moved"].mean() for record in arm.records[self.name]], float)

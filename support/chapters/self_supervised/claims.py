@@ -100,14 +100,11 @@ def difference(arm: ResidualArm, of, what: str) -> Numbers:
 def falls_if_not_normalised(arm: ResidualArm) -> Numbers:
     """OWN-9-e; the mean of both objectives for each seed."""
     both = [counted(arm, objective) for objective in ("barlow", "simclr")]
-    found = [
-        sum(
-            float(runs[s].arrays["probe_test_accuracy"][1] - runs[s].arrays["probe_raw_accuracy"][1]) for runs in both
-        )
-        / len(both)
-        for s in both[0]
-        if s in both[1]
-    ]
+
+    def fall(run) -> float:
+        return float(run.arrays["probe_test_accuracy"][1] - run.arrays["probe_raw_accuracy"][1])
+
+    found = [sum(fall(runs[s]) for runs in both) / len(both) for s in both[0] if s in both[1]]
     return {"test accuracy of the probe minus that without normalisation: {:+.1f} points": found}
 
 

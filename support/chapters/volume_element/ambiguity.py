@@ -97,10 +97,7 @@ class CameWithTraining(Rule):
 
     than: str
     unit = "nats"
-
-    @property
-    def asks(self):
-        return f"half of ambiguous - {self.than}, minus the same before training > 0"
+    wording = "half of ambiguous - {self.than}, minus the same before training > 0"
 
     def __call__(self, arm: AmbiguityArm) -> Finding:
         if Larger(self.than)(arm).state != "holds":

@@ -153,20 +153,13 @@ def _most(found: pd.DataFrame, other: pd.Series) -> pd.Series:
 
 def entropy_follows(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
     """RG-I-e; of the networks whose plane was measured."""
-    ranks = pd.DataFrame(
-        {
-            seed: [
-                stats.spearmanr(
-                    run.arrays["plane_entropy"][i].ravel(), run.arrays["plane_volume"][i].ravel()
-                ).statistic
-                for i in (0, -1)
-            ]
-            for seed in arm.of(width).index
-            if "plane_entropy" in (run := arm.runs[width, "true", seed]).arrays
-        },
-        index=["before", "after"],
-        dtype=float,
-    ).T
+    rows = {}
+    for seed in arm.of(width).index:
+        a = arm.runs[width, "true", seed].arrays
+        if "plane_entropy" in a:
+            both = ((a["plane_entropy"][i].ravel(), a["plane_volume"][i].ravel()) for i in (0, -1))
+            rows[seed] = [stats.spearmanr(*values).statistic for values in both]
+    ranks = pd.DataFrame.from_dict(rows, orient="index", columns=["before", "after"], dtype=float)
     return {
         "rank correlation of entropy and log-volume minus that of step 0: {:+.2f}": ranks["after"] - ranks["before"],
         "rank correlation of entropy and log-volume: {:+.2f}": ranks["after"],
@@ -199,10 +192,7 @@ class Positive(Rule):
     premises: "tuple[Positive, ...]" = ()
     absent: str = ""
     accepts = (0.0, math.inf)
-
-    @property
-    def asks(self):
-        return f"{self.words} > 0 at every width"
+    wording = "{self.words} > 0 at every width"
 
     def n(self, arm: VolumeArm) -> int:
         """The least number of networks of a width that has enough; where none has, the largest."""

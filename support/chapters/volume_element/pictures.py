@@ -7,9 +7,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import torch
 
 from support import geometry
+from support.chapters.volume_element.ambiguity import LEAST, AmbiguityArm
 from support.chapters.volume_element.maps import GREY
 from support.chapters.volume_element.results import VolumeArm, at
 from support.evidence import figures
@@ -230,4 +232,41 @@ def spectrum_figure(runs_by_name: dict[str, tuple[list, int]]):
         ax.text(1.02 * len(mean), 10**height, name, color=hue, va="center", fontsize=9)
     ax.set(yscale="log", xlabel="rank", ylabel="singular value of $J$", xlim=(0, 1.5 * len(mean)))
     ax.set_xticks(np.arange(0, len(mean), 200 if len(mean) > 200 else 20))
+    return fig
+
+
+def ambiguous_figure(arms: Sequence[AmbiguityArm], examples: pd.DataFrame):
+    """Left, the images of some lines, a row a kind. Right, how much larger the log-volume is at ambiguous images than
+    at those of each other kind: dots are networks, bars 95% intervals, dashed the rule's line.
+
+    examples: "line", "kind" and "pixels", bytes in hexadecimal digits, row by row.
+    """
+    rows = {"ambiguous": "ambiguous", "clean": "test digit", "decoded": "decoded", "matched": "matched"}
+    fig, (left, right) = figures.subplots(1, 2, height=3.0, width_ratios=(1.15, 1))
+    pixels = examples.set_index(["kind", "line"])["pixels"].map(lambda text: np.frombuffer(bytes.fromhex(text), "u1"))
+    side = math.isqrt(len(pixels.iloc[0]))
+    strips = [np.hstack([image.reshape(side, side) for image in pixels[kind].sort_index()]) for kind in rows]
+    left.imshow(np.vstack(strips), cmap="gray_r")
+    left.set_yticks(side * (np.arange(len(rows)) + 0.5), rows.values())
+    left.set(xticks=[], title="the images of a line are a column")
+    left.grid(visible=False)
+    left.spines[:].set_visible(False)
+    left.tick_params(length=0)
+    looks = [("before training", "before", arms[0], GREY, "white")]
+    looks += [(arm.name, "after", arm, hue, hue) for arm, hue in zip(arms, ("black", ACCENT), strict=True)]
+    others = list(rows)[1:]
+    for row, than in enumerate(others):
+        for offset, (label, when, arm, hue, face) in zip((-0.25, 0, 0.25), looks, strict=True):
+            values = arm.sds(than, when)
+            found = mean_interval(values, method="t")
+            right.plot([found.low, found.high], [row + offset] * 2, color=hue, linewidth=3, alpha=0.4)
+            right.plot(values, [row + offset] * len(values), "o", color=hue, mfc=face, markersize=3.5,
+                       label=label if row == 0 else None)  # fmt: skip
+    right.axvline(0, color="black", linewidth=0.8)
+    right.axvline(LEAST, color="black", linestyle="--", linewidth=0.8)
+    right.set_yticks(range(len(others)), [f"than {rows[than]}" for than in others])
+    right.set_ylim(len(others) - 0.5, -0.5)
+    right.set(xlabel="larger log-volume (SD)", title="at ambiguous images")
+    right.grid(axis="y", visible=False)
+    figures.legend_below(fig, right, 3)
     return fig

@@ -6,10 +6,10 @@ from support.chapters.volume_element import maps
 from support.evidence import figures
 from support.evidence.live import Control, panel
 from support.networks.tasks import task
+from support.training.loop import recorded
 from support.training.machine import threads
 from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import Stack
-from support.training.specs import recorded_steps
 
 ABOUT = """<b>Train here</b>, and watch the map of the log-volume. White: the decision boundary. Predict first: does
 the bright band appear before the boundary has its final shape, or after? Then compare 5 units with 250."""
@@ -22,12 +22,9 @@ def train(note, *, name: str, width: int, rate: float, steps: int, seed: int) ->
     spec = VolumeSpec.of(data, width, steps, seed, rate=rate)
     with threads(1), torch.no_grad():
         stack = Stack([spec], [data], torch.device("cpu"))
-        for epoch in range(steps + 1):
-            if epoch:
-                stack.advance(epoch)
-            if epoch in recorded_steps(steps):
-                (w,) = stack.weights()
-                note(epoch, steps, (w, float(stack.curves()[1, 1, 0])))
+        for epoch in recorded(stack.advance, steps):
+            (w,) = stack.weights()
+            note(epoch, steps, (w, float(stack.curves()[1, 1, 0])))
 
 
 def draw(steps, states):

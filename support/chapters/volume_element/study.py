@@ -76,10 +76,6 @@ class VolumeStudy(Study):
         kinds = f"widths {widths}{self._deep} x {' and '.join(self.labels)} labels x {counted(self.seeds, 'seed')}"
         return f"{self.name}: {kinds}\n{self.data}, {self.steps:,} epochs"
 
-    @property
-    def runs_a_seed(self) -> int:
-        return len(self.widths) * len(self.labels)
-
     def dataset(self, folder: str | None = None) -> Task:
         """What the first seed sees."""
         return task(self.data, 0, folder)

@@ -73,13 +73,13 @@ def seldom(fails: np.ndarray) -> tuple[str, statistics.Estimate]:
 
     It holds if the whole Clopper-Pearson interval lies below FEW, and fails if it lies above.
     """
-    share = _percent(statistics.clopper_pearson(int(fails.sum()), len(fails)))
+    share = statistics.percent(int(fails.sum()), len(fails))
     return "holds" if share.high < FEW else "fails" if share.low > FEW else "unclear", share
 
 
 def mostly(fails: np.ndarray) -> tuple[str, statistics.Estimate]:
     """LAW-b for one network: (state, share of failing runs in percent); it holds if the interval lies above MOST."""
-    share = _percent(statistics.clopper_pearson(int(fails.sum()), len(fails)))
+    share = statistics.percent(int(fails.sum()), len(fails))
     return "holds" if share.low > MOST else "fails" if share.high < MOST else "unclear", share
 
 
@@ -92,7 +92,7 @@ def more_often(first: np.ndarray, second: np.ndarray) -> tuple[str, statistics.E
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     if not only_first + only_second:
         return "unclear", statistics.Estimate(np.nan, np.nan, np.nan, len(first), 0.95, "Clopper-Pearson")
-    share = _percent(statistics.clopper_pearson(only_first, only_first + only_second))
+    share = statistics.percent(only_first, only_first + only_second)
     return "holds" if share.low > 50 else "fails" if share.high < 50 else "unclear", share
 
 
@@ -146,12 +146,6 @@ def fails_after_holm(failing: list[np.ndarray], line: float = FEW, alpha: float 
     return [bool(p < alpha) for p in statistics.holm(tests)]
 
 
-def _percent(share: statistics.Estimate) -> statistics.Estimate:
-    return statistics.Estimate(
-        100 * share.value, 100 * share.low, 100 * share.high, share.n, share.level, share.method
-    )
-
-
 # -- arms and rules of the ledger ---------------------------------------------------------------------------------
 
 
@@ -197,20 +191,13 @@ class AtPoint(claims.Evidence):
     plan: PhaseGrid
 
     def options(self, claim, records):
-        found = runs(self.plan, records)
-        of = runs_of(self.plan, records)
-        return [
-            [
-                Arm(
-                    scaling,
-                    {"input scaling": scaling},
-                    self.plan,
-                    found[found["scaling"] == scaling],
-                    [r for r in of if r.spec.scaling == scaling],
-                )
-                for scaling in self.plan.scalings
-            ]
-        ]
+        found, of = runs(self.plan, records), runs_of(self.plan, records)
+
+        def one(scaling: str) -> Arm:
+            own = [r for r in of if r.spec.scaling == scaling]
+            return Arm(scaling, {"input scaling": scaling}, self.plan, found[found["scaling"] == scaling], own)
+
+        return [[one(scaling) for scaling in self.plan.scalings]]
 
 
 @dataclass(frozen=True)
@@ -221,20 +208,13 @@ class Elsewhere(claims.Evidence):
     plans: tuple[PhaseGrid, ...]
 
     def options(self, claim, records):
-        rates = runs(self.rates, records)
-        return [
-            [
-                Arm(
-                    plan.data.removeprefix("folder:"),
-                    {"data": plan.data},
-                    plan,
-                    runs(plan, records),
-                    runs_of(plan, records) + runs_of(self.rates, records),
-                    rates,
-                )
-                for plan in self.plans
-            ]
-        ]
+        rates, behind = runs(self.rates, records), runs_of(self.rates, records)
+
+        def one(plan: PhaseGrid) -> Arm:
+            name, both = plan.data.removeprefix("folder:"), runs_of(plan, records) + behind
+            return Arm(name, {"data": plan.data}, plan, runs(plan, records), both, rates)
+
+        return [[one(plan) for plan in self.plans]]
 
 
 class _WholeStudy(claims.Rule):
@@ -291,10 +271,7 @@ class MoreOften(_Share):
     first: str
     second: str
     accepts = (50.0, math.inf)
-
-    @property
-    def asks(self) -> str:
-        return f"where one of {self.first} and {self.second} fails, it is {self.first} in > 50% of seeds"
+    wording = "where one of {self.first} and {self.second} fails, it is {self.first} in > 50% of seeds"
 
     def __call__(self, arm: Arm) -> claims.Finding:
         first, second = arm.failing(self.first), arm.failing(self.second)

@@ -7,6 +7,7 @@ scaling does, both scalings draw the same picture. `explained` says how far they
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -32,21 +33,15 @@ class Diagram:
 def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
     """The diagrams of the plan's records, by architecture and scaling, of the seeds whose whole grid is there."""
     shape, whole = (len(plan.curvatures), len(plan.preactivations)), ordered(plan, records)
-    return [
-        Diagram(
-            name,
-            scaling,
-            np.array([[r.at("test_accuracy", plan.steps) for r in grid] for grid in grids], float).reshape(
-                -1, *shape
-            ),
-            np.array([[_dead(r, plan.steps) for r in grid] for grid in grids]).reshape(-1, *shape),
-            np.array([[r.diverged_by(plan.steps) for r in grid] for grid in grids]).reshape(-1, *shape),
-            100 / len(grids[0][0].at("train_active", plan.steps)),
-        )
-        for name in plan.architectures
-        for scaling in plan.scalings
-        if (grids := whole.get((name, scaling)))
-    ]
+    found = []
+    for place in product(plan.architectures, plan.scalings):
+        if grids := whole.get(place):
+            accuracy = [[float(r.at("test_accuracy", plan.steps)) for r in grid] for grid in grids]
+            dead = [[_dead(r, plan.steps) for r in grid] for grid in grids]
+            diverged = [[r.diverged_by(plan.steps) for r in grid] for grid in grids]
+            a, b, c = (np.array(values).reshape(-1, *shape) for values in (accuracy, dead, diverged))
+            found.append(Diagram(*place, a, b, c, 100 / len(grids[0][0].at("train_active", plan.steps))))
+    return found
 
 
 def ordered(plan: PhaseGrid, records: Iterable[Record]) -> dict[tuple[str, str], list[list[Record]]]:

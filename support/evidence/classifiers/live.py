@@ -12,8 +12,8 @@ from support.networks.data import Dataset, load
 from support.training.classifiers.products import Products
 from support.training.classifiers.specs import DEAD, RunSpec
 from support.training.classifiers.stack import Stack
+from support.training.loop import recorded
 from support.training.machine import Division, threads
-from support.training.specs import recorded_steps
 
 NETWORKS = ("ReLU", "ReLU2", "ReLU2-Neg")
 STEPS = Control("steps", (100, 300, 1000, 3000), 300)
@@ -33,20 +33,12 @@ def train(
     look: what to note of the stack. settings: more fields of the `RunSpec`.
     """
     data = digits()
-    own: dict[str, Any] = {
-        "seed": seed,
-        "data": data.name,
-        "data_digest": data.digest[:16],
-        "images": len(data.train_images),
-    }
-    specs = [RunSpec(architecture=name, **own | settings) for name in names]
+    own: dict[str, Any] = {"seed": seed, "data": data.name, "data_digest": data.digest[:16]} | settings
+    specs = [RunSpec(architecture=name, images=len(data.train_images), **own) for name in names]
     with threads(1), torch.no_grad():
         stack = Stack(specs, data, Products("fp32", "default"), Division("cpu", 1, "default", 1500, 4))
-        for step in range(steps + 1):
-            if step:
-                stack.step(step)
-            if step in recorded_steps(steps):
-                note(step, steps, look(stack))
+        for step in recorded(stack.step, steps):
+            note(step, steps, look(stack))
 
 
 def measured(stack: Stack) -> dict[str, np.ndarray]:

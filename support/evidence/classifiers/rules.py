@@ -48,47 +48,43 @@ def gap(arm: Arm, first: str, second: str, level: float = 0.95) -> tuple[statist
 
 
 @dataclass(frozen=True)
-class Exceeds(Rule):
-    """The mean test accuracy of `first` exceeds that of `second` by more than `least` points."""
+class Gap(Rule):
+    """A rule on the mean test accuracy of `first` minus that of `second`."""
 
     first: str
     second: str
-    least: float
-
-    @property
-    def asks(self):
-        return f"{self.first} - {self.second} > {self.least:g} points"
-
-    @property
-    def accepts(self):
-        return self.least, math.inf
 
     def __call__(self, arm: Arm) -> Finding:
         return self.finding(*gap(arm, self.first, self.second, self.level))
 
 
 @dataclass(frozen=True)
-class Equal(Rule):
+class Exceeds(Gap):
+    """The mean test accuracy of `first` exceeds that of `second` by more than `least` points."""
+
+    least: float
+    wording = "{self.first} - {self.second} > {self.least:g} points"
+
+    @property
+    def accepts(self):
+        return self.least, math.inf
+
+
+@dataclass(frozen=True)
+class Equal(Gap):
     """The mean test accuracies differ by less than `margin` points: not a large p, but an interval within it.
 
     The interval is the 90% one: two one-sided tests at 5%, the usual test of equivalence.
     """
 
-    first: str
-    second: str
     margin: float = MARGIN
     error = 0.10
 
-    @property
-    def asks(self):
-        return f"{self.first} - {self.second} within ±{self.margin:g} points (90% interval)"
+    wording = "{self.first} - {self.second} within ±{self.margin:g} points (90% interval)"
 
     @property
     def accepts(self):
         return -self.margin, self.margin
-
-    def __call__(self, arm: Arm) -> Finding:
-        return self.finding(*gap(arm, self.first, self.second, self.level))
 
 
 @dataclass(frozen=True)
@@ -122,10 +118,7 @@ class MoreVariable(Rule):
     second: str
     times: float = SPREAD
     unit = "times"
-
-    @property
-    def asks(self):
-        return f"SD {self.first} / SD {self.second} > {self.times:g}"
+    wording = "SD {self.first} / SD {self.second} > {self.times:g}"
 
     @property
     def accepts(self):
@@ -149,10 +142,7 @@ class Steady(Rule):
 
     name: str
     most: float = STEADY
-
-    @property
-    def asks(self):
-        return f"SD {self.name} ≤ {self.most:g} points"
+    wording = "SD {self.name} ≤ {self.most:g} points"
 
     @property
     def accepts(self):
@@ -168,10 +158,7 @@ class NoMoreVariable(MoreVariable):
     """The SD of `first` over seeds is at most `times` that of `second`."""
 
     times: float = 1.0
-
-    @property
-    def asks(self):
-        return f"SD {self.first} / SD {self.second} ≤ {self.times:g}"
+    wording = "SD {self.first} / SD {self.second} ≤ {self.times:g}"
 
     @property
     def accepts(self):
@@ -223,12 +210,7 @@ class AsPrinted(Rule):
     table: str
     margin: float = IMPACT
     source: str = "oursland2025"
-
-    @property
-    def asks(self):
-        return (
-            f"our mean - the printed one within ±{self.margin:g} point, or ± the printed SD if larger (90% interval)"
-        )
+    wording = "our mean - the printed one within ±{self.margin:g} point, or ± the printed SD if larger (90% interval)"
 
     @property
     def accepts(self):

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from support.evidence.sweep import Block, Study, named
 from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.architectures import L2, SIX, SIX_BIAS
-from support.networks.data import Dataset, load
+from support.networks.data import Dataset
 from support.training.classifiers.products import choose, rate, sample
 from support.training.classifiers.specs import RunSpec
 from support.training.classifiers.training import train
@@ -100,13 +100,6 @@ class Plan(Study):
 
     def has(self, recipe: Recipe) -> bool:
         return any(recipe in self.recipes_for(None, scaling) for scaling in self.scalings)
-
-    @property
-    def runs_a_seed(self) -> int:
-        return len(self.architectures) * len(self.scalings) * len(self.recipes)
-
-    def dataset(self, folder: str | None = None) -> Dataset:
-        return load(self.data, folder)
 
     def train(self, specs, dataset: Dataset, **options):
         measured = train(specs, dataset, self.steps, **options)

@@ -48,10 +48,6 @@ class DistanceStudy(Study):
     def __str__(self):
         return f"{self.name}: {len(self.networks)} networks x {counted(self.seeds, 'trial')}\n{self.protocol}"
 
-    @property
-    def runs_a_seed(self) -> int:
-        return len(self.networks)
-
     def dataset(self, folder: str | None = None) -> DistanceData:
         """What the first trial sees. folder: nothing is read, everything is drawn."""
         return draw(self.data, self.samples)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from support.evidence.sweep import Block, Study
-from support.networks.data import Dataset, load
+from support.networks.data import Dataset
 from support.networks.residual import ResNet
 from support.training.machine import resolve_device
 from support.training.residual import places
@@ -101,13 +101,6 @@ class ResidualStudy(Study):
     def variants(self) -> list[tuple[str, str, str]]:
         """(activation, objective, labels) of the networks of a seed."""
         return list(itertools.product(self.activations, self.objectives, self.labels))
-
-    @property
-    def runs_a_seed(self) -> int:
-        return len(self.variants)
-
-    def dataset(self, folder: str | None = None) -> Dataset:
-        return load(self.data, folder)
 
     def questions(self) -> list[ResidualSpec]:
         return [self.spec("", *variant, seed) for seed in self.all_seeds for variant in self.variants]

@@ -103,8 +103,8 @@ def curves_again(
             for index in range(spec.batches):
                 learner.step((epoch - 1) * spec.batches + index + 1)
 
-        at, curves = loop.retraced(advance, learner.curves, steps, progress)
-    return at, _by_name(spec, curves)
+        curves = [learner.curves() for _ in loop.recorded(advance, steps, progress)]
+    return recorded_steps(steps), _by_name(spec, torch.stack(curves).numpy())
 
 
 def _by_name(spec: ResidualSpec, curves: np.ndarray) -> dict[str, np.ndarray]:

@@ -96,8 +96,8 @@ def curves_again(
     """Trains one network again: its recorded epochs up to `steps` and its CURVES (S,), without the geometry."""
     stack = Stack([spec], [spec.draw()], resolve_device(device), roll)
     with torch.no_grad():
-        at, curves = loop.retraced(stack.advance, lambda: stack.curves()[..., 0], steps, progress)
-    return at, _by_name(curves)
+        curves = [stack.curves()[..., 0] for _ in loop.recorded(stack.advance, steps, progress)]
+    return recorded_steps(steps), _by_name(torch.stack(curves).numpy())
 
 
 def _by_name(curves: np.ndarray) -> dict[str, np.ndarray]:
