@@ -18,7 +18,7 @@ from support.evidence import kept, sweep
 from support.networks import data
 from support.site import clean, publish
 from support.training import checkpoints
-from support.words import suggest
+from support.words import printable, suggest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -118,6 +118,10 @@ def test_a_claim_is_asked_for_in_any_case_and_an_unknown_one_gets_a_near_suggest
         assert [row["id"] for row in json.loads(capsys.readouterr().out)] == ["LDM-5.2-a", "LDM-5.2-b"]
     assert main(["claims", "ldm-5.2-q"]) == 1
     assert "did you mean 'LDM-5.2-" in capsys.readouterr().err
+
+
+def test_control_characters_of_a_name_reach_no_terminal():
+    assert printable("a\x1b[31mb\nc") == "a\\x1b[31mb\\x0ac" and printable("ä 1") == "ä 1"
 
 
 def test_an_unknown_name_like_none_gets_some_of_the_known_ones():

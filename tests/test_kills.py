@@ -159,6 +159,14 @@ def test_a_killed_run_leaves_no_kernel_behind(tmp_path):
                 process.kill()
 
 
+@pytest.mark.slow
+def test_a_run_that_nobody_kills_ends_well(tmp_path):
+    """What waits for the end of the starter must not stand in the way at the end of the chapter."""
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")]), tmp_path / "a.ipynb")
+    subprocess.run([sys.executable, "-c", EXECUTES, str(tmp_path)], check=True, timeout=300)
+    assert "fingerprint" in (tmp_path / "out" / "a.ipynb").read_text()
+
+
 def gone(process) -> bool:
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE

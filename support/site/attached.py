@@ -7,14 +7,14 @@ and papermill goes with its kernel. Otherwise both would train on for hours.
 """
 
 import os
-import sys
 import threading
 
 
 def _watch() -> None:
     import psutil
 
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # sys.stdin has a lock, which a thread must not hold when the program ends
+        pass
     for process in psutil.Process().children(recursive=True):
         process.kill()
     os._exit(1)
