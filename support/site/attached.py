@@ -7,14 +7,14 @@ and papermill goes with its kernel. Otherwise both would train on for hours.
 """
 
 import os
-import sys
 import threading
 
 
 def _watch() -> None:
     import psutil
 
-    sys.stdin.buffer.read()
+    while os.read(0, 1024):  # not sys.stdin, whose lock the interpreter wants when it ends
+        pass
     for process in psutil.Process().children(recursive=True):
         process.kill()
     os._exit(1)
