@@ -4,12 +4,18 @@ import difflib
 import re
 from collections.abc import Iterable
 
+MOST_NAMES = 20  # in a message
+
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known name, or all of them."""
+    """The end of a message about an unknown name: the nearest known name, or all of them, if they are few."""
     by_lower = {k.lower(): k for k in known}
     close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
-    return f"; did you mean {by_lower[close[0]]!r}?" if close else f" (known: {', '.join(by_lower.values())})"
+    if close:
+        return f"; did you mean {by_lower[close[0]]!r}?"
+    first = [*by_lower.values()][:MOST_NAMES]
+    more = f" and {len(by_lower) - len(first)} more" if len(by_lower) > len(first) else ""
+    return f" (known: {', '.join(first)}{more})"
 
 
 def counted(number: int, what: str) -> str:

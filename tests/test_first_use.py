@@ -18,6 +18,7 @@ from support.evidence import kept, sweep
 from support.networks import data
 from support.site import clean, publish
 from support.training import checkpoints
+from support.words import suggest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -117,6 +118,12 @@ def test_a_claim_is_asked_for_in_any_case_and_an_unknown_one_gets_a_near_suggest
         assert [row["id"] for row in json.loads(capsys.readouterr().out)] == ["LDM-5.2-a", "LDM-5.2-b"]
     assert main(["claims", "ldm-5.2-q"]) == 1
     assert "did you mean 'LDM-5.2-" in capsys.readouterr().err
+
+
+def test_an_unknown_name_like_none_gets_some_of_the_known_ones():
+    said = suggest("xyz", [f"name-{i}" for i in range(100)])
+    assert said.startswith(" (known: name-0, name-1, ") and said.endswith(" and 80 more)") and len(said) < 300
+    assert suggest("xyz", ["one", "two"]) == " (known: one, two)"
 
 
 def test_a_record_is_shown_by_the_beginning_of_its_key(store, capsys):

@@ -379,6 +379,20 @@ def test_images_are_points_too():
     assert log_volume_element(of_image, images).shape == (3,)
 
 
+def test_a_module_that_takes_batches_of_images_is_measured_as_it_is():
+    """Batch norm and Flatten would refuse, or misread, an image without its batch."""
+    network = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3),
+        torch.nn.BatchNorm2d(2),
+        torch.nn.GELU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(32, 12),
+    )
+    network, images = network.double().eval(), torch.rand(3, 1, 6, 6, dtype=torch.float64)
+    by_hand = log_volume_element(lambda x: network(x.view(1, 1, 6, 6))[0], images.flatten(1))
+    assert torch.equal(log_volume_element(network, images), by_hand)
+
+
 def test_modules_in_eval_mode_and_float32_points_are_taken():
     model = nn.Sequential(linear(2, 3), nn.Dropout(0.5), nn.Tanh()).eval()
     x = torch.tensor([0.1, 0.7])

@@ -19,7 +19,8 @@ NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]) -> Tensor:
     """reduce(J, start) of the Jacobians J of f, (n, m, d), for groups of the points x that fit in memory, joined.
 
-    start: index of the group's first point. A batch of images, (N, ...), is flattened; f takes one.
+    start: index of the group's first point. A batch of images, (N, ...), is flattened; f takes one image, and a
+    module a batch of one.
     Raises ValueError where df/dx is not finite.
     """
     if torch.as_tensor(x).ndim > 2:
@@ -45,10 +46,11 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
 
 
 def _flattened(x: Tensor, f: Callable) -> tuple[Tensor, Callable]:
-    """Points (N, ...) as (N, d), and the map of one flat point."""
+    """Points (N, ...) as (N, d), and the map of one flat point. A module takes batches, so it gets a batch of one."""
+    shape = x.shape[1:]
     if isinstance(f, nn.Module):
         checks.precision(f)
-    shape = x.shape[1:]
+        return x.flatten(1), lambda point: f(point.view(1, *shape))[0]
     return x.flatten(1), lambda point: f(point.view(shape))
 
 
