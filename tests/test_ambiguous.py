@@ -106,9 +106,9 @@ def arm(after, before=(0.0, 0.0, 0.0, 0.0), wiggle=0.0, networks=5):
 @pytest.mark.parametrize(
     ("id", "made", "state"),
     [
-        ("RG-I-f", arm((0, 0, 1, 0), wiggle=0.01), "holds"),
-        ("RG-I-f", arm((0, 0, 0.1, 0), wiggle=0.01), "fails"),
-        ("RG-I-f", arm((0, 0, 0.1, 0), wiggle=0.2), "unclear"),
+        ("RG-6-a", arm((0, 0, 1, 0), wiggle=0.01), "holds"),
+        ("RG-6-a", arm((0, 0, 0.1, 0), wiggle=0.01), "fails"),
+        ("RG-6-a", arm((0, 0, 0.1, 0), wiggle=0.2), "unclear"),
         ("OWN-5-d", arm((-9, 0, 1, 0), wiggle=0.01), "holds"),
         ("OWN-5-d", arm((-9, 1, 1, 0), wiggle=0.01), "fails"),
         ("OWN-5-d", arm((-9, 1, 1, 0), wiggle=0.2), "unclear"),
@@ -139,7 +139,7 @@ def test_the_effect_is_in_sds_among_images():
 
 def test_without_a_table_nothing_is_judged(monkeypatch, tmp_path):
     monkeypatch.setattr(ambiguity.derived, "path", lambda name: tmp_path / name)
-    rows = chapters.ledger([], ids=("RG-I-f", "OWN-5-d", "OWN-5-e", "OWN-5-f"))
+    rows = chapters.ledger([], ids=("RG-6-a", "OWN-5-d", "OWN-5-e", "OWN-5-f"))
     assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 4
 
 

@@ -315,7 +315,7 @@ def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_r
     assert E.asked.names == ("MNIST", "MNIST, long") and F.asked.names == G.asked.names == ("MNIST, no decay",)
     assert "MNIST, no decay" not in A.asked.names
     rows = chapters.ledger([], "06_volume_element")
-    assert {row["id"] for row in rows} == {*IDS, "OWN-5-c", "RG-I-e"}
+    assert {row["id"] for row in rows} == {*IDS, "OWN-5-c", "RG-I-e", "RG-6-a", "OWN-5-d", "OWN-5-e", "OWN-5-f"}
     assert {row["verdict"] for row in rows} == {"untested"}
 
 

@@ -54,7 +54,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
     Kind(r"RG-I-a", REPRODUCTION, ("Images are divided by 255, and pixels that are always 0 are left out.",)),
     Kind(r"RG-I-e", REPLICATION, ("A sigmoid network on MNIST stands in for the paper's residual network.",)),
     Kind(
-        r"RG-I-f",
+        r"RG-6-a",
         REPLICATION,
         ("No code was published for the paper's ambiguous images; ours are made in our own way.",),
     ),

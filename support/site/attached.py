@@ -13,7 +13,7 @@ import threading
 def _watch() -> None:
     import psutil
 
-    while os.read(0, 1):  # sys.stdin has a lock, which a thread must not hold when the program ends
+    while os.read(0, 1024):  # not sys.stdin, whose lock the interpreter wants when it ends
         pass
     for process in psutil.Process().children(recursive=True):
         process.kill()

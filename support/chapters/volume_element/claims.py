@@ -51,8 +51,8 @@ Four claims ask for images that could be either of two digits (`ambiguous` says 
 rules). A network is measured at 32 lines between test images of two classes, with four images each, and its number is
 a difference of mean log-volumes over the SD among images. The margin is 0.2 SD; a smaller difference counts as none.
 
-    RG-I-f   ambiguous minus clean test digits, as the paper says it; an interval below 0.2 SD refutes it
-    OWN-5-d  ambiguous minus decoded digits that are clear; an interval below 0.2 SD says that RG-I-f is about decoded
+    RG-6-a   ambiguous minus clean test digits, as the paper says it; an interval below 0.2 SD refutes it
+    OWN-5-d  ambiguous minus decoded digits that are clear; an interval below 0.2 SD says that RG-6-a is about decoded
              images, which are smoother, and not about ambiguous ones
     OWN-5-e  ambiguous minus decoded clear digits of the same ink and norm; an interval below 0.2 SD says that it is
              about faint images: the slopes of sigmoids are larger there
@@ -68,7 +68,7 @@ been seen, and the two claims of our own when two networks without weight decay 
 RG-5-a was written when all its records were known. When OWN-5-c was written, no network had been measured with pairs
 matched in ink; when RG-I-e was, the plane of one network of each study on MNIST had been seen in figures. The
 controls with few points (30 of the sinusoid, 1,000 images) were chosen because one network of each, of seed 1000,
-learned its shuffled labels; their log-volume had not been measured. When RG-I-f and OWN-5-d to OWN-5-f were written,
+learned its shuffled labels; their log-volume had not been measured. When RG-6-a and OWN-5-d to OWN-5-f were written,
 ambiguous images had been looked at and their ink and norm were known: on average they are fainter than clear ones. No
 log-volume of a decoded image had been measured.
 """
@@ -309,7 +309,7 @@ CLAIMS = (
     _claim("RG-I-e", "appendix I.3, of a residual network",
            "In a plane of images, training makes the volume element large where the entropy of the output is.",
            _ENTROPY, Tasks(("MNIST, same ink",)), kind="variant"),
-    _claim("RG-I-f", "section 6 and appendix I.2",
+    _claim("RG-6-a", "section 6 and appendix I.2",
            "The volume element is larger on average at ambiguous decoded digits than at clean test digits.",
            ambiguity.Larger("clean"), ambiguity.Recipes()),
     _own("OWN-5-d", "our own", "It is larger at ambiguous decoded digits than at clear decoded digits.",

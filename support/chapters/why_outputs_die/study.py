@@ -58,6 +58,10 @@ class PhaseGrid(Plan):
         opened = of_grid and self.sizes_of(None, spec.scaling) is None
         return super().asks_for(spec.unchecked(**OPEN) if opened else spec)
 
+    @property
+    def runs_a_seed(self) -> int:  # where sizes are open, one question stands for all points
+        return len(self.architectures) * sum(len(self.points(scaling)) for scaling in self.scalings)
+
 
 @dataclass(frozen=True)
 class MapPoints(PhaseGrid):
