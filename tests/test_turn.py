@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from matplotlib import pyplot
 
 from support import geometry
 from support.chapters.distance_or_intensity import pictures as distance_or_intensity
@@ -242,6 +243,7 @@ def test_the_plane_of_two_outputs_keeps_their_distances(seed):
     assert [bar.get_width() for bar in figure.axes[1].patches] == pytest.approx(
         np.abs(plane.distances(plane.degrees[0]))
     )
+    pyplot.close(figure)
 
 
 def test_the_turned_network_is_exact():
