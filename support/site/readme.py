@@ -28,7 +28,7 @@ def findings() -> str:
             - Networks of absolute values learn a Mahalanobis distance in {same:.0%} of the trials on one Gaussian in
               the plane, and in {new:.0%} on new Gaussians. Those that learn the distance learn its geometry, because
               the loss forces them to.
-            - Training magnifies space near decision boundaries in all four tasks, and near boundaries through
+            - Trained networks magnify space near decision boundaries in all four tasks. In the plane they do so for
               shuffled labels too. On MNIST, {before:.0%} of the contrast was there before training.
             - A random layer of infinite width has negative curvature in the paper's examples and positive curvature
               for GELU. The authors' public code returns curvatures {times:.0f} times too large.
