@@ -111,11 +111,11 @@ _claim = partial(claims.Claim, asked=Studies(), source="oursland2025", from_seed
 CLAIMS = (
     _claim("LDM-6.1-a", "section 6.1", "A distance network, Abs2-Neg, lays each hyperplane near its own class.",
            OwnIsNear("Abs2-Neg"), amended=claims.amended(
-               "Being nearest is a direction and being near a size; LDM-6.1-c asks the first, this row the second.",
+               "Nearest is one question and near is another. LDM-6.1-c asks the first, this claim the second.",
                "own class nearest and within 1 SD", "mixed", date="2026-11-24")),
     _claim("LDM-6.1-c", "section 6.1", "A distance network, Abs2-Neg, lays each hyperplane nearest to its own class.",
            OwnIsNearest("Abs2-Neg"), amended=claims.amended(
-               "Being nearest is a direction and being near a size; this row asks the first, LDM-6.1-a the second.",
+               "Nearest is one question and near is another. This claim asks the first, LDM-6.1-a the second.",
                "own class nearest and within 1 SD", "mixed", date="2026-11-24")),
     _claim("LDM-6.1-b", "section 6.1", "An intensity network, Abs2, lays each hyperplane near the other classes.",
           FitsStory("Abs2")),
@@ -123,6 +123,6 @@ CLAIMS = (
           FitsStory("ReLU2-Neg")),
     _claim("LDM-6.2-d", "section 6.2", "ReLU2 drives the own class of an output into its zero set, with the others.",
            DrivenInside("ReLU2"), amended=claims.amended(
-               "The paper says that own and other classes are driven inside; the rule asked for the own outside.",
+               "The paper says that own and other classes are driven inside. Our rule had the own class outside.",
                "each output's own class outside its zero set, half of the others inside", "fails")),
 )  # fmt: skip

@@ -244,8 +244,8 @@ _PAPER = "zavatoneveth2025"
 def _wider(first_verdict: str) -> claims.Amendment:
     """The grid of sigma and penalty was widened, and all splits are fresh ones."""
     return claims.amended(
-        "Cross-validation chose the largest sigma in most splits, and pairs of digits left next to no errors to "
-        "lower; so the grid now reaches four times as far, pairs have half as many training images, and all splits "
+        "Cross-validation chose the largest sigma in most splits, and pairs of digits left almost no errors to "
+        "lower. So the grid now reaches four times as far, pairs have half as many training images, and all splits "
         "are new.",
         "sigma at most 2 sqrt(d), penalty at most 100; 6 training sets of about 60 images for each pair of digits",
         first_verdict, "2026-11-24",

@@ -129,13 +129,13 @@ class Dimensions(Evidence):
 _ALL = "results, Overview"
 _CENTRED_AND_WHITE = "results, Mean Centering Verification and Latent Space Sphericity Test"
 _OWN_ROTATIONS = claims.amended(
-    "Rotated exact solutions are no fair chance for a network that is none; its own rows, rotated, are.",
+    "A network that is no exact solution cannot be compared with such. We compare it with its own rotated rows.",
     "nearer to the eigenvectors than 95% of rotated exact solutions", "mixed", "2026-11-24",
 )  # fmt: skip
 
 
 def _merged(first_verdict: str) -> claims.Amendment:
-    reason = "Whoever gives the distance is centred and whitens, so that match, centring and whitening were one fact."
+    reason = "Each network that gives the distance is centred and whitens. So we had counted one fact three times."
     first = "most of all networks are centred (MDX-2), most of all whiten (MDX-3)"
     return claims.amended(reason, first, first_verdict, "2026-11-24")
 

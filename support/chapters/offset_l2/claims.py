@@ -28,9 +28,9 @@ from support.networks.architectures import L2, SIX_BIAS
 _SHORT = ", within a tenth of the steps and a sixth of the images"  # of the paper's
 _AMENDED = {
     "a-0": amended(
-        "Equivalence is judged by the 90% interval, two one-sided tests at 5%, in every chapter; "
-        "of several parts one fails only after Holm's correction.",
-        "by the 95% interval, without a correction for two parts",
+        "Every chapter now judges equality by the 90% interval (two one-sided tests at 5%). Of several parts, one "
+        "fails only after Holm's correction.",
+        "it used the 95% interval, without a correction for two parts",
         "unclear",
         "2026-11-24",
     ),
@@ -92,7 +92,7 @@ CLAIMS = (
     Claim("LDM-6.4-d-0", "section 6.4", f"The SD of every OffsetL2 network is at most that of its baseline{_SHORT}.",
           Every(tuple(NoMoreVariable(name, _baseline(name)) for name in L2)), Studies((STUDIES["mnist-10k-heads"],)),
           source="oursland2025", kind="variant", amended=amended(
-              "The printed SD is of 50,000 steps and all images; after a tenth of them the baseline is the control.",
+              "The printed SD is of 50,000 steps and all images. After a tenth of them the baseline is the control.",
               f"SD at most {STEADY} points", "fails")),
     Claim("LDM-T5-a", "Table 5", "With raw inputs these networks reach the accuracies of Table 5.",
           AsPrinted("table5"), EachNetwork(OWN["mnist-l2"], SIX_BIAS + L2, "raw"), source="oursland2025"),

@@ -274,7 +274,7 @@ _ENTROPY = Positive(entropy_follows, "rank correlation, and its change with trai
 _DEEPER = Positive(deeper, "contrast minus that of the layer below")
 _BUT_XOR = tuple(name for name in PRINTED if name != "XOR")
 _BY_WIDTH = claims.amended(
-    '"At all widths" is said of the sinusoid only; of XOR the paper expects that wide networks stay as they start.',
+    'The paper says "at all widths" of the sinusoid only. On XOR it expects wide networks to stay as they start.',
     "XOR among the tasks, at every width", "mixed", date="2026-11-24",
 )  # fmt: skip
 _claim = partial(claims.Claim, source="zavatoneveth2025")
@@ -286,7 +286,7 @@ CLAIMS = (
            _NOT_BEFORE, Tasks(_BUT_XOR), amended=_BY_WIDTH),
     _own("RG-4-c", "our own", "Networks trained on shuffled labels have less than half of the contrast.",
          _NOT_SHUFFLED, Tasks(CONTROLLED), amended=claims.amended(
-             "Most controls had not learned their labels (about 60% of two classes, 13% of ten).",
+             "Most controls had not learned their labels: 60% were right with two classes, and 13% with ten.",
              f"no premise that the controls learn {FITTED:g}% of their labels", "holds")),
     _claim("RG-4-d", "section 4.1", "The volume element peaks at the boundary, not merely between the data.",
            _AT_THE_BOUNDARY, Tasks(_BUT_XOR), amended=_BY_WIDTH),

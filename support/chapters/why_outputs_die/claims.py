@@ -81,7 +81,7 @@ CLAIMS = (
                        baseline=STUDIES["mnist-10k"]),
                from_seed=SEEN if number == 0 else 0,
                amended=amended(
-                   "Where ReLU2 does not fail, nothing can recover.", "no premise that ReLU2 fails", first))
+                   "Where ReLU2 does not fail, nothing can recover.", "it had no premise that ReLU2 fails", first))
       for number, (name, also, trained_by, first) in enumerate((
           ("as published", "within 1,000 steps", "mnist-10k", "mixed"),
           ("warm-up", "even if the first steps are gentle", None, "mixed"),
@@ -95,9 +95,9 @@ CLAIMS = (
                  Studies((OWN["mnist-remedies"],), ("standardised",), REMEDIES["centred heads"],
                          baseline=STUDIES["mnist-10k"]),
                  source="own", kind="own", from_seed=SEEN, amended=amended(
-                     "On raw inputs no run of ReLU2 is without an inactive output, so no n decides; "
-                     "with centred heads on standardised inputs most runs are.",
-                     "asked of the heads as published, in both input scalings", "unclear", "2026-11-24")),
+                     "On raw inputs every run of ReLU2 has an inactive output, so no number of seeds decides. "
+                     "With centred heads on standardised inputs most runs have none.",
+                     "it asked for heads as published, in both input scalings", "unclear", "2026-11-24")),
     _own("LAW-a", "At rate x curvature 100 all six networks learn, whatever the input scaling.",
          law.Seldom(SIX), law.AtPoint(OWN["law-100"])),
     _own("LAW-b", "At rate x curvature 1,000 ReLU2 fails, whatever the input scaling.",
