@@ -253,7 +253,8 @@ def ambiguous_figure(arms: Sequence[AmbiguityArm], examples: pd.DataFrame):
     left.spines[:].set_visible(False)
     left.tick_params(length=0)
     looks = [("before training", "before", arms[0], GREY, "white")]
-    looks += [(arm.name, "after", arm, hue, hue) for arm, hue in zip(arms, ("black", ACCENT), strict=True)]
+    names = [arm.name.replace("without", "without decay") for arm in arms]
+    looks += [(name, "after", arm, hue, hue) for name, arm, hue in zip(names, arms, ("black", ACCENT), strict=True)]
     others = list(rows)[1:]
     for row, than in enumerate(others):
         for offset, (label, when, arm, hue, face) in zip((-0.25, 0, 0.25), looks, strict=True):
