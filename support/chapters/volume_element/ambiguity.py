@@ -101,8 +101,7 @@ class CameWithTraining(Rule):
 
     def __call__(self, arm: AmbiguityArm) -> Finding:
         if Larger(self.than)(arm).state != "holds":
-            return replace(
-                self.unclear(f"ambiguous images have no larger volume than {self.than} ones"), state="void"
-            )
+            absent = f"ambiguous - {self.than} is not shown to exceed {LEAST:g} SD"
+            return replace(self.unclear(absent), state="void")
         left = SHARE * arm.nats(self.than) - arm.nats(self.than, "before")
         return self.mean(left, f"half of ambiguous - {self.than}, minus that before = {left.mean():+.1f} nats")
