@@ -163,6 +163,16 @@ def test_weight_vectors_after_a_step_are_filled_where_they_are_dead():
     assert [list(line.get_ydata()) for line in right.lines] == [[0.25, 1], [0.3, 1]]
 
 
+def test_a_warm_up_is_drawn_over_the_step_size_that_it_has_reached():
+    sizes = np.array([0, 10, 100, 1000, 1000])  # before the first step, rising, and at full size
+    shares = {"ReLU2": np.array([[0.9, 0, 0.1, 0.8, 0.7], [0.9, 0, 0.3, 0.8, 0.7]]), "ReLU2-Neg": np.zeros((2, 5))}
+    (ax,) = dying.warmup_figure(sizes, shares, {100: "here"}).axes
+    relu2, negated, mark = (line.get_xydata() for line in ax.lines)
+    np.testing.assert_allclose(relu2, [[10, 0], [100, 20]])  # percent of outputs, mean over runs
+    np.testing.assert_allclose(negated, [[10, 0], [100, 0]])
+    assert set(mark[:, 0]) == {100} and [text.get_text() for text in ax.texts] == ["ReLU2", "ReLU2-Neg", "here"]
+
+
 def test_failing_runs_are_drawn_as_shares_for_each_network_and_scaling():
     rows = [(name, s, k < 5) for name in ("ReLU", "ReLU2") for s in ("raw", "standardised") for k in range(20)]
     runs = pd.DataFrame(rows, columns=["network", "scaling", "fails"])

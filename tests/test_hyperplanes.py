@@ -1,4 +1,4 @@
-"""Hyperplanes whose place is known, the story told of them, and the best ones, each against another way to get it."""
+"""Hyperplanes whose place is known, the paper's story about them, and the best ones, each checked in another way."""
 
 from dataclasses import replace
 

@@ -174,7 +174,7 @@ BREAK = {
         '<div class="colophon"',
         '<script src="//cdn.org/a.js"></script><div class="colophon"',
     ),
-    "a.png, which is not there": ("_images/a.png", None, None),
+    "a.png, which does not exist": ("_images/a.png", None, None),
 }
 
 

@@ -24,8 +24,8 @@ HOW_TO_READ = (  # above the cards of a chapter
     f"{TERM('raw-pixels', 'raw')} or {TERM('standardised-pixels', 'standardised')} pixels. In a strip, the dot is "
     f"our estimate, the bar its {TERM('interval', 'interval')} and the dashed line the rule's. Two dashed lines are "
     f"a {TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
-    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('open-arm', 'open')}: they do not "
-    f"change the verdict. One {TERM('nat', 'nat')} is a factor of 2.72."
+    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('open-arm', 'open')}: where other "
+    f"arms decide, they do not change the verdict. One {TERM('nat', 'nat')} is a factor of 2.72."
 )
 
 

@@ -15,6 +15,10 @@ import numpy as np
 from support.evidence.statistics import Estimate
 
 LARGEST = 62_000  # bytes of data a figure may carry
+ACCURACY = {  # entries of a figure of runs, whose axis is the test accuracy
+    "unit": "% right",
+    "x": {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"},
+}
 
 
 def page(turn: Mapping[str, Any], picture: str, alt: str) -> str:

@@ -104,5 +104,5 @@ def faults(site: Path) -> list[str]:
         if re.match(r"(https?:)?//", address):
             found.append(f"{name} fetches {address}")
         elif not re.match(r"data:|#", address) and not (file.parent / re.split("[?#]", address)[0]).exists():
-            found.append(f"{name} fetches {address}, which is not there")
+            found.append(f"{name} fetches {address}, which does not exist")
     return found

@@ -171,10 +171,8 @@ def lost_classes_turn(arms) -> dict:
         "panels": [f"{arm.scaling} inputs" for arm in arms],
         "rows": order,
         "groups": groups,
-        "x": {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"},
-        "unit": "% right",
         "digits": 0,
-    }
+    } | turns.ACCURACY
 
 
 def lost_classes_figure(arms):
