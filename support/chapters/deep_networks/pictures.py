@@ -1,0 +1,207 @@
+"""The figures of the chapter: black is after training, grey before; dashed is within one class."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from support import geometry
+from support.chapters.deep_networks.toys import ACROSS as TOY_ACROSS
+from support.chapters.deep_networks.toys import ALIKE as TOY_ALIKE
+from support.evidence import figures
+from support.evidence.records import Record
+from support.evidence.residual import results
+from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
+from support.evidence.statistics import mean_interval
+
+GREY, ACCENT = "#888888", "#D55E00"
+TOY_HALF, TOY_POINTS = 1.6, 33  # of the square that is drawn: half a side, and points on a side
+STAGES = (1, 2, 3, 4)
+LOOKS = ((BEFORE, GREY, "white", "before training"), (AFTER, "black", "black", "after training"))
+KINDS = ((ACROSS, "-", "across a boundary"), (ALIKE, "--", "within one class"))
+
+
+def toy_figure(blocks: nn.Sequential, effects: np.ndarray):
+    """The log-volume after each block of one network over the square, with both segments; right, the effects.
+
+    effects: (networks, 2, 2, blocks) [network, untrained or trained, across or within one class].
+    """
+    number, side = len(blocks), torch.linspace(-TOY_HALF, TOY_HALF, TOY_POINTS, dtype=torch.float64)
+    square = torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
+    volumes = [geometry.log_volume_element(blocks[: k + 1], square).detach() for k in range(number)]
+    fig, axes = figures.subplots(1, number + 1, height=2.8, width_ratios=[1] * number + [1.7])
+    low, high = np.quantile(np.stack(volumes), [0.01, 1])
+    for k, (ax, values) in enumerate(zip(axes, volumes, strict=False)):
+        image = ax.imshow(
+            values.view(TOY_POINTS, -1), origin="lower", extent=(-TOY_HALF, TOY_HALF) * 2, vmin=low, vmax=high
+        )
+        for segment, line in ((TOY_ACROSS, "-"), (TOY_ALIKE, "--")):
+            ax.plot(*np.transpose(segment), line, color=ACCENT, marker="o", markersize=4)
+        ax.set(xticks=(-1, 1), yticks=(-1, 1), title=f"block {k + 1}")
+        ax.grid(visible=False)
+        if k:
+            ax.set_yticklabels([])
+    fig.colorbar(
+        image, ax=list(axes[:number]), label="log-volume (nats)", location="bottom", shrink=0.6, extend="min"
+    )
+    others = "within one class,\nand both before"
+    by_depth(axes[-1], effects.transpose(0, 3, 1, 2), "block", ("", "", NAMES[2], others))
+    axes[-1].set_ylabel("effect (nats)")
+    return fig
+
+
+NAMES = tuple(f"{kind},\n{moment}" for *_, moment in LOOKS for _, _, kind in KINDS)
+
+
+def by_depth(ax, effects: np.ndarray, word: str, names: Sequence[str] = NAMES) -> None:
+    """A thin line for each network, and a thick one for their mean with its name at the end.
+
+    effects: (networks, depths, 2, 2) [network, depth, untrained or trained, across or within one class].
+    names: of the four lines in that order; "" for none.
+    """
+    depths = np.arange(1, effects.shape[1] + 1)
+    named = []
+    for number, (when, kind) in enumerate((w, k) for w in (BEFORE, AFTER) for k in (ACROSS, ALIKE)):
+        (_, hue, face, _), (_, line, _), values = LOOKS[when], KINDS[kind], effects[:, :, when, kind]
+        ax.plot(depths, values.T, line, color=hue, linewidth=0.5, alpha=0.4)
+        ax.plot(depths, values.mean(0), line, color=hue, linewidth=2.2, marker="o", mfc=face)
+        if names[number]:
+            named.append((values.mean(0)[-1], names[number], hue))
+    ax.axhline(0, color="black", linewidth=0.8)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low - 0.06 * (high - low), high + 0.06 * (high - low))
+    heights = figures.labels_apart(np.array([end for end, *_ in named]), 0.19 * (high - low))
+    for height, (_, name, hue) in zip(heights, named, strict=True):
+        ax.text(depths[-1] + 0.12, height, name, color=hue, va="center", fontsize=8, linespacing=0.95)
+    ax.set(xticks=depths, xlabel=f"after {word}", xlim=(0.85, depths[-1] + 0.55 * len(depths)))
+
+
+def stages_figure(arm: ResidualArm):
+    """Left, by stage, the mean effect of every network across a boundary and within one class, before and after
+    training, in nats per output; right, what training adds to their difference, with 95% intervals."""
+    found = np.stack([results.effects(run) for run in arm.of().values()])  # (networks, 2, 4, 2)
+    fig, (left, right) = figures.subplots(1, 2, height=3.6, width_ratios=(1.7, 1))
+    by_depth(left, found.transpose(0, 2, 1, 3), "stage")
+    left.set_title("middle against ends", pad=18)
+    left.set_ylabel("effect (nats per output)")
+    contrast = found[..., ACROSS] - found[..., ALIKE]
+    learned = contrast[:, AFTER] - contrast[:, BEFORE]
+    for stage, values in zip(STAGES, learned.T, strict=True):
+        mean = mean_interval(values)
+        right.plot(
+            stage + 0.12 * (figures.jitter(len(values)) - 0.5), values, "o", color="black", markersize=3, alpha=0.5
+        )
+        right.plot([stage + 0.2] * 2, [mean.low, mean.high], color="black", linewidth=2)
+        right.plot(stage + 0.2, mean.value, "o", color="black", markersize=6)
+        right.text(
+            stage + 0.1,
+            1.01,
+            f"{round(mean.value, 2) + 0.0:+.2f}",
+            transform=right.get_xaxis_transform(),
+            ha="center",
+            fontsize=9,
+        )
+    right.axhline(0, color="black", linewidth=0.8)
+    right.set(xticks=STAGES, xlabel="after stage", xlim=(0.6, 4.6))
+    right.set_title("what training adds to\nsolid minus dashed", pad=18)
+    return fig
+
+
+def live_figure(effects: np.ndarray):
+    """The left panel of `stages_figure`; effects: (networks, 2, 4, 2)."""
+    fig, ax = figures.subplots(height=3.2)
+    by_depth(ax, effects.transpose(0, 2, 1, 3), "stage")
+    ax.set_ylabel("effect (nats per output)")
+    return fig
+
+
+def profiles_figure(arm: ResidualArm):
+    """Mean log-volume of the last stage along the segments, over the mean of the ends, of every network (thin) and on
+    average: before and after training, across a boundary and within one class."""
+    fig, axes = figures.subplots(1, 2, height=3.0, sharex=True, sharey=True)
+    for ax, (when, _, _, title) in zip(axes, LOOKS, strict=True):
+        for kind, line, name in KINDS:
+            profiles = np.stack([_profile(run, when, kind) for run in arm.of().values()])
+            t = np.linspace(0, 1, profiles.shape[1])
+            hue = "black" if kind == ACROSS else GREY
+            ax.plot(t, profiles.T, line, color=hue, linewidth=0.5, alpha=0.5)
+            ax.plot(t, profiles.mean(0), line, color=hue, linewidth=2.2, label=name)
+        ax.set(title=title, xticks=(0, 0.5, 1), xlabel="place on the segment")
+    axes[0].set_ylabel("log-volume over the ends\n(nats per output)")
+    figures.legend_below(fig, axes[0], 2)
+    return fig
+
+
+def _profile(run: Record, when: int, kind: int) -> np.ndarray:
+    """(T,), the mean over pairs of the last stage's log-volume minus the mean of the ends, per output."""
+    volume = run.arrays["segment_volume"][when, -1, kind, :, :-1].astype(float)
+    over = volume - volume[:, [0, -1]].mean(1, keepdims=True)
+    return np.nanmean(over, 0) / results.features(run)
+
+
+def plane_figure(run: Record):
+    """The plane of three images: the log-volume before and after training, and the entropy of the outputs after it;
+    white: boundaries; the images are the corners of the triangle."""
+    a, side = run.arrays, np.linspace(-1, 1, run.spec.plane)
+    one, two, three = torch.eye(3, dtype=torch.float64)
+    triangle = geometry.plane(one, two, three, 2).anchors[[0, 1, 2, 0]]
+    k = results.features(run)
+    panels = [
+        (title.capitalize(), a["plane_volume"][when] / k, when, "log-volume (nats per output)")
+        for when, _, _, title in LOOKS
+    ]
+    panels.append(("Entropy after training", a["plane_entropy"][AFTER], AFTER, "entropy (nats)"))
+    fig, axes = figures.subplots(1, 3, height=3.2, sharex=True, sharey=True)
+    for ax, (title, values, when, label) in zip(axes, panels, strict=True):
+        values = values.astype(float)
+        values = values - np.nanmean(values) if "volume" in label else values
+        image = ax.imshow(values, origin="lower", extent=(-1, 1, -1, 1))
+        classes = a["plane_class"][when]
+        for c in np.unique(classes):
+            if (classes != c).any():
+                ax.contour(side, side, (classes == c).astype(float), (0.5,), colors="white", linewidths=0.8)
+        ax.plot(*triangle.T, "-o", color=ACCENT, linewidth=1, markersize=4)
+        ax.set(xticks=(), yticks=(), title=title)
+        ax.grid(visible=False)
+        fig.colorbar(image, ax=ax, label=label, location="bottom", shrink=0.9)
+    return fig
+
+
+def lines_figure(run: Record):
+    """The log-volume of every stage along three lines between images, over the mean of the ends: before training
+    (grey) and after it; ticks: where the network's prediction changes."""
+    volume = run.arrays["line_volume"].astype(float) / results.features(run)  # (2, 4, 3, points)
+    t = np.linspace(0, 1, volume.shape[-1])
+    fig, axes = figures.subplots(1, 3, height=3.0, sharex=True, sharey=True)
+    for line, ax in enumerate(axes):
+        for stage, shade in zip(STAGES, figures.shades(len(STAGES)), strict=True):
+            values = volume[AFTER, stage - 1, line]
+            ax.plot(t, values - values[[0, -1]].mean(), color=shade, linewidth=2, label=f"stage {stage}")
+        values = volume[BEFORE, -1, line]
+        ax.plot(t, values - values[[0, -1]].mean(), "--", color=GREY, label="stage 4, before training")
+        classes = run.arrays["line_class"][AFTER, line]
+        changes = np.flatnonzero(classes[1:] != classes[:-1])
+        ax.plot((t[changes] + t[changes + 1]) / 2, np.full(len(changes), 0.02), "|", color=ACCENT, markersize=8,
+                transform=ax.get_xaxis_transform())  # fmt: skip
+        ax.set(xticks=(0, 0.5, 1), xlabel="place on the line")
+    axes[0].set_ylabel("log-volume over the ends\n(nats per output)")
+    figures.legend_below(fig, axes[0], 3)
+    return fig
+
+
+def spectra_figure(arm: ResidualArm):
+    """Singular values of the last stage's Jacobian by rank, after training: at the ends of segments and between them.
+
+    Geometric means over images and networks; left, across a boundary, and right, within one class.
+    """
+    fig, axes = figures.subplots(1, 2, height=3.0, sharey=True)
+    for ax, (kind, _, title) in zip(axes, KINDS, strict=True):
+        spectra = np.stack([run.arrays["spectrum"][AFTER, kind] for run in arm.of().values()]).astype(float)
+        for i, (name, hue) in enumerate((("at the two images", GREY), ("between them", "black"))):
+            mean = np.exp(spectra[:, i].mean(0))
+            ax.plot(np.arange(1, len(mean) + 1), mean, color=hue, linewidth=2.2, label=name)
+        ax.set(yscale="log", xlabel="rank", title=title)
+    axes[0].set_ylabel("singular value of $J$")
+    figures.legend_below(fig, axes[0], 2)
+    return fig

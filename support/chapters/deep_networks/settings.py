@@ -1,0 +1,81 @@
+"""The parameters of the chapter, the sizes of each scale, and the study that follows."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from support.activations import ACTIVATIONS
+from support.chapters.parameters import SCALES, Limits
+from support.chapters.settings import Count
+from support.evidence.paths import CACHE, COMMITTED
+from support.evidence.records import Record, Store
+from support.evidence.residual.study import ResidualStudy
+from support.evidence.sweep import ensure
+from support.networks.data import load
+from support.networks.residual import DEPTHS
+
+NARROW = 4  # channels of the first stage for small images: fewer outputs, 32, than an 8 x 8 image has pixels
+STAGE_STRIDES = 8  # by which the last stage has fewer pixels a side than the image
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the chapter; None leaves a value to the scale.
+
+    They are those of the residual networks that the chapter trains. CIFAR-10 takes hours, so its networks come from
+    committed records.
+    """
+
+    scale: Annotated[str, Limits(choices=SCALES)]
+    data: str | None
+    seeds: Count
+    epochs: Count
+    depth: Annotated[int, Limits(choices=tuple(DEPTHS))]
+    width: Count
+    activation: Annotated[str, Limits(choices=tuple(ACTIVATIONS))]
+    device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
+    data_folder: str | None
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """Which images, how many networks, and for how many epochs."""
+        sizes = {"smoke": (1, 2), "laptop": (2, 8), "paper": (5, 20)}
+        own = {"data": given["data"] or "digits", "width": given["width"] or NARROW}
+        return own | dict(zip(("seeds", "epochs"), sizes[given["scale"]], strict=True))
+
+    def images(self) -> ResidualStudy:
+        """Residual networks on these images, trained without augmentation or weight decay."""
+        dataset = load(self.data, self.data_folder)
+        height, width = dataset.image_shape[:2]
+        if height % STAGE_STRIDES or width % STAGE_STRIDES:
+            raise ValueError(
+                f"data is {self.data!r} with images of {height} x {width} pixels, but the stages need sides that are "
+                f"multiples of {STAGE_STRIDES}, as those of digits or cifar10"
+            )
+        return ResidualStudy(
+            f"chapter 8, {self.data} at {self.scale} scale",
+            "residual networks on small images",
+            self.data,
+            self.epochs,
+            depth=self.depth,
+            width=self.width,
+            activations=(self.activation,),
+            images=len(dataset.train_images),
+            seeds=self.seeds,
+            batch=50,
+            rate=0.05,
+            decay=0.0,
+            augmentation="none",
+            precision="fp32",
+            pairs=8 if self.scale == "smoke" else 12,
+            points=3 if self.scale == "smoke" else 7,
+            triples=0,
+            plane=0,
+            first_line=0,
+            first_plane=0,
+        )
+
+    def live_records(self, study: ResidualStudy) -> list[Record]:
+        """The runs of the study: trained now, or in an earlier reading."""
+        dataset = load(self.data, self.data_folder)
+        print(dataset)
+        return ensure(study, dataset, Store(CACHE / "records", COMMITTED), device=self.device)

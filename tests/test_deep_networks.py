@@ -1,0 +1,99 @@
+"""The chapter on residual networks: its toy, its figures on known arrays, its settings, and the chapter itself."""
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import pyplot
+from test_chapters import figures_of, run
+from torch import nn
+
+from support import chapters
+from support.chapters.deep_networks import pictures, toys
+
+
+def settings(**given):
+    blank = dict.fromkeys(("data", "seeds", "epochs", "width", "data_folder"))
+    usual = {"scale": "laptop", "depth": 10, "activation": "gelu", "device": "cpu"}
+    return chapters.read(blank | usual | given, "08_deep_networks")
+
+
+class Ridge(nn.Module):
+    """Stretches along x1 near x1 = 0: its slope there is 1 + height."""
+
+    def __init__(self, height: float):
+        super().__init__()
+        self.height = height
+
+    def forward(self, x):
+        first = x[..., :1]
+        return torch.cat([first + self.height * torch.tanh(first), x[..., 1:]], -1)
+
+
+def test_the_toys_effect_is_that_of_a_map_with_a_ridge_on_the_boundary():
+    across, alike = toys.effects(nn.Sequential(Ridge(3.0), nn.Identity()))
+    ends = np.log(1 + 3 / np.cosh(1) ** 2)
+    assert across == pytest.approx([np.log(4) - ends] * 2)
+    assert alike == pytest.approx([0, 0])
+
+
+def test_clusters_lie_around_their_centres():
+    x, labels = toys.clusters(0, points=200)
+    for k, centre in enumerate(toys.CENTRES):
+        assert x.view(4, 200, 2)[k].mean(0).tolist() == pytest.approx(centre, abs=0.1)
+    assert torch.equal(labels.bincount(), torch.tensor([400, 400])) and ((x[:, 0] > 0).long() == labels).all()
+
+
+def test_lines_by_depth_show_the_means_of_their_networks():
+    effects = np.arange(2 * 3 * 4.0).reshape(2, 3, 2, 2)
+    fig, ax = pyplot.subplots()
+    pictures.by_depth(ax, effects, "stage")
+    thick = [line.get_ydata() for line in ax.lines if line.get_linewidth() == 2.2]
+    expected = [effects[:, :, when, kind].mean(0) for when in (0, 1) for kind in (0, 1)]
+    assert np.allclose(thick, expected)
+    assert [text.get_text() for text in ax.texts] == list(pictures.NAMES)
+    pyplot.close(fig)
+
+
+def test_a_line_without_a_name_is_drawn_all_the_same():
+    fig, ax = pyplot.subplots()
+    pictures.by_depth(ax, np.zeros((1, 2, 2, 2)), "block", ("", "", "one", "rest"))
+    assert [text.get_text() for text in ax.texts] == ["one", "rest"]
+    assert sum(line.get_linewidth() == 2.2 for line in ax.lines) == 4
+    pyplot.close(fig)
+
+
+def test_the_scale_says_how_many_networks_and_epochs():
+    sizes = {
+        scale: (settings(scale=scale).seeds, settings(scale=scale).epochs) for scale in ("smoke", "laptop", "paper")
+    }
+    assert sizes["smoke"] < sizes["laptop"] < sizes["paper"]
+    study = settings(seeds=3, epochs=1, activation="relu").images()
+    assert (study.seeds, study.steps, study.activations, study.images) == (3, 1, ("relu",), 1437)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"depth": 12}, "depth cannot be 12"),
+        ({"activation": "rleu"}, "did you mean 'relu'"),
+        ({"epochs": 0}, "at least 1"),
+    ],
+)
+def test_a_wrong_parameter_is_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        settings(**given)
+
+
+def test_images_whose_sides_cannot_be_halved_three_times_are_refused(archives):
+    with pytest.raises(ValueError, match="4 x 4 pixels.*multiples of 8"):
+        settings(data="mnist", data_folder=str(archives)).images()
+
+
+@pytest.mark.slow
+def test_the_chapter_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "08_deep_networks", scale="smoke", epochs=1)
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    assert {"fig-deep-stages", "fig-deep-toy", "fig-deep-plane", "fig-deep-live"} <= shown.keys()
+    for fact in ("digits", "n = 1", "smoke scale"):
+        assert fact in shown["fig-deep-live"]["caption"], fact
