@@ -15,7 +15,7 @@ from fabricate import measurement, records
 from support import chapters, folders
 from support.__main__ import main
 from support.evidence import kept, sweep
-from support.networks import data
+from support.networks import data, sources
 from support.site import clean, publish
 from support.training import checkpoints
 from support.words import printable, suggest
@@ -60,7 +60,7 @@ def test_images_are_found_from_where_the_command_was_given(archives, tmp_path, m
     monkeypatch.chdir(ROOT / "notebooks")
     assert data.load("mnist").name == "mnist" and archives == tmp_path / "data"
     (tmp_path / "cats").mkdir()
-    assert tmp_path / "cats" in data._places("folder:cats", None)
+    assert tmp_path / "cats" in sources._places("folder:cats", None)
 
 
 def test_a_relative_cache_is_not_made_in_notebooks(tmp_path):
