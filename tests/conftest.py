@@ -23,9 +23,10 @@ def closed_figures():
 
 @pytest.fixture(autouse=True, scope="session")
 def kept_rows(tmp_path_factory):
-    """Rows of the ledger that tests keep stay among themselves."""
+    """Rows of the ledger that tests keep stay among themselves; the processes of one run share them."""
+    own = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "FOLDER", tmp_path_factory.mktemp("ledger"))
+        patch.setattr(kept, "FOLDER", (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "ledger")
         yield
 
 
