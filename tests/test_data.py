@@ -1,9 +1,11 @@
 """data.py and sources.py on tiny synthetic archives, and on the real ones where BOOK_DATA names them."""
 
 import gzip
+import logging.handlers
 import os
 import re
 import shutil
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -283,6 +285,24 @@ def test_download_that_never_succeeds_leaves_nothing_behind(archives, monkeypatc
         load("mnist")
     assert len(network.asked) == 6 and not files(archives.parent / "cache")
     assert not (archives.parent / "cache" / "measured-geometry").exists()
+
+
+def test_every_attempt_at_a_mute_server_is_told_and_ends(monkeypatch, tmp_path):
+    """The server takes the connection and never answers. Pooch says on stderr what it tries."""
+    monkeypatch.setattr(sources, "TIMEOUT", 0.1)
+    monkeypatch.setattr(sources, "PAUSE", 0)
+    told = logging.handlers.BufferingHandler(100)
+    pooch.get_logger().addHandler(told)
+    assert any(isinstance(handler, logging.StreamHandler) for handler in pooch.get_logger().handlers)
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            urls = [f"http://127.0.0.1:{server.getsockname()[1]}/{mirror}/x" for mirror in "ab"]
+            with pytest.raises(OSError, match=r"timed out.*\(3 attempts\)"):
+                sources._fetch(urls, tmp_path / "x", "0" * 32)
+    finally:
+        pooch.get_logger().removeHandler(told)
+    said = [record.getMessage() for record in told.buffer if record.levelno >= pooch.get_logger().level]
+    assert [next(url for url in urls if url in line) for line in said] == 3 * urls
 
 
 @pytest.fixture

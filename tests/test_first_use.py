@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -282,6 +283,20 @@ def test_a_chapter_imports_the_package_before_torch(page):
         line for line in lines if line.startswith(("from support", "import support", "import torch", "from torch"))
     ]
     assert "support" in imports[0]
+
+
+def test_a_sweep_writes_nothing_outside_its_folders(tmp_path):
+    """Nothing in the home folder. Among the temporary files: a lock of the records, and a folder that torch makes."""
+    for name in ("home", "tmp", "here"):
+        (tmp_path / name).mkdir()
+    places = {"HOME": "home", "TMPDIR": "tmp", "BOOK_CACHE": "cache"}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
+    environment |= {"PYTHONPATH": str(ROOT)} | {k: str(tmp_path / v) for k, v in places.items()}
+    run = [sys.executable, "-m", "support", "sweep", "mahalanobis-2", "--records", str(tmp_path / "records")]
+    done = subprocess.run([*run, "--minutes", "0.001"], cwd=tmp_path / "here", env=environment, capture_output=True)
+    assert done.returncode == 3 and [*(tmp_path / "cache" / "checkpoints").iterdir()], done.stderr
+    assert not [*(tmp_path / "home").rglob("*"), *(tmp_path / "here").iterdir()]
+    assert all(re.match("torchinductor|measured-geometry-.*lock$", p.name) for p in (tmp_path / "tmp").iterdir())
 
 
 def test_make_lab_works_as_root_and_takes_options():
