@@ -1,4 +1,7 @@
 # make book | test | lab [LAB="--port 8899"] | bench | sweep STUDY=...      every target sets the environment up by itself
+# The fast tests run in as many processes as there are cores, a file in one of them, with one thread each. The slow ones
+# (.ci/run) start processes of their own and run one after another.
+XDIST = -n logical --maxprocesses 4 --dist loadfile
 # Waiting threads sleep: when they spin, two busy processes on one machine make each other crawl.
 export OMP_WAIT_POLICY ?= PASSIVE
 PYTHON ?= python3
@@ -7,7 +10,7 @@ BIN = .venv/bin
 book: .venv/ready
 	@$(BIN)/python -m support book
 test: .venv/ready
-	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --no-error-summary && $(BIN)/pytest -m "not slow and not gpu and not browser"
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --no-error-summary && OMP_NUM_THREADS=1 $(BIN)/pytest $(XDIST) -m "not slow and not gpu and not browser"
 lab: .venv/ready
 	@$(BIN)/jupyter lab notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB)
 bench: .venv/ready

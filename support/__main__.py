@@ -36,8 +36,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, RuntimeError, OSError) as error:
         if os.environ.get("BOOK_TRACEBACK"):
             raise
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_told(error)}", file=sys.stderr)
         return getattr(error, "status", 1)
+
+
+def _told(error: Exception) -> str:
+    """What an error says, without the number that the operating system gives it."""
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.evidence import kept
-from support.networks import data
+from support.networks import data, sources
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does: before torch, and for children
 
@@ -23,9 +23,10 @@ def closed_figures():
 
 @pytest.fixture(autouse=True, scope="session")
 def kept_rows(tmp_path_factory):
-    """Rows of the ledger that tests keep stay among themselves."""
+    """Rows of the ledger that tests keep stay among themselves; the processes of one run share them."""
+    own = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "FOLDER", tmp_path_factory.mktemp("ledger"))
+        patch.setattr(kept, "FOLDER", (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "ledger")
         yield
 
 
@@ -41,9 +42,7 @@ def idx_bytes():
 
 @pytest.fixture
 def archives(tmp_path, monkeypatch, idx_bytes):
-    """A data folder with 60 + 20 random images of 4 x 4 as MNIST/raw/*.gz, whose MD5 sums data.py then expects.
-
-    No digest of a content is known then.
+    """A data folder with 60 + 20 random images of 4 x 4 as MNIST/raw/*.gz, whose checksums are then the known ones.
 
     The user's cache and BOOK_DATA are moved out of the way.
     """
@@ -53,14 +52,15 @@ def archives(tmp_path, monkeypatch, idx_bytes):
     folder = tmp_path / "data"
     raw = folder / "MNIST" / "raw"
     raw.mkdir(parents=True)
-    for file in data.FILES:
+    for file in sources.FILES:
         n = 60 if "train" in file else 20
         labels = np.arange(n, dtype=np.uint8) % 10
         array = generator.integers(0, 256, (n, 4, 4), np.uint8) if "images" in file else labels
         (raw / f"{file}.gz").write_bytes(gzip.compress(idx_bytes(array)))
-    sums = tuple(data._md5(raw / f"{file}.gz") for file in data.FILES)
-    monkeypatch.setitem(data.MD5, "mnist", sums)
-    monkeypatch.setattr(data, "DIGEST", {})
+    sums = tuple(sources._md5(raw / f"{file}.gz") for file in sources.FILES)
+    monkeypatch.setitem(sources.MD5, "mnist", sums)
+    monkeypatch.setattr(sources, "DIGEST", {})
+    monkeypatch.setitem(sources.DIGEST, "mnist", data.load("mnist", folder).digest)
     return folder
 
 

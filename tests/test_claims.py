@@ -20,7 +20,7 @@ from support.chapters.from_mahalanobis_to_riemann.claims import Discriminates, M
 from support.chapters.hyperplanes.claims import DrivenInside, FitsStory, OwnIsNear, OwnIsNearest
 from support.chapters.offset_l2.claims import CentresIdle, CentresStay
 from support.chapters.why_outputs_die.claims import EveryStart, WithoutInactive
-from support.evidence import paths, verdicts
+from support.evidence import kept, paths, verdicts
 from support.evidence.claims import judge, printed
 from support.evidence.classifiers import claims as classifiers
 from support.evidence.classifiers import rules
@@ -520,14 +520,22 @@ def strict(text):
     return json.loads(text, parse_constant=refuse)
 
 
-@pytest.fixture
-def some_records(tmp_path, monkeypatch):
-    """A few committed records, among them those of a claim whose interval has no upper end."""
+@pytest.fixture(scope="module")
+def a_few(tmp_path_factory):
+    """A folder of a few records, among them those of a claim whose interval has no upper end."""
+    folder = tmp_path_factory.mktemp("few")
     plan = chapters.studies()["mnist-10k"]
     wide, flat = ([plan.spec(tiny(), name, "raw", seed) for seed in range(8)] for name in ("Abs2-Neg", "Abs2"))
     wild = [measurement(s, 5000, 95 + x) for s, x in zip(wide + flat, [*WIGGLE, *0 * WIGGLE], strict=True)]
-    records(tmp_path / "records", made("holds", "fails") + wild)
-    monkeypatch.setattr(paths, "COMMITTED", tmp_path / "records")
+    records(folder / "records", made("holds", "fails") + wild)
+    return folder
+
+
+@pytest.fixture
+def some_records(a_few, monkeypatch):
+    """A few records are the committed ones. Their rows are kept apart: a folder keeps those of one set of records."""
+    monkeypatch.setattr(paths, "COMMITTED", a_few / "records")
+    monkeypatch.setattr(kept, "FOLDER", a_few / "ledger")
 
 
 def test_the_ledger_is_strict_json_with_all_its_keys(some_records, capsys):

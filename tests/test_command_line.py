@@ -12,6 +12,7 @@ from fabricate import measurement, records
 from support import chapters
 from support.__main__ import main
 from support.evidence import records as records_module
+from support.evidence import sweep
 from support.evidence.classifiers import study
 from support.site import publish
 
@@ -106,6 +107,9 @@ def test_an_unwritable_records_folder_stops_a_sweep_before_it_trains(archives, t
     rest = ("--folder", archives, "--records", tmp_path / "file" / "records", "--precision", "float64")
     said = refused(capsys, "sweep", "mnist-10k", *rest)
     assert "cannot write records to" in said and "Not a directory" in said
+    monkeypatch.setattr(sweep, "CACHE", tmp_path / "file" / "cache")
+    said = refused(capsys, "sweep", "mnist-10k", *rest[:2], "--records", tmp_path / "records", *rest[4:])
+    assert f"cannot write checkpoints to {tmp_path}/file/cache/checkpoints: Not a directory; BOOK_CACHE" in said
 
 
 def test_data_that_are_not_there_or_were_altered_stop_a_sweep(archives, tmp_path, capsys):
@@ -188,6 +192,14 @@ def test_a_folder_or_key_that_is_not_there(store, tmp_path, capsys):
     assert "no run has a key that begins with 'zz'" in refused(capsys, "records", "replay", "zz", *folder)
     key = next(iter(store)).key
     assert "steps must be from 1 to 5000" in refused(capsys, "records", "replay", key, "--steps", "0", *folder)
+
+
+def test_a_file_that_cannot_be_written_is_named_without_a_number(monkeypatch, capsys):
+    def full(*_):
+        raise OSError(30, "Read-only file system", "/records/a.json")
+
+    monkeypatch.setattr(records_module, "Store", full)
+    assert main(["records"]) == 1 and capsys.readouterr().err == "error: /records/a.json: Read-only file system\n"
 
 
 def test_ctrl_c_is_no_traceback(monkeypatch, capsys):

@@ -1,9 +1,11 @@
-"""data.py on tiny synthetic archives, and on the real ones where BOOK_DATA names them."""
+"""data.py and sources.py on tiny synthetic archives, and on the real ones where BOOK_DATA names them."""
 
 import gzip
+import logging.handlers
 import os
 import re
 import shutil
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,11 @@ import pooch
 import pytest
 from PIL import Image
 
-from support.networks import data
+from support.networks import data, sources
 from support.networks.data import DataError, load
 
 BOOK_DATA = os.environ.get("BOOK_DATA")  # read before any fixture hides it
-IMAGES, LABELS = data.FILES[:2]
+IMAGES, LABELS = sources.FILES[:2]
 
 
 def edit(path, change):
@@ -52,15 +54,16 @@ def test_packed_unpacked_and_bare_folders_hold_the_same_data(archives, monkeypat
     assert load("mnist").digest == digest
 
 
-def test_digest_follows_content(archives):
-    unpack(archives)
+def test_an_altered_byte_of_any_unpacked_file_is_refused(archives):
     before = load("mnist", archives)
+    unpack(archives)
     assert load("mnist", archives).digest == before.digest == before.first(20).digest
-    for file in data.FILES:
+    for file in sources.FILES:
         path = archives / "MNIST" / "raw" / file
         content = path.read_bytes()
         edit(path, lambda old: old[:-1] + bytes([old[-1] ^ 1]))
-        assert load("mnist", archives).digest != before.digest, file
+        with pytest.raises(DataError, match=f"not 'mnist', or altered: expected sha256 {before.digest}, found"):
+            load("mnist", archives)
         path.write_bytes(content)
 
 
@@ -115,13 +118,13 @@ def test_digits_split_is_stratified_and_fixed():
 
 def test_truncated_altered_and_foreign_archives_are_named(archives, idx_bytes):
     path = archives / "MNIST" / "raw" / f"{IMAGES}.gz"
-    whole, expected = path.read_bytes(), data.MD5["mnist"][0]
+    whole, expected = path.read_bytes(), sources.MD5["mnist"][0]
     altered = whole[:100] + bytes([whole[100] ^ 1]) + whole[101:]
     for content in (whole[:-50], altered, gzip.compress(idx_bytes(np.zeros((60, 4, 4), np.uint8))), b""):
         path.write_bytes(content)
         with pytest.raises(DataError) as error:
             load("mnist", archives)
-        for part in (path, f"{len(content)} bytes", f"expected md5 {expected}", f"found {data._md5(path)}"):
+        for part in (path, f"{len(content)} bytes", f"expected md5 {expected}", f"found {sources._md5(path)}"):
             assert str(part) in str(error.value)
 
 
@@ -178,26 +181,27 @@ def test_missing_files_and_folders_are_named(archives):
 
 def test_unpacked_mnist_is_never_taken_for_another_data_set(archives, monkeypatch):
     """The archives have the same names; without a checksum only the folder tells them apart."""
-    monkeypatch.setattr(data, "_fetch", offline)
+    monkeypatch.setattr(sources, "_fetch", offline)
     unpack(archives)
     with pytest.raises(DataError, match="'fashion_mnist' is not in"):
         load("fashion_mnist", archives / "MNIST" / "raw")
 
 
-def test_an_altered_byte_of_unpacked_files_is_refused(archives, monkeypatch):
+@pytest.mark.parametrize("altered", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+def test_mnist_in_the_folder_of_another_data_set_is_refused(archives, monkeypatch, altered, packed):
     unpack(archives)
-    monkeypatch.setitem(data.DIGEST, "mnist", load("mnist", archives).digest)
-    assert load("mnist", archives).digest == data.DIGEST["mnist"]
-    edit(archives / "MNIST" / "raw" / IMAGES, lambda old: old[:-1] + bytes([old[-1] ^ 1]))
-    with pytest.raises(DataError, match=f"not 'mnist', or altered: expected sha256 {data.DIGEST['mnist']}, found"):
-        load("mnist", archives)
-
-
-def test_mnist_in_the_folder_of_another_data_set_is_refused(archives, monkeypatch):
-    unpack(archives)
-    monkeypatch.setitem(data.DIGEST, "mnist", load("mnist", archives).digest)
     shutil.copytree(archives / "MNIST", archives / "FashionMNIST")
-    with pytest.raises(DataError, match="is said to hold 'fashion_mnist', but holds 'mnist'"):
+    path = archives / "FashionMNIST" / "raw" / IMAGES
+    edit(path, lambda old: old[:-1] + bytes([old[-1] ^ altered]))
+    if packed:
+        path.with_name(f"{IMAGES}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    wrong = (
+        r"\.gz .* is truncated, altered or not of 'fashion_mnist'"
+        if packed
+        else f"{IMAGES} is unpacked.* put {IMAGES}.gz"
+    )
+    with pytest.raises(DataError, match=wrong):
         load("fashion_mnist", archives)
 
 
@@ -216,14 +220,14 @@ def offline(urls, path, md5):
 
 
 def test_without_network_one_error_says_what_to_put_where(archives, monkeypatch):
-    monkeypatch.setattr(data, "_fetch", offline)
+    monkeypatch.setattr(sources, "_fetch", offline)
     with pytest.raises(DataError) as error:
         load("mnist")
     message = str(error.value)
     place = archives.parent / "cache" / "measured-geometry" / "MNIST" / "raw"
-    for part in (place, "no route", "BOOK_DATA", "https://", *data.FILES, *data.MD5["mnist"]):
+    for part in (place, "no route", "BOOK_DATA", "https://", *sources.FILES, *sources.MD5["mnist"]):
         assert str(part) in message
-    monkeypatch.setattr(data, "import_torchvision", lambda: __import__("no_such_torchvision"))
+    monkeypatch.setattr(sources, "import_torchvision", lambda: __import__("no_such_torchvision"))
     with pytest.raises(DataError, match="No module named 'no_such_torchvision'"):
         load("mnist")
 
@@ -247,14 +251,14 @@ def connect(monkeypatch, network):
     """Lets pooch download from `network`, without pauses; checks that it would not wait for ever."""
 
     def downloader(timeout, progressbar):
-        assert timeout == data.TIMEOUT
+        assert timeout == sources.TIMEOUT
         progressbar.total = 10
         for step in (progressbar.update, lambda _: progressbar.reset(), progressbar.update):
             step(10)
         return network
 
     monkeypatch.setattr(pooch, "HTTPDownloader", downloader)
-    monkeypatch.setattr(data, "PAUSE", 0)
+    monkeypatch.setattr(sources, "PAUSE", 0)
 
 
 def test_download_tries_mirrors_again_checks_and_then_rests(archives, monkeypatch):
@@ -266,7 +270,7 @@ def test_download_tries_mirrors_again_checks_and_then_rests(archives, monkeypatc
     assert len(first) == 4 and first[0] == first[2] != first[1] == first[3]  # two mirrors, in turn
     assert len(network.asked) == 4 + 3
     cache = archives.parent / "cache" / "measured-geometry" / "MNIST" / "raw"
-    assert sorted(path.name for path in cache.iterdir()) == sorted(f"{file}.gz" for file in data.FILES)
+    assert sorted(path.name for path in cache.iterdir()) == sorted(f"{file}.gz" for file in sources.FILES)
 
     (cache / f"{LABELS}.gz").write_bytes(b"damaged")
     assert load("mnist").digest == mnist.digest
@@ -276,11 +280,29 @@ def test_download_tries_mirrors_again_checks_and_then_rests(archives, monkeypatc
 def test_download_that_never_succeeds_leaves_nothing_behind(archives, monkeypatch):
     network = Network(archives / "MNIST" / "raw", [b"altered"] * 100)
     connect(monkeypatch, network)
-    expected = data.MD5["mnist"][0]
+    expected = sources.MD5["mnist"][0]
     with pytest.raises(DataError, match=rf"{expected}.*\(3 attempts\)"):
         load("mnist")
     assert len(network.asked) == 6 and not files(archives.parent / "cache")
     assert not (archives.parent / "cache" / "measured-geometry").exists()
+
+
+def test_every_attempt_at_a_mute_server_is_told_and_ends(monkeypatch, tmp_path):
+    """The server takes the connection and never answers. Pooch says on stderr what it tries."""
+    monkeypatch.setattr(sources, "TIMEOUT", 0.1)
+    monkeypatch.setattr(sources, "PAUSE", 0)
+    told = logging.handlers.BufferingHandler(100)
+    pooch.get_logger().addHandler(told)
+    assert any(isinstance(handler, logging.StreamHandler) for handler in pooch.get_logger().handlers)
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            urls = [f"http://127.0.0.1:{server.getsockname()[1]}/{mirror}/x" for mirror in "ab"]
+            with pytest.raises(OSError, match=r"timed out.*\(3 attempts\)"):
+                sources._fetch(urls, tmp_path / "x", "0" * 32)
+    finally:
+        pooch.get_logger().removeHandler(told)
+    said = [record.getMessage() for record in told.buffer if record.levelno >= pooch.get_logger().level]
+    assert [next(url for url in urls if url in line) for line in said] == 3 * urls
 
 
 @pytest.fixture
@@ -367,12 +389,12 @@ def test_image_folder_needs_the_same_classes_on_both_sides(pictures):
 def test_torchvision_imports_and_agrees_with_the_table():
     datasets = data.import_torchvision().datasets
     assert data.import_torchvision().datasets is datasets
-    for name, folder in data.FOLDERS.items():
+    for name, folder in sources.FOLDERS.items():
         source = getattr(datasets, folder)
-        table = [(f"{file}.gz", md5) for file, md5 in zip(data.FILES, data.MD5[name], strict=True)]
+        table = [(f"{file}.gz", md5) for file, md5 in zip(sources.FILES, sources.MD5[name], strict=True)]
         assert source.resources == table
         if name != "mnist":  # there torchvision says "0 - zero"
-            assert tuple(source.classes) == data.CLASSES[name]
+            assert tuple(source.classes) == sources.CLASSES[name]
 
 
 @pytest.mark.skipif(not BOOK_DATA, reason="BOOK_DATA names no data folder")

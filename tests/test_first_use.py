@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from fabricate import measurement, records
 from support import chapters, folders
 from support.__main__ import main
 from support.evidence import kept, sweep
-from support.networks import data
+from support.networks import data, sources
 from support.site import clean, publish
 from support.training import checkpoints
 from support.words import printable, suggest
@@ -60,7 +61,7 @@ def test_images_are_found_from_where_the_command_was_given(archives, tmp_path, m
     monkeypatch.chdir(ROOT / "notebooks")
     assert data.load("mnist").name == "mnist" and archives == tmp_path / "data"
     (tmp_path / "cats").mkdir()
-    assert tmp_path / "cats" in data._places("folder:cats", None)
+    assert tmp_path / "cats" in sources._places("folder:cats", None)
 
 
 def test_a_relative_cache_is_not_made_in_notebooks(tmp_path):
@@ -282,6 +283,20 @@ def test_a_chapter_imports_the_package_before_torch(page):
         line for line in lines if line.startswith(("from support", "import support", "import torch", "from torch"))
     ]
     assert "support" in imports[0]
+
+
+def test_a_sweep_writes_nothing_outside_its_folders(tmp_path):
+    """Nothing in the home folder. Among the temporary files: a lock of the records, and a folder that torch makes."""
+    for name in ("home", "tmp", "here"):
+        (tmp_path / name).mkdir()
+    places = {"HOME": "home", "TMPDIR": "tmp", "BOOK_CACHE": "cache"}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
+    environment |= {"PYTHONPATH": str(ROOT)} | {k: str(tmp_path / v) for k, v in places.items()}
+    run = [sys.executable, "-m", "support", "sweep", "mahalanobis-2", "--records", str(tmp_path / "records")]
+    done = subprocess.run([*run, "--minutes", "0.001"], cwd=tmp_path / "here", env=environment, capture_output=True)
+    assert done.returncode == 3 and [*(tmp_path / "cache" / "checkpoints").iterdir()], done.stderr
+    assert not [*(tmp_path / "home").rglob("*"), *(tmp_path / "here").iterdir()]
+    assert all(re.match("torchinductor|measured-geometry-.*lock$", p.name) for p in (tmp_path / "tmp").iterdir())
 
 
 def test_make_lab_works_as_root_and_takes_options():

@@ -5,6 +5,7 @@ symmetry. Surfaces away from their symmetric points, flat planes in bent coordin
 """
 
 import math
+import re
 
 import geometry_routes as routes
 import pytest
@@ -12,6 +13,7 @@ import torch
 from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
 from torch import nn
 
+from support.activations import Abs
 from support.geometry import (
     curvature,
     log_volume_element,
@@ -330,3 +332,22 @@ def test_the_volume_of_a_tiny_map_does_not_spoil_its_curvature():
     R = ricci_scalar(f, x)
     assert relative(ricci_scalar(lambda x: 1e-60 * f(x), x), 1e120 * R) < 1e-11
     assert log_volume_element(lambda x: 1e-60 * f(x), x) < -200
+
+
+@pytest.mark.parametrize("layer", [nn.ReLU(), nn.LeakyReLU(), nn.PReLU(), nn.ReLU6(), Abs()], ids=repr)
+def test_a_piecewise_linear_layer_is_named_in_a_warning(layer):
+    net = nn.Sequential(nn.Linear(2, 6), layer, nn.Linear(6, 4)).double()
+    nn.init.constant_(net[0].bias, 3.0)  # every unit is active: the rank is full
+    x = torch.tensor([0.3, -0.2])
+    for f in (net, lambda x: net(x)):  # the module is found behind a function, too
+        with pytest.warns(
+            UserWarning, match=f"^1, {re.escape(repr(layer))}, is piecewise linear, so the map is not smooth"
+        ):
+            assert ricci_scalar(f, x) == 0
+    weight, bias = net[0].weight.detach(), net[0].bias.detach()
+    assert ricci_scalar(lambda x: torch.relu(weight @ x + bias), x) == 0  # what cannot be seen is not warned of
+
+
+def test_smooth_layers_give_no_warning():
+    net = nn.Sequential(nn.Linear(2, 6), nn.Tanh(), nn.Linear(6, 4), nn.GELU(), nn.Softplus()).double()
+    assert ricci_scalar(net, torch.tensor([0.3, -0.2])) != 0

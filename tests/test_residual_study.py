@@ -16,7 +16,7 @@ from support.evidence.records import Store
 from support.evidence.residual import results
 from support.evidence.residual.study import ResidualStudy, minutes_of, products
 from support.evidence.sweep import sweep
-from support.networks import data
+from support.networks import sources
 from support.networks.data import DataError, load
 from support.networks.residual import ResNet
 from support.training.residual import places
@@ -136,7 +136,7 @@ def test_cifar10_is_read_by_torchvision(monkeypatch, tmp_path):
             self.data[0] = 200
 
     library = SimpleNamespace(datasets=SimpleNamespace(CIFAR10=CIFAR10))
-    monkeypatch.setattr(data, "import_torchvision", lambda: library)
+    monkeypatch.setattr(sources, "import_torchvision", lambda: library)
     (tmp_path / "cifar-10-batches-py").mkdir()
     found = load("cifar10", tmp_path)
     assert found.image_shape == (8, 8, 3) and found.classes == ("cat", "dog") and len(found.test_images) == 4

@@ -13,6 +13,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from PIL import Image
 
 from support.__main__ import UNFINISHED
 from support.chapters import studies
@@ -28,7 +29,7 @@ from support.training.specs import digest
 
 PLAN = Plan(
     "try",
-    data="kmnist",
+    data="folder:noisy",
     images=200,
     architectures=("ReLU2", "Abs2-Neg"),
     scalings=("raw", "standardised"),
@@ -53,23 +54,21 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A data folder read as KMNIST, whose content has no known digest: 300 noisy images of 8 x 8, unpacked."""
+    """A data folder that holds 300 noisy images of 8 x 8, in ten classes that take turns."""
     root, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
-    place = root / "KMNIST" / "raw"
-    place.mkdir(parents=True)
     patterns = rng.integers(0, 200, (10, 8, 8))
-    for part, n in (("train", 200), ("t10k", 100)):
-        labels = (np.arange(n) % 10).astype(np.uint8)
-        images = (patterns[labels] + rng.integers(0, 56, (n, 8, 8))).astype(np.uint8)
-        for kind, array in (("images-idx3", images), ("labels-idx1", labels)):
-            header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
-            (place / f"{part}-{kind}-ubyte").write_bytes(header + array.tobytes())
+    for part, n in (("train", 200), ("test", 100)):
+        for i in range(n):
+            place = root / "noisy" / part / f"class-{i % 10}"
+            place.mkdir(parents=True, exist_ok=True)
+            image = (patterns[i % 10] + rng.integers(0, 56, (8, 8))).astype(np.uint8)
+            Image.fromarray(image).save(place / f"{i:03d}.png")
     return root
 
 
 @pytest.fixture(scope="module")
 def dataset(folder):
-    return load("kmnist", folder)
+    return load(PLAN.data, folder)
 
 
 @pytest.fixture(scope="module")

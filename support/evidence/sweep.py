@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
+from support.evidence import files
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
 from support.networks.data import load
@@ -145,6 +146,7 @@ def run_block(
     """
     if block.missing(store):
         store.check_writable()
+        _check_writable(block.checkpoint.parent)
         with _claimed(block):
             if missing := block.missing(store):  # again: another process may have finished it meanwhile
                 options = {"device": device, "minutes": minutes, "progress": progress}
@@ -154,6 +156,16 @@ def run_block(
                     store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
     return cast(list[Record], block.found(store))
+
+
+def _check_writable(folder: Path) -> None:
+    """Raises CheckpointError if no checkpoint can be written, before any time is spent on training."""
+    try:
+        files.probe(folder)
+    except OSError as error:
+        raise checkpoints.CheckpointError(
+            f"cannot write checkpoints to {folder}: {error.strerror}; BOOK_CACHE names another folder"
+        ) from error
 
 
 class Busy(RuntimeError):

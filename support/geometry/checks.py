@@ -1,6 +1,7 @@
 """Checks of points, maps and weights that all functions of this package share."""
 
 import dis
+import warnings
 from collections.abc import Callable
 from functools import partial
 from types import CellType, FunctionType, MethodType
@@ -10,6 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
+from torch.nn.modules.pooling import _MaxPoolNd
+
+from support.activations import Abs
+
+RECTIFIERS = (nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.RReLU, nn.Threshold, Abs)
+PIECEWISE_LINEAR = (*RECTIFIERS, nn.Hardtanh, nn.Hardsigmoid, nn.Hardshrink, nn.Softshrink, _MaxPoolNd)
 
 
 class SingularMetric(ValueError):
@@ -61,6 +68,19 @@ def eval_mode(module: nn.Module) -> None:
     for name, part in module.named_modules():
         if part.training and isinstance(part, (_DropoutNd, _BatchNorm)):
             raise ValueError(f"{name or 'the module'}, {part}, is in training mode; call .eval() on the module first")
+
+
+def warn_of_kinks(f: Callable) -> None:
+    """Warns where a module that f uses holds a piecewise linear activation or a max-pooling."""
+    for module in modules_in(f):
+        for name, part in module.named_modules():
+            if isinstance(part, PIECEWISE_LINEAR):
+                warnings.warn(
+                    f"{name or 'the module'}, {part}, is piecewise linear, so the map is not smooth: its second "
+                    "derivatives are taken as 0 there, and the curvature at the kinks is left out",
+                    stacklevel=3,
+                )
+                return
 
 
 def precision(f: nn.Module) -> None:

@@ -24,6 +24,10 @@ def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
     normal to the tangent space, in an orthonormal tangent frame. For one hidden layer prefer `shallow_ricci_scalar`,
     which stays exact with dead units.
 
+    A map with kinks has no Ricci scalar there, and the second derivatives of a piecewise linear activation are 0
+    between them: a network of Linear and ReLU gives 0 at every point. A warning names such a layer where a module
+    holds it. A function that is no module, such as `torch.relu` in a lambda, cannot be seen.
+
     Args:
         f: smooth map of one example, (d,) -> (m,) with m >= d, used as it is: no 1/sqrt(m) is added. A module in
             float64, and in eval mode if it has dropout or batch norm.
@@ -33,6 +37,8 @@ def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
         R, in units of 1 / (output unit)^2; 0 for d = 1.
     Raises:
         ValueError: for d > m, at a point where df/dx has rank below d, and as `pullback_metric`.
+    Warns:
+        UserWarning: for a module with ReLU, LeakyReLU, PReLU, Hardtanh, Abs, a max-pooling or the like.
     Source: the Gauss equation; any textbook of Riemannian geometry.
 
     >>> sphere = lambda x: torch.cat([x, (1 - x @ x).sqrt()[None]])
@@ -41,6 +47,7 @@ def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
     """
     x, single = checks.points(x)
     m, d = checks.outputs(f, x), x.shape[1]
+    checks.warn_of_kinks(f)
     if d > m:
         raise ValueError(f"curvature needs at least as many outputs as inputs, got m = {m} < d = {d}")
     parts = []
