@@ -29,6 +29,7 @@ RATE = {
 }
 JACOBIAN_RATE = {"cpu": (4.5e10, 7e10), "cuda": (2e12, 5e12)}
 LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops once the labels are learned, a guess
+LAYER = 8e-4  # seconds that a layer costs at least, in a step or in the Jacobian of one point
 VIEWS = 6e-5  # seconds an image and view for colours and crops
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
 COPIES = {"folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)", "cifar10": "CIFAR-10"}  # names for captions
@@ -132,7 +133,8 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
     rate, slow = RATE[kind, spec.precision][deep], RATE[kind, "fp32"][deep]
     views = 2 if spec.self_supervised else 1
     share = LEARNED[spec.labels] if spec.until else 1.0
-    seconds = share * spec.epochs * spec.images * views * 3 * forward / rate
+    a_step = max(spec.batch * views * 3 * forward / rate, spec.depth * LAYER)
+    seconds = share * spec.epochs * spec.images / spec.batch * a_step
     seconds += spec.epochs * spec.images * VIEWS * views if spec.self_supervised else 0.0
     looks = (len(recorded_steps(spec.epochs)) if not spec.self_supervised else 0) * (
         len(dataset.test_images) + min(spec.images, EVALUATED)
@@ -145,7 +147,8 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
     counts = places.count(spec)
     whole, last = counts["segment"] + counts["line"], counts["plane"] + counts["triangle"]
     a_row = whole * sum(stages) + last * stages[-1]
-    return seconds / 60, NETWORKS * 2 * features * a_row / JACOBIAN_RATE[kind][deep] / 60
+    jacobians = max(2 * features * a_row / JACOBIAN_RATE[kind][deep], (3 * whole + last) * spec.depth * LAYER)
+    return seconds / 60, NETWORKS * jacobians / 60
 
 
 @cache
