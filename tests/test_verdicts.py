@@ -366,7 +366,7 @@ def test_the_scale_below_the_strips_has_its_ends_and_the_unit():
     low, high = cards._ends(row["arms"])
     shown = cards.card(row, anchor=False)
     ends = f"<span>{bound(low)}</span><span>{bound(high)}</span>"
-    assert shown.count(ends) == 1 and f'{ends}</span><span class="found">{row["arms"][0]["unit"]} ' in shown
+    assert shown.count(ends) == 1 and f'{ends}</span><span class="found">points, ' in shown
     assert cards._scale(row["arms"], None, "") == ""
 
 
@@ -374,9 +374,18 @@ def test_the_ledger_page_counts_its_flags_and_filters_by_them():
     row = judged(Made("raw", HOLDS))
     rows = [row, row | {"flags": [AMENDED]}, row | {"flags": [CONTRADICTION, AMENDED]}]
     page = cards.ledger(rows, {row["chapter"]: "1"})
-    assert f"2 of 3 claims have a flag ⚑: {CONTRADICTION} (1), {AMENDED} (2)." in page
+    assert f"2 of 3 claims have a flag ⚑: {CONTRADICTION} (1), {AMENDED} (2). A claim may have several" in page
     assert f'<option value="{AMENDED}">{AMENDED} (2)</option>' in page
     assert page.count(f'data-flag="{CONTRADICTION}|{AMENDED}"') == 1 and page.count('data-flag=""') == 1
+
+
+def test_the_ledger_page_counts_amendments_and_the_verdicts_that_are_no_longer_the_first():
+    first = [
+        Amendment("2026-11-23", "it misread the paper", "> 20 points", verdict) for verdict in ("holds", "fails")
+    ]
+    rows = [judged(Made("raw", HOLDS), amended=of) for of in (None, *first)]
+    page = cards.ledger(rows, {rows[0]["chapter"]: "1"})
+    assert "2 of 3 claims have one." in page and "For 1 of the 2, the verdict is not the first one" in page
 
 
 def test_a_chapter_says_above_its_cards_how_to_read_them():

@@ -101,12 +101,9 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
         for name, known in choices.items()
     )
     cards = "".join(card(row, anchor=True) for row in rows)
-    flags = ", ".join(f"{flag} ({count})" for flag, count in _flagged(rows).items())
-    flagged = (
-        f"<p>{sum(bool(row['flags']) for row in rows)} of {counted(len(rows), 'claim')} have a flag ⚑: {flags}.</p>"
-    )
     return (
-        f'{style()}<section class="claims" aria-label="Ledger">{flagged}<form class="filters" hidden>{filters}'
+        f'{style()}<section class="claims" aria-label="Ledger">{_amendments(rows)}{_flags(rows)}'
+        f'<form class="filters" hidden>{filters}'
         f"<output>{counted(len(rows), 'claim')}</output></form>{cards}</section>"
     )
 
@@ -131,6 +128,27 @@ def card(row: dict, anchor: bool) -> str:
         f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
         f"{''.join(_arm(arm, ends, named=bool(lines) and not common) for arm in arms)}"
         f"{_scale(arms, ends, lines.pop() if common else '')}{_details(row, arms)}</article>"
+    )
+
+
+def _amendments(rows: list[dict]) -> str:
+    """What an amendment is, how many claims have one, and for how many the verdict is another one today."""
+    amended = [row for row in rows if row["amended"]]
+    other = sum(row["amended"]["first_verdict"] != row["verdict"] for row in amended)
+    return (
+        f"<p><b>Amended rules.</b> An amendment is a change to a rule that we made after we had seen results. "
+        f"{len(amended)} of {counted(len(rows), 'claim')} have one. Their cards keep the first rule, the first verdict "
+        f"and the reason. For {other} of the {len(amended)}, the verdict is not the first one any more. The amendment or "
+        f"new runs changed it.</p>"
+    )
+
+
+def _flags(rows: list[dict]) -> str:
+    """How many claims have a flag, and how many have each."""
+    each = ", ".join(f"{flag} ({count})" for flag, count in _flagged(rows).items())
+    return (
+        f"<p><b>Flags.</b> {sum(bool(row['flags']) for row in rows)} of {counted(len(rows), 'claim')} have a flag ⚑: "
+        f"{each}. A claim may have several flags, so these numbers do not add up.</p>"
     )
 
 
