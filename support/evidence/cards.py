@@ -137,9 +137,9 @@ def _amendments(rows: list[dict]) -> str:
     other = sum(row["amended"]["first_verdict"] != row["verdict"] for row in amended)
     return (
         f"<p><b>Amended rules.</b> An amendment is a change to a rule that we made after we had seen results. "
-        f"{len(amended)} of {counted(len(rows), 'claim')} have one. Their cards keep the first rule, the first verdict "
-        f"and the reason. For {other} of the {len(amended)}, the verdict is not the first one any more. The amendment or "
-        f"new runs changed it.</p>"
+        f"{len(amended)} of {counted(len(rows), 'claim')} have one. Their cards keep the first rule, the first "
+        f"verdict and the reason. For {other} of the {len(amended)}, the verdict is not the first one any more. The "
+        f"amendment or new runs changed it.</p>"
     )
 
 
