@@ -330,22 +330,62 @@ def test_strips_of_one_card_share_a_scale_that_has_every_end_and_the_line():
     )
 
 
+LINES = [
+    (10.0, "dashed line at 10"),
+    ([-0.5, 0.5], "dashed lines at ±0.5"),
+    ([1.0, 2.0], "dashed lines at 1 and 2"),
+    (0.0, "dashed line at 0"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), LINES)
+def test_the_number_of_a_common_dashed_line_stands_once_below_the_strips(line, said):
+    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    shown = cards.card(row | {"arms": [arm | {"threshold": line} for arm in row["arms"]]}, anchor=False)
+    assert shown.count("dashed line") == 1 and f">points, {said}</span></div>" in shown
+    assert shown.count("stroke-dasharray") == 2 * len(line if isinstance(line, list) else [line])
+
+
+def test_arms_with_different_dashed_lines_name_their_own():
+    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    arms = [arm | {"threshold": line} for arm, (line, _) in zip(row["arms"], LINES, strict=False)]
+    shown = cards.card(row | {"arms": arms}, anchor=False)
+    assert shown.count("dashed line") == 2 and all(f"n = 20, {said}</span></div>" in shown for _, said in LINES[:2])
+
+
+@pytest.mark.parametrize("missing", [{"threshold": None}, {"low": None, "high": None}, {"value": None}])
+def test_a_card_without_a_dashed_line_names_none(missing):
+    row = judged(Made("raw", HOLDS))
+    (arm,) = row["arms"]
+    shown = cards.card(row | {"arms": [arm | missing]}, anchor=False)
+    assert "dashed line" not in shown and "stroke-dasharray" not in shown
+
+
 def test_the_scale_below_the_strips_has_its_ends_and_the_unit():
     row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
     low, high = cards._ends(row["arms"])
     shown = cards.card(row, anchor=False)
     ends = f"<span>{bound(low)}</span><span>{bound(high)}</span>"
-    assert shown.count(ends) == 1 and f">{row['arms'][0]['unit']}</span></div>" in shown
-    assert cards._scale(row["arms"], None) == ""
+    assert shown.count(ends) == 1 and f'{ends}</span><span class="found">points, ' in shown
+    assert cards._scale(row["arms"], None, "") == ""
 
 
 def test_the_ledger_page_counts_its_flags_and_filters_by_them():
     row = judged(Made("raw", HOLDS))
     rows = [row, row | {"flags": [AMENDED]}, row | {"flags": [CONTRADICTION, AMENDED]}]
     page = cards.ledger(rows, {row["chapter"]: "1"})
-    assert f"2 of 3 claims have a flag ⚑: {CONTRADICTION} (1), {AMENDED} (2)." in page
+    assert f"2 of 3 claims have a flag ⚑: {CONTRADICTION} (1), {AMENDED} (2). A claim may have several" in page
     assert f'<option value="{AMENDED}">{AMENDED} (2)</option>' in page
     assert page.count(f'data-flag="{CONTRADICTION}|{AMENDED}"') == 1 and page.count('data-flag=""') == 1
+
+
+def test_the_ledger_page_counts_amendments_and_the_verdicts_that_are_no_longer_the_first():
+    first = [
+        Amendment("2026-11-23", "it misread the paper", "> 20 points", verdict) for verdict in ("holds", "fails")
+    ]
+    rows = [judged(Made("raw", HOLDS), amended=of) for of in (None, *first)]
+    page = cards.ledger(rows, {rows[0]["chapter"]: "1"})
+    assert "2 of 3 claims have one." in page and "For 1 of the 2, the verdict is not the first one" in page
 
 
 def test_a_chapter_says_above_its_cards_how_to_read_them():

@@ -22,8 +22,9 @@ TERM = '<a href="../book/primer.html#term-{}">{}</a>'.format  # an entry of the 
 HOW_TO_READ = (  # above the cards of a chapter
     f"Each card is one claim. Each of its lines is an {TERM('arm', 'arm')}, one condition such as "
     f"{TERM('raw-pixels', 'raw')} or {TERM('standardised-pixels', 'standardised')} pixels. In a strip, the dot is "
-    f"our estimate, the bar its {TERM('interval', 'interval')} and the dashed line the rule's. Two dashed lines are "
-    f"a {TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
+    f"our estimate and the bar its {TERM('interval', 'interval')}. The dashed line is the value that decides. Its "
+    f"number stands below the strips, or in each row if the lines differ. Two dashed lines are a "
+    f"{TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
     f"premise of the claim is absent. Void, unclear and untested arms are {TERM('open-arm', 'open')}: where other "
     f"arms decide, they do not change the verdict. One {TERM('nat', 'nat')} is a factor of 2.72."
 )
@@ -100,12 +101,9 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
         for name, known in choices.items()
     )
     cards = "".join(card(row, anchor=True) for row in rows)
-    flags = ", ".join(f"{flag} ({count})" for flag, count in _flagged(rows).items())
-    flagged = (
-        f"<p>{sum(bool(row['flags']) for row in rows)} of {counted(len(rows), 'claim')} have a flag ⚑: {flags}.</p>"
-    )
     return (
-        f'{style()}<section class="claims" aria-label="Ledger">{flagged}<form class="filters" hidden>{filters}'
+        f'{style()}<section class="claims" aria-label="Ledger">{_amendments(rows)}{_flags(rows)}'
+        f'<form class="filters" hidden>{filters}'
         f"<output>{counted(len(rows), 'claim')}</output></form>{cards}</section>"
     )
 
@@ -116,6 +114,8 @@ def card(row: dict, anchor: bool) -> str:
     name = _text(row["id"])
     arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"][:1]
     ends = _ends(arms)
+    lines = {line for arm in arms if ends and (line := _line_in_words(arm))}
+    common = len(lines) == 1  # then it stands once, below all strips
     attributes = (
         f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" '
         f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}" '
@@ -126,7 +126,29 @@ def card(row: dict, anchor: bool) -> str:
         f'<article class="{row["verdict"]}"{attributes if anchor else ""}>{aliases if anchor else ""}'
         f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{name}</a>'
         f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
-        f"{''.join(_arm(arm, ends) for arm in arms)}{_scale(arms, ends)}{_details(row, arms)}</article>"
+        f"{''.join(_arm(arm, ends, named=bool(lines) and not common) for arm in arms)}"
+        f"{_scale(arms, ends, lines.pop() if common else '')}{_details(row, arms)}</article>"
+    )
+
+
+def _amendments(rows: list[dict]) -> str:
+    """What an amendment is, how many claims have one, and for how many the verdict is another one today."""
+    amended = [row for row in rows if row["amended"]]
+    other = sum(row["amended"]["first_verdict"] != row["verdict"] for row in amended)
+    return (
+        f"<p><b>Amended rules.</b> An amendment is a change to a rule that we made after we had seen results. "
+        f"{len(amended)} of {counted(len(rows), 'claim')} have one. Their cards keep the first rule, the first "
+        f"verdict and the reason. For {other} of the {len(amended)}, the verdict is not the first one any more. The "
+        f"amendment or new runs changed it.</p>"
+    )
+
+
+def _flags(rows: list[dict]) -> str:
+    """How many claims have a flag, and how many have each."""
+    each = ", ".join(f"{flag} ({count})" for flag, count in _flagged(rows).items())
+    return (
+        f"<p><b>Flags.</b> {sum(bool(row['flags']) for row in rows)} of {counted(len(rows), 'claim')} have a flag ⚑: "
+        f"{each}. A claim may have several flags, so these numbers do not add up.</p>"
     )
 
 
@@ -145,18 +167,35 @@ def _tile(row: dict) -> str:
     )
 
 
-def _arm(arm: dict, ends: tuple[float, float] | None) -> str:
+def _arm(arm: dict, ends: tuple[float, float] | None, named: bool) -> str:
+    """The row of an arm. named: whether it ends with the number of the dashed line."""
     n = f", n = {arm['n']}" if arm["n"] and arm["state"] != "untested" else ""
+    line = f", {_line_in_words(arm)}" if named else ""
     return (
         f'<div class="arm {arm["state"]}">'
         f'<span class="chip">{MARKS[arm["state"]]} {_text(arm["name"])}: {arm["state"]}</span>'
-        f'{_strip(arm, ends)}<span class="found">{_text(arm["text"] + interval(arm) + n)}</span></div>'
+        f'{_strip(arm, ends)}<span class="found">{_text(arm["text"] + interval(arm) + n + line)}</span></div>'
     )
 
 
-def _numbers(arm: dict) -> list[float]:
+def _lines(arm: dict) -> list[float]:
+    """The values of the rule's dashed lines: one, the two ends of a band, or none."""
     lines = arm["threshold"] if isinstance(arm["threshold"], list) else [arm["threshold"]]
-    return [x for x in (arm["value"], arm["low"], arm["high"], *lines) if x is not None]
+    return [x for x in lines if x is not None]
+
+
+def _line_in_words(arm: dict) -> str:
+    """Where the dashed lines are, such as "dashed lines at ±0.5"; nothing where none is drawn."""
+    lines = _lines(arm)
+    if arm["value"] is None or not lines:
+        return ""
+    band = len(lines) == 2 and lines[0] == -lines[1]
+    numbers = f"±{lines[1]:g}" if band else " and ".join(f"{x:g}" for x in lines)
+    return f"dashed {'lines' if len(lines) > 1 else 'line'} at {numbers}"
+
+
+def _numbers(arm: dict) -> list[float]:
+    return [x for x in (arm["value"], arm["low"], arm["high"], *_lines(arm)) if x is not None]
 
 
 def _ends(arms: Iterable[dict]) -> tuple[float, float] | None:
@@ -175,11 +214,8 @@ def _strip(arm: dict, ends: tuple[float, float] | None) -> str:
 
     low = "0" if arm["low"] is None else place(arm["low"])
     high = str(WIDTH) if arm["high"] is None else place(arm["high"])
-    lines = arm["threshold"] if isinstance(arm["threshold"], list) else [arm["threshold"]]
     rule = "".join(
-        f'<path d="M{place(x)} 0V16" stroke="currentColor" stroke-dasharray="3 2" opacity=".8"/>'
-        for x in lines
-        if x is not None
+        f'<path d="M{place(x)} 0V16" stroke="currentColor" stroke-dasharray="3 2" opacity=".8"/>' for x in _lines(arm)
     )
     return (
         f'<svg viewBox="0 0 {WIDTH} 16" preserveAspectRatio="none" aria-hidden="true">{rule}'
@@ -188,15 +224,15 @@ def _strip(arm: dict, ends: tuple[float, float] | None) -> str:
     )
 
 
-def _scale(arms: list[dict], ends: tuple[float, float] | None) -> str:
-    """The line below the strips of a card: the numbers at both ends of their scale, and the unit."""
+def _scale(arms: list[dict], ends: tuple[float, float] | None, line: str) -> str:
+    """Below the strips of a card: the numbers at both ends of their scale, the unit, and the common dashed line."""
     if ends is None:
         return ""
     unit = next((arm["unit"] for arm in arms if arm["unit"]), "")
     low, high = (bound(end) for end in ends)
     return (
         f'<div class="arm scale"><span class="chip"></span><span class="ends"><span>{low}</span><span>{high}</span>'
-        f'</span><span class="found">{_text(unit)}</span></div>'
+        f'</span><span class="found">{_text(", ".join(filter(None, (unit, line))))}</span></div>'
     )
 
 

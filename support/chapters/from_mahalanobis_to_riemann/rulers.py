@@ -1,6 +1,6 @@
-"""Three metrics for one task with a curved boundary: two that are flat, and the one of a hidden layer.
+"""Three metrics for one task with a curved boundary: two that are constant, and the one of a hidden layer.
 
-The task is the sinusoid of `networks.tasks`. A metric is flat if it is the same at every point.
+The task is the sinusoid of `networks.tasks`. A metric is constant if it is the same at every point.
 """
 
 from collections.abc import Callable

@@ -15,6 +15,7 @@ LOOKS = {
     "support": {"marker": "o", "color": "black"},
     "random": {"marker": "s", "color": "#999999"},
 }
+LINES = ("#0072B2", "#D55E00", "#007A5A", "#777777")  # of data sets, apart from each other for the colour-blind too
 NAMES = {"plain": "plain", "support": "magnified at support vectors", "random": "magnified at random inputs"}
 
 
@@ -121,15 +122,19 @@ def widths_figure(table: pd.DataFrame, bold: str = "pairs of digits"):
     fig, ax = subplots(height=3.2)
     ax.axvspan(-0.5, sum(tau < 1 for tau in taus) - 0.5, color="#eeeeee", linewidth=0)
     ax.hlines(0, -0.5, len(taus) - 1, color="black", linewidth=0.8)
+    end = len(taus) - 1
     heights = labels_apart(np.array([gain[-1] for gain in gains.values()]), 0.2)
-    for (name, gain), line, height in zip(gains.items(), ("-", "--", ":", "-."), heights, strict=False):
-        look = {"color": "black", "linewidth": 2.5, "linestyle": "-"} if name == bold else {"color": "#777777"}
-        ax.plot(range(len(taus)), gain, marker="o", **{"linestyle": line} | look)
-        ax.text(len(taus) - 0.9, height, name, va="center", fontsize=9, color=look["color"])
+    for (name, gain), colour, height in zip(gains.items(), LINES, heights, strict=False):
+        look = {"color": "black", "linewidth": 2.5} if name == bold else {"color": colour, "linewidth": 1.5}
+        ax.plot(range(len(taus)), gain, marker="o", **look)
+        ax.plot(
+            [end, end + 0.35], [gain[-1], height], color=look["color"], linewidth=0.8
+        )  # from the line to its label
+        ax.text(end + 0.4, height, name, va="center", color=look["color"])
     ax.text(-0.45, 0.99, "volume can rise\naround a vector", transform=ax.get_xaxis_transform(), fontsize=9, va="top")
     ax.set_xticks(range(len(taus)), [f"{tau:g}" for tau in taus])
     ax.set(xlabel="width of h (τ, in units of σ/√d)", ylabel="gain by magnifying (points)")
-    ax.set(xlim=(-0.5, len(taus) + 0.4))
+    ax.set(xlim=(-0.5, len(taus) + 0.6))
     return fig
 
 
