@@ -10,7 +10,9 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
+from support import geometry
 from support.evidence.claims import StudyArm
 from support.evidence.records import Record
 from support.evidence.residual.study import ResidualStudy
@@ -87,16 +89,27 @@ def rise(run: Record) -> np.ndarray:
     return _mean(volume.max(-1) - volume[..., :3].mean(-1)) / features(run)
 
 
-def entropy_rank(run: Record) -> np.ndarray:
-    """(2,) [network]: rank correlation of entropy and log-volume over the plane; NaN without finite values."""
+def entropy_rank(run: Record, where: np.ndarray | None = None) -> np.ndarray:
+    """(2,) [network]: rank correlation of entropy and log-volume over the plane; NaN without finite values.
+
+    where: (plane, plane) of bool, the points that count; by default all.
+    """
     from scipy import stats
 
     found = []
     for entropy, volume in zip(run.arrays["plane_entropy"], run.arrays["plane_volume"], strict=True):
         fine = np.isfinite(volume) & np.isfinite(entropy)
+        fine &= True if where is None else where
         varied = fine.sum() > 2 and np.ptp(volume[fine]) > 0 and np.ptp(entropy[fine]) > 0
         found.append(stats.spearmanr(entropy[fine], volume[fine]).statistic if varied else np.nan)
     return np.array(found, float)
+
+
+def in_triangle(run: Record) -> np.ndarray:
+    """(plane, plane): whether a point of the run's plane lies in the triangle of its three images."""
+    side = run.spec.plane
+    weights = geometry.plane(*torch.eye(3, dtype=torch.float64), side).points  # each image is a unit vector
+    return (weights > -1e-9).all(-1).view(side, side).numpy()
 
 
 def gain(run: Record) -> float:
