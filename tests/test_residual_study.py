@@ -253,6 +253,15 @@ def test_the_rules_about_depth_have_every_outcome(claim_id, changes, wanted):
     assert "JPEG copy" in row["protocol"] and row["command"] == "python -m support sweep deep-resnet34"
 
 
+def test_a_claim_on_one_activation_does_not_wait_for_the_networks_of_the_other():
+    claim = next(c for c in deep.CLAIMS if c.id == "OWN-8-a")
+    half = [spec for spec in chapters.studies()["deep-resnet10"].questions() if spec.activation == "gelu"]
+    row = judge(claim, [record(spec, across=0.8 * by_seed(spec)) for spec in half], "08")
+    assert state(row, "ResNet-10") == "unclear" and row["n"] == len(half)
+    row = judge(claim, [record(spec, across=0.1 + 0.3 * by_seed(spec)) for spec in half], "08")
+    assert row["further_seeds"] and row["further_minutes"] == row["further_seeds"]  # each took a minute
+
+
 def test_the_stages_are_arms():
     stages = (0.0, 0.0, 0.5, 1.0)
     row = judged(deep.CLAIMS, "OWN-8-b", "deep-resnet34", across=0.5, stages=stages, noise=0.0)

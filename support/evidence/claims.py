@@ -417,5 +417,6 @@ def _further(arms: list[Arm], findings: dict[str, Finding]) -> tuple[int | None,
         found = findings[arm.name]
         if found.state == "unclear" and found.times * found.n < MOST_SEEDS:
             seeds = math.floor(found.times * found.n) + 1 - found.n
-            needed.append((seeds, round(seeds * sum(r.minutes for r in arm.all_records()) / arm.n, 1)))
+            there = max(arm.n, found.n)  # an arm may wait for networks of its study that this claim does not ask
+            needed.append((seeds, round(seeds * sum(r.minutes for r in arm.all_records()) / there, 1)))
     return min((some for some in needed if some[0] > 0), default=(None, None))
