@@ -82,7 +82,7 @@ def test_a_claim_without_runs_cannot_be_checked(runs, capsys):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("5.2", "no claim '5.2'; did you mean LDM-5.2-a or LDM-5.2-b?"),
+        ("dm-5.2", "no claim 'dm-5.2'; did you mean LDM-5.2-a or LDM-5.2-b?"),
         ("LDM-5.2-q", "no claim 'LDM-5.2-q'; did you mean 'LDM-5.2-"),
     ],
 )

@@ -114,7 +114,7 @@ def test_claims_are_judged_on_another_folder_of_records(store, tmp_path, capsys)
 def test_a_claim_is_asked_for_in_any_case_and_an_unknown_one_gets_a_near_suggestion(monkeypatch, capsys):
     monkeypatch.setattr(kept, "known", lambda: False)
     monkeypatch.setattr(chapters, "ledger", lambda _, ids: [{"id": i, "replaces": []} for i in sorted(ids)])
-    for part in ("5.2", "ldm-5.2"):
+    for part in ("dm-5.2", "ldm-5.2"):
         assert main(["claims", part, "--json"]) in (0, None)
         assert [row["id"] for row in json.loads(capsys.readouterr().out)] == ["LDM-5.2-a", "LDM-5.2-b"]
     assert main(["claims", "ldm-5.2-q"]) == 1

@@ -61,6 +61,14 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
     Kind(
         r"RG-5-a", REPLICATION, ("Three layers of a sigmoid network on the sinusoid stand in for deeper networks.",)
     ),
+    Kind(
+        r"RG-5\.[12]-[a-f]|RG-I-[fg]",
+        REPLICATION,
+        (
+            "The residual networks are narrower, those judged so far also shallower, and the images a JPEG copy.",
+            "Segments, planes and triangles are measured in many networks; the paper shows some of single networks.",
+        ),
+    ),
     Kind(r"RG-(3|D|E|F|G)-[a-g]", REPRODUCTION, (_FORMULAS,)),
     Kind(r"KER-1-[ab]", REPLICATION, (_SMALL,)),
     Kind(r"KER-2-[abcf]", REPLICATION, (_SMALL,)),
@@ -68,7 +76,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
 )
 FROM_PROTOCOL = {  # words of a row's protocol -> what differs where they stand there
     "10,000 of 60,000 training images": "The first 10,000 of the paper's 60,000 training images.",
-    "of the paper's 200 epochs": "Fewer epochs than the paper's 200 on MNIST.",
+    "of the paper's 200 epochs": "Fewer epochs than the paper's 200.",
 }
 
 

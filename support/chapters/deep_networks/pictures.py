@@ -83,7 +83,7 @@ def stages_figure(arm: ResidualArm):
     found = np.stack([results.effects(run) for run in arm.of().values()])  # (networks, 2, 4, 2)
     fig, (left, right) = figures.subplots(1, 2, height=3.6, width_ratios=(1.7, 1))
     by_depth(left, found.transpose(0, 2, 1, 3), "stage")
-    left.set_title("middle against ends", pad=18)
+    left.set_title("between the images, minus at them", pad=18)
     left.set_ylabel("effect (nats per output)")
     contrast = found[..., ACROSS] - found[..., ALIKE]
     learned = contrast[:, AFTER] - contrast[:, BEFORE]

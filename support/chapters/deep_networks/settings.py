@@ -29,17 +29,18 @@ class Settings:
     data: str | None
     seeds: Count
     epochs: Count
-    depth: Annotated[int, Limits(choices=tuple(DEPTHS))]
+    depth: Annotated[int | None, Limits(choices=tuple(DEPTHS))]
     width: Count
-    activation: Annotated[str, Limits(choices=tuple(ACTIVATIONS))]
+    activation: Annotated[str | None, Limits(choices=tuple(ACTIVATIONS))]
     device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
     data_folder: str | None
 
     @staticmethod
     def presets(given: dict) -> dict:
         """Which images, how many networks, and for how many epochs."""
-        sizes = {"smoke": (1, 2), "laptop": (2, 8), "paper": (5, 20)}
-        own = {"data": given["data"] or "digits", "width": given["width"] or NARROW}
+        sizes = {"smoke": (2, 2), "laptop": (2, 8), "paper": (5, 20)}
+        usual = {"data": "digits", "depth": 10, "width": NARROW, "activation": "gelu"}
+        own = {name: given[name] or value for name, value in usual.items()}
         return own | dict(zip(("seeds", "epochs"), sizes[given["scale"]], strict=True))
 
     def images(self) -> ResidualStudy:

@@ -108,7 +108,8 @@ def entropy_rank(run: Record, where: np.ndarray | None = None) -> np.ndarray:
 def in_triangle(run: Record) -> np.ndarray:
     """(plane, plane): whether a point of the run's plane lies in the triangle of its three images."""
     side = run.spec.plane
-    weights = geometry.plane(*torch.eye(3, dtype=torch.float64), side).points  # each image is a unit vector
+    a, b, c = torch.eye(3, dtype=torch.float64)  # each image as a unit vector: coordinates are shares of the images
+    weights = geometry.plane(a, b, c, side).points
     return (weights > -1e-9).all(-1).view(side, side).numpy()
 
 
