@@ -95,5 +95,5 @@ def test_the_chapter_runs_with_small_parameters(tmp_path):
     assert code == 0, notebook
     shown = figures_of(notebook)
     assert {"fig-deep-stages", "fig-deep-toy", "fig-deep-plane", "fig-deep-live"} <= shown.keys()
-    for fact in ("digits", "n = 1", "smoke scale"):
+    for fact in ("digits", "n = 2", "smoke scale"):
         assert fact in shown["fig-deep-live"]["caption"], fact
