@@ -8,7 +8,8 @@ from test_chapters import figures_of, run
 from torch import nn
 
 from support import chapters
-from support.chapters.deep_networks import pictures, toys
+from support.chapters.deep_networks import pictures
+from support.evidence.residual import clusters
 
 
 def settings(**given):
@@ -30,15 +31,13 @@ class Ridge(nn.Module):
 
 
 def test_the_toys_effect_is_that_of_a_map_with_a_ridge_on_the_boundary():
-    across, alike = toys.effects(nn.Sequential(Ridge(3.0), nn.Identity()))
     ends = np.log(1 + 3 / np.cosh(1) ** 2)
-    assert across == pytest.approx([np.log(4) - ends] * 2)
-    assert alike == pytest.approx([0, 0])
+    assert clusters.effect(Ridge(3.0)).tolist() == pytest.approx([np.log(4) - ends, 0])
 
 
 def test_clusters_lie_around_their_centres():
-    x, labels = toys.clusters(0, points=200)
-    for k, centre in enumerate(toys.CENTRES):
+    x, labels = clusters.points(0, 200)
+    for k, centre in enumerate(clusters.CENTRES):
         assert x.view(4, 200, 2)[k].mean(0).tolist() == pytest.approx(centre, abs=0.1)
     assert torch.equal(labels.bincount(), torch.tensor([400, 400])) and ((x[:, 0] > 0).long() == labels).all()
 

@@ -7,11 +7,9 @@ import torch
 from torch import nn
 
 from support import geometry
-from support.chapters.deep_networks.toys import ACROSS as TOY_ACROSS
-from support.chapters.deep_networks.toys import ALIKE as TOY_ALIKE
 from support.evidence import figures
 from support.evidence.records import Record
-from support.evidence.residual import results
+from support.evidence.residual import clusters, results
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from support.evidence.statistics import mean_interval
 
@@ -36,7 +34,7 @@ def toy_figure(blocks: nn.Sequential, effects: np.ndarray):
         image = ax.imshow(
             values.view(TOY_POINTS, -1), origin="lower", extent=(-TOY_HALF, TOY_HALF) * 2, vmin=low, vmax=high
         )
-        for segment, line in ((TOY_ACROSS, "-"), (TOY_ALIKE, "--")):
+        for segment, line in ((clusters.ACROSS, "-"), (clusters.ALIKE, "--")):
             ax.plot(*np.transpose(segment), line, color=ACCENT, marker="o", markersize=4)
         ax.set(xticks=(-1, 1), yticks=(-1, 1), title=f"block {k + 1}")
         ax.grid(visible=False)

@@ -32,7 +32,11 @@ LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops 
 LAYER = 8e-4  # seconds that a layer costs at least, in a step or in the Jacobian of one point
 VIEWS = 6e-5  # seconds an image and view for colours and crops
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
-COPIES = {"folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)", "cifar10": "CIFAR-10"}  # names for captions
+COPIES = {  # names for captions
+    "folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)",
+    "cifar10": "CIFAR-10",
+    "digits": "scikit-learn's digits",
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class ResidualStudy(Study):
         own: dict[str, Any] = {"activation": activation, "objective": objective, "labels": labels, "seed": seed}
         if seed == self.first_seed and labels == "true":
             own |= {"line": self.first_line, "plane": self.first_plane}
+        if objective == "supervised" and self.augmentation == "views":
+            own["augmentation"] = "none"  # views are those of self-supervision
         return self.specified(ResidualSpec, data_digest=digest, epochs=self.steps, **own)
 
     @property
@@ -88,7 +94,7 @@ class ResidualStudy(Study):
         narrow = f"width {self.width}" if self.width == PAPERS_WIDTH else f"width {self.width} of {PAPERS_WIDTH}"
         epochs = PAPERS_EPOCHS[self.objectives[0]]
         until = f", until {self.until:g}% of the labels are learned" if self.until else ""
-        few = f", {self.images:,} images" if self.images != 50_000 else ""
+        few = f", {self.images:,} images" if self.images < 50_000 and self.data != "digits" else ""
         long = f"{self.steps} of the paper's {epochs} epochs" if self.steps < epochs else f"{self.steps} epochs"
         return (
             f"{self.source}{few}, ResNet-{self.depth}, {narrow}, {long}{until}, {self.precision}, "

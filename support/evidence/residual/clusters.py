@@ -1,0 +1,35 @@
+"""The toy of two chapters: four clusters in the plane, and how a network stretches the space between them.
+
+The left two clusters are one class and the right two the other. Of the two segments between clusters, one crosses the
+boundary and one does not. The middle of both is empty.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from support import geometry
+
+CENTRES = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0))
+SPREAD = 0.25  # SD of a cluster
+ACROSS, ALIKE = ((-1.0, 1.0), (1.0, 1.0)), ((-1.0, 1.0), (-1.0, -1.0))  # segments, from upper left
+
+
+def points(seed: int, number: int = 60) -> tuple[Tensor, Tensor]:
+    """Points (4 number, 2) in float64 around the centres, and their labels."""
+    random = torch.Generator().manual_seed(seed)
+    noise = torch.randn(4, number, 2, generator=random, dtype=torch.float64)
+    x = (torch.tensor(CENTRES, dtype=torch.float64)[:, None] + SPREAD * noise).reshape(-1, 2)
+    return x, torch.tensor([0, 0, 1, 1]).repeat_interleave(number)
+
+
+def effect(network: Callable[[Tensor], Tensor]) -> Tensor:
+    """The effects of a map (N, 2) -> (N, m), m at least 2, across the boundary and within one class: (2,), in nats.
+
+    An effect is the log-volume in the middle of a segment minus the mean of its ends.
+    """
+    segments = torch.tensor((ACROSS, ALIKE), dtype=torch.float64)
+    places = torch.stack([segments[:, 0], segments.mean(1), segments[:, 1]], 1)
+    volumes = geometry.log_volume_element(network, places.flatten(0, 1)).view(2, 3).detach()
+    return volumes[:, 1] - (volumes[:, 0] + volumes[:, 2]) / 2
