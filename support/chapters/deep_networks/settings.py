@@ -8,13 +8,12 @@ from support.chapters.parameters import SCALES, Limits
 from support.chapters.settings import Count
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
-from support.evidence.residual.study import ResidualStudy
+from support.evidence.residual.study import ResidualStudy, of_small_images
 from support.evidence.sweep import ensure
 from support.networks.data import load
 from support.networks.residual import DEPTHS
 
 NARROW = 4  # channels of the first stage for small images: fewer outputs, 32, than an 8 x 8 image has pixels
-STAGE_STRIDES = 8  # by which the last stage has fewer pixels a side than the image
 
 
 @dataclass(frozen=True)
@@ -45,34 +44,19 @@ class Settings:
 
     def images(self) -> ResidualStudy:
         """Residual networks on these images, trained without augmentation or weight decay."""
-        dataset = load(self.data, self.data_folder)
-        height, width = dataset.image_shape[:2]
-        if height % STAGE_STRIDES or width % STAGE_STRIDES:
-            raise ValueError(
-                f"data is {self.data!r} with images of {height} x {width} pixels, but the stages need sides that are "
-                f"multiples of {STAGE_STRIDES}, as those of digits or cifar10"
-            )
-        return ResidualStudy(
-            f"chapter 8, {self.data} at {self.scale} scale",
-            "residual networks on small images",
-            self.data,
-            self.epochs,
+        return of_small_images(
+            8,
+            load(self.data, self.data_folder),
+            self.scale,
+            steps=self.epochs,
+            seeds=self.seeds,
             depth=self.depth,
             width=self.width,
             activations=(self.activation,),
-            images=len(dataset.train_images),
-            seeds=self.seeds,
             batch=50,
             rate=0.05,
             decay=0.0,
             augmentation="none",
-            precision="fp32",
-            pairs=8 if self.scale == "smoke" else 12,
-            points=3 if self.scale == "smoke" else 7,
-            triples=0,
-            plane=0,
-            first_line=0,
-            first_plane=0,
         )
 
     def live_records(self, study: ResidualStudy) -> list[Record]:

@@ -1,1 +1,3 @@
 """What self-supervised encoders do to volumes at the boundaries of a linear probe."""
+
+NOTEBOOK = "09_self_supervised"

@@ -32,6 +32,7 @@ LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops 
 LAYER = 8e-4  # seconds that a layer costs at least, in a step or in the Jacobian of one point
 VIEWS = 6e-5  # seconds an image and view for colours and crops
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
+STAGE_STRIDES = 8  # by which the last stage has fewer pixels a side than the image
 COPIES = {  # names for captions
     "folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)",
     "cifar10": "CIFAR-10",
@@ -58,6 +59,7 @@ class ResidualStudy(Study):
     labels: tuple[str, ...] = ("true",)
     images: int = 50_000
     seeds: int = 5
+    first_seed: int = 0
     seeds_per_block: int = 1
     batch: int = 250
     optimiser: str = "sgd"
@@ -127,6 +129,25 @@ class ResidualStudy(Study):
         candidates = places.CANDIDATES * spec.pairs * SEARCHED * 4 * dataset.test_images.shape[1]  # all at once
         stored = 2 * dataset.train_images.nbytes + 5 * dataset.test_images.nbytes + candidates
         return training + jacobians, 1e-6 * (stored + 1200 * spec.batch * spec.width * 32 * (1 + spec.depth // 10))
+
+
+def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> ResidualStudy:
+    """A study that a reader trains on small images in a chapter: no triangles, plane or lines, in float32.
+
+    own: fields of `ResidualStudy`; `steps` and `seeds` must be among them. Raises ValueError for images whose sides
+    the four stages cannot halve three times.
+    """
+    height, width = dataset.image_shape[:2]
+    if height % STAGE_STRIDES or width % STAGE_STRIDES:
+        raise ValueError(
+            f"data is {dataset.name!r} with images of {height} x {width} pixels, but the stages need sides that are "
+            f"multiples of {STAGE_STRIDES}, as those of digits or cifar10"
+        )
+    small = {"pairs": 8, "points": 3} if scale == "smoke" else {}
+    looks = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0, "precision": "fp32"}
+    own = {"images": len(dataset.train_images)} | looks | small | own
+    return ResidualStudy(f"chapter {chapter}, {dataset.name} at {scale} scale", "residual networks on small images",
+                         dataset.name, **own)  # fmt: skip
 
 
 def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, float]:

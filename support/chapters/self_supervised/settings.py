@@ -1,0 +1,62 @@
+"""The parameters of the chapter, the sizes of each scale, and the study that follows."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from support.chapters.parameters import SCALES, Limits
+from support.chapters.settings import Count
+from support.evidence.paths import CACHE, COMMITTED
+from support.evidence.records import Record, Store
+from support.evidence.residual.study import ResidualStudy, of_small_images
+from support.evidence.sweep import ensure
+from support.networks.data import load
+
+NARROW = 4  # channels of the first stage for small images
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the chapter; None leaves a value to the scale.
+
+    They are those of the encoders that the chapter trains. CIFAR-10 takes hours, and is not trained here.
+    """
+
+    scale: Annotated[str, Limits(choices=SCALES)]
+    data: str | None
+    seeds: Count
+    epochs: Count
+    width: Count
+    device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
+    data_folder: str | None
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """Which images, how many encoders of each objective, and for how many epochs."""
+        sizes = {"smoke": (2, 1), "laptop": (2, 6), "paper": (5, 30)}
+        own = {name: given[name] or value for name, value in {"data": "digits", "width": NARROW}.items()}
+        return own | dict(zip(("seeds", "epochs"), sizes[given["scale"]], strict=True))
+
+    def images(self) -> ResidualStudy:
+        """Encoders of these images with both objectives, and the same networks trained with labels."""
+        return of_small_images(
+            9,
+            load(self.data, self.data_folder),
+            self.scale,
+            steps=self.epochs,
+            seeds=self.seeds,
+            width=self.width,
+            objectives=("barlow", "simclr", "supervised"),
+            batch=100,
+            optimiser="adam",
+            rate=2e-3,
+            decay=1e-6,
+            augmentation="views",
+            pairs=8,
+            points=3,
+        )
+
+    def live_records(self, study: ResidualStudy) -> list[Record]:
+        """The runs of the study: trained now, or in an earlier reading."""
+        dataset = load(self.data, self.data_folder)
+        print(dataset)
+        return ensure(study, dataset, Store(CACHE / "records", COMMITTED), device=self.device)
