@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from support import chapters
@@ -359,6 +360,22 @@ def test_a_pair_counts_if_both_probes_beat_the_untrained_encoders():
     assert {arm["state"] for arm in row["arms"]} == {"void"} and "(4 of 5)" in row["arms"][0]["text"]
     barlow = judged(encoders.CLAIMS, "OWN-9-c", "self-supervised", across=0.3, probe=probe)
     assert barlow["arms"][0]["state"] == "holds"
+
+
+def test_a_processor_without_bf16_is_told_to_wait_longer(monkeypatch):
+    study = chapters.studies()["deep-resnet10"]
+    data = SimpleNamespace(
+        digest="0" * 16,
+        image_shape=(32, 32, 3),
+        train_images=np.empty((50_000, 3072), np.uint8),
+        test_images=np.empty((10_000, 3072), np.uint8),
+    )
+
+    def minutes(capability):
+        monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+        return study.cost(study.blocks(data)[0], data, "cpu")[0]
+
+    assert minutes("AVX2") > 10 * minutes("AVX512")
 
 
 def test_without_records_every_claim_is_untested_and_says_how_to_run_it():

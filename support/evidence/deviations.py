@@ -69,6 +69,14 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
             "Segments, planes and triangles are measured in many networks; the paper shows some of single networks.",
         ),
     ),
+    Kind(
+        r"RG-5\.3-[abc]",
+        REPLICATION,
+        (
+            "The encoder is a ResNet-10 of width 16, trained for 30 of the paper's 1,000 epochs on a JPEG copy.",
+            "Both objectives have the same data, views, batch, head and optimiser; in the paper they differ.",
+        ),
+    ),
     Kind(r"RG-(3|D|E|F|G)-[a-g]", REPRODUCTION, (_FORMULAS,)),
     Kind(r"KER-1-[ab]", REPLICATION, (_SMALL,)),
     Kind(r"KER-2-[abcf]", REPLICATION, (_SMALL,)),

@@ -28,6 +28,7 @@ RATE = {
     ("cuda", "bf16"): (1e13, 2e13),
 }
 JACOBIAN_RATE = {"cpu": (4.5e10, 7e10), "cuda": (2e12, 5e12)}
+EMULATED = 25.0  # by which bf16 is slower on a processor without AVX-512, measured on one
 LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops once the labels are learned, a guess
 LAYER = 8e-4  # seconds that a layer costs at least, in a step or in the Jacobian of one point
 VIEWS = 6e-5  # seconds an image and view for colours and crops
@@ -123,9 +124,14 @@ class ResidualStudy(Study):
         return train(list(specs), self.steps, data=dataset, **options)
 
     def cost(self, block: Block, dataset: Dataset, device: str) -> tuple[float, float]:
-        """Training, evaluations, the search for pairs and the Jacobians; see `minutes_of`."""
+        """Training, evaluations, the search for pairs and the Jacobians; see `minutes_of`.
+
+        A processor that must emulate bf16 takes much longer.
+        """
         (spec,), kind = block.specs, resolve_device(device).type
         training, jacobians = minutes_of(spec, dataset, kind)
+        if kind == "cpu" and spec.precision == "bf16" and "AVX512" not in torch.backends.cpu.get_cpu_capability():
+            training *= EMULATED
         candidates = places.CANDIDATES * spec.pairs * SEARCHED * 4 * dataset.test_images.shape[1]  # all at once
         stored = 2 * dataset.train_images.nbytes + 5 * dataset.test_images.nbytes + candidates
         return training + jacobians, 1e-6 * (stored + 1200 * spec.batch * spec.width * 32 * (1 + spec.depth // 10))
