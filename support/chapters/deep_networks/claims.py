@@ -153,8 +153,7 @@ def accuracies(arm: ResidualArm) -> Numbers:
 
 def has_full_rank(arm: ResidualArm) -> Numbers:
     """RG-5.1-f and RG-I-g."""
-    found = [100 * full_rank(run) for run in arm.every().values()]
-    return {f"images with full rank minus {FULL:g}%: {{:+.1f}} points": [share - FULL for share in found]}
+    return {"images with full rank: {:.1f}%": [100 * full_rank(run) for run in arm.every().values()]}
 
 
 def half_effect(arm: ResidualArm) -> Numbers:
@@ -233,9 +232,9 @@ CLAIMS = (
     _claim("RG-5.1-e", "section 5.1", "GELU and ReLU reach comparable test accuracy.",
            Near(accuracies, "GELU - ReLU", "points", margin=IMPACT), Networks(("ResNet-10",)), kind="variant"),
     _claim("RG-5.1-f", "section 5.1", "The Jacobian of a residual network's features has full rank.",
-           Signed(has_full_rank, "images with full rank minus 99%", "points"), Networks()),
+           Signed(has_full_rank, "images with full rank", "%", line=FULL), Networks()),
     _claim("RG-I-g", "appendix I.3", "With ReLU the spectrum shows no numerical problem either.",
-           Signed(has_full_rank, "images with full rank minus 99%", "points"), Networks(("ResNet-10, ReLU",))),
+           Signed(has_full_rank, "images with full rank", "%", line=FULL), Networks(("ResNet-10, ReLU",))),
     _claim("RG-5.2-a", "section 5.2 and appendix I.3", "With ReLU the volume element behaves as with GELU.",
            Signed(half_effect, "effect with ReLU", "nats for each singular value", premises=(_GELU_RISES,)),
            Networks(("ResNet-10, ReLU",))),
@@ -244,7 +243,7 @@ CLAIMS = (
     _own("OWN-8-a", "our own",
          "Training raises the volume element at a boundary by more than between images of one class.",
          Signed(learned_contrast, "contrast minus that before training"), Networks()),
-    _own("OWN-8-b", "our own", "Training does so in every stage.",
+    _own("OWN-8-b", "our own", "Training raises it by more at a boundary than within one class in every stage.",
          Signed(learned_contrast, "contrast of a stage minus that before training"), Networks(stages=True)),
     _own("OWN-8-c", "our own", "Networks on shuffled labels gain less than half of the contrast.",
          Signed(not_shuffled, "half the gain minus that with shuffled labels", premises=(_FITTED,)),

@@ -32,7 +32,7 @@ def toy_figure(blocks: nn.Sequential, effects: np.ndarray):
     low, high = np.quantile(np.stack(volumes), [0.01, 1])
     for k, (ax, values) in enumerate(zip(axes, volumes, strict=False)):
         image = ax.imshow(
-            values.view(TOY_POINTS, -1), origin="lower", extent=(-TOY_HALF, TOY_HALF) * 2, vmin=low, vmax=high
+            values.view(TOY_POINTS, -1).numpy(), origin="lower", extent=(-TOY_HALF, TOY_HALF) * 2, vmin=low, vmax=high
         )
         for segment, line in ((clusters.ACROSS, "-"), (clusters.ALIKE, "--")):
             ax.plot(*np.transpose(segment), line, color=ACCENT, marker="o", markersize=4)

@@ -174,7 +174,8 @@ CLAIMS = (
     _own("OWN-9-a", "our own", "Barlow Twins magnifies a probe's boundaries more than SimCLR does.",
          _rule(partial(difference, of=effect_of, what="effect"), "effect of Barlow Twins minus SimCLR"),
          Encoders(MEASURES)),
-    _own("OWN-9-b", "our own", "Barlow Twins does so also beyond what it does within a class and before training.",
+    _own("OWN-9-b", "our own",
+         "Barlow Twins magnifies a boundary more than SimCLR, beyond what both do in a class and before training.",
          _rule(partial(difference, of=contrast_of, what="contrast"), "contrast of Barlow Twins minus SimCLR"),
          Encoders(MEASURES)),
     _own("OWN-9-c", "our own", "Barlow Twins raises the volume element at a boundary by more than within a class.",
@@ -188,6 +189,6 @@ CLAIMS = (
     _own("OWN-9-g", "our own",
          "On the digits training raises the volume element at a probe's boundary by more than within a class.",
          _rule(partial(on_digits, of=contrast), "contrast minus that before training"), OnDigits()),
-    _own("OWN-9-h", "our own", "On the digits training with labels raises that contrast by more.",
+    _own("OWN-9-h", "our own", "On the digits the contrast grows more with labels than without.",
          _rule(more_with_labels, "gain in contrast with labels minus without"), OnDigits()),
 )  # fmt: skip

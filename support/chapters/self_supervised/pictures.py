@@ -58,16 +58,18 @@ def _name_times(ax) -> None:
     figures.legend_below(ax.figure, ax, 2)
 
 
-def toy_figure(encoders: Sequence[Callable[[Tensor], Tensor]], found: Sequence[np.ndarray]):
-    """Above, the log-volume of one encoder of each learner over the square; below, the effects of all.
+def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: Sequence[np.ndarray]):
+    """Above, the log-volume over the square of the encoder of each learner whose effects are nearest to their mean;
+    below, the effects of all.
 
-    encoders: one of each learner. found: of each learner (networks, 2, 2), see `slopes`.
+    encoders: those of each learner. found: of each learner (networks, 2, 2), see `slopes`.
     """
     fig, axes = figures.subplots(2, len(LEARNERS), height=5.6, sharey="row")
     side = torch.linspace(-HALF, HALF, POINTS, dtype=torch.float64)
     square = torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
-    for ax, name, encoder in zip(axes[0], LEARNERS, encoders, strict=True):
-        values = geometry.log_volume_element(encoder, square).detach().view(POINTS, -1)
+    for ax, name, several, effect in zip(axes[0], LEARNERS, encoders, found, strict=True):
+        typical = np.abs(effect[:, AFTER] - effect[:, AFTER].mean(0)).sum(1).argmin()
+        values = geometry.log_volume_element(several[typical], square).detach().view(POINTS, -1).numpy()
         ax.imshow(values, origin="lower", extent=(-HALF, HALF) * 2)
         for segment, line in ((clusters.ACROSS, "-"), (clusters.ALIKE, "--")):
             ax.plot(*np.transpose(segment), line, color=ACCENT, marker="o", markersize=4)

@@ -1,4 +1,4 @@
-"""The rule that judges claims about residual networks: means over networks lie on one side of 0.
+"""The rule that judges claims about residual networks: means over networks lie on one side of a line, mostly 0.
 
 The unit is the network, which has averaged over its pairs first; an interval is the 95% one of the mean over networks
 (`statistics.mean_interval`). A claim of several parts holds if all intervals lie on the right side, fails if one
@@ -22,7 +22,7 @@ Numbers = dict[str, list[float]]  # sentence with a place for the mean -> value 
 
 @dataclass(frozen=True)
 class Signed(claims.Rule):
-    """The means of these numbers of a network are positive, or negative.
+    """The means of these numbers of a network lie above `line`, or below it.
 
     numbers: arm -> `Numbers`; networks with a NaN are left out. premises: rules that must hold for this one to be
     asked; absent: what to say where this one is a premise and does not hold, or too few networks can be asked.
@@ -34,14 +34,15 @@ class Signed(claims.Rule):
     premises: "tuple[Signed, ...]" = ()
     absent: str = "too few networks can be asked"
     positive: bool = True
+    line: float = 0.0
 
     @property
     def accepts(self):
-        return (0.0, math.inf) if self.positive else (-math.inf, 0.0)
+        return (self.line, math.inf) if self.positive else (-math.inf, self.line)
 
     @property
     def asks(self):
-        return f"{self.words} {'>' if self.positive else '<'} 0"
+        return f"{self.words} {'>' if self.positive else '<'} {self.line:g}"
 
     def values(self, arm: ResidualArm) -> dict[str, np.ndarray]:
         """The finite values by sentence."""

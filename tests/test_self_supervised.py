@@ -1,0 +1,94 @@
+"""The chapter on self-supervised encoders: its figures on known arrays, its settings, and the chapter itself."""
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from test_chapters import figures_of, run
+from test_residual_study import record
+
+from support import chapters
+from support.chapters.self_supervised import claims, pictures
+from support.evidence.residual import results
+
+
+def settings(**given):
+    blank = dict.fromkeys(("data", "seeds", "epochs", "width", "data_folder"))
+    return chapters.read(blank | {"scale": "laptop", "device": "cpu"} | given, "09_self_supervised")
+
+
+@pytest.fixture
+def digits():
+    """Encoders of which the boundary is at 0.1 (Barlow Twins) and 0.2 (SimCLR), and 0.6 with labels."""
+    study, across = chapters.studies()["self-supervised-digits"], {"barlow": 0.1, "simclr": 0.2, "supervised": 0.6}
+    made = [record(s, across=across[s.objective], measure={"top": -0.3}, noise=0.0) for s in study.questions()]
+    return results.arm("digits", study, "gelu", made)
+
+
+def test_lines_lead_from_one_class_to_the_boundary():
+    found = np.array([[[0.1, 0.2], [0.7, 0.3]], [[0.3, 0.0], [0.9, 0.5]]])  # network, moment, across or within
+    fig, ax = pyplot.subplots()
+    pictures.slopes(ax, found)
+    before, after = (line.get_ydata().tolist() for line in ax.lines if line.get_linewidth() == 2.2)
+    assert before == pytest.approx([0.1, 0.2]) and after == pytest.approx([0.4, 0.8])
+    pyplot.close(fig)
+
+
+def test_effects_are_those_of_each_learner(digits):
+    found = pictures.last_effects(digits)
+    assert {name: several.shape for name, several in found.items()} == dict.fromkeys(pictures.LEARNERS, (10, 2, 2))
+    assert [several[:, 1, 0].mean() for several in found.values()] == pytest.approx([0.1, 0.2, 0.6])
+
+
+def test_an_encoder_whose_probe_gains_too_little_is_not_counted(digits):
+    run = digits.runs["gelu", "barlow", "true", 100]
+    run.arrays["probe_test_accuracy"] = np.array([40.0, 54.0])
+    assert len(pictures.last_effects(digits)["Barlow Twins"]) == 9 and 100 not in claims.counted(digits, "barlow")
+
+
+def test_each_measure_has_a_row_with_the_mean_of_both_objectives(digits):
+    fig = pictures.measures_figure(digits)
+    (ax,) = fig.axes
+    means = [(line.get_xdata(), line.get_ydata()) for line in ax.lines if np.ndim(line.get_xdata()) == 0 or
+             len(line.get_xdata()) == 1]  # fmt: skip
+    rows = {(round(float(np.squeeze(y))), round(float(np.squeeze(x)), 2)) for x, y in means}
+    assert rows >= {(0, 0.1), (0, 0.2), (-1, -0.3), (-5, 0.1), (-5, 0.2)}
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(claims.IN_WORDS.values())
+    pyplot.close(fig)
+
+
+def test_the_toy_shows_the_encoder_that_is_nearest_to_the_mean():
+    several = [[lambda x, k=k: k * x for k in (1.0, 2.0, 8.0)]] * 3
+    effects = np.zeros((3, 2, 2))
+    effects[:, 1] = np.array([0.0, 0.4, 0.9])[:, None]
+    fig = pictures.toy_figure(several, [effects] * 3)
+    shown = np.asarray(fig.axes[0].images[0].get_array())
+    assert shown == pytest.approx(2 * np.log(2))
+    pyplot.close(fig)
+
+
+def test_the_scale_says_how_many_encoders_and_epochs():
+    sizes = {
+        scale: (settings(scale=scale).seeds, settings(scale=scale).epochs) for scale in ("smoke", "laptop", "paper")
+    }
+    assert sizes["smoke"] < sizes["laptop"] < sizes["paper"]
+    study = settings(seeds=3, epochs=1).images()
+    assert (study.seeds, study.steps, study.images) == (3, 1, 1437)
+    assert study.objectives == ("barlow", "simclr", "supervised")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"), [({"width": 0}, "at least 1"), ({"scale": "smok"}, "did you mean 'smoke'")]
+)
+def test_a_wrong_parameter_is_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        settings(**given)
+
+
+@pytest.mark.slow
+def test_the_chapter_runs_with_small_parameters(tmp_path):
+    code, notebook = run(tmp_path, "09_self_supervised", scale="smoke")
+    assert code == 0, notebook
+    shown = figures_of(notebook)
+    assert {"fig-self-slopes", "fig-self-toy", "fig-self-measures", "fig-self-live"} <= shown.keys()
+    for fact in ("digits", "n = 2", "smoke scale"):
+        assert fact in shown["fig-self-live"]["caption"], fact
