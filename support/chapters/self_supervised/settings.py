@@ -32,7 +32,7 @@ class Settings:
     @staticmethod
     def presets(given: dict) -> dict:
         """Which images, how many encoders of each objective, and for how many epochs."""
-        sizes = {"smoke": (2, 1), "laptop": (2, 6), "paper": (5, 30)}
+        sizes = {"smoke": (2, 1), "laptop": (2, 4), "paper": (5, 30)}
         own = {name: given[name] or value for name, value in {"data": "digits", "width": NARROW}.items()}
         return own | dict(zip(("seeds", "epochs"), sizes[given["scale"]], strict=True))
 
@@ -51,7 +51,7 @@ class Settings:
             rate=2e-3,
             decay=1e-6,
             augmentation="views",
-            pairs=8,
+            pairs=4,
             points=3,
         )
 
