@@ -150,7 +150,7 @@ def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> R
             f"multiples of {STAGE_STRIDES}, as those of digits or cifar10"
         )
     small = {"pairs": 8, "points": 3} if scale == "smoke" else {}
-    looks = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0, "precision": "fp32"}
+    looks: dict[str, Any] = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0, "precision": "fp32"}
     own = {"images": len(dataset.train_images)} | looks | small | own
     return ResidualStudy(f"chapter {chapter}, {dataset.name} at {scale} scale", "residual networks on small images",
                          dataset.name, **own)  # fmt: skip
