@@ -94,14 +94,15 @@ class ResidualStudy(Study):
     @property
     def protocol(self) -> str:
         """What every run has in common, for captions."""
-        narrow = f"width {self.width}" if self.width == PAPERS_WIDTH else f"width {self.width} of {PAPERS_WIDTH}"
+        of_paper = "cifar10" in self.data  # other data are not compared with it
+        narrow = f" of {PAPERS_WIDTH}" if of_paper and self.width != PAPERS_WIDTH else ""
         epochs = PAPERS_EPOCHS[self.objectives[0]]
+        short = f" of the paper's {epochs:,}" if of_paper and self.steps < epochs else ""
         until = f", until {self.until:g}% of the labels are learned" if self.until else ""
-        few = f", {self.images:,} images" if self.images < 50_000 and self.data != "digits" else ""
-        long = f"{self.steps} of the paper's {epochs} epochs" if self.steps < epochs else f"{self.steps} epochs"
+        few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
-            f"{self.source}{few}, ResNet-{self.depth}, {narrow}, {long}{until}, {self.precision}, "
-            f"{self.pairs} pairs a network"
+            f"{self.source}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
+            f"{self.steps}{short} epochs{until}, {self.precision}, {self.pairs} pairs a network"
         )
 
     def __str__(self):
