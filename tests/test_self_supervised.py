@@ -33,6 +33,12 @@ def test_lines_lead_from_one_class_to_the_boundary():
     pyplot.close(fig)
 
 
+def test_networks_without_pairs_are_left_out():
+    found = np.zeros((3, 2, 2))
+    found[1, 0, 1] = np.nan
+    assert pictures.with_pairs(found).shape == (2, 2, 2) and not len(pictures.with_pairs(found[1:2]))
+
+
 def test_effects_are_those_of_each_learner(digits):
     found = pictures.last_effects(digits)
     assert {name: several.shape for name, several in found.items()} == dict.fromkeys(pictures.LEARNERS, (10, 2, 2))
@@ -90,5 +96,5 @@ def test_the_chapter_runs_with_small_parameters(tmp_path):
     assert code == 0, notebook
     shown = figures_of(notebook)
     assert {"fig-self-slopes", "fig-self-toy", "fig-self-measures", "fig-self-live"} <= shown.keys()
-    for fact in ("digits", "n = 2", "smoke scale"):
+    for fact in ("digits", "n = at most 2", "smoke scale"):
         assert fact in shown["fig-self-live"]["caption"], fact

@@ -446,7 +446,7 @@ def test_turning_the_weights_leaves_the_distance_and_dragging_the_dot_does_not(t
 
 
 def drag(page, handle, right: float, down: float) -> None:
-    """Drags a handle by so many pixels."""
+    """Drags a handle, in pixels."""
     box = handle.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)

@@ -1,4 +1,4 @@
-"""Parameters that the chapters on classifiers share, and the learning rate for any data set."""
+"""Parameters that chapters on classifiers share, how a chapter trains its own runs, and a rate for any data set."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from support.evidence.classifiers.results import arms
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.paths import CACHE, COMMITTED
 from support.evidence.records import Record, Store
-from support.evidence.sweep import ensure
+from support.evidence.sweep import Study, ensure
 from support.networks.data import load
 from support.training.classifiers.specs import RunSpec
 
@@ -83,6 +83,22 @@ class ClassifierSettings(ABC):
                 f"committed are runs of: {'; '.join(sizes) or 'none'}"
             )
         return found
+
+
+class TrainedHere:
+    """Settings of chapters whose own runs come from the cache or the committed records, else are trained now.
+
+    They have the fields `device` and `data_folder`.
+    """
+
+    device: str
+    data_folder: str | None
+
+    def live_records(self, study: Study) -> list[Record]:
+        """The runs of the study: committed, or trained now or in an earlier reading."""
+        dataset = study.dataset(self.data_folder)
+        print(dataset)
+        return ensure(study, dataset, Store(CACHE / "records", COMMITTED), device=self.device)
 
 
 def learning_rate(data: str, folder: str | None = None) -> float:

@@ -5,11 +5,8 @@ from typing import Annotated
 
 from support.activations import ACTIVATIONS
 from support.chapters.parameters import SCALES, Limits
-from support.chapters.settings import Count
-from support.evidence.paths import CACHE, COMMITTED
-from support.evidence.records import Record, Store
+from support.chapters.settings import Count, TrainedHere
 from support.evidence.residual.study import ResidualStudy, of_small_images
-from support.evidence.sweep import ensure
 from support.networks.data import load
 from support.networks.residual import DEPTHS
 
@@ -17,7 +14,7 @@ NARROW = 4  # channels of the first stage for small images: fewer outputs, 32, t
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(TrainedHere):
     """Parameters of the chapter; None leaves a value to the scale.
 
     They are those of the residual networks that the chapter trains. CIFAR-10 takes hours, so its networks come from
@@ -58,9 +55,3 @@ class Settings:
             decay=0.0,
             augmentation="none",
         )
-
-    def live_records(self, study: ResidualStudy) -> list[Record]:
-        """The runs of the study: trained now, or in an earlier reading."""
-        dataset = load(self.data, self.data_folder)
-        print(dataset)
-        return ensure(study, dataset, Store(CACHE / "records", COMMITTED), device=self.device)

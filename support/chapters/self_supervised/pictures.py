@@ -27,6 +27,11 @@ def last_effects(arm: ResidualArm) -> dict[str, np.ndarray]:
     return {name: np.array([effects(run)[:, -1] for run in several.values()]) for name, several in runs.items()}
 
 
+def with_pairs(found: np.ndarray) -> np.ndarray:
+    """Those of the networks (networks, 2, 2) in which a pair of each kind was found; the others are NaN."""
+    return found[np.isfinite(found).all((1, 2))]
+
+
 def slopes(ax, found: np.ndarray) -> None:
     """Lines from the effect within one class to that across a boundary: thin for each network, thick for the means.
 

@@ -4,18 +4,15 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from support.chapters.parameters import SCALES, Limits
-from support.chapters.settings import Count
-from support.evidence.paths import CACHE, COMMITTED
-from support.evidence.records import Record, Store
+from support.chapters.settings import Count, TrainedHere
 from support.evidence.residual.study import ResidualStudy, of_small_images
-from support.evidence.sweep import ensure
 from support.networks.data import load
 
 NARROW = 4  # channels of the first stage for small images
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(TrainedHere):
     """Parameters of the chapter; None leaves a value to the scale.
 
     They are those of the encoders that the chapter trains. CIFAR-10 takes hours, and is not trained here.
@@ -32,7 +29,7 @@ class Settings:
     @staticmethod
     def presets(given: dict) -> dict:
         """Which images, how many encoders of each objective, and for how many epochs."""
-        sizes = {"smoke": (2, 1), "laptop": (2, 4), "paper": (5, 30)}
+        sizes = {"smoke": (2, 1), "laptop": (2, 3), "paper": (5, 30)}
         own = {name: given[name] or value for name, value in {"data": "digits", "width": NARROW}.items()}
         return own | dict(zip(("seeds", "epochs"), sizes[given["scale"]], strict=True))
 
@@ -51,12 +48,6 @@ class Settings:
             rate=2e-3,
             decay=1e-6,
             augmentation="views",
-            pairs=4,
+            pairs=5,
             points=3,
         )
-
-    def live_records(self, study: ResidualStudy) -> list[Record]:
-        """The runs of the study: trained now, or in an earlier reading."""
-        dataset = load(self.data, self.data_folder)
-        print(dataset)
-        return ensure(study, dataset, Store(CACHE / "records", COMMITTED), device=self.device)

@@ -5,16 +5,13 @@ from math import ceil
 from typing import Annotated, Any
 
 from support.chapters.parameters import SCALES, Limits
-from support.chapters.settings import Count
+from support.chapters.settings import Count, TrainedHere
 from support.chapters.volume_element.study import STUDIES, VolumeStudy
-from support.evidence.paths import CACHE, COMMITTED
-from support.evidence.records import Record, Store
-from support.evidence.sweep import ensure
 from support.networks.tasks import task
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(TrainedHere):
     """Parameters of chapter 6; None leaves a value to the scale.
 
     They are those of the networks on images that the chapter trains; MNIST takes hours. All else comes from committed
@@ -62,9 +59,3 @@ class Settings:
                 f"width is {width}; with fewer units than the {pixels} pixels that vary, the volume is 0 everywhere"
             )
         return width
-
-    def live_records(self, study: VolumeStudy) -> list[Record]:
-        """The runs of a study, committed, or trained now or in an earlier reading."""
-        dataset = study.dataset(self.data_folder)
-        print(dataset)
-        return ensure(study, dataset, Store(CACHE / "records", COMMITTED), device=self.device)
