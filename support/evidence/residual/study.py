@@ -102,7 +102,7 @@ class ResidualStudy(Study):
         few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
             f"{self.source}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
-            f"{self.steps}{short} epochs{until}, {self.precision}, {self.pairs} pairs a network"
+            f"{self.steps}{short} epochs{until}, {self.precision}, up to {self.pairs} pairs a network"
         )
 
     def __str__(self):
