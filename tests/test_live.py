@@ -146,8 +146,13 @@ def test_in_jupyterlab_the_sliders_train_and_stop(tmp_path):
                 page = chromium.new_page()
                 page.set_default_timeout(60_000)
                 page.goto(address.replace("/lab?", "/lab/tree/a.ipynb?"))
-                page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
-                page.keyboard.press("Shift+Enter")
+                cell = page.locator(".jp-Notebook .jp-CodeCell").first
+                for _ in range(60):  # JupyterLab loses a key that is pressed before its kernel is connected
+                    cell.locator(".cm-content").click()
+                    page.keyboard.press("Shift+Enter")
+                    page.wait_for_timeout(1_000)
+                    if cell.locator(".jp-InputPrompt").inner_text() != "[ ]:":
+                        break
                 page.get_by_role("button", name="Train").click()
                 page.get_by_text(re.compile("^Step .*rate 2.0")).wait_for()
                 page.get_by_role("button", name="Stop", exact=True).click()
