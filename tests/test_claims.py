@@ -46,8 +46,8 @@ from support.site import readme
 CLAIMS = {claim.id: claim for several in chapters.claims().values() for claim in several}
 NOTEBOOK = "01_distance_or_intensity"
 KEYS = {"id", "replaces", "kind", "source", "where", "says", "asks", "chapter", "evidence", "protocol", "measured",
-        "n", "verdict", "on", "open", "flags", "contradiction", "amended", "further_seeds", "further_minutes", "arms",
-        "beside", "record", "command", "minutes"}  # fmt: skip
+        "n", "verdict", "on", "open", "flags", "contradiction", "amended", "further_seeds", "further_minutes",
+        "further_arm", "arms", "beside", "record", "command", "minutes"}  # fmt: skip
 ARM_KEYS = {"name", "state", "value", "low", "high", "n", "unit", "threshold", "text"}
 WIGGLE = np.array([-1.0, 0.6, -0.3, 1.0, -0.6, 0.3, 0.9, -0.9])  # eight seeds, mean 0
 ONES = np.ones((8, 10))

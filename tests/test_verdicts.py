@@ -214,7 +214,7 @@ def test_an_unclear_claim_says_what_would_decide_it():
     """Half the width 3, distance 2, 20 seeds: 2.25 times as many, and one, at half a minute each."""
     row = judged(Made("raw", UNCLEAR), Made("standardised", (0.0, 9.9, 20.0)))
     assert (row["verdict"], row["further_seeds"], row["further_minutes"]) == ("unclear", 26, 13.0)
-    assert ledger.details(row)[-1] == "26 further seeds would decide it, about 13 minutes"
+    assert ledger.details(row)[-1] == "what would decide it: 26 further seeds (raw), about 13 minutes"
     on_the_line = judged(Made("raw", (9.0, 10.0, 11.0)), Made("standardised", (0.0, 9.9, 20.0)))
     assert (on_the_line["further_seeds"], on_the_line["further_minutes"]) == (None, None)
 

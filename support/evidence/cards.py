@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from support.evidence import deviations
-from support.evidence.ledger import bound, counts, counts_in_words, interval
+from support.evidence.ledger import bound, counts, counts_in_words, further, interval
 from support.evidence.verdicts import CONTRADICTION, FLAGS, VERDICTS
 from support.words import counted
 
@@ -269,8 +269,7 @@ def _details(row: dict, shown: list[dict]) -> str:
     if rates := _error_rates(row["id"]):
         lines.append(f"<b>How often the rule errs</b>, in simulated repetitions with as many runs: {rates}")
     if row["further_seeds"]:
-        cost = f", about {row['further_minutes']:.3g} minutes" if row["further_minutes"] else ""
-        lines.append(f"<b>What would decide it:</b> {counted(row['further_seeds'], 'further seed')}{cost}.")
+        lines.append(f"<b>What would decide it:</b> {_text(further(row))}.")
     runs = (
         f" {counted(len(row['record']), 'run')}, {row['minutes']:.3g} minutes of training." if row["record"] else ""
     )

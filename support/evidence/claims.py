@@ -339,9 +339,9 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
     """The row of the ledger for a claim, judged on these records.
 
     `verdict`, `on`, `open` and `flags` are explained in `support.evidence.verdicts`. `arms` has the findings,
-    `beside` those of smaller studies. `further_seeds` and `further_minutes` say what would decide an unclear claim,
-    and are None where nothing affordable does. `record` names the runs behind the row, `minutes` is their training
-    time.
+    `beside` those of smaller studies. `further_seeds`, `further_minutes` and `further_arm` say what would decide the
+    arm of an unclear claim that needs fewest, and are None where nothing affordable does. `record` names the runs
+    behind the row, `minutes` is their training time.
     """
     arms, *smaller = claim.asked.options(claim, Records.of(records))
     findings = _findings(claim, arms)
@@ -350,7 +350,7 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
     behind = [arm for arm in arms if findings[arm.name].state != "untested"] or arms
     several = {f"{r.key}-{r.steps:06d}": r for arm in behind for r in arm.all_records()}
     contradiction = claim.contradiction() if claim.contradiction else ""
-    seeds, minutes = _further(arms, findings) if word == "unclear" else (None, None)
+    seeds, minutes, undecided = _further(arms, findings) if word == "unclear" else (None, None, None)
     return {
         "id": claim.id,
         "replaces": list(claim.replaces),
@@ -372,6 +372,7 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
         "amended": asdict(claim.amended) if claim.amended else None,
         "further_seeds": seeds,
         "further_minutes": minutes,
+        "further_arm": undecided,
         "arms": _rows(findings),
         "beside": [other for several in smaller if (other := _beside(claim, several))],
         "record": sorted(several),
@@ -410,13 +411,13 @@ def _beside(claim: Claim, arms: list[Arm]) -> dict | None:
     return None if word == "untested" else shown
 
 
-def _further(arms: list[Arm], findings: dict[str, Finding]) -> tuple[int | None, float | None]:
-    """Seeds, and minutes for them, that would decide the arm that needs fewest."""
+def _further(arms: list[Arm], findings: dict[str, Finding]) -> tuple[int | None, float | None, str | None]:
+    """Seeds that would decide the arm that needs fewest, minutes for them, and the name of the arm."""
     needed = []
     for arm in arms:
         found = findings[arm.name]
         if found.state == "unclear" and found.times * found.n < MOST_SEEDS:
             seeds = math.floor(found.times * found.n) + 1 - found.n
             there = max(arm.n, found.n)  # an arm may wait for networks of its study that this claim does not ask
-            needed.append((seeds, round(seeds * sum(r.minutes for r in arm.all_records()) / there, 1)))
-    return min((some for some in needed if some[0] > 0), default=(None, None))
+            needed.append((seeds, round(seeds * sum(r.minutes for r in arm.all_records()) / there, 1), arm.name))
+    return min((some for some in needed if some[0] > 0), default=(None, None, None))

@@ -21,9 +21,9 @@ class Kind:
 
 _STARTS = "Runs of the same seed start from the same weights; the paper compares independent samples."
 _BOTH = "Two input scalings are run: raw bytes, as in the paper's code, and standardised pixels, as in its text."
-_POINTS = "Starts and drawn points come from our own seeds."
+_POINTS = "The starts and the sampled points come from our own seeds."
 _PAIRS = "Volume elements are measured at pairs of points in many networks; the paper shows maps of single networks."
-_FORMULAS = "Formulas are evaluated in the stated cases; the paper derives them."
+_FORMULAS = "The paper derives the formulas; we evaluate them in the stated cases."
 _SMALL = "The data sets and their sizes are the choice of this book."
 KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
     Kind(r"LDM-T2-a", REPRODUCTION, ("Only printed numbers are compared; nothing is trained.",)),
@@ -38,16 +38,20 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
             "Distances of classes to hyperplanes are measured in every network, by a rule of this book.",
         ),
     ),
-    Kind(r"LDM-5\.3-a-\d", REPLICATION, (_STARTS, _BOTH, "Start, optimiser or number of steps is another one.")),
-    Kind(r"LDM-6\.4-[a-d]-0", REPLICATION, (_STARTS, _BOTH, "A tenth of the steps and a sixth of the images.")),
+    Kind(r"LDM-5\.3-a-\d", REPLICATION, (_STARTS, _BOTH, "The start, the optimiser or the number of steps differs.")),
+    Kind(
+        r"LDM-6\.4-[a-d]-0",
+        REPLICATION,
+        (_STARTS, _BOTH, "It trains for a tenth of the steps on a sixth of the images."),
+    ),
     Kind(r"LDM-1-a", REPLICATION, (_STARTS, _BOTH, "Five starts are compared; the paper has one.")),
     Kind(
         r"MDX-.*",
         REPLICATION,
         (
             _POINTS,
-            "Errors are those on fresh points; the paper's are those on the training points.",
-            "Arms called redrawn have a new Gaussian in every trial; in the paper all trials share one.",
+            "Errors are measured on new points; the paper measures them on the training points.",
+            "In the arms called redrawn every trial has its own Gaussian; in the paper all trials share one.",
         ),
     ),
     Kind(r"RG-4-[abde]|RG-I-[bd]", REPLICATION, (_POINTS, _PAIRS)),
@@ -65,7 +69,8 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
         r"RG-5\.[12]-[a-f]|RG-I-[fg]",
         REPLICATION,
         (
-            "The residual networks are narrower, those judged so far also shallower, and the images a JPEG copy.",
+            "The residual networks are narrower than the paper's, and those judged so far are also shallower.",
+            "The images are a JPEG copy.",
             "Segments, planes and triangles are measured in many networks; the paper shows some of single networks.",
         ),
     ),

@@ -60,6 +60,13 @@ def interval(arm: dict) -> str:
     return f" [{bound(arm['low'])}, {bound(arm['high'])}]" if known else ""
 
 
+def further(row: dict) -> str:
+    """What would decide an unclear claim: "26 further seeds (raw), about 13 minutes"."""
+    arm = f" ({row['further_arm']})" if len(row["arms"]) > 1 else ""
+    cost = f", about {row['further_minutes']:.3g} minutes" if row["further_minutes"] else ""
+    return counted(row["further_seeds"], "further seed") + arm + cost
+
+
 def details(row: dict) -> list[str]:
     """A line for each arm with a finding, its state, interval and n; then evidence, smaller studies, flags, costs."""
     arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"]
@@ -82,8 +89,7 @@ def details(row: dict) -> list[str]:
     if row["amended"]:
         lines.append(f"{row['amended']['date']}: {row['amended']['reason']}")
     if row["further_seeds"]:
-        cost = f", about {row['further_minutes']:.3g} minutes" if row["further_minutes"] else ""
-        lines.append(f"{counted(row['further_seeds'], 'further seed')} would decide it{cost}")
+        lines.append(f"what would decide it: {further(row)}")
     return lines
 
 

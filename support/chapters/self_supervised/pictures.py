@@ -7,11 +7,12 @@ import torch
 from torch import Tensor
 
 from support import geometry
-from support.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES, counted, effect_of
+from support.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES, counted
 from support.evidence import figures
 from support.evidence.residual import clusters
-from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm, effects
+from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm, effects, measured_effects
 from support.evidence.statistics import mean_interval
+from support.training.residual.volumes import MEASURES
 
 GREY, ACCENT = "#888888", "#D55E00"
 HUES = {"Barlow Twins": "#0072B2", "SimCLR": "#CC79A7"}
@@ -25,6 +26,12 @@ def last_effects(arm: ResidualArm) -> dict[str, np.ndarray]:
     runs = {name: counted(arm, objective) for name, objective in OBJECTIVES.items()}
     runs["with labels"] = arm.of("supervised")
     return {name: np.array([effects(run)[:, -1] for run in several.values()]) for name, several in runs.items()}
+
+
+def under_each_measure(arm: ResidualArm, objective: str) -> dict[str, np.ndarray]:
+    """Of each measure the effects after training of the encoders that count: (encoders, 2) [across or within]."""
+    found = np.array([measured_effects(run)[AFTER] for run in counted(arm, objective).values()])
+    return {measure: found[:, MEASURES.index(measure)] for measure in IN_WORDS}
 
 
 def with_pairs(found: np.ndarray) -> np.ndarray:
@@ -88,19 +95,31 @@ def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: 
 
 
 def measures_figure(arm: ResidualArm):
-    """The effect at a boundary of both objectives under each measure, in nats per singular value, with 95%
-    intervals; dots are encoders."""
-    fig, ax = figures.subplots(height=3.6)
+    """Both objectives under each measure, in nats per singular value, with 95% intervals.
+
+    Left: the effect at a boundary (filled) and within one class (hollow). Right: their difference; small dots are
+    encoders.
+    """
+    fig, (both, apart) = figures.subplots(1, 2, height=4.0, sharey=True)
     for shift, (name, objective) in zip((0.17, -0.17), OBJECTIVES.items(), strict=True):
-        runs = counted(arm, objective).values()
-        for row, measure in enumerate(IN_WORDS):
-            values, height = np.array([effect_of(run, measure) for run in runs]), -row + shift
-            mean = mean_interval(values)
-            ax.plot(values, np.full(len(values), height), "o", color=HUES[name], markersize=3, alpha=0.4)
-            ax.plot([mean.low, mean.high], [height] * 2, color=HUES[name], linewidth=2)
-            ax.plot(mean.value, height, "o", color=HUES[name], label=None if row else name)
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set(yticks=-np.arange(len(IN_WORDS)), xlabel="effect at a boundary (nats per singular value)")
-    ax.set_yticklabels(IN_WORDS.values())
-    figures.legend_below(fig, ax, 2)
+        for row, found in enumerate(under_each_measure(arm, objective).values()):
+            hue, height = HUES[name], -row + shift
+            _interval(both, found[:, ACROSS], height, hue, None if row else name)
+            _interval(both, found[:, ALIKE], height - 0.1, hue, fill="white", linewidth=0.8)
+            difference = found[:, ACROSS] - found[:, ALIKE]
+            _interval(apart, difference, height, hue)
+            apart.plot(difference, np.full(len(difference), height), "o", color=hue, markersize=3, alpha=0.4)
+    both.plot([], [], "o", color=GREY, markerfacecolor="white", label="within one class")
+    for ax, title in ((both, "effect"), (apart, "boundary minus one class")):
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set(title=title, xlabel="nats per singular value")
+    both.set(yticks=-np.arange(len(IN_WORDS)))
+    both.set_yticklabels(IN_WORDS.values())
+    figures.legend_below(fig, both, 3)
     return fig
+
+
+def _interval(ax, values: np.ndarray, height: float, hue: str, label=None, fill=None, linewidth=2.0) -> None:
+    mean = mean_interval(values)
+    ax.plot([mean.low, mean.high], [height] * 2, color=hue, linewidth=linewidth)
+    ax.plot(mean.value, height, "o", color=hue, markerfacecolor=fill or hue, label=label)
