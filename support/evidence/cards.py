@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from support.evidence import deviations
 from support.evidence.ledger import bound, counts, counts_in_words, further, interval
-from support.evidence.verdicts import CONTRADICTION, FLAGS, VERDICTS
+from support.evidence.verdicts import CONTRADICTION, FLAGS, OPEN, VERDICTS
 from support.words import counted
 
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
@@ -75,7 +75,7 @@ def overview(rows: list[dict], named: dict[str, str]) -> Html:
     for chapter, title in named.items():
         tiles = "".join(_tile(row) for row in rows if row["chapter"] == chapter)
         lines.append(f'<a href="../notebooks/{chapter}.html">{_text(title)}</a><div class="tiles">{tiles}</div>')
-    key = ", ".join(f'<span class="{word} word">{MARKS[word]} {word}</span>' for word in VERDICTS)
+    key = " ".join(f'<span class="{word} word">{MARKS[word]} {word}</span>' for word in VERDICTS)
     return Html(
         f'{style()}<section class="claims" aria-label="All claims"><div class="overview">{"".join(lines)}</div>'
         f"<p>{key} Dashed: a hypothesis of this book. {_text(counts_in_words(rows))}.</p></section>"
@@ -111,6 +111,8 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
 def card(row: dict, anchor: bool) -> str:
     """One claim. anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it."""
     on = f" (depends on: {_text(row['on'])})" if row["on"] else ""
+    if row["open"] and row["verdict"] not in OPEN:
+        on += f", {len(row['open'])} of {counted(len(row['arms']), 'arm')} open"
     name = _text(row["id"])
     arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"][:1]
     ends = _ends(arms)

@@ -23,13 +23,18 @@ def counts(rows: list[dict]) -> dict[str, int]:
 
 
 def counts_in_words(rows: list[dict]) -> str:
-    """The number of claims of each kind, and of each verdict among them: "12 of the papers (3 holds, 9 fails)"."""
+    """The number of claims of each kind, and of each verdict among them: "12 of the papers (3 hold, 9 fail)"."""
     said = []
     for kind, words in KINDS.items():
         if several := [row for row in rows if row["kind"] == kind]:
-            found = ", ".join(f"{count} {word}" for word, count in counts(several).items() if count)
-            said.append(f"{len(several)} {words} ({found})")
+            each = [f"{count} {_of_several(word, count)}" for word, count in counts(several).items() if count]
+            said.append(f"{len(several)} {words} ({', '.join(each)})")
     return f"{counted(len(rows), 'claim')}: {'; '.join(said)}"
+
+
+def _of_several(word: str, count: int) -> str:
+    """A verdict as the verb of a number of claims: 1 holds, 2 hold."""
+    return word.removesuffix("s") if count != 1 and word in ("holds", "fails") else word
 
 
 def verdict_in_words(row: dict) -> str:

@@ -143,7 +143,7 @@ def _precision(result: dict) -> str:
         f"Measured on {result['machine']}, on {e['date']}: the first {e['images']:,} images of {e['data']} as raw "
         f"bytes, {e['steps']} steps, {e['seeds']} seeds.",
         "",
-        f"| | error of a product | drift after {steps} steps | {' | '.join(networks)} | seen to move them |",
+        f"| | error of a product | drift after {steps} steps | {' | '.join(networks)} | shift detected |",
         "| --- " * (4 + len(networks)) + "|",
     ]
     for name, mode in e["modes"].items():
