@@ -90,7 +90,7 @@ def named(record: Record, asks: str) -> bool:
 
 
 def cost(record: Record) -> tuple[bool, float, str]:
-    """What the choice of a run minimises: whether it needs images, then seconds a step."""
+    """What the choice of a run minimises: whether it needs images, then seconds per step."""
     return bool(images_of(record)), record.minutes / max(record.steps, 1), record.name
 
 

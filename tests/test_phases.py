@@ -101,7 +101,7 @@ def test_explained_is_the_variance_between_points_over_all_of_it_adjusted(accura
     """share: the plain R^2. Four networks at each of six points, so the adjusted one follows by hand."""
     row = phases.explained(phases.diagrams(GRID, made(accuracy))).loc["ReLU2"]
     assert row["explained (%)"] == pytest.approx(100 - (100 - share) * (4 / 3) / (24 / 23), abs=0.1)
-    assert row["scalings apart by > 10 points"] == apart and row["of points"] == 6 and row["networks a point"] == 4
+    assert row["scalings apart by > 10 points"] == apart and row["of points"] == 6 and row["networks per point"] == 4
 
 
 def test_points_at_which_nothing_learns_are_left_out_of_the_second_share():

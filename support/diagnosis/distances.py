@@ -47,7 +47,7 @@ class Hyperplanes(Part):
         )
 
     def draw(self, ax: Any) -> None:
-        """A row an output: its own class as a large dot, the others small."""
+        """A row for each output: its own class as a large dot, the others small."""
         rows = np.arange(len(self.z))
         ax.axvline(0, color="black", linewidth=0.8)
         ax.plot(self.z.T, np.tile(rows, (len(rows), 1)), ".", color="0.6", markersize=5)

@@ -6,7 +6,7 @@ __all__ = ["claim", "say", "table"]
 
 
 def table(folder=None):
-    """All recorded runs as a pandas frame, a row a run; `export.COLUMNS` explains its columns.
+    """All recorded runs as a pandas frame, a row for each run; `export.COLUMNS` explains its columns.
 
     folder: a folder of records; by default the committed ones.
     """

@@ -79,7 +79,7 @@ def _geometry(result: dict) -> str:
     return "\n".join(
         [
             f"Measured on {result['machine']}, on {g['date']}: log-volumes of a sigmoid layer {inputs} → {units} at "
-            f"{g['points']} points, in float64; milliseconds a point.",
+            f"{g['points']} points, in float64; milliseconds per point.",
             "",
             "| | milliseconds | times as fast as `jacrev` and `svdvals` |",
             "| --- | --- | --- |",

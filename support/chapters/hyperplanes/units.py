@@ -43,7 +43,7 @@ def overlap(z: np.ndarray, labels: np.ndarray, classes: int, bins: int = 20) -> 
 
     The area under the lower of the two densities, sum_b min(p_b, q_b) over `bins` equal bins of the unit's range: 1
     for equal histograms, 0 for disjoint ones; for two normal densities of one SD whose means are d SDs apart it tends
-    to 2 Phi(-d / 2). Few images a class make it too small. A constant unit has everything in one bin: 1.
+    to 2 Phi(-d / 2). Few images per class make it too small. A constant unit has everything in one bin: 1.
     """
     found = np.empty((z.shape[1], classes, classes))
     for unit, values in enumerate(z.T):

@@ -58,7 +58,7 @@ def shortfall(layer: Wide, widths: Sequence[int], networks: int, seed: int = 0) 
 
 
 def table(drawn: Drawn) -> pd.DataFrame:
-    """A row a width: scatter at |x| = 1, the median of R there, and the share of layers with R > 0 somewhere."""
+    """For each width: scatter at |x| = 1, the median of R there, and the share of layers with R > 0 somewhere."""
     at = drawn.at(1.0)
     columns = {
         "scatter of log-volume (nats)": scatter(drawn.log_volume, at),

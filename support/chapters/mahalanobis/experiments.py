@@ -40,7 +40,7 @@ class Clusters:
 
 
 def clusters(seed: int, classes: int = 6, d: int = 10, n: int = 200, apart: float = 1.5) -> Clusters:
-    """n points a class to train on and ten times as many to test on.
+    """n points per class to train on and ten times as many to test on.
 
     Means ~ N(0, apart^2 I); covariances with axes in random directions and SDs from 3 to 0.3, evenly in log. Then all
     is divided by one number, so that the points' mean square is about 1.

@@ -236,8 +236,8 @@ def spectrum_figure(runs_by_name: dict[str, tuple[list, int]]):
 
 
 def ambiguous_figure(arms: Sequence[AmbiguityArm], examples: pd.DataFrame):
-    """Left, the images of some lines, a row a kind. Right, how much larger the log-volume is at ambiguous images than
-    at those of each other kind: dots are networks, bars 95% intervals, dashed the rule's line.
+    """Left, the images of some lines, a row for each kind. Right, how much larger the log-volume is at ambiguous
+    images than at those of each other kind: dots are networks, bars 95% intervals, dashed the rule's line.
 
     examples: "line", "kind" and "pixels", bytes in hexadecimal digits, row by row.
     """

@@ -32,7 +32,7 @@ class Settings(TrainedHere):
         return {"data": given["data"] or "digits", "seeds": 2 if given["scale"] == "smoke" else 10}
 
     def images(self) -> VolumeStudy:
-        """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps an epoch."""
+        """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps per epoch."""
         smoke, study = self.scale == "smoke", STUDIES["volume-mnist"]
         of_study = self.data == "mnist" and not (smoke or self.width)
         width = study.widths[0] if of_study else self._width(1.1 if smoke else 2.5)

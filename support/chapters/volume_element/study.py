@@ -11,9 +11,9 @@ from support.training.sigmoid.specs import VolumeSpec, recipe
 from support.training.sigmoid.training import geometry_steps, train
 from support.words import counted
 
-OVERHEAD = 1.5e-4  # seconds a step costs however small it is; measured, as are the next
+OVERHEAD = 1.5e-4  # seconds per step costs however small it is; measured, as are the next
 ACTIVATION = {"cpu": 1.0e-8, "cuda": 1.0e-11}  # seconds a hidden activation and step outside the products
-RATE = {"cpu": 8.0e10, "cuda": 2.0e13}  # float64 operations a second
+RATE = {"cpu": 8.0e10, "cuda": 2.0e13}  # float64 operations per second
 PAPERS_EPOCHS = {"mnist": 200}  # appendix I.2
 LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on the CPU
 
@@ -60,7 +60,7 @@ class VolumeStudy(Study):
         how = self.how
         step = f"{how['optimiser']} {how['rate']:g}, weight decay {how['decay']:g}, batch {how['batch']:,}"
         ink = ", matched in length and ink" if self.matched != "length" else ""
-        return f"{self.data}{self._deep}, {self._epochs}, {step}, {self.pairs} pairs a network{ink}"
+        return f"{self.data}{self._deep}, {self._epochs}, {step}, {self.pairs} pairs per network{ink}"
 
     @property
     def _epochs(self) -> str:

@@ -49,7 +49,7 @@ def means(arm: VolumeArm, column: str) -> pd.Series:
 
 
 def widths(arm: VolumeArm) -> pd.DataFrame:
-    """A row a width: what the rules judge, as mean and interval over networks, and how well these classify."""
+    """A row for each width: what the rules judge, as mean and interval over networks, and how well these classify."""
     rows = []
     for width in arm.study.widths:
         found, shuffled = arm.of(width), arm.of(width, "shuffled")
@@ -61,7 +61,7 @@ def widths(arm: VolumeArm) -> pd.DataFrame:
 
 
 def positions(arm: VolumeArm) -> pd.DataFrame:
-    """A row a width: is the peak nearer to the boundary than to the middle, and do the two move together?"""
+    """A row for each width: is the peak nearer to the boundary than to the middle, and do the two move together?"""
     rows = []
     for width in arm.study.widths:
         found = arm.of(width)

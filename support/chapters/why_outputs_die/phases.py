@@ -108,7 +108,7 @@ def explained(found: list[Diagram]) -> pd.DataFrame:
             + [int((apart > APART).sum()) if several else np.nan, apart.size, len(values)]
         )
     columns = ["network", "explained (%)", "where it learns (%)", "points where it learns"]
-    columns += [f"scalings apart by > {APART:g} points", "of points", "networks a point"]
+    columns += [f"scalings apart by > {APART:g} points", "of points", "networks per point"]
     return pd.DataFrame(rows, columns=columns).set_index("network").round(1)
 
 
@@ -123,7 +123,7 @@ def _share(values: np.ndarray) -> float:
 def leaving(found: list[Diagram], plan: PhaseGrid) -> pd.DataFrame:
     """The points that leave the axes: where the scalings are over APART points of accuracy apart, farthest first.
 
-    A row a point: its network, its coordinates, and the mean test accuracy of each scaling in percent.
+    A row for each point: its network, its coordinates, and the mean test accuracy of each scaling in percent.
     """
     rows = []
     for name in dict.fromkeys(d.architecture for d in found):

@@ -19,7 +19,7 @@ from support.training.residual.specs import ResidualSpec
 from support.training.residual.training import NETWORKS, train
 from support.training.specs import recorded_steps
 
-# Floating point operations a second, for at most ten layers and for more: in training, and of Jacobians in float32.
+# Floating point operations per second, for at most ten layers and for more: in training, and of Jacobians in float32.
 # Measured on two quiet cores with bf16 in hardware, guessed for a GPU.
 RATE = {
     ("cpu", "fp32"): (1.3e11, 1.6e11),
@@ -102,7 +102,7 @@ class ResidualStudy(Study):
         few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
             f"{self.source}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
-            f"{self.steps}{short} epochs{until}, {self.precision}, up to {self.pairs} pairs a network"
+            f"{self.steps}{short} epochs{until}, {self.precision}, up to {self.pairs} pairs per network"
         )
 
     def __str__(self):
