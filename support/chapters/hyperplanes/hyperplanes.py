@@ -75,6 +75,13 @@ def own_and_nearest_other(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return size[..., own], np.where(own, np.inf, size).min(-1)
 
 
+def own_is_farthest(moments: np.ndarray) -> np.ndarray:
+    """Whether each output's own class is the farthest from its hyperplane: (..., C, C, 3) moments -> (..., C)."""
+    size = np.abs(class_distances(moments))
+    own = np.eye(size.shape[-1], dtype=bool)
+    return size[..., own] > np.where(own, -np.inf, size).max(-1)
+
+
 def _half(true: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Whether it is true of at least half of the other classes: (..., C, C) -> (..., C)."""
     return (true & ~own).sum(-1) >= (own.shape[0] - 1) / 2

@@ -13,7 +13,7 @@ from support.evidence.statistics import mean_interval
 PLACES: dict[str, MostOutputs] = {  # what the rules of the claims count
     "Abs2-Neg:\nown class nearest": OwnIsNearest("Abs2-Neg"),
     "Abs2-Neg:\nown class within 1 SD": OwnIsNear("Abs2-Neg"),
-    "Abs2:\nother classes near": FitsStory("Abs2"),
+    "Abs2: own farthest,\nhalf of the others near": FitsStory("Abs2"),
 }
 CLASSES = ("#000000", "#D55E00", "#0072B2")  # of the toy
 
