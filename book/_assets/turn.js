@@ -1,8 +1,4 @@
-// Figures that readers turn. The page holds, for each, a still picture and its data:
-//
-//   <figure class="turn" data-kind="wedge"><img alt="..." src="..."><figcaption>...</figcaption>
-//   <script type="application/json">{...}</script></figure>
-//
+// Figures that readers turn. The page holds, for each, a still picture and its data, see support/evidence/turns.py.
 // This script replaces the picture by one that moves. It is a classic script, because browsers refuse modules and
 // fetch() to a page that was opened from a file. Without it the still picture stays.
 //
@@ -11,19 +7,19 @@
 "use strict";
 (() => { // names of this file stay in it
 const turn = window.turn = { kinds: {} };
-const HUES = turn.HUES = { relu: "#0072B2", abs: "#D55E00", other: "#777777" }; // as in support/evidence/figures.py
+const HUES = { relu: "#0072B2", abs: "#D55E00", other: "#777777" }; // as in support/evidence/figures.py
 let count = 0; // of figures, for ids
 
 // ---- elements and numbers
 
 function element(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
-    if (value === null || value === undefined || value === false) continue;
+    if (value == null || value === false) continue;
     if (name === "text") made.textContent = value;
     else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.filter(c => c !== null && c !== undefined));
+  made.append(...children.filter(c => c != null));
   return made;
 }
 const html = turn.html = (name, attributes, ...children) =>
@@ -33,21 +29,17 @@ const svg = turn.svg = (name, attributes, ...children) =>
 
 const list = turn.list = (length, of) => Array.from({ length }, (_, i) => of(i));
 const clamp = turn.clamp = (v, low, high) => Math.min(high, Math.max(low, v));
-const number = turn.number = (v, digits = 2) => { // with a proper minus sign, and never "−0.0"
-  const fixed = v.toFixed(digits);
-  return fixed.startsWith("-") ? (Number(fixed) === 0 ? fixed.slice(1) : "−" + fixed.slice(1)) : fixed;
-};
+const number = turn.number = (v, digits = 2) => // with a proper minus sign, and never "−0.0"
+  (Number(v.toFixed(digits)) ? v : Math.abs(v)).toFixed(digits).replace("-", "−");
 turn.thousands = v => Math.round(v).toLocaleString("en-US");
 // two digits, for scales of many sizes
 turn.short = v => v >= 100 ? turn.thousands(v) : String(Number(v.toPrecision(2)));
-turn.unpack = (base64, Type) => { // numbers that Python packed, little-endian as all browsers' machines
-  const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
-  return new Type(bytes.buffer);
-};
+turn.unpack = (base64, Type) => // numbers that Python packed, little-endian as all browsers' machines
+  new Type(Uint8Array.from(atob(base64), c => c.charCodeAt(0)).buffer);
 
 // ---- colours
 
-const SCALES = turn.SCALES = {
+const SCALES = {
   cividis: ["#00224e", "#434e6c", "#7d7c78", "#bcad6c", "#fee838"],
   signed: ["#053061", "#4393c3", "#f7f7f7", "#d6604d", "#67001f"],
   classes: ["#542788", "#f7f7f7", "#b35806"],
@@ -68,23 +60,25 @@ turn.panel = (at, { x, y, xlabel, ylabel, xticks = [], yticks = [], title, frame
   const scale = (ends, from, to) => v => from + (v - ends[0]) / (ends[1] - ends[0]) * (to - from);
   const X = scale(x, at.left, at.left + at.width), Y = scale(y, at.top + at.height, at.top);
   const bottom = at.top + at.height, nodes = [];
-  const words = (text, px, py, anchor, more) =>
-    nodes.push(svg("text", { x: px, y: py, "text-anchor": anchor, class: "turn-word", text, ...more }));
+  const words = (...of) => nodes.push(turn.word(...of));
   const line = (x1, y1, x2, y2) => nodes.push(turn.rule(x1, x2, y1, y2, "turn-axis"));
-  if (frame) nodes.push(svg("rect",
-    { x: at.left, y: at.top, width: at.width, height: at.height, class: "turn-frame" }));
+  const area = look => turn.box(at.left, at.top, at.width, at.height, look);
+  if (frame) nodes.push(area("turn-frame"));
   else { line(at.left, bottom, at.left + at.width, bottom); line(at.left, at.top, at.left, bottom); }
-  for (const [value, text] of ticks(xticks)) { line(X(value), bottom, X(value), bottom + 4);
-  words(text, X(value), bottom + 17, "middle"); }
-  for (const [value, text] of ticks(yticks)) { line(at.left - 4, Y(value), at.left, Y(value));
-  words(text, at.left - 7, Y(value) + 4, "end"); }
-  if (xlabel) words(xlabel, at.left + at.width / 2, bottom + (xticks.length ? 34 : 18), "middle");
-  if (ylabel) words(ylabel, 0, 0, "middle",
+  for (const [value, text] of ticks(xticks)) {
+    line(X(value), bottom, X(value), bottom + 4);
+    words(X(value), bottom + 17, text, "turn-mid");
+  }
+  for (const [value, text] of ticks(yticks)) {
+    line(at.left - 4, Y(value), at.left, Y(value));
+    words(at.left - 7, Y(value) + 4, text, "turn-end");
+  }
+  if (xlabel) words(at.left + at.width / 2, bottom + (xticks.length ? 34 : 18), xlabel, "turn-mid");
+  if (ylabel) words(0, 0, ylabel, "turn-mid",
     { transform: `translate(${at.left - (at.gap || 34)} ${at.top + at.height / 2}) rotate(-90)` });
-  if (title) words(title, at.left, at.top - 8, "start", { class: "turn-word turn-head" });
+  if (title) words(at.left, at.top - 8, title, "turn-head");
   const back = (ends, from, to) => p => ends[0] + (p - from) / (to - from) * (ends[1] - ends[0]);
-  const clip = svg("clipPath", { id: `turn-clip-${++count}` },
-    svg("rect", { x: at.left, y: at.top, width: at.width, height: at.height }));
+  const clip = svg("clipPath", { id: `turn-clip-${++count}` }, area());
   return {
     ...at, X, Y, x, y, nodes: [clip, ...nodes],
     unX: back(x, at.left, at.left + at.width), unY: back(y, bottom, at.top),
@@ -93,7 +87,7 @@ turn.panel = (at, { x, y, xlabel, ylabel, xticks = [], yticks = [], title, frame
     dot: (x, y, r, look) => turn.dot(X(x), Y(y), r, look),
     line: (points, look) => turn.path(points.map(([x, y]) => [X(x), Y(y)]), look),
     arrow: (x1, y1, x2, y2, look) => turn.arrow(X(x1), Y(y1), X(x2), Y(y2), look),
-    word: (x, y, text, more) => turn.word(X(x), Y(y) + 4, text, more),
+    word: (x, y, ...of) => turn.word(X(x), Y(y) + 4, ...of),
     inside: (...children) => svg("g", { "clip-path": `url(#${clip.id})` }, ...children),
   };
 };
@@ -101,31 +95,28 @@ const ticks = list => list.map(t => Array.isArray(t) ? t : [t, number(t, Number.
 
 // Places for two panels: next to each other, or below each other where the page is as narrow as a phone.
 turn.two = (width, heights, share = 0.5) => {
-  const left = 44, gap = 62, right = 12, top = 26, foot = 42;
-  if (width < 560) {
-    const full = width - left - right;
-    const first = { left, top, width: full, height: heights(full, 0) };
-    const second = { left, top: top + first.height + foot + 30, width: full, height: heights(full, 1) };
-    return { first, second, height: second.top + second.height + foot };
-  }
-  const room = width - left - gap - right;
-  const first = { left, top, width: share * room };
-  const second = { left: left + first.width + gap, top, width: (1 - share) * room };
+  const left = 44, top = 26, foot = 42, narrow = width < 560, room = width - left - (narrow ? 12 : 74);
+  const first = { left, top, width: narrow ? room : share * room };
+  const second = narrow ? { ...first } : { left: left + first.width + 62, top, width: (1 - share) * room };
   first.height = second.height = heights(first.width, 0);
-  return { first, second, height: top + first.height + foot };
+  if (narrow) { second.top += first.height + foot + 30; second.height = heights(room, 1); }
+  return { first, second, height: second.top + second.height + foot };
 };
 
-turn.path = (points, look) =>
-  svg("path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(""), fill: "none",
-    ...look });
-turn.dot = (cx, cy, r, look) => svg("circle", { cx, cy, r, ...look });
-turn.rule = (x1, x2, y1, y2, kind) => svg("line", { x1, x2, y1, y2, class: kind });
-turn.word = (x, y, text, more) => svg("text", { x, y, class: "turn-word", text, ...more });
+// Shapes. look: classes of book.css, or attributes.
+const drawn = (name, attributes, look) =>
+  svg(name, { ...attributes, ...typeof look === "string" ? { class: look } : look });
+turn.path = (points, look) => drawn("path",
+  { d: points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(""), fill: "none" }, look);
+turn.shape = (d, x, y, look) => drawn("path", { d, transform: `translate(${x} ${y})` }, look);
+turn.dot = (cx, cy, r, look) => drawn("circle", { cx, cy, r }, look);
+turn.box = (x, y, width, height, look) => drawn("rect", { x, y, width, height }, look);
+turn.rule = (x1, x2, y1, y2, look) => drawn("line", { x1, x2, y1, y2 }, look);
+turn.word = (x, y, text, kinds = "", more = {}) => svg("text", { x, y, class: `turn-word ${kinds}`, text, ...more });
 turn.arrow = (x1, y1, x2, y2, look) => {
   const angle = Math.atan2(y2 - y1, x2 - x1),
     tip = turned => `L${x2 - 9 * Math.cos(angle + turned)} ${y2 - 9 * Math.sin(angle + turned)}`;
-  return svg("path", { d: `M${x1} ${y1}L${x2} ${y2}${tip(0.4)}M${x2} ${y2}${tip(-0.4)}`, fill: "none",
-    "stroke-width": 2, ...look });
+  return drawn("path", { d: `M${x1} ${y1}L${x2} ${y2}${tip(0.4)}M${x2} ${y2}${tip(-0.4)}`, fill: "none" }, look);
 };
 
 // A map as an image: values by rows from the lowest y up, side x side; low and high are the ends of the colours.
@@ -159,7 +150,7 @@ turn.zeros = (panel, values, side, look) => {
     });
     for (let k = 0; k + 1 < found.length; k += 2) pieces.push(`M${found[k]}L${found[k + 1]}`);
   }
-  return svg("path", { d: pieces.join(""), fill: "none", "stroke-width": 2, ...look });
+  return drawn("path", { d: pieces.join(""), fill: "none" }, look);
 };
 
 turn.quantile = (values, share) => {
@@ -173,18 +164,16 @@ turn.bar = (panel, top, scale, low, high) => {
     svg("stop", { offset: i / (all.length - 1), "stop-color": colour }));
   const id = `turn-bar-${++count}`, width = panel.width * 0.5, left = panel.left + panel.width * 0.25;
   return [svg("linearGradient", { id }, ...stops),
-    svg("rect", { x: left, y: top, width, height: 9, fill: `url(#${id})` }),
-    turn.word(left - 6, top + 9, low, { "text-anchor": "end" }), turn.word(left + width + 6, top + 9, high)];
+    turn.box(left, top, width, 9, { fill: `url(#${id})` }), turn.word(left - 6, top + 9, low, "turn-end"),
+    turn.word(left + width + 6, top + 9, high)];
 };
 
 // The mark of an architecture by the book's colour law, see figures.style.
-turn.mark = (name, x, y, more) => {
-  const colour = name.startsWith("Abs") ? HUES.abs : name.startsWith("ReLU") ? HUES.relu : HUES.other, r = 3.6;
-  const look = { fill: colour, "fill-opacity": 0.65, ...more };
-  if (name.endsWith("-Neg")) return svg("path",
-    { d: `M${x} ${y - r - 0.5}L${x + r + 0.5} ${y + r}L${x - r - 0.5} ${y + r}Z`, ...look });
-  if (name.endsWith("2")) return svg("rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, ...look });
-  return svg("circle", { cx: x, cy: y, r, ...look });
+turn.mark = (name, x, y) => {
+  const fill = HUES[name.startsWith("Abs") ? "abs" : name.startsWith("ReLU") ? "relu" : "other"];
+  const d = name.endsWith("-Neg") ? "M0 -4.1L4.1 3.6H-4.1Z" : name.endsWith("2") ? "M-3.6 -3.6h7.2v7.2h-7.2z" : "";
+  const look = { fill, "fill-opacity": 0.65 };
+  return d ? turn.shape(d, x, y, look) : turn.dot(x, y, 3.6, look);
 };
 
 // ---- the frame of a figure
@@ -201,11 +190,13 @@ class Frame {
     this.output = html("output", { "aria-live": "polite", class: "turn-output" });
     this.extra = html("div", { class: "turn-extra" });
     this.table = html("table");
-    const scrolled = html("div", { class: "turn-table", tabindex: 0, role: "group", "aria-label": "Numbers" },
-      this.table);
+    const legend = html("p", { class: "turn-legend" }, ...(data.legend || []).map(([mark, words]) =>
+      html("span", {}, html("i", { class: `turn-mark turn-${mark}` }), words)));
     this.details = html("details", { ontoggle: () => this.fill() },
-      html("summary", { text: "The numbers of this picture" }), scrolled);
-    this.body = html("div", { class: "turn-body" }, this.controls, this.svg, this.output, this.extra, this.details);
+      html("summary", { text: "The numbers of this picture" }),
+      html("div", { class: "turn-table", tabindex: 0, role: "group", "aria-label": "Numbers" }, this.table));
+    this.body = html("div", { class: "turn-body" }, this.controls, this.svg, legend, this.output, this.extra,
+      this.details);
     this.redraw = turn.kinds[figure.dataset.kind](data, this);
   }
   change() { // draws once a frame of the screen
@@ -218,62 +209,66 @@ class Frame {
     this.picture.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
   }
   say(text) {
-    if (this.output.textContent === text) return; // a reader's screen reader repeats what is written again
+    if (this.output.textContent === text) return; // or screen readers repeat it
     this.output.textContent = this.title.textContent = text;
   }
   numbers(head, rows) { this.content = [head, rows]; this.fill(); }
   fill() { // only while it is open: a table of hundreds of rows would slow a slider down
     if (!this.details.open || !this.content) return;
-    const [head, rows] = this.content, cells = (kind, row) => row.map((t, i) =>
-      kind === "th" ? html("th", { text: t, scope: "col" }) : i ? html("td", { text: t }) :
-        html("th", { text: t, scope: "row" }));
-    this.table.replaceChildren(html("thead", {}, html("tr", {}, ...cells("th", head))),
-      html("tbody", {}, ...rows.map(row => html("tr", {}, ...cells("td", row)))));
+    const [head, rows] = this.content, row = (cells, top) => html("tr", {}, ...cells.map((text, i) =>
+      top || !i ? html("th", { text, scope: top ? "col" : "row" }) : html("td", { text })));
+    this.table.replaceChildren(html("thead", {}, row(head, true)), html("tbody", {}, ...rows.map(r => row(r))));
+  }
+  control(label, node, onchange, ...more) {
+    node.id = `${this.id}-${this.controls.childElementCount}`;
+    node.addEventListener("input", () => { if (onchange) onchange(); this.change(); });
+    this.controls.append(html("div", { class: "turn-control" }, html("label", { for: node.id, text: label }), node,
+      ...more));
   }
   // A native range: the keyboard works it. words(value) is read out and shown, or shown(value) instead.
   slider({ label, min = 0, max, step = 1, value, words = number, shown = words, onchange }) {
-    const id = `${this.id}-${this.controls.childElementCount}`, text = html("span", { class: "turn-value" });
-    const input = html("input", { type: "range", id, min, max, step, value });
+    const text = html("span", { class: "turn-value" });
+    const input = html("input", { type: "range", min, max, step, value });
     const tell = () => {
       text.textContent = shown(Number(input.value));
       input.setAttribute("aria-valuetext", words(Number(input.value)));
     };
-    input.addEventListener("input", () => { tell(); if (onchange) onchange(); this.change(); });
-    this.controls.append(html("div", { class: "turn-control" }, html("label", { for: id, text: label }), input, text));
+    input.addEventListener("input", tell);
+    this.control(label, input, onchange, text);
     tell();
     return {
-      input, get value() { return Number(input.value); },
+      get value() { return Number(input.value); },
       set(v) { input.value = v; tell(); },
+      limit(low, high) { input.min = low; input.max = high; },
     };
   }
-  choice({ label, options, value, onchange }) { // options: [value, words]
-    const id = `${this.id}-${this.controls.childElementCount}`;
-    const select = html("select", { id },
-      ...options.map(([v, text]) => html("option", { value: v, text, selected: v === value })));
-    select.addEventListener("change", () => { if (onchange) onchange(); this.change(); });
-    this.controls.append(html("div", { class: "turn-control" }, html("label", { for: id, text: label }), select));
-    return { select, get value() { return select.value; } };
+  choice({ label, options, value, onchange }) { // options: value or [value, words]
+    const select = html("select", {}, ...options.map(o => [o].flat()).map(([v, text = v]) =>
+      html("option", { value: v, text, selected: v === value })));
+    this.control(label, select, onchange);
+    return { get value() { return select.value; } };
   }
   button(text, onclick) {
-    const made = html("button", { type: "button", text, onclick });
-    this.controls.append(made);
-    return made;
+    return this.controls.appendChild(html("button", { type: "button", text, onclick }));
   }
   point(event) { // the place of a pointer in the units of the picture
     const box = this.svg.getBoundingClientRect(), scale = this.svg.viewBox.baseVal.width / box.width;
     return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
   }
   hover(found) {
-    this.svg.addEventListener("pointermove", event => found(...this.point(event)));
-    this.svg.addEventListener("pointerdown", event => found(...this.point(event)));
+    for (const kind of ["pointermove", "pointerdown"])
+      this.svg.addEventListener(kind, event => found(...this.point(event)));
   }
   // A handle on panel(): set(x, y) takes it to a place of the panel, get() tells its own. Arrow keys move it by a step,
   // five with Shift. press() answers Enter and the space bar.
   handle({ label, panel, get, set, step, press, shape }) {
     this.svg.setAttribute("role", "group"); // an image has no parts that can be reached by keyboard
     const node = svg("g", { tabindex: 0, role: "slider", "aria-label": label, class: "turn-handle" },
-      svg("circle", { r: 20, class: "turn-reach" }), shape || svg("circle", { r: 8, class: "turn-knob" }));
+      turn.dot(0, 0, 20, "turn-reach"), shape || turn.dot(0, 0, 8, "turn-knob"));
+    const held = on => node.classList.toggle("turn-held", on); // by the pointer: shows no mark of the focus
+    node.addEventListener("blur", () => held(false));
     node.addEventListener("pointerdown", event => {
+      held(true);
       node.setPointerCapture(event.pointerId);
       event.preventDefault();
       node.focus({ preventScroll: true });
@@ -285,6 +280,7 @@ class Frame {
       this.change();
     });
     node.addEventListener("keydown", event => {
+      held(false);
       const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
       if (!by && !(press && (event.key === "Enter" || event.key === " "))) return;
       event.preventDefault(); // or the page would scroll
@@ -310,7 +306,8 @@ turn.start = figure => {
   const kind = figure.dataset.kind, image = figure.querySelector("img");
   if (!turn.kinds[kind] || !image) return;
   const frame = new Frame(figure, JSON.parse(figure.querySelector("script").textContent));
-  image.replaceWith(frame.body);
+  image.replaceWith(frame.caption, frame.body); // what to do comes first
+  frame.caption.prepend(html("strong", { class: "turn-lead", text: "Try it. " }));
   figure.querySelector(".turn-still")?.remove();
   figure.turn = frame; // for tests
   let width = 0;

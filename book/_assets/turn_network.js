@@ -1,11 +1,10 @@
-// A small network in the page: its numbers (turn.network, float64, the same as those of the package, see
-// tests/test_turn.py) and the figure in which a reader trains it.
+// A small network in the page: its numbers (turn.network, as the package has them) and the figure that trains it.
 //
 // A network is {kind, n, W: (n x 2), b: (n), V: (2 x n), c: (2)}, all Float64Array by rows. With the input scale s it
 // computes hidden = phi(W s x + b), y = V hidden + c, and from y the two logits as its kind says.
 "use strict";
 (() => {
-const { svg, panel, number, thousands, short, clamp } = turn;
+const { svg, panel, number, thousands, short, clamp, list } = turn;
 
 const sigmoid = z => z >= 0 ? 1 / (1 + Math.exp(-z)) : 1 - 1 / (1 + Math.exp(z));
 const slopeOfSigmoid = z => { const e = Math.exp(-Math.abs(z)); return e / (1 + e) ** 2; }; // no 1 - s: it would round
@@ -14,19 +13,18 @@ const PHI = { // value, slope and second derivative
   relu: [z => Math.max(0, z), z => z > 0 ? 1 : 0, () => 0],
   abs: [Math.abs, Math.sign, () => 0],
 };
-const KINDS = { // as in chapters 1 and 6
-  sigmoid: { phi: "sigmoid", head: "linear", bias: true },
-  ReLU: { phi: "relu", head: "linear", bias: false },
-  Abs: { phi: "abs", head: "linear", bias: false },
-  ReLU2: { phi: "relu", head: "relu", bias: false },
-  "ReLU2-Neg": { phi: "relu", head: "negated", bias: false },
+const KINDS = { // as in chapters 1 and 6; only sigmoid has biases of the outputs
+  sigmoid: { phi: "sigmoid", head: "linear" },
+  ReLU: { phi: "relu", head: "linear" },
+  Abs: { phi: "abs", head: "linear" },
+  ReLU2: { phi: "relu", head: "relu" },
+  "ReLU2-Neg": { phi: "relu", head: "negated" },
 };
 const network = turn.network = { KINDS };
 
-network.copy = net => ({ ...net, W: net.W.slice(), b: net.b.slice(), V: net.V.slice(), c: net.c.slice() });
-network.make = (kind, { W, b, V, c }) =>
-  ({ kind, n: b.length, W: Float64Array.from(W), b: Float64Array.from(b), V: Float64Array.from(V),
-    c: Float64Array.from(c || [0, 0]) });
+network.make = (kind, w) => ({ kind, n: w.b.length,
+  ...Object.fromEntries(["W", "b", "V", "c"].map(name => [name, Float64Array.from(w[name])])) });
+network.copy = net => network.make(net.kind, net);
 
 // At scale*(x1, x2): preactivations z (n), hidden values h (n), outputs y (2) before the last activation, logits (2).
 network.forward = (net, x1, x2, scale = 1) => {
@@ -44,7 +42,7 @@ network.forward = (net, x1, x2, scale = 1) => {
 
 // One step of gradient descent on the mean cross-entropy of all points [x1, x2, class], in place.
 network.step = (net, points, rate, scale = 1) => {
-  const { phi, head, bias } = KINDS[net.kind], slope = PHI[phi][1], n = net.n;
+  const { phi, head } = KINDS[net.kind], slope = PHI[phi][1], n = net.n;
   const gW = new Float64Array(2 * n), gb = new Float64Array(n), gV = new Float64Array(2 * n), gc = [0, 0];
   for (const [x1, x2, label] of points) {
     const { z, h, y, logits } = network.forward(net, x1, x2, scale), top = Math.max(...logits);
@@ -64,11 +62,8 @@ network.step = (net, points, rate, scale = 1) => {
     gc[0] += e[0];
     gc[1] += e[1];
   }
-  const descend = (weights, gradient) => { for (let i = 0; i < weights.length; i++) weights[i] -= rate * gradient[i]; };
-  descend(net.W, gW);
-  descend(net.b, gb);
-  descend(net.V, gV);
-  if (bias) descend(net.c, gc);
+  for (const [name, gradient] of Object.entries({ W: gW, b: gb, V: gV, ...phi === "sigmoid" && { c: gc } }))
+    gradient.forEach((v, i) => { net[name][i] -= rate * v; });
 };
 
 // ---- geometry of the hidden layer, phi(W s x + b) / sqrt(n)
@@ -84,31 +79,24 @@ const logRoot = (weights, slopes) => { // weights: [w1, w2] of each unit
   });
   return Math.log(weights.length > 40 ? Math.max(0, a * c - b * b) : sum) / 2 + 2 * Math.log(top);
 };
-const rows = net => turn.list(net.n, i => [net.W[2 * i], net.W[2 * i + 1]]);
+const weights = (net, i) => [net.W[2 * i], net.W[2 * i + 1]];
 
 network.logVolume = (net, x1, x2, scale = 1) => { // minus infinity where fewer than two units live
   const slopes = Array.from(network.forward(net, x1, x2, scale).z, PHI[KINDS[net.kind].phi][1]);
-  return logRoot(rows(net), slopes) + 2 * Math.log(scale) - Math.log(net.n);
+  return logRoot(list(net.n, i => weights(net, i)), slopes) + 2 * Math.log(scale) - Math.log(net.n);
 };
 
 // The Ricci scalar of a surface by the equation of Gauss: R = 2 (N11.N22 - N12.N12) / det g, where Nij is the part of
 // the second derivative that is normal to the surface. Frame: the tangents, made orthonormal.
 network.ricci = (net, x1, x2, scale = 1) => {
-  const [, slope, second] = PHI[KINDS[net.kind].phi], z = network.forward(net, x1, x2, scale).z, n = net.n,
-    root = Math.sqrt(n);
-  const w = i => [net.W[2 * i] * scale, net.W[2 * i + 1] * scale];
-  const along = (k, f) => Float64Array.from(z, (v, i) => f(v) * w(i)[k] / root);
+  const [, slope, second] = PHI[KINDS[net.kind].phi], { z } = network.forward(net, x1, x2, scale);
+  const along = (f, ...axes) => Float64Array.from(z, (v, i) =>
+    axes.reduce((product, k) => product * net.W[2 * i + k] * scale, f(v) / Math.sqrt(net.n)));
   const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
-  const less = (a, b, share) => a.map((v, i) => v - share * b[i]);
+  const less = (a, t) => { const share = dot(a, t); return a.map((v, i) => v - share * t[i]); };
   const unit = a => { const length = Math.sqrt(dot(a, a)); return [a.map(v => v / length), length]; };
-  const [t1, length1] = unit(along(0, slope)), rest = less(along(1, slope), t1, dot(along(1, slope), t1)),
-    [t2, length2] = unit(rest);
-  const normal = (j, k) => {
-    let a = Float64Array.from(z, (v, i) => second(v) * w(i)[j] * w(i)[k] / root);
-    // twice, for the last digits
-    for (let again = 0; again < 2; again++) for (const t of [t1, t2]) a = less(a, t, dot(a, t));
-    return a;
-  };
+  const [t1, length1] = unit(along(slope, 0)), [t2, length2] = unit(less(along(slope, 1), t1));
+  const normal = (j, k) => [t1, t2, t1, t2].reduce(less, along(second, j, k)); // twice, for the last digits
   const mixed = normal(0, 1);
   return 2 * (dot(normal(0, 0), normal(1, 1)) - dot(mixed, mixed)) / (length1 * length2) ** 2;
 };
@@ -125,6 +113,7 @@ turn.sigmoidLayer = (units, offset, x1, x2) => {
 network.course = (net, points, rate, scale) => {
   const states = [network.copy(net)];
   return {
+    edits: [], // [step, unit]
     at(step) { // trains on as far as asked; all states are kept
       while (states.length <= step) {
         const next = network.copy(states.at(-1));
@@ -133,17 +122,17 @@ network.course = (net, points, rate, scale) => {
       }
       return states[step];
     },
-    change(step, edit) { // a reader's hand on the weights: what came later is forgotten
-      this.at(step);
+    change(step, unit, edit) { // a reader's hand on the weights: what came later is forgotten
+      edit(this.at(step));
       states.length = step + 1;
-      edit(states[step]);
+      this.edits = [...this.edits.filter(e => e[0] < step), [step, unit]];
     },
   };
 };
 
 // How many points are right, the loss, and which outputs and hidden units are active on no point.
 network.report = (net, points, scale) => {
-  const outputs = [0, 0], units = new Uint8Array(net.n), { phi, head } = KINDS[net.kind];
+  const outputs = [0, 0], units = new Uint8Array(net.n), { head } = KINDS[net.kind];
   let right = 0, loss = 0;
   for (const [x1, x2, label] of points) {
     const { z, y, logits } = network.forward(net, x1, x2, scale), top = Math.max(...logits);
@@ -152,101 +141,109 @@ network.report = (net, points, scale) => {
     z.forEach((v, i) => { if (v > 0) units[i] = 1; });
     y.forEach((v, k) => { if (v > 1e-6) outputs[k] = 1; });
   }
-  const none = list => list.reduce((sum, v) => sum + !v, 0);
-  return { right, loss, deadOutputs: head === "linear" ? 0 : none(outputs),
-    deadUnits: phi === "relu" ? none(units) : 0 };
+  const none = active => active.reduce((sum, v) => sum + !v, 0);
+  return { right, loss, deadOutputs: head === "linear" ? 0 : none(outputs), deadUnits: none(units) };
 };
 
 // ---- the figure
-// data: start {n, W, b, V, c}, tasks {name: [[x1, x2, class]]}, steps (those of the slider), half; network, task,
-// view, rate and scale at first. ARROW: length of the arrow of a unit.
-const VIEWS = { class: "prediction", volume: "log-volume", ricci: "curvature" }, SIDE = 50, PLANE = [-1.5, 1.5],
-  ARROW = 0.5;
+// data: start {n, W, b, V, c}, tasks {name: [[x1, x2, class]]}, steps (those of the slider); network, task,
+// view, rate and scale at first.
+const VIEWS = { class: ["prediction", "classes"], volume: ["log-volume", "cividis"], ricci: ["curvature", "signed"] };
+const SIDE = 50, PLANE = [-1.5, 1.5];
 turn.kinds.network = (data, frame) => {
   let course = null, painted = data.tasks.xor.map(p => [...p]), chosen = 0, brush = [0.5, 0.5], plane = null,
-    playing = null;
-  const restart = () => { course = null; };
+    playing = null, grips = {}; // unit -> the place at which its line was taken last
+  const restart = () => { course = null; }, end = data.steps.length - 1;
   const points = () => task.value === "paint" ? painted : data.tasks[task.value];
-  const kind = frame.choice({ label: "Network", options: Object.keys(KINDS).map(k => [k, k]), value: data.network,
-    onchange: restart });
+  const kind = frame.choice({ label: "Network", options: Object.keys(KINDS), value: data.network, onchange: restart });
   const task = frame.choice({ label: "Points",
-    options: [["xor", "XOR"], ["sinusoid", "sinusoid"], ["paint", "paint your own"]], value: data.task,
+    options: [["xor", "XOR"], "sinusoid", ["paint", "paint your own"]], value: data.task,
     onchange: restart });
-  const view = frame.choice({ label: "Show", options: Object.entries(VIEWS), value: data.view });
-  const scale = frame.slider({ label: "Input scale", min: -1, max: 2, step: 0.05, value: Math.log10(data.scale),
-    words: v => `inputs times ${short(10 ** v)}`, onchange: restart });
-  const rate = frame.slider({ label: "Learning rate", min: -2, max: 1.5, step: 0.05, value: Math.log10(data.rate),
-    words: v => short(10 ** v), onchange: restart });
-  const step = frame.slider({ label: "Training step", max: data.steps.length - 1,
-    value: data.steps.length - 1,
+  const view = frame.choice({ label: "Show", options: Object.entries(VIEWS).map(([v, [words]]) => [v, words]),
+    value: data.view });
+  const ten = (label, min, max, value) => { // a slider of powers of ten
+    const made = frame.slider({ label, min, max, step: 0.05, value: Math.log10(value),
+      words: v => short(10 ** v), onchange: restart });
+    return () => 10 ** made.value;
+  };
+  const scale = ten("Multiply the inputs by", -1, 2, data.scale), rate = ten("Learning rate", -2, 1.5, data.rate);
+  const step = frame.slider({ label: "Training step", max: end, value: end,
     words: i => i ? `step ${thousands(data.steps[i])}` : "before training" });
   const unit = frame.slider({ label: "Hidden unit to drag", min: 1, max: data.start.n, value: 1,
     words: v => `unit ${v}` });
+  const go = to => { step.set(to); frame.change(); };
   const play = frame.button("Play the training", () => {
     if (playing) return stop();
-    step.set(0);
-    frame.change();
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) { step.set(data.steps.length - 1); return; } // no film
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return go(end); // no film
+    go(0);
     play.textContent = "Stop";
-    playing = setInterval(() => { if (step.value < data.steps.length - 1) { step.set(step.value + 1); frame.change();
-    } else stop(); }, 120);
+    playing = setInterval(() => step.value < end ? go(step.value + 1) : stop(), 120);
   });
   const stop = () => { clearInterval(playing); playing = null; play.textContent = "Play the training"; };
-  frame.button("Start again", () => { restart(); step.set(0); frame.change(); });
+  frame.button("Reset", () => { restart(); grips = {}; go(0); });
   const now = () => data.steps[step.value], current = () => {
     course = course || network.course(network.make(kind.value,
-      { ...data.start, c: KINDS[kind.value].bias ? data.start.c : [0, 0] }), points(), 10 ** rate.value,
-      10 ** scale.value);
+      { ...data.start, c: kind.value === "sigmoid" ? data.start.c : [0, 0] }), points(), rate(), scale());
     return course.at(now());
   };
 
-  // The line of the chosen unit in the plane: s w.x + b = 0, and its foot, the point nearest to the middle.
-  const normal = (net, i) => [net.W[2 * i] * 10 ** scale.value, net.W[2 * i + 1] * 10 ** scale.value];
-  const foot = (net, i) => {
-    const w = normal(net, i), size = w[0] ** 2 + w[1] ** 2;
-    return w.map(v => -net.b[i] * v / size);
+  // The line of a unit in the plane, s w.x + b = 0, and its foot, the point nearest to where it was taken last.
+  const off = (net, i, p) => { // the distance of a place from the line, and the direction of the weights
+    const w = weights(net, i), size = Math.hypot(...w), d = w.map(v => v / size);
+    return { d, size, far: d[0] * p[0] + d[1] * p[1] + net.b[i] / size / scale() };
   };
-  const hold = p => p.map(v => clamp(v, ...PLANE));
-  const moveLine = (x, y) => course.change(now(),
-    net => { const w = normal(net, chosen), p = hold([x, y]); net.b[chosen] = -w[0] * p[0] - w[1] * p[1]; });
-  // the arrow's tip: the weights change, the foot stays on the line
-  const turnLine = (x, y) => course.change(now(), net => {
-    const w = normal(net, chosen), f = hold(foot(net, chosen)), d = [x - f[0], y - f[1]], length = Math.hypot(...d),
-      s = 10 ** scale.value;
-    if (length < 0.05) return;
-    const size = Math.hypot(...w) * length / ARROW;
-    net.W[2 * chosen] = size * d[0] / length / s;
-    net.W[2 * chosen + 1] = size * d[1] / length / s;
-    net.b[chosen] = -size * (d[0] * f[0] + d[1] * f[1]) / length;
+  const hold = (p, room = 0) => p.map(v => clamp(v, PLANE[0] - room, PLANE[1] + room)), ROOM = 0.12;
+  const foot = (net, i) => { // in the picture: from there to the line and back until both agree
+    let p = grips[i] || [0, 0];
+    for (let again = 0; again < 40; again++) {
+      const { d, far } = off(net, i, p);
+      p = hold(p.map((v, k) => v - far * d[k]));
+    }
+    return p;
+  };
+  const edit = (p, w) => course.change(now(), chosen, net => { // takes the line to p, with weights w
+    grips[chosen] = p;
+    w.forEach((v, k) => { net.W[2 * chosen + k] = v; });
+    net.b[chosen] = -scale() * (w[0] * p[0] + w[1] * p[1]);
   });
+  // The arrow is log2(1 + size of the weights) / 4 long, and is turned back into weights at its tip.
   const tip = net => {
-    const w = normal(net, chosen), length = Math.hypot(...w);
-    return hold(foot(net, chosen)).map((v, k) => v + ARROW * w[k] / length);
+    const { d, size } = off(net, chosen, [0, 0]);
+    return hold(foot(net, chosen).map((v, k) => v + d[k] * Math.log2(1 + size) / 4), ROOM);
   };
   const onPlane = { panel: () => plane, step: 0.05 };
-  const mover = frame.handle({ ...onPlane, label: "Move the line of the unit", get: () => hold(foot(current(), chosen)),
-    set: moveLine });
+  const mover = frame.handle({ ...onPlane, label: "Move the line of the unit", get: () => foot(current(), chosen),
+    set: (...to) => edit(hold(to), weights(current(), chosen)) });
   const turner = frame.handle({ ...onPlane, label: "Turn and stretch the weights of the unit",
-    get: () => hold(tip(current())), set: turnLine,
-    shape: svg("rect", { x: -7, y: -7, width: 14, height: 14, class: "turn-knob" }) });
-  const paint = label => { painted = [...painted, [...brush, label]]; restart(); };
+    get: () => tip(current()), set: (...to) => {
+      const f = foot(current(), chosen), d = hold(to, ROOM).map((v, k) => v - f[k]), length = Math.hypot(...d);
+      if (length > 0.02) edit(f, d.map(v => v / length * (2 ** (4 * length) - 1)));
+    },
+    shape: turn.shape("M0 -10L10 0L0 10L-10 0Z", 0, 0, "turn-knob") });
+  const paint = () => { painted = [...painted, [...brush, Number(brushClass.value)]]; restart(); };
   const brushClass = frame.choice({ label: "Paint with", options: [["0", "class 0"], ["1", "class 1"]], value: "1" });
   frame.button("Remove the points", () => { painted = []; restart(); frame.change(); });
   const painter = frame.handle({ ...onPlane, step: 0.1, label: "Brush: arrow keys move it, Enter paints a point",
-    get: () => brush,
-    set: (...place) => { brush = hold(place); }, press: () => paint(Number(brushClass.value)),
-      shape: svg("path", { d: "M-9 0H9M0 -9V9", class: "turn-knob" }) });
+    get: () => brush, set: (...place) => { brush = hold(place); }, press: paint,
+    shape: turn.shape("M-10 -3h7v-7h6v7h7v6h-7v7h-6v-7h-7z", 0, 0, "turn-knob") });
   frame.svg.addEventListener("click", event => {
-    const [px, py] = frame.point(event);
-    if (task.value !== "paint" || event.target.closest(".turn-handle") || !plane.has(px, py)) return;
-    brush = [plane.unX(px), plane.unY(py)];
-    paint(Number(brushClass.value));
+    const [px, py] = frame.point(event), p = [plane.unX(px), plane.unY(py)];
+    if (event.target.closest(".turn-handle") || !plane.has(px, py)) return;
+    if (task.value === "paint") {
+      brush = p;
+      paint();
+    } else { // chooses the unit whose line is nearest, within 8 pixels
+      const net = current(), far = list(net.n, i => Math.abs(off(net, i, p).far)), least = Math.min(...far);
+      if (!(least * plane.width < 8 * 3)) return;
+      unit.set(far.indexOf(least) + 1);
+      grips[unit.value - 1] = p;
+    }
     frame.change();
   });
   const paintOnly = [...frame.controls.children].slice(-2); // the last two controls
 
   const values = (net, what) => {
-    const s = 10 ** scale.value, f = {
+    const s = scale(), f = {
       class: ([x, y]) => {
         const { logits: [a, b] } = network.forward(net, x, y, s);
         return 1 / (1 + Math.exp(a - b));
@@ -260,63 +257,66 @@ turn.kinds.network = (data, frame) => {
     return turn.grid(plane, SIDE).map(f);
   };
   return width => {
-    const painting = task.value === "paint", wide = Math.min(width - 60, 460), s = 10 ** scale.value, what = view.value,
-      list = points();
+    const painting = task.value === "paint", wide = Math.min(width - 60, 460), s = scale(), what = view.value,
+      [name, colours] = VIEWS[what], shown = points();
     paintOnly.forEach(c => { c.hidden = !painting; });
     plane = panel({ left: 40, top: 26, width: wide, height: wide },
       { x: PLANE, y: PLANE, frame: true, xticks: [-1, 0, 1], yticks: [-1, 0, 1],
-      title: `${VIEWS[what]}, ${step.value ? "step " + thousands(now()) : "before training"}` });
+      title: `${name}, ${step.value ? "step " + thousands(now()) : "before training"}` });
     const net = current(), lost = !net.W.every(v => Math.abs(v) < 1e6); // diverged, or about to
-    for (const h of [mover, turner]) h.hide(lost);
+    chosen = unit.value - 1;
+    const f = foot(net, chosen), t = tip(net), away = Math.abs(off(net, chosen, f).far) > 0.02;
+    mover.hide(lost || painting);
+    turner.hide(lost || painting || away);
     painter.hide(!painting);
     if (lost) {
       frame.show(width, plane.top + plane.height + 60, [plane.nodes]);
-      return frame.say(`At step ${thousands(now())} the weights have grown beyond all bounds: ` +
-        "the steps are too large.");
+      return frame.say(
+        `At step ${thousands(now())} the weights have grown beyond all bounds: the steps are too large.`);
     }
     const share = values(net, "class"), found = what === "class" ? share : values(net, what),
-      margin = share.map(v => v - 0.5);
-    chosen = unit.value - 1;
+      margin = share.map(v => v - 0.5), { phi, head } = KINDS[net.kind];
     const [low, high] = what === "class" ? [0, 1] : what === "ricci" ? [-2, 2] :
       [turn.quantile(found, 0.02), turn.quantile(found, 1)];
-    const flat = what === "volume" && !(high - low > 1e-9),
-      colours = { class: "classes", volume: "cividis", ricci: "signed" }[what];
+    const even = what === "volume" && !(high - low > 1e-9), flat = what === "ricci" && phi !== "sigmoid";
     const ends = { class: ["class 0", "class 1"], ricci: ["−100", "+100"],
       volume: Number.isFinite(low) ? [number(low, 1), `${number(high, 1)} nats`] : ["", ""] }[what];
     const lineOf = i => {
-      const w = normal(net, i), f = foot(net, i), length = Math.hypot(...w);
-      return plane.line([-9, 9].map(t => [f[0] - t * w[1] / length, f[1] + t * w[0] / length]),
-        i === chosen ? { stroke: "#e8a33d", "stroke-width": 3 } : { stroke: "#bdbdbd", "stroke-width": 1 });
+      const { d, far } = off(net, i, [0, 0]), along = [-3, 3].map(v => [-far * d[0] - v * d[1], v * d[0] - far * d[1]]);
+      return plane.line(along, i === chosen && !painting ? "turn-taken" : "turn-unit");
     };
-    const r = list.length > 40 ? 3.5 : 6, edge = { fill: "#b35806", stroke: "#fff", "stroke-width": 1.5 };
-    const dots = list.map(([x, y, c]) => c ?
-      svg("rect", { x: plane.X(x) - r, y: plane.Y(y) - r, width: 2 * r, height: 2 * r, ...edge })
-      : plane.dot(x, y, r, { ...edge, fill: "#542788" }));
-    const f = hold(foot(net, chosen)), t = tip(net);
+    const r = shown.length > 40 ? 3.5 : 6;
+    const dots = shown.map(([x, y, c]) => c
+      ? turn.box(plane.X(x) - r, plane.Y(y) - r, 2 * r, 2 * r, "turn-one")
+      : plane.dot(x, y, r, "turn-zero"));
     frame.show(width, plane.top + plane.height + 60,
-      [plane.nodes, turn.map(plane, found, SIDE, flat ? low - 1 : low, flat ? low + 1 : high, colours),
-      plane.inside(...turn.list(net.n, i => lineOf(i)),
-        turn.zeros(plane, margin, SIDE, { stroke: "#000", "stroke-width": 5 }),
-          turn.zeros(plane, margin, SIDE, { stroke: "#fff" }),
-        ...dots, plane.arrow(...f, ...t, { stroke: "#e8a33d", "stroke-width": 3 })),
-      turn.bar(plane, plane.top + plane.height + 34, colours, ...ends)]);
+      [plane.nodes, turn.map(plane, found, SIDE, low - even, high + even, colours),
+      plane.inside(svg("g", { class: "turn-cased" }, ...list(net.n, lineOf),
+        turn.zeros(plane, margin, SIDE, "turn-boundary")), ...dots),
+      painting || away ? [] : plane.arrow(...f, ...t, "turn-taken turn-cased"),
+      flat ? [] : turn.bar(plane, plane.top + plane.height + 34, colours, ...ends)]);
     mover.place(`at ${number(f[0])}, ${number(f[1])}`);
-    turner.place(`weights ${number(net.W[2 * chosen])}, ${number(net.W[2 * chosen + 1])}`);
+    turner.place(`weights ${weights(net, chosen).map(v => number(v)).join(", ")}`);
     painter.place(`at ${number(brush[0], 1)}, ${number(brush[1], 1)}`);
-    const { right, loss, deadOutputs, deadUnits } = network.report(net, list, s), { phi, head } = KINDS[net.kind];
-    const notes = [head === "linear" ? "" : deadOutputs
-      ? ` ${deadOutputs} of 2 outputs ${deadOutputs > 1 ? "are" : "is"} dead.` : " Both outputs are alive.",
-      phi === "relu" ? ` ${deadUnits} of ${net.n} hidden units are dead.` : "",
-      what === "ricci" && phi !== "sigmoid" ? " Between its folds this network is flat: no curvature to show." : "",
-      what === "volume" && phi === "abs" ? " Abs has the same volume everywhere: its slopes are 1 and −1." : ""];
-    frame.say((step.value ? `After ${thousands(now())} steps` : "Before training") +
-      ` ${right} of ${list.length} points are right` +
-      (list.length && Number.isFinite(loss) ? `, loss ${loss < 0.0005 ? "below 0.001" : number(loss, 3)}.` : ".") +
-      notes.join(""));
     frame.numbers(["hidden unit", "weight 1", "weight 2", "bias", "to class 0", "to class 1"],
-      turn.list(net.n, i =>
-        [String(i + 1), ...[net.W[2 * i], net.W[2 * i + 1], net.b[i], net.V[i],
-        net.V[net.n + i]].map(v => number(v, 3))]));
+      list(net.n, i =>
+        [i + 1, ...[...weights(net, i), net.b[i], net.V[i], net.V[net.n + i]].map(v => number(v, 3))]));
+    if (!shown.length) return frame.say("No points yet. Click in the picture to add a point.");
+    const { right, loss, deadOutputs, deadUnits } = network.report(net, shown, s);
+    const edited = course.edits.filter(e => e[0] <= now()).at(-1);
+    frame.say([(step.value ? `After ${thousands(now())} steps` : "Before training") +
+      ` ${right} of ${shown.length} points are right` +
+      (Number.isFinite(loss) ? `, loss ${loss < 0.0005 ? "below 0.001" : number(loss, 3)}.` : "."),
+      head !== "linear" && (deadOutputs
+        ? `${deadOutputs} of 2 outputs ${deadOutputs > 1 ? "are" : "is"} dead.` : "Both outputs are alive."),
+      deadOutputs > 1 && "Every prediction is a tie, and the loss is that of a guess, ln 2.",
+      phi === "relu" && `${deadUnits} of ${net.n} hidden units are dead.`,
+      flat && "Between its folds this network is flat: no curvature to show.",
+      what === "volume" && phi === "abs" && "Abs has the same volume everywhere: its slopes are 1 and −1.",
+      painting ? "Click in the picture to add a point." :
+        away && `The line of unit ${chosen + 1} lies outside the picture.`,
+      edited && `Unit ${edited[1] + 1} was edited at step ${thousands(edited[0])}; later steps train on from there.`,
+    ].filter(Boolean).join(" "));
   };
 };
 })();

@@ -15,6 +15,7 @@ import numpy as np
 from support.evidence.statistics import Estimate
 
 LARGEST = 62_000  # bytes of data a figure may carry
+MEAN = "mean with 95% interval; the number at the right is the mean"  # what the bars of runs show
 ACCURACY = {  # entries of a figure of runs, whose axis is the test accuracy
     "unit": "% right",
     "x": {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"},
@@ -26,7 +27,8 @@ def page(turn: Mapping[str, Any], picture: str, alt: str) -> str:
 
     Args:
         turn: "kind", the kind of figure; "look", one sentence that says what to turn and what to look for; all
-            other entries are its data, as JSON or numpy has them.
+            other entries are its data, as JSON or numpy has them. "legend", where there is one: pairs of a mark, see
+            .turn-mark in `book/_assets/book.css`, and what it stands for.
         picture: the still picture, as a data URI.
     Raises:
         ValueError: without kind or look, for numbers that are not finite, and for more data than LARGEST bytes.
@@ -71,6 +73,16 @@ def packed(values: Any, kind: str) -> str:
 def rounded(values: Any, digits: int = 4) -> list:
     """Numbers as lists of floats with few digits after the point."""
     return np.round(np.asarray(values, dtype=float), digits).tolist()
+
+
+def runs_legend(groups: Iterable[Mapping[str, Any]], rows: Sequence[str], bar: str) -> list[list[str]]:
+    """The marks of a figure of runs, for networks that the rows do not name, and what its bars show.
+
+    >>> runs_legend([{"name": "ReLU"}, {"name": "ReLU2"}, {"name": "ReLU"}], ["ReLU"], "mean")
+    [['ReLU2', 'ReLU2'], ['solid', 'mean']]
+    """
+    marks = {group["name"]: group.get("label", group["name"]) for group in groups}
+    return [[name, words] for name, words in marks.items() if name not in rows] + [["solid", bar]]
 
 
 def runs(

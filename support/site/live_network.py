@@ -91,9 +91,16 @@ def turn() -> dict:
     steps = sorted({*range(11), *(round(s) for s in np.geomspace(10, LAST, 40))})
     return {
         "kind": "network",
-        "look": "Slide the training step, show the log-volume or the curvature, and drag the line of a hidden unit "
-        "(circle) or its weights (square). What to look for: choose ReLU2 and raise the input scale or the learning "
-        "rate until an output dies.",
+        "look": "Slide the training step, and show the log-volume or the curvature. Choose a hidden unit by a click "
+        "on its line. Drag its line (circle), or drag its arrow (diamond): the direction and length are the unit's "
+        "weights. What to look for: choose ReLU2 and multiply the inputs by more and more, or raise the learning "
+        "rate, until an output dies. A larger input makes larger steps.",
+        "legend": [
+            ["white", "decision boundary"],
+            ["thin", "line of a hidden unit"],
+            ["knob", "drag: move the line"],
+            ["diamond", "drag: weights of the unit"],
+        ],
         "start": {"n": UNITS} | {name: value.flatten().tolist() for name, value in start().items()},
         "tasks": {name: points.tolist() for name, points in tasks().items()},
         "steps": steps,

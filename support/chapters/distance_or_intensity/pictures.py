@@ -166,11 +166,13 @@ def lost_classes_turn(arms) -> dict:
     ]
     return {
         "kind": "runs",
-        "look": "Squares: ReLU2, by the number of inactive outputs. Triangles: ReLU2-Neg, by the lowest one. Point "
-        "at a mark, or walk through the runs with the slider. What to look for: runs far from their black line.",
+        "look": "Squares: ReLU2, by the number of inactive outputs. Triangles: ReLU2-Neg, by the lowest one. Rows "
+        "without runs are left out. Black line: expected accuracy, also the number at the right. Point at a mark, or "
+        "walk through the runs with the slider. What to look for: runs far from their black line.",
         "panels": [f"{arm.scaling} inputs" for arm in arms],
         "rows": order,
         "groups": groups,
+        "legend": turns.runs_legend(groups, order, "expected accuracy, also the number at the right"),
         "digits": 0,
     } | turns.ACCURACY
 

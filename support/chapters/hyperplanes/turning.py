@@ -93,8 +93,15 @@ def line_turn(plane: ClassesInPlane) -> dict:
     shown, (low, high), covariances = plane.shown, plane.ends, plane.covariances
     return {
         "kind": "line",
-        "look": "Turn the line through the origin and watch the bars. What to look for: which classes come within "
-        "one SD of the line, and how the nearest class changes as the line passes from centre to centre.",
+        "look": "Turn the line through the origin and watch the bars. Each output has placed its own line: go to "
+        "both by the buttons, and compare with other directions. How many classes lie within one SD, and how far "
+        "away are the others? The arrow is the direction of the weights.",
+        "legend": [
+            ["abs", "nearest class"],
+            ["grey", "other classes"],
+            ["plate", "number at the centre of its class"],
+            ["upright-dashed", "one SD"],
+        ],
         "means": turns.rounded(plane.means),
         "covariances": turns.rounded(np.stack([covariances[:, 0, 0], covariances[:, 0, 1], covariances[:, 1, 1]], 1)),
         "points": turns.rounded(np.column_stack([plane.points[shown], plane.labels[shown]]), 2),

@@ -88,8 +88,16 @@ def rotations_turn(data: DistanceData, W: torch.Tensor, degrees: int = 20) -> di
     mean, root = data.gaussian.mean, torch.linalg.inv(W)  # columns: the half axes
     return {
         "kind": "whitening",
-        "look": "Turn the weights. What to look for: the ellipses and the distance at the dot stay, while the dashed "
-        "hyperplanes and all weights change. The dot can be dragged.",
+        "look": "Turn the weights. What to look for: the ellipses and the distance of the circle stay, while the "
+        "dashed hyperplanes and all weights change. Drag the circle, and turn again.",
+        "legend": [
+            ["orange", "distances 1, 2 and 3"],
+            ["thin", "principal axes"],
+            ["dashed", "hyperplanes of the two rows"],
+            ["knob", "a point to drag"],
+            ["grey", "weights now"],
+            ["upright", "weights before the turn"],
+        ],
         "mean": turns.rounded(mean),
         "weight": turns.rounded(W, 6),
         "root": turns.rounded(root, 6),

@@ -12,7 +12,7 @@ def training_turn(runs_by_width: dict, epochs: list[int], segment, width: int) -
 
     Args:
         runs_by_width: width -> record.
-        segment: two points of the plane, the ends of the line at first.
+        segment: two points of the plane, the ends of the line at first; it starts at the left one.
         width: shown at first.
     """
     networks = []
@@ -26,11 +26,18 @@ def training_turn(runs_by_width: dict, epochs: list[int], segment, width: int) -
         networks.append({"width": units, "weights": packed, "offsets": turns.rounded(offsets, 6)})
     return {
         "kind": "volume",
-        "look": "Slide the training step, then drag the two ends of the line across the white boundary. What to look "
-        "for: the bump of log-volume where the line crosses the boundary. Does it exist before training?",
+        "look": "Slide the epoch: a bump of log-volume grows where the line from S to E crosses the white boundary. "
+        "Before training the boundary lies elsewhere. Drag the ends of the line across it there: is there a bump?",
+        "legend": [
+            ["white", "decision boundary"],
+            ["orange", "the line, and the log-volume along it"],
+            ["dashed", "mean of the two ends"],
+            ["upright", "boundary"],
+            ["dot", "crossing"],
+        ],
         "networks": networks,
         "shown": list(runs_by_width).index(width),
         "epochs": epochs,
         "half": HALF,
-        "segment": turns.rounded(segment, 3),
+        "segment": turns.rounded(sorted(map(list, segment)), 3),
     }

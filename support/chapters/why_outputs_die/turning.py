@@ -16,13 +16,15 @@ from support.evidence.statistics import Estimate
 PAIR = ("ReLU2-Neg", "ReLU2")
 
 
-def _runs(rows: list[str], scalings: list[str], **more) -> dict:
+def _runs(rows: list[str], scalings: list[str], groups: list[dict], **more) -> dict:
     return {
         "kind": "runs",
         "look": "Point at a dot, or walk through the runs with the slider. Each dot names its seed and its record.",
         "panels": [f"{scaling} inputs" for scaling in scalings],
         "rows": rows,
         "parts": PAIR,
+        "groups": groups,
+        "legend": turns.runs_legend(groups, rows, turns.MEAN),
     } | more
 
 
@@ -38,7 +40,7 @@ def gaps_turn(arms_by_remedy: dict[str, list[Arm]], table: pd.DataFrame) -> dict
             dots = turns.runs(PAIR[0], leads, both, mean, panel=scalings.index(arm.scaling), row=row)
             groups.append(dots | {"label": " minus ".join(PAIR)})
     x = {"ends": [-100, 100], "ticks": [-80, -40, 0, 40, 80], "label": "lead of ReLU2-Neg (points)", "zero": 0}
-    return _runs(rows, scalings, groups=groups, x=x, unit="points", digits=0)
+    return _runs(rows, scalings, groups, x=x, unit="points", digits=0)
 
 
 def remedies_turn(arms_by_remedy: dict[str, list[Arm]]) -> dict:
@@ -51,7 +53,7 @@ def remedies_turn(arms_by_remedy: dict[str, list[Arm]]) -> dict:
         for shift, name in ((-0.22, "ReLU2"), (0.22, "ReLU2-Neg"))
     ]
     x = {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"}
-    return _runs(list(arms_by_remedy), scalings, groups=groups, x=x, unit="% right", digits=0)
+    return _runs(list(arms_by_remedy), scalings, groups, x=x, unit="% right", digits=0)
 
 
 def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
@@ -61,8 +63,17 @@ def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
     """
     return {
         "kind": "wedge",
-        "look": "Slide the step: all weight vectors move left, and those that enter the grey sector are dead. Then "
-        "make the wedge narrower. What to look for: at which step does the last output die?",
+        "look": "Slide the size of the step: all weight vectors move left, and those that enter the grey sector are "
+        "dead. Then make the wedge narrower. What to look for: at which step does the last output die?",
+        "legend": [
+            ["ring", "alive"],
+            ["disc", "killed by the step"],
+            ["ink", "dead before the step"],
+            ["wedge", "hidden vectors"],
+            ["shade", "dead here"],
+            ["solid", "formula"],
+            ["disc", "large, at the right: these outputs"],
+        ],
         "angles": turns.rounded(angles),
         "half_angle": half_angle,
         "step": step,
@@ -84,9 +95,17 @@ def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tupl
     accuracy = [round(100 * float(record.at("test_accuracy", plan.steps))) for record in records]
     return {
         "kind": "phase",
-        "look": "Choose a network, then slide the input scale: the cross moves along the dashed line. What to look "
-        "for: which networks keep a high accuracy all along it? Point at a square, or walk from square to square "
+        "look": "Choose a network, then multiply the inputs by more or less: the cross moves along the dashed line. "
+        "Step size: learning rate times curvature of the inputs. What to look for: which networks keep a high "
+        "accuracy all along the line? Point at a square, or walk from square to square "
         "with the arrow keys, for its runs.",
+        "legend": [
+            ["cross", "setting with these inputs"],
+            ["hollow", "published setting"],
+            ["dashed", "settings that a change of input scale can reach"],
+            ["cell", "square of the sentence below"],
+            ["dot", "at a number: a run diverged"],
+        ],
         "networks": plan.architectures,
         "network": "ReLU2",
         "scalings": plan.scalings,
@@ -94,6 +113,6 @@ def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tupl
         "preactivations": plan.preactivations,
         "seeds": seeds,
         "accuracy": turns.packed(np.array(accuracy) + lost, "<u2"),
-        "keys": turns.packed(np.frombuffer(bytes.fromhex("".join(r.key for r in records)), "u1"), "u1"),
+        "keys": "".join(r.key for r in records),
         "marks": {scaling: turns.rounded(place, 6) for scaling, place in marks.items()},
     }

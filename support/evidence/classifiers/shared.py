@@ -125,6 +125,7 @@ def accuracy_turn(arms: list[Arm]) -> dict:
         "panels": [f"{arm.scaling} inputs" for arm in arms],
         "rows": names,
         "groups": groups,
+        "legend": turns.runs_legend(groups, names, turns.MEAN),
         "digits": 1,
     } | turns.ACCURACY
 
