@@ -57,7 +57,7 @@ class MostOutputs(Rule):
 class FitsStory(MostOutputs):
     """Most outputs lie where the paper's geometric story puts them (`hyperplanes.fits_story`)."""
 
-    so = "fit the story"
+    so = "lie as the paper says"
 
     def has(self, z):
         return fits_story(z, self.name)
@@ -109,15 +109,16 @@ class DrivenInside(Rule):
 
 _claim = partial(claims.Claim, asked=Studies(), source="oursland2025", from_seed=SEEN)
 CLAIMS = (
-    _claim("LDM-6.1-a", "section 6.1", "A distance network, Abs2-Neg, lays each hyperplane near its own class.",
+    _claim("LDM-6.1-a", "section 6.1", "A distance network, Abs2-Neg, places each hyperplane near its own class.",
            OwnIsNear("Abs2-Neg"), amended=claims.amended(
                "Nearest is one question and near is another. LDM-6.1-c asks the first, this claim the second.",
                "own class nearest and within 1 SD", "mixed", date="2026-11-24")),
-    _claim("LDM-6.1-c", "section 6.1", "A distance network, Abs2-Neg, lays each hyperplane nearest to its own class.",
+    _claim("LDM-6.1-c", "section 6.1",
+           "A distance network, Abs2-Neg, places each hyperplane nearest to its own class.",
            OwnIsNearest("Abs2-Neg"), amended=claims.amended(
                "Nearest is one question and near is another. This claim asks the first, LDM-6.1-a the second.",
                "own class nearest and within 1 SD", "mixed", date="2026-11-24")),
-    _claim("LDM-6.1-b", "section 6.1", "An intensity network, Abs2, lays each hyperplane near the other classes.",
+    _claim("LDM-6.1-b", "section 6.1", "An intensity network, Abs2, places each hyperplane near the other classes.",
           FitsStory("Abs2")),
     _claim("LDM-6.2-c", "section 6.2", "ReLU2-Neg has each output's own class in its zero set, and not the others.",
           FitsStory("ReLU2-Neg")),
