@@ -109,14 +109,14 @@ def images_like_mnist(images: int) -> Dataset:
 
 
 def part(dataset: Dataset, images: int) -> Dataset:
-    """The first so many training images, and a sixth as many test images: MNIST's own proportion."""
+    """The first images for training, and a sixth as many for testing: MNIST's own proportion."""
     few = slice(images // 6)
     dataset = dataset.first(images)
     return replace(dataset, test_images=dataset.test_images[few], test_labels=dataset.test_labels[few])
 
 
 def networks(dataset: Dataset, *, seeds: int, precision: str, hidden: int = 128) -> list[RunSpec]:
-    """The six architectures on raw bytes, each with so many seeds."""
+    """The six architectures on raw bytes, each with this number of seeds."""
     size = len(dataset.train_images), SIX, ("raw",), seeds, (Recipe(0.001),), STEPS
     plan = Plan("bench", dataset.name, *size, precision=precision, hidden=hidden)
     return [plan.spec(dataset, a, "raw", seed) for a in SIX for seed in range(seeds)]

@@ -14,7 +14,7 @@ BINS = 20
 
 
 def fitted() -> tuple[pd.DataFrame, list[str]]:
-    """Outputs of Abs2 and Abs2-Neg as learned and fitted anew with so many normals a class, network by network.
+    """Outputs of Abs2 and Abs2-Neg as learned and fitted anew with some normals per class, by network.
 
     "wrong": pairs of test images in the wrong order, percent, mean over the classes (`fitted.misordered`).
     "accuracy": percent. Normals 0: as learned.

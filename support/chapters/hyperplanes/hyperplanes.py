@@ -58,7 +58,7 @@ def fits_story(z: np.ndarray, name: str, near: float | None = None) -> np.ndarra
         of_own, of_others = size[..., own], np.where(own, np.nan, size)
         if a.negated:
             return (of_own < np.nanmin(of_others, -1)) & (of_own < near)
-        return (of_own > np.nanmax(of_others, -1)) & _half(size < near, own)
+        return _farthest(size, own) & _half(size < near, own)
     inside = z <= 0
     if a.negated:
         return inside[..., own] & _half(~inside, own)
@@ -79,6 +79,11 @@ def own_is_farthest(moments: np.ndarray) -> np.ndarray:
     """Whether each output's own class is the farthest from its hyperplane: (..., C, C, 3) moments -> (..., C)."""
     size = np.abs(class_distances(moments))
     own = np.eye(size.shape[-1], dtype=bool)
+    return _farthest(size, own)
+
+
+def _farthest(size: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Whether an output's own class has the largest size: (..., C, C) -> (..., C)."""
     return size[..., own] > np.where(own, -np.inf, size).max(-1)
 
 

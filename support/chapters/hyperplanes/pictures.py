@@ -88,7 +88,7 @@ def distances_figure(arms: list[Arm], names: tuple[str, ...] = ("Abs2-Neg", "Abs
 
 
 def within_figure(arms: list[Arm], name: str = "Abs2-Neg", most: float = 4.0):
-    """One panel an arm: share of outputs whose own class, or nearest other class, lies within so many of its SDs."""
+    """One panel an arm: share of outputs whose own class, or nearest other class, lies within a number of its SDs."""
     cuts = np.linspace(0, most, 161)
     fig, axes = subplots(1, len(arms), height=2.8, squeeze=False, sharex=True, sharey=True)
     curves = {
