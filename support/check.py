@@ -86,7 +86,7 @@ def images_of(record: Record) -> str:
 def named(record: Record, asks: str) -> bool:
     """Whether a rule, `asks` in words, names the network of this run; other networks could not contradict it."""
     network = getattr(record.spec, "network", None) or getattr(record.spec, "architecture", None)
-    return network in re.findall(r"[\w-]+", asks)
+    return str(network).removeprefix("MD_") in re.findall(r"[\w-]+", asks)
 
 
 def cost(record: Record) -> tuple[bool, float, str]:

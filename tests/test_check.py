@@ -52,8 +52,8 @@ def test_the_cheapest_run_is_replayed_and_its_result_is_the_status(runs, monkeyp
 @pytest.mark.parametrize(
     ("network", "asks", "answer"),
     [
-        ("MD_Abs", "most MD_Abs match the distance", True),
-        ("MD_ReLU", "most MD_Abs match the distance", False),
+        ("MD_Abs", "most Abs networks learn the distance", True),
+        ("MD_ReLU", "most Abs networks learn the distance", False),
         ("ReLU2", "ReLU - ReLU2 > 5", True),
         ("ReLU2", "ReLU - ReLU2-Neg > 5", False),
     ],

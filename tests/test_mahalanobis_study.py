@@ -122,7 +122,7 @@ def fake(spec, W, b, steps=None, diverged_at=None) -> Measurement:
 
 
 RULES = [c.rule for c in CLAIMS if type(c.rule) is MostTrials and c.rule.network != "MD_ReLU"]
-RULES += [MostTrials("MD_ReLU", claims.pairs_up, "pair up"), MostTrials("MD_ReLU", claims.matches, "match")]
+RULES += [MostTrials("MD_ReLU", claims.pairs_up, "pair up"), MostTrials("MD_ReLU", claims.learns, "match")]
 
 
 def weights_for(rule, network, yes, trial):
@@ -165,22 +165,24 @@ ANSWERS = {"holds": [True] * 8, "fails": [False] * 8, "unclear": [True, False] *
 def test_every_rule_comes_out_each_way(rule, state):
     found = rule(arm("d = 2", EIGHT, map(record, made(rule, ANSWERS[state]))))
     count = sum(ANSWERS[state])
-    assert found.state == state and found.text.startswith(f"{count} of 8 {rule.network}"), found
+    assert found.state == state and found.text.startswith(f"{count} of 8 {rule.networks}"), found
     assert found.low <= found.value == count / 8 <= found.high and found.threshold == 0.5
 
 
 @pytest.mark.parametrize(
     ("matching", "so", "state", "text"),
     [
-        (8, 8, "holds", "8 of 8 MD_Abs that match the distance are centred and whiten"),
-        (8, 0, "fails", "0 of 8 MD_Abs that match the distance are centred and whiten"),
-        (8, 5, "unclear", "5 of 8 MD_Abs that match the distance are centred and whiten"),
-        (4, 4, "unclear", "4 of 4 MD_Abs that match the distance are centred and whiten"),
-        (0, 0, "void", "no MD_Abs matches the distance"),
+        (8, 8, "holds", "8 of 8 Abs networks that learn the distance are centred and whiten"),
+        (8, 0, "fails", "0 of 8 Abs networks that learn the distance are centred and whiten"),
+        (8, 5, "unclear", "5 of 8 Abs networks that learn the distance are centred and whiten"),
+        (4, 4, "unclear", "4 of 4 Abs networks that learn the distance are centred and whiten"),
+        (0, 0, "void", "no Abs network learns the distance"),
     ],
 )
-def test_only_networks_that_match_are_asked_whether_they_are_centred_and_whiten(matching, so, state, text):
-    """Of ten trials; whoever does not match would say yes."""
+def test_only_networks_that_learn_the_distance_are_asked_whether_they_are_centred_and_whiten(
+    matching, so, state, text
+):
+    """Of ten trials; one that does not learn it would say yes."""
     trial = np.arange(10)
     yes = (trial < so) | (trial >= matching)
     columns = {"error": np.where(trial < matching, 0.5, 5.0), "centring_mahalanobis": np.where(yes, 0.01, 0.2)}
@@ -188,7 +190,7 @@ def test_only_networks_that_match_are_asked_whether_they_are_centred_and_whiten(
     index = pd.MultiIndex.from_product([["MD_Abs", "MD_ReLU", "MD_Sigmoid"], trial], names=["network", "trial"])
     table = pd.DataFrame({name: np.tile(values, 3) for name, values in columns.items()}, index=index)
     of = DistanceArm("d = 2", EIGHT, table, [])
-    rule = claims.GivenMatch("MD_Abs", claims.centred_and_white, "are centred and whiten")
+    rule = claims.GivenLearned("MD_Abs", claims.centred_and_white, "are centred and whiten")
     found = rule(of)
     assert (found.state, found.text, rule.n(of)) == (state, text, matching)
     assert rule.seeds_needed(of) <= rule.n(of)
@@ -220,7 +222,7 @@ def test_a_row_has_its_records_and_what_its_arms_depend_on():
 def test_rotated_networks_match_and_whiten_but_find_no_eigenvectors():
     rule = next(rule for rule in RULES if rule.answer is claims.finds_eigenvectors)
     found = arm("d = 2", EIGHT, map(record, made(rule, [False] * 8)))
-    for answer, share in ((claims.matches, 1), (claims.whitens, 1), (claims.centred, 1), (rule.answer, 0)):
+    for answer, share in ((claims.learns, 1), (claims.whitens, 1), (claims.centred, 1), (rule.answer, 0)):
         assert answer(found, "MD_Abs").mean() == share, answer
 
 
@@ -242,7 +244,7 @@ def test_a_network_that_diverged_says_no_to_everything_but_failing():
     found = arm("d = 2", EIGHT, map(record, runs))
     assert found.trials == 8
     for c in CLAIMS:
-        if isinstance(c.rule, claims.GivenMatch):
+        if isinstance(c.rule, claims.GivenLearned):
             assert c.rule(found).state == "void"
         elif isinstance(c.rule, MostTrials):
             assert c.rule(found).value == float(c.rule.answer is claims.fails), c.id
@@ -305,13 +307,13 @@ def test_a_lost_direction_is_a_minimum_for_the_descent_too():
 def test_no_exact_network_is_nearer_than_the_walk():
     gaussian = draw("gaussian-5", 10).gaussian
     generator, start = torch.Generator().manual_seed(1), torch.linspace(-3, 3, 5).double()
-    least = landscape.walk(gaussian, start)
+    least = landscape.required_move(gaussian, start)
     for _ in range(200):
         Q, _ = torch.linalg.qr(torch.randn(5, 5, generator=generator, dtype=torch.float64))
         assert (Q @ exact(gaussian)[1] - start).abs().max() >= least > 0
     unit = Gaussian(torch.tensor([3.0, 4.0]).double(), torch.eye(2).double())
-    assert landscape.walk(unit, torch.zeros(2)) == pytest.approx(5 / 2**0.5)
-    assert landscape.walk(unit, torch.tensor([0.0, 9.0])) == 0
+    assert landscape.required_move(unit, torch.zeros(2)) == pytest.approx(5 / 2**0.5)
+    assert landscape.required_move(unit, torch.tensor([0.0, 9.0])) == 0
 
 
 def test_adam_does_not_walk_farther_than_it_can():
@@ -432,8 +434,8 @@ def test_shares_after_adam_and_after_both_descents_are_drawn():
 
 def test_networks_stand_at_their_way_and_what_is_out_of_reach_is_shaded(drawn):
     found = with_errors(drawn, MD_Abs=[0.5, 2.0, 4.0])
-    walks = {"d = 2": {(n, t): float(t + 1) for n in UNITS for t in range(3)}}
-    ax = pictures.walk_figure([found], walks).axes[0]
+    moves = {"d = 2": {(n, t): float(t + 1) for n in UNITS for t in range(3)}}
+    ax = pictures.reach_figure([found], moves).axes[0]
     (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
     assert dots.get_xydata().tolist() == [[1, 0.5], [2, 2.0], [3, 4.0]]
     steps = found.study.steps
@@ -507,7 +509,7 @@ def test_chapter_5_runs_with_small_parameters(tmp_path, monkeypatch):
     assert code == 0, notebook
     shown = figures_of(notebook)
     recorded = {f"fig-{name}" for name in ("geometry", "errors", "axes", "descents")}
-    assert shown.keys() == recorded | {"fig-rotations", "fig-ends", "fig-walk", "fig-trials"}
+    assert shown.keys() == recorded | {"fig-rotations", "fig-ends", "fig-reach", "fig-trials"}
     for fact in ("gaussian-2", "60 training points", "30 epochs", "2 trials", "smoke scale"):
         assert fact in shown["fig-trials"]["caption"], fact
     for name in recorded:

@@ -30,14 +30,14 @@ def arm(matching, within, recorded=None):
     [([True] * 18 + [False] * 2, "holds"), ([True] * 10 + [False] * 10, "unclear"), ([False] * 20, "fails")],
 )
 def test_within_reach_most_must_match(matching, state):
-    found = reach.MatchesAsPredicted(1.0)(arm(matching, [True] * 20))
+    found = reach.LearnsAsPredicted(1.0)(arm(matching, [True] * 20))
     assert found.state == state
-    assert reach.MatchesAsPredicted(1.0, anywhere=True)(arm(matching, [False] * 20)).state == state
+    assert reach.LearnsAsPredicted(1.0, anywhere=True)(arm(matching, [False] * 20)).state == state
 
 
 def test_out_of_reach_most_must_not_match():
-    assert reach.MatchesAsPredicted(1.0)(arm([False] * 20, [False] * 20)).state == "holds"
-    assert reach.MatchesAsPredicted(1.0)(arm([True] * 20, [False] * 20)).state == "fails"
+    assert reach.LearnsAsPredicted(1.0)(arm([False] * 20, [False] * 20)).state == "holds"
+    assert reach.LearnsAsPredicted(1.0)(arm([True] * 20, [False] * 20)).state == "fails"
 
 
 def test_the_parts_have_their_own_trials_and_judge_only_when_all_are_recorded():
@@ -45,8 +45,8 @@ def test_the_parts_have_their_own_trials_and_judge_only_when_all_are_recorded():
     inside, outside = reach.parts(whole)
     assert (inside.trials, outside.trials) == (12, 8)
     assert len(inside.records) == 12 and inside.factors["reach"] == "within reach"
-    assert [reach.MatchesAsPredicted(1.0)(part).state for part in (inside, outside)] == ["holds", "holds"]
-    assert reach.MatchesAsPredicted(1.0).seeds_needed(arm([True] * 8, [True] * 8)) == STUDY.seeds
+    assert [reach.LearnsAsPredicted(1.0)(part).state for part in (inside, outside)] == ["holds", "holds"]
+    assert reach.LearnsAsPredicted(1.0).seeds_needed(arm([True] * 8, [True] * 8)) == STUDY.seeds
 
 
 def test_centred_data_have_mean_zero_and_the_covariance_of_the_others():
@@ -54,4 +54,4 @@ def test_centred_data_have_mean_zero_and_the_covariance_of_the_others():
     assert centred.gaussian.mean.tolist() == [0, 0, 0]
     torch.testing.assert_close(centred.gaussian.covariance, other.gaussian.covariance)
     torch.testing.assert_close(centred.train[0] + other.gaussian.mean, other.train[0])
-    assert landscape.walk(centred.gaussian, torch.tensor([0.3, -0.2])) == 0
+    assert landscape.required_move(centred.gaussian, torch.tensor([0.3, -0.2])) == 0

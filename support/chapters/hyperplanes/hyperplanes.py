@@ -82,6 +82,12 @@ def own_is_farthest(moments: np.ndarray) -> np.ndarray:
     return _farthest(size, own)
 
 
+def half_of_others_near(moments: np.ndarray) -> np.ndarray:
+    """Whether each output has at least half of the other classes within NEAR: (..., C, C, 3) moments -> (..., C)."""
+    near = np.abs(class_distances(moments)) < NEAR
+    return _half(near, np.eye(near.shape[-1], dtype=bool))
+
+
 def _farthest(size: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Whether an output's own class has the largest size: (..., C, C) -> (..., C)."""
     return size[..., own] > np.where(own, -np.inf, size).max(-1)

@@ -41,7 +41,7 @@ MOST = 0.5  # of the trials
 # -- rules: of an arm, for each trial whether it is so ------------------------------------------------------------
 
 
-def matches(arm: DistanceArm, network: str) -> pd.Series:
+def learns(arm: DistanceArm, network: str) -> pd.Series:
     """The output is the distance: its error on fresh points is below ERROR."""
     return arm.of(network)["error"] < ERROR
 
@@ -79,43 +79,48 @@ def fails(arm: DistanceArm, network: str) -> pd.Series:
 
 @dataclass(frozen=True)
 class MostTrials(Rule):
-    """For most trials the answer is yes. so: the words that follow "12 of 20 MD_Abs"."""
+    """For most trials the answer is yes. so: the words that follow "12 of 20 Abs networks"."""
 
     network: str
     answer: Callable[[DistanceArm, str], pd.Series]
     so: str
     unit = "of the trials"
     accepts = (MOST, math.inf)
-    wording = "most {self.network} {self.so}"
+    wording = "most {self.networks} {self.so}"
+
+    @property
+    def networks(self) -> str:
+        """What the networks are called on a page."""
+        return f"{self.network.removeprefix('MD_')} networks"
 
     def __call__(self, arm: DistanceArm) -> Finding:
-        yes, learned = self.answer(arm, self.network), matches(arm, self.network)
-        text = f"{yes.sum()} of {len(yes)} {self.network} {self.so}"
-        if self.answer not in (matches, fails):
-            text += f" ({(yes & learned).sum()} of the {learned.sum()} that match the distance)"
+        yes, learned = self.answer(arm, self.network), learns(arm, self.network)
+        text = f"{yes.sum()} of {len(yes)} {self.networks} {self.so}"
+        if self.answer not in (learns, fails):
+            text += f" ({(yes & learned).sum()} of the {learned.sum()} that learn the distance)"
         return self.finding(statistics.clopper_pearson(int(yes.sum()), len(yes)), text)
 
 
 @dataclass(frozen=True)
-class GivenMatch(MostTrials):
-    """For most trials in which the network matches the distance the answer is yes; void where none does."""
+class GivenLearned(MostTrials):
+    """For most trials in which the network learns the distance the answer is yes; void where none does."""
 
-    wording = "most {self.network} that match the distance {self.so}"
+    wording = "most {self.networks} that learn the distance {self.so}"
 
     def n(self, arm: DistanceArm) -> int:
-        """The trials that match, once there are enough trials to look."""
-        return int(matches(arm, self.network).sum()) if arm.trials >= LEAST_SEEDS else arm.trials
+        """The trials that learn it, once there are enough trials to look."""
+        return int(learns(arm, self.network).sum()) if arm.trials >= LEAST_SEEDS else arm.trials
 
     def seeds_needed(self, arm: DistanceArm) -> int:
         return min(LEAST_SEEDS, self.n(arm)) if arm.trials >= LEAST_SEEDS else LEAST_SEEDS
 
     def __call__(self, arm: DistanceArm) -> Finding:
-        yes = self.answer(arm, self.network)[matches(arm, self.network)]
+        yes = self.answer(arm, self.network)[learns(arm, self.network)]
         if not len(yes):
-            return replace(self.unclear(f"no {self.network} matches the distance"), state="void")
-        text = f"{yes.sum()} of {len(yes)} {self.network} that match the distance {self.so}"
+            return replace(self.unclear(f"no {self.networks.removesuffix('s')} learns the distance"), state="void")
+        text = f"{yes.sum()} of {len(yes)} {self.networks} that learn the distance {self.so}"
         found = self.finding(statistics.clopper_pearson(int(yes.sum()), len(yes)), text)
-        return replace(found, times=math.inf)  # how many further trials would match is not known
+        return replace(found, times=math.inf)  # how many further trials would learn it is not known
 
 
 @dataclass(frozen=True)
@@ -147,15 +152,15 @@ def _own(name: str, says: str, rule: Rule, asked: Evidence) -> claims.Claim:
 _claim = partial(claims.Claim, asked=Dimensions(), source="oursland2024")
 CLAIMS = (
     _claim("MDX-1-a", _ALL, "Networks of absolute values learn to give the Mahalanobis distance.",
-           MostTrials("MD_Abs", matches, "match the distance")),
+           MostTrials("MD_Abs", learns, "learn the distance")),
     _claim("MDX-1-b", _ALL, "Networks of ReLUs learn to give the Mahalanobis distance.",
-           MostTrials("MD_ReLU", matches, "match the distance")),
+           MostTrials("MD_ReLU", learns, "learn the distance")),
     _claim("MDX-2-a", _CENTRED_AND_WHITE,
            "Networks of absolute values that learn the distance are centred and whiten.",
-           GivenMatch("MD_Abs", centred_and_white, "are centred and whiten"), replaces=("MDX-3-a",),
+           GivenLearned("MD_Abs", centred_and_white, "are centred and whiten"), replaces=("MDX-3-a",),
            amended=_merged("mixed")),
     _claim("MDX-2-b", _CENTRED_AND_WHITE, "Networks of ReLUs that learn the distance are centred and whiten.",
-           GivenMatch("MD_ReLU", centred_and_white, "are centred and whiten"), replaces=("MDX-3-b",),
+           GivenLearned("MD_ReLU", centred_and_white, "are centred and whiten"), replaces=("MDX-3-b",),
            amended=_merged("fails")),
     _claim("MDX-4-a", "results, Eigenstructure Recovery",
            "The rows of networks of absolute values are eigenvectors of the covariance.",
@@ -167,13 +172,13 @@ CLAIMS = (
            "ReLUs form mirrored pairs that act as absolute values.",
            MostTrials("MD_ReLU", pairs_up, "have half of their units in such pairs")),
     _claim("MDX-6-a", "results, Model Architectures", "Sigmoids do not learn the distance well.",
-           MostTrials("MD_Sigmoid", fails, "miss it, by more than MD_Abs")),
+           MostTrials("MD_Sigmoid", fails, "miss it by more than Abs networks do")),
     _own("OWN-4-a",
          "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
-         reach.MatchesAsPredicted(ERROR), reach.Fresh(("mahalanobis-2-fresh", "mahalanobis-10-fresh"), split=True)),
+         reach.LearnsAsPredicted(ERROR), reach.Fresh(("mahalanobis-2-fresh", "mahalanobis-10-fresh"), split=True)),
     _own("OWN-4-b", "With centred inputs most networks of absolute values learn the distance.",
-         reach.MatchesAsPredicted(ERROR, anywhere=True),
+         reach.LearnsAsPredicted(ERROR, anywhere=True),
          reach.Fresh(("mahalanobis-2-centred", "mahalanobis-10-centred"))),
     _own("OWN-4-c", "With ten times the rate most networks of absolute values learn the distance.",
-         reach.MatchesAsPredicted(ERROR, anywhere=True), reach.Fresh(("mahalanobis-2-fast", "mahalanobis-10-fast"))),
+         reach.LearnsAsPredicted(ERROR, anywhere=True), reach.Fresh(("mahalanobis-2-fast", "mahalanobis-10-fast"))),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Why a network stops short: is it a minimum, a slow valley, or too far to walk?
+"""Why a network stops short: is it a minimum, a slow valley, or too far to move?
 
 The method of Levenberg and Marquardt knows the curvature, so it does not mind valleys. Started where Adam stopped, it
 stays if that is a minimum, and moves on if not; started where Adam started, it says which minima are to be had.
@@ -71,7 +71,7 @@ def descend(network: str, W, b, x, y, evaluations: int = 300) -> Bottom:
     return Bottom(weight, offset - weight @ centre, float(np.mean(found.fun**2)), gradient, curvatures, found.nfev)
 
 
-def walk(gaussian: Gaussian, bias: torch.Tensor) -> float:
+def required_move(gaussian: Gaussian, bias: torch.Tensor) -> float:
     """How far some bias has to move, at least, from the biases (k,) of a start to any exact network of pairs or Abs.
 
     Every exact solution has b = -W mean with W^T W = precision, so |b| is the Mahalanobis distance of the origin,

@@ -205,19 +205,19 @@ def axes_figure(arms: list[DistanceArm]):
     return fig
 
 
-def walk_figure(arms: list[DistanceArm], walks: dict[str, dict]):
-    """One panel an arm: each trial's error against how far its biases have to walk at least, and how far Adam gets.
+def reach_figure(arms: list[DistanceArm], moves: dict[str, dict]):
+    """One panel an arm: each trial's error against how far its biases have to move at least, and how far Adam gets.
 
-    walks: name of the arm -> (network, trial) -> how far.
+    moves: name of the arm -> (network, trial) -> how far.
     """
     fig, axes = figures.subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
     for ax, arm in zip(axes[0], arms, strict=True):
         for network in ("MD_Abs", "MD_ReLU"):
             error, look = arm.of(network)["error"], LOOKS[network] | {"linestyle": "none", "alpha": 0.8}
-            ax.plot([walks[arm.name][network, t] for t in error.index], error, label=NAMES[network], **look)
+            ax.plot([moves[arm.name][network, t] for t in error.index], error, label=NAMES[network], **look)
         steady, most = reach(arm.study.steps), bound(arm.study.steps)
         ax.set_xscale("symlog", linthresh=1)
-        end = 2 * max([most, *walks[arm.name].values()])
+        end = 2 * max([most, *moves[arm.name].values()])
         ax.set(title=arm.name, yscale="log", xlabel="way of a bias, at least", xlim=(-0.2, end), ylim=(3e-3, 400))
         ax.axvspan(steady, most, color="#eeeeee")
         ax.axvspan(most, end, color="#cccccc")

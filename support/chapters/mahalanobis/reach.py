@@ -1,14 +1,15 @@
-"""Does a network match the distance where Adam can walk to it? Fresh trials, and two ways to shorten the walk.
+"""Does a network learn the distance if Adam can reach it? Fresh trials, and two ways to bring it within reach.
 
 Adam moves a weight by about its rate in each step. Every exact network of absolute values has a bias that lies at
-least `landscape.walk` from where the biases start. A trial is *within reach* if that is no more than rate x steps.
+least `landscape.required_move` from where the biases start. A trial is *within reach* if that is no more than
+rate x steps.
 
-    OWN-4-a  within reach most MD_Abs match the distance, out of reach most do not (an arm for each)
-    OWN-4-b  with centred inputs, where exact networks have biases of 0, most match, a new Gaussian in each trial
-    OWN-4-c  with ten times the rate most match, a new Gaussian in each trial
+    OWN-4-a  within reach most MD_Abs learn the distance, out of reach most do not (an arm for each)
+    OWN-4-b  with centred inputs, where exact networks have biases of 0, most learn it, a new Gaussian in each trial
+    OWN-4-c  with ten times the rate most learn it, a new Gaussian in each trial
 
-The rules were written when trials 0 to 19 of the redrawn Gaussians were known: out of reach none of 15 matched, and
-within reach 6 of 25 did. Trials from 100 on judge, once all of a study are recorded.
+The rules were written when trials 0 to 19 of the redrawn Gaussians were known: out of reach none of 15 learned it,
+and within reach 6 of 25 did. Trials from 100 on judge, once all of a study are recorded.
 """
 
 from collections.abc import Iterable
@@ -41,10 +42,10 @@ class ReachArm(DistanceArm):
 
 
 @dataclass(frozen=True)
-class MatchesAsPredicted(Rule):
-    """In most trials MD_Abs matches the distance if it is within reach, and does not if it is out of reach.
+class LearnsAsPredicted(Rule):
+    """In most trials MD_Abs learns the distance if it is within reach, and does not if it is out of reach.
 
-    anywhere: a match is predicted for every trial.
+    anywhere: the rule predicts that it learns the distance in every trial.
     """
 
     error_below: float  # percent of the mean distance
@@ -54,16 +55,20 @@ class MatchesAsPredicted(Rule):
 
     @property
     def asks(self):
-        return "most trials match" if self.anywhere else "most trials match within reach, and most do not out of it"
+        return (
+            "most networks learn it" if self.anywhere else "most learn it within reach, and most do not out of reach"
+        )
 
     def seeds_needed(self, arm: ReachArm) -> int:
         return super().seeds_needed(arm) if arm.whole == arm.study.seeds else arm.study.seeds
 
     def __call__(self, arm: ReachArm) -> Finding:
-        match = arm.of("MD_Abs")["error"] < self.error_below
-        as_said = match == (True if self.anywhere else arm.within)
-        does = "misses" if arm.part == "out of reach" else "matches"
-        text = f"{as_said.sum()} of {len(match)} times MD_Abs {arm.part + ' ' if arm.part else ''}{does} the distance"
+        learned = arm.of("MD_Abs")["error"] < self.error_below
+        as_said = learned == (True if self.anywhere else arm.within)
+        does = "do not learn" if arm.part == "out of reach" else "learn"
+        text = (
+            f"{as_said.sum()} of {len(learned)} Abs networks {arm.part + ' ' if arm.part else ''}{does} the distance"
+        )
         return self.finding(statistics.clopper_pearson(int(as_said.sum()), len(as_said)), text)
 
 
@@ -90,9 +95,9 @@ def whole(study: DistanceStudy, records: Iterable) -> ReachArm:
 
 
 def within_reach(run, steps: int) -> bool:
-    """Whether Adam can walk, in so many steps at the run's rate, from its start to some exact network."""
+    """Whether Adam can move, in so many steps at the run's rate, from its start to some exact network."""
     _, bias = weights(run, 0)
-    return landscape.walk(run.spec.draw().gaussian, bias) <= landscape.reach(steps, run.spec.rate)
+    return landscape.required_move(run.spec.draw().gaussian, bias) <= landscape.reach(steps, run.spec.rate)
 
 
 def parts(arm: ReachArm) -> list[ReachArm]:
