@@ -34,7 +34,7 @@ def test_a_chapter_opens_with_question_answer_figure_and_verdicts(name):
     assert re.match(r"# .+\?\n", head), "the title is a question"
     (plumbing, _), (_, answer), (_, figure), (_, verdicts) = cells(f"notebooks/{name}")[:4]
     assert "remove-cell" in plumbing
-    assert calls(answer, "say") and "**The answer.**" in answer
+    assert calls(answer, "say") and "**The answer. " in answer
     assert len(calls(figure, "show")) == 1
     (shown,) = calls(verdicts, "verdicts")
     (first,) = (ast.literal_eval(word.value) for word in shown.keywords if word.arg == "first")

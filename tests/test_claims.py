@@ -239,7 +239,7 @@ def test_only_patterns_that_hold_without_a_bias_are_asked_with_one():
     means = {"a": 90, "b": 50, "c": 80, "d": 80, "a-Bias": 50, "b-Bias": 90, "c-Bias": 80, "d-Bias": 80}
     networks = {name: mean + WIGGLE * name.startswith("a") for name, mean in means.items()}
     found = Stays((Exceeds("c", "d", 10.0), Exceeds("a", "b", 10.0)))(arm(networks))
-    assert found.state == "fails" and found.text.startswith("1 of 1 parts fail, the first: a-Bias - b-Bias")
+    assert found.state == "fails" and found.text.startswith("1 of 1 parts fail, for example a-Bias - b-Bias")
 
 
 def test_equality_is_judged_by_the_90_percent_interval():
@@ -278,9 +278,9 @@ def test_what_is_not_finite_is_unclear(rule):
 @pytest.mark.parametrize(
     ("times", "state", "text"),
     [
-        ((0.2, 0.2, 0.2), "holds", "3 of 3 parts hold, the first: SD a"),
-        ((0.2, 1, 0.2), "unclear", "1 of 3 parts unclear, the first: SD b"),
-        ((1, 5, 5), "fails", "2 of 3 parts fail, the first: SD b"),
+        ((0.2, 0.2, 0.2), "holds", "3 of 3 parts hold, for example SD a"),
+        ((0.2, 1, 0.2), "unclear", "1 of 3 parts unclear, for example SD b"),
+        ((1, 5, 5), "fails", "2 of 3 parts fail, for example SD b"),
     ],
 )
 def test_of_several_rules_the_worst_decides(times, state, text):
@@ -297,7 +297,7 @@ def test_a_part_that_fails_by_itself_may_be_a_part_that_fails_by_chance():
     assert [rule(networks).state for rule in (alone, same)] == ["fails", "holds"]
     assert Every((alone,))(networks).state == "fails"
     both = Every((alone, same))(networks)
-    assert both.state == "unclear" and both.text.startswith("1 of 2 parts unclear, the first: c - b")
+    assert both.state == "unclear" and both.text.startswith("1 of 2 parts unclear, for example c - b")
     assert (
         Every((Equal("d", "b"), same))(arm({"a": 90 + narrow, "b": 90 + 0 * WIGGLE, "d": 95 + wide})).state == "fails"
     )

@@ -22,7 +22,8 @@ TERM = '<a href="../book/primer.html#term-{}">{}</a>'.format  # an entry of the 
 HOW_TO_READ = (  # above the cards of a chapter
     f"Each card is one claim. Each of its lines is an {TERM('arm', 'arm')}, one condition such as "
     f"{TERM('raw-pixels', 'raw')} or {TERM('standardised-pixels', 'standardised')} pixels. In a strip, the dot is "
-    f"our estimate and the bar its {TERM('interval', 'interval')}. The dashed line is the value that decides. Its "
+    f"our estimate and the bar its {TERM('interval', 'interval')}: 95%, or 90% "
+    "where two things are called equal. The dashed line is the value that decides. Its "
     f"number stands below the strips, or in each row if the lines differ. Two dashed lines are a "
     f"{TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
     f"premise of the claim is absent. Void, unclear and untested arms are {TERM('open-arm', 'open')}: where other "
@@ -71,14 +72,15 @@ def overview(rows: list[dict], named: dict[str, str]) -> Html:
 
     named: chapter -> the title that its line shows. Claims of our own have a dashed border.
     """
-    lines = []
+    lines, amended = [], sum(bool(row["amended"]) for row in rows)
     for chapter, title in named.items():
         tiles = "".join(_tile(row) for row in rows if row["chapter"] == chapter)
         lines.append(f'<a href="../notebooks/{chapter}.html">{_text(title)}</a><div class="tiles">{tiles}</div>')
     key = " ".join(f'<span class="{word} word">{MARKS[word]} {word}</span>' for word in VERDICTS)
     return Html(
         f'{style()}<section class="claims" aria-label="All claims"><div class="overview">{"".join(lines)}</div>'
-        f"<p>{key} Dashed: a hypothesis of this book. {_text(counts_in_words(rows))}.</p></section>"
+        f"<p>{key} Dashed: a hypothesis of this book. Hatched: some arms are open. {_text(counts_in_words(rows))}. "
+        f'We <a href="{LEDGER}">amended</a> {amended} of the {len(rows)} rules after seeing results.</p></section>'
     )
 
 
@@ -110,9 +112,7 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
 
 def card(row: dict, anchor: bool) -> str:
     """One claim. anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it."""
-    on = f" (depends on: {_text(row['on'])})" if row["on"] else ""
-    if row["open"] and row["verdict"] not in OPEN:
-        on += f", {len(row['open'])} of {counted(len(row['arms']), 'arm')} open"
+    on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _open(row)
     name = _text(row["id"])
     arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"][:1]
     ends = _ends(arms)
@@ -160,9 +160,16 @@ def _flagged(rows: list[dict]) -> dict[str, int]:
     return {flag: several.count(flag) for flag in FLAGS if flag in several}
 
 
+def _open(row: dict) -> str:
+    """How many arms of a decided claim are open; nothing if none is."""
+    decided = row["verdict"] not in OPEN
+    return f", {len(row['open'])} of {counted(len(row['arms']), 'arm')} open" if row["open"] and decided else ""
+
+
 def _tile(row: dict) -> str:
-    about = f"{row['id']}, {row['verdict']}: {row['says']}"
+    about = f"{row['id']}, {row['verdict']}{_open(row)}: {row['says']}"
     kind = " own" if row["kind"] == "own" else ""
+    kind += " partly" if _open(row) else ""
     return (
         f'<a class="{row["verdict"]}{kind}" href="{LEDGER}#{_text(row["id"])}" title="{_text(about)}" '
         f'aria-label="{_text(about)}">{MARKS[row["verdict"]]}</a>'

@@ -92,8 +92,12 @@ def after_holm(parts: Sequence[Callable[[int], Finding]]) -> list[Finding]:
         left = [i for i, finding in enumerate(found) if finding.state == "fails" and i not in failed]
         new = {i for i in left if parts[i](len(parts) - len(failed)).state == "fails"}
         if not new:
-            return [replace(finding, state="unclear") if i in left else finding for i, finding in enumerate(found)]
+            return [_not_after_holm(finding) if i in left else finding for i, finding in enumerate(found)]
         failed |= new
+
+
+def _not_after_holm(found: Finding) -> Finding:
+    return replace(found, state="unclear", text=f"{found.text} (fails by itself, but not after Holm's correction)")
 
 
 class Rule(ABC):
@@ -106,6 +110,7 @@ class Rule(ABC):
     wording = ""  # of `asks`, a template with {self.first} and the like
     error = 0.05
     overlapping = False  # whether its runs share training data, so that they are not independent
+    by_interval = True  # whether the interval alone decides
 
     @property
     @abstractmethod

@@ -3,7 +3,8 @@
 For every arm of the ledger that has an interval, the experiment is repeated with as many runs as were recorded and
 with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on the
 rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, equal SDs, a share of
-one half. Of rules with several parts it is the first part. Rules on runs that share training data are left out.
+one half. Of rules with several parts it is the first part. Left out are rules on runs that share training data, rules
+that an interval alone does not decide, and arms whose values are all alike, so that their spread is not known.
 Means are judged by Student's interval alone; the bootstrap's, which the rules use from ten values on if it is wider,
 can only turn a verdict into "unclear".
 """
@@ -31,10 +32,12 @@ def simulated(claims: Iterable[Claim], rows: list[dict]) -> pd.DataFrame:
     by_id = {row["id"]: row for row in rows}
     found = []
     for claim in claims:
-        if not isinstance(claim.rule, Rule) or claim.rule.overlapping:
+        if not isinstance(claim.rule, Rule) or claim.rule.overlapping or not claim.rule.by_interval:
             continue
         for arm in by_id[claim.id]["arms"]:
             if arm["value"] is None or arm["low"] is None or arm["high"] is None or arm["n"] < 2:
+                continue
+            if arm["low"] == arm["high"]:
                 continue
             rule = claim.rule.rules[0] if isinstance(claim.rule, Every) else claim.rule
             for effect, value in effects(rule, arm).items():

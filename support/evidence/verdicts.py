@@ -7,6 +7,7 @@ unclear if one arm is, and untested otherwise.
 """
 
 from collections.abc import Iterable
+from itertools import combinations
 
 STATES = ("holds", "fails", "unclear", "void", "untested")  # of an arm
 VERDICTS = ("holds", "fails", "mixed", "unclear", "untested")  # of a claim
@@ -38,22 +39,23 @@ def verdict(states: Iterable[str]) -> str:
 
 
 def depends_on(arms: Iterable[tuple[dict[str, str], str]]) -> str | None:
-    """The factor that a mixed claim depends on; None for claims that are not mixed.
+    """The factors that a mixed claim depends on, such as "data and start"; None for claims that are not mixed.
 
-    arms: for each, the level of every factor, such as {"dimension": "2", "Gaussian": "redrawn"}, and its state. It is
-    the first factor whose levels each have one state among the decided arms, and the last one if there is none.
+    arms: for each, the level of every factor, such as {"dimension": "2", "Gaussian": "redrawn"}, and its state. The
+    answer is the fewest factors whose levels determine the states of all decided arms.
     """
     decided = [(factors, state) for factors, state in arms if state in ("holds", "fails")]
     if len({state for _, state in decided}) < 2:
         return None
     names = list(decided[0][0])
-    for name in names:
-        states = {}
-        for factors, state in decided:
-            states.setdefault(factors[name], set()).add(state)
-        if all(len(several) == 1 for several in states.values()):
-            return name
-    return names[-1]
+    subsets = (several for size in range(1, len(names) + 1) for several in combinations(names, size))
+    return next((" and ".join(several) for several in subsets if _determine(several, decided)), " and ".join(names))
+
+
+def _determine(names: tuple[str, ...], decided: list[tuple[dict[str, str], str]]) -> bool:
+    """Whether arms with the same levels of these factors always have the same state."""
+    found = {(tuple(factors[name] for name in names), state) for factors, state in decided}
+    return len(found) == len({levels for levels, _ in found})
 
 
 def flags(states: Iterable[str], contradiction: bool, amended: bool, late: bool = False) -> list[str]:

@@ -74,7 +74,8 @@ class NeverDead(Rule):
     names: tuple[str, ...]
     unit = "% of networks"
     accepts = (-math.inf, 0.0)
-    asks = "no network has a dead output"
+    by_interval = False
+    asks = "no network has a dead output, whatever the interval"
 
     def __call__(self, arm: Arm) -> Finding:
         dead = np.concatenate([(arm.active(name) <= 0).any(1) for name in self.names])

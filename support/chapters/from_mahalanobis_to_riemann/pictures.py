@@ -108,6 +108,22 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121, half: float = 1.0):
     return fig
 
 
+def front_figure(rows: dict[str, tuple[pd.Series, str]]):
+    """A row of dots for each group of networks, at their mismatches.
+
+    rows: title -> mismatches in nats, and the face of the markers, a colour.
+    """
+    fig, ax = figures.subplots(height=2.1)
+    for place, (values, face) in enumerate(rows.values()):
+        heights = place + 0.5 * (figures.jitter(len(values)) - 0.5)
+        ax.plot(values, heights, "o", color="black", mfc=face, markersize=4, alpha=0.6, clip_on=False)
+    ax.axvline(0, color="black", linestyle="--", linewidth=1)
+    ax.set_yticks(range(len(rows)), [f"{title} ({len(values)})" for title, (values, _) in rows.items()])
+    ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.12, None), xlabel="mismatch with the Mahalanobis metric (nats)")
+    ax.grid(axis="y", visible=False)
+    return fig
+
+
 def slopes_figure(found: pd.DataFrame, name: str, label: str, lines: dict[str, float]):
     """Every network of `results.table` as a line from its value before training to that after, by kind of network.
 

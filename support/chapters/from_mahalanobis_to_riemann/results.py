@@ -4,6 +4,11 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from support.evidence.distances import results
+from support.evidence.distances.measures import pullback_metric
+from support.evidence.distances.results import DistanceArm
+from support.training.classifiers.class_metrics import mismatch
+
 
 def table(records: Iterable) -> pd.DataFrame:
     """A row for each network and seed; of what has a value a class, the mean over the classes.
@@ -29,3 +34,14 @@ def table(records: Iterable) -> pd.DataFrame:
         rows[r.spec.architecture, r.spec.seed] = row
     index = pd.MultiIndex.from_tuples(list(rows), names=["network", "seed"]) if rows else None
     return pd.DataFrame(list(rows.values()), index=index).sort_index()
+
+
+def distance_mismatches(arm: DistanceArm, network: str) -> pd.Series:
+    """Of each trial, the mismatch of a distance network's mean metric with the precision of its Gaussian, in nats."""
+    found = {}
+    for run in arm.records:
+        if run.spec.network == network:
+            data = run.spec.draw()
+            metric = pullback_metric(network, *results.weights(run, arm.study.steps), data.test[0])
+            found[run.spec.seed] = float(mismatch(metric, data.gaussian.covariance))
+    return pd.Series(found, dtype=float).sort_index()

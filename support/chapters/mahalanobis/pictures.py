@@ -218,7 +218,9 @@ def reach_figure(arms: list[DistanceArm], moves: dict[str, dict]):
         steady, most = reach(arm.study.steps), bound(arm.study.steps)
         ax.set_xscale("symlog", linthresh=1)
         end = 2 * max([most, *moves[arm.name].values()])
-        ax.set(title=arm.name, yscale="log", xlabel="way of a bias, at least", xlim=(-0.2, end), ylim=(3e-3, 400))
+        ax.set(
+            title=arm.name, yscale="log", xlabel="least distance a bias must move", xlim=(-0.2, end), ylim=(3e-3, 400)
+        )
         ax.axvspan(steady, most, color="#eeeeee")
         ax.axvspan(most, end, color="#cccccc")
         ax.axhline(ERROR, color=GREY, linewidth=0.8, linestyle="--")

@@ -19,6 +19,7 @@ from support.evidence.classifiers.rules import (
     Every,
     Exceeds,
     NoMoreVariable,
+    Recovers,
     Rule,
     Steady,
 )
@@ -33,6 +34,13 @@ _AMENDED = {
         "it used the 95% interval, without a correction for two parts",
         "unclear",
         "2026-11-24",
+    ),
+    "b-0": amended(
+        "Where ReLU2-Bias does not fail, there is no failure to avoid. The rule now has this premise, as that of "
+        "LDM-5.3-a has.",
+        f"ReLU-L2 - ReLU2-Bias > {CATASTROPHE:g} points",
+        "mixed",
+        "2026-11-25",
     ),
 }
 
@@ -81,7 +89,7 @@ CLAIMS = (
           ("a", "With OffsetL2 the gap between normal and negated variants disappears",
            Every((Equal("ReLU-L2", "ReLU-L2-Neg"), Equal("Abs-L2", "Abs-L2-Neg")))),
           ("b", "ReLU-L2 avoids the catastrophic failure of ReLU2-Bias",
-           Exceeds("ReLU-L2", "ReLU2-Bias", CATASTROPHE)),
+           Recovers("ReLU-L2", "ReLU2-Bias", CATASTROPHE, baseline="ReLU-Bias")),
           ("c", "Every OffsetL2 network outperforms the baseline of its activation",
            Every(tuple(Exceeds(name, _baseline(name), 0.0) for name in L2))),
           ("d", f"The SD of every OffsetL2 network is at most {STEADY} points",

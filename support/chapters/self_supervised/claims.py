@@ -1,10 +1,10 @@
 """The claims about self-supervised encoders, and their rules.
 
 The boundary is that of a linear probe on the features, logistic regression. What is measured is said in
-`evidence.residual.results`; numbers are in nats per singular value that a measure uses. The unit is the encoder, or a
-pair of encoders with one seed. An encoder counts if its probe classifies test images better than the probe of the
-same encoder before training, by 15 points at least; a claim is void if fewer than five count. Both objectives have
-the same encoder, data, views, batch, head, optimiser and length, and normalised inputs.
+`evidence.residual.results`; numbers are in nats per output, that is, per singular value that a measure uses. The unit
+is the encoder, or a pair of encoders with one seed. An encoder counts if its probe classifies test images better than
+the probe of the same encoder before training, by 15 points at least; a claim is void if fewer than five count. Both
+objectives have the same encoder, data, views, batch, head, optimiser and length, and normalised inputs.
 
 The paper measured Barlow Twins with all singular values, and SimCLR with the 10 largest alone and on inputs that were
 not normalised; batches and lengths differed too. Its claims as it measured them, on inputs that are normalised:
@@ -91,7 +91,7 @@ def contrast_of(run, measure: str) -> float:
 def effect(arm: ResidualArm, objective: str, measure: str = "features") -> Numbers:
     """RG-5.3-a to RG-5.3-c, and OWN-9-f."""
     found = [effect_of(run, measure) for run in counted(arm, objective).values()]
-    return {f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per singular value": found}
+    return {f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per output": found}
 
 
 def contrast(arm: ResidualArm, objective: str) -> Numbers:
@@ -104,7 +104,7 @@ def difference(arm: ResidualArm, of, what: str) -> Numbers:
     """OWN-9-a and OWN-9-b; paired by seed, both encoders must count."""
     barlow, simclr = counted(arm, "barlow"), counted(arm, "simclr")
     found = [of(barlow[s], arm.measure) - of(simclr[s], arm.measure) for s in barlow if s in simclr]
-    return {f"{what} of Barlow Twins minus that of SimCLR: {{:+.3f}} nats per singular value": found}
+    return {f"{what} of Barlow Twins minus that of SimCLR: {{:+.3f}} nats per output": found}
 
 
 def falls_if_not_normalised(arm: ResidualArm) -> Numbers:

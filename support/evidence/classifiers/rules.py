@@ -95,6 +95,7 @@ class Recovers(Exceeds):
     """
 
     baseline: str = "ReLU"
+    wording = Exceeds.wording + ", asked unless {self.baseline} - {self.second} < {self.least:g}"
 
     @property
     def needs(self):
@@ -195,7 +196,7 @@ class Every(Rule):
         decides = joined(found)
         word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
         count = sum(part.state == decides.state for part in found)
-        return replace(decides, text=f"{count} of {len(found)} parts {word}, the first: {decides.text}")
+        return replace(decides, text=f"{count} of {len(found)} parts {word}, for example {decides.text}")
 
 
 @dataclass(frozen=True)
