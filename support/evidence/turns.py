@@ -119,7 +119,7 @@ def runs(
         "places": rounded(places, 2),
         "seeds": [several[0].spec.seed for several in records],
         "keys": [" ".join(record.key for record in several) for several in records],
-        "bar": rounded([mean.value, mean.low, mean.high], 2),
+        "bar": rounded([mean.value, mean.low, mean.high], 4),
     }
 
 

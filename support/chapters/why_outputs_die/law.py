@@ -276,7 +276,8 @@ class MoreOften(_Share):
     def __call__(self, arm: Arm) -> claims.Finding:
         first, second = arm.failing(self.first), arm.failing(self.second)
         state, share = more_often(first, second)
-        text = f"{self.first} fails in {first.sum()} of {len(first)} seeds, {self.second} in {second.sum()}"
+        alone = (first & ~second).sum(), (second & ~first).sum()
+        text = f"{self.first} alone fails in {alone[0]} of {len(first)} seeds, {self.second} alone in {alone[1]}"
         return self.finding(share, text, state)
 
 
