@@ -5,7 +5,9 @@ import math
 import pytest
 from scipy import stats
 
+from support.chapters.distance_or_intensity.claims import NeverDead
 from support.evidence import error_rates
+from support.evidence.claims import Claim
 from support.evidence.classifiers.rules import Equal, Exceeds, MoreVariable
 
 
@@ -47,3 +49,14 @@ def test_the_printed_effect_is_the_paper_s():
     assert error_rates.effects(MoreVariable("ReLU2", "Abs2"), arm(unit="times"))["printed"] == pytest.approx(
         12 / 0.17
     )
+
+
+def test_arms_without_spread_and_rules_that_no_interval_decides_are_left_out():
+    alike = arm() | {"low": 3.0, "high": 3.0, "name": "alike"}
+    claims = [
+        Claim("A-1", "", "", Exceeds("ReLU", "ReLU2", 10.0), None, "own"),
+        Claim("A-2", "", "", NeverDead(("Abs2",)), None, "own"),
+    ]
+    rows = [{"id": claim.id, "arms": [arm(), alike]} for claim in claims]
+    found = error_rates.simulated(claims, rows)
+    assert set(zip(found["claim"], found["arm"], strict=True)) == {("A-1", "raw")}

@@ -83,16 +83,16 @@ def test_lost_classes_stand_at_the_number_and_at_the_lowest_inactive_output():
         return {"accuracy": accuracy, "active": active}
 
     runs = {
-        "ReLU": [run(90, [])] * 2,
-        "ReLU2": [run(72, [1, 7]), run(90, [])],
-        "ReLU2-Neg": [run(30, [3, 8]), run(90, [])],
+        "ReLU": [run(90, [])] * 3,
+        "ReLU2": [run(72, [1, 7]), run(90, []), run(81, [0, 4])],
+        "ReLU2-Neg": [run(30, [3, 8]), run(90, []), run(9, [0])],
     }
     fig = one.lost_classes_figure([made(runs)])
     above, below = fig.axes
-    assert {(round(x), y) for x, y in points(above, "s")} == {(2, 72.0), (0, 90.0)}
-    assert {(round(x), y) for x, y in points(below, "^")} == {(3, 30.0), (10, 90.0)}
+    assert {(round(x), y) for x, y in points(above, "s")} == {(2, 72.0), (0, 90.0), (1, 81.0)}
+    assert {(round(x), y) for x, y in points(below, "^")} == {(3, 30.0), (10, 90.0), (0, 9.0)}
     line = above.lines[0].get_ydata()
-    assert line[0] == 90 and line[2] == pytest.approx(72) and line[-1] == pytest.approx(0)
+    assert line[0] == 90 and line[2] == pytest.approx(72) and line[-1] == pytest.approx(9)
 
 
 def test_outputs_are_stacked_from_dead_to_scarce():

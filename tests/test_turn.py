@@ -204,17 +204,17 @@ def test_a_run_keeps_its_seed_and_key_and_its_place_follows_from_its_value():
 
 def test_every_run_stands_in_the_row_of_its_inactive_outputs_next_to_what_they_cost():
     active = {"ReLU2": np.full((3, 10), 0.5), "ReLU2-Neg": np.full((3, 10), 0.5)}
-    active["ReLU2"][0, :2], active["ReLU2-Neg"][1, 4:] = 0.0, 0.001
+    active["ReLU2"][0, :3], active["ReLU2-Neg"][1, 4:] = 0.0, 0.001
     accuracy = {"ReLU": [90.0] * 3, "ReLU2": [70.0, 90.0, 88.0], "ReLU2-Neg": [90.0, 45.0, 20.0]}
     runs = [SimpleNamespace(key=f"{seed:016x}", spec=SimpleNamespace(seed=seed)) for seed in range(3)]
     arm = SimpleNamespace(scaling="raw", active=active.get, accuracy=lambda name: np.array(accuracy[name]),
                           records={"ReLU2": runs, "ReLU2-Neg": runs})  # fmt: skip
     turn = distance_or_intensity.lost_classes_turn([arm])
-    assert turn["rows"] == ["0 inactive", "2 inactive", "lowest inactive 4", "none inactive"]
+    assert turn["rows"] == ["0 of 1 to 9", "2 of 1 to 9", "lowest inactive 4", "none inactive"]
     found = {turn["rows"][group["row"]]: (group["name"], group["seeds"], group["bar"][0]) for group in turn["groups"]}
     assert found == {
-        "0 inactive": ("ReLU2", [1, 2], 90.0),
-        "2 inactive": ("ReLU2", [0], 72.0),  # two of ten classes are lost
+        "0 of 1 to 9": ("ReLU2", [1, 2], 90.0),
+        "2 of 1 to 9": ("ReLU2", [0], 72.0),  # two of ten classes are lost; class 0 wins ties
         "lowest inactive 4": ("ReLU2-Neg", [1], 45.0),  # 5 to 9 go to output 4
         "none inactive": ("ReLU2-Neg", [0, 2], 90.0),
     }

@@ -63,13 +63,16 @@ def test_an_arm_holds_if_all_its_parts_hold_and_fails_if_one_fails(states, state
     [
         ({"2": "holds", "2r": "holds", "10": "holds"}, None),
         ({"2": "holds", "2r": "holds", "10": "fails"}, "dimension"),
-        ({"2": "holds", "2r": "fails", "10": "fails"}, "Gaussian"),
+        ({"2": "holds", "2r": "fails", "10": "fails"}, "dimension and Gaussian"),
         ({"2": "holds", "2r": "fails", "10": "holds", "10r": "fails"}, "Gaussian"),
         ({"2": "fails", "2r": "fails", "10": "holds", "10r": "unclear"}, "dimension"),
     ],
 )
-def test_a_mixed_claim_depends_on_the_factor_that_parts_its_arms(states, factor):
-    arms = [({"dimension": k.strip("r"), "Gaussian": k[-1]}, state) for k, state in states.items()]
+def test_a_mixed_claim_depends_on_the_fewest_factors_that_part_its_arms(states, factor):
+    arms = [
+        ({"dimension": k.strip("r"), "Gaussian": "redrawn" if "r" in k else "one"}, state)
+        for k, state in states.items()
+    ]
     assert verdicts.depends_on(arms) == factor
 
 
@@ -187,6 +190,8 @@ def test_parts_fail_by_holm(pvalues, states):
     found = after_holm([part(p) for p in pvalues])
     assert [finding.state for finding in found] == states.split()
     assert [f.state == "fails" for f in found] == (holm(pvalues) < 0.05).tolist()
+    alone = [p for p, f in zip(pvalues, found, strict=True) if "not after Holm" in f.text]
+    assert alone == [p for p, f in zip(pvalues, found, strict=True) if p < 0.05 and f.state == "unclear"]
 
 
 def test_a_rule_shares_its_error_among_parts():
@@ -405,3 +410,11 @@ def test_the_overview_has_a_tile_for_each_claim():
     rows = [judged(Made("raw", HOLDS)), judged(Made("raw", FAILS)) | {"kind": "own"}]
     shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()
     assert 'class="holds" href' in shown and 'class="fails own" href' in shown and "1. First</a>" in shown
+    assert ">amended</a> 0 of the 2 rules" in shown
+
+
+def test_the_tile_of_a_decided_claim_with_an_open_arm_is_hatched():
+    rows = [judged(Made("raw", HOLDS), Made("standardised", UNCLEAR)), judged(Made("raw", UNCLEAR))]
+    shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()
+    assert 'class="holds partly" href' in shown and "holds, 1 of 2 arms open:" in shown
+    assert 'class="unclear" href' in shown

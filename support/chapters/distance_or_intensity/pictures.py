@@ -127,9 +127,10 @@ def curves_figure(arms):
 def lost_classes(arm) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """By network, a place for every run and the expected accuracy at each of the places.
 
-    The place is the number of inactive outputs of ReLU2; of ReLU2-Neg it is the lowest that is inactive, or the
-    number of classes. Expected is ReLU's mean accuracy, less the classes that a dead output would cost: its own
-    for ReLU2, those with a higher index for ReLU2-Neg, where a dead output has the largest logit.
+    The place is the number of inactive outputs of ReLU2, not counting output 0; of ReLU2-Neg it is the lowest that is
+    inactive, or the number of classes. Expected is ReLU's mean accuracy, less the classes that a dead output would
+    cost: its own for ReLU2, except for output 0, which wins where all outputs are 0; those with a higher index for
+    ReLU2-Neg, where a dead output has the largest logit.
     """
     inactive = {name: arm.active(name) < RARE[0] for name in ("ReLU2", "ReLU2-Neg")}
     classes = inactive["ReLU2"].shape[1]
@@ -137,7 +138,7 @@ def lost_classes(arm) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     lowest = np.where(inactive["ReLU2-Neg"].any(1), inactive["ReLU2-Neg"].argmax(1), classes)
     top = arm.accuracy("ReLU").mean()
     return {
-        "ReLU2": (inactive["ReLU2"].sum(1), top * (classes - at) / classes),
+        "ReLU2": (inactive["ReLU2"][:, 1:].sum(1), top * (classes - at[:-1]) / classes),
         "ReLU2-Neg": (lowest, top * np.minimum(at + 1, classes) / classes),
     }
 
@@ -149,7 +150,7 @@ def lost_classes_turn(arms) -> dict:
         for name, (places, expected) in lost_classes(arm).items():
             for place in np.unique(places):
                 lowest = "none inactive" if place == len(expected) - 1 else f"lowest inactive {place}"
-                row = f"{place} inactive" if name == "ReLU2" else lowest
+                row = f"{place} of 1 to {len(expected) - 1}" if name == "ReLU2" else lowest
                 rows[row] = (name, place)
                 found.append((panel, row, arm, name, places == place, float(expected[place])))
     order = sorted(rows, key=rows.__getitem__)
@@ -166,9 +167,9 @@ def lost_classes_turn(arms) -> dict:
     ]
     return {
         "kind": "runs",
-        "look": "Squares: ReLU2, by the number of inactive outputs. Triangles: ReLU2-Neg, by the lowest one. Rows "
-        "without runs are left out. Black line: expected accuracy, also the number at the right. Point at a mark, or "
-        "walk through the runs with the slider. What to look for: runs far from their black line.",
+        "look": "Point at a mark, or walk through the runs with the slider. Squares: ReLU2, by how many of the "
+        "outputs 1 to 9 are inactive. Triangles: ReLU2-Neg, by the lowest inactive output. Ticks: expected accuracy, "
+        "also the number at the right. What to look for: runs far from their tick.",
         "panels": [f"{arm.scaling} inputs" for arm in arms],
         "rows": order,
         "groups": groups,
@@ -187,11 +188,11 @@ def lost_classes_figure(arms):
     at = np.arange(classes + 1)
     for column, arm in zip(axes.T, arms, strict=True):
         for ax, (name, (place, expected)) in zip(column, lost_classes(arm).items(), strict=True):
-            ax.plot(at, expected, color="black", linewidth=0.8)
+            ax.plot(at[: len(expected)], expected, color="black", linewidth=0.8)
             x = place + 0.3 * (jitter(len(place)) - 0.5)
             ax.plot(x, arm.accuracy(name), **style(name) | {"linestyle": "none", "alpha": 0.7})
             ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, 100))
-        column[0].set(xlabel="inactive outputs", xticks=at)
+        column[0].set(xlabel="inactive outputs, of 1 to 9", xticks=at[:-1])
         column[1].set(xlabel="lowest inactive output")
         column[1].set_xticks(at, [*map(str, at[:-1]), "none"])
     fig.supylabel("test accuracy (%)", fontsize=10)
