@@ -17,7 +17,9 @@ kinds.runs = (data, frame) => {
   let drawn = [];
   const told = d => [d.label || d.name, data.panels[d.panel],
     ...data.rows[d.row] === d.name ? [] : [data.rows[d.row]], `seed ${d.seed}`].join(", ");
-  const finding = d => `${told(d)}: ${number(d.value, 1)}${data.unit.startsWith("%") ? "" : " "}${data.unit}`;
+  const unit = `${data.unit.startsWith("%") ? "" : " "}${data.unit}`;
+  const finding = d => `${told(d)}: ${number(d.value, 1)}${unit}` +
+    (d.bar[1] === d.bar[0] ? `, expected ${number(d.bar[0], data.digits)}${unit}` : "");
   const run = frame.slider({ label: "Run", max: dots.length - 1, value: 0,
     words: i => finding(dots[i]), shown: i => `${i + 1} of ${dots.length}` });
   frame.hover((px, py) => {
@@ -278,8 +280,8 @@ kinds.whitening = (data, frame) => {
         box(bars.X(Math.min(0, v)), bars.Y(i) - 10, Math.abs(bars.X(v) - bars.X(0)), 20, "turn-grey"),
         rule(bars.X(before[i]), bars.X(before[i]), bars.Y(i) - 14, bars.Y(i) + 14, "turn-bar")])]);
     handle.place(`point ${number(probe[0], 1)}, ${number(probe[1], 1)}, distance ${number(D)}`);
-    frame.say(`Turned by ${turned.value} degrees after W, where the cloud is round. In this plane the rows then lie ` +
-      `${number(off, 0)} degrees from the principal axes. The distance of the circle stays ${number(D)}.`);
+    frame.say(`The arrows lie ${number(off, 0)} degrees from the principal axes. ` +
+      `The distance of the circle is ${number(D)}, however the weights are turned.`);
     frame.numbers(["weight", "before", "now"], values.map((v, i) => [WEIGHTS[i], number(before[i], 3), number(v, 3)]));
   };
 };
@@ -339,14 +341,12 @@ kinds.volume = (data, frame) => {
       profile.line([[0, mean], [1, mean]], "turn-guide turn-mean"),
       crossings.map(([t, v]) => [profile.upright(t, "turn-axis"), profile.dot(t, v, 5, "turn-ink")])]);
     handles.forEach((h, i) => h.place(ends[i].map(v => number(v)).join(", ")));
-    const times = crossings.length, effect = times && crossings[0][1] - mean;
-    const [least, most] = [Math.min, Math.max].map(of => number(of(...values), 1));
+    const times = crossings.length, effects = crossings.map(([, v]) =>
+      `${number(Math.abs(v - mean), 1)} nats ${v < mean ? "below" : "above"}`);
     frame.say(`${data.epochs[e] ? `At epoch ${thousands(data.epochs[e])}` : "Before training"} ` +
-      `(${networks[n].width} units) the line ` + (times === 1
-      ? "crosses the boundary once. There the log-volume is " +
-        `${number(Math.abs(effect), 1)} nats ${effect < 0 ? "below" : "above"} the mean of the two ends.`
-      : `${times ? `crosses the boundary ${times} times` : "does not cross the boundary"}. ` +
-        `The log-volume along the line lies between ${least} and ${most} nats.`));
+      `(${networks[n].width} units) the line ` + (times
+      ? `crosses the boundary ${["once", "twice"][times - 1] || `${times} times`}. There the log-volume is ` +
+        `${effects.join(" and ")} the mean of the two ends.` : "does not cross the boundary."));
     frame.numbers(["place on the line", "log-volume (nats)", "class"],
       line.filter((_, i) => i % 10 === 0).map((t, i) =>
         [number(t), number(values[10 * i]), found[10 * i].margin > 0 ? "1" : "0"]));

@@ -180,7 +180,7 @@ turn.kinds.network = (data, frame) => {
     playing = setInterval(() => step.value < end ? go(step.value + 1) : stop(), 120);
   });
   const stop = () => { clearInterval(playing); playing = null; play.textContent = "Play the training"; };
-  frame.button("Reset", () => { restart(); grips = {}; go(0); });
+  frame.button("Start again", () => { restart(); grips = {}; go(0); });
   const now = () => data.steps[step.value], current = () => {
     course = course || network.course(network.make(kind.value,
       { ...data.start, c: kind.value === "sigmoid" ? data.start.c : [0, 0] }), points(), rate(), scale());
@@ -206,10 +206,11 @@ turn.kinds.network = (data, frame) => {
     w.forEach((v, k) => { net.W[2 * chosen + k] = v; });
     net.b[chosen] = -scale() * (w[0] * p[0] + w[1] * p[1]);
   });
-  // The arrow is log2(1 + size of the weights) / 4 long, and is turned back into weights at its tip.
+  // The arrow is LEAST + log2(1 + size of the weights) / 4 long, and is turned back into weights at its tip.
+  const LEAST = 0.15;
   const tip = net => {
     const { d, size } = off(net, chosen, [0, 0]);
-    return hold(foot(net, chosen).map((v, k) => v + d[k] * Math.log2(1 + size) / 4), ROOM);
+    return hold(foot(net, chosen).map((v, k) => v + d[k] * (LEAST + Math.log2(1 + size) / 4)), ROOM);
   };
   const onPlane = { panel: () => plane, step: 0.05 };
   const mover = frame.handle({ ...onPlane, label: "Move the line of the unit", get: () => foot(current(), chosen),
@@ -217,7 +218,7 @@ turn.kinds.network = (data, frame) => {
   const turner = frame.handle({ ...onPlane, label: "Turn and stretch the weights of the unit",
     get: () => tip(current()), set: (...to) => {
       const f = foot(current(), chosen), d = hold(to, ROOM).map((v, k) => v - f[k]), length = Math.hypot(...d);
-      if (length > 0.02) edit(f, d.map(v => v / length * (2 ** (4 * length) - 1)));
+      if (length > LEAST + 0.02) edit(f, d.map(v => v / length * (2 ** (4 * (length - LEAST)) - 1)));
     },
     shape: turn.shape("M0 -10L10 0L0 10L-10 0Z", 0, 0, "turn-knob") });
   const paint = () => { painted = [...painted, [...brush, Number(brushClass.value)]]; restart(); };
@@ -279,8 +280,8 @@ turn.kinds.network = (data, frame) => {
     const [low, high] = what === "class" ? [0, 1] : what === "ricci" ? [-2, 2] :
       [turn.quantile(found, 0.02), turn.quantile(found, 1)];
     const even = what === "volume" && !(high - low > 1e-9), flat = what === "ricci" && phi !== "sigmoid";
-    const ends = { class: ["class 0", "class 1"], ricci: ["−100", "+100"],
-      volume: Number.isFinite(low) ? [number(low, 1), `${number(high, 1)} nats`] : ["", ""] }[what];
+    const ends = { class: ["class 0", "class 1"], ricci: ["−100", "+100, log scale"],
+      volume: Number.isFinite(low) ? [even ? "" : number(low, 1), `${number(high, 1)} nats`] : ["", ""] }[what];
     const lineOf = i => {
       const { d, far } = off(net, i, [0, 0]), along = [-3, 3].map(v => [-far * d[0] - v * d[1], v * d[0] - far * d[1]]);
       return plane.line(along, i === chosen && !painting ? "turn-taken" : "turn-unit");
@@ -307,15 +308,15 @@ turn.kinds.network = (data, frame) => {
     frame.say([(step.value ? `After ${thousands(now())} steps` : "Before training") +
       ` ${right} of ${shown.length} points are right` +
       (Number.isFinite(loss) ? `, loss ${loss < 0.0005 ? "below 0.001" : number(loss, 3)}.` : "."),
-      head !== "linear" && (deadOutputs
-        ? `${deadOutputs} of 2 outputs ${deadOutputs > 1 ? "are" : "is"} dead.` : "Both outputs are alive."),
-      deadOutputs > 1 && "Every prediction is a tie, and the loss is that of a guess, ln 2.",
-      phi === "relu" && `${deadUnits} of ${net.n} hidden units are dead.`,
+      head !== "linear" && `Dead outputs: ${deadOutputs} of 2.`,
+      deadOutputs > 1 && "On every point they tie, and the loss is that of a guess, ln 2.",
+      phi === "relu" && `Dead hidden units: ${deadUnits} of ${net.n}.`,
       flat && "Between its folds this network is flat: no curvature to show.",
       what === "volume" && phi === "abs" && "Abs has the same volume everywhere: its slopes are 1 and −1.",
       painting ? "Click in the picture to add a point." :
         away && `The line of unit ${chosen + 1} lies outside the picture.`,
-      edited && `Unit ${edited[1] + 1} was edited at step ${thousands(edited[0])}; later steps train on from there.`,
+      edited && `Unit ${edited[1] + 1} was edited at step ${thousands(edited[0])}. ` +
+        (edited[0] < data.steps[end] ? "Later steps train on from there." : "Edit it earlier to train on from there."),
     ].filter(Boolean).join(" "));
   };
 };

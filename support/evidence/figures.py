@@ -26,6 +26,7 @@ DPI = 220  # of the PNG: two pixels for each pixel of the text column
 LARGEST_SVG = 400_000  # bytes; a larger figure is shown as PNG
 
 HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
+PLATE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # behind words that lie on data
 OUTPUTS = {  # (head, whether there is an output activation, negated) -> line, marker
     ("linear", False, False): ("-", "o"),
     ("linear", True, False): ("--", "s"),

@@ -97,7 +97,7 @@ def turn() -> dict:
         "rate, until an output dies. A larger input makes larger steps.",
         "legend": [
             ["white", "decision boundary"],
-            ["thin", "line of a hidden unit"],
+            ["dashed", "line of a hidden unit"],
             ["knob", "drag: move the line"],
             ["diamond", "drag: weights of the unit"],
         ],

@@ -173,7 +173,7 @@ def lost_classes_turn(arms) -> dict:
         "panels": [f"{arm.scaling} inputs" for arm in arms],
         "rows": order,
         "groups": groups,
-        "legend": turns.runs_legend(groups, order, "expected accuracy, also the number at the right"),
+        "legend": turns.runs_legend(groups, order, "tick: expected accuracy, also the number at the right"),
         "digits": 0,
     } | turns.ACCURACY
 

@@ -135,7 +135,7 @@ def steps_figure(arms: list[Arm]):
                 ends.append(value[-1])
             for (label, rule), end in zip(rules.items(), labels_apart(np.clip(ends, 12, 92), 24), strict=True):
                 text = f"{rule.name}\n{label}"
-                ax.text(1.6 * arm.steps, end, text, va="center", fontsize=8, color=style(rule.name)["color"])
+                ax.text(2.2 * arm.steps, end, text, va="center", fontsize=8, color=style(rule.name)["color"])
             ax.axhline(50, color="black", linewidth=0.8, linestyle="--")
             step_axis(ax)
             ax.set(ylim=(-3, 103))

@@ -93,8 +93,8 @@ def line_turn(plane: ClassesInPlane) -> dict:
     shown, (low, high), covariances = plane.shown, plane.ends, plane.covariances
     return {
         "kind": "line",
-        "look": "Turn the line through the origin and watch the bars. Each output has placed its own line: go to "
-        "both by the buttons, and compare with other directions. How many classes lie within one SD, and how far "
+        "look": "Turn the line through the origin and watch the bars. Each output has placed its own line: use the "
+        "buttons to go to each, and compare with other directions. How many classes lie within one SD, and how far "
         "away are the others? The arrow is the direction of the weights.",
         "legend": [
             ["abs", "nearest class"],

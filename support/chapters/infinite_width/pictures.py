@@ -79,7 +79,11 @@ def three_units_figure(biases: Sequence[float], points: int = 61):
     signed = [np.sign(R) * np.log1p(np.abs(R)) for R in curvatures]
     top = max(np.abs(s).max() for s in signed)
     rows = (
-        (volumes, "log-volume", {"vmin": min(v.min() for v in volumes), "vmax": max(v.max() for v in volumes)}),
+        (
+            volumes,
+            "log-volume (nats)",
+            {"vmin": min(v.min() for v in volumes), "vmax": max(v.max() for v in volumes)},
+        ),
         (signed, "sign $R$ log(1 + $|R|$)", {"cmap": "RdBu_r", "vmin": -top, "vmax": top}),
     )
     fig, axes = figures.subplots(2, len(biases), height=4.4, squeeze=False, sharex=True, sharey=True)

@@ -110,8 +110,8 @@ def peaks_figure(arm: VolumeArm, width: int):
         ax.axhline(0.5, color=ACCENT, linestyle="--", linewidth=1)
         ax.plot(crossing, peak, ".", color="black", markersize=3, alpha=0.35)
         ax.set(title=title, xlabel="boundary at $t^*$", aspect="equal", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-    axes[0].text(0.03, 0.53, "middle", color=ACCENT)
-    axes[0].text(0.86, 0.97, "boundary", color=ACCENT, rotation=45, ha="right", va="top")
+    axes[0].text(0.03, 0.53, "middle", color=ACCENT, bbox=figures.PLATE)
+    axes[0].text(0.86, 0.97, "boundary", color=ACCENT, rotation=45, ha="right", va="top", bbox=figures.PLATE)
     axes[0].set_ylabel("peak of the volume at $t$")
     return fig
 
@@ -129,7 +129,7 @@ def profiles_figure(arm: VolumeArm, width: int, epochs: Sequence[int]):
             ax.plot(t, mean, color=hue, linewidth=2.2)
             above = {"xy": (0.5, mean[len(mean) // 2]), "xytext": (0, 4 if hue == "black" else -4)}
             va = "bottom" if hue == "black" else "top"
-            ax.annotate(label, textcoords="offset points", ha="center", va=va, color=hue, **above)
+            ax.annotate(label, textcoords="offset points", ha="center", va=va, color=hue, bbox=figures.PLATE, **above)
         title = f"epoch {epoch:,}" if epoch else "before training"
         ax.set(title=title, xticks=(0, 0.5, 1), xlabel="place on the line")
     axes[0][0].set_ylabel("log-volume\nover the ends (nats)")

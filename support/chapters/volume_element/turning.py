@@ -27,7 +27,8 @@ def training_turn(runs_by_width: dict, epochs: list[int], segment, width: int) -
     return {
         "kind": "volume",
         "look": "Slide the epoch: a bump of log-volume grows where the line from S to E crosses the white boundary. "
-        "Before training the boundary lies elsewhere. Drag the ends of the line across it there: is there a bump?",
+        "At first the line lies where all three networks get a bump. Drag its ends across the boundary elsewhere, "
+        "and across it before training: is there a bump?",
         "legend": [
             ["white", "decision boundary"],
             ["orange", "the line, and the log-volume along it"],

@@ -16,10 +16,11 @@ from support.evidence.statistics import Estimate
 PAIR = ("ReLU2-Neg", "ReLU2")
 
 
-def _runs(rows: list[str], scalings: list[str], groups: list[dict], **more) -> dict:
+def _runs(question: str, rows: list[str], scalings: list[str], groups: list[dict], **more) -> dict:
     return {
         "kind": "runs",
-        "look": "Point at a dot, or walk through the runs with the slider. Each dot names its seed and its record.",
+        "look": "Point at a mark, or walk through the runs with the slider. The sentence tells its seed. What to "
+        f"look for: {question}",
         "panels": [f"{scaling} inputs" for scaling in scalings],
         "rows": rows,
         "parts": PAIR,
@@ -40,7 +41,8 @@ def gaps_turn(arms_by_remedy: dict[str, list[Arm]], table: pd.DataFrame) -> dict
             dots = turns.runs(PAIR[0], leads, both, mean, panel=scalings.index(arm.scaling), row=row)
             groups.append(dots | {"label": " minus ".join(PAIR)})
     x = {"ends": [-100, 100], "ticks": [-80, -40, 0, 40, 80], "label": "lead of ReLU2-Neg (points)", "zero": 0}
-    return _runs(rows, scalings, groups, x=x, unit="points", digits=0)
+    question = "under which recipe do the marks lie right of 0 in both panels?"
+    return _runs(question, rows, scalings, groups, x=x, unit="points", digits=0)
 
 
 def remedies_turn(arms_by_remedy: dict[str, list[Arm]]) -> dict:
@@ -53,7 +55,8 @@ def remedies_turn(arms_by_remedy: dict[str, list[Arm]]) -> dict:
         for shift, name in ((-0.22, "ReLU2"), (0.22, "ReLU2-Neg"))
     ]
     x = {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"}
-    return _runs(list(arms_by_remedy), scalings, groups, x=x, unit="% right", digits=0)
+    question = "which recipe trains both networks well?"
+    return _runs(question, list(arms_by_remedy), scalings, groups, x=x, unit="% right", digits=0)
 
 
 def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
@@ -72,7 +75,7 @@ def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
             ["wedge", "hidden vectors"],
             ["shade", "dead here"],
             ["solid", "formula"],
-            ["disc", "large, at the right: these outputs"],
+            ["disc", "large dot at the right: share of dead ones among the outputs at the left"],
         ],
         "angles": turns.rounded(angles),
         "half_angle": half_angle,
@@ -96,9 +99,9 @@ def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tupl
     return {
         "kind": "phase",
         "look": "Choose a network, then multiply the inputs by more or less: the cross moves along the dashed line. "
-        "Step size: learning rate times curvature of the inputs. What to look for: which networks keep a high "
-        "accuracy all along the line? Point at a square, or walk from square to square "
-        "with the arrow keys, for its runs.",
+        "Step size: learning rate times curvature of the inputs, which grows with the square of the input scale. "
+        "What to look for: which networks keep a high accuracy all along the line? Point at a square, or walk from "
+        "square to square with the arrow keys, for its runs.",
         "legend": [
             ["cross", "setting with these inputs"],
             ["hollow", "published setting"],
