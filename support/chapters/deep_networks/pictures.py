@@ -71,7 +71,9 @@ def by_depth(ax, effects: np.ndarray, word: str, names: Sequence[str] = NAMES) -
     ax.set_ylim(low - 0.06 * (high - low), high + 0.06 * (high - low))
     heights = figures.labels_apart(np.array([end for end, *_ in named]), 0.19 * (high - low))
     for height, (_, name, hue) in zip(heights, named, strict=True):
-        ax.text(depths[-1] + 0.12, height, name, color=hue, va="center", fontsize=8, linespacing=0.95)
+        ax.text(
+            depths[-1] + 0.12, height, name, color=hue, va="center", fontsize=8, linespacing=0.95, bbox=figures.PLATE
+        )
     ax.set(xticks=depths, xlabel=f"after {word}", xlim=(0.85, depths[-1] + 0.55 * len(depths)))
 
 
