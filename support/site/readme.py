@@ -21,8 +21,8 @@ def findings() -> str:
         say(
             """
             - On raw pixels, a ReLU network that must output intensities loses {raw:.0f} points of accuracy. On
-              standardised pixels it loses {standardised:.0f}. The size of the training steps decides, not a
-              preference for distances.
+              standardised pixels it loses {standardised:.0f}. Much of the difference comes from the size of the
+              first training steps.
             - Distance outputs find their own class: for {near:.0f}% of them it is the nearest one on raw pixels, and
               for {all:.0f}% on standardised ones. There only {far:.0f}% come within a standard deviation of it.
             - Networks of absolute values learn a Mahalanobis distance in {same:.0%} of the trials on one Gaussian in
@@ -31,8 +31,9 @@ def findings() -> str:
             - Trained networks magnify space near decision boundaries. In the plane they do so for shuffled labels
               too, and deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
               was there before training.
-            - A random layer of infinite width has negative curvature in the paper's examples and positive curvature
-              for GELU. The authors' public code returns curvatures {times:.0f} times too large.
+            - A random layer of infinite width has negative curvature, or none, in the paper's examples, and positive
+              curvature at some distances for GELU. The authors' public code returns curvatures of a layer that are
+              {times:.0f} times too large.
             """,
             raw=claim("LDM-5.2-a").arm("raw"),
             standardised=claim("LDM-5.2-a").arm("standardised"),
