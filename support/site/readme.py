@@ -31,9 +31,9 @@ def findings() -> str:
             - Trained networks magnify space near decision boundaries. In the plane they do so for shuffled labels
               too, and deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
               was there before training.
-            - A random layer of infinite width has negative curvature, or none, in the paper's examples, and positive
-              curvature at some distances for GELU. The authors' public code returns curvatures of a layer that are
-              {times:.0f} times too large.
+            - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
+              has positive curvature at some distances. The authors' public code returns {times:.0f} times the
+              curvature.
             """,
             raw=claim("LDM-5.2-a").arm("raw"),
             standardised=claim("LDM-5.2-a").arm("standardised"),
