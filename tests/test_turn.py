@@ -443,7 +443,7 @@ def test_the_cross_moves_with_the_input_scale_and_a_square_lists_its_runs(turned
 @pytest.mark.browser
 def test_turning_the_weights_leaves_the_distance_and_dragging_the_circle_does_not(turned):
     page = turned("whitening")
-    distance = re.compile(r"distance of the circle stays ([\d.]+\d)")
+    distance = re.compile(r"distance of the circle is ([\d.]+\d)")
     slide(page, "Turn the weights by", "End")
     assert distance.search(seen(page)[0])[1] == "2.00"
     dot = page.get_by_role("slider", name="A point of the plane")
@@ -602,7 +602,7 @@ def test_the_network_is_dragged_and_trains_on_from_there(turned):
     slide(page, "Training step", "ArrowLeft")  # what was before stays
     slide(page, "Training step", "End")
     assert seen(page)[1] != before[1]
-    page.get_by_role("button", name="Reset").click()
+    page.get_by_role("button", name="Start again").click()
     slide(page, "Training step", "End")
     assert seen(page)[0] == before[0]
 
@@ -622,7 +622,7 @@ def test_the_arrow_stays_where_it_is_dropped_and_an_edit_is_remembered(turned):
         drag(page, handle, right, down)
         seen(page)
         assert middle(knob) == pytest.approx((x + right, y + down), abs=1)
-    said = "Unit 1 was edited at step 5; later steps train on from there."
+    said = "Unit 1 was edited at step 5. Later steps train on from there."
     assert said in seen(page)[0]
     slide(page, "Training step", "ArrowLeft")
     assert said not in seen(page)[0]
@@ -659,10 +659,10 @@ def test_outputs_die_before_the_readers_eyes(turned):
     page = turned("network")
     page.get_by_label("Network", exact=True).select_option("ReLU2")
     slide(page, "Training step", "Home")
-    assert "Both outputs are alive." in seen(page)[0]
+    assert "Dead outputs: 0 of 2." in seen(page)[0]
     slide(page, "Multiply the inputs by", *["ArrowRight"] * 20)
     slide(page, "Training step", "End")
-    assert re.search(r"[12] of 2 outputs (is|are) dead", seen(page)[0])
+    assert re.search(r"Dead outputs: [12] of 2", seen(page)[0])
     assert ("ln 2" in seen(page)[0]) == ("2 of 2" in seen(page)[0])
 
 
