@@ -35,7 +35,8 @@ def difference(first: float, second: float, digits: int = 2) -> str:
     >>> difference(92.1048, 90.5372)  # 92.10 - 90.54 would be 1.56
     '92.105 - 90.537 = +1.57'
     """
-    return f"{first:.{digits + 1}f} - {second:.{digits + 1}f} = {first - second:+.{digits}f}"
+    found = round(first - second, digits) + 0.0  # no negative zero
+    return f"{first:.{digits + 1}f} - {second:.{digits + 1}f} = {found:+.{digits}f}"
 
 
 def printable(text: str) -> str:

@@ -1,9 +1,6 @@
-// Figures that readers turn. The page holds, for each, a still picture and its data, see support/evidence/turns.py.
-// This script replaces the picture by one that moves. It is a classic script, because browsers refuse modules and
-// fetch() to a page that was opened from a file. Without it the still picture stays.
-//
-// A kind is a function (data, frame) -> draw(width) in turn.kinds. draw() draws the whole picture after each change of
-// the controls or of the page's width.
+// Figures that readers turn. For each, the page holds a still picture and its data, see support/evidence/turns.py.
+// This script replaces the picture. It is a classic script, as browsers refuse modules and fetch() to a page that was
+// opened from a file. A kind is a function (data, frame) -> draw(width) in turn.kinds. draw() draws the whole picture.
 "use strict";
 (() => { // names of this file stay in it
 const turn = window.turn = { kinds: {} };
@@ -259,8 +256,8 @@ class Frame {
     for (const kind of ["pointermove", "pointerdown"])
       this.svg.addEventListener(kind, event => found(...this.point(event)));
   }
-  // A handle on panel(): set(x, y) takes it to a place of the panel, get() tells its own. Arrow keys move it by a step,
-  // five with Shift. press() answers Enter and the space bar.
+  // A handle on panel(): set(x, y) moves it, get() tells its place. Arrow keys move it by a step, with Shift by five.
+  // press() answers Enter and the space bar.
   handle({ label, panel, get, set, step, press, shape }) {
     this.svg.setAttribute("role", "group"); // an image has no parts that can be reached by keyboard
     const node = svg("g", { tabindex: 0, role: "slider", "aria-label": label, class: "turn-handle" },

@@ -1,4 +1,4 @@
-// The kinds of figures that turn; the network in the page has its own file. See turn.js for the frame.
+// The kinds of figures that turn, except the network in the page. See turn.js for the frame.
 "use strict";
 (() => {
 const { kinds, svg, html, list, panel, two, word, dot, box, shape, rule, number, thousands, short, clamp, unpack } =
@@ -7,7 +7,7 @@ const { PI, cos, sin } = Math, polar = (angle, size = 1) => [size * cos(angle), 
 const radians = degrees => degrees * PI / 180, inDegrees = v => `${v} degrees`;
 const percent = v => `${number(v, 0)}%`;
 
-// ---- every dot is a run
+// ---- dots are runs
 // data: x {ends, ticks, label}, panels [title], rows [label], groups [{panel, row, shift, name, values, places,
 // seeds, keys, bar, label}], unit. A key may name two runs, "KEY KEY", where a dot is their difference.
 kinds.runs = (data, frame) => {
@@ -178,10 +178,11 @@ kinds.phase = (data, frame) => {
       turn.bar(map, map.top + map.height + 46, "cividis", "0%", "100% right")]);
     const times = scale.value === 0 ? "1" : factor(10 ** scale.value);
     const setting = `Inputs multiplied by ${times}: ${named(10 ** cy, 10 ** cx)}`;
+    const near = (list, v) => list.flatMap((w, i) => Math.abs(w - v) < 1 ? i : []), // around the cross
+      several = pointed ? shares : near(y, cy).flatMap(r => near(x, cx).map(c => mean(r, c)));
     frame.say(off ? `${setting}. This is off the map.` :
-      `${pointed ? "The square" : `${setting}. The nearest square`} (${where}): ` +
-      `${network.value} gets ${percent(mean(row, column))} right on average over ${seeds} seeds ` +
-      `(${number(Math.min(...shares), 0)} to ${percent(Math.max(...shares))}).`);
+      `${pointed ? `The square (${where}, ${seeds} seeds)` : `${setting}. In the squares around`}: ${network.value} ` +
+      `gets ${number(Math.min(...several), 0)} to ${percent(Math.max(...several))} right.`);
     frame.extra.replaceChildren(...off ? [] : [commands(found.map(r =>
       [r.key, `seed ${r.seed}, ${number(r.accuracy, 1)}%${r.diverged ? ", diverged" : ""}`]))]);
     frame.numbers(["step size", ...data.preactivations.map(v => `preactivations ${short(v)}`)],
@@ -270,7 +271,8 @@ kinds.whitening = (data, frame) => {
       xticks: [-largest, 0, largest].map(v => [v, v ? number(v) : "0"]), yticks: WEIGHTS.map((t, i) => [i, t]),
       title: "the four weights" });
     const values = W.flat(), before = data.weight.flat();
-    const off = 180 / PI * Math.min(...axes.map(t => Math.asin(Math.abs(sin(Math.atan2(W[0][1], W[0][0]) - t)))));
+    const off = W.map(([p, q]) =>
+      number(180 / PI * Math.min(...axes.map(t => Math.asin(Math.abs(sin(Math.atan2(q, p) - t))))), 0));
     frame.show(width, at.height, [plane.nodes, plane.inside(
       ...data.points.map(([x, y]) => plane.dot(x, y, 1.6, "turn-grey turn-faint")),
       ...axes.map(t => plane.line([-9, 9].map(v => [mx + v * half * cos(t), my + v * half * sin(t)]), "turn-thin")),
@@ -280,7 +282,7 @@ kinds.whitening = (data, frame) => {
         box(bars.X(Math.min(0, v)), bars.Y(i) - 10, Math.abs(bars.X(v) - bars.X(0)), 20, "turn-grey"),
         rule(bars.X(before[i]), bars.X(before[i]), bars.Y(i) - 14, bars.Y(i) + 14, "turn-bar")])]);
     handle.place(`point ${number(probe[0], 1)}, ${number(probe[1], 1)}, distance ${number(D)}`);
-    frame.say(`The arrows lie ${number(off, 0)} degrees from the principal axes. ` +
+    frame.say(`The arrows lie ${off.join(" and ")} degrees from the principal axes. ` +
       `The distance of the circle is ${number(D)}, however the weights are turned.`);
     frame.numbers(["weight", "before", "now"], values.map((v, i) => [WEIGHTS[i], number(before[i], 3), number(v, 3)]));
   };

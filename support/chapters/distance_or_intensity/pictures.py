@@ -150,7 +150,7 @@ def lost_classes_turn(arms) -> dict:
         for name, (places, expected) in lost_classes(arm).items():
             for place in np.unique(places):
                 lowest = "none inactive" if place == len(expected) - 1 else f"lowest inactive {place}"
-                row = f"{place} of 1 to {len(expected) - 1}" if name == "ReLU2" else lowest
+                row = f"{place} inactive" if name == "ReLU2" else lowest
                 rows[row] = (name, place)
                 found.append((panel, row, arm, name, places == place, float(expected[place])))
     order = sorted(rows, key=rows.__getitem__)

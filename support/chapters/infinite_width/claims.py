@@ -263,7 +263,8 @@ _SAMPLED = "20,000 random networks of 1,024 units, in 2 and 5 dimensions, at fiv
 _UNITS = "mean over units on a square grid, in 2 and 3 dimensions, at distances 0.5 and 1 in four directions"
 _GRID = f"closed forms at {len(RADII)} distances up to {RADII[-1]:g}"
 CLAIMS = (
-    _law("RG-3-a", "section 3", "In all of the examples, erf and monomials, the curvature is negative.",
+    _law("RG-3-a", "section 3",
+        "In all of the examples, erf and monomials, the curvature is negative, unless it is 0.",
         partial(negative, _CURVED),
         "largest R: {value:.1e} ({where}); where the paper itself says R = 0 is left out", _GRID),
     _law("OWN-6-a", "our own", "For other smooth activations too, sigmoid, tanh and GELU, the curvature is negative.",

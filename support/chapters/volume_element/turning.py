@@ -26,7 +26,8 @@ def training_turn(runs_by_width: dict, epochs: list[int], segment, width: int) -
         networks.append({"width": units, "weights": packed, "offsets": turns.rounded(offsets, 6)})
     return {
         "kind": "volume",
-        "look": "Slide the epoch: a bump of log-volume grows where the line from S to E crosses the white boundary. "
+        "look": "Slide the epoch to its end: the log-volume has a bump where the line from S to E crosses the white "
+        "boundary. "
         "At first the line lies where all three networks get a bump. Drag its ends across the boundary elsewhere, "
         "and across it before training: is there a bump?",
         "legend": [
