@@ -513,7 +513,7 @@ def test_chapter_5_runs_with_small_parameters(tmp_path, monkeypatch):
     for fact in ("gaussian-2", "60 training points", "30 epochs", "2 trials", "smoke scale"):
         assert fact in shown["fig-trials"]["caption"], fact
     for name in recorded:
-        assert "20 trials each" in shown[name]["caption"]
+        assert "20 trials in each arm" in shown[name]["caption"]
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
 
 

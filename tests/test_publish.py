@@ -283,7 +283,9 @@ def test_a_signal_ends_running_and_queued_chapters_with_their_kernels(tmp_path, 
         "sys.exit(__main__.main(['book']))"
     )
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen([sys.executable, "-c", program], **pipes)
+    # a shell starts what runs in its background with SIGINT ignored, and children inherit that
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    process = subprocess.Popen([sys.executable, "-c", program], **pipes, **heard)
     try:
         while process.poll() is None and len(begun := list(tmp_path.glob("*.begun"))) < 2:
             time.sleep(0.05)
