@@ -16,7 +16,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-PAUSE = 3.0  # the training works at least so many times as long as it is drawn
+PAUSE = 3.0  # training takes at least this multiple of the time for drawing
 
 
 @dataclass(frozen=True)
