@@ -28,7 +28,8 @@ RATE = {
     ("cuda", "bf16"): (1e13, 2e13),
 }
 JACOBIAN_RATE = {"cpu": (4.5e10, 7e10), "cuda": (2e12, 5e12)}
-EMULATED = 25.0  # by which bf16 is slower on a processor without AVX-512, measured on one
+# By how much training is slower on a processor without AVX-512, measured on two cores of one. It must emulate bf16.
+SLOWER = {"fp32": 2.3, "bf16": 25.0}
 LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops once the labels are learned, a guess
 LAYER = 8e-4  # seconds that a layer costs at least, in a step or in the Jacobian of one point
 VIEWS = 6e-5  # seconds an image and view for colours and crops
@@ -46,7 +47,8 @@ class ResidualStudy(Study):
     """Every activation x objective x kind of labels x seed of one residual network; each network is a block.
 
     No weights are kept. first_line, first_plane: `line` and `plane` of the first seed, for pictures; line and plane:
-    those of the others. The other fields are those of `ResidualSpec`.
+    those of the others. in_bf16: the first seeds of the first activation, which are trained in bf16 instead of
+    `precision`. The other fields are those of `ResidualSpec`.
     """
 
     name: str
@@ -68,7 +70,8 @@ class ResidualStudy(Study):
     decay: float = 5e-4
     augmentation: str = "crop and flip"
     until: float = 0.0
-    precision: str = "bf16"
+    precision: str = "fp32"
+    in_bf16: int = 0
     pairs: int = 12
     points: int = 7
     line: int = 0
@@ -82,6 +85,8 @@ class ResidualStudy(Study):
         own: dict[str, Any] = {"activation": activation, "objective": objective, "labels": labels, "seed": seed}
         if seed == self.first_seed and labels == "true":
             own |= {"line": self.first_line, "plane": self.first_plane}
+        if activation == self.activations[0] and seed < self.first_seed + self.in_bf16:
+            own["precision"] = "bf16"
         if objective == "supervised" and self.augmentation == "views":
             own["augmentation"] = "none"  # views are those of self-supervision
         return self.specified(ResidualSpec, data_digest=digest, epochs=self.steps, **own)
@@ -99,10 +104,11 @@ class ResidualStudy(Study):
         epochs = PAPERS_EPOCHS[self.objectives[0]]
         short = f" of the paper's {epochs:,}" if of_paper and self.steps < epochs else ""
         until = f", until {self.until:g}% of the labels are learned" if self.until else ""
+        earlier = f" (the first {self.in_bf16} networks: bf16)" if self.in_bf16 else ""
         few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
             f"{self.source}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
-            f"{self.steps}{short} epochs{until}, {self.precision}, up to {self.pairs} pairs per network"
+            f"{self.steps}{short} epochs{until}, {self.precision}{earlier}, up to {self.pairs} pairs per network"
         )
 
     def __str__(self):
@@ -125,21 +131,18 @@ class ResidualStudy(Study):
         return train(list(specs), self.steps, data=dataset, **options)
 
     def cost(self, block: Block, dataset: Dataset, device: str) -> tuple[float, float]:
-        """Training, evaluations, the search for pairs and the Jacobians; see `minutes_of`.
-
-        A processor that must emulate bf16 takes much longer.
-        """
+        """Training, evaluations, the search for pairs and the Jacobians; see `minutes_of`."""
         (spec,), kind = block.specs, resolve_device(device).type
         training, jacobians = minutes_of(spec, dataset, kind)
-        if kind == "cpu" and spec.precision == "bf16" and "AVX512" not in torch.backends.cpu.get_cpu_capability():
-            training *= EMULATED
+        if kind == "cpu" and "AVX512" not in torch.backends.cpu.get_cpu_capability():
+            training *= SLOWER[spec.precision]
         candidates = places.CANDIDATES * spec.pairs * SEARCHED * 4 * dataset.test_images.shape[1]  # all at once
         stored = 2 * dataset.train_images.nbytes + 5 * dataset.test_images.nbytes + candidates
         return training + jacobians, 1e-6 * (stored + 1200 * spec.batch * spec.width * 32 * (1 + spec.depth // 10))
 
 
 def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> ResidualStudy:
-    """A study that a reader trains on small images in a chapter: no triangles, plane or lines, in float32.
+    """A study that a reader trains on small images in a chapter: no triangles, plane or lines.
 
     own: fields of `ResidualStudy`; `steps` and `seeds` must be among them. Raises ValueError for images whose sides
     the four stages cannot halve three times.
@@ -151,7 +154,7 @@ def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> R
             f"multiples of {STAGE_STRIDES}, as those of digits or cifar10"
         )
     small = {"pairs": 8, "points": 3} if scale == "smoke" else {}
-    looks: dict[str, Any] = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0, "precision": "fp32"}
+    looks: dict[str, Any] = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0}
     own = {"images": len(dataset.train_images)} | looks | small | own
     return ResidualStudy(f"chapter {chapter}, {dataset.name} at {scale} scale", "residual networks on small images",
                          dataset.name, **own)  # fmt: skip
