@@ -83,8 +83,9 @@ def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
     pictures, tmp_path, cache, capsys, monkeypatch
 ):
     monkeypatch.setattr(views, "CLASSES", (0, 1, 0, 1))
-    study = ResidualStudy("try", "a rehearsal", pictures, 2, width=2, objectives=("supervised",), images=48, batch=16,
-                          seeds=2, pairs=2, points=3, triples=0, plane=2, first_line=2, first_plane=3, rate=0.01)  # fmt: skip
+    study = ResidualStudy("try", "a rehearsal", pictures, 2, width=2, objectives=("supervised",), images=48,
+                          batch=16, seeds=2, pairs=2, points=3, triples=0, plane=2, first_line=2, first_plane=3,
+                          rate=0.01)  # fmt: skip
     store = Store(tmp_path / "records")
     assert sweep(study, store, device="cpu", dry_run=True) == 2
     assert "to do: ResNet-10 of width 2, gelu, seed 1: 1 network, about" in capsys.readouterr().out

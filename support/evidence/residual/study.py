@@ -104,7 +104,7 @@ class ResidualStudy(Study):
         epochs = PAPERS_EPOCHS[self.objectives[0]]
         short = f" of the paper's {epochs:,}" if of_paper and self.steps < epochs else ""
         until = f", until {self.until:g}% of the labels are learned" if self.until else ""
-        earlier = f" (the first {self.in_bf16} networks: bf16)" if self.in_bf16 else ""
+        earlier = f" (the first {self.in_bf16} {self.activations[0].upper()} networks: bf16)" if self.in_bf16 else ""
         few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
             f"{self.source}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
