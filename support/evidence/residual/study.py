@@ -47,7 +47,7 @@ class ResidualStudy(Study):
     """Every activation x objective x kind of labels x seed of one residual network; each network is a block.
 
     No weights are kept. first_line, first_plane: `line` and `plane` of the first seed, for pictures; line and plane:
-    those of the others. in_bf16: the first seeds of the first activation, which are trained in bf16 instead of
+    those of the others. in_bf16: the first activation is trained in bf16 instead of
     `precision`. The other fields are those of `ResidualSpec`.
     """
 
@@ -71,7 +71,7 @@ class ResidualStudy(Study):
     augmentation: str = "crop and flip"
     until: float = 0.0
     precision: str = "fp32"
-    in_bf16: int = 0
+    in_bf16: bool = False
     pairs: int = 12
     points: int = 7
     line: int = 0
@@ -85,7 +85,7 @@ class ResidualStudy(Study):
         own: dict[str, Any] = {"activation": activation, "objective": objective, "labels": labels, "seed": seed}
         if seed == self.first_seed and labels == "true":
             own |= {"line": self.first_line, "plane": self.first_plane}
-        if activation == self.activations[0] and seed < self.first_seed + self.in_bf16:
+        if self.in_bf16 and activation == self.activations[0]:
             own["precision"] = "bf16"
         if objective == "supervised" and self.augmentation == "views":
             own["augmentation"] = "none"  # views are those of self-supervision
@@ -104,7 +104,7 @@ class ResidualStudy(Study):
         epochs = PAPERS_EPOCHS[self.objectives[0]]
         short = f" of the paper's {epochs:,}" if of_paper and self.steps < epochs else ""
         until = f", until {self.until:g}% of the labels are learned" if self.until else ""
-        earlier = f" (the first {self.in_bf16} {self.activations[0].upper()} networks: bf16)" if self.in_bf16 else ""
+        earlier = f" ({self.activations[0].upper()} networks: bf16)" if self.in_bf16 else ""
         few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
             f"{self.source}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
