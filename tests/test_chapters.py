@@ -124,7 +124,7 @@ def test_the_bridge_runs_with_small_parameters(tmp_path):
         for fact in ("digits", "600 training images", "5 steps", "smoke scale", "n = 2"):
             assert fact in shown[name]["caption"], (name, fact)
     for name in judged:
-        for fact in ("mnist, first 10,000", "8 networks of each kind"):
+        for fact in ("MNIST, first 10,000", "8 networks of each kind"):
             assert fact in shown[name]["caption"], (name, fact)
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
 
@@ -195,10 +195,10 @@ def test_what_stands_beside_the_study_is_shown_at_laptop_scale():
 
 def test_at_paper_scale_no_run_of_the_study_is_trained():
     asked = settings(scale="paper", images=123)
-    with pytest.raises(ValueError, match="no seed of all 6 networks is committed of mnist, first 123 training"):
+    with pytest.raises(ValueError, match="no seed of all 6 networks is committed of MNIST, first 123 training"):
         asked.live_records(asked.plan())
     longer = settings(scale="paper", steps=7000)
-    with pytest.raises(ValueError, match="committed of mnist, first 10,000 training images, 7,000 steps"):
+    with pytest.raises(ValueError, match="committed of MNIST, first 10,000 training images, 7,000 steps"):
         longer.live_records(longer.plan())
 
 

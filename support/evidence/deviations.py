@@ -78,7 +78,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
         r"RG-5\.3-[abc]",
         REPLICATION,
         (
-            "The encoder is a ResNet-10 of width 16, trained for 30 of the paper's 1,000 epochs on a JPEG copy.",
+            "The encoder is a ResNet-10 of width 16, trained on a JPEG copy.",
             "Both objectives have the same data, views, batch, head and optimiser; in the paper they differ.",
         ),
     ),
@@ -90,6 +90,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
 FROM_PROTOCOL = {  # words of a row's protocol -> what differs where they stand there
     "10,000 of 60,000 training images": "The first 10,000 of the paper's 60,000 training images.",
     "of the paper's 200 epochs": "Fewer epochs than the paper's 200.",
+    "of the paper's 1,000 epochs": "Fewer epochs than the paper's 1,000.",
 }
 
 

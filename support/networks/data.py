@@ -19,6 +19,14 @@ from support.words import suggest
 __all__ = ["SCALINGS", "DataError", "Dataset", "import_torchvision", "load", "missing", "read_idx"]
 NAMES = ("digits", *FOLDERS, "cifar10")
 SCALINGS = ("raw", "unit", "standardised")
+TITLES = {
+    "digits": "scikit-learn's digits",
+    "mnist": "MNIST",
+    "fashion_mnist": "Fashion-MNIST",
+    "kmnist": "KMNIST",
+    "cifar10": "CIFAR-10",
+    "folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +102,11 @@ class Dataset:
         """Mean square of a scaled training input, over all pixels and images."""
         gain, offset = self.affine(scaling)
         return (gain * self.pixel_mean + offset) ** 2 + (gain * self.pixel_sd) ** 2
+
+
+def title(name: str) -> str:
+    """The usual name of a data set, for captions. A name that we do not know stays as it is."""
+    return TITLES.get(name, name)
 
 
 def load(name: str, folder: str | Path | None = None) -> Dataset:

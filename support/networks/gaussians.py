@@ -17,7 +17,12 @@ import torch
 from support.networks.draws import initial
 
 FREEDOM = 3  # degrees of freedom of the Student t: the fourth moment is infinite, the variance is not
-FAMILIES = ("gaussian", "centred", "singular", "student")
+FAMILIES = {  # name -> in words
+    "gaussian": "Gaussian",
+    "centred": "centred Gaussian",
+    "singular": "singular Gaussian",
+    "student": "Student's t",
+}
 VALIDATION, TEST = 1000, 10_000  # points
 
 
@@ -95,6 +100,16 @@ def parse(name: str) -> tuple[str, int, bool]:
             f"{', '.join(FAMILIES)})"
         )
     return found[1], int(found[2]), bool(found[3])
+
+
+def title(name: str) -> str:
+    """The data in words, for captions.
+
+    >>> title("gaussian-2-resampled")
+    'Gaussian in 2 dimensions, redrawn in every trial'
+    """
+    family, d, resampled = parse(name)
+    return f"{FAMILIES[family]} in {d} dimensions" + (", redrawn in every trial" if resampled else "")
 
 
 @lru_cache(maxsize=2)

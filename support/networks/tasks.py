@@ -12,6 +12,7 @@ from functools import cache
 
 import torch
 
+from support.networks import data
 from support.networks.data import load
 
 TEST_POINTS = 1000  # of the tasks in the plane
@@ -75,6 +76,18 @@ def parse(name: str) -> tuple[str, int | None]:
     """
     found = re.fullmatch(r"(.+)-first-([1-9]\d*)", name)
     return (found[1], int(found[2])) if found else (name, None)
+
+
+def title(name: str) -> str:
+    """The task in words, for captions.
+
+    >>> title("mnist-first-1000")
+    'MNIST, first 1,000 training points'
+    """
+    whole, few = parse(name)
+    drawn = {"xor": "XOR", "sinusoid-resampled": "sinusoid, redrawn for every network"}
+    found = drawn.get(whole) or data.title(whole)
+    return found if few is None else f"{found}, first {few:,} training points"
 
 
 def true_labels(name: str, x: torch.Tensor) -> torch.Tensor:

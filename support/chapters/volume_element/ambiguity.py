@@ -26,7 +26,7 @@ class AmbiguityArm(claims.Arm):
 
     @property
     def protocol(self) -> str:
-        return f"mnist, {EPOCHS} of the paper's 200 epochs, {LINES} lines between test images per network"
+        return f"MNIST, {EPOCHS} of the paper's 200 epochs, {LINES} lines between test images per network"
 
     @property
     def factors(self) -> dict[str, str]:

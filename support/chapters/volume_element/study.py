@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.evidence.sweep import Block, Study, named
-from support.networks.tasks import Task, resampled, task
+from support.networks.tasks import Task, resampled, task, title
 from support.training.machine import resolve_device
 from support.training.sigmoid.specs import VolumeSpec, recipe
 from support.training.sigmoid.training import geometry_steps, train
@@ -58,9 +58,10 @@ class VolumeStudy(Study):
     def protocol(self) -> str:
         """What every run has in common, for captions."""
         how = self.how
-        step = f"{how['optimiser']} {how['rate']:g}, weight decay {how['decay']:g}, batch {how['batch']:,}"
+        optimiser = {"sgd": "SGD", "adam": "Adam"}[how["optimiser"]]
+        step = f"{optimiser} with rate {how['rate']:g}, weight decay {how['decay']:g}, batch {how['batch']:,}"
         ink = ", matched in length and ink" if self.matched != "length" else ""
-        return f"{self.data}{self._deep}, {self._epochs}, {step}, {self.pairs} pairs per network{ink}"
+        return f"{title(self.data)}{self._deep}, {self._epochs}, {step}, {self.pairs} pairs per network{ink}"
 
     @property
     def _epochs(self) -> str:

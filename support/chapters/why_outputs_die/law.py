@@ -30,6 +30,7 @@ from support.evidence import claims, statistics
 from support.evidence.classifiers.results import runs_of
 from support.evidence.classifiers.rules import CATASTROPHE
 from support.evidence.records import Record
+from support.networks.data import title
 
 FEW, MOST = 25.0, 75.0  # percent of runs: "at most 1 of 20" and "at least 19 of 20" by the 95% interval
 RESAMPLES = 9999
@@ -166,7 +167,7 @@ class Arm(claims.Arm):
 
     @property
     def evidence(self) -> str:
-        return f"{self.plan.data}, {self.plan.images:,} training images"
+        return f"{title(self.plan.data)}, {self.plan.images:,} training images"
 
     @property
     def protocol(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from support.evidence.sweep import Block, Study, named
 from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.architectures import L2, SIX, SIX_BIAS
-from support.networks.data import Dataset
+from support.networks.data import Dataset, title
 from support.training.classifiers.products import choose, rate, sample
 from support.training.classifiers.specs import RunSpec
 from support.training.classifiers.training import train
@@ -86,7 +86,7 @@ class Plan(Study):
     def protocol(self) -> str:
         """What every run of the plan has in common, for captions."""
         how = self.recipes[0] if len(self.recipes) == 1 else f"{len(self.recipes)} recipes"
-        return f"{self.data}, first {self.images:,} training images, {self.steps:,} steps, {how}"
+        return f"{title(self.data)}, first {self.images:,} training images, {self.steps:,} steps, {how}"
 
     def __str__(self):
         size = f"{len(self.architectures)} architectures x {' and '.join(self.scalings)} inputs"

@@ -5,7 +5,7 @@ from typing import Any
 
 from support.evidence.sweep import Block, Study, named
 from support.networks.distance_networks import UNITS
-from support.networks.gaussians import DistanceData, draw, parse
+from support.networks.gaussians import DistanceData, draw, parse, title
 from support.training.distances.specs import DistanceSpec
 from support.training.distances.training import train
 from support.training.machine import resolve_device
@@ -43,7 +43,7 @@ class DistanceStudy(Study):
         """What every run has in common, for captions."""
         rounded = "" if self.precision == "float64" else f", {self.precision}"
         faster = "" if self.rate == 1e-3 else f", rate {self.rate:g}"
-        return f"{self.data}, {self.samples:,} training points, {self.steps:,} epochs{faster}{rounded}"
+        return f"{title(self.data)}, {self.samples:,} training points, {self.steps:,} epochs{faster}{rounded}"
 
     def __str__(self):
         return f"{self.name}: {len(self.networks)} networks x {counted(self.seeds, 'trial')}\n{self.protocol}"

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from support.evidence.sweep import Block, Study
-from support.networks.data import Dataset
+from support.networks.data import Dataset, title
 from support.networks.residual import ResNet
 from support.training.machine import resolve_device
 from support.training.residual import places
@@ -35,11 +35,6 @@ LAYER = 8e-4  # seconds that a layer costs at least, in a step or in the Jacobia
 VIEWS = 6e-5  # seconds an image and view for colours and crops
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
 STAGE_STRIDES = 8  # by which the last stage has fewer pixels a side than the image
-COPIES = {  # names for captions
-    "folder:cifar10-jpeg": "CIFAR-10 (JPEG copy)",
-    "cifar10": "CIFAR-10",
-    "digits": "scikit-learn's digits",
-}
 
 
 @dataclass(frozen=True)
@@ -92,11 +87,6 @@ class ResidualStudy(Study):
         return self.specified(ResidualSpec, data_digest=digest, epochs=self.steps, **own)
 
     @property
-    def source(self) -> str:
-        """The data's name for captions."""
-        return COPIES.get(self.data, self.data)
-
-    @property
     def protocol(self) -> str:
         """What every run has in common, for captions."""
         of_paper = "cifar10" in self.data  # other data are not compared with it
@@ -107,7 +97,7 @@ class ResidualStudy(Study):
         earlier = f" ({self.activations[0].upper()} networks: bf16)" if self.in_bf16 else ""
         few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
-            f"{self.source}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
+            f"{title(self.data)}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
             f"{self.steps}{short} epochs{until}, {self.precision}{earlier}, up to {self.pairs} pairs per network"
         )
 
