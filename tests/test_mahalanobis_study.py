@@ -524,5 +524,7 @@ def test_the_scale_says_what_the_source_did():
     assert (large["epochs"], large["samples"]) == (250_000, 10_000)
     alone = Settings("paper", 2, 3, 77, 1000, "cpu")
     assert isinstance(alone.plan(), DistanceStudy) and (alone.data, alone.seeds) == ("gaussian-2", 3)
-    with pytest.raises(ValueError, match="no committed run of Gaussian in 2 dimensions, 1,000 training points, 77 epochs"):
+    with pytest.raises(
+        ValueError, match="no committed run of Gaussian in 2 dimensions, 1,000 training points, 77 epochs"
+    ):
         alone.live_records()

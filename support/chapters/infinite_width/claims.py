@@ -317,8 +317,8 @@ CLAIMS = (
          "Where the curvature of the NNGP kernel is negative, for erf and monomials, that of the neural tangent "
          "kernel is negative too.",
         partial(negative, tangent(_CURVED)), "largest R: {value:+.1e} ({where})", _GRID, "own"),
-    _law("RG-G-a", "appendix G.2", "The profile of the correction by one example is positive for all degrees, "
-         "dimensions and overlaps.",
+    _law("RG-G-a", "appendix G.2", "One example changes the volume element by a factor, its profile, which depends "
+         "on the overlap, the cosine with the example. It is positive for all degrees, dimensions and overlaps.",
         partial(one_example.positive, _ALL_DEGREES, _DIMENSIONS), "smallest value: {value:.3g} ({where})", _PROFILE),
     _law("RG-G-b", "appendix G.2", "The profile rises with the overlap; for linear units it is constant.",
         partial(one_example.rises_with_the_overlap, _ALL_DEGREES, _DIMENSIONS),
