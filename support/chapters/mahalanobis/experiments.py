@@ -19,7 +19,7 @@ from support.activations import ACTIVATIONS
 from support.networks.data import load
 from support.networks.draws import initial
 
-RATE = 0.01
+RATE, STEPS = 0.01, 250
 BINS = 15
 
 
@@ -120,7 +120,7 @@ def first_layer(start: str, x: torch.Tensor, k: int, m: int, seed: int) -> tuple
 STARTS = ("usual", "random, same size", "k-means + PCA")
 
 
-def starts(seeds: int, steps: int, goal: float = 0.05, m: int = 6) -> pd.DataFrame:
+def starts(seeds: int, steps: int = STEPS, goal: float = 0.05, m: int = 6) -> pd.DataFrame:
     """Steps of Abs networks to a training loss of `goal` nats, and test accuracy at the end, by data, start and seed.
 
     NaN steps: not reached. k-means has as many clusters as there are classes; the head starts the same for all.
@@ -152,7 +152,7 @@ def classifier(activation: str, weight, bias, classes: int, seed: int) -> nn.Seq
 # -- (b) do the rows of a classifier follow principal directions? -------------------------------------------------
 
 
-def alignments(seeds: int, steps: int, hidden: int = 40) -> pd.DataFrame:
+def alignments(seeds: int, steps: int = STEPS, hidden: int = 40) -> pd.DataFrame:
     """Mean over the rows of the largest |cosine| with a set of directions, before and after training, by seed.
 
     Sets: the principal directions of all classes, all weighted equally; the directions Sigma^-1 (mu_i - mu_j) that
@@ -214,7 +214,7 @@ def calibration_error(probabilities: torch.Tensor, y: torch.Tensor, bins: int = 
     return 100 * float(gaps.abs().sum() / len(y))
 
 
-def outputs(seeds: int, steps: int, hidden: int = 40) -> pd.DataFrame:
+def outputs(seeds: int, steps: int = STEPS, hidden: int = 40) -> pd.DataFrame:
     """Test accuracy and calibration error (percent) of ReLU networks with a linear or a distance output, by seed.
 
     "true posterior": what Bayes' rule gives for the Gaussians that the points were drawn from; no training.

@@ -45,11 +45,6 @@ class Settings:
         """Seeds of the three small experiments at the end."""
         return 2 if self.scale == "smoke" else 6
 
-    @property
-    def short(self) -> int:
-        """Their steps."""
-        return 20 if self.scale == "smoke" else 250
-
     def plan(self) -> DistanceStudy:
         """All networks on the one Gaussian, as the paper."""
         return DistanceStudy(
