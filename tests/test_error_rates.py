@@ -8,13 +8,14 @@ from scipy import stats
 from support.chapters.distance_or_intensity.claims import NeverDead
 from support.evidence import error_rates
 from support.evidence.claims import Claim
-from support.evidence.classifiers.rules import Equal, Exceeds, MoreVariable
+from support.evidence.classifiers.rules import AsPrinted, Equal, Exceeds, MoreVariable
 
 
 def arm(n=20, spread=2.0, unit="points", level=0.95):
     """An arm of the ledger whose runs had this spread."""
     half = stats.t.ppf((1 + level) / 2, n - 1) * spread / math.sqrt(n)
-    return {"name": "raw", "value": 3.0, "low": 3.0 - half, "high": 3.0 + half, "n": n, "unit": unit}
+    interval = {"value": 3.0, "low": 3.0 - half, "high": 3.0 + half}
+    return interval | {"name": "raw", "state": "unclear", "threshold": 0.0, "n": n, "unit": unit}
 
 
 def test_on_the_line_each_verdict_comes_in_one_of_forty_repetitions():
@@ -51,12 +52,20 @@ def test_the_printed_effect_is_the_paper_s():
     )
 
 
+def test_the_line_of_a_printed_mean_is_that_of_its_arm():
+    wide = arm(n=20, level=0.9) | {"threshold": [-12.0, 12.0]}
+    assert error_rates.effects(AsPrinted("prose"), wide)["line"] == -12
+    assert error_rates.rates(AsPrinted("prose"), wide, 0.0)[0] > 0.99
+    holds, _ = error_rates.rates(AsPrinted("prose"), wide, 12.0)
+    assert holds == pytest.approx(0.05, abs=0.003)
+
+
 def test_arms_without_spread_and_rules_that_no_interval_decides_are_left_out():
-    alike = arm() | {"low": 3.0, "high": 3.0, "name": "alike"}
+    alike, void = arm() | {"low": 3.0, "high": 3.0, "name": "alike"}, arm() | {"state": "void", "name": "void"}
     claims = [
         Claim("A-1", "", "", Exceeds("ReLU", "ReLU2", 10.0), None, "own"),
         Claim("A-2", "", "", NeverDead(("Abs2",)), None, "own"),
     ]
-    rows = [{"id": claim.id, "arms": [arm(), alike]} for claim in claims]
+    rows = [{"id": claim.id, "arms": [arm(), alike, void]} for claim in claims]
     found = error_rates.simulated(claims, rows)
     assert set(zip(found["claim"], found["arm"], strict=True)) == {("A-1", "raw")}

@@ -3,8 +3,9 @@
 For every arm of the ledger that has an interval, the experiment is repeated with as many runs as were recorded and
 with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on the
 rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, equal SDs, a share of
-one half. Of rules with several parts it is the first part. Left out are rules on runs that share training data, rules
-that an interval alone does not decide, and arms whose values are all alike, so that their spread is not known.
+one half. Of rules with several parts it is the first part, with the spread of the part that decides. Left out are
+rules on runs that share training data, rules that an interval alone does not decide, and arms whose values are all
+alike, so that their spread is not known.
 Means are judged by Student's interval alone; the bootstrap's, which the rules use from ten values on if it is wider,
 can only turn a verdict into "unclear".
 """
@@ -35,7 +36,7 @@ def simulated(claims: Iterable[Claim], rows: list[dict]) -> pd.DataFrame:
         if not isinstance(claim.rule, Rule) or claim.rule.overlapping or not claim.rule.by_interval:
             continue
         for arm in by_id[claim.id]["arms"]:
-            if arm["value"] is None or arm["low"] is None or arm["high"] is None or arm["n"] < 2:
+            if arm["state"] == "void" or None in (arm["value"], arm["low"], arm["high"]) or arm["n"] < 2:
                 continue
             if arm["low"] == arm["high"]:
                 continue
@@ -48,8 +49,8 @@ def simulated(claims: Iterable[Claim], rows: list[dict]) -> pd.DataFrame:
 
 def effects(rule: Rule, arm: dict) -> dict[str, float]:
     """The true values at which the rule is tried: "line", "none" and, where the paper prints it, "printed"."""
-    line = rule.accepts[0] if math.isfinite(rule.accepts[0]) else rule.accepts[1]
-    found = {"line": float(line)}
+    low, high = _accepts(rule, arm)
+    found = {"line": float(low if math.isfinite(low) else high)}
     if is_share(arm):
         found["none"] = 50.0 if _in_percent(arm) else 0.5
     elif isinstance(rule, MoreVariable):
@@ -69,7 +70,7 @@ def is_share(arm: dict) -> bool:
 def rates(rule: Rule, arm: dict, true: float) -> tuple[float, float]:
     """The shares of repetitions in which the rule holds, and fails, if the true value is `true`."""
     low, high = _intervals(rule, arm, true)
-    least, most = rule.accepts
+    least, most = _accepts(rule, arm)
     inside, outside = (low > least) & (high < most), (high <= least) | (low >= most)
     weight = np.full(len(low), 1 / len(low)) if not is_share(arm) else _chances(arm, true)
     return float(weight[inside].sum()), float(weight[outside].sum())
@@ -98,6 +99,11 @@ def _intervals(rule: Rule, arm: dict, true: float) -> tuple[np.ndarray, np.ndarr
     return mean - half, mean + half
 
 
+def _accepts(rule: Rule, arm: dict) -> tuple[float, float]:
+    """The values that agree with the claim; of a band the ends are those of the arm, where each arm has its own."""
+    return tuple(arm["threshold"]) if isinstance(arm["threshold"], list) else rule.accepts
+
+
 def _in_percent(arm: dict) -> bool:
     return arm["unit"] != "of the trials"
 
@@ -107,7 +113,7 @@ def _chances(arm: dict, true: float) -> np.ndarray:
 
 
 def _printed(rule: Rule) -> dict[str, float]:
-    """The effect that Oursland prints: of accuracies, from the text where both are there, otherwise from Table 3."""
+    """The effect that Oursland prints: of accuracies, from the text where both are there, else from Table 3 or 5."""
     if not isinstance(rule, Exceeds | Equal | MoreVariable) or isinstance(rule, NoMoreVariable):
         return {}
     sets = printed()["oursland2025"]["sets"]

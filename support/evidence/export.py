@@ -8,7 +8,10 @@ import pandas as pd
 from support.evidence.records import Record
 
 COLUMNS = {  # name -> unit or type, meaning
-    "experiment": ("text", "kind of run: classifier, metric, centres, mahalanobis, volume or residual"),
+    "experiment": (
+        "text",
+        "kind of run: classifier (also metric and centres, with more measurements), mahalanobis, volume, residual",
+    ),
     "data": ("text", "name of the data"),
     "key": ("text", "16 hex digits of the sha256 of the specification"),
     "steps": ("count", "length of the run: gradient steps, or epochs of a volume or residual run"),

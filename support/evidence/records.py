@@ -40,7 +40,7 @@ LEFTOVER = "a file without a record: its write was cut short; it can be deleted"
 
 @dataclass(frozen=True)
 class Record:
-    """One recorded run; `steps` is its length, `path` its JSON file."""
+    """One recorded run; `steps` is its length, `path` the file with its JSON."""
 
     path: Path
     content: dict

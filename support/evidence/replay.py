@@ -47,10 +47,11 @@ def replay(
     Rounding differs between machines, product routines, chunks and neighbours in a block. A chaotic run multiplies
     the difference by an unknown factor, which the replays measure. The run is replayed three times, with chunks of
     three sizes or batches in three orders, so that sums have different orders. The order within a product stays the
-    same, so a run in lower precision is replayed once more in float64. The record agrees if at each recorded step its
-    distance from the nearest replay is within the tolerance: a factor times the largest distance between two replays
-    up to that step, plus a floor. Both are larger in float32. If the record's products were less exact than those of
-    the replays (TF32 against a CPU, for example), the tolerance grows by the ratio of their measured errors.
+    same, so a classifier or distance network in lower precision is replayed once more in float64. The record agrees
+    if at each recorded step its distance from the nearest replay is within the tolerance: a factor times the largest
+    distance between two replays up to that step, plus a floor. In float32 the floor is larger, and for classifiers
+    the factor too. If the record's products were less exact than those of the replays (TF32 against a CPU, for
+    example), the tolerance grows by the ratio of their measured errors.
 
     Distance networks start with hyperplanes through training points. Rounding may put such a point on the other side
     on another machine, in all replays alike. For them a disagreement is a reason to look, not a proof.
@@ -61,9 +62,12 @@ def replay(
         device: "auto", "cpu" or "cuda".
         progress: called as progress(step, steps) with the steps of all replays together.
     Raises:
-        ValueError: none or several keys begin like this, the data set differs, or `steps` is out of range.
+        ValueError: none or several keys begin like this, the data set differs, the run has no step, or `steps` is out
+            of range.
     """
     record = pick(store, prefix)
+    if not record.steps:
+        raise ValueError(f"the run {record.name} has no step that could be replayed")
     if steps is not None and not 1 <= steps <= record.steps:
         raise ValueError(f"steps must be from 1 to {record.steps}, those of the record, not {steps!r}")
     # a lower bound: a single network costs more than its share of a block

@@ -37,7 +37,7 @@ def plane(a: Tensor, b: Tensor, c: Tensor, points: int) -> Plane:
     """A grid around a, b, c, (d,) each: o + u (b - a) + v 2 sqrt(3) ((a + b) / 2 - o), o their mean, u, v in [-1, 1].
 
     Every triangle appears as an equilateral one. a, b and c may have any shape, and errors are those of `line`.
-    Source: Zavatone-Veth et al. 2025, public code; protocol 4.6.
+    Source: Zavatone-Veth et al. 2025, public code.
     """
     a, b, c = _anchors(points, a=a, b=b, c=c)
     o = (a + b + c) / 3

@@ -59,7 +59,7 @@ def task(name: str, seed: int = 0, folder: str | None = None) -> Task:
     training, the rest for the test. Pixels that are 0 in all training images are left out. They would not change
     the outputs, but only weight decay would act on their weights: within 9,000 steps Adam takes these below 1e-100,
     and the volume element with them.
-    Source: Zavatone-Veth et al. 2025, sections I.1 and I.2, and their code; protocol 4.4 to 4.6.
+    Source: Zavatone-Veth et al. 2025, sections I.1 and I.2, and their code.
     """
     whole, few = parse(name)
     if whole not in DRAWN:

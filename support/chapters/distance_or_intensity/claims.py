@@ -41,6 +41,7 @@ class ShareOfOutputs(Rule):
     below: float
     percent: float
     unit = "points"
+    error = 0.10
     accepts = (-SHARE, SHARE)
 
     @property
@@ -54,7 +55,7 @@ class ShareOfOutputs(Rule):
 
     def __call__(self, arm: Arm) -> Finding:
         test, train = self.shares(arm), self.shares(arm, "train")
-        found = statistics.difference_from_printed(test, self.percent, printed()["oursland2025"]["n"], 0.90)
+        found = statistics.difference_from_printed(test, self.percent, printed()["oursland2025"]["n"], self.level)
         what = "dead" if self.below == 0 else f"active on under {self.below:.0%}"
         text = (
             f"{test.mean():.1f}% of {self.name}'s outputs are {what} ({train.mean():.1f}% on training images), "

@@ -84,7 +84,10 @@ class Studies(Evidence):
         others = tuple(name for name in names if name not in own)
         found = arm(named, records, scaling, own, self.recipe, from_seed)
         borrowed = arm(replace(self.baseline, steps=plan.steps), records, scaling, others, None, from_seed)
-        return replace(found, records=found.records | borrowed.records)
+        both = found.records | borrowed.records
+        common = set.intersection(*({r.spec.seed for r in several} for several in both.values()))
+        kept = {name: [r for r in several if r.spec.seed in common] for name, several in both.items()}
+        return replace(found, records=kept)
 
 
 def evidence(

@@ -103,8 +103,7 @@ class Recovers(Exceeds):
 
     def __call__(self, arm: Arm) -> Finding:
         control, failing = arm.accuracy(self.baseline), arm.accuracy(self.second)
-        n = min(len(control), len(failing))  # by seed, in order
-        behind = statistics.mean_interval(control[:n] - failing[:n])
+        behind = statistics.mean_interval(control - failing)
         if behind.high > self.least:
             return super().__call__(arm)
         text = f"{self.second} does not fail: {self.baseline} - {self.second} = {behind.value:+.2f} points"
@@ -211,6 +210,7 @@ class AsPrinted(Rule):
     table: str
     margin: float = IMPACT
     source: str = "oursland2025"
+    error = 0.10
     wording = "our mean - the printed one within ±{self.margin:g} point, or ± the printed SD if larger (90% interval)"
 
     @property
@@ -223,7 +223,7 @@ class AsPrinted(Rule):
         mean, sd = paper["sets"][self.table]["accuracy"][name.removesuffix("-Bias")]
         ours = arm.accuracy(name)
         # both SDs have n in the denominator, as the paper's
-        found = statistics.from_summary(ours.mean(), ours.std(), len(ours), mean, sd, paper["n"], level=0.90)
+        found = statistics.from_summary(ours.mean(), ours.std(), len(ours), mean, sd, paper["n"], level=self.level)
         text = f"{ours.mean():.2f} - {mean:.2f} = {found.difference:+.2f} points, printed SD {sd:.2f}"
         estimate = statistics.Estimate(found.difference, *found.interval, min(found.n), found.level, "Welch")
         own = replace(self, margin=max(self.margin, sd))

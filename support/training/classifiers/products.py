@@ -41,7 +41,7 @@ def split(x: Tensor, slices: int) -> list[Tensor]:
 
 @dataclass(frozen=True)
 class Products:
-    """The products at one precision. The trainer calls `forward` and `accumulate` only."""
+    """The products at one precision."""
 
     precision: str
     routine: str = "default"

@@ -153,7 +153,10 @@ class Stack:
     """The networks of a block. `advance` trains them, `errors` and `weights` evaluate them."""
 
     def __init__(self, specs: list, data: list[DistanceData], division: Division):
-        """specs: M specifications that differ in network and seed only. data: one for all, or one for each."""
+        """specs: M specifications that differ only in network, seed and, with data of their own, digest.
+
+        data: one for all, or one for each.
+        """
         self.specs, self.division, self.groups = specs, division, []
         where = DTYPES[specs[0].precision], torch.device(division.device)
         shared = points(data, *where) if len(data) == 1 else None

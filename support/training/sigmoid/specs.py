@@ -8,7 +8,7 @@ import numpy as np
 from support.networks.tasks import Task, parse, resampled, task
 from support.training.specs import CURVES, Spec, last_numbers
 
-RECIPES: dict[str, dict[str, Any]] = {  # Zavatone-Veth et al. 2025; protocol 4.4 to 4.6
+RECIPES: dict[str, dict[str, Any]] = {  # Zavatone-Veth et al. 2025, appendix I, and their code
     "xor": {"optimiser": "sgd", "rate": 0.02, "momentum": 0.9, "decay": 1e-4, "batch": 4},
     "sinusoid": {"optimiser": "sgd", "rate": 0.1, "momentum": 0.9, "decay": 0.0, "batch": 50},
     "mnist": {"optimiser": "adam", "rate": 1e-3, "momentum": 0.0, "decay": 1e-4, "batch": 1000},
