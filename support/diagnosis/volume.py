@@ -23,7 +23,7 @@ class Volume(Part):
     of: str
     log_volume: np.ndarray
     predicted: np.ndarray
-    title = "Log-volume along a line of inputs"
+    title = "Log-volume between inputs"
 
     @property
     def boundaries(self) -> np.ndarray:

@@ -60,8 +60,7 @@ def make(name: str, function: Callable[[], tuple[pd.DataFrame, Iterable[str]]], 
     }
     file = path(name, folder)
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
-    atomically(file, lambda p: p.write_text(text, encoding="utf-8"))
+    atomically(file, json.dumps(content, indent=1, allow_nan=False) + "\n")
     return file
 
 

@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -222,12 +222,13 @@ def probe(folder: Path) -> None:
         pass
 
 
-def atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Writes a file under a temporary name, flushes it to disk and renames it."""
+def atomically(path: Path, content: bytes | str) -> None:
+    """Writes a file under a temporary name, flushes it to disk and renames it. Text is written as UTF-8."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        write(beside)
-        with open(beside, "rb+") as f:
+        with open(beside, "wb") as f:
+            f.write(content.encode() if isinstance(content, str) else content)
+            f.flush()
             os.fsync(f.fileno())
         beside.replace(path)
     finally:

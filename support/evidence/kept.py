@@ -64,7 +64,7 @@ def digest(records: Path, package: Path) -> str:
 def _write(path: Path, found: list[dict]) -> None:
     """In one step, so that a reader never sees half a file; older entries are removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.atomically(path, lambda p: p.write_text(json.dumps(found, allow_nan=False), encoding="utf-8"))
+    files.atomically(path, json.dumps(found, allow_nan=False))
     for other in path.parent.glob("*.json"):
         if other != path:
             other.unlink(missing_ok=True)

@@ -10,7 +10,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +118,7 @@ def _write(folder: Path, records: list[Record]) -> None:
     for kind, part in (("curves", "arrays"), ("weights", "weights")):
         for names, content, arrays in _shards(records, kind):
             path = folder / files.shard_name(kind, content)
-            files.atomically(path, partial(Path.write_bytes, data=content))
+            files.atomically(path, content)
             for name in names:
                 entry = stored[name]
                 entry.setdefault("measured", {})[f"{part}_sha256"] = entry[f"{part}_sha256"]
@@ -132,7 +131,7 @@ def _write(folder: Path, records: list[Record]) -> None:
         entry["stored"]["bits"] = {name: bits for name, bits in bits_of(record.spec).items() if name in there}
         entry["sha256"] = text_digest(entry)
     lines = files.lines_bytes(_line(stored[record.name]) for record in records)
-    files.atomically(folder / files.shard_name("runs", lines), partial(Path.write_bytes, data=lines))
+    files.atomically(folder / files.shard_name("runs", lines), lines)
 
 
 def _line(content: dict) -> str:

@@ -18,6 +18,7 @@ same key and number of steps, a packed one is read rather than a loose one.
 The digests of JSON, arrays and weights are checked when each is first read.
 """
 
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -244,10 +245,11 @@ class Store:
                 for left in path.parent.glob(f".{path.stem}.*"):  # from a write that was killed
                     left.unlink()
                 if keep_weights:
-                    weight_bytes = pack(measurement.weights)
-                    files.atomically(path.with_suffix(".safetensors"), lambda p: p.write_bytes(weight_bytes))
-                files.atomically(path.with_suffix(".npz"), lambda p: _save_arrays(p, arrays))
-                files.atomically(path, lambda p: p.write_text(json.dumps(content, indent=1) + "\n"))
+                    files.atomically(path.with_suffix(".safetensors"), pack(measurement.weights))
+                compressed = io.BytesIO()
+                np.savez_compressed(compressed, **arrays)  # type: ignore[arg-type]  # no array is named allow_pickle
+                files.atomically(path.with_suffix(".npz"), compressed.getvalue())
+                files.atomically(path, json.dumps(content, indent=1) + "\n")
         except OSError as error:
             raise RecordError(f"cannot write the record {path}: {error.strerror}") from error
         return read(path)
@@ -357,8 +359,3 @@ def _joined(paths: tuple[tuple, ...]) -> tuple[Packed, list[tuple[Path, RecordEr
             except RecordError as error:
                 faults.append((path, error))
     return found, faults
-
-
-def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    with open(path, "wb") as f:
-        np.savez_compressed(f, **arrays)  # type: ignore[arg-type]  # no array is named allow_pickle

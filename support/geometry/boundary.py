@@ -39,12 +39,12 @@ class Pairs:
         return len(self.a)
 
 
-def candidates(labels: Tensor, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def candidates(labels: Tensor, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Indices of the ends of `count` random pairs, half with different labels and half with the same, (count,) twice.
 
     Raises ValueError if there are too few pairs of either sort.
     """
-    ends = torch.randint(len(labels), (2, 50 * count), generator=generator)
+    ends = torch.randint(len(labels), (2, 50 * count), generator=torch.Generator().manual_seed(seed))
     differ = labels[ends[0]] != labels[ends[1]]
     alike = ~differ & (ends[0] != ends[1])
     kinds = [ends[:, kind][:, : count // 2] for kind in (differ, alike)]

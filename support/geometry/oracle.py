@@ -1,4 +1,4 @@
-"""The same quantities from textbook formulas, slow and simple, for comparison in tests. Not for figures.
+"""The same quantities from textbook formulas, slow and simple, to compare with.
 
 One point at a time, float64, with plain determinants and inverses.
 """

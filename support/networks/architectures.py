@@ -22,7 +22,7 @@ class Architecture:
     """One row of the table.
 
     hidden: activation after the first Linear, a key of `activations.ACTIVATIONS`.
-    output: activation after the second Linear ("relu" or "abs"), or None.
+    output: activation after the second Linear, such as "relu", or None.
     negated: whether the network ends with a sign change.
     output_bias: whether the second Linear has a bias; without one, its hyperplanes pass through the origin.
     head: "linear" or "offset_l2"; form: of the latter, "code" or "paper" (see `layers.OffsetL2`).

@@ -26,6 +26,7 @@ TIMEOUT, RETRIES, PAUSE = 10.0, 2, 1.0  # seconds a connection; further rounds; 
 FOLDERS = {"mnist": "MNIST", "fashion_mnist": "FashionMNIST", "kmnist": "KMNIST"}  # torchvision's names
 FILES = [f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
 DIGITS = tuple("0123456789")
+CIFAR10 = "cifar-10-batches-py"  # the folder of torchvision
 GARMENTS = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot"
 SYLLABLES = "o,ki,su,tsu,na,ha,ma,ya,re,wo"
 CLASSES = {
@@ -118,6 +119,10 @@ def missing(name: str, folder: str | Path | None = None) -> str:
     if name.startswith("folder:"):
         places = _places(name, folder)
         return "" if any(map(Path.is_dir, places)) else f"the images {name.removeprefix('folder:')} ({_NAMED})"
+    if name == "cifar10":
+        places = [given(folder)] if folder else []
+        there = any((place / CIFAR10).is_dir() for place in [*places, _cache()])
+        return "" if there else f"the images of {name}, the folder {CIFAR10} ({_NAMED})"
     if name not in FOLDERS:
         return ""
     try:
@@ -267,15 +272,15 @@ def _fetch(urls, path, md5):
 
 def _cifar10(folder):
     """CIFAR-10 as torchvision reads it, from the data folder or the user's cache."""
-    given = Path(folder).expanduser() if folder else None
-    there = given is not None and (given / "cifar-10-batches-py").is_dir()
-    root = given if there else _cache()
+    own = given(folder) if folder else None
+    there = own is not None and (own / CIFAR10).is_dir()
+    root = own if there else _cache()
     try:
         parts = [import_torchvision().datasets.CIFAR10(root, train=t, download=not there) for t in (True, False)]
     except (ImportError, OSError, RuntimeError) as error:
         raise DataError(
             f"data set 'cifar10' is not in {str(folder) if folder else 'BOOK_DATA (not set)'} and could not be read "
-            f"by torchvision: {error}\nPut the folder cifar-10-batches-py into {root}, or into a folder of your own "
+            f"by torchvision: {error}\nPut the folder {CIFAR10} into {root}, or into a folder of your own "
             "named by the environment variable BOOK_DATA"
         ) from error
     arrays = [array for part in parts for array in (np.asarray(part.data, np.uint8), np.array(part.targets))]

@@ -87,7 +87,7 @@ def pages(root: Path = ROOT) -> list[str]:
 
 
 def executed(page: str, root: Path = ROOT) -> bool:
-    """Whether a page is a notebook: a chapter or the front page."""
+    """Whether a page is a notebook, as a chapter is."""
     return (root / f"{page}.ipynb").exists()
 
 

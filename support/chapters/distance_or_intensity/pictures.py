@@ -203,7 +203,7 @@ def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
     """Rows networks, columns arms: mean number of dead and rarely active outputs against the step, stacked."""
     classes = arms[0].active(names[0]).shape[1]
     fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
-    labels = {"dead": "active on no image", "rare": "on up to 1%", "scarce": "on 1 to 5%"}
+    labels = {"dead": "active on no image", "rare": "on under 1%", "scarce": "on 1 to 5%"}
     greys = ("#222222", "#777777", "#bbbbbb")
     for row, name in zip(axes, names, strict=True):
         for ax, arm in zip(row, arms, strict=True):

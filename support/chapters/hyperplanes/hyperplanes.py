@@ -3,10 +3,10 @@
 An output node with preactivation v(h) = w.h + b is zero on its hyperplane. A class whose hidden vectors have mean
 preactivation m and SD s has its centre m / |w| away from the hyperplane, and is s / |w| wide along the normal; so
 m / s is the signed distance of the class centre in the class's own SDs, whatever the length of w. The two numbers are
-in every classifier's record, before training and after (`training.train`, "moments").
+in every classifier's record, before training and after ("moments").
 
-    z = class_distances(moments)        # [..., output, class]
-    fits_story(z, "Abs2-Neg")              # [..., output]
+    z = class_distances(moments)  # [..., output, class]
+    fits_story(z, "Abs2-Neg")  # [..., output]
 
 With a network's weights more can be asked: how its classes lie along the normal of each hidden unit (`units`), and
 whether better hyperplanes than the learned ones exist (`fitted`).
@@ -32,37 +32,33 @@ def class_distances(moments: np.ndarray) -> np.ndarray:
         return np.where(mean == 0, 0.0, mean / sd)
 
 
-def fits_story(z: np.ndarray, name: str, near: float | None = None) -> np.ndarray:
+def fits_story(z: np.ndarray, name: str) -> np.ndarray:
     """Whether each output does what Oursland says of its network: (..., C, C) -> (..., C), bool.
-
-    near: SDs within which a centre counts as near, by default NEAR.
 
     What would refute the story was settled before any of these numbers was seen: that most outputs do not do the
     following, or that training does not make them do it.
 
-    Abs2-Neg, a distance: of all classes its own has its centre nearest to the hyperplane, and within `near`.
-    Abs2, an intensity: its own class is the farthest, and at least half of the others are within `near`.
+    Abs2-Neg, a distance: of all classes its own has its centre nearest to the hyperplane, and within NEAR.
+    Abs2, an intensity: its own class is the farthest, and at least half of the others are within NEAR.
     ReLU2-Neg, a distance whose zero set is a half-space: its own class has its centre in it, most others do not.
-    ReLU2, an intensity: its own class has its centre outside it, and at least half of the others are inside.
+    What the paper says of ReLU2 is about all its classes together (LDM-6.2-d).
 
     Raises ValueError for a network of which the paper tells no such story.
     """
     a = architecture(name)
-    if a.head != "linear" or a.output not in ("abs", "relu"):
+    if a.head != "linear" or (a.output, a.negated) not in (("abs", True), ("abs", False), ("relu", True)):
         raise ValueError(
-            f"the paper says nothing about the hyperplanes of {name!r} (of Abs2, ReLU2 and -Neg it does)"
+            f"the paper has no such story of the outputs of {name!r} (of Abs2, Abs2-Neg and ReLU2-Neg it has)"
         )
-    own, near = np.eye(z.shape[-1], dtype=bool), NEAR if near is None else near
+    own = np.eye(z.shape[-1], dtype=bool)
     if a.output == "abs":
         size = np.abs(z)
         of_own, of_others = size[..., own], np.where(own, np.nan, size)
         if a.negated:
-            return (of_own < np.nanmin(of_others, -1)) & (of_own < near)
-        return _farthest(size, own) & _half(size < near, own)
+            return (of_own < np.nanmin(of_others, -1)) & (of_own < NEAR)
+        return _farthest(size, own) & _half(size < NEAR, own)
     inside = z <= 0
-    if a.negated:
-        return inside[..., own] & _half(~inside, own)
-    return ~inside[..., own] & _half(inside, own)
+    return inside[..., own] & _half(~inside, own)
 
 
 def own_and_nearest_other(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

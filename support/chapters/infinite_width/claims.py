@@ -1,4 +1,4 @@
-"""The claims of Zavatone-Veth et al. about untrained layers, and the rules that compute their verdicts.
+"""The claims of Zavatone-Veth et al. about wide layers, untrained or after one example, and their rules.
 
 Nothing here is recorded: a check evaluates its sentence on the grid that its arguments state and returns the worst
 case and where it is. The sentences come from a text without its formulas, so a symbol may have been read

@@ -152,7 +152,7 @@ def contrast(fitted: Machine, points: np.ndarray, labels: np.ndarray, seed: int 
     points: (M, d), ends of the segments. NaN where no segment crosses the boundary once and has a match.
     """
     x = torch.from_numpy(points)
-    a, b = boundary.candidates(torch.from_numpy(labels), SEGMENTS, torch.Generator().manual_seed(seed))
+    a, b = boundary.candidates(torch.from_numpy(labels), SEGMENTS, seed)
     order = torch.randperm(SEGMENTS, generator=torch.Generator().manual_seed(seed))
     pairs = boundary.find_pairs(
         lambda z: torch.from_numpy(fitted.predict(z.numpy()).astype(np.int64)), x[a[order]], x[b[order]], MOST, POINTS

@@ -33,7 +33,7 @@ from support.evidence.verdicts import LEAST_SEEDS
 ERROR = 1.0  # percent of the mean distance: the root mean squared error on fresh points is below
 OFFSET = 0.05  # standard deviations: half of a network's hyperplanes pass the mean at less
 WHITE = 0.05  # relative Frobenius error against the precision is below
-CHANCE = 0.05  # at most this share of random rotations of the exact solution does as well
+CHANCE = 0.05  # at most this share of random rotations of the network's own rows does as well
 PAIRED = 0.5  # this share of the units stands in mirrored pairs that act as Abs, at least
 MOST = 0.5  # of the trials
 

@@ -7,12 +7,13 @@ seeds that were not trained when the rules were written (from 100 on). The unit 
 A run *fails* if it ends more than CATASTROPHE points of test accuracy below the mean of ReLU at the same point, with
 the same data and input scaling. A run that diverged counts with its last finite accuracy, or with that of guessing.
 
-    LAW-a  at rate x curvature 100 each of the six networks seldom fails (`seldom`); an arm for each input scaling, of
+    LAW-a  at rate x curvature 100 each of the six networks seldom fails (`Seldom`); an arm for each input scaling, of
            six parts; it holds if all parts hold, and fails if one fails after Holm's correction
-    LAW-b  at 1,000 ReLU2 mostly fails (`mostly`); an arm for each input scaling
-    LAW-c  at 10 ReLU2-Neg fails more often than ReLU2 (`more_often`); an arm for each input scaling
+    LAW-b  at 1,000 ReLU2 mostly fails (`Mostly`); an arm for each input scaling
+    LAW-c  at 10 ReLU2-Neg fails more often than ReLU2 (`MoreOften`); an arm for each input scaling
     LAW-d  the map made on MNIST predicts on other data which runs fail, better than the overall share of failing runs
-           and better than the input scaling does (`gain`); an arm for each data set, of two parts
+           and better than the input scaling does (`Predicts`); an arm for each data set, of two parts, without Holm's
+           correction
 
 The two input scalings are arms, and not independent: their networks start from the same weights.
 """
@@ -20,10 +21,10 @@ The two input scalings are arms, and not independent: their networks start from 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from support.chapters.why_outputs_die.study import PhaseGrid
 from support.evidence import claims, statistics
@@ -69,34 +70,6 @@ def _point(plan: PhaseGrid, scaling: str, rate: float, scale: float) -> tuple[fl
     return plan.points(scaling)[int(np.argmin(apart))]
 
 
-def seldom(fails: np.ndarray) -> tuple[str, statistics.Estimate]:
-    """LAW-a for one network: (state, share of failing runs in percent); fails is (seeds,) bool.
-
-    It holds if the whole Clopper-Pearson interval lies below FEW, and fails if it lies above.
-    """
-    share = statistics.percent(int(fails.sum()), len(fails))
-    return "holds" if share.high < FEW else "fails" if share.low > FEW else "unclear", share
-
-
-def mostly(fails: np.ndarray) -> tuple[str, statistics.Estimate]:
-    """LAW-b for one network: (state, share of failing runs in percent); it holds if the interval lies above MOST."""
-    share = statistics.percent(int(fails.sum()), len(fails))
-    return "holds" if share.low > MOST else "fails" if share.high < MOST else "unclear", share
-
-
-def more_often(first: np.ndarray, second: np.ndarray) -> tuple[str, statistics.Estimate]:
-    """LAW-c: the first network fails more often than the second, seed by seed (exact McNemar).
-
-    Among the seeds at which exactly one of the two fails, the share in percent at which it is the first; it holds
-    if the Clopper-Pearson interval lies above one half, and fails if it lies below. Unclear without such a seed.
-    """
-    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
-    if not only_first + only_second:
-        return "unclear", statistics.Estimate(np.nan, np.nan, np.nan, len(first), 0.95, "Clopper-Pearson")
-    share = statistics.percent(only_first, only_first + only_second)
-    return "holds" if share.low > 50 else "fails" if share.high < 50 else "unclear", share
-
-
 def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
     """LAW-d: for each network and setting elsewhere three predictions of the share of failing runs, and that share.
 
@@ -125,8 +98,8 @@ def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "brier law", "brier overall", "brier scaling"])
 
 
-def gain(table: pd.DataFrame, baseline: str, seed: int = 0) -> tuple[str, statistics.Estimate]:
-    """LAW-d: by how much the Brier score of a baseline exceeds the law's; it holds if the interval lies above 0.
+def gain(table: pd.DataFrame, baseline: str, seed: int = 0) -> statistics.Estimate:
+    """LAW-d: by how much the Brier score of a baseline exceeds the law's.
 
     baseline: "overall" or "scaling". The settings are resampled, all networks of one together (percentile bootstrap).
     """
@@ -134,17 +107,7 @@ def gain(table: pd.DataFrame, baseline: str, seed: int = 0) -> tuple[str, statis
     settings = table.groupby(POINT)["gain"].mean().to_numpy()
     drawn = np.random.default_rng(seed).integers(len(settings), size=(RESAMPLES, len(settings)))
     low, high = np.quantile(settings[drawn].mean(1), (0.025, 0.975))
-    estimate = statistics.Estimate(settings.mean(), low, high, len(settings), 0.95, "percentile bootstrap")
-    return "holds" if low > 0 else "fails" if high < 0 else "unclear", estimate
-
-
-def fails_after_holm(failing: list[np.ndarray], line: float = FEW, alpha: float = 0.025) -> list[bool]:
-    """Of several networks: for each whether its share of failing runs lies above the line, after Holm's correction.
-
-    LAW-a fails in an arm if one of them does; it holds if `seldom` holds for all.
-    """
-    tests = [stats.binomtest(int(f.sum()), len(f), line / 100, alternative="greater").pvalue for f in failing]
-    return [bool(p < alpha) for p in statistics.holm(tests)]
+    return statistics.Estimate(settings.mean(), low, high, len(settings), 0.95, "percentile bootstrap")
 
 
 # -- arms and rules of the ledger ---------------------------------------------------------------------------------
@@ -226,7 +189,15 @@ class _WholeStudy(claims.Rule):
 
 
 class _Share(_WholeStudy):
+    """A rule on the share of failing runs in percent, with Clopper and Pearson's interval."""
+
     unit = "percent"
+
+    def of(self, network: str, arm: Arm, parts: int = 1) -> claims.Finding:
+        """The finding on one network, as one of so many parts that share the error."""
+        fails = arm.failing(network)
+        share = statistics.percent(int(fails.sum()), len(fails), self.sharing(parts).level)
+        return self.finding(share, f"{fails.sum()} of {len(fails)} runs of {network} fail")
 
 
 @dataclass(frozen=True)
@@ -238,14 +209,8 @@ class Seldom(_Share):
     asks = f"each of the six fails in < {FEW:g}% of runs"
 
     def __call__(self, arm: Arm) -> claims.Finding:
-        failing = [arm.failing(name) for name in self.names]
-        too_often = fails_after_holm(failing)
-        parts = []
-        for name, fails, often in zip(self.names, failing, too_often, strict=True):
-            state, share = seldom(fails)
-            state = "fails" if often else "holds" if state == "holds" else "unclear"
-            parts.append(self.finding(share, f"{fails.sum()} of {len(fails)} runs of {name} fail", state))
-        return claims.joined(sorted(parts, key=lambda part: -part.value))
+        found = claims.after_holm([partial(self.of, name, arm) for name in self.names])
+        return claims.joined(sorted(found, key=lambda part: -part.value))
 
 
 @dataclass(frozen=True)
@@ -260,14 +225,16 @@ class Mostly(_Share):
         return f"{self.name} fails in > {MOST:g}% of runs"
 
     def __call__(self, arm: Arm) -> claims.Finding:
-        fails = arm.failing(self.name)
-        state, share = mostly(fails)
-        return self.finding(share, f"{fails.sum()} of {len(fails)} runs of {self.name} fail", state)
+        return self.of(self.name, arm)
 
 
 @dataclass(frozen=True)
 class MoreOften(_Share):
-    """LAW-c: the first network fails more often than the second."""
+    """LAW-c: the first network fails more often than the second, seed by seed (exact McNemar).
+
+    Asked is, among the seeds at which exactly one of the two fails, the share at which it is the first. Unclear
+    without such a seed.
+    """
 
     first: str
     second: str
@@ -276,10 +243,9 @@ class MoreOften(_Share):
 
     def __call__(self, arm: Arm) -> claims.Finding:
         first, second = arm.failing(self.first), arm.failing(self.second)
-        state, share = more_often(first, second)
-        alone = (first & ~second).sum(), (second & ~first).sum()
+        alone = int((first & ~second).sum()), int((second & ~first).sum())
         text = f"{self.first} alone fails in {alone[0]} of {len(first)} seeds, {self.second} alone in {alone[1]}"
-        return self.finding(share, text, state)
+        return self.finding(statistics.percent(alone[0], sum(alone)), text) if sum(alone) else self.unclear(text)
 
 
 @dataclass(frozen=True)
@@ -297,7 +263,6 @@ class Predicts(_WholeStudy):
         table = predicted(arm.rates, arm.runs)
         parts = []
         for baseline in ("overall", "scaling"):
-            state, estimate = gain(table, baseline)
             scores = f"{table[f'brier {baseline}'].mean():.3f} - {table['brier law'].mean():.3f}"
-            parts.append(self.finding(estimate, f"Brier score, {baseline} - map = {scores}", state))
+            parts.append(self.finding(gain(table, baseline), f"Brier score, {baseline} - map = {scores}"))
         return replace(claims.joined(parts), times=math.inf)  # the unit is the setting: more seeds do not help

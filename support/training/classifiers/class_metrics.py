@@ -191,7 +191,7 @@ def boundaries(
     Returns:
         {part: numbers} for each network; NaN where the volume is 0 somewhere.
     """
-    first, second = candidates(labels, CANDIDATES * pairs, torch.Generator().manual_seed(0))
+    first, second = candidates(labels, CANDIDATES * pairs)
     found = find_pairs(lambda x: networks[-1](x).argmax(1), x[first], x[second], pairs, points)
     results = []
     for network in networks:

@@ -67,7 +67,7 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tenso
 
     All networks have the same candidates.
     """
-    chosen = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
+    chosen = candidates(labels, CANDIDATES * spec.pairs)
     pairs = find_pairs(predict, x[chosen[0]], x[chosen[1]], spec.pairs, SEARCHED)
     ends = corners(x, labels)
     lines = [geometry.line(ends[i], ends[j], spec.line).float() for i, j in LINES] if spec.line else []

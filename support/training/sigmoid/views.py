@@ -26,20 +26,18 @@ POINTS = 64  # on a line
 
 
 def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) -> dict[str, np.ndarray]:
-    """The arrays of a `Measurement` about the geometry of one network, from its weights by epoch.
+    """The arrays of a `Measurement` about the geometry of one network, from its weights by epoch, in order.
 
     All networks use the same candidate pairs of test points. NaN where the metric is singular.
     """
     x, labels = data.test
-    first, second = candidates(labels, CANDIDATES * spec.pairs, torch.Generator().manual_seed(0))
-    last = weights[max(weights)]
+    first, second = candidates(labels, CANDIDATES * spec.pairs)
+    *earlier, last = weights.values()
     ends = x[first], x[second], spec.pairs, spec.points, spec.matched == "length and ink"
-    final_pairs = find_pairs(lambda x: geometry.predicted_class(logits(last, x)), *ends)
-    fixed, own = [], []
-    for w in weights.values():
-        pairs = find_pairs(lambda x, w=w: geometry.predicted_class(logits(w, x)), *ends)
-        fixed.append(_measured(w, final_pairs, spec.points))
-        own.append(summary(_measured(w, pairs, spec.points) if w is not last else fixed[-1]))
+    pairs = [find_pairs(lambda x, w=w: geometry.predicted_class(logits(w, x)), *ends) for w in weights.values()]
+    final_pairs = pairs[-1]
+    fixed = [_measured(w, final_pairs, spec.points) for w in weights.values()]
+    own = [summary(_measured(w, p, spec.points)) for w, p in zip(earlier, pairs, strict=False)] + [summary(fixed[-1])]
     arrays = {"crossing": final_pairs.crossing.numpy()}
     for name in ("effect", "same_effect", "peak", "profile", "same_profile"):
         arrays[name] = np.stack([found[name] for found in fixed])
