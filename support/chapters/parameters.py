@@ -30,6 +30,10 @@ class Limits:
     most: float | None = None
 
 
+Scale = typing.Annotated[str, Limits(choices=SCALES)]
+Device = typing.Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
+
+
 def read(namespace: dict, settings: type):
     """The chapter's settings, complete and checked.
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated
 
-from support.chapters.parameters import SCALES, Limits
+from support.chapters.parameters import Device, Limits, Scale
 from support.evidence.classifiers.results import arms
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.paths import CACHE, COMMITTED
@@ -25,13 +25,13 @@ Seeds = Annotated[int | None, Limits(least=1, most=1000)]
 class ClassifierSettings(ABC):
     """Parameters of the chapters that train classifiers; None leaves a value to the scale."""
 
-    scale: Annotated[str, Limits(choices=SCALES)]
+    scale: Scale
     data: str | None
     images: Count
     seeds: Seeds
     steps: Count
     rate: Annotated[float | None, Limits(least=1e-12, most=1e6)]
-    device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
+    device: Device
     data_folder: str | None
 
     @classmethod
@@ -85,13 +85,16 @@ class ClassifierSettings(ABC):
         return found
 
 
+@dataclass(frozen=True)
 class TrainedHere:
-    """Settings of chapters whose own runs come from the cache or the committed records, else are trained now.
+    """Parameters of the chapters that train networks on images for some epochs; None leaves a value to the scale."""
 
-    They have the fields `device` and `data_folder`.
-    """
-
-    device: str
+    scale: Scale
+    data: str | None
+    seeds: Count
+    epochs: Count
+    width: Count
+    device: Device
     data_folder: str | None
 
     def live_records(self, study: Study) -> list[Record]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from support.activations import ACTIVATIONS
-from support.chapters.parameters import SCALES, Limits
-from support.chapters.settings import Count, TrainedHere
+from support.chapters.parameters import Limits
+from support.chapters.settings import TrainedHere
 from support.evidence.residual.study import ResidualStudy, of_small_images
 from support.networks.data import load
 from support.networks.residual import DEPTHS
@@ -21,15 +21,8 @@ class Settings(TrainedHere):
     committed records.
     """
 
-    scale: Annotated[str, Limits(choices=SCALES)]
-    data: str | None
-    seeds: Count
-    epochs: Count
     depth: Annotated[int | None, Limits(choices=tuple(DEPTHS))]
-    width: Count
     activation: Annotated[str | None, Limits(choices=tuple(ACTIVATIONS))]
-    device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
-    data_folder: str | None
 
     @staticmethod
     def presets(given: dict) -> dict:

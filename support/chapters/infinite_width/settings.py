@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from support.chapters.parameters import SCALES, Limits
+from support.chapters.parameters import Limits, Scale
 
 
 @dataclass(frozen=True)
 class Settings:
     """Parameters of chapter 7, which trains nothing and reads no data; None leaves a value to the scale."""
 
-    scale: Annotated[str, Limits(choices=SCALES)]
+    scale: Scale
     networks: Annotated[int | None, Limits(least=2)]
     widest: Annotated[int | None, Limits(least=64)]
     points: Annotated[int | None, Limits(least=5)]

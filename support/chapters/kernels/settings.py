@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from support.chapters.kernels.derived import FOLDS, REPETITIONS, TABLES
-from support.chapters.parameters import SCALES, Limits
+from support.chapters.parameters import Limits, Scale
 
 
 @dataclass(frozen=True)
 class Settings:
     """Parameters of the chapter on kernels; None leaves a value to the scale."""
 
-    scale: Annotated[str, Limits(choices=SCALES)]
+    scale: Scale
     task: Annotated[str | None, Limits(choices=TABLES)]
     repetitions: Annotated[int | None, Limits(least=1)]
     folds: Annotated[int | None, Limits(least=2)]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from support.chapters.parameters import SCALES, Limits
+from support.chapters.parameters import Device, Limits, Scale
 from support.chapters.settings import Count
 from support.evidence.distances.results import runs_of
 from support.evidence.distances.study import STUDIES as DISTANCE_STUDIES
@@ -17,12 +17,12 @@ from support.evidence.sweep import ensure
 class Settings:
     """Parameters of the chapter on the Mahalanobis distance; None leaves a value to the scale."""
 
-    scale: Annotated[str, Limits(choices=SCALES)]
+    scale: Scale
     dimension: Annotated[int | None, Limits(choices=(2, 10, 100))]
     trials: Count
     epochs: Count
     samples: Annotated[int | None, Limits(least=10)]
-    device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
+    device: Device
 
     @staticmethod
     def presets(given: dict) -> dict:

@@ -1,10 +1,8 @@
 """The parameters of the chapter, the sizes of each scale, and the study that follows."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from support.chapters.parameters import SCALES, Limits
-from support.chapters.settings import Count, TrainedHere
+from support.chapters.settings import TrainedHere
 from support.evidence.residual.study import ResidualStudy, of_small_images
 from support.networks.data import load
 
@@ -17,14 +15,6 @@ class Settings(TrainedHere):
 
     They are those of the encoders that the chapter trains. CIFAR-10 takes hours, and is not trained here.
     """
-
-    scale: Annotated[str, Limits(choices=SCALES)]
-    data: str | None
-    seeds: Count
-    epochs: Count
-    width: Count
-    device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
-    data_folder: str | None
 
     @staticmethod
     def presets(given: dict) -> dict:

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Annotated, Any
+from typing import Any
 
-from support.chapters.parameters import SCALES, Limits
-from support.chapters.settings import Count, TrainedHere
+from support.chapters.settings import TrainedHere
 from support.chapters.volume_element.study import STUDIES, VolumeStudy
 from support.networks.tasks import task
 
@@ -17,14 +16,6 @@ class Settings(TrainedHere):
     They are those of the networks on images that the chapter trains; MNIST takes hours. All else comes from committed
     records.
     """
-
-    scale: Annotated[str, Limits(choices=SCALES)]
-    data: str | None
-    seeds: Count
-    epochs: Count
-    width: Count
-    device: Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
-    data_folder: str | None
 
     @staticmethod
     def presets(given: dict) -> dict:
