@@ -116,9 +116,9 @@ def test_a_map_shows_the_mean_over_seeds_and_a_dot_where_a_run_diverged():
     values = np.arange(np.prod(shape), dtype=float).reshape(shape)
     diverged = np.zeros((2, *shape), bool)
     diverged[1, 5, 0] = True
-    diagram = Diagram("ReLU", "raw", np.stack([values - 1, values + 1]), np.zeros((2, *shape)), diverged, 10.0)
+    diagram = Diagram("ReLU", "raw", np.stack([values - 1, values + 1]), diverged)
     marks = {"raw": (1000.0, 10.0)}
-    ax = dying.phase_figure([diagram], plan, "accuracy", "accuracy (%)", ("ReLU",), marks).axes[0]
+    ax = dying.phase_figure([diagram], plan, ("ReLU",), marks).axes[0]
     assert np.array_equal(ax.collections[0].get_array().reshape(shape), values)
     assert points(ax, ".") == {(-1.0, 4.0)} and points(ax, "x") == {(1.0, 3.0)}
 

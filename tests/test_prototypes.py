@@ -391,13 +391,3 @@ def test_the_recurrent_encoder_reads_rows():
     encoder = heads.LastState(64)
     turned = torch.arange(64.0).view(1, 8, 8).transpose(1, 2).reshape(1, 64)
     assert not torch.allclose(encoder(torch.arange(64.0)[None]), encoder(turned))
-
-
-def test_intervals_over_folds_are_wider_than_if_folds_were_independent():
-    a, b = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.zeros(5)
-    found = heads.difference(a, b)
-    # t(4) = 2.776, SD^2 = 2.5; variance of the mean (1/5 + 1/4) * 2.5 in place of 1/5 * 2.5
-    assert found.value == 3 and found.high - found.value == pytest.approx(2.7764 * (0.45 * 2.5) ** 0.5, rel=1e-4)
-    assert heads.difference(a, a).low == heads.difference(a, a).high == 0
-    with pytest.raises(ValueError, match="two or more, got 1"):
-        heads.difference(a[:1], b[:1])

@@ -9,6 +9,7 @@ from support.evidence.classifiers.results import runs_of
 from support.evidence.classifiers.study import BOTH, STUDIES, Plan, Recipe
 from support.evidence.paths import CACHE
 from support.evidence.records import Record, Store
+from support.evidence.statistics import resampled_interval
 from support.evidence.sweep import ensure
 from support.networks.architectures import L2
 from support.networks.data import load
@@ -47,7 +48,7 @@ def other_tasks() -> tuple[pd.DataFrame, list[str]]:
     }
     rows = []
     for (task, score), head in product(scores.items(), list(heads.HEADS)[1:]):
-        gap = heads.difference(score[head], score["Linear"])
+        gap = resampled_interval(score[head] - score["Linear"], 1 / (heads.FOLDS - 1))
         rows.append([task, head, score[head].mean(), score["Linear"].mean(), gap.value, gap.low, gap.high, gap.n])
     columns = ["task", "head", "accuracy (%)", "linear (%)", "points", "95% low", "95% high", "folds"]
     return pd.DataFrame(rows, columns=columns), []

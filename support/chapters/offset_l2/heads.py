@@ -1,7 +1,6 @@
 """OffsetL2 against a linear head behind the same small encoder, cross-validated: the checks that readers proposed.
 
     found = cross_validated(*table("wine"), hidden_layer)      # head -> test accuracy of every fold, in percent
-    difference(found["OffsetL2"], found["Linear"])             # with an interval that knows how folds overlap
 
 Both heads get the same folds, the same initial encoder and the same steps of Adam; neither was tuned.
 """
@@ -10,13 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from scipy import stats
 from sklearn import datasets
 from sklearn.model_selection import RepeatedStratifiedKFold
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from support.evidence.statistics import Estimate
 from support.networks.layers import Neg, OffsetL2
 
 HIDDEN = 32
@@ -81,19 +78,3 @@ def cross_validated(
                 right = network(z[test]).argmax(1) == labels[test]
             found[name].append(100 * right.double().mean().item())
     return {name: np.array(values) for name, values in found.items()}
-
-
-def difference(first: np.ndarray, second: np.ndarray, level: float = 0.95) -> Estimate:
-    """Mean of first - second over folds with its corrected t interval (Nadeau and Bengio 2003).
-
-    Folds share most of their training data, so that their results are not independent; the variance of the mean is
-    taken as (1 / n + 1 / (FOLDS - 1)) times that of a fold in place of 1 / n.
-
-    Raises ValueError for fewer than two folds, or arms of unequal length.
-    """
-    gap = np.array([a - b for a, b in zip(first, second, strict=True)], float)
-    n = len(gap)
-    if n < 2:
-        raise ValueError(f"an interval over folds needs two or more, got {n}")
-    half = stats.t.ppf((1 + level) / 2, n - 1) * np.sqrt((1 / n + 1 / (FOLDS - 1)) * gap.var(ddof=1))
-    return Estimate(float(gap.mean()), float(gap.mean() - half), float(gap.mean() + half), n, level, "corrected t")

@@ -15,7 +15,6 @@ import pandas as pd
 from support.chapters.why_outputs_die.study import PhaseGrid
 from support.evidence.classifiers.results import runs_of
 from support.evidence.records import Record
-from support.training.classifiers.specs import output_counts
 
 
 @dataclass(frozen=True)
@@ -25,9 +24,7 @@ class Diagram:
     architecture: str
     scaling: str
     accuracy: np.ndarray  # test accuracy in percent, that of a run which diverged included
-    dead: np.ndarray  # percent of outputs that are active on no training image
     diverged: np.ndarray  # bool
-    chance: float  # percent of images that are right by chance
 
 
 def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
@@ -37,10 +34,8 @@ def diagrams(plan: PhaseGrid, records: Iterable[Record]) -> list[Diagram]:
     for place in product(plan.architectures, plan.scalings):
         if grids := whole.get(place):
             accuracy = [[float(r.at("test_accuracy", plan.steps)) for r in grid] for grid in grids]
-            dead = [[_dead(r, plan.steps) for r in grid] for grid in grids]
             diverged = [[r.diverged_by(plan.steps) for r in grid] for grid in grids]
-            a, b, c = (np.array(values).reshape(-1, *shape) for values in (accuracy, dead, diverged))
-            found.append(Diagram(*place, a, b, c, 100 / len(grids[0][0].at("train_active", plan.steps))))
+            found.append(Diagram(*place, *(np.array(values).reshape(-1, *shape) for values in (accuracy, diverged))))
     return found
 
 
@@ -79,37 +74,18 @@ def place(plan: PhaseGrid, records: Iterable[Record], scaling: str, rate: float)
     return rate * eigenvalue, usual
 
 
-def _dead(record: Record, steps: int) -> float:
-    active = record.at("train_active", steps)
-    return 100 * float(output_counts(active)["dead"]) / len(active)
-
-
 _POINT = ["network", "rate x curvature", "preactivation"]  # of the grid
 APART = 10.0  # points of accuracy between the means of the scalings at one point of the grid: it leaves the axes
 
 
-def explained(found: list[Diagram]) -> pd.DataFrame:
-    """How much of the variance of test accuracy the two axes explain, per architecture, over seeds and scalings.
+def explained(found: list[Diagram]) -> pd.Series:
+    """Percent of the variance of test accuracy that the two axes explain, by architecture, over seeds and scalings.
 
-    "explained": one minus the variance within the grid's points over the total, both unbiased (adjusted R^2), in
-    percent; what is left differs between seeds or between scalings at one point. "where it learns": the same over the
-    points at which some network of that architecture gets more than twice as many images right as chance. "scalings
-    apart": at how many points of the grid the means of the scalings differ by more than APART; `leaving` names them.
+    One minus the variance within the grid's points over the total, both unbiased (adjusted R^2). What is left differs
+    between seeds or between scalings at one point.
     """
-    rows = []
-    for name in dict.fromkeys(d.architecture for d in found):
-        of = [d for d in found if d.architecture == name]
-        values = np.concatenate([d.accuracy for d in of]).astype(float)
-        apart = np.ptp([d.accuracy.mean(0) for d in of], axis=0)
-        learns = values.max(0) > 2 * of[0].chance
-        several = len(of) > 1
-        rows.append(
-            [name, _share(values), _share(values[:, learns]), int(learns.sum())]
-            + [int((apart > APART).sum()) if several else np.nan, apart.size, len(values)]
-        )
-    columns = ["network", "explained (%)", "where it learns (%)", "points where it learns"]
-    columns += [f"scalings apart by > {APART:g} points", "of points", "networks per point"]
-    return pd.DataFrame(rows, columns=columns).set_index("network").round(1)
+    names = dict.fromkeys(d.architecture for d in found)
+    return pd.Series({n: _share(np.concatenate([d.accuracy for d in found if d.architecture == n])) for n in names})
 
 
 def _share(values: np.ndarray) -> float:

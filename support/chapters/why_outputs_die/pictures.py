@@ -131,14 +131,13 @@ def remedies_figure(arms_by_remedy: dict):
     return fig
 
 
-def phase_figure(diagrams, plan, quantity: str, label: str, names: tuple[str, ...], marks: dict | None = None):
-    """Rows input scalings, columns networks: a quantity of `phases.Diagram` over the points of the grid.
+def phase_figure(diagrams, plan, names: tuple[str, ...], marks: dict | None = None):
+    """Rows input scalings, columns networks: the mean test accuracy of `phases.Diagram` at the points of the grid.
 
     A dot is a point of which some run diverged.
 
     Args:
         plan: the `study.PhaseGrid` of the diagrams.
-        label: of the colour bar, with its unit.
         marks: input scaling -> (curvature, preactivation) of a protocol to mark, a cross.
     """
     by_place = {(d.scaling, d.architecture): d for d in diagrams}
@@ -148,8 +147,7 @@ def phase_figure(diagrams, plan, quantity: str, label: str, names: tuple[str, ..
     for line, scaling in zip(axes, rows, strict=True):
         for ax, name in zip(line, names, strict=True):
             diagram = by_place[scaling, name]
-            values = np.asarray(getattr(diagram, quantity), float).mean(0)
-            image = ax.pcolormesh(x, y, values, vmin=0, vmax=100, shading="nearest")
+            image = ax.pcolormesh(x, y, diagram.accuracy.mean(0), vmin=0, vmax=100, shading="nearest")
             ax.grid(visible=False)
             ax.set_xticks(x)
             lost = np.argwhere(diagram.diverged.any(0))
@@ -162,5 +160,5 @@ def phase_figure(diagrams, plan, quantity: str, label: str, names: tuple[str, ..
                 ax.set_title(name)
         line[0].set_ylabel(f"{scaling}\n$\\log_{{10}}$ step size")
     fig.supxlabel("$\\log_{10}$ RMS of the first preactivations", fontsize=10)
-    fig.colorbar(image, ax=axes, label=label, shrink=0.9)
+    fig.colorbar(image, ax=axes, label="test accuracy (%)", shrink=0.9)
     return fig
