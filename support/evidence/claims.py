@@ -337,6 +337,11 @@ class Claim:
     replaces: tuple[str, ...] = ()
 
 
+def own(id: str, says: str, rule: Rule | Callable[[], Finding], asked: Evidence, **more: Any) -> Claim:
+    """A claim of this book, which is in no paper. more: other fields of `Claim`."""
+    return Claim(id, "our own", says, rule, asked, source="own", kind="own", **more)
+
+
 # -- judging ------------------------------------------------------------------------------------------------------
 
 

@@ -52,7 +52,7 @@ from functools import partial
 
 from support.chapters.deep_networks.study import STUDIES
 from support.evidence import claims
-from support.evidence.claims import Evidence, Records
+from support.evidence.claims import Evidence, Records, own
 from support.evidence.residual.results import (
     ACROSS,
     AFTER,
@@ -217,7 +217,6 @@ _RISES = Signed(rise_across, "rise in triangles of three classes", absent="no ri
 _GELU_RISES = Signed(half_effect_with_gelu, "effect with GELU", absent="no effect with GELU")
 _FITTED = Signed(fitted, "learned", absent="the controls did not learn their shuffled labels")
 _claim = partial(claims.Claim, source="zavatoneveth2025")
-_own = partial(claims.Claim, source="own", kind="own")
 CLAIMS = (
     _claim("RG-5.1-a", "section 5.1", "In residual networks the volume element is large near decision boundaries.",
            Signed(effect, "effect of the last stage"), Networks()),
@@ -241,13 +240,11 @@ CLAIMS = (
            Networks(("ResNet-10, ReLU",))),
     _claim("RG-I-f", "appendix I.3", "Where the entropy of the output is high, the volume element is large.",
            Signed(entropy_follows, "rank correlation, and its change with training,", ""), Networks()),
-    _own("OWN-8-a", "our own",
-         "Training raises the volume element at a boundary by more than between images of one class.",
-         Signed(learned_contrast, "contrast minus that before training"), Networks()),
-    _own("OWN-8-b", "our own",
-         "In every stage training raises the volume element at a boundary by more than within one class.",
-         Signed(learned_contrast, "contrast of a stage minus that before training"), Networks(stages=True)),
-    _own("OWN-8-c", "our own", "Networks on shuffled labels gain less than half of the contrast.",
-         Signed(not_shuffled, "half the gain minus that with shuffled labels", premises=(_FITTED,)),
-         Networks(("5,000 images",))),
+    own("OWN-8-a", "Training raises the volume element at a boundary by more than between images of one class.",
+        Signed(learned_contrast, "contrast minus that before training"), Networks()),
+    own("OWN-8-b", "In every stage training raises the volume element at a boundary by more than within one class.",
+        Signed(learned_contrast, "contrast of a stage minus that before training"), Networks(stages=True)),
+    own("OWN-8-c", "Networks on shuffled labels gain less than half of the contrast.",
+        Signed(not_shuffled, "half the gain minus that with shuffled labels", premises=(_FITTED,)),
+        Networks(("5,000 images",))),
 )  # fmt: skip

@@ -100,9 +100,8 @@ _AMENDED = {
 }
 CLAIMS = (
     # written after a pilot of two networks a kind on scikit-learn's digits, before any record on MNIST
-    *(claims.Claim(f"OWN-2-{letter}", "our own", says, Every(parts),
-                   Studies((STUDIES["mnist-metric"],), ("standardised",)), source="own", kind="own",
-                   amended=_AMENDED.get(letter))
+    *(claims.own(f"OWN-2-{letter}", says, Every(parts), Studies((STUDIES["mnist-metric"],), ("standardised",)),
+                 amended=_AMENDED.get(letter))
       for letter, says, parts in (
           ("a", "Training brings a hidden layer's metric nearer to the precisions of the classes.",
            tuple(Nearer(name, "trained", "untrained") for name in LINEAR_AND_L2)),

@@ -24,7 +24,7 @@ from support.chapters.kernels.derived import (
 )
 from support.chapters.kernels.features import STARTS
 from support.evidence import claims, derived, statistics
-from support.evidence.claims import Claim, Everywhere, Evidence, Finding, NoRecords, joined
+from support.evidence.claims import Claim, Everywhere, Evidence, Finding, NoRecords, joined, own
 from support.training.feature_machines import ROUNDS
 from support.words import counted, difference
 
@@ -258,10 +258,6 @@ def _formula(id, where, says, check, measured, protocol, own=False) -> Claim:
     return Claim(id, where, says, Everywhere(check, measured), asked, source, kind)
 
 
-def _own(id, says, rule, asked, amended=None) -> Claim:
-    return Claim(id, "our own", says, rule, asked, source="own", kind="own", amended=amended)
-
-
 _ALL = ("toy", "digits", "breast cancer")
 _MACHINE = ("usual start",)  # the network's start does not matter
 # written before the derived tables were made, after a trial of the code on made-up classes and on two draws of the
@@ -271,14 +267,14 @@ CLAIMS = (
           "small tasks.", Lowers("plain", "support", HELP), Machines(), _PAPER, amended=_wider("fails")),
     Claim("KER-1-b", "appendix A", "The magnified kernel has a larger volume element near the decision boundary.",
           MagnifiesBoundary(), Machines(), _PAPER, amended=_wider("holds")),
-    _own("KER-1-c", "The place matters: magnifying at support vectors gives fewer errors than at random inputs.",
-         Lowers("random", "support"), Machines(), _wider("unclear")),
+    own("KER-1-c", "The place matters: magnifying at support vectors gives fewer errors than at random inputs.",
+        Lowers("random", "support"), Machines(), amended=_wider("unclear")),
     _formula("KER-1-d", "our own", "Around one support vector the volume element is largest on a shell if tau < "
              "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's.",
              checks.on_a_shell, "maximiser and formula differ by at most {value:.0e} tau",
              "two derivatives of the kernel, maximised along a ray", own=True),
-    _own("KER-1-e", "Cross-validation mostly chooses a tau for which the volume can rise around a support vector.",
-         ChoosesRise(), Machines(), _wider("fails")),
+    own("KER-1-e", "Cross-validation mostly chooses a tau for which the volume can rise around a support vector.",
+        ChoosesRise(), Machines(), amended=_wider("fails")),
     Claim("KER-2-a", "appendix H.2", "The matrix M of a feature machine prefers the directions that the first layer "
           "of a trained network prefers.", Resembles(), Metrics(_ALL), _PAPER),
     Claim("KER-2-b", "appendix H.2", "M is proportional to W'W of a trained network's first layer.",
@@ -290,8 +286,8 @@ CLAIMS = (
     _formula("KER-2-d", "appendix H.2", "The metric of a feature machine is constant over the input space.",
              checks.flat, "the metrics at {cases} points differ from one multiple of M by at most {value:.0e}",
              "two derivatives of the smoothed Laplace kernel, M learned on the toy"),
-    _own("KER-2-e", "On the toy a feature machine finds the plane that decides the classes.",
-         Mean("share M", "share of M in the plane", PLANE, unit="%"), Metrics(("toy",), _MACHINE)),
+    own("KER-2-e", "On the toy a feature machine finds the plane that decides the classes.",
+        Mean("share M", "share of M in the plane", PLANE, unit="%"), Metrics(("toy",), _MACHINE)),
     # of the same networks as KER-2-b, written when that was known and before these products were computed
     Claim("KER-2-f", "appendix H.2", "W'W of a trained network's first layer is proportional to the mean outer "
           "product of the network's own gradients.", Mean("cosine", "cosine of W'W and its products", ALIKE),
@@ -303,10 +299,10 @@ CLAIMS = (
     _formula("KER-3-b", "appendix H.3", "The metric of Simon et al.'s kernel differs substantially from that of its "
              "base kernel.", checks.bends, "least SD of the log-volume: {value:.2f} nats ({where}), against 0",
              "a Gaussian base kernel in the plane, 20 pairs; substantial: more than 0.5 nats"),
-    _own("KER-4-a", "M has a larger share across the classes, where their centres differ, than Euclid's metric.",
-         Mean("share M", "share of M - of Euclid's", 0.0, less="share Euclid", unit="points"),
-         Metrics(("digits", "breast cancer"), _MACHINE)),
+    own("KER-4-a", "M has a larger share across the classes, where their centres differ, than Euclid's metric.",
+        Mean("share M", "share of M - of Euclid's", 0.0, less="share Euclid", unit="points"),
+        Metrics(("digits", "breast cancer"), _MACHINE)),
     # written when errors on the digits were known (5.2% with the learned M, 3.3% with the identity), before MNIST's
-    _own("KER-4-b", "On images of digits, learning M raises the test error.",
-         Mean("last", "error after the updates of M - before", 0.0, less="first", unit="points"), Rounds()),
+    own("KER-4-b", "On images of digits, learning M raises the test error.",
+        Mean("last", "error after the updates of M - before", 0.0, less="first", unit="points"), Rounds()),
 )  # fmt: skip

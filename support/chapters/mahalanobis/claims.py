@@ -26,7 +26,7 @@ import pandas as pd
 
 from support.chapters.mahalanobis import reach
 from support.evidence import claims, statistics
-from support.evidence.claims import Evidence, Finding, Rule
+from support.evidence.claims import Evidence, Finding, Rule, own
 from support.evidence.distances.results import DistanceArm, arms
 from support.evidence.verdicts import LEAST_SEEDS
 
@@ -145,10 +145,6 @@ def _merged(first_verdict: str) -> claims.Amendment:
     return claims.amended(reason, first, first_verdict, "2026-11-24")
 
 
-def _own(name: str, says: str, rule: Rule, asked: Evidence) -> claims.Claim:
-    return claims.Claim(name, "our own", says, rule, asked, source="own", kind="own")
-
-
 _claim = partial(claims.Claim, asked=Dimensions(), source="oursland2024")
 CLAIMS = (
     _claim("MDX-1-a", _ALL, "Networks of absolute values learn to give the Mahalanobis distance.",
@@ -173,12 +169,12 @@ CLAIMS = (
            MostTrials("MD_ReLU", pairs_up, "have half of their units in such pairs")),
     _claim("MDX-6-a", "results, Model Architectures", "Sigmoids do not learn the distance well.",
            MostTrials("MD_Sigmoid", fails, "miss it by more than Abs networks do")),
-    _own("OWN-4-a",
-         "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
-         reach.LearnsAsPredicted(ERROR), reach.Fresh(("mahalanobis-2-fresh", "mahalanobis-10-fresh"), split=True)),
-    _own("OWN-4-b", "With centred inputs most networks of absolute values learn the distance.",
-         reach.LearnsAsPredicted(ERROR, anywhere=True),
-         reach.Fresh(("mahalanobis-2-centred", "mahalanobis-10-centred"))),
-    _own("OWN-4-c", "With ten times the rate most networks of absolute values learn the distance.",
-         reach.LearnsAsPredicted(ERROR, anywhere=True), reach.Fresh(("mahalanobis-2-fast", "mahalanobis-10-fast"))),
+    own("OWN-4-a",
+        "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
+        reach.LearnsAsPredicted(ERROR), reach.Fresh(("mahalanobis-2-fresh", "mahalanobis-10-fresh"), split=True)),
+    own("OWN-4-b", "With centred inputs most networks of absolute values learn the distance.",
+        reach.LearnsAsPredicted(ERROR, anywhere=True),
+        reach.Fresh(("mahalanobis-2-centred", "mahalanobis-10-centred"))),
+    own("OWN-4-c", "With ten times the rate most networks of absolute values learn the distance.",
+        reach.LearnsAsPredicted(ERROR, anywhere=True), reach.Fresh(("mahalanobis-2-fast", "mahalanobis-10-fast"))),
 )  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 
 from support.chapters.offset_l2.study import STUDIES as OWN
 from support.evidence import statistics
-from support.evidence.claims import Claim, Finding, amended
+from support.evidence.claims import Claim, Finding, amended, own
 from support.evidence.classifiers.claims import EachNetwork, Studies
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import (
@@ -105,8 +105,7 @@ CLAIMS = (
     Claim("LDM-T5-a", "Table 5", "With raw inputs these networks reach the accuracies of Table 5.",
           AsPrinted("table5"), EachNetwork(OWN["mnist-l2"], SIX_BIAS + L2, "raw"), source="oursland2025"),
     # written when seeds 0 and 1 of the same runs were known, before the records of mnist-centres, seeds 5 to 9
-    *(Claim(f"OWN-3-{letter}", "our own", says, Every(tuple(map(rule, L2))), Studies((OWN["mnist-centres"],)),
-            source="own", kind="own")
+    *(own(f"OWN-3-{letter}", says, Every(tuple(map(rule, L2))), Studies((OWN["mnist-centres"],)))
       for letter, says, rule in (
           ("a", "Training leaves the centres of OffsetL2 near the places where they started.", CentresStay),
           ("b", "OffsetL2 networks are as accurate with their centres put back to the start.", CentresIdle))),

@@ -44,7 +44,7 @@ from functools import partial
 
 from support.chapters.self_supervised.study import STUDIES
 from support.evidence import claims
-from support.evidence.claims import Evidence, Records
+from support.evidence.claims import Evidence, Records, own
 from support.evidence.residual.results import (
     ACROSS,
     AFTER,
@@ -159,7 +159,6 @@ _PREMISE = _rule(
     partial(effect, objective="simclr", measure="top"), _DIPS.words, positive=False, absent="SimCLR does not dip"
 )
 _claim = partial(claims.Claim, source="zavatoneveth2025")
-_own = partial(claims.Claim, source="own", kind="own")
 CLAIMS = (
     _claim("RG-5.3-a", "section 5.3 and appendix I.4",
            "Barlow Twins expands areas near the decision boundaries of a linear probe.",
@@ -171,27 +170,27 @@ CLAIMS = (
            "SimCLR differs because its codes lie on a sphere, whose metric should be pulled back.",
            _rule(partial(effect, objective="simclr", measure="head_sphere"), "effect of SimCLR on the sphere",
                  premises=(_PREMISE,)), Encoders()),
-    _own("OWN-9-a", "our own", "Barlow Twins magnifies a probe's boundaries more than SimCLR does.",
-         _rule(partial(difference, of=effect_of, what="effect"), "effect of Barlow Twins minus SimCLR"),
-         Encoders(MEASURES)),
-    _own("OWN-9-b", "our own",
-         "Barlow Twins magnifies a boundary more than SimCLR, beyond what both do in a class and before training.",
-         _rule(partial(difference, of=contrast_of, what="contrast"), "contrast of Barlow Twins minus SimCLR"),
-         Encoders(MEASURES)),
-    _own("OWN-9-c", "our own", "Barlow Twins raises the volume element at a boundary by more than within a class.",
-         _rule(partial(contrast, objective="barlow"), "contrast minus that before training", unit="nats per output"),
-         Encoders()),
-    _own("OWN-9-d", "our own", "SimCLR raises the volume element at a boundary by more than within a class.",
-         _rule(partial(contrast, objective="simclr"), "contrast minus that before training", unit="nats per output"),
-         Encoders()),
-    _own("OWN-9-e", "our own", "A probe loses accuracy on test images that are not normalised.",
-         _rule(falls_if_not_normalised, "normalised minus not", unit="points"), Encoders()),
-    _own("OWN-9-f", "our own", "On the digits the volume element is larger at a probe's boundary than at the images.",
-         _rule(partial(on_digits, of=effect), "effect"), OnDigits()),
-    _own("OWN-9-g", "our own",
-         "On the digits training raises the volume element at a probe's boundary by more than within a class.",
-         _rule(partial(on_digits, of=contrast), "contrast minus that before training", unit="nats per output"),
-         OnDigits()),
-    _own("OWN-9-h", "our own", "On the digits the contrast grows more with labels than without.",
-         _rule(more_with_labels, "gain in contrast with labels minus without", unit="nats per output"), OnDigits()),
+    own("OWN-9-a", "Barlow Twins magnifies a probe's boundaries more than SimCLR does.",
+        _rule(partial(difference, of=effect_of, what="effect"), "effect of Barlow Twins minus SimCLR"),
+        Encoders(MEASURES)),
+    own("OWN-9-b",
+        "Barlow Twins magnifies a boundary more than SimCLR, beyond what both do in a class and before training.",
+        _rule(partial(difference, of=contrast_of, what="contrast"), "contrast of Barlow Twins minus SimCLR"),
+        Encoders(MEASURES)),
+    own("OWN-9-c", "Barlow Twins raises the volume element at a boundary by more than within a class.",
+        _rule(partial(contrast, objective="barlow"), "contrast minus that before training", unit="nats per output"),
+        Encoders()),
+    own("OWN-9-d", "SimCLR raises the volume element at a boundary by more than within a class.",
+        _rule(partial(contrast, objective="simclr"), "contrast minus that before training", unit="nats per output"),
+        Encoders()),
+    own("OWN-9-e", "A probe loses accuracy on test images that are not normalised.",
+        _rule(falls_if_not_normalised, "normalised minus not", unit="points"), Encoders()),
+    own("OWN-9-f", "On the digits the volume element is larger at a probe's boundary than at the images.",
+        _rule(partial(on_digits, of=effect), "effect"), OnDigits()),
+    own("OWN-9-g",
+        "On the digits training raises the volume element at a probe's boundary by more than within a class.",
+        _rule(partial(on_digits, of=contrast), "contrast minus that before training", unit="nats per output"),
+        OnDigits()),
+    own("OWN-9-h", "On the digits the contrast grows more with labels than without.",
+        _rule(more_with_labels, "gain in contrast with labels minus without", unit="nats per output"), OnDigits()),
 )  # fmt: skip

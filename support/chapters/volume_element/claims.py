@@ -85,7 +85,7 @@ from support.chapters.volume_element import ambiguity
 from support.chapters.volume_element.results import ARMS, VolumeArm, arms
 from support.chapters.volume_element.study import STUDIES
 from support.evidence import claims, statistics
-from support.evidence.claims import Evidence, Finding, Rule, joined
+from support.evidence.claims import Evidence, Finding, Rule, joined, own
 from support.evidence.verdicts import LEAST_SEEDS
 
 SHARE = 0.5  # of the contrast
@@ -278,16 +278,15 @@ _BY_WIDTH = claims.amended(
     "XOR among the tasks, at every width", "mixed", date="2026-11-24",
 )  # fmt: skip
 _claim = partial(claims.Claim, source="zavatoneveth2025")
-_own = partial(claims.Claim, source="own", kind="own")
 CLAIMS = (
     _claim("RG-4-a", "sections 4.1 and 4.2", "Trained networks magnify areas near decision boundaries.",
            MAGNIFIES, Tasks()),
     _claim("RG-4-b", "sections 4.1 and 4.2", "At initialisation the volume element has no such structure.",
            _NOT_BEFORE, Tasks(_BUT_XOR), amended=_BY_WIDTH),
-    _own("RG-4-c", "our own", "Networks trained on shuffled labels have less than half of the contrast.",
-         _NOT_SHUFFLED, Tasks(CONTROLLED), amended=claims.amended(
-             "Most controls had not learned their labels: 60% were right with two classes, and 13% with ten.",
-             f"no premise that the controls learn {FITTED:g}% of their labels", "holds")),
+    own("RG-4-c", "Networks trained on shuffled labels have less than half of the contrast.",
+        _NOT_SHUFFLED, Tasks(CONTROLLED), amended=claims.amended(
+            "Most controls had not learned their labels: 60% were right with two classes, and 13% with ten.",
+            f"no premise that the controls learn {FITTED:g}% of their labels", "holds")),
     _claim("RG-4-d", "section 4.1", "The volume element peaks at the boundary, not merely between the data.",
            _AT_THE_BOUNDARY, Tasks(_BUT_XOR), amended=_BY_WIDTH),
     _claim("RG-4-e", "sections 4.1 and 4.2",
@@ -299,27 +298,25 @@ CLAIMS = (
            _AT_THE_BOUNDARY, WidthsOf(("XOR",)), amended=_BY_WIDTH),
     _claim("RG-I-a", "appendix I.2", "Networks on MNIST get more than 95% of training and test images right.",
            _ACCURATE, Tasks(("MNIST", "MNIST, long"))),
-    _own("OWN-5-a", "our own", "Without weight decay, networks on MNIST get more than 95% right.",
-         _ACCURATE, Tasks(("MNIST, no decay",)), from_seed=3),
-    _own("OWN-5-b", "our own", "Without weight decay, most of the contrast on MNIST came with training.",
-         _NOT_BEFORE, Tasks(("MNIST, no decay",)), from_seed=3),
-    _own("OWN-5-c", "our own",
-         "With pairs matched in ink as well, most of the contrast on MNIST came with training.",
-         _NOT_BEFORE, Tasks(("MNIST, same ink",))),
+    own("OWN-5-a", "Without weight decay, networks on MNIST get more than 95% right.",
+        _ACCURATE, Tasks(("MNIST, no decay",)), from_seed=3),
+    own("OWN-5-b", "Without weight decay, most of the contrast on MNIST came with training.",
+        _NOT_BEFORE, Tasks(("MNIST, no decay",)), from_seed=3),
+    own("OWN-5-c", "With pairs matched in ink as well, most of the contrast on MNIST came with training.",
+        _NOT_BEFORE, Tasks(("MNIST, same ink",))),
     _claim("RG-I-e", "appendix I.3, of a residual network",
            "In a plane of images, training makes the volume element large where the entropy of the output is.",
            _ENTROPY, Tasks(("MNIST, same ink",)), kind="variant"),
     _claim("RG-6-a", "section 6 and appendix I.2",
            "The volume element is larger on average at ambiguous decoded digits than at clean test digits.",
            ambiguity.Larger("clean"), ambiguity.Recipes()),
-    _own("OWN-5-d", "our own", "The log-volume is larger at ambiguous decoded digits than at clear decoded digits.",
-         ambiguity.Larger("decoded"), ambiguity.Recipes()),
-    _own("OWN-5-e", "our own",
-         "The log-volume is larger at ambiguous decoded digits than at clear ones of the same ink and norm.",
-         ambiguity.Larger("matched"), ambiguity.Recipes()),
-    _own("OWN-5-f", "our own",
-         "Most of the extra log-volume at ambiguous digits, at the same ink and norm, came with training.",
-         ambiguity.CameWithTraining("matched"), ambiguity.Recipes()),
+    own("OWN-5-d", "The log-volume is larger at ambiguous decoded digits than at clear decoded digits.",
+        ambiguity.Larger("decoded"), ambiguity.Recipes()),
+    own("OWN-5-e",
+        "The log-volume is larger at ambiguous decoded digits than at clear ones of the same ink and norm.",
+        ambiguity.Larger("matched"), ambiguity.Recipes()),
+    own("OWN-5-f", "Most of the extra log-volume at ambiguous digits, at the same ink and norm, came with training.",
+        ambiguity.CameWithTraining("matched"), ambiguity.Recipes()),
     _claim("RG-5-a", "section 5.1", "The contrast grows with depth, here in three layers of a sigmoid network.",
            _DEEPER, Tasks(("deep",)), kind="variant", late=True),
 )  # fmt: skip

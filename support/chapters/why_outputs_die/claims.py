@@ -8,7 +8,7 @@ from support.chapters.why_outputs_die import law
 from support.chapters.why_outputs_die.study import REMEDIES
 from support.chapters.why_outputs_die.study import STUDIES as OWN
 from support.evidence import claims, statistics
-from support.evidence.claims import Evidence, Finding, amended
+from support.evidence.claims import Evidence, Finding, amended, own
 from support.evidence.classifiers.claims import SEEN, Studies
 from support.evidence.classifiers.results import Arm, arm
 from support.evidence.classifiers.rules import CATASTROPHE, DistanceAhead, Every, Recovers, Rule
@@ -69,10 +69,6 @@ class EveryStart(Evidence):
         return [found]
 
 
-def _own(name, says, rule, asked):
-    return claims.Claim(name, "our own", says, rule, asked, source="own", kind="own")
-
-
 _variant = partial(claims.Claim, source="oursland2025", kind="variant")
 CLAIMS = (
     *(_variant(f"LDM-5.3-a-{number}", "section 5.3", f"ReLU2-Neg recovers from ReLU2's failure, {also}.",
@@ -89,24 +85,23 @@ CLAIMS = (
           ("both", "with a warm-up and centred heads", None, "mixed"),
           ("Adam", "with Adam instead of gradient descent", None, "fails")))),
     # under Adam too there are runs without an inactive output, but no ReLU to compare them with
-    claims.Claim("OWN-1-a", "our own",
-                 "With centred heads, ReLU2 and ReLU2-Neg without an inactive output lose less than ten points to "
-                 "ReLU.",
-                 Every((WithoutInactive("ReLU2", "ReLU"), WithoutInactive("ReLU2-Neg", "ReLU"))),
-                 Studies((OWN["mnist-remedies"],), ("standardised",), REMEDIES["centred heads"],
-                         baseline=STUDIES["mnist-10k"]),
-                 source="own", kind="own", from_seed=SEEN, amended=amended(
-                     "On raw inputs every run of ReLU2 has an inactive output, so no number of seeds decides. "
-                     "With centred heads on standardised inputs most runs have none.",
-                     "it asked for heads as published, in both input scalings", "unclear", "2026-11-24")),
-    _own("LAW-a", "At rate x curvature 100 all six networks learn, whatever the input scaling.",
-         law.Seldom(SIX), law.AtPoint(OWN["law-100"])),
-    _own("LAW-b", "At rate x curvature 1,000 ReLU2 fails, whatever the input scaling.",
-         law.Mostly("ReLU2"), law.AtPoint(OWN["law-1000"])),
-    _own("LAW-c", "At rate x curvature 10 ReLU2-Neg fails more often than ReLU2.",
-         law.MoreOften("ReLU2-Neg", "ReLU2"), law.AtPoint(OWN["law-10"])),
-    _own("LAW-d", "The map of first steps on MNIST predicts which networks fail on other data.",
-         law.Predicts(), law.Elsewhere(OWN["mnist-rates"], (OWN["law-digits"], OWN["law-cifar"]))),
+    own("OWN-1-a",
+        "With centred heads, ReLU2 and ReLU2-Neg without an inactive output lose less than ten points to ReLU.",
+        Every((WithoutInactive("ReLU2", "ReLU"), WithoutInactive("ReLU2-Neg", "ReLU"))),
+        Studies((OWN["mnist-remedies"],), ("standardised",), REMEDIES["centred heads"],
+                baseline=STUDIES["mnist-10k"]),
+        from_seed=SEEN, amended=amended(
+            "On raw inputs every run of ReLU2 has an inactive output, so no number of seeds decides. "
+            "With centred heads on standardised inputs most runs have none.",
+            "it asked for heads as published, in both input scalings", "unclear", "2026-11-24")),
+    own("LAW-a", "At rate x curvature 100 all six networks learn, whatever the input scaling.",
+        law.Seldom(SIX), law.AtPoint(OWN["law-100"])),
+    own("LAW-b", "At rate x curvature 1,000 ReLU2 fails, whatever the input scaling.",
+        law.Mostly("ReLU2"), law.AtPoint(OWN["law-1000"])),
+    own("LAW-c", "At rate x curvature 10 ReLU2-Neg fails more often than ReLU2.",
+        law.MoreOften("ReLU2-Neg", "ReLU2"), law.AtPoint(OWN["law-10"])),
+    own("LAW-d", "The map of first steps on MNIST predicts which networks fail on other data.",
+        law.Predicts(), law.Elsewhere(OWN["mnist-rates"], (OWN["law-digits"], OWN["law-cifar"]))),
     # LDM-5.2-a to LDM-5.3-e and LAW-a to LAW-d bear on it too
     claims.Claim("LDM-1-a", "sections 1 and 7", "Networks prefer distances: the same network is more accurate if its "
                  "outputs are distances than if they are intensities, however it starts and learns.",
