@@ -10,6 +10,7 @@ from PIL import Image
 
 from support import chapters
 from support.chapters.deep_networks import claims as deep
+from support.chapters.deep_networks.pictures import relu_figure
 from support.chapters.self_supervised import claims as encoders
 from support.evidence import export, packing, replay
 from support.evidence.claims import Claim, judge
@@ -294,6 +295,17 @@ def test_relu_is_asked_by_half_of_the_singular_values_where_gelu_has_an_effect(g
     assert state(row, "ResNet-10, ReLU") == wanted
     assert judged(deep.CLAIMS, "RG-I-g", "deep-resnet10", full=full)["verdict"] == "fails"
     assert judged(deep.CLAIMS, "RG-I-g", "deep-resnet10", full=1.0)["verdict"] == "holds"
+
+
+def test_the_figure_of_relu_shows_half_effects_and_the_share_of_full_rank():
+    of = {"gelu": {"half": 0.2}, "relu": {"half": 0.3, "full": 0.3}}
+    study = chapters.studies()["deep-resnet10"]
+    made = [record(spec, noise=0.0, **of[spec.activation]) for spec in study.questions()]
+    arms = [results.arm("", study, activation, made) for activation in of]
+    left, right = relu_figure(*arms).axes
+    means = [[line.get_ydata() for line in ax.lines if line.get_linewidth() == 2.2] for ax in (left, right)]
+    assert np.allclose(means[0], np.repeat([[0.2]] * 2 + [[0.3]] * 2, 4, 1))
+    assert np.allclose(means[1], [[100] * 4, [30] * 4])
 
 
 @pytest.mark.parametrize(

@@ -27,4 +27,4 @@ from support.geometry.pullback import (
     shallow_log_volume_element,
     shallow_pullback_metric,
 )
-from support.geometry.slices import Plane, entropy, line, plane, predicted_class
+from support.geometry.slices import Plane, entropy, line, plane, square

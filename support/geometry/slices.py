@@ -51,13 +51,14 @@ def plane(a: Tensor, b: Tensor, c: Tensor, points: int) -> Plane:
     return Plane(grid, u, u.clone(), anchors, ternary)
 
 
-def predicted_class(logits: Tensor) -> Tensor:
-    """The class of the largest logit, shape (...), of logits (..., classes).
+def square(points: int, half: float = 1.0) -> Tensor:
+    """An even grid on the square from -half to half, (points^2, 2) in float64; the first coordinate varies fastest.
 
-    >>> predicted_class(torch.tensor([[0.1, 2.0]])).tolist()
-    [1]
+    >>> square(2).tolist()
+    [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
     """
-    return logits.argmax(-1)
+    side = torch.linspace(-half, half, points, dtype=torch.float64)
+    return torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).view(-1, 2)
 
 
 def entropy(logits: Tensor) -> Tensor:

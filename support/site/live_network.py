@@ -59,9 +59,7 @@ def train(kind: str, w: dict[str, torch.Tensor], points: torch.Tensor, rate: flo
 def still(w: dict[str, torch.Tensor], points: torch.Tensor, side: int = 60) -> Figure:
     """A trained sigmoid network in the plane: prediction, log-volume and curvature, with its boundary and units."""
     fig, axes = figures.subplots(1, 3, height=2.7, sharey=True)
-    line = torch.linspace(-HALF, HALF, side, dtype=torch.float64)
-    ends = line.numpy()
-    x = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1).reshape(-1, 2)
+    ends, x = np.linspace(-HALF, HALF, side), geometry.square(side, HALF)
     share = logits("sigmoid", w, x).softmax(-1)[:, 1]
     R = geometry.shallow_ricci_scalar(w["W"], w["b"], "sigmoid", x).clamp(-100, 100)
     panels = {

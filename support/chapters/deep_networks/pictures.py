@@ -25,8 +25,7 @@ def toy_figure(blocks: nn.Sequential, effects: np.ndarray):
 
     effects: (networks, 2, 2, blocks) [network, untrained or trained, across or within one class].
     """
-    number, side = len(blocks), torch.linspace(-TOY_HALF, TOY_HALF, TOY_POINTS, dtype=torch.float64)
-    square = torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
+    number, square = len(blocks), geometry.square(TOY_POINTS, TOY_HALF)
     volumes = [geometry.log_volume_element(blocks[: k + 1], square).detach() for k in range(number)]
     fig, axes = figures.subplots(1, number + 1, height=2.8, width_ratios=[1] * number + [1.7])
     low, high = np.quantile(np.stack(volumes), [0.01, 1])
@@ -204,4 +203,23 @@ def spectra_figure(arm: ResidualArm):
         ax.set(yscale="log", xlabel="rank", title=title)
     axes[0].set_ylabel("singular value of $J$")
     figures.legend_below(fig, axes[0], 2)
+    return fig
+
+
+def relu_figure(gelu: ResidualArm, relu: ResidualArm):
+    """By stage after training, with GELU (black) and ReLU (blue). Left, the effect by the larger half of the singular
+    values, across a boundary and within one class; right, at how many images the Jacobian has full rank."""
+    fig, (left, right) = figures.subplots(1, 2, height=3.2, width_ratios=(1.5, 1))
+    for arm, name, hue in ((gelu, "GELU", "black"), (relu, "ReLU", figures.HUES["relu"])):
+        found = np.stack([results.half_effects(run)[AFTER] for run in arm.of().values()])  # (networks, 4, 2)
+        for kind, line, word in KINDS:
+            left.plot(STAGES, found[..., kind].T, line, color=hue, linewidth=0.5, alpha=0.4)
+            left.plot(STAGES, found[..., kind].mean(0), line, color=hue, linewidth=2.2, label=f"{name}, {word}")
+        full = [[100 * results.full_rank(run, stage) for stage in STAGES] for run in arm.every().values()]
+        right.plot(STAGES, np.transpose(full), color=hue, linewidth=0.5, alpha=0.4)
+        right.plot(STAGES, np.mean(full, 0), color=hue, linewidth=2.2)
+    left.axhline(0, color="black", linewidth=0.8)
+    left.set(xticks=STAGES, xlabel="after stage", ylabel="effect (nats per singular value)")
+    right.set(xticks=STAGES, xlabel="after stage", ylabel="images with full rank (%)", ylim=(-3, 103))
+    figures.legend_below(fig, left, 2)
     return fig

@@ -1,5 +1,6 @@
 """The figures of the chapter."""
 
+import numpy as np
 import pandas as pd
 import torch
 from torch import nn
@@ -7,7 +8,7 @@ from torch import nn
 from support.chapters.from_mahalanobis_to_riemann.rulers import Ruler
 from support.chapters.from_mahalanobis_to_riemann.toys import Toy, log_volume
 from support.evidence import figures
-from support.geometry import geodesic, pullback_metric
+from support.geometry import geodesic, pullback_metric, square
 from support.networks.architectures import architecture
 
 GREY, BOUNDARY = "#888888", "#0072B2"
@@ -84,24 +85,24 @@ def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float):
         ax.add_patch(Ellipse(x.tolist(), *(2 * r).tolist(), angle=angle, fill=False, linewidth=0.8))
 
 
-def rulers_figure(found: dict[str, Ruler], count: int = 121, half: float = 1.0):
+def rulers_figure(found: dict[str, Ruler], count: int = 121):
     """One panel a metric on the square: log-volume over its median, unit circles, and the boundary that is predicted.
 
     The log-volumes share one scale, and each panel has its own unit of length.
     """
     fig, axes = figures.subplots(1, len(found), height=2.6, squeeze=False, sharex=True, sharey=True)
-    side, coarse = torch.linspace(-half, half, count).double(), torch.linspace(-0.84, 0.84, 7).double() * half
-    fine, grid = (torch.stack(torch.meshgrid(s, s, indexing="xy"), -1).view(-1, 2) for s in (side, coarse))
+    side = np.linspace(-1, 1, count)
+    fine, grid = square(count), square(7, 0.84)
     volumes = {title: ruler.log_volume(fine) for title, ruler in found.items()}
     bound = max(float((v - v.median()).abs().quantile(0.99)) for v in volumes.values())
     for ax, (title, ruler) in zip(axes[0], found.items(), strict=True):
         over = (volumes[title] - volumes[title].median()).view(count, count).numpy()
         classes = ruler.predict(fine).view(count, count).numpy()
-        image = ax.pcolormesh(side.numpy(), side.numpy(), over, cmap="PuOr", vmin=-bound, vmax=bound, rasterized=True)
-        _circles(ax, grid, ruler.metric(grid), 0.13 * half)
-        ax.contour(side.numpy(), side.numpy(), classes, (0.5,), colors=BOUNDARY, linewidths=1.8)
+        image = ax.pcolormesh(side, side, over, cmap="PuOr", vmin=-bound, vmax=bound, rasterized=True)
+        _circles(ax, grid, ruler.metric(grid), 0.13)
+        ax.contour(side, side, classes, (0.5,), colors=BOUNDARY, linewidths=1.8)
         ax.set(title=title, aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1), xlabel="$x_1$")
-        ax.set(xlim=(-half, half), ylim=(-half, half))
+        ax.set(xlim=(-1, 1), ylim=(-1, 1))
         ax.grid(visible=False)
     axes[0][0].set_ylabel("$x_2$")
     fig.colorbar(image, ax=axes[0].tolist(), shrink=0.75, label="log-volume (nats)", extend="both")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from support import geometry
@@ -77,8 +76,7 @@ def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: 
     encoders: those of each learner. found: of each learner (networks, 2, 2), see `slopes`.
     """
     fig, axes = figures.subplots(2, len(LEARNERS), height=5.6, sharey="row")
-    side = torch.linspace(-HALF, HALF, POINTS, dtype=torch.float64)
-    square = torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
+    square = geometry.square(POINTS, HALF)
     for ax, name, several, effect in zip(axes[0], LEARNERS, encoders, found, strict=True):
         typical = np.abs(effect[:, AFTER] - effect[:, AFTER].mean(0)).sum(1).argmin()
         values = geometry.log_volume_element(several[typical], square).detach().view(POINTS, -1).numpy()

@@ -14,12 +14,6 @@ CLIP = 100.0  # curvatures are clipped to +-CLIP before they are drawn, as the p
 GREY = "#888888"
 
 
-def grid(points: int, half: float = HALF) -> torch.Tensor:
-    """Points of an even grid on the square, (points^2, 2), rows along x2."""
-    side = torch.linspace(-half, half, points, dtype=torch.float64)
-    return torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
-
-
 def ricci_map(w, x, layer=None):
     """sign(R) log10(1 + |R|) of the one hidden layer, R clipped to +-CLIP; NaN where rounding hides it."""
     R, error = geometry.shallow_ricci_scalar(w["W1"], w["b1"], "sigmoid", x, with_error=True)
@@ -43,7 +37,7 @@ def maps(axes, networks, quantity: str, points: int, layer: int | None = None, c
     """Draws a quantity for the networks, of a hidden layer (by default the last), all on one colour scale, with their
     boundaries. centred: minus the mean over each map."""
     f, label, colours, end = QUANTITIES[quantity]
-    x, side = grid(points), np.linspace(-HALF, HALF, points)
+    x, side = geometry.square(points, HALF), np.linspace(-HALF, HALF, points)
     values = [f(w, x, layer).view(points, points).numpy() for w in networks]
     values = [v - v.mean() for v in values] if centred else values
     low, high = (-end, end) if end else (0, 1) if quantity == "class" else np.quantile(values, [0.02, 1])

@@ -28,10 +28,9 @@ def toy_figure(log_volume, pairs: Pairs, points: int = 101):
     Right, the log-volume along both, over the mean of the ends, with the contrast. pairs: of them the first is drawn.
     """
     fig, (left, right) = figures.subplots(1, 2, height=3.0, width_ratios=(1, 1.5))
-    side = torch.linspace(-1, 1, 60, dtype=torch.float64)
-    square = torch.stack(torch.meshgrid(side, side, indexing="xy"), -1).reshape(-1, 2)
-    values = log_volume(square).view(60, 60).numpy()
-    left.pcolormesh(side.numpy(), side.numpy(), values, shading="nearest", rasterized=True)
+    side = np.linspace(-1, 1, 60)
+    values = log_volume(geometry.square(60)).view(60, 60).numpy()
+    left.pcolormesh(side, side, values, shading="nearest", rasterized=True)
     left.axvline(0, color="white", linewidth=1)
     left.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     left.grid(visible=False)

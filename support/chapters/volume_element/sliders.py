@@ -5,6 +5,7 @@ import torch
 from support.chapters.volume_element import maps
 from support.evidence import figures
 from support.evidence.live import Control, panel
+from support.geometry import square
 from support.networks.tasks import task
 from support.training.loop import recorded
 from support.training.machine import threads
@@ -34,7 +35,7 @@ def draw(steps, states):
     maps.maps(axes, [states[0][0], now], "volume", POINTS)
     for ax, title in zip(axes, ("before training", f"epoch {steps[-1]:,}"), strict=True):
         ax.set_title(title)
-    x = maps.grid(POINTS)
+    x = square(POINTS, maps.HALF)
     volumes = [maps.log_volume(w, x) for w in (states[0][0], now)]
     rise = [float(v.quantile(0.98) - v.median()) for v in volumes]
     said = f"The brightest 2% of the map are {rise[1]:.1f} nats above its median; before training, {rise[0]:.1f}"

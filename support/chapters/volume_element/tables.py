@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from support.chapters.volume_element.maps import grid
+from support.chapters.volume_element.maps import HALF
 from support.chapters.volume_element.results import VolumeArm, at, weights
 from support.evidence.statistics import mean_interval
 from support.evidence.verdicts import LEAST_SEEDS
+from support.geometry import square
 from support.training.sigmoid.specs import KNOWN
 from support.training.sigmoid.views import log_volume
 from support.words import ranged
@@ -116,7 +117,7 @@ def near_the_boundary(arm: VolumeArm, width: int, index: int, within: float = 0.
 def first_epoch(arms: Iterable[VolumeArm], points: int = 20) -> pd.DataFrame:
     """How much the first epoch changes the map of the log-volume: root mean square over the square, in nats and as a
     share of the map's own SD at step 0; means over networks."""
-    x, rows = grid(points), []
+    x, rows = square(points, HALF), []
     for arm in arms:
         for width in arm.study.widths:
             runs = [run for run in arm.networks() if run.spec.width == width]

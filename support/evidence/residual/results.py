@@ -71,9 +71,9 @@ def pairs(run: Record) -> int:
     return int((np.isfinite(run.arrays["crossing"]) & np.isfinite(volume).all((0, 2))).sum())
 
 
-def full_rank(run: Record) -> float:
-    """The share of points, ends and crossings, at which the last stage of the trained network has full rank."""
-    rank = run.arrays["segment_rank"][AFTER, -1]
+def full_rank(run: Record, stage: int = 4) -> float:
+    """The share of points, ends and crossings, at which a stage of the trained network has full rank."""
+    rank = run.arrays["segment_rank"][AFTER, stage - 1]
     return float((rank[rank >= 0] == features(run)).mean()) if (rank >= 0).any() else float("nan")
 
 

@@ -215,7 +215,7 @@ class _Survey:
             points = self.places.groups[name]
             logits = torch.stack([self.logits(i, points.flatten(0, -2)) for i in range(NETWORKS)])
             logits = logits.view(NETWORKS, *points.shape[:-1], -1)
-            found[f"{name}_class"] = geometry.predicted_class(logits).to(torch.int16).numpy()
+            found[f"{name}_class"] = logits.argmax(-1).to(torch.int16).numpy()
             if name == "plane":
                 entropies = geometry.entropy(logits.nan_to_num(0, 0, 0)).where(logits.isfinite().all(-1), torch.nan)
                 found["plane_entropy"] = entropies.float().numpy()

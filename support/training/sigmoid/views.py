@@ -34,7 +34,7 @@ def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) ->
     first, second = candidates(labels, CANDIDATES * spec.pairs)
     *earlier, last = weights.values()
     ends = x[first], x[second], spec.pairs, spec.points, spec.matched == "length and ink"
-    pairs = [find_pairs(lambda x, w=w: geometry.predicted_class(logits(w, x)), *ends) for w in weights.values()]
+    pairs = [find_pairs(lambda x, w=w: logits(w, x).argmax(-1), *ends) for w in weights.values()]
     final_pairs = pairs[-1]
     fixed = [_measured(w, final_pairs, spec.points) for w in weights.values()]
     own = [summary(_measured(w, p, spec.points)) for w, p in zip(earlier, pairs, strict=False)] + [summary(fixed[-1])]
@@ -126,7 +126,7 @@ def between_images(weights: list[dict[str, Tensor]], data: Task, plane: int) -> 
         outputs = torch.stack([logits(w, at) for w in weights])
         volumes = [_log_volume_or_nan(w, at.flatten(0, -2)).view(at.shape[:-1]) for w in weights]
         found[f"{name}_volume"] = torch.stack(volumes).float().numpy()
-        found[f"{name}_class"] = geometry.predicted_class(outputs).to(torch.int16).numpy()
+        found[f"{name}_class"] = outputs.argmax(-1).to(torch.int16).numpy()
         if name == "plane":
             found["plane_entropy"] = geometry.entropy(outputs).float().numpy()
     return found | {"spectrum": torch.stack([_spectrum(w, x) for w in weights]).numpy()}
