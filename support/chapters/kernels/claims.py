@@ -134,7 +134,6 @@ class Rule(claims.Rule):
     """A rule on the mean over units of one number, by default that it is above 0."""
 
     accepts = (0.0, math.inf)
-    overlapping = True
 
     def mean(self, arm: TableArm, values: np.ndarray, text: str, state: str | None = None) -> Finding:
         """The finding on this mean, with the interval that fits the arm; unclear without values."""
@@ -161,6 +160,7 @@ class Lowers(Rule):
     least: float = 0.0
     unit = "points"
     wording = "error {self.first} - {self.second} > {self.least:g} points"
+    overlapping = True
 
     @property
     def accepts(self):
@@ -176,10 +176,14 @@ class Lowers(Rule):
 @dataclass(frozen=True)
 class MagnifiesBoundary(Rule):
     """The log-volume is larger at the machine's boundary than at the ends of a segment, also against segments of the
-    same length that do not cross it (effect and contrast of `geometry.boundary`)."""
+    same length that do not cross it (effect and contrast of `geometry.boundary`).
+
+    Two parts that must both hold, without Holm's correction.
+    """
 
     unit = "nats"
     asks = "effect > 0 and contrast > 0"
+    overlapping = True
 
     def __call__(self, arm: TableArm) -> Finding:
         parts = {name: arm.column(name) for name in ("contrast", "effect")}
@@ -191,6 +195,7 @@ class ChoosesRise(Rule):
     """Cross-validation mostly chooses a tau below sigma / sqrt(d), where the volume can rise around a vector."""
 
     unit = "% of splits"
+    overlapping = True
     accepts = (50.0, math.inf)
     asks = "tau < sigma / sqrt(d) in > 50% of the splits"
 
@@ -202,7 +207,10 @@ class ChoosesRise(Rule):
 @dataclass(frozen=True)
 class Resembles(Rule):
     """M prefers the directions that W'W of the trained first layer prefers: their likeness exceeds that of M with the
-    untrained layer, and that of a turned M with the trained one."""
+    untrained layer, and that of a turned M with the trained one.
+
+    Two parts that must both hold, without Holm's correction.
+    """
 
     unit = "of likeness"
     asks = "likeness with the trained layer > with the untrained one, and > that of a turned M"
