@@ -510,7 +510,7 @@ def test_chapter_5_runs_with_small_parameters(tmp_path, monkeypatch):
     shown = figures_of(notebook)
     recorded = {f"fig-{name}" for name in ("geometry", "errors", "axes", "descents")}
     assert shown.keys() == recorded | {"fig-rotations", "fig-ends", "fig-reach", "fig-trials"}
-    for fact in ("gaussian-2", "60 training points", "30 epochs", "2 trials", "smoke scale"):
+    for fact in ("Gaussian in 2 dimensions", "60 training points", "30 epochs", "2 trials", "smoke scale"):
         assert fact in shown["fig-trials"]["caption"], fact
     for name in recorded:
         assert "20 trials in each arm" in shown[name]["caption"]
