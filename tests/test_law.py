@@ -8,6 +8,8 @@ from fabricate import measurement, record
 
 from support.chapters import studies
 from support.chapters.why_outputs_die import law
+from support.chapters.why_outputs_die.study import REMEDIES
+from support.evidence.classifiers.claims import Studies
 
 
 def failing(k: int, n: int = 20) -> np.ndarray:
@@ -115,3 +117,17 @@ def test_light_records_keep_curves_and_no_moments():
     light = whole.light()
     assert {"steps", "test_accuracy", "test_active"} <= light.arrays.keys()
     assert not {"moments", "moment_steps"} & light.arrays.keys() and whole.arrays.keys() > light.arrays.keys()
+
+
+def test_a_borrowed_network_is_paired_by_seed():
+    plan, baseline = studies()["mnist-remedies"], studies()["mnist-10k"]
+    recipe = REMEDIES["centred heads"]
+
+    def made(of, name, seeds, recipe):
+        specs = [of.spec(tiny(), name, "raw", seed, recipe) for seed in seeds]
+        return [record(measurement(spec, plan.steps, 50.0 + spec.seed)) for spec in specs]
+
+    records = made(plan, "ReLU2", (0, 1, 2), recipe) + made(baseline, "ReLU", (1, 2, 3), baseline.recipes[0])
+    several = Studies((plan,), ("raw",), recipe, baseline=baseline).options_for(("ReLU2", "ReLU"), records)
+    of_each = {name: [r.spec.seed for r in runs] for name, runs in several[0][0].records.items()}
+    assert of_each == {"ReLU2": [1, 2], "ReLU": [1, 2]}

@@ -140,7 +140,12 @@ def test_cifar10_is_read_by_torchvision(monkeypatch, tmp_path):
     found = load("cifar10", tmp_path)
     assert found.image_shape == (8, 8, 3) and found.classes == ("cat", "dog") and len(found.test_images) == 4
     assert asked == [(tmp_path, True, False), (tmp_path, False, False)]
+    monkeypatch.setenv("BOOK_FROM", str(tmp_path.parent))
+    load("cifar10", tmp_path.name)  # a relative folder, from where the command was given
+    assert asked[-1] == (tmp_path, False, False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert sources.missing("cifar10", tmp_path) == ""
+    assert "the images of cifar10" in sources.missing("cifar10", tmp_path / "elsewhere")
     load("cifar10", tmp_path / "elsewhere")
     assert asked[-1] == (tmp_path / "cache" / "measured-geometry", False, True)
 
