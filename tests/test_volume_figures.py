@@ -39,13 +39,14 @@ def network(epochs=(0, 100), layers=1):
 
 def test_the_contrast_is_drawn_before_and_after_for_every_network_with_both_means():
     arm = exact([2.0, 4.0, 3.0, 3.0, 3.0], before_contrast=-0.001)
-    ax = pictures.contrast_figure([arm], {arm.name: 2}).axes[0]
+    ax, lowest = pictures.contrast_figure(([arm], [arm])).axes
     small = [line.get_xdata() for line in ax.lines if line.get_markersize() == 2.5]
-    assert [sorted(x) for x in small] == [[-0.0005] * 5, [1.0, 1.5, 1.5, 1.5, 2.0]]
+    assert [sorted(x) for x in small] == [[-0.001] * 5, [2.0, 3.0, 3.0, 3.0, 4.0]]
     assert [float(line.get_xdata()[0]) for line in ax.lines if line.get_markersize() == 7] == pytest.approx(
-        [-0.0005, 1.5]
+        [-0.001, 3.0]
     )
-    assert texts(ax) == ["0.00 to 3.00", "sum (nats)"]
+    assert texts(ax) == ["0.00 to 3.00", "means"]
+    assert texts(lowest) == ["0.00 to 3.00"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["sinusoid, 5 units"]
 
 

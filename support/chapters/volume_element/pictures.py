@@ -4,7 +4,7 @@ Every network is sigmoid, so black; grey is before training, or a comparison.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -55,41 +55,45 @@ def toy_figure(log_volume, pairs: Pairs, points: int = 101):
     return fig
 
 
-def contrast_figure(arms: Sequence[VolumeArm], directions: Mapping[str, int]):
+def contrast_figure(panels: Sequence[Sequence[VolumeArm]]):
     """A row for each task and width: the contrast of every network before training (hollow) and after it (filled).
 
-    Large dots and bars are means with 95% intervals. The axis is in nats per input direction, linear up to 0.1 and
-    logarithmic beyond; on the right stand the two means of the sum over all directions.
-
-    Args:
-        directions: of the inputs, by the name of the arm.
+    Large dots and bars are means with 95% intervals; both means stand on the right. Each panel has a scale of its own,
+    in nats over all directions of the input.
     """
-    rows = [(arm, width) for arm in arms for width in arm.study.widths]
-    fig, ax = figures.subplots(height=0.9 + 0.34 * len(rows))
-    looks = {"before_contrast": {"color": GREY, "mfc": "white"}, "contrast": {"color": "black"}}
-    for row, (arm, width) in enumerate(rows):
-        means = []
-        for shift, (column, look) in zip((-0.16, 0.16), looks.items(), strict=True):
-            values = arm.of(width)[column] / directions[arm.name]
-            found = mean_interval(values)
-            heights = row + shift + 0.2 * (figures.jitter(len(values)) - 0.5)
-            ax.plot(np.sort(values), heights, "o", markersize=2.5, alpha=0.5, zorder=2, **look)
-            ax.plot([found.low, found.high], [row + shift] * 2, color=look["color"], linewidth=2)
-            ax.plot(found.value, row + shift, "o", markersize=7, zorder=3, **look)
-            rounded = round(found.value * directions[arm.name], 2) + 0.0  # no negative zero
-            means.append(f"{rounded:.2f}" if abs(rounded) < 10 else f"{rounded:.0f}")
-        text = " to ".join(means).replace("-", "\N{MINUS SIGN}")
-        ax.text(1.01, row, text, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_xscale("symlog", linthresh=0.1, linscale=0.5)
-    ax.set_xticks([-0.3, -0.1, 0, 0.1, 0.3, 1, 2], ["-0.3", "-0.1", "0", "0.1", "0.3", "1", "2"])
-    ax.minorticks_off()
-    ax.text(1.01, -0.9, "sum (nats)", transform=ax.get_yaxis_transform(), va="center", fontsize=9, fontweight="bold")
-    ax.set_xlabel("contrast (nats per direction), before and after training")
-    ax.set_yticks(range(len(rows)), [_task(arm, width) for arm, width in rows])
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.grid(axis="y", visible=False)
+    rows = [[(arm, width) for arm in arms for width in arm.study.widths] for arms in panels]
+    counts = [len(panel) for panel in rows]
+    fig, axes = figures.subplots(
+        len(panels), height=0.5 + 0.32 * sum(counts) + 0.36 * len(panels), height_ratios=counts
+    )
+    for ax, panel in zip(axes, rows, strict=True):
+        for row, (arm, width) in enumerate(panel):
+            _before_and_after(ax, row, arm.of(width))
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(panel)), [_task(arm, width) for arm, width in panel])
+        ax.set_ylim(len(panel) - 0.5, -0.5)
+        ax.grid(axis="y", visible=False)
+    header = {"transform": axes[0].get_yaxis_transform(), "va": "center", "fontsize": 9, "fontweight": "bold"}
+    axes[0].text(1.01, -0.9, "means", **header)
+    axes[-1].set_xlabel("contrast (nats), before and after training; each task has its own scale")
     return fig
+
+
+def _before_and_after(ax, row: int, table: pd.DataFrame) -> None:
+    """A row of `contrast_figure`."""
+    looks = {"before_contrast": {"color": GREY, "mfc": "white"}, "contrast": {"color": "black"}}
+    means = []
+    for shift, (column, look) in zip((-0.16, 0.16), looks.items(), strict=True):
+        values = table[column]
+        found = mean_interval(values)
+        heights = row + shift + 0.2 * (figures.jitter(len(values)) - 0.5)
+        ax.plot(np.sort(values), heights, "o", markersize=2.5, alpha=0.5, zorder=2, **look)
+        ax.plot([found.low, found.high], [row + shift] * 2, color=look["color"], linewidth=2)
+        ax.plot(found.value, row + shift, "o", markersize=7, zorder=3, **look)
+        rounded = round(found.value, 2) + 0.0  # no negative zero
+        means.append(f"{rounded:.2f}" if abs(rounded) < 10 else f"{rounded:.0f}")
+    text = " to ".join(means).replace("-", "\N{MINUS SIGN}")
+    ax.text(1.01, row, text, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
 
 
 def _task(arm: VolumeArm, width: int) -> str:
