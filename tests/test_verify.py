@@ -206,6 +206,14 @@ def test_a_key_must_name_one_run(trained, prefix, steps, message):
         replay.replay(store, found[0].key if prefix == "whole" else prefix, steps, "cpu")
 
 
+def test_a_record_without_a_step_cannot_be_replayed(tmp_path):
+    whole = runs([0])[0]
+    start = {name: value[:1] for name, value in whole.arrays.items()}
+    store = records(tmp_path, [replace(whole, arrays=start)])
+    with pytest.raises(ValueError, match="has no step that could be replayed"):
+        replay.replay(store, next(iter(store)).key, device="cpu")
+
+
 def test_the_data_set_must_be_the_one_of_the_record(copy):
     def other(arrays, content):
         content["spec"]["data_digest"] = "1" * 16
