@@ -60,7 +60,7 @@ def constant_figure(radii, loops, formula, flipped):
     ax.plot(radii, loops, "o", color="black", markersize=5)
     where = len(radii) // 4
     ax.annotate("textbook, and small loops", (radii[where], formula[where]), (8, 4), textcoords="offset points")
-    ax.annotate("sign of the public code", (radii[-1], flipped[-1]), (0, 6), textcoords="offset points", color=ACCENT,
+    ax.annotate("with the sign of the public code", (radii[-1], flipped[-1]), (0, 6), textcoords="offset points", color=ACCENT,
                 ha="right", va="bottom")  # fmt: skip
     ax.set(xlabel="distance from the axis", ylabel="curvature $R$")
     return fig
@@ -103,7 +103,7 @@ def three_units_figure(biases: Sequence[float], points: int = 61):
 
 
 def monomials_figure(radii: Tensor, layers: dict[str, wide_layers.Wide], turning: Sequence[float]):
-    """Left, the log-volume, right, minus R over the distance from the origin, with names on the lines.
+    """Left, the log-volume, right, the Ricci scalar over the distance from the origin, with names on the lines.
 
     turning: for each layer the distance at which its curvature is claimed to be strongest (dots).
     """
@@ -115,14 +115,13 @@ def monomials_figure(radii: Tensor, layers: dict[str, wide_layers.Wide], turning
     for (name, layer), point, shade, height in zip(layers.items(), turning, shades, heights, strict=True):
         left.plot(radii, layer.log_volume(radii), color=shade)
         left.text(1.1 * float(radii[-1]), height, name, color=shade, va="center")
-        R = -layer.ricci(radii)
-        right.plot(radii, R, color=shade)
-        top = -float(layer.ricci(point))
-        right.plot(point, top, "o", color=shade)
-        right.plot([point, 1.3], [top, top], ":", color=shade, linewidth=0.8)
-        right.text(1.4, top, name, color=shade, va="center")
+        right.plot(radii, layer.ricci(radii), color=shade)
+        lowest = float(layer.ricci(point))
+        right.plot(point, lowest, "o", color=shade)
+        right.plot([point, 1.3], [lowest, lowest], ":", color=shade, linewidth=0.8)
+        right.text(1.4, lowest, name, color=shade, va="center")
     left.set(xscale="log", xlabel="$|x|$ (log scale)", ylabel="log-volume (nats)")
-    right.set(xscale="log", xlabel="$|x|$ (log scale)", ylabel="minus curvature, $-R$", ylim=(0, None))
+    right.set(xscale="log", xlabel="$|x|$ (log scale)", ylabel="curvature $R$", ylim=(None, 0))
     return fig
 
 

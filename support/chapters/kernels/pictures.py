@@ -114,7 +114,7 @@ def plane_figure(x: np.ndarray, labels: np.ndarray, machines: dict[str, magnifie
 def widths_figure(table: pd.DataFrame, bold: str = "pairs of digits"):
     """What magnifying gains in test error over the plain machine by the width of h, a line for each data set.
 
-    table: "kernel-machines". Shaded: widths at which the volume can rise around a support vector.
+    table: "kernel-machines". Shaded: widths at which the volume is largest on a shell around a support vector.
     """
     names, taus = list(dict.fromkeys(table["data"])), sorted(magnified.TAUS)
     means = table.groupby("data").mean(numeric_only=True)
@@ -131,7 +131,7 @@ def widths_figure(table: pd.DataFrame, bold: str = "pairs of digits"):
             [end, end + 0.35], [gain[-1], height], color=look["color"], linewidth=0.8
         )  # from the line to its label
         ax.text(end + 0.4, height, name, va="center", color=look["color"])
-    ax.text(-0.45, 0.99, "volume can rise\naround a vector", transform=ax.get_xaxis_transform(), fontsize=9, va="top")
+    ax.text(-0.45, 0.99, "volume is largest\non a shell", transform=ax.get_xaxis_transform(), fontsize=9, va="top")
     ax.set_xticks(range(len(taus)), [f"{tau:g}" for tau in taus])
     ax.set(xlabel="width of h (τ, in units of σ/√d)", ylabel="gain by magnifying (points)")
     ax.set(xlim=(-0.5, len(taus) + 0.6))
