@@ -28,8 +28,8 @@ def findings() -> str:
             - Networks of absolute values learn a Mahalanobis distance in {same:.0%} of the trials on one Gaussian in
               the plane, and in {new:.0%} on new Gaussians. Those that learn the distance learn its geometry, because
               the loss forces them to.
-            - Trained networks magnify space near decision boundaries. In the plane they do so for shuffled labels
-              too, and deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
+            - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
+              labels too, and deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
               was there before training.
             - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
               has positive curvature at some distances. The authors' public code returns {times:.0f} times the

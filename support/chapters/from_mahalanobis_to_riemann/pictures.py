@@ -11,7 +11,7 @@ from support.evidence import figures
 from support.geometry import geodesic, pullback_metric, square
 from support.networks.architectures import architecture
 
-GREY, BOUNDARY = "#888888", "#0072B2"
+GREY, BOUNDARY, CLASS = "#888888", "#0072B2", "#D55E00"
 
 
 def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
@@ -54,8 +54,8 @@ def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
 
 
 def circles_figure(data: Toy, networks: dict[str, nn.Sequential]):
-    """One panel a network: points, decision boundary, and at the points of a grid the unit circle of the metric that
-    its hidden layer pulls back, all circles of a panel in one unit."""
+    """One panel a network: points, decision boundary, ellipses of the classes, and at the points of a grid the unit
+    circle of the metric that its hidden layer pulls back."""
     fig, axes = figures.subplots(1, len(networks), height=2.4, squeeze=False, sharex=True, sharey=True)
     side = torch.linspace(-4, 4, 9, dtype=torch.float64)
     grid = torch.stack(torch.meshgrid(side, side + 1.2, indexing="xy"), -1).view(-1, 2)
@@ -67,6 +67,8 @@ def circles_figure(data: Toy, networks: dict[str, nn.Sequential]):
         classes = network(plane.view(-1, 2)).argmax(1).view(181, 181)
         for c in range(3):
             ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=GREY, linewidths=0.8)
+        for g in data.gaussians:
+            ax.contour(plane[..., 0], plane[..., 1], g.distance(plane), (1, 2), colors=CLASS, linewidths=0.8)
         _circles(ax, grid, pullback_metric(network[:2], grid), 0.42)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.5, 4.5), ylim=(-3.3, 5.7))
         ax.grid(visible=False)
@@ -74,13 +76,13 @@ def circles_figure(data: Toy, networks: dict[str, nn.Sequential]):
 
 
 def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float):
-    """The unit circles of a metric, (N, 2, 2), at points (N, 2), in a unit in which few exceed this size."""
+    """The unit circles of a metric, (N, 2, 2), at points (N, 2), each scaled so that its longer radius has this size."""
     from matplotlib.patches import Ellipse
 
     values, vectors = torch.linalg.eigh(metric)
     radii = values.clamp_min(1e-12).rsqrt()
-    unit = size / float(radii[:, 0].quantile(0.9))  # eigenvalues ascend, so the first radius is the longer
-    for x, r, v in zip(grid, radii * unit, vectors, strict=True):
+    radii = size * radii / radii[:, :1]  # eigenvalues ascend, so the first radius is the longer
+    for x, r, v in zip(grid, radii, vectors, strict=True):
         angle = float(torch.atan2(v[1, 0], v[0, 0]).rad2deg())
         ax.add_patch(Ellipse(x.tolist(), *(2 * r).tolist(), angle=angle, fill=False, linewidth=0.8))
 
@@ -88,7 +90,7 @@ def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float):
 def rulers_figure(found: dict[str, Ruler], count: int = 121):
     """One panel a metric on the square: log-volume over its median, unit circles, and the boundary that is predicted.
 
-    The log-volumes share one scale, and each panel has its own unit of length.
+    The log-volumes share one scale.
     """
     fig, axes = figures.subplots(1, len(found), height=2.6, squeeze=False, sharex=True, sharey=True)
     side = np.linspace(-1, 1, count)

@@ -256,7 +256,7 @@ def ambiguous_figure(arms: Sequence[AmbiguityArm], examples: pd.DataFrame):
     strips = [np.hstack([image.reshape(side, side) for image in pixels[kind].sort_index()]) for kind in rows]
     left.imshow(np.vstack(strips), cmap="gray_r")
     left.set_yticks(side * (np.arange(len(rows)) + 0.5), rows.values())
-    left.set(xticks=[], title="the images of a line are a column")
+    left.set(xticks=[], title="each column: one pair of digits")
     left.grid(visible=False)
     left.spines[:].set_visible(False)
     left.tick_params(length=0)

@@ -32,7 +32,7 @@ def interval(values, digits: int = 2) -> str:
 def about(*arms: VolumeArm) -> str:
     """What a caption says of its data: the protocols, and how many networks of each width count."""
     return "; ".join(
-        f"{arm.study.protocol}, {ranged((len(arm.of(w)) for w in arm.study.widths), 'network')} a width"
+        f"{arm.study.protocol}, {ranged((len(arm.of(w)) for w in arm.study.widths), 'network')} of each width"
         for arm in arms
     )
 

@@ -28,8 +28,8 @@ def training_turn(runs_by_width: dict, epochs: list[int], segment, width: int) -
         "kind": "volume",
         "look": "Slide the epoch to its end: the log-volume has a bump where the line from S to E crosses the white "
         "boundary. "
-        "At first the line lies where all three networks get a bump. Drag its ends across the boundary elsewhere, "
-        "and across it before training: is there a bump?",
+        "At first the line lies where all three networks get a bump. Move it to another part of the boundary. "
+        "Then set the epoch to 0. Is there still a bump?",
         "legend": [
             ["white", "decision boundary"],
             ["orange", "the line, and the log-volume along it"],
