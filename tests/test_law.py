@@ -121,7 +121,7 @@ def test_light_records_keep_curves_and_no_moments():
 
 def test_a_borrowed_network_is_paired_by_seed():
     plan, baseline = studies()["mnist-remedies"], studies()["mnist-10k"]
-    recipe = REMEDIES["centred heads"]
+    recipe = REMEDIES["centred outputs"]
 
     def made(of, name, seeds, recipe):
         specs = [of.spec(tiny(), name, "raw", seed, recipe) for seed in seeds]

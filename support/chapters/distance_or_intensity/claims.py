@@ -13,7 +13,6 @@ from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import (
     CATASTROPHE,
     IMPACT,
-    NOISE,
     AsPrinted,
     Equal,
     Every,
@@ -178,16 +177,16 @@ _PRINTED = tuple(printed()["oursland2025"]["sets"]["prose"]["accuracy"])  # the 
 _claim = partial(claims.Claim, asked=Studies(), source="oursland2025")
 CLAIMS = (
     _claim("LDM-5.1-a", "section 5.1", "The baselines ReLU and Abs do not differ in test accuracy.",
-           Equal("ReLU", "Abs", NOISE), contradiction=says_equal_but("ReLU", "Abs", "table2"),
+           Equal("ReLU", "Abs"), contradiction=says_equal_but("ReLU", "Abs", "table2"),
            amended=amended(*_EQUAL, "fails", TODAY)),
     _claim("LDM-5.2-a", "section 5.2", "Constrained to intensities, ReLU2 fails catastrophically against ReLU.",
            Exceeds("ReLU", "ReLU2", CATASTROPHE), amended=_judged_by("holds")),
     _claim("LDM-5.2-b", "section 5.2", "Under the same constraint Abs2 is indistinguishable from Abs.",
-           Equal("Abs", "Abs2", NOISE), amended=amended(*_EQUAL, "unclear")),
+           Equal("Abs", "Abs2"), amended=amended(*_EQUAL, "unclear")),
     _claim("LDM-5.3-a", "section 5.3", "Constrained to distances, ReLU2-Neg recovers from ReLU2's failure.",
            Recovers("ReLU2-Neg", "ReLU2", CATASTROPHE), amended=_judged_by("holds", _VOID)),
     _claim("LDM-5.3-b", "section 5.3", "ReLU2-Neg is statistically comparable to the baseline ReLU.",
-           Equal("ReLU", "ReLU2-Neg", NOISE), contradiction=printed_t_says_different("ReLU", "ReLU2-Neg"),
+           Equal("ReLU", "ReLU2-Neg"), contradiction=printed_t_says_different("ReLU", "ReLU2-Neg"),
            amended=_judged_by("fails", _EQUAL, date=TODAY)),
     _claim("LDM-5.3-c", "section 5.3", "Abs2-Neg is worse than the baseline Abs.",
            Exceeds("Abs", "Abs2-Neg", IMPACT), amended=amended(*_WORSE, "holds")),

@@ -8,7 +8,7 @@ import torch
 
 from support.chapters.offset_l2.centres import PARTS
 from support.evidence.classifiers.results import Arm
-from support.evidence.classifiers.rules import MARGIN
+from support.evidence.classifiers.rules import NOISE
 from support.evidence.figures import jitter, landmarks, legend_below, step_axis, style, subplots
 from support.evidence.statistics import mean_interval
 from support.networks.architectures import L2
@@ -88,7 +88,7 @@ def leads_figure(arms: list[Arm], pairs=LEADS):
     """
     fig, axes = subplots(1, len(arms), height=2.9, squeeze=False, sharex=True, sharey=True)
     for ax, arm in zip(axes[0], arms, strict=True):
-        ax.axvspan(-MARGIN, MARGIN, color="#dddddd", linewidth=0)
+        ax.axvspan(-NOISE, NOISE, color="#dddddd", linewidth=0)
         for row, (first, second) in enumerate(pairs):
             found = mean_interval(arm.accuracy(first) - arm.accuracy(second))
             look = style(first) | {"linestyle": "none"}

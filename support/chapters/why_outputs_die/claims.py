@@ -81,18 +81,18 @@ CLAIMS = (
       for number, (name, also, trained_by, first) in enumerate((
           ("as published", "within 1,000 steps", "mnist-10k", "mixed"),
           ("warm-up", "even if the first steps are gentle", None, "mixed"),
-          ("centred heads", "with centred heads, which cannot be born dead", None, "mixed"),
-          ("both", "with a warm-up and centred heads", None, "mixed"),
+          ("centred outputs", "with centred outputs, which cannot be born dead", None, "mixed"),
+          ("both", "with a warm-up and centred outputs", None, "mixed"),
           ("Adam", "with Adam instead of gradient descent", None, "fails")))),
     # under Adam too there are runs without an inactive output, but no ReLU to compare them with
     own("OWN-1-a",
-        "With centred heads, ReLU2 and ReLU2-Neg without an inactive output lose less than ten points to ReLU.",
+        "With centred outputs, ReLU2 and ReLU2-Neg without an inactive output lose less than ten points to ReLU.",
         Every((WithoutInactive("ReLU2", "ReLU"), WithoutInactive("ReLU2-Neg", "ReLU"))),
-        Studies((OWN["mnist-remedies"],), ("standardised",), REMEDIES["centred heads"],
+        Studies((OWN["mnist-remedies"],), ("standardised",), REMEDIES["centred outputs"],
                 baseline=STUDIES["mnist-10k"]),
         from_seed=SEEN, amended=amended(
             "On raw inputs every run of ReLU2 has an inactive output, so no number of seeds decides. "
-            "With centred heads on standardised inputs most runs have none.",
+            "With centred outputs on standardised inputs most runs have none.",
             "it asked for heads as published, in both input scalings", "unclear", "2026-11-24")),
     own("LAW-a", "At rate x curvature 100 all six networks learn, whatever the input scaling.",
         law.Seldom(SIX), law.AtPoint(OWN["law-100"])),

@@ -76,7 +76,7 @@ class MapPoints(PhaseGrid):
 REMEDIES = {
     "as published": Recipe(0.001),  # not in mnist-remedies: the runs of mnist-10k answer it
     "warm-up": Recipe(0.001, warmup=500),
-    "centred heads": Recipe(0.001, initialisation="centred-head"),
+    "centred outputs": Recipe(0.001, initialisation="centred-head"),
     "both": Recipe(0.001, warmup=500, initialisation="centred-head"),
     "Adam": Recipe(0.001, optimiser="adam"),
 }

@@ -20,11 +20,10 @@ from support.evidence.claims import Finding, after_holm, joined, printed
 from support.evidence.classifiers.results import Arm
 from support.words import difference
 
-MARGIN = 0.2  # points of accuracy below which two means count as equal
 CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
 SPREAD = 3.0  # times by which a "markedly higher" SD is higher at least
 IMPACT = 1.0  # points below which a change has next to no impact
-NOISE = 0.5  # points: about the 95% interval of the accuracy on 10,000 test images
+NOISE = 0.5  # points below which two means count as equal: about the 95% interval of the accuracy on 10,000 images
 STEADY = 0.14  # points that the SD of every OffsetL2 network is said not to exceed
 
 
@@ -77,7 +76,7 @@ class Equal(Gap):
     The interval is the 90% one: two one-sided tests at 5%, the usual test of equivalence.
     """
 
-    margin: float = MARGIN
+    margin: float = NOISE
     error = 0.10
 
     wording = "{self.first} - {self.second} within ±{self.margin:g} points (90% interval)"
