@@ -307,7 +307,7 @@ def test_the_tasks_decide_the_verdict(contrasts, verdict):
 def test_networks_are_counted_by_task():
     arms = [made(name="XOR"), made(name="sinusoid", seeds=4)]
     assert tables.counts(arms) == "XOR 10, sinusoid 4"
-    assert tables.about(arms[1]).endswith("4 networks a width")
+    assert tables.about(arms[1]).endswith("4 networks of each width")
 
 
 def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_run():

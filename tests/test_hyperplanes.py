@@ -401,7 +401,7 @@ def test_fitted_normals_are_drawn_as_means_over_networks():
     join, curve, learned = ax.lines
     assert learned.get_xydata().tolist() == [[0, 7]] and join.get_ydata().tolist() == [7, 4]
     assert curve.get_xydata().tolist() == [[1, 4], [2, 2]]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["none:\nlearned", "1", "2"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["learned", "1", "2"]
 
 
 def test_the_lines_of_the_toy_lie_across_their_normals():

@@ -29,7 +29,7 @@ def findings() -> str:
               the plane, and in {new:.0%} on new Gaussians. Those that learn the distance learn its geometry, because
               the loss forces them to.
             - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
-              labels too, and deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
+              labels too. Deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
               was there before training.
             - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
               has positive curvature at some distances. The authors' public code returns {times:.0f} times the

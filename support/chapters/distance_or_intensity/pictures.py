@@ -5,6 +5,7 @@ import pandas as pd
 
 from support.evidence import turns
 from support.evidence.figures import (
+    PLATE,
     jitter,
     labels_apart,
     learning_curves,
@@ -73,7 +74,7 @@ def images_figure(table: pd.DataFrame):
             error = [[r["change"] - r["95% low"]], [r["95% high"] - r["change"]]]
             ax.plot([0, 1], [before, after], **look)
             ax.errorbar(1, after, error, color=look["color"], linewidth=1, alpha=0.6)
-            ax.text(1.15, end, pair, va="center", fontsize=8.5)
+            ax.text(1.15, end, pair, va="center", fontsize=8.5, bbox=PLATE)
         ax.axhline(0, color="black", linewidth=0.8)
         ax.set(title=f"{scaling} inputs", xlim=(-0.15, 2.2))
         ax.set_xticks([0, 1], [label.removesuffix(" images") for label in table.columns[:2]])

@@ -76,7 +76,7 @@ def circles_figure(data: Toy, networks: dict[str, nn.Sequential]):
 
 
 def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float):
-    """The unit circles of a metric, (N, 2, 2), at points (N, 2), each scaled so that its longer radius has this size."""
+    """The unit circles of a metric, (N, 2, 2), at points (N, 2), each scaled to a longer radius of this size."""
     from matplotlib.patches import Ellipse
 
     values, vectors = torch.linalg.eigh(metric)

@@ -188,7 +188,7 @@ def fitted_figure(table: pd.DataFrame):
             ax.plot(places[1:], wrong[1:], label=f"in the hidden layer of {name}", **look)
             ax.plot(0, wrong[0], **look | {"markersize": 9})
         ax.set(title=f"{scaling} inputs", xlabel="hyperplanes fitted to each class")
-        ax.set_xticks(places, ["none:\nlearned", *map(str, wrong.index[1:])])
+        ax.set_xticks(places, ["learned", *map(str, wrong.index[1:])])
         ax.grid(axis="x", visible=False)
     axes[0][0].set(ylabel="pairs in the wrong order (%)", ylim=(0, None), xlim=(-0.4, len(places) - 0.6))
     legend_below(fig, axes[0][0], 2)

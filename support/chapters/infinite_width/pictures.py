@@ -60,8 +60,8 @@ def constant_figure(radii, loops, formula, flipped):
     ax.plot(radii, loops, "o", color="black", markersize=5)
     where = len(radii) // 4
     ax.annotate("textbook, and small loops", (radii[where], formula[where]), (8, 4), textcoords="offset points")
-    ax.annotate("with the sign of the public code", (radii[-1], flipped[-1]), (0, 6), textcoords="offset points", color=ACCENT,
-                ha="right", va="bottom")  # fmt: skip
+    look = {"color": ACCENT, "ha": "right", "va": "bottom", "textcoords": "offset points"}
+    ax.annotate("with the sign of the public code", (radii[-1], flipped[-1]), (0, 6), **look)
     ax.set(xlabel="distance from the axis", ylabel="curvature $R$")
     return fig
 

@@ -281,7 +281,8 @@ CLAIMS = (
              "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's.",
              checks.on_a_shell, "maximiser and formula differ by at most {value:.0e} tau",
              "two derivatives of the kernel, maximised along a ray", own=True),
-    own("KER-1-e", "Cross-validation mostly chooses a tau for which the volume is largest around a support vector, not at it.",
+    own("KER-1-e",
+        "Cross-validation mostly chooses a tau for which the volume is largest around a support vector, not at it.",
         ChoosesRise(), Machines(), amended=_wider("fails")),
     Claim("KER-2-a", "appendix H.2", "The matrix M of a feature machine prefers the directions that the first layer "
           "of a trained network prefers.", Resembles(), Metrics(_ALL), _PAPER),

@@ -58,8 +58,8 @@ def toy_figure(log_volume, pairs: Pairs, points: int = 101):
 def contrast_figure(panels: Sequence[Sequence[VolumeArm]]):
     """A row for each task and width: the contrast of every network before training (hollow) and after it (filled).
 
-    Large dots and bars are means with 95% intervals; both means stand on the right. Each panel has a scale of its own,
-    in nats over all directions of the input.
+    Large dots and bars are means with 95% intervals; both means stand on the right. Each panel has its own scale, in
+    nats over all directions of the input.
     """
     rows = [[(arm, width) for arm in arms for width in arm.study.widths] for arms in panels]
     counts = [len(panel) for panel in rows]
