@@ -354,7 +354,7 @@ def test_leads_are_drawn_with_their_interval_and_the_margin():
     interval, point, _ = ax.lines
     assert point.get_xdata()[0] == 2 and interval.get_xdata().mean() == pytest.approx(2)
     band = ax.patches[0].get_extents().transformed(ax.transData.inverted())
-    assert (band.x0, band.x1) == pytest.approx((-0.2, 0.2))
+    assert (band.x0, band.x1) == pytest.approx((-0.5, 0.5))
 
 
 def test_the_toy_shows_means_and_learned_centres_and_log_odds_their_ends():
