@@ -25,14 +25,14 @@ def table(records: Iterable[Record]) -> pd.DataFrame:
 
     "moved": the distance of each centre from its own start, in percent of the mean distance between two centres.
     "accuracy": on test images, percent; "mu_back", "alpha_back", "first_layer_back": the same with that part put back
-    to its start. From the study that judges OWN-3, once it has enough seeds; until then from the kept weights of two
-    seeds of mnist-10k-heads.
+    to its start. Of each input scaling from the study that judges OWN-3, once it has enough seeds; until then from the
+    kept weights of two seeds of mnist-10k-heads.
     """
     plan = STUDIES["mnist-centres"]
-    found = arms(plan, records)
-    if len(found) < len(plan.scalings) or min(arm.seeds for arm in found) < LEAST_SEEDS:
-        return derived.table("offset-l2-centres")
-    return pd.DataFrame([_row(run, plan.steps, run.arrays) for arm in found for run in arm.all_records()])
+    judged = [arm for arm in arms(plan, records) if arm.seeds >= LEAST_SEEDS]
+    rows = pd.DataFrame([_row(run, plan.steps, run.arrays) for arm in judged for run in arm.all_records()])
+    earlier = derived.table("offset-l2-centres")
+    return pd.concat([rows, earlier[~earlier["inputs"].isin([arm.scaling for arm in judged])]], ignore_index=True)
 
 
 def measured(runs: Iterable[Record], steps: int, dataset: Dataset) -> pd.DataFrame:
