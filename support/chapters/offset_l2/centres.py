@@ -25,8 +25,8 @@ def table(records: Iterable[Record]) -> pd.DataFrame:
 
     "moved": the distance of each centre from its own start, in percent of the mean distance between two centres.
     "accuracy": on test images, percent; "mu_back", "alpha_back", "first_layer_back": the same with that part put back
-    to its start. Of each input scaling from the study that judges OWN-3, once it has enough seeds; until then from the
-    kept weights of two seeds of mnist-10k-heads.
+    to its start. For each input scaling they come from the study that judges OWN-3, once it has enough seeds, and
+    before that from the kept weights of two seeds of mnist-10k-heads.
     """
     plan = STUDIES["mnist-centres"]
     judged = [arm for arm in arms(plan, records) if arm.seeds >= LEAST_SEEDS]
