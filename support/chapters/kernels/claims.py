@@ -192,7 +192,7 @@ class MagnifiesBoundary(Rule):
 
 @dataclass(frozen=True)
 class ChoosesRise(Rule):
-    """Cross-validation mostly chooses a tau below sigma / sqrt(d), where the volume can rise around a vector."""
+    """Cross-validation mostly chooses a tau below sigma / sqrt(d), where the volume is largest on a shell."""
 
     unit = "% of splits"
     overlapping = True
@@ -278,7 +278,7 @@ CLAIMS = (
     own("KER-1-c", "The place matters: magnifying at support vectors gives fewer errors than at random inputs.",
         Lowers("random", "support"), Machines(), amended=_wider("unclear")),
     _formula("KER-1-d", "our own", "Around one support vector the volume element is largest on a shell if tau < "
-             "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's.",
+             "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's if h is 1.",
              checks.on_a_shell, "maximiser and formula differ by at most {value:.0e} tau",
              "two derivatives of the kernel, maximised along a ray", own=True),
     own("KER-1-e",
