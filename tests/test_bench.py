@@ -167,6 +167,17 @@ def test_the_page_tells_the_committed_results():
     assert machines and all(machine in found["speed.md"] for machine in machines)
 
 
+def test_the_memory_of_a_deep_network_is_as_chapter_8_and_the_page_say():
+    files = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+    geometry = [json.loads(path.read_text()).get("geometry", {}) for path in files]
+    measured = [found["deep"] for found in geometry if "deep" in found]
+    assert measured
+    for found in measured:
+        assert (found["network"], found["outputs"]) == ([50, 64], 2048)
+        assert found["extra_memory_bytes"] < 1e9  # "less than 1 GB"
+        assert 60e9 < found["create_graph"]["extrapolated_bytes"]["full width"] < 120e9  # "about 80 GB"
+
+
 def test_a_part_that_no_machine_has_measured_is_said_to_be_missing(tmp_path):
     assert set(speed.snippets(tmp_path).values()) == {"Not measured yet.\n"}
 
