@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -372,7 +373,18 @@ def test_the_scale_below_the_strips_has_its_ends_and_the_unit():
     shown = cards.card(row, anchor=False)
     ends = f"<span>{bound(low)}</span><span>{bound(high)}</span>"
     assert shown.count(ends) == 1 and f'{ends}</span><span class="found">points, ' in shown
-    assert cards._scale(row["arms"], None, "") == ""
+    assert cards._scale([arm | {"low": None, "high": None} for arm in row["arms"]], None, "") == ""
+
+
+@pytest.mark.parametrize("factor", [49.0, 51.0])
+def test_strips_whose_ranges_differ_more_than_fiftyfold_have_scales_of_their_own(factor):
+    row = judged(Made("raw", HOLDS), Made("standardised", HOLDS))
+    places = {"low": 1.0, "value": 2.0, "high": 3.0, "threshold": 0.0}
+    arms = [arm | {k: by * x for k, x in places.items()} for arm, by in zip(row["arms"], (1.0, factor), strict=True)]
+    shown = cards.card(row | {"arms": arms}, anchor=False)
+    dots = [float(x) for x in re.findall(r'cx="([\d.]+)"', shown)]
+    apart = "points, each strip on its own scale, dashed line at 0" in shown
+    assert apart == (factor > 50) == (dots[0] == dots[1]) and (f"<span>{bound(0.0)}</span>" in shown) != apart
 
 
 def test_the_ledger_page_counts_its_flags_and_filters_by_them():

@@ -18,6 +18,7 @@ from support.words import counted
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
 LEDGER = "../book/ledger.html"  # as seen from a chapter; the pages of the site lie in two folders
 WIDTH = 144  # of a strip, in units of its drawing
+UNEVEN = 50  # strips whose ranges differ by more than this factor are drawn on scales of their own
 TERM = '<a href="../book/primer.html#term-{}">{}</a>'.format  # an entry of the glossary
 HOW_TO_READ = (  # above the cards of a chapter
     f"Each card is one claim. Each of its lines is an {TERM('arm', 'arm')}, one condition such as "
@@ -115,7 +116,7 @@ def card(row: dict, anchor: bool) -> str:
     on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _open(row)
     name = _text(row["id"])
     arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"][:1]
-    ends = _ends(arms)
+    ends, apart = _ends(arms), _uneven(arms)
     lines = {line for arm in arms if ends and (line := _line_in_words(arm))}
     common = len(lines) == 1  # then it stands once, below all strips
     attributes = (
@@ -128,8 +129,8 @@ def card(row: dict, anchor: bool) -> str:
         f'<article class="{row["verdict"]}"{attributes if anchor else ""}>{aliases if anchor else ""}'
         f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{name}</a>'
         f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
-        f"{''.join(_arm(arm, ends, named=bool(lines) and not common) for arm in arms)}"
-        f"{_scale(arms, ends, lines.pop() if common else '')}{_details(row, arms)}</article>"
+        f"{''.join(_arm(arm, _ends([arm]) if apart else ends, bool(lines) and not common) for arm in arms)}"
+        f"{_scale(arms, None if apart else ends, lines.pop() if common else '')}{_details(row, arms)}</article>"
     )
 
 
@@ -213,6 +214,12 @@ def _ends(arms: Iterable[dict]) -> tuple[float, float] | None:
     return (min(numbers), max(numbers)) if numbers and min(numbers) < max(numbers) else None
 
 
+def _uneven(arms: Iterable[dict]) -> bool:
+    """Whether the ranges of the arms differ so much that the smallest would vanish on the scale of the largest."""
+    ranges = [high - low for low, high in filter(None, (_ends([arm]) for arm in arms))]
+    return bool(ranges) and max(ranges) > UNEVEN * min(ranges)
+
+
 def _strip(arm: dict, ends: tuple[float, float] | None) -> str:
     """The interval as a bar with a dot, and the line of the rule, or its band; an open end reaches the border."""
     if ends is None or arm["value"] is None:
@@ -234,14 +241,15 @@ def _strip(arm: dict, ends: tuple[float, float] | None) -> str:
 
 
 def _scale(arms: list[dict], ends: tuple[float, float] | None, line: str) -> str:
-    """Below the strips of a card: the numbers at both ends of their scale, the unit, and the common dashed line."""
-    if ends is None:
+    """Below the strips of a card: ends of their common scale (None: each has its own), unit, common dashed line."""
+    if _ends(arms) is None:
         return ""
     unit = next((arm["unit"] for arm in arms if arm["unit"]), "")
-    low, high = (bound(end) for end in ends)
+    low, high = (bound(end) for end in ends) if ends else ("", "")
+    apart = "" if ends else "each strip on its own scale"
     return (
         f'<div class="arm scale"><span class="chip"></span><span class="ends"><span>{low}</span><span>{high}</span>'
-        f'</span><span class="found">{_text(", ".join(filter(None, (unit, line))))}</span></div>'
+        f'</span><span class="found">{_text(", ".join(filter(None, (unit, apart, line))))}</span></div>'
     )
 
 
