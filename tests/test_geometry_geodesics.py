@@ -89,6 +89,12 @@ def test_bad_input_gets_one_clear_error(changes, says):
         geodesic(**given)
 
 
+def test_a_path_on_which_the_map_has_no_derivative_is_refused():
+    for measure in (lambda x: path_length(torch.sqrt, x), lambda x: geodesic(torch.sqrt, *x)):
+        with pytest.raises(ValueError, match="df/dx is not finite in the middle of the side from point 0 to point 1"):
+            measure(torch.tensor([[-1.0], [-0.5]]))
+
+
 def test_it_says_so_when_it_runs_out_of_steps():
     with pytest.raises(RuntimeError, match="in 2 steps"):
         geodesic(sphere, torch.tensor([0.9, 0.1]), torch.tensor([-0.3, 0.8]), steps=2)

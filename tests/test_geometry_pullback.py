@@ -14,9 +14,11 @@ from support.geometry import (
     jacobians,
     log_volume_element,
     oracle,
+    path_length,
     pullback,
     pullback_metric,
     random_shallow_map,
+    ricci_scalar,
     shallow_log_volume_element,
     shallow_pullback_metric,
 )
@@ -317,8 +319,8 @@ def linear(d, m):
     (lambda x: x.float(), torch.zeros(2), "f gave torch.float32 at a float64 point"),
     (lambda x: x.sum(), torch.zeros(2), r"f must map one example, \(d,\) -> \(m,\), but gave \(\)"),
     (lambda x: (x, x), torch.zeros(2), "but gave tuple"),
-    (nn.Sequential(linear(2, 3), nn.Dropout(0.5)), torch.zeros(2), r"1, Dropout\(.*\), is in training mode; call"),
-    (nn.Sequential(nn.BatchNorm1d(2).double()), torch.zeros(2), r"0, BatchNorm1d\(.*\), is in training mode"),
+    (nn.Sequential(linear(2, 3), nn.Dropout(0.5)), torch.zeros(2), r"Dropout\(.*\) is in training mode; call"),
+    (nn.Sequential(nn.BatchNorm1d(2).double()), torch.zeros(2), r"BatchNorm1d\(.*\) is in training mode"),
 ])  # fmt: skip
 def test_maps_and_points_that_are_refused(f, x, message):
     for function in (pullback_metric, jacobian_singular_values, log_volume_element):
@@ -355,11 +357,12 @@ def apply(module, x):
 
 @pytest.mark.parametrize("f", [
     of_global, of_closure(), lambda x: of_global(x), functools.partial(apply, noisy()), Holder().method,
+    lambda x, held={"it": [noisy()]}: held["it"][0](x[None])[0],
 ])  # fmt: skip
 def test_training_mode_is_named_also_behind_a_function(f):
     """Otherwise torch fails obscurely, and the statistics of batch norm have changed."""
     before = GLOBAL[0].running_mean.clone()
-    with pytest.raises(ValueError, match=r"BatchNorm1d\(.*\), is in training mode; call \.eval\(\)"):
+    with pytest.raises(ValueError, match=r"BatchNorm1d\(.*\) is in training mode; call \.eval\(\)"):
         log_volume_element(f, torch.zeros(3, 2))
     assert torch.equal(GLOBAL[0].running_mean, before)
 
@@ -393,6 +396,26 @@ def test_a_module_that_takes_batches_of_images_is_measured_as_it_is():
     assert torch.equal(log_volume_element(network, images), by_hand)
 
 
+@pytest.mark.parametrize("first", [nn.BatchNorm1d(2), nn.Flatten()])
+def test_a_module_of_flat_points_takes_a_batch_too(first):
+    model = nn.Sequential(first, nn.Linear(2, 3), nn.Tanh()).double().eval()
+    x = torch.rand(4, 2, dtype=torch.float64)
+    assert torch.equal(log_volume_element(model, x), log_volume_element(lambda x: model(x[None])[0], x))
+    assert ricci_scalar(model, x).isfinite().all() and path_length(model, x) > 0
+
+
+def test_one_image_that_is_passed_as_a_batch_of_rows_is_refused():
+    """A convolution takes (1, 8, 8) for one image of one channel, and the map would lose its other outputs."""
+    network = nn.Sequential(nn.Conv2d(1, 8, 3), nn.Tanh(), nn.AdaptiveAvgPool2d(1), nn.Flatten()).double()
+    with pytest.raises(ValueError, match=r"must map a batch of one, \(1, 8, 8\), to \(1, m\), but gave \(8, 1\)"):
+        log_volume_element(network, torch.rand(1, 8, 8))
+
+
+def test_a_map_without_outputs_is_refused():
+    with pytest.raises(ValueError, match=r"must map one example, .* but gave \(0,\)"):
+        pullback_metric(lambda x: x[:0], torch.zeros(2))
+
+
 def test_modules_in_eval_mode_and_float32_points_are_taken():
     model = nn.Sequential(linear(2, 3), nn.Dropout(0.5), nn.Tanh()).eval()
     x = torch.tensor([0.1, 0.7])
@@ -411,19 +434,19 @@ class Convolutional(nn.Module):
         self.pool = nn.AvgPool2d(2)
 
     def forward(self, x):
-        h = self.first(x.view(1, 3, 6, 6))
-        return self.pool(h + self.second(h)).flatten()
+        h = self.first(x.view(-1, 3, 6, 6))
+        return self.pool(h + self.second(h)).flatten(1)
 
 
 @pytest.mark.parametrize("passes", [5, 1000])
 def test_a_residual_network_with_running_statistics(passes, monkeypatch):
     model = Convolutional().double()
-    model(torch.randn(108, dtype=torch.float64))  # statistics that are not 0 and 1
+    model(torch.randn(1, 108, dtype=torch.float64))  # statistics that are not 0 and 1
     x = torch.rand(2, 108, generator=torch.Generator().manual_seed(0))
     monkeypatch.setattr(jacobians, "affordable_passes", lambda f, x: passes)
     found = log_volume_element(model.eval(), x)
-    expected = torch.stack([routes.log_volume_element(model, one.double()) for one in x]).detach()
-    assert torch.allclose(found, expected, rtol=0, atol=1e-11)
+    expected = torch.stack([routes.log_volume_element(lambda x: model(x[None])[0], one.double()) for one in x])
+    assert torch.allclose(found, expected.detach(), rtol=0, atol=1e-11)
     assert found.max() < -100  # 72 directions, all of them felt
 
 

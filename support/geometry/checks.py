@@ -1,22 +1,22 @@
 """Checks of points, maps and weights that all functions of this package share."""
 
-import dis
 import warnings
-from collections.abc import Callable
-from functools import partial
-from types import CellType, FunctionType, MethodType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
-from torch.nn.modules.pooling import _MaxPoolNd
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.nn.modules.pooling import _AdaptiveMaxPoolNd, _MaxPoolNd
 
 from support.activations import Abs
 
 RECTIFIERS = (nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.RReLU, nn.Threshold, Abs)
-PIECEWISE_LINEAR = (*RECTIFIERS, nn.Hardtanh, nn.Hardsigmoid, nn.Hardshrink, nn.Softshrink, _MaxPoolNd)
+POOLS = (_MaxPoolNd, _AdaptiveMaxPoolNd, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
+PIECEWISE_LINEAR = (*RECTIFIERS, nn.Hardtanh, nn.Hardsigmoid, nn.Hardshrink, nn.Softshrink, *POOLS)
 
 
 class SingularMetric(ValueError):
@@ -42,18 +42,35 @@ def points(x: Tensor) -> tuple[Tensor, bool]:
     return (x[None], True) if x.ndim == 1 else (x, False)
 
 
+def of_one_point(f: Callable, shape: tuple[int, ...] = (-1,)) -> Callable:
+    """f as a map of one flat point, (d,) -> (m,). A module takes a batch, so it gets a batch of one.
+
+    shape: of the point that f takes, if it is not flat. Raises ValueError for a module that is not in float64, and
+    when called, if the module does not give (1, m).
+    """
+    if not isinstance(f, nn.Module):
+        return f if shape == (-1,) else lambda point: f(point.view(shape))
+    precision(f)
+
+    def alone(point):
+        batch = point.reshape(1, *shape)
+        y = f(batch)
+        if not isinstance(y, Tensor) or y.ndim != 2 or len(y) != 1:
+            got = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
+            raise ValueError(f"a module must map a batch of one, {tuple(batch.shape)}, to (1, m), but gave {got}")
+        return y[0]
+
+    return alone
+
+
 def outputs(f: Callable, x: Tensor) -> int:
     """The number m of outputs of f, (d,) -> (m,), from the first point of x, (N, d). Raises ValueError for others."""
-    if isinstance(f, nn.Module):
-        precision(f)
-    for module in modules_in(f):
-        eval_mode(module)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), called_modules():
             y = f(x[0])
-    except RuntimeError as error:
+    except (RuntimeError, IndexError, TypeError) as error:
         raise ValueError(f"f cannot take a point of shape {tuple(x[0].shape)}: {error}") from error
-    if not isinstance(y, Tensor) or y.ndim != 1:
+    if not isinstance(y, Tensor) or y.ndim != 1 or not len(y):
         got = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(
             f"f must map one example, (d,) -> (m,), but gave {got} at a point of shape {tuple(x[0].shape)}"
@@ -66,21 +83,43 @@ def outputs(f: Callable, x: Tensor) -> int:
 def eval_mode(module: nn.Module) -> None:
     """Raises ValueError if a dropout or batch norm of the module is in training mode."""
     for name, part in module.named_modules():
-        if part.training and isinstance(part, (_DropoutNd, _BatchNorm)):
-            raise ValueError(f"{name or 'the module'}, {part}, is in training mode; call .eval() on the module first")
+        _eval_mode(f"{name or 'the module'}, {part},", part)
 
 
-def warn_of_kinks(f: Callable) -> None:
-    """Warns where a module that f uses holds a piecewise linear activation or a max-pooling."""
-    for module in modules_in(f):
-        for name, part in module.named_modules():
-            if isinstance(part, PIECEWISE_LINEAR):
-                warnings.warn(
-                    f"{name or 'the module'}, {part}, is piecewise linear, so the map is not smooth: its second "
-                    "derivatives are taken as 0 there, and the curvature at the kinks is left out",
-                    stacklevel=3,
-                )
-                return
+def _eval_mode(name: str, module: nn.Module) -> None:
+    if module.training and isinstance(module, (_DropoutNd, _BatchNorm)):
+        raise ValueError(f"{name} is in training mode; call .eval() on the module first")
+
+
+@contextmanager
+def called_modules() -> Iterator[list[nn.Module]]:
+    """The modules that are called within, in a list that grows, however a function may hold them.
+
+    Raises ValueError before a dropout or batch norm in training mode does anything.
+    """
+    called: list[nn.Module] = []
+
+    def note(module, arguments):
+        _eval_mode(repr(module), module)
+        called.append(module)
+
+    hook = register_module_forward_pre_hook(note)
+    try:
+        yield called
+    finally:
+        hook.remove()
+
+
+def warn_of_kinks(f: Callable, point: Tensor) -> None:
+    """Warns if f calls a module at the point, (d,), that is a piecewise linear activation or a max-pooling."""
+    with torch.no_grad(), called_modules() as called:
+        f(point)
+    if kinked := next((module for module in called if isinstance(module, PIECEWISE_LINEAR)), None):
+        warnings.warn(
+            f"{kinked} is piecewise linear, so the map is not smooth: its second derivatives are taken as 0 there, "
+            "and the curvature at the kinks is left out",
+            stacklevel=3,
+        )
 
 
 def precision(f: nn.Module) -> None:
@@ -88,27 +127,6 @@ def precision(f: nn.Module) -> None:
     for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
         if tensor.is_floating_point() and tensor.dtype != torch.float64:
             raise ValueError(f"{name} of the module is {tensor.dtype}; call .double() on the module first")
-
-
-def modules_in(f: Any, seen: set[int] | None = None) -> list[nn.Module]:
-    """The module f, or those that a function uses: by its global names, its closure, its object or its arguments."""
-    seen = set() if seen is None else seen
-    if id(f) in seen:
-        return []
-    seen.add(id(f))
-    if isinstance(f, nn.Module):
-        return [f]
-    if isinstance(f, partial):
-        used = [f.func, *f.args, *f.keywords.values()]
-    elif isinstance(f, MethodType):
-        used = [f.__self__, f.__func__]
-    elif isinstance(f, FunctionType):
-        names = {i.argval for i in dis.get_instructions(f) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-        used = [f.__globals__[name] for name in names if name in f.__globals__]
-        used += [cell.cell_contents for cell in f.__closure__ or () if cell != CellType()]
-    else:
-        return []
-    return [module for value in used for module in modules_in(value, seen)]
 
 
 def layer(weight: Tensor, bias: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor, bool]:

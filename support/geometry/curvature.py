@@ -25,12 +25,12 @@ def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
     which stays exact with dead units.
 
     A map with kinks has no Ricci scalar there, and the second derivatives of a piecewise linear activation are 0
-    between them: a network of Linear and ReLU gives 0 at every point. A warning names such a layer where a module
-    holds it. A function that is no module, such as `torch.relu` in a lambda, cannot be seen.
+    between them: a network of Linear and ReLU gives 0 at every point. A warning names such a layer if it is a
+    module. A function that is no module, such as `torch.relu` in a lambda, cannot be seen.
 
     Args:
-        f: smooth map of one example, (d,) -> (m,) with m >= d, used as it is: no 1/sqrt(m) is added. A module in
-            float64, and in eval mode if it has dropout or batch norm.
+        f: smooth map of one example, (d,) -> (m,) with m >= d, used as it is: no 1/sqrt(m) is added. A module takes
+            a batch, (N, d) -> (N, m), in float64, and in eval mode if it has dropout or batch norm.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
         with_error: return (R, error).
     Returns:
@@ -46,8 +46,9 @@ def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
     2.0
     """
     x, single = checks.points(x)
+    f = checks.of_one_point(f)
     m, d = checks.outputs(f, x), x.shape[1]
-    checks.warn_of_kinks(f)
+    checks.warn_of_kinks(f, x[0])
     if d > m:
         raise ValueError(f"curvature needs at least as many outputs as inputs, got m = {m} < d = {d}")
     parts = []
@@ -56,6 +57,9 @@ def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
         condition = _condition(R, start)
         with torch.no_grad():
             H = torch.func.vmap(torch.func.jacfwd(torch.func.jacfwd(f)))(group)  # (N, m, d, d)
+        if not H.isfinite().all():
+            last = start + len(group) - 1
+            raise ValueError(f"the second derivatives are not finite everywhere on points {start} to {last}")
         inverse = torch.linalg.solve_triangular(R, torch.eye(d, dtype=R.dtype, device=R.device), upper=True)
         H = torch.einsum("nmab,nac,nbe->nmce", H, inverse, inverse)
         normal = H - torch.einsum("nmk,nkab->nmab", Q, torch.einsum("nmk,nmab->nkab", Q, H))
@@ -86,7 +90,7 @@ def shallow_ricci_scalar(
     Returns:
         R; exactly 0 for n = d. It grows like 1 / phi'^2 and overflows to infinity above 1e308: then use
         `shallow_slog_ricci_scalar`. Slopes down to e^-300 of the largest count. If fewer than d + 1 units are within
-        this range, R is 0 and its error is large.
+        this range, R is 0.
     Raises:
         ValueError: for n < d, shapes that do not fit, or where the metric is singular.
     Source: Zavatone-Veth et al. 2025, equation D.15, summed in another order, and without the factor of three in
@@ -94,7 +98,7 @@ def shallow_ricci_scalar(
 
     >>> three = torch.tensor([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -0.75**0.5]])
     >>> R, error = shallow_ricci_scalar(three, torch.ones(3), "erf", torch.tensor([0.0, 0.0]), with_error=True)
-    >>> round(float(R), 6), bool(error < 1e-12)  # pi e, by its closed form: 5.2 of the formula sheet
+    >>> round(float(R), 6), bool(error < 1e-12)  # pi e, by its closed form
     (8.539734, True)
     """
     sign, log, log_error = shallow_slog_ricci_scalar(weight, bias, activation, x)
@@ -105,9 +109,9 @@ def shallow_ricci_scalar(
 def shallow_slog_ricci_scalar(
     weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Sign of R, log |R| and log of its error: R as torch.linalg.slogdet gives a determinant; (0, -inf, ...) for 0.
+    """Sign of R, log |R| and log of its error, in the form of torch.linalg.slogdet; (0, -inf, ...) for R = 0.
 
-    Right for any size of R. Arguments, errors and source as in `shallow_ricci_scalar`; scalars, or (N,) for a batch.
+    An R below e^-709 counts as 0; others of any size are right. Arguments, errors and source as in `shallow_ricci_scalar`; scalars, or (N,) for a batch.
 
     >>> three = torch.tensor([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -0.75**0.5]])
     >>> dead = torch.full((3,), -800.0)

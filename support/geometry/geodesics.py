@@ -41,8 +41,13 @@ def path_length(f: Callable, points: torch.Tensor) -> float:
     points = checks.real("points", points)
     if points.ndim != 2 or len(points) < 2:
         raise ValueError(f"a polygon needs points (P, d), at least two of them, got shape {tuple(points.shape)}")
+    f = checks.of_one_point(f)
     checks.outputs(f, points)
-    return float(_sides(f, points).detach().norm(dim=1).sum())
+    sides = _sides(f, points).detach().norm(dim=1)
+    if not sides.isfinite().all():
+        side = int((~sides.isfinite()).nonzero()[0, 0])
+        raise ValueError(f"df/dx is not finite in the middle of the side from point {side} to point {side + 1}")
+    return float(sides.sum())
 
 
 def _sides(f, path):
@@ -82,7 +87,10 @@ def geodesic(
         aside[i], aside[j] = -(b - a)[j], (b - a)[i]  # at a right angle to the segment
         aside *= (b - a).norm() / aside.norm()
 
+    f = checks.of_one_point(f)
     checks.outputs(f, segment)
+
+    straight = path_length(f, segment)  # checks that f can be measured there
 
     def residuals(inner):
         path = torch.cat([a[None], inner.view(points - 2, -1), b[None]])
@@ -98,7 +106,7 @@ def geodesic(
     if not found.success:
         raise RuntimeError(f"no shortest path from {a.tolist()} to {b.tolist()} in {steps} steps: {found.message}")
     path = torch.cat([a[None], torch.from_numpy(found.x).view(points - 2, -1), b[None]])
-    length, straight = path_length(f, path), path_length(f, segment)
+    length = path_length(f, path)
     along = torch.linspace(0, 1, FINER + 1, dtype=torch.float64)[1:, None, None]
     finer = torch.cat([a[None], torch.lerp(path[:-1], path[1:], along).transpose(0, 1).reshape(-1, len(a))])
     again = path_length(f, finer)

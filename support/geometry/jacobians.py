@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from support.geometry import checks
 
@@ -23,9 +23,11 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
     module a batch of one.
     Raises ValueError where df/dx is not finite.
     """
-    if torch.as_tensor(x).ndim > 2:
-        x, f = _flattened(torch.as_tensor(x), f)
+    x, shape = torch.as_tensor(x), (-1,)
+    if x.ndim > 2:
+        x, shape = x.flatten(1), x.shape[1:]
     x, single = checks.points(x)
+    f = checks.of_one_point(f, shape)
     m, d = checks.outputs(f, x), x.shape[1]
     passes = affordable_passes(f, x[0])
     found, start = [], 0
@@ -43,15 +45,6 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
             passes //= 2
     found = torch.cat(found)
     return found[0] if single else found
-
-
-def _flattened(x: Tensor, f: Callable) -> tuple[Tensor, Callable]:
-    """Points (N, ...) as (N, d), and the map of one flat point. A module takes batches, so it gets a batch of one."""
-    shape = x.shape[1:]
-    if isinstance(f, nn.Module):
-        checks.precision(f)
-        return x.flatten(1), lambda point: f(point.view(1, *shape))[0]
-    return x.flatten(1), lambda point: f(point.view(shape))
 
 
 def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
@@ -87,16 +80,17 @@ def affordable_passes(f: Callable, point: Tensor) -> int:
 
 def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
     """f(x), and the sizes of the tensors that autograd saves for it, x included and the parameters of f left out."""
-    own = {p.untyped_storage().data_ptr() for module in checks.modules_in(f) for p in module.parameters()}
-    saved = [x.nbytes]
+    saved: list[tuple[int | None, int]] = [(None, x.nbytes)]
 
     def note(tensor):
-        if tensor.untyped_storage().data_ptr() not in own:
-            saved.append(tensor.nbytes)
+        saved.append((tensor.untyped_storage().data_ptr(), tensor.nbytes))
         return tensor
 
-    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        return f(x.clone().requires_grad_()), saved
+    with checks.called_modules() as called, torch.enable_grad():
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            y = f(x.clone().requires_grad_())
+    own = {p.untyped_storage().data_ptr() for module in called for p in module.parameters()}
+    return y, [size for storage, size in saved if storage not in own]
 
 
 def free_memory(device: torch.device) -> int:

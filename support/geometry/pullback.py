@@ -7,6 +7,7 @@ twice as many, so it is used only where its condition number, which is checked e
 
 import math
 from collections.abc import Callable
+from numbers import Integral
 
 import torch
 from torch import Tensor
@@ -26,10 +27,11 @@ def pullback_metric(f: Callable, x: Tensor) -> Tensor:
     """The metric J^T J that f pulls back to its input space, shape (d, d), or (N, d, d) for a batch.
 
     Args:
-        f: map of one example, (d,) -> (m,), used as it is: no 1/sqrt(m) is added. A module in float64, and in eval
-            mode if it has dropout or batch norm.
+        f: map of one example, (d,) -> (m,), used as it is: no 1/sqrt(m) is added. A module takes a batch, (N, d) ->
+            (N, m), in float64, and in eval mode if it has dropout or batch norm.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling. With more axes, x is a
-            batch of images, (N, ...): f then takes one image, and d is the number of its values.
+            batch of images, (N, ...): f then takes one image, and d is the number of its values. So one image is
+            x[None]. (`deep_log_volume_element` takes three axes as one image.)
     Raises:
         ValueError: for points or outputs of another shape or type, or values that are not finite.
     Source: Zavatone-Veth et al. 2025, section 2.
@@ -76,7 +78,7 @@ def log_volume_element(f: Callable, x: Tensor, rank: int | None = None, leading:
     def volume(J, start):
         most = min(J.shape[-2:])
         for name, k in (("rank", rank), ("leading", leading)):
-            if k is not None and not (isinstance(k, int) and 1 <= k <= most):
+            if k is not None and not (isinstance(k, Integral) and 1 <= k <= most):
                 raise ValueError(f"{name} must be a whole number from 1 to min(m, d) = {most}, got {k!r}")
         if leading is not None:
             return torch.linalg.svdvals(J)[:, :leading].log().sum(1)
@@ -171,7 +173,10 @@ def _many_inputs(weight, log1, start, error):
 
 
 def full_rank_log_volume(J: Tensor, start: int | None, error: float = 1e-9) -> Tensor:
-    """Sum of the logs of all singular values of J, (N, m, d); start: number of the first point, error: as above."""
+    """Sum of the logs of all singular values of J, (N, m, d).
+
+    start: number of the first point; None if J is of the weights. error: in nats, allowed for a Gram matrix.
+    """
     J = J if J.shape[-2] >= J.shape[-1] else J.mT
     if J.shape[-1] < GRAM_FROM:
         return _qr_log_volume(J, start)
