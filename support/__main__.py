@@ -64,15 +64,15 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
     claims.add_argument("--records", help="judge another folder of records")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
-    claims.add_argument("--write-readme", action="store_true", help="put the table into README.md")
+    claims.add_argument("--write-readme", action="store_true", help="put findings and table into README.md")
     changes = command("changes", _changes, "print the verdicts that differ between two versions of the ledger")
     changes.add_argument("old", help="claims.json of a site, or what `claims --json` printed")
     changes.add_argument("new", nargs="?", help="the same, later; by default the ledger of the committed records")
     check = command(
         "check",
         _check,
-        "check a claim in about a minute: train its cheapest run again, or evaluate its formulas again "
-        "(exit 0: agrees; 1: disagrees; 3: cannot be checked here)",
+        "check a claim in about a minute: train the first steps of its cheapest run again, or evaluate its formulas "
+        "again (exit 0: agrees; 1: disagrees; 2: no such claim; 3: cannot be checked here)",
     )
     check.add_argument("claim", nargs="?", help="its id; by default a claim that needs no images")
     check.add_argument("--device", default="auto", help="auto, cpu or cuda")
@@ -99,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--seeds", type=_count, help="only this many seeds, the first ones")
     sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
     sweep.add_argument(
-        "--precision", help="fp32 (default), tf32, bf16x3, bf16x2 or float64; only the study's own, fp32, is judged"
+        "--precision",
+        help="fp32, tf32, bf16x3, bf16x2 or float64; only the study's own precision, the default, is judged",
     )
     sweep.add_argument("--folder", help="the data folder, by default BOOK_DATA")
     sweep.add_argument("--records", help="another folder of records")

@@ -2,8 +2,9 @@
 
     python -m support check LDM-5.2-a
 
-A claim rests on many runs. The one with the cheapest steps is replayed (`evidence.replay`), one without images if
-there is one. A claim without runs rests on formulas; its finding is compared with the one in `records/derived`.
+A claim rests on many runs. The first steps of the one with the cheapest steps are trained again (`evidence.replay`),
+of one without images if there is one. A claim without runs rests on formulas; its finding is compared with the one in
+`records/derived`.
 """
 
 import re
@@ -43,8 +44,8 @@ def check(name: str | None = None, device: str = "auto") -> int:
     Raises:
         UnknownClaim: for an id that does not exist; the message suggests one.
     """
-    store = list(Store())
     claim = find(name or DEFAULT)
+    store = list(Store())
     (row,) = chapters.ledger(ids={claim.id})
     print(f"{row['id']}: {row['says']}\nverdict: {ledger.verdict_in_words(row)}")
     if isinstance(claim.asked, NoRecords):
@@ -59,10 +60,10 @@ def check(name: str | None = None, device: str = "auto") -> int:
         print(f"cannot be checked here: {'; '.join(dict.fromkeys(missing.values()))}")
         return CANNOT
     chosen = min(here, key=lambda r: (not named(r, row["asks"]), *cost(r)))
-    print(f"behind it are {counted(len(behind), 'run')}; the cheapest one is trained again here")
+    print(f"behind it are {counted(len(behind), 'run')}; the first steps of the cheapest one are trained again here")
     try:
         return replay.replay(Store(), chosen.key, device=device, progress=Progress("replay", seconds=SECONDS))
-    except data.DataError as error:
+    except (data.DataError, RuntimeError) as error:  # without data, or without the device
         print(f"cannot be checked here: {error}")
         return CANNOT
 

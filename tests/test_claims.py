@@ -46,8 +46,8 @@ from support.site import readme
 CLAIMS = {claim.id: claim for several in chapters.claims().values() for claim in several}
 NOTEBOOK = "01_distance_or_intensity"
 KEYS = {"id", "replaces", "kind", "source", "where", "says", "asks", "chapter", "evidence", "protocol", "measured",
-        "n", "verdict", "on", "open", "flags", "contradiction", "amended", "further_seeds", "further_minutes",
-        "further_arm", "arms", "beside", "record", "command", "minutes"}  # fmt: skip
+        "n", "verdict", "on", "open", "flags", "contradiction", "amended", "fresh_seeds", "fresh_minutes",
+        "fresh_arm", "arms", "beside", "record", "command", "minutes"}  # fmt: skip
 ARM_KEYS = {"name", "state", "value", "low", "high", "n", "unit", "threshold", "text"}
 WIGGLE = np.array([-1.0, 0.6, -0.3, 1.0, -0.6, 0.3, 0.9, -0.9])  # eight seeds, mean 0
 ONES = np.ones((8, 10))
@@ -163,7 +163,10 @@ def moments(name, fitting):
 def test_most_outputs_fit_the_story_and_training_put_them_there(name, before, after, state):
     runs = [{"moments": (moments(name, before), moments(name, n))} for n in after]
     found = FitsStory(name)(arm({name: runs}))
-    assert found.state == state and found.value == pytest.approx(10 * np.mean(after))
+    share = 10 * np.mean(after)
+    shown = share if before == 0 else share - 10 * before  # the part that decides, with its own line
+    assert found.state == state and found.value == pytest.approx(shown)
+    assert found.threshold == (50.0 if before == 0 else 0.0)
 
 
 def outputs_at(own, others, count):

@@ -355,9 +355,12 @@ def apply(module, x):
     return module(x[None])[0]
 
 
+HELD = {"it": [noisy()]}
+
+
 @pytest.mark.parametrize("f", [
     of_global, of_closure(), lambda x: of_global(x), functools.partial(apply, noisy()), Holder().method,
-    lambda x, held={"it": [noisy()]}: held["it"][0](x[None])[0],
+    lambda x: HELD["it"][0](x[None])[0],
 ])  # fmt: skip
 def test_training_mode_is_named_also_behind_a_function(f):
     """Otherwise torch fails obscurely, and the statistics of batch norm have changed."""

@@ -323,8 +323,16 @@ def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out():
         {"repetition": 0, "fold": [0, 0, 1, 1], "plain": [1.0, 3.0, 5.0, 7.0], "contrast": [None] * 4}
     )
     made = replace(arm(), rows=rows.astype({"contrast": float}))
-    assert made.column("plain").tolist() == [2.0, 6.0] and len(made.column("contrast")) == 0
-    assert CLAIMS["KER-2-b"].rule.mean(made, made.column("contrast"), "x").state == "unclear"
+    (plain,), (contrast,) = made.columns("plain"), made.columns("contrast")
+    assert plain.tolist() == [2.0, 6.0] and len(contrast) == 0
+    assert CLAIMS["KER-2-b"].rule.mean(made, contrast, "x").state == "unclear"
+
+
+def test_columns_that_are_subtracted_have_the_same_units():
+    rows = pd.DataFrame(
+        {"repetition": 0, "fold": [0, 1, 2], "plain": [1.0, np.nan, 5.0], "support": [np.nan, 4.0, 6.0]}
+    )
+    assert [values.tolist() for values in replace(arm(), rows=rows).columns("plain", "support")] == [[5.0], [6.0]]
 
 
 def test_without_a_table_nothing_is_judged(monkeypatch):

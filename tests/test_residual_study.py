@@ -145,6 +145,10 @@ def test_cifar10_is_read_by_torchvision(monkeypatch, tmp_path):
     assert asked[-1] == (tmp_path, False, False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert sources.missing("cifar10", tmp_path) == ""
+    assert "elsewhere' does not exist" in sources.missing("cifar10", tmp_path / "elsewhere")
+    with pytest.raises(DataError, match="elsewhere' does not exist"):
+        load("cifar10", tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").mkdir()
     assert "the images of cifar10" in sources.missing("cifar10", tmp_path / "elsewhere")
     load("cifar10", tmp_path / "elsewhere")
     assert asked[-1] == (tmp_path / "cache" / "measured-geometry", False, True)
@@ -259,13 +263,32 @@ def test_the_rules_about_depth_have_every_outcome(claim_id, changes, wanted):
     assert "JPEG copy" in row["protocol"] and row["command"] == "python -m support sweep deep-resnet34"
 
 
+@pytest.mark.parametrize(("top", "nearer", "wanted"), [(0.25, 0.25, "holds"), (0.5, -0.25, "fails")])
+def test_the_peak_is_compared_with_the_boundary_and_the_middle(top, nearer, wanted):
+    made = [record(spec) for spec in chapters.studies()["deep-resnet34"].questions()]
+    for run in made:
+        run.arrays["crossing"][:] = 0.25
+        run.arrays["segment_volume"][..., :-1] = -((np.linspace(0, 1, T) - top) ** 2)
+        run.arrays["segment_volume"][:, :, :, 0] = np.nan  # a pair without volumes is left out
+        run.arrays["crossing"][0] = 0.9
+    assert results.nearer(made[0]) == pytest.approx(np.full((2, 4), nearer), abs=0.01)
+    claim = next(c for c in deep.CLAIMS if c.id == "RG-5.1-g")
+    assert state(judge(claim, made, "08"), "ResNet-34") == wanted
+
+
+def test_a_rise_does_not_come_from_noise():
+    run = record(chapters.studies()["deep-resnet34"].questions()[0])
+    run.arrays["triangle_volume"] = np.random.default_rng(0).standard_normal((2, 2, 4000, places.POINTS))
+    assert np.abs(results.rise(run) * K).max() < 0.05
+
+
 def test_a_claim_on_one_activation_does_not_wait_for_the_networks_of_the_other():
     claim = next(c for c in deep.CLAIMS if c.id == "OWN-8-a")
     half = [spec for spec in chapters.studies()["deep-resnet10"].questions() if spec.activation == "gelu"]
     row = judge(claim, [record(spec, across=0.8 * by_seed(spec)) for spec in half], "08")
     assert state(row, "ResNet-10") == "unclear" and row["n"] == len(half)
     row = judge(claim, [record(spec, across=0.1 + 0.3 * by_seed(spec)) for spec in half], "08")
-    assert row["further_seeds"] and row["further_minutes"] == row["further_seeds"]  # each took a minute
+    assert row["fresh_seeds"] and row["fresh_minutes"] == row["fresh_seeds"]  # each took a minute
 
 
 def test_the_stages_are_arms():

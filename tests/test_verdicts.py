@@ -211,7 +211,7 @@ def test_a_row_shows_open_arms_beside_the_verdict():
     assert (row["n"], row["minutes"], len(row["record"])) == (20, 20.0, 40)
     assert row["arms"][2]["text"] == "3 seeds, 5 needed" and row["arms"][2]["value"] is None
     assert ledger.verdict_in_words(row) == "holds; standardised unclear; third untested"
-    assert ledger.details(row)[0] == "raw holds: 12 [11.00, 13.00], n = 20" and row["further_seeds"] is None
+    assert ledger.details(row)[0] == "raw holds: 12 [11.00, 13.00], n = 20" and row["fresh_seeds"] is None
     mixed = judged(Made("raw", HOLDS), Made("standardised", FAILS))
     assert ledger.verdict_in_words(mixed) == "mixed (input scaling)" and mixed["on"] == "input scaling"
 
@@ -219,10 +219,10 @@ def test_a_row_shows_open_arms_beside_the_verdict():
 def test_an_unclear_claim_says_what_would_decide_it():
     """Half the width 3, distance 2, 20 seeds: 2.25 times as many, and one, at half a minute each."""
     row = judged(Made("raw", UNCLEAR), Made("standardised", (0.0, 9.9, 20.0)))
-    assert (row["verdict"], row["further_seeds"], row["further_minutes"]) == ("unclear", 26, 13.0)
-    assert ledger.details(row)[-1] == "what would decide it: 26 further seeds (raw), about 13 minutes"
+    assert (row["verdict"], row["fresh_seeds"], row["fresh_minutes"]) == ("unclear", 46, 23.0)
+    assert ledger.details(row)[-1] == "what would decide it: a new study of 46 seeds (raw), about 23 minutes"
     on_the_line = judged(Made("raw", (9.0, 10.0, 11.0)), Made("standardised", (0.0, 9.9, 20.0)))
-    assert (on_the_line["further_seeds"], on_the_line["further_minutes"]) == (None, None)
+    assert (on_the_line["fresh_seeds"], on_the_line["fresh_minutes"]) == (None, None)
 
 
 def test_flags_do_not_change_the_verdict():

@@ -115,15 +115,21 @@ def metrics(model: Any, inputs: Any = None, labels: Any = None, directions: int 
     """The metric that the layer before the head pulls back, at each class, against the precisions of the classes.
 
     directions: leading principal directions of the inputs, at most the smallest class has members less one. members:
-    inputs of each class over which the metric is averaged.
+    inputs of each class over which the metric is averaged. Raises ValueError if a class does not vary in one of the
+    directions.
     """
+    if members < 1:
+        raise ValueError(f"members must be at least 1, got {members!r}")
     net = Network.of(model, inputs, labels)
     name, f = net.features()
     flat, index = net.x.flatten(1), torch.unique(net.labels, return_inverse=True)[1]
     frame = Frame.of(flat, index, min(directions, flat.shape[1], int(torch.bincount(index).min()) - 1))
     progress = Progress("metric", unit="direction")
     G = metrics_of(f, net.x, index, frame.basis, members, progress)
-    every = mismatch(G[:, None], frame.covariances[None])
+    try:
+        every = mismatch(G[:, None], frame.covariances[None])
+    except torch.linalg.LinAlgError as error:
+        raise ValueError(f"a class does not vary in all {G.shape[-1]} directions; pass fewer directions=") from error
     euclid = mismatch(torch.eye(G.shape[-1]).to(G), frame.covariances)
     others = (every.sum(1) - every.diagonal()) / (len(every) - 1)
     arrays = (v.numpy() for v in (every.diagonal(), others, euclid))

@@ -1,5 +1,6 @@
 """What training leaves and how it steps: dead and rare units, and the size of the first layer's steps."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +83,7 @@ class Steps(Part):
         far = "" if min(apart) < 1.5 else " The map does not reach this far."
         return (
             f"{text} Rate x curvature = {size:.3g}.{far}\nNearest point of the book's map (start of a run on MNIST): "
-            f"{near[0]:g}, {near[1]:g}.\nRuns that fail there: {shares}."
+            f"{near[0]:g}, {near[1]:g}.\nRuns that fail there (over 10 points below ReLU): {shares}."
         )
 
     def draw(self, ax: Any) -> None:
@@ -102,6 +103,11 @@ def steps(model: Any, inputs: Any = None, labels: Any = None, rate: float | None
     """The size of the first layer's steps, rate x curvature, and where it lies on the book's map (chapter 2).
 
     The two sizes are those of `inside.first_layer`. The map shows runs by their start: for its second axis, pass the
-    network before training.
+    network before training. Raises ValueError for a rate that is not positive, and if all preactivations are 0.
     """
-    return Steps(*first_layer(Network.of(model, inputs, labels)), rate)
+    if rate is not None and not 0 < rate < math.inf:
+        raise ValueError(f"rate must be positive, got {rate!r}")
+    layer, curvature, preactivation = first_layer(Network.of(model, inputs, labels))
+    if not (curvature > 0 and preactivation > 0):
+        raise ValueError(f"{layer}: all its inputs or all its preactivations are 0, so it has no place on the map")
+    return Steps(layer, curvature, preactivation, rate)

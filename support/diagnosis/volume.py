@@ -85,6 +85,8 @@ def volume(
     width = f(net.x[:1]).shape[1]
     if pooled is None and first is None and leading is None and width > POOLED:
         pooled = POOLED
+    if pooled is not None and first is not None:
+        raise ValueError(f"pooled={pooled!r} and first={first!r}: pass one of them")
     for option, count in (("pooled", pooled), ("first", first)):
         if count is not None and not 1 <= count <= width:
             raise ValueError(f"{option} must be from 1 to {width}, the outputs of the layer, not {count!r}")

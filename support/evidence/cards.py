@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from support.evidence import deviations
-from support.evidence.ledger import bound, counts, counts_in_words, further, interval
+from support.evidence.ledger import bound, counts, counts_in_words, fresh, interval
 from support.evidence.verdicts import CONTRADICTION, FLAGS, OPEN, VERDICTS
 from support.words import counted
 
@@ -255,7 +255,8 @@ def _scale(arms: list[dict], ends: tuple[float, float] | None, line: str) -> str
 
 def _details(row: dict, shown: list[dict]) -> str:
     """What stands behind the click: rule, protocol, smaller studies, untested arms, amendment, costs, command."""
-    lines = [f"<b>In the paper:</b> {_text(row['where'])}. {_text(row['source'])}."]
+    place = f"<b>In the paper:</b> {_text(row['where'])}. {_text(row['source'])}."
+    lines = [place if row["kind"] != "own" else "<b>Source:</b> a hypothesis of this book."]
     if row["asks"]:
         lines.append(f"<b>Holds if:</b> {_text(row['asks'])}.")
     if row["protocol"]:
@@ -285,8 +286,8 @@ def _details(row: dict, shown: list[dict]) -> str:
         lines.append(f"<b>Merged into this claim:</b> {_text(', '.join(row['replaces']))}.")
     if rates := _error_rates(row["id"]):
         lines.append(f"<b>How often the rule errs</b>, in simulated repetitions with as many runs: {rates}")
-    if row["further_seeds"]:
-        lines.append(f"<b>What would decide it:</b> {_text(further(row))}.")
+    if row["fresh_seeds"]:
+        lines.append(f"<b>What would decide it:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
     runs = (
         f" {counted(len(row['record']), 'run')}, {row['minutes']:.3g} minutes of training." if row["record"] else ""
     )

@@ -72,7 +72,8 @@ def number(x: float) -> float | None:
 def joined(findings: Iterable[Finding]) -> Finding:
     """The finding that decides among parts that must all hold: the first of those in the worst state.
 
-    Unclear parts are decided together once one of those that lean towards failing is clear, or else all of them.
+    `times` of unclear parts: if some of them lean towards failing, the least of theirs, because one failure decides;
+    otherwise the largest, because all must hold.
     """
     findings = list(findings)
     state = verdicts.joined(found.state for found in findings)
@@ -85,7 +86,7 @@ def after_holm(parts: Sequence[Callable[[int], Finding]]) -> list[Finding]:
     """The findings of parts that must all hold, where one that fails by itself but not after Holm's correction is
     unclear: with many parts, one of them fails by chance.
 
-    parts: each gives its finding from the number of parts that share its error. No correction is needed to hold.
+    parts: functions of the number of parts that share the error. No correction is needed to hold.
     """
     found, failed = [part(1) for part in parts], set()
     while True:
@@ -111,6 +112,7 @@ class Rule(ABC):
     error = 0.05
     overlapping = False  # whether its runs share training data, so that they are not independent
     by_interval = True  # whether the interval alone decides
+    by_seed = True  # whether the interval is over the seeds that n counts
 
     @property
     @abstractmethod
@@ -167,6 +169,12 @@ class Rule(ABC):
     def unclear(self, text: str) -> Finding:
         """A finding without an estimate."""
         return Finding("unclear", text, unit=self.unit, threshold=self.threshold)
+
+
+def asked_where(condition: str, premises: Iterable[str]) -> str:
+    """The words of a rule that is asked only where its premises hold."""
+    several = " and ".join(premises)
+    return f"{condition}, asked where {several}" if several else condition
 
 
 def _times(found: Estimate, end: float) -> float:
@@ -349,8 +357,9 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
     """The row of the ledger for a claim, judged on these records.
 
     `verdict`, `on`, `open` and `flags` are explained in `support.evidence.verdicts`. `arms` has the findings,
-    `beside` those of smaller studies. `further_seeds`, `further_minutes` and `further_arm` say what would decide the
-    arm of an unclear claim that needs fewest, and are None where nothing affordable does. `record` names the runs
+    `beside` those of smaller studies. `fresh_seeds`, `fresh_minutes` and `fresh_arm` say how large a new study would
+    decide the arm of an unclear claim that needs fewest, and are None where nothing affordable does. Seeds that are
+    added to a study until it decides would decide by chance too often. `record` names the runs
     behind the row, `minutes` is their training time.
     """
     arms, *smaller = claim.asked.options(claim, Records.of(records))
@@ -358,9 +367,11 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
     states = [found.state for found in findings.values()]
     word = verdicts.verdict(states)
     behind = [arm for arm in arms if findings[arm.name].state != "untested"] or arms
+    asked = [findings[arm.name] for arm in behind] or list(findings.values())
+    asked = [found for found in asked if found.state not in verdicts.OPEN] or asked  # a void arm decides nothing
     several = {f"{r.key}-{r.steps:06d}": r for arm in behind for r in arm.all_records()}
     contradiction = claim.contradiction() if claim.contradiction else ""
-    seeds, minutes, undecided = _further(arms, findings) if word == "unclear" else (None, None, None)
+    seeds, minutes, undecided = _fresh(arms, findings) if word == "unclear" else (None, None, None)
     return {
         "id": claim.id,
         "replaces": list(claim.replaces),
@@ -373,16 +384,16 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
         "evidence": _together((arm.evidence for arm in behind), ", "),
         "protocol": _together((arm.protocol for arm in behind), "; ") or getattr(claim.asked, "protocol", ""),
         "measured": "; ".join(f"{name}: {found.text}" for name, found in findings.items()),
-        "n": min(findings[arm.name].n for arm in behind) if behind else sum(f.n for f in findings.values()),
+        "n": min(found.n for found in asked) if arms else sum(found.n for found in asked),
         "verdict": word,
         "on": verdicts.depends_on((arm.factors, findings[arm.name].state) for arm in arms),
         "open": [name for name, found in findings.items() if found.state in verdicts.OPEN],
         "flags": verdicts.flags(states, bool(contradiction), claim.amended is not None, claim.late),
         "contradiction": contradiction,
         "amended": asdict(claim.amended) if claim.amended else None,
-        "further_seeds": seeds,
-        "further_minutes": minutes,
-        "further_arm": undecided,
+        "fresh_seeds": seeds,
+        "fresh_minutes": minutes,
+        "fresh_arm": undecided,
         "arms": _rows(findings),
         "beside": [other for several in smaller if (other := _beside(claim, several))],
         "record": sorted(several),
@@ -421,13 +432,13 @@ def _beside(claim: Claim, arms: list[Arm]) -> dict | None:
     return None if word == "untested" else shown
 
 
-def _further(arms: list[Arm], findings: dict[str, Finding]) -> tuple[int | None, float | None, str | None]:
-    """Seeds that would decide the arm that needs fewest, minutes for them, and the name of the arm."""
+def _fresh(arms: list[Arm], findings: dict[str, Finding]) -> tuple[int | None, float | None, str | None]:
+    """Seeds of a new study that would decide the arm that needs fewest, minutes for them, and the name of the arm."""
     needed = []
     for arm in arms:
         found = findings[arm.name]
         if found.state == "unclear" and found.times * found.n < MOST_SEEDS:
-            seeds = math.floor(found.times * found.n) + 1 - found.n
+            seeds = math.floor(found.times * found.n) + 1
             there = max(arm.n, found.n)  # an arm may wait for networks of its study that this claim does not ask
             needed.append((seeds, round(seeds * sum(r.minutes for r in arm.all_records()) / there, 1), arm.name))
-    return min((some for some in needed if some[0] > 0), default=(None, None, None))
+    return min(needed, default=(None, None, None))

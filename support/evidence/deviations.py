@@ -66,7 +66,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
         r"RG-5-a", REPLICATION, ("Three layers of a sigmoid network on the sinusoid stand in for deeper networks.",)
     ),
     Kind(
-        r"RG-5\.[12]-[a-f]|RG-I-[fg]",
+        r"RG-5\.[12]-[a-g]|RG-I-[fg]",
         REPLICATION,
         (
             "The residual networks are narrower than the paper's, and those judged so far are also shallower.",

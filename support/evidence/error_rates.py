@@ -1,11 +1,11 @@
 """How often each rule errs: its verdicts in repetitions of the experiment whose true effect is known.
 
 For every arm of the ledger that has an interval, the experiment is repeated with as many runs as were recorded and
-with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on the
-rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, equal SDs, a share of
-one half. Of rules with several parts it is the first part, with the spread of the part that decides. Left out are
-rules on runs that share training data, rules that an interval alone does not decide, and arms whose values are all
-alike, so that their spread is not known.
+with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on
+the rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, or equal SDs. Of
+rules with several parts it is the first part, with the spread of the part that decides. Left out are rules on runs that
+share training data, rules that an interval alone does not decide or whose interval is not over the seeds, and arms
+whose values are all alike, so that their spread is not known.
 Means are judged by Student's interval alone; the bootstrap's, which the rules use from ten values on if it is wider,
 can only turn a verdict into "unclear".
 """
@@ -33,7 +33,9 @@ def simulated(claims: Iterable[Claim], rows: list[dict]) -> pd.DataFrame:
     by_id = {row["id"]: row for row in rows}
     found = []
     for claim in claims:
-        if not isinstance(claim.rule, Rule) or claim.rule.overlapping or not claim.rule.by_interval:
+        if not isinstance(claim.rule, Rule) or claim.rule.overlapping:
+            continue
+        if not (claim.rule.by_interval and claim.rule.by_seed):
             continue
         for arm in by_id[claim.id]["arms"]:
             if arm["state"] == "void" or None in (arm["value"], arm["low"], arm["high"]) or arm["n"] < 2:
@@ -51,11 +53,9 @@ def effects(rule: Rule, arm: dict) -> dict[str, float]:
     """The true values at which the rule is tried: "line", "none" and, where the paper prints it, "printed"."""
     low, high = _accepts(rule, arm)
     found = {"line": float(low if math.isfinite(low) else high)}
-    if is_share(arm):
-        found["none"] = 50.0 if _in_percent(arm) else 0.5
-    elif isinstance(rule, MoreVariable):
+    if isinstance(rule, MoreVariable):
         found["none"] = 1.0
-    elif arm["unit"] != "%" and not isinstance(rule, Steady):  # a share of outputs and an SD have no natural one
+    elif not is_share(arm) and arm["unit"] != "%" and not isinstance(rule, Steady):  # these have no natural one
         found["none"] = 0.0
     if found.get("none") == found["line"]:
         del found["none"]

@@ -206,7 +206,7 @@ def check_reference(name: str, kind: str) -> str:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lets only one process at a time write into a folder. The lock ends with the process, however it ends.
+    """Lets only one process of this machine at a time write into a folder. The lock ends with its process.
 
     Its file lies with the temporary files, so that a folder of records holds nothing else.
     """

@@ -5,6 +5,7 @@ import hashlib
 import importlib.metadata
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from support.evidence import files, paths
@@ -32,7 +33,7 @@ def _path() -> Path:
 
 
 def rows() -> list[dict]:
-    """The rows of the committed records, or what they were when neither these nor the package were different."""
+    """The rows of the committed records: read from disk if records and package are unchanged, else judged now."""
     path = _path()
     with contextlib.suppress(OSError, ValueError):
         return json.loads(path.read_text(encoding="utf-8"))
@@ -49,15 +50,22 @@ def digest(records: Path, package: Path) -> str:
 
     Weights are left out: no rule reads them.
     """
+    read = []
+    for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".py"))):
+        for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
+            if root == package or not path.name.startswith("weights-"):
+                state = path.stat()
+                read.append((root, path, state.st_size, state.st_mtime_ns))
+    return _digest(tuple(read))
+
+
+@lru_cache(1)  # a chapter asks for hundreds of claims, and 20 MB are read for each digest
+def _digest(read: tuple[tuple[Path, Path, int, int], ...]) -> str:
     total = hashlib.blake2b(digest_size=16)
     for name in ("numpy", "scipy", "torch"):
         total.update(f"{name} {importlib.metadata.version(name)}\n".encode())
-    for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".py"))):
-        for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
-            if root == records and path.name.startswith("weights-"):
-                continue
-            content = path.read_bytes()
-            total.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
+    for root, path, size, _ in read:
+        total.update(f"{path.relative_to(root)} {size}\n".encode() + path.read_bytes())
     return total.hexdigest()
 
 

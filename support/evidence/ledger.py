@@ -65,11 +65,11 @@ def interval(arm: dict) -> str:
     return f" [{bound(arm['low'])}, {bound(arm['high'])}]" if known else ""
 
 
-def further(row: dict) -> str:
-    """What would decide an unclear claim: "26 further seeds (raw), about 13 minutes"."""
-    arm = f" ({row['further_arm']})" if len(row["arms"]) > 1 else ""
-    cost = f", about {row['further_minutes']:.3g} minutes" if row["further_minutes"] else ""
-    return counted(row["further_seeds"], "further seed") + arm + cost
+def fresh(row: dict) -> str:
+    """What would probably decide an unclear claim: "a new study of 46 seeds (raw), about 23 minutes"."""
+    arm = f" ({row['fresh_arm']})" if len(row["arms"]) > 1 else ""
+    cost = f", about {row['fresh_minutes']:.3g} minutes" if row["fresh_minutes"] else ""
+    return f"a new study of {counted(row['fresh_seeds'], 'seed')}{arm}{cost}"
 
 
 def details(row: dict) -> list[str]:
@@ -93,8 +93,8 @@ def details(row: dict) -> list[str]:
         lines.append(f"replaces {', '.join(row['replaces'])}")
     if row["amended"]:
         lines.append(f"{row['amended']['date']}: {row['amended']['reason']}")
-    if row["further_seeds"]:
-        lines.append(f"what would decide it: {further(row)}")
+    if row["fresh_seeds"]:
+        lines.append(f"what would decide it: {fresh(row)}")
     return lines
 
 

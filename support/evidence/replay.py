@@ -204,9 +204,11 @@ REPLAYABLE = {
 
 
 def pick(store: Store, prefix: str) -> Record:
-    """The longest record of the run whose key begins like this. Raises ValueError for none or several runs."""
-    prefix = prefix.split("-")[0]  # the ledger names records KEY-STEPS
-    found = [r for r in store if r.key.startswith(prefix)]
+    """The longest record of the run whose key begins like this, or the one named KEY-STEPS, as in the ledger.
+
+    Raises ValueError for none or several runs.
+    """
+    found = [r for r in store if r.name == prefix or r.key.startswith(prefix)]
     keys = sorted({r.key for r in found})
     if len(keys) != 1:
         what = f"{len(keys)} runs have keys that begin" if keys else "no run has a key that begins"

@@ -111,7 +111,8 @@ def shallow_slog_ricci_scalar(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Sign of R, log |R| and log of its error, in the form of torch.linalg.slogdet; (0, -inf, ...) for R = 0.
 
-    An R below e^-709 counts as 0; others of any size are right. Arguments, errors and source as in `shallow_ricci_scalar`; scalars, or (N,) for a batch.
+    An R below e^-709 counts as 0; others of any size are right. Scalars, or (N,) for a batch. Arguments, errors and
+    source as in `shallow_ricci_scalar`.
 
     >>> three = torch.tensor([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -0.75**0.5]])
     >>> dead = torch.full((3,), -800.0)

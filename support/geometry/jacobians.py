@@ -86,9 +86,9 @@ def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
         saved.append((tensor.untyped_storage().data_ptr(), tensor.nbytes))
         return tensor
 
-    with checks.called_modules() as called, torch.enable_grad():
-        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-            y = f(x.clone().requires_grad_())
+    noted = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
+    with checks.called_modules() as called, torch.enable_grad(), noted:
+        y = f(x.clone().requires_grad_())
     own = {p.untyped_storage().data_ptr() for module in called for p in module.parameters()}
     return y, [size for storage, size in saved if storage not in own]
 

@@ -18,8 +18,8 @@ def clean(everything: bool = False, records: Path = COMMITTED, cache: Path = CAC
     """Removes leftovers and prints their number and size.
 
     Leftovers are locks that nobody holds, files of writes that were cut short, and copies of chapters that did not
-    end. Younger files than an hour stay, and so do checkpoints, from which a sweep continues. everything: also the
-    cache (live runs, checkpoints, ledgers) and the built site. Records are never removed.
+    end. Files and copies younger than an hour stay, and so do checkpoints, from which a sweep continues.
+    everything: also the cache (live runs, checkpoints, ledgers) and the built site. Records are never removed.
     """
     found = [*_leftovers(records, cache, root)]
     if everything:

@@ -80,7 +80,7 @@ def claims(rows: list[dict]) -> dict:
     known = citation()
     several = []
     for row in rows:
-        relation = None if row["kind"] == "own" else RELATIONS.get(row["verdict"])
+        relation = RELATIONS.get(row["verdict"]) if row["kind"] == "paper" else None
         links = {"link": f"book/ledger.html#{row['id']}", "relation": relation}
         several.append(row | deviations.of(row) | links)
     title = {"title": known["title"], "version": known["version"]}

@@ -1,7 +1,7 @@
 """The claims of the chapter, and the rules that only it needs."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -12,8 +12,9 @@ from support.evidence import claims, statistics
 from support.evidence.claims import Finding
 from support.evidence.classifiers.claims import SEEN, Studies
 from support.evidence.classifiers.results import Arm
-from support.evidence.classifiers.rules import Rule
-from support.evidence.verdicts import joined
+from support.evidence.classifiers.rules import Exceeds, Rule
+
+_MORE = Exceeds("trained", "untrained", 0.0)  # points of a share
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,9 @@ class MostOutputs(Rule):
 
         def more(parts: int) -> Finding:
             gain = statistics.mean_interval(after - before, self.sharing(parts).level)
-            return replace(most(1), state="fails" if gain.high <= 0 else "holds" if gain.low > 0 else "unclear")
+            return _MORE.finding(gain, f"trained - untrained = {gain.value:+.0f} points; {text}")
 
-        found = claims.after_holm([most, more])
-        return replace(found[0], state=joined(part.state for part in found))
+        return claims.joined(claims.after_holm([most, more]))
 
 
 class FitsStory(MostOutputs):

@@ -30,7 +30,7 @@ from support.geometry import (
 from support.geometry.wide_layers import Wide, as_a_map, erf, finite, three_units
 
 RADII = torch.linspace(0, 8, 161, dtype=torch.float64)[1:]  # distances from the origin
-ROUNDING = 1e-10  # relative: a change below is none
+ROUNDING = 1e-10  # relative, of a Ricci scalar absolute: a change below is none
 ANGLES = torch.arange(0, 360, 15, dtype=torch.float64).deg2rad()
 
 

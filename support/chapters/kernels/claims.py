@@ -55,9 +55,10 @@ class TableArm(claims.Arm):
     def all_records(self):
         return []
 
-    def column(self, name: str) -> np.ndarray:
-        """The mean of a column in each unit, in order; units without a finite value are left out."""
-        return self.rows.groupby(list(self.unit))[name].mean().dropna().to_numpy(float)
+    def columns(self, *names: str) -> list[np.ndarray]:
+        """The means of columns in each unit, in order; units that lack a finite value in one of them are left out."""
+        means = self.rows.groupby(list(self.unit))[list(names)].mean().dropna()
+        return [means[name].to_numpy(float) for name in names]
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,10 @@ class Lowers(Rule):
     second: str
     least: float = 0.0
     unit = "points"
-    wording = "error {self.first} - {self.second} > {self.least:g} points"
+    wording = (
+        "error {self.first} - {self.second} > {self.least:g} points, asked where {self.first} errs in at least "
+        f"{ROOM:g}% of the cases"
+    )
     overlapping = True
 
     @property
@@ -167,7 +171,7 @@ class Lowers(Rule):
         return self.least, math.inf
 
     def __call__(self, arm: TableArm) -> Finding:
-        first, second = (arm.column(name) for name in (self.first, self.second))
+        first, second = arm.columns(self.first, self.second)
         gap = first - second
         text = f"error {self.first} - {self.second} = {difference(first.mean(), second.mean())} points"
         return self.mean(arm, gap, text, "void" if first.mean() < ROOM else None)
@@ -186,8 +190,9 @@ class MagnifiesBoundary(Rule):
     overlapping = True
 
     def __call__(self, arm: TableArm) -> Finding:
-        parts = {name: arm.column(name) for name in ("contrast", "effect")}
-        return joined(self.mean(arm, v, f"{name} {v.mean():+.2f} nats") for name, v in parts.items())
+        names = ("contrast", "effect")
+        parts = zip(names, arm.columns(*names), strict=True)
+        return joined(self.mean(arm, v, f"{name} {v.mean():+.2f} nats") for name, v in parts)
 
 
 @dataclass(frozen=True)
@@ -200,7 +205,7 @@ class ChoosesRise(Rule):
     asks = "tau < sigma / sqrt(d) in > 50% of the splits"
 
     def __call__(self, arm: TableArm) -> Finding:
-        values = arm.column("rises")
+        (values,) = arm.columns("rises")
         return self.mean(arm, values, f"tau < sigma / sqrt(d) in {values.mean():.0f}% of the splits")
 
 
@@ -216,8 +221,8 @@ class Resembles(Rule):
     asks = "likeness with the trained layer > with the untrained one, and > that of a turned M"
 
     def __call__(self, arm: TableArm) -> Finding:
-        trained = arm.column("trained")
-        parts = {name: trained - arm.column(name) for name in ("untrained", "turned")}
+        trained, untrained, turned = arm.columns("trained", "untrained", "turned")
+        parts = {"untrained": trained - untrained, "turned": trained - turned}
         text = f"likeness {trained.mean():+.2f}, {{}}: {{:+.2f}} higher".format
         return joined(self.mean(arm, v, text(name, v.mean())) for name, v in parts.items())
 
@@ -242,7 +247,8 @@ class Mean(Rule):
         return (-math.inf, self.line) if self.below else (self.line, math.inf)
 
     def __call__(self, arm: TableArm) -> Finding:
-        values = arm.column(self.column) - (arm.column(self.less) if self.less else 0)
+        values, *less = arm.columns(self.column, *filter(None, (self.less,)))
+        values = values - less[0] if less else values
         return self.mean(arm, values, f"{self.what} = {values.mean():.3g} {self.unit}".rstrip())
 
 

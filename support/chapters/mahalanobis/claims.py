@@ -148,9 +148,9 @@ def _merged(first_verdict: str) -> claims.Amendment:
 _claim = partial(claims.Claim, asked=Dimensions(), source="oursland2024")
 CLAIMS = (
     _claim("MDX-1-a", _ALL, "Networks of absolute values learn to give the Mahalanobis distance.",
-           MostTrials("MD_Abs", learns, "learn the distance")),
+           MostTrials("MD_Abs", learns, "learn the distance"), late=True),
     _claim("MDX-1-b", _ALL, "Networks of ReLUs learn to give the Mahalanobis distance.",
-           MostTrials("MD_ReLU", learns, "learn the distance")),
+           MostTrials("MD_ReLU", learns, "learn the distance"), late=True),
     _claim("MDX-2-a", _CENTRED_AND_WHITE,
            "Networks of absolute values that learn the distance are centred and whiten.",
            GivenLearned("MD_Abs", centred_and_white, "are centred and whiten"), replaces=("MDX-3-a",),
@@ -166,9 +166,9 @@ CLAIMS = (
            MostTrials("MD_ReLU", finds_eigenvectors, "beat their own rotations"), amended=_OWN_ROTATIONS),
     _claim("MDX-5-a", "results, ReLU Mirrored Weight Detection",
            "ReLUs form mirrored pairs that act as absolute values.",
-           MostTrials("MD_ReLU", pairs_up, "have half of their units in such pairs")),
+           MostTrials("MD_ReLU", pairs_up, "have half of their units in such pairs"), late=True),
     _claim("MDX-6-a", "results, Model Architectures", "Sigmoids do not learn the distance well.",
-           MostTrials("MD_Sigmoid", fails, "miss it by more than Abs networks do")),
+           MostTrials("MD_Sigmoid", fails, "miss it by more than Abs networks do"), late=True),
     own("OWN-4-a",
         "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
         reach.LearnsAsPredicted(ERROR), reach.Fresh(("mahalanobis-2-fresh", "mahalanobis-10-fresh"), split=True)),

@@ -91,7 +91,7 @@ def contrast_of(run, measure: str) -> float:
 def effect(arm: ResidualArm, objective: str, measure: str = "features") -> Numbers:
     """RG-5.3-a to RG-5.3-c, and OWN-9-f."""
     found = [effect_of(run, measure) for run in counted(arm, objective).values()]
-    return {f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per output": found}
+    return {f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per singular value": found}
 
 
 def contrast(arm: ResidualArm, objective: str) -> Numbers:

@@ -97,7 +97,7 @@ class CameWithTraining(Rule):
 
     than: str
     unit = "nats"
-    wording = "half of ambiguous - {self.than}, minus the same before training > 0"
+    wording = "half of ambiguous - {self.than}, minus the same before training > 0, asked where the difference is"
 
     def __call__(self, arm: AmbiguityArm) -> Finding:
         if Larger(self.than)(arm).state != "holds":

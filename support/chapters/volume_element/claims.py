@@ -192,7 +192,10 @@ class Positive(Rule):
     premises: "tuple[Positive, ...]" = ()
     absent: str = ""
     accepts = (0.0, math.inf)
-    wording = "{self.words} > 0 at every width"
+
+    @property
+    def asks(self) -> str:
+        return f"at every width: {claims.asked_where(f'{self.words} > 0', (f'{p.words} > 0' for p in self.premises))}"
 
     def n(self, arm: VolumeArm) -> int:
         """The least number of networks of a width that has enough; where none has, the largest."""
@@ -236,7 +239,7 @@ class Positive(Rule):
         decides = joined(sorted(found.values(), key=lambda part: part.value))
         if len(arm.study.widths) == 1:
             return decides
-        width = next(w for w, part in found.items() if part.text == decides.text)
+        width = next(w for w, part in found.items() if (part.state, part.value) == (decides.state, decides.value))
         word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
         count = sum(part.state == decides.state for part in found.values())
         return replace(decides, text=f"{count} of {len(found)} widths {word}; {width} units: {decides.text}")
@@ -262,7 +265,12 @@ class WidthsOf(Tasks):
 
 
 MAGNIFIES = Positive(magnifies, "effect and contrast", absent="no contrast")
-_FITTED = Positive(fitted, "training accuracy", "points", absent="the controls did not learn their shuffled labels")
+_FITTED = Positive(
+    fitted,
+    f"training accuracy on shuffled labels minus {FITTED:g}%",
+    "points",
+    absent="the controls did not learn their shuffled labels",
+)
 _NOT_BEFORE = Positive(not_before, "half the contrast minus that of step 0", premises=(MAGNIFIES,))
 _NOT_SHUFFLED = Positive(
     not_shuffled, "half the contrast minus that with shuffled labels", premises=(MAGNIFIES, _FITTED)
@@ -281,7 +289,8 @@ _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-4-a", "sections 4.1 and 4.2", "Trained networks magnify areas near decision boundaries.",
            MAGNIFIES, Tasks()),
-    _claim("RG-4-b", "sections 4.1 and 4.2", "At initialisation the volume element has no such structure.",
+    _claim("RG-4-b", "sections 4.1 and 4.2",
+           "At initialisation there is little of this: less than half of the later contrast.",
            _NOT_BEFORE, Tasks(_BUT_XOR), amended=_BY_WIDTH),
     own("RG-4-c", "Networks trained on shuffled labels have less than half of the contrast.",
         _NOT_SHUFFLED, Tasks(CONTROLLED), amended=claims.amended(
@@ -292,7 +301,8 @@ CLAIMS = (
     _claim("RG-4-e", "sections 4.1 and 4.2",
            "Training raises the volume element at the boundary, over that away from it.",
            _RAISES, Tasks(), late=True),
-    _claim("RG-I-b", "appendix I.1", "On XOR the volume element has no such structure at initialisation.",
+    _claim("RG-I-b", "appendix I.1",
+           "On XOR there is little of this at initialisation: less than half of the later contrast.",
            _NOT_BEFORE, WidthsOf(("XOR",)), amended=_BY_WIDTH),
     _claim("RG-I-d", "appendix I.1", "On XOR the volume element peaks at the boundary, not merely between the data.",
            _AT_THE_BOUNDARY, WidthsOf(("XOR",)), amended=_BY_WIDTH),

@@ -90,11 +90,12 @@ class Equal(Gap):
 class Recovers(Exceeds):
     """`first` exceeds `second`, where `second` fails; void where it does not, for then nothing can recover.
 
-    The premise is absent if the 95% interval of how far `second` is behind `baseline` lies below `least` points.
+    The premise is absent if the 95% interval of how far `second` is behind `baseline` lies below `least` points. The
+    baseline is always trained as published, by gradient descent, however `second` is trained.
     """
 
     baseline: str = "ReLU"
-    wording = Exceeds.wording + ", asked unless {self.baseline} - {self.second} < {self.least:g}"
+    wording = Exceeds.wording + ", asked unless {self.baseline} (as published) - {self.second} < {self.least:g}"
 
     @property
     def needs(self):
@@ -105,7 +106,7 @@ class Recovers(Exceeds):
         behind = statistics.mean_interval(control - failing)
         if behind.high > self.least:
             return super().__call__(arm)
-        text = f"{self.second} does not fail: {self.baseline} - {self.second} = {behind.value:+.2f} points"
+        text = f"{self.second} does not fail: published {self.baseline} - {self.second} = {behind.value:+.2f} points"
         return self.finding(behind, text, "void")
 
 

@@ -16,6 +16,7 @@ from support import geometry
 from support.evidence.claims import StudyArm
 from support.evidence.records import Record
 from support.evidence.residual.study import ResidualStudy
+from support.geometry.boundary import peak
 from support.training.residual.volumes import MEASURES, TOP
 
 LEAST_PAIRS = 8  # a network with fewer is not counted
@@ -84,9 +85,20 @@ def spread(run: Record) -> np.ndarray:
 
 
 def rise(run: Record) -> np.ndarray:
-    """(2, 2) [network, kind]: the highest log-volume in a triangle minus the mean of its corners, nats per output."""
+    """(2, 2) [network, kind]: mean log-volume over a triangle but its corners, minus theirs, nats per output."""
     volume = run.arrays["triangle_volume"].astype(float)
-    return _mean(volume.max(-1) - volume[..., :3].mean(-1)) / features(run)
+    return _mean(volume[..., 3:].mean(-1) - volume[..., :3].mean(-1)) / features(run)
+
+
+def nearer(run: Record) -> np.ndarray:
+    """(2, 4) [network, stage]: how much nearer the volume peaks to the boundary than to the middle of a segment.
+
+    In lengths of the segment, as in `geometry.boundary`; over the segments with finite volumes.
+    """
+    profile = torch.from_numpy(run.arrays["segment_volume"][:, :, ACROSS, :, :-1].astype(float))  # (2, 4, P, T)
+    top = peak(profile.flatten(0, 2)).view(profile.shape[:3]).numpy()
+    top[~profile.isfinite().all(-1).numpy()] = np.nan
+    return _mean(np.abs(top - 0.5) - np.abs(top - run.arrays["crossing"]))
 
 
 def entropy_rank(run: Record, where: np.ndarray | None = None) -> np.ndarray:
@@ -153,7 +165,11 @@ class ResidualArm(StudyArm):
 
     def by_stage(self) -> "list[ResidualArm]":
         """An arm for each stage."""
-        return [replace(self, name=f"{self.name}, stage {s}", factor="stage", stage=s) for s in (1, 2, 3, 4)]
+        return [replace(self, name=f"{self.name}, stage {s}", stage=s) for s in (1, 2, 3, 4)]
+
+    @property
+    def factors(self) -> dict[str, str]:
+        return {self.factor: self.name.partition(", stage ")[0], "stage": str(self.stage)}
 
     def by_measure(self, names: dict[str, str]) -> "list[ResidualArm]":
         """An arm for each measure, with its name in words."""

@@ -42,7 +42,8 @@ class Signed(claims.Rule):
 
     @property
     def asks(self):
-        return f"{self.words} {'>' if self.positive else '<'} {self.line:g}"
+        own = f"{self.words} {'>' if self.positive else '<'} {self.line:g}"
+        return claims.asked_where(own, (premise.asks for premise in self.premises))
 
     def values(self, arm: ResidualArm) -> dict[str, np.ndarray]:
         """The finite values by sentence."""
@@ -50,7 +51,10 @@ class Signed(claims.Rule):
         return {sentence: values[np.isfinite(values)] for sentence, values in found.items()}
 
     def n(self, arm: ResidualArm) -> int:
-        """The least number of networks that a part asks; where it is too small, the number that is recorded."""
+        """The fewest networks with a finite value in any part.
+
+        If they are fewer than `LEAST_SEEDS`, the number that is recorded, so that the arm is void and not untested.
+        """
         asked = min(map(len, self.values(arm).values()))
         return asked if asked >= LEAST_SEEDS else arm.recorded
 
