@@ -5,10 +5,8 @@ from collections.abc import Iterable
 import pandas as pd
 
 from support.chapters.offset_l2.study import STUDIES
-from support.evidence import derived
 from support.evidence.classifiers.results import arms
 from support.evidence.records import Record
-from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.data import Dataset
 from support.training.classifiers.centres import look
 
@@ -25,14 +23,11 @@ def table(records: Iterable[Record]) -> pd.DataFrame:
 
     "moved": the distance of each centre from its own start, in percent of the mean distance between two centres.
     "accuracy": on test images, percent; "mu_back", "alpha_back", "first_layer_back": the same with that part put back
-    to its start. For each input scaling they come from the study that judges OWN-3, once it has enough seeds, and
-    before that from the kept weights of two seeds of mnist-10k-heads.
+    to its start. They come from the study that judges OWN-3.
     """
     plan = STUDIES["mnist-centres"]
-    judged = [arm for arm in arms(plan, records) if arm.seeds >= LEAST_SEEDS]
-    rows = pd.DataFrame([_row(run, plan.steps, run.arrays) for arm in judged for run in arm.all_records()])
-    earlier = derived.table("offset-l2-centres")
-    return pd.concat([rows, earlier[~earlier["inputs"].isin([arm.scaling for arm in judged])]], ignore_index=True)
+    runs = [run for arm in arms(plan, records) for run in arm.all_records()]
+    return pd.DataFrame([_row(run, plan.steps, run.arrays) for run in runs])
 
 
 def measured(runs: Iterable[Record], steps: int, dataset: Dataset) -> pd.DataFrame:

@@ -19,19 +19,13 @@ DIGITS = Plan("OffsetL2 on digits by Adam", data="digits", images=1437, architec
               recipes=(Recipe(0.003, optimiser="adam"),), steps=1000, keep_weights=5)  # fmt: skip
 
 
-def on_mnist() -> tuple[pd.DataFrame, list[str]]:
-    """`centres.measured` of the OffsetL2 networks of mnist-10k-heads whose weights are kept."""
-    runs = _kept()
-    return centres.measured(runs, HEADS.steps, load("mnist")), [run.key for run in runs]
-
-
 def on_digits() -> tuple[pd.DataFrame, list[str]]:
-    """The same of networks that Adam trained on the digits; they are trained here, and are in no record."""
+    """`centres.measured` of networks that Adam trained on the digits; they are trained here, and are in no record."""
     return centres.measured(_on_digits(), DIGITS.steps, load("digits")), []
 
 
 def tests() -> tuple[pd.DataFrame, list[str]]:
-    """`prototypes.reading` of both."""
+    """`prototypes.reading` of these, and of the networks of mnist-10k-heads whose weights are kept."""
     runs = _kept()
     found = {"MNIST": (runs, "mnist"), "digits, Adam": (_on_digits(), "digits")}
     tables = [prototypes.reading(several, load(data)).assign(data=name) for name, (several, data) in found.items()]
@@ -64,7 +58,6 @@ def _on_digits() -> list[Record]:
 
 
 DERIVED = {
-    "offset-l2-centres": on_mnist,
     "offset-l2-digits": on_digits,
     "offset-l2-tests": tests,
     "offset-l2-heads": other_tasks,
