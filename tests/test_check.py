@@ -129,7 +129,9 @@ def test_the_committed_table_has_every_claim_without_runs():
 
 
 def test_nothing_is_missing_where_data_are(archives, tmp_path, monkeypatch):
-    assert data.missing("digits") == "" and data.missing("mnist", archives) == ""
+    with pytest.raises(data.DataError, match="unknown data set 'cifar11'; did you mean 'cifar10'"):
+        data.missing("cifar11")
+    assert data.missing("digits") == data.missing("") == "" and data.missing("mnist", archives) == ""
     assert "the images of kmnist" in data.missing("kmnist", archives)
     assert "does not exist" in data.missing("mnist", tmp_path / "no")
     assert "the images cats" in data.missing("folder:cats", tmp_path)

@@ -125,6 +125,67 @@ def test_a_channel_is_active_where_it_is_active_anywhere():
     assert diagnosis.units(model, x, y).shares["0 relu"].tolist() == [0.1]
 
 
+NAMES = [
+    "PReLU",
+    "CELU",
+    "Hardswish",
+    "Hardsigmoid",
+    "Hardshrink",
+    "Softshrink",
+    "RReLU",
+    "LeakyReLU",
+    "SELU",
+    "GELU",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_units_of_every_activation_of_torch_are_seen(name):
+    x = torch.tensor([[-8.0, 0.1, 2.0]] * 4) * torch.linspace(1, 1.5, 4)[:, None]
+    found = diagnosis.units(nn.Sequential(getattr(nn, name)(), nn.Linear(3, 2)), x, torch.arange(4) % 2).shares
+    layer, outputs = found
+    assert layer.startswith("0 ") and "_" not in layer.removesuffix("leaky_relu") and outputs == "outputs"
+    assert len(found[layer]) == 3
+
+
+class A(nn.Module):
+    """Names shorter than that of the tracker of modules."""
+
+    def __init__(self, first):
+        super().__init__()
+        self.b, self.c = first, nn.Linear(5, 2)
+
+    def forward(self, x):
+        return self.c(torch.erf(self.b(x)).relu().flatten(2).mean(-1))
+
+
+class B(nn.Module):
+    def forward(self, x):
+        return x.relu()
+
+
+def test_short_names_of_layers_are_names():
+    first = nn.Sequential(nn.Linear(4, 5), B(), nn.Unflatten(1, (5, 1)))
+    assert list(diagnosis.units(A(first), torch.rand(6, 4), torch.arange(6) % 2).shares) == [
+        "b.1 relu", "erf", "relu", "outputs",
+    ]  # fmt: skip
+
+
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 5), nn.Linear(5, 2)
+
+    def forward(self, x):
+        return self.last(self.first(x).relu().mean(1))
+
+
+def test_units_of_tokens_are_features_and_units_of_a_convolution_are_channels():
+    y = torch.arange(6) % 2
+    assert len(diagnosis.units(Tokens(), torch.rand(6, 3, 4), y).shares["relu"]) == 5
+    assert len(diagnosis.units(A(nn.Conv1d(3, 5, 2)), torch.rand(6, 3, 4), y).shares["relu"]) == 5
+
+
 def test_the_first_step_of_a_linear_layer_by_hand(data, model):
     x = data[0].double().numpy()
     found = diagnosis.steps(model, *data, rate=0.5)
@@ -146,6 +207,20 @@ def test_the_first_step_of_a_convolution_by_hand():
     assert found.curvature == pytest.approx(float(torch.linalg.eigvalsh(hessian)[-1]))
     made = nn.functional.conv2d(x.double(), model[0].weight.double(), padding=1)
     assert found.preactivation == pytest.approx(float(made.square().mean().sqrt().detach()))
+
+
+@pytest.mark.parametrize("mode", ["zeros", "circular", "reflect", "replicate"])
+def test_the_first_step_pads_as_the_convolution_does(mode):
+    model, (x, y) = cnn(), images()
+    model[0] = nn.Conv2d(1, 4, (3, 3), padding=(1, 1), padding_mode=mode, bias=False)
+    made = model[0].double()(x.double())
+    assert diagnosis.steps(model, x, y).preactivation == pytest.approx(float(made.square().mean().sqrt().detach()))
+
+
+@pytest.mark.parametrize("first", [nn.Conv1d(3, 5, 2), nn.ConvTranspose1d(3, 5, 2)])
+def test_a_first_layer_of_another_kind_is_not_passed_over(first):
+    with pytest.raises(ValueError, match="the first layer is Conv.*; only a Linear or a Conv2d without groups"):
+        diagnosis.steps(A(first), torch.rand(6, 3, 4), torch.arange(6) % 2)
 
 
 # -- hyperplanes and metric ---------------------------------------------------------------------------------------
@@ -195,6 +270,27 @@ def test_the_metric_of_any_map_is_that_of_a_known_network(data, model):
     torch.testing.assert_close(made, hidden_metrics(network, x, labels, frame.basis).detach())
 
 
+def test_an_input_that_is_constant_within_a_class_costs_one_part_only(data, model):
+    x = data[0].clone()
+    x[data[1] == 0, 3] = 0
+    report = diagnose(model, x, data[1])
+    assert report.missing == {"metrics": "a class does not vary in all 4 directions; pass fewer directions="}
+    with pytest.raises(ValueError, match="members must be at least 1, got 0"):
+        diagnosis.metrics(model, *data, members=0)
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_rate_that_is_not_positive_is_refused(data, model, rate):
+    with pytest.raises(ValueError, match="rate must be positive, got"):
+        diagnosis.steps(model, *data, rate=rate)
+
+
+def test_a_first_layer_of_zeros_has_no_place_on_the_map(data, model):
+    model[0].weight.data.zero_()
+    with pytest.raises(ValueError, match="0: all its inputs or all its preactivations are 0"):
+        diagnosis.steps(model, *data)
+
+
 def test_a_layer_that_whitens_a_class_has_no_mismatch(data):
     """The features of an isotropic map of isotropic classes measure Mahalanobis distances; of others they do not."""
     x, labels = points()
@@ -242,6 +338,7 @@ def test_a_singular_metric_says_what_to_choose(data):
         ({"ends": (0,)}, "two inputs, for a line, or three, for a plane, not 1"),
         ({"pooled": 7}, "pooled must be from 1 to 6, the outputs of the layer, not 7"),
         ({"first": 0}, "first must be from 1 to 6"),
+        ({"first": 4, "pooled": 5}, "pooled=5 and first=4: pass one of them"),
     ],
 )
 def test_a_choice_that_cannot_be(data, model, options, message):

@@ -109,6 +109,19 @@ def test_the_peak_is_that_of_a_parabola_and_the_ends_stay_ends():
     assert peak(profiles).tolist() == pytest.approx([0.43, 1, 0])
 
 
+def test_where_the_metric_is_singular_there_is_no_peak():
+    profiles = torch.tensor([[0.0, 1.0, 0.0], [0.0, torch.nan, 0.0]])
+    assert peak(profiles).tolist() == pytest.approx([0.5, torch.nan], nan_ok=True)
+    told = summary(measure(lambda x: x.new_full((len(x),), torch.nan), some_pairs(), POINTS).arrays())
+    assert np.isnan(told["nearer"]) and np.isnan(told["correlation"])
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_a_peak_needs_three_points(points):
+    with pytest.raises(ValueError, match=f"points must be a whole number from 3 on, got {points}"):
+        measure(ridge(EDGE), some_pairs(), points)
+
+
 def test_without_pairs_the_numbers_are_nan():
     nobody = find_pairs(lambda x: torch.zeros(len(x)), *torch.rand(2, 5, 2, dtype=torch.float64), 3, POINTS)
     told = summary(measure(ridge(0.0), nobody, POINTS).arrays())

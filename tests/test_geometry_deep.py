@@ -174,6 +174,18 @@ def test_what_is_refused(module, x, chunk_size, message):
         deep_log_volume_element(module, x, chunk_size)
 
 
+def test_a_list_is_a_point_and_a_network_without_outputs_has_no_volume():
+    found = deep_log_volume_element(VECTORS, [0.5] * 4)
+    assert found.shape == () and torch.equal(found, deep_log_volume_element(VECTORS, torch.full((4,), 0.5)))
+
+    class Nothing(nn.Module):
+        def forward(self, x):
+            return x[:, :0]
+
+    with pytest.raises(ValueError, match="the module has no outputs"):
+        deep_log_volume_element(Nothing(), torch.zeros(3))
+
+
 def test_a_jacobian_that_is_not_finite_is_refused():
     class Root(nn.Module):
         def forward(self, x):

@@ -7,6 +7,7 @@ about 7 times in a million.
 import math
 
 import geometry_routes as routes
+import numpy as np
 import pytest
 import torch
 from geometry_cases import ACTIVATIONS
@@ -144,6 +145,21 @@ def test_the_origin_and_what_lies_around_it():
             assert near.abs().max() < 1e-4
 
 
+@pytest.mark.parametrize("function, size", [
+    (torch.relu, 0.5), (torch.abs, 1.0), (torch.nn.functional.leaky_relu, 0.50005), (torch.nn.functional.elu, 1.0),
+    (torch.tanh, 1.0), (lambda z: z**2, 0.0), (lambda z: z**3, 0.0),
+])  # fmt: skip
+def test_at_the_origin_of_a_map_without_biases_both_sides_of_a_kink_count(function, size):
+    metric, volume, R = everything(function, torch.zeros(2), (1.0, 0.0))
+    assert torch.allclose(metric, size * torch.eye(2).double(), rtol=0, atol=1e-12 * size)
+    assert (volume == -math.inf and R.isnan()) if size == 0 else (volume.isfinite() and R == 0)
+
+
+def test_whole_numbers_of_numpy_are_monomials_too():
+    for one, other in zip(everything(np.int64(3), X, (1.0, 0.3)), everything(3, X, (1.0, 0.3)), strict=True):
+        assert torch.equal(one, other)
+
+
 def test_relu_is_flat_and_gelu_is_not_negative_everywhere():
     x = X[:, :2]
     metric, volume, R = everything(torch.relu, x, (2.0, 0.3))
@@ -207,7 +223,7 @@ def test_finite_layers_converge():
     (("erf", torch.zeros(2), 0.0), r"wanted weight_variance > 0 and bias_variance >= 0, got 0\.0 and 0\.0"),
     (("erf", torch.zeros(2), 1.0, -1.0), r"got 1\.0 and -1\.0"),
     ((0, torch.zeros(2)), "a monomial activation is a whole number from 1 on, got 0"),
-    (("relu", torch.zeros(2)), "unknown activation 'relu'; known: erf, sigmoid, tanh, gelu, or a function"),
+    (("relu", torch.zeros(2)), "unknown activation 'relu'; known: erf, .*, or a whole number"),
     (("erf", torch.zeros(2, dtype=torch.int32)), "x must be float64 or float32, got torch.int32"),
     ((lambda z: torch.exp(z**2), torch.ones(2)), "quadrature of .* does not settle at preactivation variance 2"),
 ])  # fmt: skip
@@ -215,6 +231,13 @@ def test_what_is_refused(arguments, message):
     for function in (nngp_metric, nngp_log_volume_element, nngp_ricci_scalar):
         with pytest.raises(ValueError, match=message):
             function(*arguments)
+
+
+def test_a_layer_whose_slope_is_nan_says_where():
+    weight, x = torch.eye(2).double(), torch.tensor([[1.0, 1.0], [1.0, -2.0]])
+    for function in (shallow_pullback_metric, shallow_log_volume_element, shallow_ricci_scalar):
+        with pytest.raises(ValueError, match=r"a slope of the activation is NaN at point 1, \[1\.0, -2\.0\]"):
+            function(weight, torch.zeros(2), torch.sqrt, x)
 
 
 def test_no_map_has_a_negative_variance():

@@ -101,6 +101,7 @@ def test_kernels_whose_metric_is_known():
     (lambda x, y: torch.exp(-((x - y) ** 2).sum().sqrt()), torch.ones(2),
      r"is not twice differentiable at y = x at point 0, \[1\.0, 1\.0\]"),
     (lambda x, y: (x @ y) * x[0], torch.eye(2), "is not symmetric, nor is its metric, at y = x at point 1"),
+    (lambda x, y: ((x - y) ** 2).sum(), torch.ones(2), "has a kink or is not positive"),
 ])  # fmt: skip
 def test_what_is_no_kernel(kernel, x, message):
     with pytest.raises(ValueError, match=message):
@@ -329,6 +330,12 @@ def test_gauss_bonnet(activation, case):
         return 2 * math.pi * (4 * steps[0] - steps[1]) / 3 / parts(r)[0]
 
     assert inside == pytest.approx(turning(low) - turning(high), rel=1e-8, abs=1e-8)
+
+
+def test_at_the_origin_of_a_map_without_biases_both_sides_of_the_jump_of_the_second_slope_count():
+    metric = ntk_metric(torch.nn.functional.elu, torch.zeros(2))
+    assert torch.allclose(metric, 2.5 * torch.eye(2).double(), rtol=1e-12)
+    assert torch.equal(ntk_metric(np.int64(3), X, 1.0, 0.3), ntk_metric(3, X, 1.0, 0.3))
 
 
 def test_without_a_readout_it_is_the_nngp_kernel():

@@ -39,19 +39,6 @@ def test_an_equilateral_triangle_keeps_its_shape():
     assert right.norm() == pytest.approx(float(up.norm())) and right @ up == pytest.approx(0, abs=1e-15)
 
 
-def test_the_ternary_part_is_the_convex_hull():
-    a, b, c = anchors(2)
-    drawn = plane(a, b, c, 61)
-    system = torch.cat([torch.stack([a, b, c], 1), torch.ones(1, 3)])
-    flat = torch.cat([drawn.points.flatten(0, 1), torch.ones(61 * 61, 1)], 1)
-    shares = torch.linalg.solve(system, flat.mT).mT  # barycentric
-    inside, clearly = shares.min(1).values > 0, shares.min(1).values.abs() > 1e-9
-    assert torch.equal(inside[clearly], drawn.ternary.flatten()[clearly])
-    assert drawn.ternary.double().mean() == pytest.approx(
-        math.sqrt(3) / 4 / 4, abs=0.01
-    )  # a side of 1 in a square of 2
-
-
 def test_images_are_anchors_too():
     a, b, c = torch.rand(3, 2, 3, 4, dtype=torch.float64)
     assert torch.equal(line(a, b, 5).flatten(1), line(a.flatten(), b.flatten(), 5))

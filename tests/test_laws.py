@@ -166,6 +166,14 @@ def test_the_fluctuation_of_erf_and_of_linear_units():
     assert abs(sample.mean() - wide_layers.fluctuation(ERF, 1.0)) < 4.5 * sample.std() / 400_000**0.5
 
 
+def test_layers_of_other_sizes_have_no_fluctuation_here_and_any_function_has_a_name():
+    with pytest.raises(ValueError, match="wanted a layer of 2 inputs, got d = 3"):
+        wide_layers.fluctuation(Wide("erf", 3), 1.0)
+    with pytest.raises(ValueError, match="wanted a layer of 2 inputs, got d = 3"):
+        wide_layers.volume_bias(Wide("erf", 3), 1.0, 8, 2, torch.Generator())
+    assert str(Wide(torch.nn.ELU(), 2)).startswith("ELU(alpha=1.0), d = 2")
+
+
 def test_the_biases_of_finite_layers_are_those_of_the_laws():
     n, kappa = 64, wide_layers.fluctuation(ERF, 1.0)
     (det, volume, log_volume) = wide_layers.volume_bias(ERF, 1.0, n, 4000, torch.Generator().manual_seed(0))

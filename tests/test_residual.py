@@ -133,6 +133,13 @@ def test_taps_are_pooled_maps():
     assert "Pool(64)" in repr(tap)
 
 
+def test_a_tap_leaves_the_modes_of_its_layers():
+    network = ResNet(10, width=2)
+    network.bn1.eval()
+    tap = network.tap(1)
+    assert tap.training and network.layer1.training and not network.bn1.training
+
+
 def test_taps_of_bottlenecks():
     network = ResNet(50, width=2, activation="gelu").eval()
     with torch.no_grad():

@@ -12,6 +12,7 @@ from support.networks.data import _dataset, import_torchvision
 from support.networks.draws import named
 from support.training.loop import Stopped, put_back
 from support.training.residual import augmentation, objectives, places, probe
+from support.training.residual import learner as learning
 from support.training.residual.learner import MEAN, SD, Learner, rate_at
 from support.training.residual.places import Places
 from support.training.residual.specs import ResidualSpec
@@ -39,6 +40,13 @@ DATA = made_up()
 
 def spec(**changes):
     return ResidualSpec.of(DATA, **({"seed": 0} | SMALL | changes))
+
+
+def test_batch_norm_settles_also_for_large_batches(monkeypatch):
+    monkeypatch.setattr(learning, "SETTLED", 32)
+    learner = Learner(spec(batch=64), DATA, CPU)
+    learner.settle()
+    assert learner.network.bn1.num_batches_tracked == 1 and learner.network.bn1.running_mean.abs().min() > 0
 
 
 # -- training -------------------------------------------------------------------------------------------------------

@@ -82,6 +82,14 @@ def test_with_centred_heads_no_output_is_born_dead(scaling):
     assert born_dead["centred-head"] == 0 < born_dead["uniform-fan-in"]
 
 
+def test_a_network_whose_hidden_units_are_dead_stays_finite():
+    dataset = tiny()
+    both = ("uniform-fan-in", "centred-head")
+    specs = [spec("ReLU2-Bias", dataset, seed=s, hidden=1, initialisation=kind) for s in range(12) for kind in both]
+    measured = train(specs, dataset, 0)
+    assert all(w.isfinite().all() for m in measured for w in m.weights.values())
+
+
 def test_ten_steps_go_somewhere():
     """Without this, a trainer that never moves would agree with a loop that never moves."""
     dataset = tiny()
@@ -425,6 +433,9 @@ def test_a_block_must_fit_its_data_set():
     [
         ({"rate": float("nan")}, "rate must be a positive number, not nan"),
         ({"rate": 0.0}, "rate must be a positive number"),
+        ({"rate": None}, "rate must be a positive number, not None"),
+        ({"rate": "0.1"}, "rate must be a positive number, not '0.1'"),
+        ({"scaling": "nonsense"}, "unknown scaling 'nonsense'"),
         ({"first_weight_rate": -1.0}, "first_weight_rate must be a positive number"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
         ({"hidden": True}, "hidden must be a whole number"),
@@ -436,6 +447,13 @@ def test_a_block_must_fit_its_data_set():
 def test_a_run_that_cannot_be_is_refused_before_it_starts(settings, message):
     with pytest.raises(ValueError, match=message):
         spec(**{"architecture": "ReLU", "dataset": tiny()} | settings)
+
+
+def test_equal_specifications_have_equal_keys():
+    dataset = tiny()
+    for name in ("rate", "first_weight_rate", "first_weight_scale"):
+        one, other = (replace(spec("ReLU", dataset), **{name: value}) for value in (2, 2.0))
+        assert one == other and one.key == other.key
 
 
 def test_an_unknown_architecture_is_refused_with_a_suggestion():

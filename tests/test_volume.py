@@ -126,7 +126,10 @@ def test_batches_hold_every_point_once_and_follow_from_seed_and_epoch():
 def test_the_tasks_are_the_source_s():
     x = torch.tensor([[0.5, 0.5], [-0.5, 0.5], [1 / 7, 0.01], [1 / 7, -0.01]], dtype=torch.float64)
     assert true_labels("xor", x).tolist() == [0, 1, 0, 1]
+    assert true_labels("xor-first-2", x).tolist() == [0, 1, 0, 1]
     assert true_labels("sinusoid", x[2:]).tolist() == [1, 0]  # the sine is 0 at 1/7
+    with pytest.raises(ValueError, match="'digits' is no task in the plane"):
+        true_labels("digits", x)
     assert task("xor").train[1].tolist() == [0, 1, 1, 0]
     assert task("sinusoid", 1).digest == task("sinusoid", 2).digest
     assert task("sinusoid-resampled", 1).digest != task("sinusoid-resampled", 2).digest
@@ -144,6 +147,12 @@ def test_the_first_points_of_a_task_are_its_own():
     assert torch.equal(some.train[1], digits.train[1][:100])
     assert torch.equal(some.pictures(some.train[0])[:, some.kept], some.train[0])
     assert VolumeSpec.of(few, 5, 1, 0).rate == VolumeSpec.of(whole, 5, 1, 0).rate
+
+
+@pytest.mark.parametrize(("name", "most"), [("xor-first-5", "4"), ("digits-first-1078", "1,077")])
+def test_a_task_has_no_more_points_than_the_whole_one(name, most):
+    with pytest.raises(ValueError, match=f"'{name}': there are only {most} training points"):
+        task(name)
 
 
 def test_step_0_is_before_training_and_every_snapshot_is_the_network_at_its_epoch():
@@ -273,8 +282,10 @@ def test_bad_blocks_and_data_say_what_is_wrong():
 
 
 def test_a_network_that_diverges_is_measured_all_the_same():
-    (images,) = train([spec("digits", 70, 2, batch=200, pairs=2, optimiser="sgd", rate=1e308)])
-    assert images.diverged_at == 1 and np.isnan(images.arrays["spectrum"][-1]).all()
+    diverging = spec("digits", 30, 2, batch=200, pairs=2, plane=3, optimiser="sgd", rate=1e308)
+    (images,) = train([diverging])  # 61 inputs
+    assert images.diverged_at == 1 and images.arrays["spectrum"].shape == (3, 4, 30)
+    assert all(np.isnan(images.arrays[name][-1]).all() for name in ("spectrum", "plane_entropy"))
     (m,) = train([spec(rate=1e308, epochs=2)])
     assert m.diverged_at == 1 and np.isnan(m.arrays["own_contrast"][-1])
     assert m.spec.final_numbers(m.arrays)["contrast"] is None

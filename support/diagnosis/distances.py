@@ -11,6 +11,8 @@ from support.networks.inside import Network
 from support.progress import Progress
 from support.training.classifiers.class_metrics import Frame, metrics_of, mismatch
 
+FLAT = 1e-10  # ratio of variances below which a class does not vary in a direction
+
 
 @dataclass(frozen=True)
 class Hyperplanes(Part):
@@ -124,12 +126,12 @@ def metrics(model: Any, inputs: Any = None, labels: Any = None, directions: int 
     name, f = net.features()
     flat, index = net.x.flatten(1), torch.unique(net.labels, return_inverse=True)[1]
     frame = Frame.of(flat, index, min(directions, flat.shape[1], int(torch.bincount(index).min()) - 1))
+    spread = torch.linalg.eigvalsh(frame.covariances)  # (classes, directions), ascending
+    if (spread[:, 0] <= FLAT * spread[:, -1]).any():
+        raise ValueError(f"a class does not vary in all {spread.shape[1]} directions; pass fewer directions=")
     progress = Progress("metric", unit="direction")
     G = metrics_of(f, net.x, index, frame.basis, members, progress)
-    try:
-        every = mismatch(G[:, None], frame.covariances[None])
-    except torch.linalg.LinAlgError as error:
-        raise ValueError(f"a class does not vary in all {G.shape[-1]} directions; pass fewer directions=") from error
+    every = mismatch(G[:, None], frame.covariances[None])
     euclid = mismatch(torch.eye(G.shape[-1]).to(G), frame.covariances)
     others = (every.sum(1) - every.diagonal()) / (len(every) - 1)
     arrays = (v.numpy() for v in (every.diagonal(), others, euclid))

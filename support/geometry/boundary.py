@@ -40,9 +40,9 @@ class Pairs:
 
 
 def candidates(labels: Tensor, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Indices of the ends of `count` random pairs, half with different labels and half with the same, (count,) twice.
+    """Indices of the ends of `count` random pairs, half with different labels and half with the same.
 
-    Raises ValueError if there are too few pairs of either sort.
+    Twice (count,), or one less if count is odd. Raises ValueError if there are too few pairs of either sort.
     """
     ends = torch.randint(len(labels), (2, 50 * count), generator=torch.Generator().manual_seed(seed))
     differ = labels[ends[0]] != labels[ends[1]]
@@ -105,14 +105,18 @@ def bisect(predict: Callable, a: Tensor, b: Tensor, low: Tensor, high: Tensor) -
 
 
 def peak(profile: Tensor) -> Tensor:
-    """The t, (P,), of the maximum of profiles (P, T) over [0, 1], by a parabola through three points."""
+    """The t, (P,), of the maximum of profiles (P, T) over [0, 1], by a parabola through three points.
+
+    NaN for a profile that is NaN somewhere. T must be 3 or more.
+    """
     T = profile.shape[1]
     top = profile.argmax(1)
     inner = top.clamp(1, T - 2)
     left, here, right = (profile.gather(1, (inner + k)[:, None])[:, 0] for k in (-1, 0, 1))
     bend = left - 2 * here + right
     shift = torch.where(bend < 0, (left - right) / (2 * bend), torch.zeros_like(bend)).clamp(-0.5, 0.5)
-    return (top + torch.where(top == inner, shift, torch.zeros_like(shift))) / (T - 1)
+    found = (top + torch.where(top == inner, shift, torch.zeros_like(shift))) / (T - 1)
+    return found.masked_fill(profile.isnan().any(1), torch.nan)
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,12 @@ class Measured:
 
 
 def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
-    """Measures the log-volume along all segments. The crossings may belong to another map."""
+    """Measures the log-volume along all segments. The crossings may belong to another map.
+
+    Raises ValueError for fewer than 3 points.
+    """
+    if points < 3:
+        raise ValueError(f"points must be a whole number from 3 on, got {points!r}")
     t = torch.linspace(0, 1, points, dtype=pairs.a.dtype)
     found = []
     for a, b in ((pairs.a, pairs.b), (pairs.same_a, pairs.same_b)):

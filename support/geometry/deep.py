@@ -47,7 +47,8 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
     """
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
         raise ValueError(f"chunk_size must be a whole number from 1 on, got {chunk_size!r}")
-    triangles, single = jacobian_triangles(module, x, chunk_size), x.ndim in (1, 3)
+    x, single = _points(x)
+    triangles = jacobian_triangles(module, x, chunk_size)
     found = [_log_volume(R, _precision(module), number) for number, R in enumerate(triangles)]
     return found[0] if single else torch.stack(found)
 
@@ -76,7 +77,7 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
 
 
 def affordable_rows(module: nn.Module, x: Tensor, m: int) -> int:
-    """How many of the m rows of the Jacobian at x, a batch of one, to compute at a time, by the rule above."""
+    """How many of the m rows of the Jacobian at x, a batch of one, to compute at a time by default."""
     saved = saved_bytes(module, x)[1]
     memory = free_memory(x.device) // 4
     memory = min(memory, MOST) if x.device.type == "cpu" else memory
@@ -116,6 +117,8 @@ def _outputs(module, x) -> int:
     if not isinstance(y, Tensor) or y.ndim != 2 or len(y) != 1 or y.dtype != x.dtype:
         got = f"{y.dtype} of shape {tuple(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(f"the module must map a batch of one to {x.dtype} of shape (1, m), but gave {got}")
+    if y.shape[1] == 0:
+        raise ValueError("the module has no outputs")
     return y.shape[1]
 
 

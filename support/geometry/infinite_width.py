@@ -10,6 +10,7 @@ closed form; or "sigmoid", "tanh", "gelu" or a function that is smooth except pe
 """
 
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ from torch import Tensor
 
 from support.geometry import checks
 from support.geometry.shallow import slopes
+
+SMALLEST = 1e-200  # variance that stands for 0: at z = 0 itself torch has one slope for both sides of a kink
 
 
 def nngp_metric(
@@ -63,7 +66,8 @@ def nngp_ricci_scalar(
 ) -> Tensor:
     """The Ricci scalar of the infinitely wide layer, a scalar, or (N,) for a batch.
 
-    0 at the origin, where it is defined there. Arguments and errors as in `nngp_metric`. Source: the same, E.23.
+    0 at the origin, where it is defined there. That is the limit for a smooth activation. For one whose derivative
+    has a kink, as elu, the limit is another number. Arguments and errors as in `nngp_metric`. Source: the same, E.23.
     """
     x, single = checks.points(x)
     d = x.shape[1]
@@ -114,6 +118,21 @@ def check_variances(weight_variance: float, bias_variance: float) -> None:
         )
 
 
+def degree(activation: Any) -> int | None:
+    """The degree of a monomial activation, None for a function or a name. Raises ValueError for anything else."""
+    if callable(activation):
+        return None
+    if not isinstance(activation, numbers.Integral) or isinstance(activation, bool):
+        try:
+            slopes(activation, torch.zeros(0))
+        except ValueError as error:
+            raise ValueError(f"{error}, or a whole number") from None
+        return None
+    if activation < 1:
+        raise ValueError(f"a monomial activation is a whole number from 1 on, got {activation!r}")
+    return int(activation)
+
+
 def _profile(activation, x, weight_variance, bias_variance):
     """t, Omega, u = t Omega' and v = t^2 Omega'' at the points of x, (N,) each."""
     check_variances(weight_variance, bias_variance)
@@ -124,10 +143,7 @@ def _profile(activation, x, weight_variance, bias_variance):
         share, scale = tau / (1 + 2 * s), 2 * weight_variance / math.pi
         return t, math.log(scale) - torch.log1p(2 * s) / 2, -share, 2 * share**2
     share = tau / torch.where(s == 0, 1.0, s)  # d log s / d log t; 0 at the origin of a map without biases
-    if isinstance(activation, int) and not isinstance(activation, bool):
-        q = activation
-        if q < 1:
-            raise ValueError(f"a monomial activation is a whole number from 1 on, got {q!r}")
+    if (q := degree(activation)) is not None:
         omega = math.log(weight_variance * q**2 / (2 * q - 1)) + torch.special.xlogy(q - 1, s)
         return t, omega, (q - 1) * share, -(q - 1) * share**2
     mean, first, second = gaussian_means(activation, s)
@@ -147,6 +163,7 @@ def gaussian_means(activation: str | Callable, s: Tensor, order: int = 1) -> tup
     Raises:
         ValueError: for an unknown activation, or if the quadrature does not converge.
     """
+    at_zero, s = s == 0, s.clamp_min(SMALLEST)
 
     def integral(weight, scale, atol):
         def integrand(u, root, scale):
@@ -161,6 +178,8 @@ def gaussian_means(activation: str | Callable, s: Tensor, order: int = 1) -> tup
     first = integral(lambda u: (u**2 - 1) / 2, scale, 1e-12)
     second = integral(lambda u: (u**4 - 6 * u**2 + 3) / 4, scale, 1e-12)
     mean, first, second = (torch.as_tensor(value, device=s.device) for value in (mean, first, second))
+    vanishes = at_zero & (first > 1e-6)  # E f falls as a power of s, so at s = 0 all three are 0
+    mean, first, second = (value.masked_fill(vanishes, 0.0) for value in (mean, first, second))
     return mean, first, second
 
 

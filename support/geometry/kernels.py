@@ -19,11 +19,12 @@ def kernel_metric(kernel: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> Tens
 
     Args:
         kernel: symmetric map of two points, (d,) and (d,), to a number, in torch operations, twice differentiable at
-            y = x. It is used as it is.
+            y = x. It is used as it is. A kink to which torch gives the slope 0, as those of abs and minimum, may not
+            be noticed.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
     Raises:
-        ValueError: for a kernel that does not give one float64 number, is not symmetric, or is not differentiable at
-            y = x; the message names the first such point.
+        ValueError: for a kernel that does not give one float64 number, is not symmetric, is not differentiable at
+            y = x, or whose metric has a negative eigenvalue; the message names the first such point.
     Source: Amari and Wu 1999; Burges 1999; Zavatone-Veth et al. 2025, equations E.4 and H.14.
 
     >>> kernel_metric(lambda x, y: torch.exp(-((x - y) ** 2).sum() / 2), torch.ones(2)).tolist()
@@ -40,11 +41,14 @@ def kernel_metric(kernel: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> Tens
         raise ValueError(f"kernel must give one float64 number, a tensor of shape (), but gave {got}")
     with torch.no_grad():
         g = vmap(jacrev(jacrev(kernel, 1), 0))(x, x).mT  # [n, j, i] before the transposition
-    for name, wrong in (
-        ("is not twice differentiable", ~g.isfinite()),
-        ("is not symmetric, nor is its metric,", (g - g.mT).abs() > 1e-8 * g.abs().amax((1, 2), keepdim=True)),
-    ):
-        if wrong.any():
+    scale = g.abs().amax((1, 2), keepdim=True)
+    for name, check in (  # in this order: the later ones need a matrix that passed the earlier ones
+        ("is not twice differentiable", lambda: ~g.isfinite()),
+        ("is not symmetric, nor is its metric,", lambda: (g - g.mT).abs() > 1e-8 * scale),
+        ("has a kink or is not positive, as its metric is not,",
+         lambda: torch.linalg.eigvalsh(g)[:, :1] < -1e-8 * scale[:, 0]),
+    ):  # fmt: skip
+        if (wrong := check()).any():
             point = int(wrong.flatten(1).any(1).nonzero()[0, 0])
             raise ValueError(f"kernel {name} at y = x at point {point}, {x[point].tolist()}")
     return g[0] if single else g

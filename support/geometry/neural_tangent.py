@@ -7,7 +7,7 @@ constant to the kernel and changes nothing here. At infinite width the kernel is
     k(x, y) = E[phi(z_x) phi(z_y)] + readout_variance (beta + x . y) E[phi'(z_x) phi'(z_y)],
 
 where beta is 1 if the hidden biases are trained, else 0. The metric is g = A I + B x x^T with functions A and B of
-t = |x|^2. Other than for the NNGP kernel, B is not 2 dA/dt, so the formulas of `infinite_width` do not hold.
+t = |x|^2. Unlike the NNGP kernel's, B is not 2 dA/dt, so the formulas of `infinite_width` do not hold.
 
 Activations as in `infinite_width`, but phi' must be continuous: with a kink in phi, as in ReLU, the kernel is not
 smooth at y = x, and there is no metric.
@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from support.geometry import checks
-from support.geometry.infinite_width import check_variances, gaussian_integral, gaussian_means
+from support.geometry.infinite_width import check_variances, degree, gaussian_integral, gaussian_means
 
 
 def ntk_metric(
@@ -91,8 +91,8 @@ def ntk_ricci_scalar(
     """The Ricci scalar of the neural tangent kernel, a scalar, or (N,) for a batch; positive on spheres.
 
     Spheres around the origin have radius rho = sqrt(t A), and a step dr away from it has length dl = sqrt(A + t B)
-    dr. So R = -2 (d - 1) rho_ll / rho + (d - 1)(d - 2)(1 - rho_l^2) / rho^2, with subscripts for d/dl. Other than for
-    the NNGP kernel, R is not 0 at the origin, but -2 d (d - 1) E / A^2 with E = readout_variance weight_variance
+    dr. So R = -2 (d - 1) rho_ll / rho + (d - 1)(d - 2)(1 - rho_l^2) / rho^2, with subscripts for d/dl. Unlike
+    the NNGP kernel's, R is not 0 at the origin, but -2 d (d - 1) E / A^2 with E = readout_variance weight_variance
     E[phi''(z)^2]. Where the metric is 0 at the origin, as for z^3 without variance of the biases, R is NaN there.
 
     Arguments, errors and source as in `ntk_metric`; the paper prints no curvature of this kernel.
@@ -154,8 +154,8 @@ def _squares(activation, s, order, weight_variance) -> list[Tensor]:
         else:
             of_s = [s * D**-1.5, (1 - s) * D**-2.5, 3 * (s - 2) * D**-3.5]
         of_s = [2 / math.pi * value for value in of_s]
-    elif isinstance(activation, int) and not isinstance(activation, bool):
-        of_s = _monomial(activation, s, order)
+    elif (q := degree(activation)) is not None:
+        of_s = _monomial(q, s, order)
     else:
         if order == 2 and callable(activation):
             _refuse_kink(activation, torch.where(s == 0, 1.0, s))
@@ -166,8 +166,6 @@ def _squares(activation, s, order, weight_variance) -> list[Tensor]:
 
 
 def _monomial(q, s, order):
-    if q < 1:
-        raise ValueError(f"a monomial activation is a whole number from 1 on, got {q!r}")
     factor, power = q**2 / (2 * q - 1), q - 1  # E[phi'^2] = factor s^power
     if order == 2:
         factor, power = factor * (q - 1) ** 2 / (2 * q - 3), q - 2

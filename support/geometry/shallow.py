@@ -107,9 +107,12 @@ class Layer:
 
 
 def layer(weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor) -> Layer:
-    """The checked layer at x, shape (d,) or (N, d)."""
+    """The checked layer at x, shape (d,) or (N, d). Raises ValueError where a slope of the activation is NaN."""
     weight, bias, x, single = checks.layer(weight, bias, x)
     found = slopes(activation, x @ weight.T + bias)
+    if (wrong := (found.log1.isnan() | found.log2.isnan()).any(1)).any():
+        point = int(wrong.nonzero()[0, 0])
+        raise ValueError(f"a slope of the activation is NaN at point {point}, {x[point].tolist()}")
     steepness = (found.log2 - found.log1).exp().clamp(max=1e8)  # infinite where phi' = 0
     terms = x.abs() @ weight.abs().T + bias.abs()
     return Layer(weight, found, 1 + terms * steepness.nan_to_num(0), single)

@@ -16,7 +16,6 @@ class Plane:
     u: Tensor  # (points,), -1 to 1
     v: Tensor  # (points,), -1 to 1
     anchors: Tensor  # (3, 2), the (u, v) of a, b and c
-    ternary: Tensor  # (points, points), True in the convex hull of a, b, c; the whole square is the affine one
 
 
 def line(a: Tensor, b: Tensor, points: int, endpoint: bool = True) -> Tensor:
@@ -45,10 +44,7 @@ def plane(a: Tensor, b: Tensor, c: Tensor, points: int) -> Plane:
     along, up = u.view(-1, *[1] * a.ndim), u.view(-1, 1, *[1] * a.ndim)
     grid = o + along * (b - a) + up * 2 * 3**0.5 * ((a + b) / 2 - o)
     anchors = a.new_tensor([[-0.5, 0.5 / 3**0.5], [0.5, 0.5 / 3**0.5], [0, -1 / 3**0.5]])
-    # the sides of the triangle: v = 1 / (2 sqrt 3) and v = +-sqrt(3) u - 1 / sqrt 3; points on them belong to it
-    v = u[:, None] + 0 * u
-    ternary = (v <= anchors[0, 1] + 1e-12) & (v >= 3**0.5 * u.abs() - 1 / 3**0.5 - 1e-12)
-    return Plane(grid, u, u.clone(), anchors, ternary)
+    return Plane(grid, u, u.clone(), anchors)
 
 
 def square(points: int, half: float = 1.0) -> Tensor:

@@ -27,7 +27,7 @@ class Wide:
 
     def __str__(self):
         a = self.activation
-        name = f"z^{a}" if isinstance(a, int) else a if isinstance(a, str) else a.__name__
+        name = f"z^{a}" if isinstance(a, int) else a if isinstance(a, str) else getattr(a, "__name__", repr(a))
         return f"{name}, d = {self.d}, bias variance {self.bias_variance:g}"
 
     @property
@@ -79,6 +79,11 @@ def three_units(bias: float) -> tuple[Tensor, Tensor]:
 # Finite width
 
 
+def _check_two(layer):
+    if layer.d != 2:
+        raise ValueError(f"wanted a layer of 2 inputs, got d = {layer.d}")
+
+
 def finite(layer: Wide, n: int, networks: int, radii: Any, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Log-volume and R, (networks, N) each, of random layers with n units and the variances of `layer`."""
     activation = layer.activation if layer.activation == "erf" else layer.function
@@ -94,8 +99,9 @@ def fluctuation(layer: Wide, radius: float, nodes: int = 60) -> float:
     """kappa_4 = E[(phi'^2 w^T g^-1 w)^2] over units, g their mean, in two dimensions, by Gauss-Hermite quadrature.
 
     It determines the leading corrections at width n: E log-volume is the limit minus (kappa_4 - 2) / 4n, and E volume
-    element is the limit times 1 - kappa_4 / 8n.
+    element is the limit times 1 - kappa_4 / 8n. Raises ValueError for a layer with another number of inputs.
     """
+    _check_two(layer)
     t, weight = (torch.as_tensor(a) for a in np.polynomial.hermite_e.hermegauss(nodes))
     weight = weight / weight.sum()
     w1, w2, b = torch.meshgrid(t, t, t, indexing="ij")
@@ -112,7 +118,9 @@ def volume_bias(layer: Wide, radius: float, n: int, networks: int, generator: to
 
     In two dimensions; the first two relative to infinite width. By Monte Carlo over networks, with a multiple of
     tr(g^-1 g_n) - 2 as control variate: its mean is 0, and the difference scatters as 1 / n instead of n^-1/2.
+    Raises ValueError for another number of inputs.
     """
+    _check_two(layer)
     x = ray(radius, 2)[0]
     limit = infinite_width.nngp_metric(layer.activation, x, layer.weight_variance, layer.bias_variance).diagonal()
     found, group = [], max(1, 2_000_000 // n)  # networks at a time

@@ -25,10 +25,12 @@ class Autoencoder(nn.Module):
         return self.decoder(z).sigmoid()
 
     def loss(self, x: Tensor, noise: Tensor) -> Tensor:
-        """The negative evidence bound of images, in nats an image, up to a constant.
+        """The negative evidence bound of images, in nats an image.
 
-        It is the cross-entropy of the pixels plus the divergence of the latent Gaussians from N(0, 1). noise:
-        (N, latent), drawn from N(0, 1).
+        It is the cross-entropy of the pixels plus the divergence of the latent Gaussians from N(0, 1). That is a
+        bound for pixels of 0 and 1; for grey ones it is the usual cross-entropy.
+
+        noise: (N, latent), drawn from N(0, 1).
         """
         mean, log_variance = self.encode(x)
         logits = self.decoder(mean + noise * (log_variance / 2).exp())

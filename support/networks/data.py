@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from support.networks import sources
-from support.networks.sources import FOLDERS, DataError, import_torchvision, missing, read_idx
+from support.networks.sources import DataError, import_torchvision, missing, read_idx
 from support.words import suggest
 
 __all__ = ["SCALINGS", "DataError", "Dataset", "import_torchvision", "load", "missing", "read_idx"]
-NAMES = ("digits", *FOLDERS, "cifar10")
 SCALINGS = ("raw", "unit", "standardised")
 TITLES = {
     "digits": "scikit-learn's digits",
@@ -124,8 +123,7 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     Raises:
         DataError: for an unknown name, and for files that are missing, truncated or altered.
     """
-    if name not in NAMES and not name.startswith("folder:"):
-        raise DataError(f"unknown data set {name!r}{suggest(name, (*NAMES, 'folder:PATH'))}")
+    sources.check_known(name)
     parts = sources.read(name, folder)
     found = _dataset(name, *parts)
     known = sources.DIGEST.get(name, found.digest)

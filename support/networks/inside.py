@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.conv import _ConvNd
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.module_tracker import ModuleTracker
 
@@ -15,7 +16,9 @@ from support.geometry.checks import real
 from support.networks.layers import OffsetL2
 
 ACTIVATIONS = ("relu", "clamp_min", "threshold", "hardtanh", "leaky_relu", "elu", "gelu", "silu", "mish", "sigmoid")
-ACTIVATIONS += ("tanh", "softplus", "abs")
+ACTIVATIONS += ("tanh", "softplus", "abs", "erf", "celu", "hardswish", "hardsigmoid", "hardshrink", "softshrink")
+ACTIVATIONS += ("prelu", "rrelu")
+CALLED = {"_prelu_kernel": "prelu", "rrelu_with_noise": "rrelu"}  # torch's own names of these two
 BATCH = 256  # inputs in a forward pass
 
 
@@ -101,21 +104,29 @@ class Network:
 
 
 class _Watch(TorchDispatchMode):
-    """Notes the output of every elementwise activation, whether a module or a function computes it."""
+    """Notes the output of every elementwise activation as (N, units, positions), whether a module or a function
+    computes it.
 
-    def __init__(self):
+    channels: whether the units of outputs with three axes are channels, (N, channels, length), or features of tokens,
+    (N, tokens, features).
+    """
+
+    def __init__(self, channels: bool):
         super().__init__()
-        self.modules, self.seen, self.calls = ModuleTracker(), {}, Counter()
+        self.channels, self.modules, self.seen, self.calls = channels, ModuleTracker(), {}, Counter()
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         made = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__.rstrip("_")
+        name = CALLED.get(name, name)
         if name in ACTIVATIONS:
-            inside = max(self.modules.parents, key=len).partition(".")[2]
+            # the innermost module has the most dots; "Global" is the tracker's name for what is outside of the model
+            inside = max(self.modules.parents - {"Global"}, key=lambda name: name.count(".")).partition(".")[2]
             self.calls[inside, name] += 1
             again = f" ({self.calls[inside, name]})" if self.calls[inside, name] > 1 else ""
             where = "" if inside.split(".")[-1] == name else f" {name}"
-            self.seen[f"{inside}{where}{again}".strip()] = made.flatten(2) if made.ndim > 2 else made[..., None]
+            units = made.mT if made.ndim == 3 and not self.channels else made
+            self.seen[f"{inside}{where}{again}".strip()] = units.flatten(2) if made.ndim > 2 else made[..., None]
         return made
 
 
@@ -123,12 +134,14 @@ def active_shares(network: Network) -> dict[str, np.ndarray]:
     """Layer -> (units,) share of the inputs on which each unit is active.
 
     A unit is active where it is not 0. One that has the same value everywhere is never active. A channel of a
-    convolution is one unit, active where it is active anywhere in its map. Layers are the elementwise activations,
-    modules or functions, and the outputs.
+    convolution is one unit, active where it is active anywhere in its map, and so is a feature of tokens, (N, tokens,
+    features). In a model with a convolution in one dimension three axes are (N, channels, length). Layers are the
+    elementwise activations, modules or functions, and the outputs.
     """
+    channels = any(isinstance(m, nn.Conv1d | nn.ConvTranspose1d) for m in network.model.modules())
     active, low, high = {}, {}, {}
     for x in network.batches():
-        watch = _Watch()
+        watch = _Watch(channels)
         with watch.modules, watch:
             made = network.model(x)
         for name, values in (watch.seen | {"outputs": made[..., None]}).items():
@@ -145,9 +158,10 @@ def first_layer(network: Network) -> tuple[str, float, float]:
     """The name of the first Linear or Conv2d; the curvature that its inputs cause; the RMS of its preactivations.
 
     The curvature is the largest eigenvalue of the second moment of what enters the layer, summed over the positions
-    of a convolution. Biases are left out of the preactivations. Raises ValueError for a model without such a layer.
+    of a convolution. Biases are left out of the preactivations. Raises ValueError for a model without such a layer,
+    or whose first one is another convolution.
     """
-    if not (found := network.ran((nn.Linear, nn.Conv2d))):
+    if not (found := network.ran((nn.Linear, _ConvNd))):
         raise ValueError("the model has no Linear and no Conv2d layer")
     name, layer = next(iter(found.items()))
     total: Any = 0
@@ -165,6 +179,9 @@ def _rows(layer: nn.Module, x: Tensor) -> Tensor:
     if isinstance(layer, nn.Linear):
         return x.reshape(len(x), -1, x.shape[-1])
     c: Any = layer
-    if c.groups != 1 or isinstance(c.padding, str):
-        raise ValueError(f"the first layer is {c}; groups and padding in words are not supported")
-    return nn.functional.unfold(x, c.kernel_size, c.dilation, c.padding, c.stride).mT
+    if not isinstance(layer, nn.Conv2d) or c.groups != 1 or isinstance(c.padding, str):
+        wanted = "a Linear or a Conv2d without groups and without padding in words"
+        raise ValueError(f"the first layer is {c}; only {wanted} is supported")
+    mode = "constant" if c.padding_mode == "zeros" else c.padding_mode
+    x = nn.functional.pad(x, c._reversed_padding_repeated_twice, mode)
+    return nn.functional.unfold(x, c.kernel_size, c.dilation, 0, c.stride).mT

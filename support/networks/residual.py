@@ -153,7 +153,9 @@ class ResNet(nn.Module):
             raise ValueError(f"stage must be 1, 2, 3 or 4, got {stage!r}")
         layers = (self.layer1, self.layer2, self.layer3, self.layer4)[:stage]
         pool = Pool(outputs or self.fc.in_features)
-        return nn.Sequential(self.conv1, self.bn1, self.act1, *layers, pool).train(self.training)
+        made = nn.Sequential(self.conv1, self.bn1, self.act1, *layers, pool)
+        made.training = self.training  # `train` would set the shared layers too
+        return made
 
 
 class Pool(nn.Module):

@@ -20,11 +20,13 @@ import numpy as np
 
 from support.folders import given
 from support.progress import Progress
+from support.words import suggest
 
 TIMEOUT, RETRIES, PAUSE = 10.0, 2, 1.0  # seconds a connection; further rounds; seconds between rounds
 
 FOLDERS = {"mnist": "MNIST", "fashion_mnist": "FashionMNIST", "kmnist": "KMNIST"}  # torchvision's names
 FILES = [f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
+NAMES = ("digits", *FOLDERS, "cifar10")
 DIGITS = tuple("0123456789")
 CIFAR10 = "cifar-10-batches-py"  # the folder of torchvision
 GARMENTS = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot"
@@ -79,7 +81,7 @@ def read(name: str, folder: str | Path | None) -> Parts:
     """The files of a data set that `data.load` knows; `folder` is the one that was asked for, or None."""
     if name == "digits":
         if folder and not given(folder).is_dir():  # it is not needed, but was asked for
-            raise DataError(f"data set {name!r}: the data folder {str(folder)!r} does not exist")
+            raise _no_folder(name, folder)
         return _digits()
     folder = folder or os.environ.get("BOOK_DATA")
     if name.startswith("folder:"):
@@ -113,18 +115,30 @@ def _archived(name, folder):
     return Parts(*map(read_idx, paths), CLASSES[name], paths[0].parent)
 
 
+def check_known(name: str) -> None:
+    """Raises DataError for a name that is not one of NAMES and names no folder."""
+    if name not in NAMES and not name.startswith("folder:"):
+        raise DataError(f"unknown data set {name!r}{suggest(name, (*NAMES, 'folder:PATH'))}")
+
+
 def missing(name: str, folder: str | Path | None = None) -> str:
-    """What is missing here to read a data set without a download, in words; "" if nothing is. See `load`."""
+    """What is missing here to read a data set without a download, in words; "" if nothing is. See `load`.
+
+    name: "" for what needs no images. Raises DataError for an unknown name.
+    """
     folder = folder or os.environ.get("BOOK_DATA")
     if name.startswith("folder:"):
         places = _places(name, folder)
         return "" if any(map(Path.is_dir, places)) else f"the images {name.removeprefix('folder:')} ({_NAMED})"
     if name == "cifar10":
         places = [given(folder)] if folder else []
+        if places and not places[0].is_dir():
+            return str(_no_folder(name, places[0]))
         there = any((place / CIFAR10).is_dir() for place in [*places, _cache()])
         return "" if there else f"the images of {name}, the folder {CIFAR10} ({_NAMED})"
-    if name not in FOLDERS:
+    if name in ("", "digits"):
         return ""
+    check_known(name)
     try:
         if folder and _locate(name, given(folder)):
             return ""
@@ -185,10 +199,14 @@ def import_torchvision() -> ModuleType:
 _library = None
 
 
+def _no_folder(name, folder) -> DataError:
+    return DataError(f"data set {name!r}: the data folder {str(folder)!r} does not exist")
+
+
 def _locate(name, folder):
     """Paths of the four files in `folder`, or None if it has none of them; it is never written to."""
     if not folder.is_dir():
-        raise DataError(f"data set {name!r}: the data folder {str(folder)!r} does not exist")
+        raise _no_folder(name, folder)
     for place in (folder / FOLDERS[name] / "raw", folder):
         # The three data sets share these file names: outside its own folder an unpacked file, which has no
         # checksum to tell it by, is taken for MNIST only.
@@ -273,6 +291,8 @@ def _fetch(urls, path, md5):
 def _cifar10(folder):
     """CIFAR-10 as torchvision reads it, from the data folder or the user's cache."""
     own = given(folder) if folder else None
+    if own is not None and not own.is_dir():
+        raise _no_folder("cifar10", own)
     there = own is not None and (own / CIFAR10).is_dir()
     root = own if there else _cache()
     try:

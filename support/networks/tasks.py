@@ -14,6 +14,7 @@ import torch
 
 from support.networks import data
 from support.networks.data import load
+from support.words import suggest
 
 TEST_POINTS = 1000  # of the tasks in the plane
 DRAWN = {"xor": 4, "sinusoid": 400, "sinusoid-resampled": 400}  # training points
@@ -54,17 +55,19 @@ def resampled(name: str) -> bool:
 def task(name: str, seed: int = 0, folder: str | None = None) -> Task:
     """The named task: "xor", "sinusoid", "sinusoid-resampled" (new points for every seed) or a name of `data.load`.
 
-    "-first-N" after a name leaves the first N training points: few enough to be learned with shuffled labels. Images
-    are divided by the largest byte. They come from the training file, in an order drawn once: three quarters for
-    training, the rest for the test. Pixels that are 0 in all training images are left out. They would not change
+    "-first-N" after a name keeps only the first N training points: few enough to be learned with shuffled labels.
+    Images are divided by the largest byte. They come from the training file, in an order drawn once: three quarters
+    for training, the rest for the test. Pixels that are 0 in all training images are left out. They would not change
     the outputs, but only weight decay would act on their weights: within 9,000 steps Adam takes these below 1e-100,
     and the volume element with them.
+    Raises ValueError for an N above the number of training points, and as `data.load` does.
     Source: Zavatone-Veth et al. 2025, sections I.1 and I.2, and their code.
     """
     whole, few = parse(name)
     if whole not in DRAWN:
         return _images(whole, folder, few)
     found = _planar(whole, seed if resampled(whole) else 0)
+    _check_few(name, few, len(found.train[0]))
     return found if few is None else replace(found, name=name, train=(found.train[0][:few], found.train[1][:few]))
 
 
@@ -91,10 +94,21 @@ def title(name: str) -> str:
 
 
 def true_labels(name: str, x: torch.Tensor) -> torch.Tensor:
-    """Labels of points (N, 2): XOR of the signs, or whether x2 is above 0.6 sin(7 x1 - 1)."""
-    if name == "xor":
+    """Labels of points (N, 2): XOR of the signs, or whether x2 is above 0.6 sin(7 x1 - 1).
+
+    Raises ValueError for a name that is not that of a task in the plane.
+    """
+    whole = parse(name)[0]
+    if whole not in DRAWN:
+        raise ValueError(f"{name!r} is no task in the plane{suggest(whole, DRAWN)}")
+    if whole == "xor":
         return (x[:, 0] * x[:, 1] < 0).long()
     return (x[:, 1] > 0.6 * torch.sin(7 * x[:, 0] - 1)).long()
+
+
+def _check_few(name, few, most):
+    if few is not None and few > most:
+        raise ValueError(f"{name!r}: there are only {most:,} training points")
 
 
 @cache
@@ -116,8 +130,9 @@ def _images(name, folder, few=None):
     labels = torch.from_numpy(found.train_labels)
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
     cut = math.floor(0.75 * len(x))
-    first = order[: min(few or cut, cut)]
+    name = name if few is None else f"{name}-first-{few}"
+    _check_few(name, few, cut)
+    first = order[: few or cut]
     kept = (x[first] != 0).any(0)
     parts = ((x[some][:, kept], labels[some]) for some in (first, order[cut:]))
-    name = name if few is None else f"{name}-first-{few}"
     return Task(name, *parts, len(found.classes), found.digest, kept)

@@ -47,12 +47,17 @@ class Spec(ABC):
         """16 hex digits: sha256 of the canonical JSON of this specification.
 
         A field with the default value of the class that introduced it is left out. So a field added later does not
-        change old keys, and an experiment that extends another has its own keys.
+        change old keys, and an experiment that extends another has its own keys. A whole number in a field of floats
+        counts as a float, so equal specifications have equal keys.
         """
         # the class that introduced a field comes last
         lines = (fields(c) for c in type(self).__mro__ if is_dataclass(c))
         default = {f.name: f.default for several in lines for f in several if f.default is not MISSING}
-        return digest({k: v for k, v in asdict(self).items() if k not in default or v != default[k]})
+        values = asdict(self)
+        for f in fields(self):
+            if f.type in (float, float | None) and isinstance(values[f.name], int):
+                values[f.name] = float(values[f.name])
+        return digest({k: v for k, v in values.items() if k not in default or v != default[k]})
 
     @cached_property
     def question(self) -> "Spec":
@@ -110,13 +115,17 @@ class Spec(ABC):
 
     def _check_positive(self, *names: str) -> None:
         for name in names:
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+            if not (_finite(getattr(self, name)) and getattr(self, name) > 0):
                 raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
 
     def _check_at_least_0(self, *names: str) -> None:
         for name in names:
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+            if not (_finite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise ValueError(f"{name} must be finite and at least 0, not {getattr(self, name)!r}")
+
+
+def _finite(value) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 @dataclass(frozen=True)

@@ -100,9 +100,9 @@ def slope(metrics: Tensor, covariances: Tensor) -> Tensor:
 def discriminant_share(metric: Tensor, frame: Frame) -> Tensor:
     """Share of a metric, (k, k), in the directions in which class centres differ, a scalar from 0 to 1.
 
-    In coordinates in which the pooled covariance of the classes is the identity: the trace of the metric within the
-    span of the centres, at most C - 1 dimensions, divided by its whole trace. It is min(C - 1, k) / k for the pooled
-    Mahalanobis metric, and 1 for Fisher's discriminants.
+    In coordinates in which the mean of the classes' covariances is the identity, each class with the same weight: the
+    trace of the metric within the span of the centres, at most C - 1 dimensions, divided by its whole trace. It is
+    min(C - 1, k) / k for the Mahalanobis metric of that mean, and 1 for Fisher's discriminants.
     """
     L = torch.linalg.cholesky(frame.covariances.mean(0))
     apart = torch.linalg.solve_triangular(L, (frame.centres - frame.centres.mean(0)).T, upper=False)
@@ -155,7 +155,7 @@ def log_volume(f: Callable, x: Tensor, basis: Tensor) -> Tensor:
     """Log-volume, (N,) in nats, that f, (N, D) -> (N, m), pulls back to the directions `basis`, (D, k)."""
     load_forward_mode()
     J = torch.vmap(lambda u: torch.func.jvp(f, (x,), (u.expand_as(x),))[1])(basis.T)
-    return full_rank_log_volume(J.permute(1, 2, 0), None)
+    return full_rank_log_volume(J.permute(1, 2, 0), 0)
 
 
 def metrics(network: nn.Sequential, x: Tensor, labels: Tensor, frame: Frame) -> dict[str, Tensor]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from support.networks.architectures import architecture
+from support.networks.data import SCALINGS
 from support.training.classifiers.products import PRECISIONS
 from support.training.specs import CURVES, Spec, last_numbers
 
@@ -19,7 +20,7 @@ DEAD, RARE = 0.0, (0.01, 0.05)  # shares of images below which an output counts 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec(Spec):
-    """One classifier and how it is trained: full-batch gradient descent on the cross-entropy.
+    """One classifier and how it is trained: on the cross-entropy of all images in every step.
 
     The number of steps is not part of it: a longer run has the measurements of a shorter one. Device, threads, chunks
     and product routine are not part of it either, because they change rounding only.
@@ -43,7 +44,7 @@ class RunSpec(Spec):
 
     def __post_init__(self):
         architecture(self.architecture)
-        self._check_known(precision=PRECISIONS, **KNOWN)
+        self._check_known(precision=PRECISIONS, scaling=SCALINGS, **KNOWN)
         if self.initialisation == "centred-head" and architecture(self.architecture).head != "linear":
             raise ValueError(f"initialisation 'centred-head' needs a linear head, which {self.architecture!r} lacks")
         own = ("first_weight_rate",) if self.first_weight_rate is not None else ()

@@ -154,7 +154,8 @@ class Stack:
         p = group.parameters
         along = torch.einsum("gch,gh->gc", p["head"], mean) + p["head_bias"]
         along[~torch.tensor(chosen)] = 0
-        p["head"].sub_((along / (mean**2).sum(1, keepdim=True))[:, :, None] * mean[:, None])
+        length = (mean**2).sum(1, keepdim=True).clamp_min(torch.finfo(mean.dtype).tiny)  # 0 if all units are dead
+        p["head"].sub_((along / length)[:, :, None] * mean[:, None])
 
     def compute_gradients(self) -> None:
         """Fills `self.gradients` with the gradients of the mean cross-entropy over all training images."""

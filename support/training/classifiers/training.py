@@ -1,4 +1,4 @@
-"""The trainer: full-batch gradient descent on a block of networks, with checkpoint and resume.
+"""The trainer of a block of networks, with all images in every step, and with checkpoint and resume.
 
     measurements = train(specs, dataset, steps)      # one Measurement per specification, in the same order
 

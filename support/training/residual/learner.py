@@ -23,7 +23,10 @@ WARM, DIVISOR, LAST = 0.3, 25.0, 1e4  # of torch's OneCycleLR: share of the rise
 
 
 class Normalise(nn.Module):
-    """Channels of images in the unit range, less their mean and divided by their SD."""
+    """Channels of images in the unit range, less a mean and divided by an SD.
+
+    For images in colour these are CIFAR-10's, else those of the data's own training pixels.
+    """
 
     def __init__(self, data: Dataset):
         super().__init__()
@@ -216,7 +219,7 @@ class Learner:
         for m in several:
             m.reset_running_stats()
             m.momentum = None
-        size = min(self.spec.batch, len(self.train_images))
+        size = min(self.spec.batch, len(self.train_images), SETTLED)  # a larger batch would leave none
         with torch.no_grad():
             for part in self.train_images[: min(SETTLED, self.spec.images) // size * size].split(size):
                 self.head(self.network.features(self.normalise(self.unit(part))))

@@ -11,7 +11,8 @@ ITERATIONS = 300
 def fit(features: Tensor, labels: Tensor, classes: int) -> nn.Linear:
     """The probe for features (N, k), in their precision: (M, k) -> (M, classes).
 
-    The minimum is unique and is sought from 0 with all features in each step, so no random number enters.
+    The minimum is unique up to a constant in all biases. It is sought from 0 with all features in each step, so no
+    random number enters.
     """
     x = features.double()
     mean, sd = x.mean(0), x.std(0, correction=0).clamp(min=1e-8)

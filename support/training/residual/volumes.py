@@ -14,8 +14,9 @@ STAGES = 4
 CHUNK = {"cpu": 16, "cuda": 128}  # rows of a Jacobian at a time, the same everywhere so that resumed runs agree
 TOP = 10  # singular values that the paper's measurement of SimCLR took into account
 # Of the features: all singular values, or the TOP largest; of the features on the unit sphere; of the head's codes:
-# all, the TOP largest, and on the unit sphere, which SimCLR compares. On the sphere one direction is lost, so one
-# singular value fewer is used.
+# all, the TOP largest, and on the unit sphere, which SimCLR compares. Both measures on a sphere use k - 1 singular
+# values, as the features lose one direction there. The codes lose one of theirs too, but if k is smaller than their
+# number, it is normally outside of the map's range. Then all k are left, and "head_sphere" leaves out the smallest.
 MEASURES = ("features", "top", "sphere", "head", "head_top", "head_sphere")
 OF_STAGES = ("volume", "half", "rank")  # with all singular values; with the larger half of them; how many there are
 EPS = 10 * torch.finfo(torch.float32).eps  # of the largest singular value: below it is rounding

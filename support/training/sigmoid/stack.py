@@ -24,7 +24,7 @@ from support.networks.tasks import Task
 from support.training.adam import Adam
 
 ADAM = Adam(shares=(0.1, 0.001))  # 1 - 0.9 and 1 - 0.999 round to other numbers
-ROWS = 4000  # points at a time where only the output is needed
+ELEMENTS = 8_000_000  # hidden activations at a time where only the output is needed
 
 
 def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: int = 1) -> dict[str, Tensor]:
@@ -169,7 +169,7 @@ class Stack:
         Training points are compared with the labels of training, test points with the true ones.
         """
         M, found = len(self.parameters), torch.zeros(2, 2, len(self.parameters), dtype=torch.float64)
-        rows = max(1, ROWS * 2000 // (M * self.spec.width))
+        rows = max(1, ELEMENTS // (M * self.spec.width))
         for side, (x, labels) in enumerate(self.sides):
             for start in range(0, x.shape[1], rows):
                 part, own = x[:, start : start + rows].expand(M, -1, -1), labels[:, start : start + rows]

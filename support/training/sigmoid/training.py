@@ -34,7 +34,7 @@ def train(
     """Trains the block and returns a Measurement per specification, in the same order.
 
     Its arrays, for L hidden layers of n units, S recorded epochs and G epochs of GEOMETRY; log-volumes are those of
-    the last hidden layer:
+    the last hidden layer, and one singular point makes all of its group NaN, see `views.look`:
 
         "steps" (S,) and each of CURVES (S,), in nats and percent; "geometry_steps" (G,)
         at the P pairs of the last epoch, whose "crossing" (P,) stays: "effect", "same_effect", "peak" (G, P) and

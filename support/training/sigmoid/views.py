@@ -28,7 +28,8 @@ POINTS = 64  # on a line
 def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) -> dict[str, np.ndarray]:
     """The arrays of a `Measurement` about the geometry of one network, from its weights by epoch, in order.
 
-    All networks use the same candidate pairs of test points. NaN where the metric is singular.
+    All networks use the same candidate pairs of test points. NaN where the metric is singular. All segments
+    are measured together, so one singular point makes all of them NaN at that epoch.
     """
     x, labels = data.test
     first, second = candidates(labels, CANDIDATES * spec.pairs)
@@ -73,9 +74,10 @@ def hidden_map(weights: dict[str, Tensor], layer: int) -> Callable:
 
 
 def _spectrum(w, x):
+    """The singular values of the first layer's Jacobian at points (N, d), divided by sqrt(n): (N, min(n, d))."""
     slope = ACTIVATIONS["sigmoid"].slope(x @ w["W1"].T + w["b1"]) / len(w["b1"]) ** 0.5
     J = slope[..., None] * w["W1"]
-    return torch.linalg.svdvals(J) if J.isfinite().all() else torch.full_like(x, torch.nan)
+    return torch.linalg.svdvals(J) if J.isfinite().all() else x.new_full((len(x), min(w["W1"].shape)), torch.nan)
 
 
 def _by_layer(weights, pairs, spec):
@@ -88,6 +90,7 @@ def _by_layer(weights, pairs, spec):
 
 
 def _log_volume_or_nan(weights, x, layer=None):
+    """Log-volumes of a group of points, (N,); NaN for all of them if the metric is singular at one."""
     if all(w.isfinite().all() for w in weights.values()):
         with contextlib.suppress(geometry.SingularMetric):
             return log_volume(weights, x, layer)
@@ -112,9 +115,10 @@ def corners(x: Tensor, labels: Tensor) -> Tensor:
 def between_images(weights: list[dict[str, Tensor]], data: Task, plane: int) -> dict:
     """Arrays of one network from its weights at G epochs; log-volumes in nats, NaN where the metric is singular.
 
-    "corners" (4, pixels); there "corner_volume" (G, 4) and the singular values "spectrum" (G, 4, d). On each of LINES
-    "line_volume" and "line_class" (G, 3, POINTS). If plane > 0, in the plane of the first three images
-    "plane_volume", "plane_class" and "plane_entropy" in nats (G, plane, plane).
+    "corners" (4, pixels); there "corner_volume" (G, 4) and the singular values of the first layer, "spectrum" (G, 4,
+    min(n, d)). On each of LINES "line_volume" and "line_class" (G, 3, POINTS). If plane > 0, in the plane of the
+    first three images "plane_volume", "plane_class" and "plane_entropy" in nats (G, plane, plane). One singular point
+    makes its whole group NaN: the corners, the lines or the plane.
     """
     x = corners(*data.test)
     lines = torch.stack([geometry.line(x[i], x[j], POINTS) for i, j in LINES])
@@ -128,5 +132,6 @@ def between_images(weights: list[dict[str, Tensor]], data: Task, plane: int) -> 
         found[f"{name}_volume"] = torch.stack(volumes).float().numpy()
         found[f"{name}_class"] = outputs.argmax(-1).to(torch.int16).numpy()
         if name == "plane":
-            found["plane_entropy"] = geometry.entropy(outputs).float().numpy()
+            entropies = geometry.entropy(outputs.nan_to_num(0, 0, 0)).where(outputs.isfinite().all(-1), torch.nan)
+            found["plane_entropy"] = entropies.float().numpy()
     return found | {"spectrum": torch.stack([_spectrum(w, x) for w in weights]).numpy()}
