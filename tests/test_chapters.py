@@ -193,6 +193,12 @@ def test_what_stands_beside_the_study_is_shown_at_laptop_scale():
     assert beside(scale="paper", steps=7, data="kmnist") == settings(steps=7, data="kmnist")
 
 
+def test_at_paper_scale_the_reader_is_told_that_fewer_seeds_are_committed(capsys):
+    asked = settings(scale="paper", seeds=50)
+    assert len({run.spec.seed for run in asked.live_records(asked.plan())}) == 20
+    assert "committed are 20 of the 50 seeds of" in capsys.readouterr().out
+
+
 def test_at_paper_scale_no_run_of_the_study_is_trained():
     asked = settings(scale="paper", images=123)
     with pytest.raises(ValueError, match="no seed of all 6 networks is committed of MNIST, first 123 training"):

@@ -76,12 +76,15 @@ class ClassifierSettings(ABC):
             return ensure(plan, dataset, Store(folder, COMMITTED), device=self.device)
         committed = [r for r in Store(COMMITTED) if isinstance(r.spec, RunSpec)]
         found = [r for r in committed if plan.asks_for(r.spec) and r.measured_at(plan.steps)]
-        if not arms(plan, found):
+        judged = arms(plan, found)
+        if not judged:
             sizes = sorted({f"data {r.spec.data}, images {r.spec.images}, steps {r.steps}" for r in committed})
             raise ValueError(
                 f"no seed of all {len(plan.architectures)} networks is committed of {plan.protocol}; "
                 f"committed are runs of: {'; '.join(sizes) or 'none'}"
             )
+        if (fewest := min(arm.seeds for arm in judged)) < plan.seeds:
+            print(f"committed are {fewest} of the {plan.seeds} seeds of {plan.protocol}")
         return found
 
 

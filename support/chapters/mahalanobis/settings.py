@@ -59,4 +59,6 @@ class Settings:
         found = runs_of(plan, Store(COMMITTED))
         if not found:
             raise ValueError(f"no committed run of {plan.protocol}")
+        if (trials := len({run.spec.seed for run in found})) < self.trials:
+            print(f"committed are {trials} of the {self.trials} trials of {plan.protocol}")
         return found

@@ -290,7 +290,7 @@ CLAIMS = (
     _claim("RG-4-a", "sections 4.1 and 4.2", "Trained networks magnify areas near decision boundaries.",
            MAGNIFIES, Tasks()),
     _claim("RG-4-b", "sections 4.1 and 4.2",
-           "At initialisation there is little of this: less than half of the later contrast.",
+           "At initialisation the volume element has less than half of the contrast that it has after training.",
            _NOT_BEFORE, Tasks(_BUT_XOR), amended=_BY_WIDTH),
     own("RG-4-c", "Networks trained on shuffled labels have less than half of the contrast.",
         _NOT_SHUFFLED, Tasks(CONTROLLED), amended=claims.amended(
@@ -302,7 +302,7 @@ CLAIMS = (
            "Training raises the volume element at the boundary, over that away from it.",
            _RAISES, Tasks(), late=True),
     _claim("RG-I-b", "appendix I.1",
-           "On XOR there is little of this at initialisation: less than half of the later contrast.",
+           "On XOR the volume element has at initialisation less than half of its contrast after training.",
            _NOT_BEFORE, WidthsOf(("XOR",)), amended=_BY_WIDTH),
     _claim("RG-I-d", "appendix I.1", "On XOR the volume element peaks at the boundary, not merely between the data.",
            _AT_THE_BOUNDARY, WidthsOf(("XOR",)), amended=_BY_WIDTH),
