@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 import torch
@@ -50,7 +51,9 @@ def test_a_parameter_that_cannot_be(command, name, value, message, capsys, monke
 
 def test_parameters_that_can_be_arrive_with_their_types(monkeypatch):
     seen = []
-    monkeypatch.setattr(publish, "execute", lambda chapters, given, folder: seen.append((chapters, given)))
+    monkeypatch.setattr(
+        publish, "execute", lambda chapters, given, folder: seen.append((chapters, given)) or Counter()
+    )
     given = {"rate": "1e-3", "steps": "7", "data": "folder:here", "seeds": "null"}
     assert main(["run", "01", *(word for item in given.items() for word in ("-p", *item))]) == 0
     ((chapters, values),) = seen
@@ -229,7 +232,7 @@ def test_the_exit_status_reaches_the_shell():
 
 def test_a_number_is_that_chapter_and_no_other(monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr(publish, "execute", lambda chapters, *_: asked.extend(chapters))
+    monkeypatch.setattr(publish, "execute", lambda chapters, *_: asked.extend(chapters) or Counter())
     for given in ("1", "01", "11", "02_why"):
         assert main(["run", given]) in (0, None)
     names = ("01_distance", "01_distance", "11_from", "02_why")
