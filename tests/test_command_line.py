@@ -53,8 +53,6 @@ def test_parameters_that_can_be_arrive_with_their_types(monkeypatch):
     seen = []
     execute = lambda chapters, given, folder: seen.append((chapters, given)) or Counter()  # noqa: E731
     monkeypatch.setattr(publish, "execute", execute)
-        publish, "execute", lambda chapters, given, folder: seen.append((chapters, given)) or Counter()
-    )
     given = {"rate": "1e-3", "steps": "7", "data": "folder:here", "seeds": "null"}
     assert main(["run", "01", *(word for item in given.items() for word in ("-p", *item))]) == 0
     ((chapters, values),) = seen
