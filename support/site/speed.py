@@ -110,7 +110,7 @@ def _deep(d: dict) -> str:
         return said
     narrow, full = (_bytes(size) for size in graph["extrapolated_bytes"].values())
     return (
-        f"{said} `torch.autograd.functional.jacobian(create_graph=True)` keeps a graph for every row. At width "
+        f"{said} `jacobian(create_graph=True)` of `torch.autograd.functional` keeps a graph for every row. At width "
         f"{graph['network'][1]} a row needs {_bytes(graph['bytes_per_row'])}, measured on {graph['rows'][0]} to "
         f"{graph['rows'][-1]} rows. By extrapolation all {graph['outputs']:,} rows would need {narrow}, and those of "
         f"the network of full width {full}."
