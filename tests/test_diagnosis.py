@@ -9,6 +9,7 @@ from torch import nn
 
 from support import diagnose, diagnosis
 from support.geometry import SingularMetric, log_volume_element
+from support.networks.inside import Network
 from support.networks.layers import Neg, OffsetL2
 from support.training.classifiers.class_metrics import Frame, hidden_metrics, metrics_of
 
@@ -84,6 +85,13 @@ def test_wrong_inputs_are_one_clear_error(data, model, change, message):
 def test_a_function_is_no_model(data, model):
     with pytest.raises(ValueError, match="model must be a torch.nn.Module, got function"):
         diagnose(lambda x: model(x), *data)
+
+
+def test_a_part_takes_a_model_with_inputs_or_a_network_without(data, model):
+    with pytest.raises(ValueError, match="a model needs inputs and labels"):
+        diagnosis.units(model)
+    with pytest.raises(ValueError, match="a Network has its own inputs and labels"):
+        diagnosis.units(Network(model, *data), *data)
 
 
 def test_what_cannot_be_measured_is_named(data):
@@ -203,7 +211,7 @@ def test_the_first_step_of_a_convolution_by_hand():
     def half(weight):
         return nn.functional.conv2d(x.double(), weight.view(1, 1, 3, 3), padding=1).square().sum() / (2 * len(x))
 
-    hessian = torch.func.hessian(half)(torch.zeros(9, dtype=torch.float64))
+    hessian = torch.autograd.functional.hessian(half, torch.zeros(9, dtype=torch.float64))
     assert found.curvature == pytest.approx(float(torch.linalg.eigvalsh(hessian)[-1]))
     made = nn.functional.conv2d(x.double(), model[0].weight.double(), padding=1)
     assert found.preactivation == pytest.approx(float(made.square().mean().sqrt().detach()))

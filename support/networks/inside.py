@@ -58,8 +58,17 @@ class Network:
 
     @classmethod
     def of(cls, model: Any, inputs: Any, labels: Any) -> "Network":
-        """The network of these arguments; a Network is returned as it is."""
-        return model if isinstance(model, Network) else cls(model, inputs, labels)
+        """The network of these arguments; a Network is returned as it is, and has its own inputs and labels.
+
+        Raises ValueError for a Network with other inputs, and for a model without inputs or labels.
+        """
+        if isinstance(model, Network):
+            if inputs is not None or labels is not None:
+                raise ValueError("a Network has its own inputs and labels; pass the model to use others")
+            return model
+        if inputs is None or labels is None:
+            raise ValueError("a model needs inputs and labels")
+        return cls(model, inputs, labels)
 
     def batches(self) -> Iterator[Tensor]:
         """The inputs in groups, in order."""
