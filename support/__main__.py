@@ -196,11 +196,12 @@ def _run(options):
         wanted = number.replace("02_abs2_neg_geometry", "03_hyperplanes")
         raise ValueError(f"no chapter {options.chapter!r}{suggest(wanted, chapters.rooms())}")
     given = _given(options, chapters.settings_of(names[0]))
-    seconds = publish.execute([f"notebooks/{names[0]}"], given, publish.RUNS)[names[0]]
+    copy = publish.runs_with(given) / f"{names[0]}.ipynb"
+    seconds = publish.execute([f"notebooks/{names[0]}"], given, copy.parent)[names[0]]
     done = "executed" if seconds is not None else "unchanged since it was executed"
-    print(f"{done}: {(publish.RUNS / names[0]).relative_to(publish.ROOT)}.ipynb")
+    print(f"{done}: {copy.relative_to(publish.ROOT)}")
     if options.html:
-        print(f"its page: {publish.page_of(publish.RUNS / f'{names[0]}.ipynb').relative_to(publish.ROOT)}")
+        print(f"its page: {publish.page_of(copy).relative_to(publish.ROOT)}")
 
 
 def _clean(options):

@@ -93,6 +93,14 @@ def test_an_unknown_data_set_stops_a_chapter_where_it_is_asked_for(tmp_path, cap
     assert not list((tmp_path / "runs").glob("*.ipynb"))
 
 
+def test_runs_with_other_parameters_are_kept_beside_each_other():
+    few, more = publish.runs_with({"scale": "smoke", "seeds": 3}), publish.runs_with({"seeds": 5, "scale": "smoke"})
+    assert few == publish.RUNS / "scale=smoke,seeds=3" and more == publish.RUNS / "scale=smoke,seeds=5"
+    odd = publish.runs_with({"data": "folder:../a b/c"})
+    assert odd.parent == publish.RUNS and ".." not in odd.relative_to(publish.RUNS).parts
+    assert publish.runs_with({}).parent == publish.RUNS
+
+
 # -- sweeps -------------------------------------------------------------------------------------------------------
 
 

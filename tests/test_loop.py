@@ -66,6 +66,16 @@ def test_looks_at_the_clock_are_a_stretch_apart(monkeypatch):
     assert max(stretches) == round(loop.STRETCH / 0.002) and looks[:3] == [1, 3, 7]
 
 
+def test_slow_steps_behind_fast_ones_are_not_one_long_stretch(monkeypatch):
+    """By the same clock: a network that is fitted takes no time, and the points behind its last batch a second."""
+    looks = []
+    walked = Walked(1100, progress=lambda step, _: looks.append(step))
+    monkeypatch.setattr(loop.time, "monotonic", lambda: float(sum(step > 1000 for step in walked.taken)))
+    walked.go({0, 1000, 1100})
+    measured = [step for step in looks if step >= 1000]
+    assert measured[:3] == [1000, 1001, 1002] and max(np.diff(measured)) <= max(1, round(2 * loop.STRETCH))
+
+
 def test_out_of_time_it_saves_and_says_where_it_is():
     walked = Walked(1000, a_step=0.001, minutes=0)
     with pytest.raises(loop.Stopped, match="out of its 0 minutes at epoch 1 of 1,000$"):

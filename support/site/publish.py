@@ -31,7 +31,7 @@ from support.words import counted
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 EXECUTED = BUILD / "executed"
-RUNS = BUILD / "runs"  # of single chapters with a reader's parameters; the book's copies stay as they are
+RUNS = BUILD / "runs"  # of single chapters by a reader, who keeps a copy of every choice of parameters
 STAGED = BUILD / "site-src"
 SITE = BUILD / "_build" / "html"
 SIDE_BY_SIDE = 2  # chapters that are executed at the same time
@@ -129,6 +129,12 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     if failures:
         raise PublishError("\n".join(failures))
     return {Path(page).name: runs[page].result() if page in runs else None for page in notebooks}
+
+
+def runs_with(parameters: dict) -> Path:
+    """The folder of runs with these parameters, such as build/runs/scale=smoke,seeds=3."""
+    given = ",".join(f"{name}={value}" for name, value in sorted(parameters.items()))
+    return RUNS / re.sub(r"[^\w=,.+-]", "_", given or "default")[:200]
 
 
 def page_of(copy: Path) -> Path:

@@ -170,6 +170,7 @@ class Course:
                 number = goal
                 if number in at:
                     note_down(number)
+                    stretch = 1  # the next steps may take much longer, such as those that measure a trained network
                 if progress is not None:
                     progress(number, steps)
                 out_of_time = minutes is not None and time.monotonic() - begun > 60 * minutes
