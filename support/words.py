@@ -29,14 +29,14 @@ def ranged(counts: Iterable[int], noun: str) -> str:
     return counted(most, noun) if least == most else f"{least} to {counted(most, noun)}"
 
 
-def difference(first: float, second: float, digits: int = 2) -> str:
+def difference(first: float, second: float) -> str:
     """A difference with what it follows from. These have one digit more, so that rounding explains no disagreement.
 
     >>> difference(92.1048, 90.5372)  # 92.10 - 90.54 would be 1.56
     '92.105 - 90.537 = +1.57'
     """
-    found = round(first - second, digits) + 0.0  # no negative zero
-    return f"{first:.{digits + 1}f} - {second:.{digits + 1}f} = {found:+.{digits}f}"
+    found = round(first - second, 2) + 0.0  # no negative zero
+    return f"{first:.3f} - {second:.3f} = {found:+.2f}"
 
 
 def printable(text: str) -> str:

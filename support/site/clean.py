@@ -1,11 +1,12 @@
 """Removes what interrupted work leaves behind, and, if asked, all that can be made again."""
 
 import contextlib
-import fcntl
 import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from filelock import FileLock
 
 from support.evidence.paths import CACHE, COMMITTED, HERE
 from support.evidence.records import LEFTOVER, Store
@@ -49,8 +50,7 @@ def _leftovers(records: Path, cache: Path, root: Path) -> Iterator[Path]:
 
 def _free(path: Path) -> bool:
     """Whether no process holds the lock of a block."""
-    with contextlib.suppress(OSError), open(path) as f:
-        fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with contextlib.suppress(OSError), FileLock(path, blocking=False):  # filelock's Timeout is an OSError
         return True
     return False
 

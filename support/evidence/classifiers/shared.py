@@ -8,10 +8,7 @@ import pandas as pd
 from support.evidence import statistics, turns
 from support.evidence.classifiers.results import Arm, alone
 from support.evidence.classifiers.study import Plan
-from support.evidence.figures import (
-    strip,
-    subplots,
-)
+from support.evidence.figures import strip, subplots
 from support.evidence.records import Record
 from support.evidence.statistics import mean_interval
 from support.networks.architectures import SIX
@@ -65,7 +62,7 @@ def changes(arms: list[Arm], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
 
 
-def by_images(few: Plan, many: Plan, records: Iterable[Record], names: tuple[str, ...] = SIX) -> pd.DataFrame:
+def by_images(few: Plan, many: Plan, records: Iterable[Record]) -> pd.DataFrame:
     """Test accuracy, and the gaps that the claims are about, of one plan and of another with more training images.
 
     Of the seeds that both have, network by network and pair by pair; a seed starts both from the same numbers.
@@ -73,7 +70,7 @@ def by_images(few: Plan, many: Plan, records: Iterable[Record], names: tuple[str
     """
     records, rows = list(records), []
     for scaling in few.scalings:
-        before, after = (_accuracy_by_seed(plan, records, scaling, names) for plan in (few, many))
+        before, after = (_accuracy_by_seed(plan, records, scaling) for plan in (few, many))
         for compared in before:
             both = pd.concat([before[compared], after[compared]], axis=1).dropna().to_numpy(float)
             if len(both):
@@ -86,9 +83,9 @@ def by_images(few: Plan, many: Plan, records: Iterable[Record], names: tuple[str
     return pd.DataFrame(rows, columns=columns).set_index(columns[:2])
 
 
-def _accuracy_by_seed(plan: Plan, records: list[Record], scaling: str, names: tuple[str, ...]) -> pd.DataFrame:
+def _accuracy_by_seed(plan: Plan, records: list[Record], scaling: str) -> pd.DataFrame:
     """Seeds by networks, and by pairs of them of which the claims speak; a missing run is NaN."""
-    arms = alone(plan, records, scaling, names).items()
+    arms = alone(plan, records, scaling, SIX).items()
     found = {name: pd.Series(a.accuracy(name), [r.spec.seed for r in a.records[name]], float) for name, a in arms}
     pairs = [(first, second) for first, second in SPOKEN_OF if {first, second} <= found.keys()]
     return pd.DataFrame(found | {f"{first} - {second}": found[first] - found[second] for first, second in pairs})

@@ -42,28 +42,28 @@ def _means(several: torch.Tensor, gaussian: Gaussian) -> np.ndarray:
 
 
 @lru_cache(maxsize=16)
-def _turns(k: int, rotations: int, seed: int) -> torch.Tensor:
+def _turns(k: int, rotations: int) -> torch.Tensor:
     """Random orthonormal matrices, (rotations, k, k)."""
-    return torch.from_numpy(ortho_group.rvs(k, size=rotations, random_state=seed).reshape(rotations, k, k))
+    return torch.from_numpy(ortho_group.rvs(k, size=rotations, random_state=0).reshape(rotations, k, k))
 
 
 @lru_cache(maxsize=256)
-def by_chance(gaussian: Gaussian, k: int, rotations: int, seed: int = 0) -> np.ndarray:
+def by_chance(gaussian: Gaussian, k: int, rotations: int) -> np.ndarray:
     """Means of what `matched` gives for random exact solutions with k rows, (2, rotations).
 
     Exact: W^T W is the precision, as W = Q whitening with orthonormal columns Q (k, d), uniformly distributed. For
     k < d, which no exact solution has, k rows of one.
     """
     d = gaussian.dimension
-    return _means(_turns(max(k, d), rotations, seed)[:, :k, :d] @ gaussian.whitening, gaussian)
+    return _means(_turns(max(k, d), rotations)[:, :k, :d] @ gaussian.whitening, gaussian)
 
 
-def own_rotations(W, gaussian: Gaussian, rotations: int, seed: int = 0) -> np.ndarray:
+def own_rotations(W, gaussian: Gaussian, rotations: int) -> np.ndarray:
     """Mean |cosine| of the matches for random rotations Q W of a network's own rows, which an MD_Abs cannot tell."""
-    return _means(_turns(len(W), rotations, seed) @ W, gaussian)[0]
+    return _means(_turns(len(W), rotations) @ W, gaussian)[0]
 
 
-def eigen_recovery(W, gaussian: Gaussian, rotations: int = ROTATIONS, seed: int = 0) -> dict[str, float]:
+def eigen_recovery(W, gaussian: Gaussian, rotations: int = ROTATIONS) -> dict[str, float]:
     """Mean |cosine| and mean |log eigenvalue ratio| of the matches, beside those of random exact solutions.
 
     "..._chance" is their median, "..._p" the share of them (with this network among them) that is at least as good.
@@ -73,7 +73,7 @@ def eigen_recovery(W, gaussian: Gaussian, rotations: int = ROTATIONS, seed: int 
     for name, value, chance, sign in zip(
         ("eigenvector_cosine", "eigenvalue_error"),
         matched(W, gaussian),
-        by_chance(gaussian, len(W), rotations, seed),
+        by_chance(gaussian, len(W), rotations),
         (1, -1),
         strict=True,
     ):
@@ -83,5 +83,5 @@ def eigen_recovery(W, gaussian: Gaussian, rotations: int = ROTATIONS, seed: int 
             f"{name}_chance": float(np.median(chance)),
             f"{name}_p": (1 + as_good) / (1 + rotations),
         }
-    as_good = int((own_rotations(W, gaussian, rotations, seed) >= found["eigenvector_cosine"]).sum())
+    as_good = int((own_rotations(W, gaussian, rotations) >= found["eigenvector_cosine"]).sum())
     return found | {"eigenvector_cosine_own_p": (1 + as_good) / (1 + rotations)}

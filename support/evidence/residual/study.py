@@ -101,9 +101,6 @@ class ResidualStudy(Study):
             f"{self.steps}{short} epochs{until}, {self.precision}{earlier}, up to {self.pairs} pairs per network"
         )
 
-    def __str__(self):
-        return f"{self.name}: {self.title}\n{self.protocol}"
-
     @property
     def variants(self) -> list[tuple[str, str, str]]:
         """(activation, objective, labels) of the networks of a seed."""
