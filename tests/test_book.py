@@ -8,6 +8,7 @@ import pytest
 
 from support import chapters
 from support.evidence.paths import HERE
+from support.site import publish
 
 ROOT = HERE
 CHAPTERS = sorted(chapters.rooms())
@@ -26,6 +27,12 @@ def calls(source: str, name: str) -> list[ast.Call]:
     """The calls of a function or method of that name in the source of a cell."""
     found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
     return [node for node in found if name in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))]
+
+
+def test_the_file_of_a_chapter_has_the_number_of_its_place():
+    """Sphinx counts places; the titles in ledger and README count files."""
+    places = [page.removeprefix("notebooks/") for page in publish.pages() if page.startswith("notebooks/")]
+    assert [int(name.split("_")[0]) for name in places] == [*range(1, len(CHAPTERS) + 1)]
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

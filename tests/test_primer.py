@@ -96,7 +96,7 @@ def test_the_cards_link_to_entries_of_the_glossary():
 def test_a_link_to_a_label_or_a_term_in_another_file_is_resolved(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
-    (source / "conf.py").write_text("extensions = ['myst_parser', 'support.site.numbering']\n")
+    (source / "conf.py").write_text("extensions = ['myst_parser', 'support.site.anchors']\n")
     (source / "index.md").write_text(
         "# Front\n\n```{toctree}\nwords.md\n```\n\n[one](words.md#a-label) [two](words.md#term-volume-element)\n"
     )

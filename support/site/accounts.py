@@ -15,7 +15,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from support.site.numbering import label
 from support.words import escaped
 
 
@@ -39,7 +38,7 @@ def build_account(chapters: dict) -> str:
         account = [item["colophon"] for cell in notebook["cells"] for item in declared(cell, "colophon")]
         facts = account[-1] if account else {}
         cells = [escaped(str(facts.get(key, "not stated"))) for key in ("data", "scale", "seeds", "device", "date")]
-        cells = [f"{label(page)}\\. [](/{page}.ipynb)", *cells]  # a bare dot would make a list of it
+        cells = [f"{int(Path(page).name[:2])}\\. [](/{page}.ipynb)", *cells]  # a bare dot would make a list of it
         lines.append(f"| {' | '.join(cells)} | {notebook['metadata']['support']['seconds']:.0f} s |")
     return ":::{div} colophon\n" + "\n".join(lines) + "\n:::\n"
 

@@ -1,0 +1,24 @@
+"""A Sphinx extension: links to labels in other files.
+
+A link may name a file and a label or glossary term in it, as in `primer.ipynb#primer-metric`: MyST finds only
+headings in another file. A link of this form also opens the file in JupyterLab, where labels alone lead nowhere. The
+anchor of a term is `term-` and its words.
+"""
+
+from typing import Any
+
+
+def setup(app: Any) -> dict:
+    """Registers the extension; Sphinx calls this, see `_config.yml`."""
+    app.connect("env-get-updated", add_anchors)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def add_anchors(app: Any, env: Any) -> list[str]:
+    """Adds all labels and terms to the anchors that MyST knows of each page; no page needs to be read again."""
+    standard = env.get_domain("std")
+    terms = {anchor: (page, anchor) for (kind, _), (page, anchor) in standard.objects.items() if kind == "term"}
+    for name, (page, anchor) in {**standard.anonlabels, **terms}.items():
+        if page in env.all_docs:
+            env.metadata[page].setdefault("myst_slugs", {}).setdefault(name, (0, anchor, name))
+    return []
