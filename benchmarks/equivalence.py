@@ -6,7 +6,7 @@ accuracies at the end, over seeds, still have the same distribution. Single netw
 way of multiplying that moves the distribution must not be anybody's default.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -71,8 +71,8 @@ class Run:
 
 def train(products: Products, dataset: Dataset, sizes: Sizes, device: torch.device) -> Run:
     """Both networks with all seeds, network by network: M of them."""
-    plan = Plan("equivalence", dataset.name, sizes.images, NETWORKS, ("raw",), sizes.seeds, (RATE,), sizes.steps)
-    plan = replace(plan, precision=products.precision)
+    how = {"architectures": NETWORKS, "scalings": ("raw",), "recipes": (RATE,), "precision": products.precision}
+    plan = Plan("equivalence", dataset.name, sizes.steps, images=sizes.images, seeds=sizes.seeds, **how)
     specs = [plan.spec(dataset, name, "raw", seed) for name in NETWORKS for seed in range(sizes.seeds)]
     say(f"training with {products.precision}, {products.routine}")
     rows, width = (1500, 4) if device.type == "cpu" else (sizes.images, 64)

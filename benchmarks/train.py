@@ -117,8 +117,9 @@ def part(dataset: Dataset, images: int) -> Dataset:
 
 def networks(dataset: Dataset, *, seeds: int, precision: str, hidden: int = 128) -> list[RunSpec]:
     """The six architectures on raw bytes, each with this number of seeds."""
-    size = len(dataset.train_images), SIX, ("raw",), seeds, (Recipe(0.001),), STEPS
-    plan = Plan("bench", dataset.name, *size, precision=precision, hidden=hidden)
+    how = {"architectures": SIX, "scalings": ("raw",), "recipes": (Recipe(0.001),)}
+    size = {"images": len(dataset.train_images), "seeds": seeds, "hidden": hidden}
+    plan = Plan("bench", dataset.name, STEPS, precision=precision, **how, **size)
     return [plan.spec(dataset, a, "raw", seed) for a in SIX for seed in range(seeds)]
 
 

@@ -155,7 +155,7 @@ def made(widths=(5, 20), seeds=10, name="sinusoid", shuffled=None, **changes):
                 values = {k: v + (k != "pairs") * e for (k, v), e in zip(told.items(), noise[seed], strict=True)}
                 rows[width, labels, seed] = dict.fromkeys(COLUMNS, np.nan) | values
     index = pd.MultiIndex.from_tuples(list(rows), names=["width", "labels", "seed"])
-    study = VolumeStudy("made", "sinusoid", widths, 100, seeds=seeds)
+    study = VolumeStudy("made", "sinusoid", 100, widths=widths, seeds=seeds)
     return VolumeArm(name, study, {}, pd.DataFrame(list(rows.values()), index=index).sort_index())
 
 

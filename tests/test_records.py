@@ -23,6 +23,8 @@ from support.training.classifiers.training import train
 from support.training.loop import Stopped
 from support.training.specs import CURVES, moment_steps, recorded_steps
 
+ONE = {"architectures": ("ReLU",), "scalings": ("raw",), "recipes": (study.Recipe(0.01),), "precision": "float64"}
+
 
 @pytest.fixture
 def stored(tmp_path):
@@ -331,7 +333,7 @@ def test_the_recorded_steps_of_all_lengths_share_a_grid():
 
 def test_an_unwritable_folder_is_an_error_before_any_training(tmp_path, cache, monkeypatch):
     (tmp_path / "file").write_text("")
-    plan = study.Plan("p", "digits", 20, ("ReLU",), ("raw",), 1, (study.Recipe(0.01),), 3, precision="float64")
+    plan = study.Plan("p", "digits", 3, images=20, seeds=1, **ONE)
     dataset = replace(tiny(images=20), name="digits")
     monkeypatch.setattr(study, "train", lambda *_, **__: pytest.fail("it trained"))
     with pytest.raises(RecordError, match="cannot write records to .*file/records: Not a directory"):
@@ -366,9 +368,7 @@ def test_a_record_that_cannot_be_read_is_a_clear_error(stored):
 def test_only_what_is_missing_is_written_and_a_longer_record_is_not_doubled(tmp_path, cache):
     """One run of the block has a longer record already: the block trains, but that run gets no second record."""
     dataset = replace(tiny(images=40), name="digits")
-    plan = study.Plan(
-        "p", "digits", 40, ("ReLU",), ("raw",), 2, (study.Recipe(0.01),), 10, precision="float64", hidden=8
-    )
+    plan = study.Plan("p", "digits", 10, images=40, seeds=2, hidden=8, **ONE)
     (block,) = plan.blocks(dataset)
     store = records(tmp_path / "records", [measurement(block.specs[0], 100, classes=4)])
     found = sweep.run_block(block, dataset, store)
@@ -377,9 +377,7 @@ def test_only_what_is_missing_is_written_and_a_longer_record_is_not_doubled(tmp_
 
 def test_a_block_stopped_in_time_writes_no_record(tmp_path, cache):
     dataset = replace(tiny(), name="digits")
-    plan = study.Plan(
-        "p", "digits", 40, ("ReLU",), ("raw",), 2, (study.Recipe(0.01),), 10, precision="float64", hidden=8
-    )
+    plan = study.Plan("p", "digits", 10, images=40, seeds=2, hidden=8, **ONE)
     (block,) = plan.blocks(dataset)
     store = Store(tmp_path / "records")
     with pytest.raises(Stopped):

@@ -22,6 +22,7 @@ from support.training.classifiers.specs import RunSpec
 from support.training.sigmoid import training as volume
 
 PLAN = studies()["mnist-10k"]
+SMALL = {"images": 300, "scalings": ("raw",), "seeds": 1, "recipes": (Recipe(0.02),)}
 
 
 def runs(seeds, **changes):
@@ -95,7 +96,7 @@ def test_the_table_in_readme_is_compared_with_the_committed_records(tmp_path, mo
 def trained(tmp_path_factory):
     """(store, records): one calm and one chaotic run on digits, in float64, so that nothing is probed."""
     store = Store(tmp_path_factory.mktemp("trained") / "records")
-    plan = Plan("replay", "digits", 300, ("ReLU", "Abs2-Neg"), ("raw",), 1, (Recipe(0.02),), 60, precision="float64")
+    plan = Plan("replay", "digits", 60, architectures=("ReLU", "Abs2-Neg"), precision="float64", **SMALL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "CACHE", store.roots[0].parent / "cache")
         return store, ensure(plan, load("digits"), store, verbose=False)
@@ -133,7 +134,7 @@ def test_a_true_record_agrees_with_its_replay(trained, run, capsys):
 
 def test_a_float32_run_is_replayed_in_float64_too(tmp_path, capsys):
     """The replays of a chaotic run share the order within a product: they part less than rounding makes them."""
-    plan = Plan("fp32", "digits", 300, ("Abs2-Neg",), ("raw",), 1, (Recipe(0.02),), 60)
+    plan = Plan("fp32", "digits", 60, architectures=("Abs2-Neg",), **SMALL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "CACHE", tmp_path / "cache")
         (run,) = ensure(plan, load("digits"), Store(tmp_path / "records"), verbose=False)

@@ -238,7 +238,7 @@ def test_a_run_that_was_stopped_goes_on_bit_for_bit(tmp_path):
 
 
 def test_a_study_is_recorded_and_read_again(tmp_path):
-    study = VolumeStudy("try", "xor", (3, 4), 5, labels=("true",), seeds=2, **FEW)
+    study = VolumeStudy("try", "xor", 5, widths=(3, 4), labels=("true",), seeds=2, **FEW)
     records = ensure(study, study.dataset(), Store(tmp_path), verbose=False)
     assert [(r.spec.width, r.spec.seed) for r in records] == [(3, 0), (3, 1), (4, 0), (4, 1)]
     assert not Store(tmp_path).verify() and all(study.asks_for(r.spec) for r in records)

@@ -19,7 +19,7 @@ def exact(values, **more):
         for seed, x in enumerate(values if labels == "true" else [0.0] * len(values))
     }
     index = pd.MultiIndex.from_tuples(list(rows), names=["width", "labels", "seed"])
-    study = VolumeStudy("made", "sinusoid", (5,), 100, seeds=len(values))
+    study = VolumeStudy("made", "sinusoid", 100, widths=(5,), seeds=len(values))
     return VolumeArm("sinusoid", study, {}, pd.DataFrame(list(rows.values()), index=index).sort_index())
 
 

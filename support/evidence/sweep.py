@@ -31,6 +31,7 @@ class Diverged(RuntimeError):
     """Some networks ended in NaN or infinity; all runs of the block are recorded."""
 
 
+@dataclass(frozen=True)
 class Study(ABC):
     """The runs of an experiment, as a sweep needs them; `classifiers.study.Plan` is the study of classifiers.
 
@@ -41,11 +42,11 @@ class Study(ABC):
     """
 
     name: str
-    title: str
     data: str
     steps: int
-    seeds: int
-    seeds_per_block: int
+    title: str = ""
+    seeds: int = 10
+    seeds_per_block: int = 10
     first_seed: int = 0
     keep_weights: int = 0
     light: bool = False

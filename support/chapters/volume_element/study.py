@@ -18,22 +18,16 @@ PAPERS_EPOCHS = {"mnist": 200}  # appendix I.2
 LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on the CPU
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VolumeStudy(Study):
-    """Every width x labels x seed on one task, all for the same number of epochs.
+    """Every width x labels x seed on one task, a name of `tasks.task`, all for the same number of epochs (steps).
 
     No weights are kept beside a record: of tasks in the plane its arrays hold them already.
     """
 
-    name: str
-    data: str  # a name of `tasks.task`
     widths: tuple[int, ...]
-    steps: int  # epochs
-    title: str = ""
     layers: int = 1  # hidden ones, each of that width
     labels: tuple[str, ...] = ("true", "shuffled")
-    seeds: int = 10
-    seeds_per_block: int = 10
     pairs: int = 48
     points: int = 25
     plane: int = 0  # see VolumeSpec
@@ -82,7 +76,7 @@ class VolumeStudy(Study):
         return task(self.data, 0, folder)
 
     def questions(self) -> list[VolumeSpec]:
-        return [self.spec("", *run) for run in itertools.product(self.widths, self.labels, range(self.seeds))]
+        return [self.spec("", *run) for run in itertools.product(self.widths, self.labels, self.all_seeds)]
 
     def blocks(self, dataset: Task) -> list[Block]:
         """A few seeds of one width and one kind of labels at a time."""
@@ -119,29 +113,29 @@ STUDIES = {
     study.name: study
     for study in (
         # ten seeds left every width unclear for one of the rules
-        VolumeStudy("volume-xor", "xor", (2, 10, 100, 250, 500), 2000, seeds=40, labels=("true",),
+        VolumeStudy("volume-xor", "xor", 2000, widths=(2, 10, 100, 250, 500), seeds=40, labels=("true",),
                     title="shallow sigmoid networks on XOR, and the volume element at their boundaries"),
-        VolumeStudy("volume-sinusoid", "sinusoid", (5, 20, 250), 10_000,
+        VolumeStudy("volume-sinusoid", "sinusoid", 10_000, widths=(5, 20, 250),
                     title="the same on a sinusoidal boundary, and with shuffled labels"),
-        VolumeStudy("volume-sinusoid-resampled", "sinusoid-resampled", (5, 20, 250), 10_000,
+        VolumeStudy("volume-sinusoid-resampled", "sinusoid-resampled", 10_000, widths=(5, 20, 250),
                     title="the same with new points for every seed"),
-        VolumeStudy("volume-sinusoid-deep", "sinusoid", (8,), 10_000, layers=3,
+        VolumeStudy("volume-sinusoid-deep", "sinusoid", 10_000, widths=(8,), layers=3,
                     title="the sinusoid with three hidden layers of eight units"),
-        VolumeStudy("volume-mnist", "mnist", (2000,), 50, seeds_per_block=1, pairs=12, points=21, plane=60,
+        VolumeStudy("volume-mnist", "mnist", 50, widths=(2000,), seeds_per_block=1, pairs=12, points=21, plane=60,
                     title="2,000 hidden units on MNIST, 50 epochs, and with shuffled labels"),
-        VolumeStudy("volume-mnist-long", "mnist", (2000,), 200, labels=("true",), seeds_per_block=1, pairs=12,
+        VolumeStudy("volume-mnist-long", "mnist", 200, widths=(2000,), labels=("true",), seeds_per_block=1, pairs=12,
                     points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as in the paper"),
-        VolumeStudy("volume-mnist-no-decay", "mnist", (2000,), 50, labels=("true",), seeds=10, seeds_per_block=1,
+        VolumeStudy("volume-mnist-no-decay", "mnist", 50, widths=(2000,), labels=("true",), seeds_per_block=1,
                     pairs=12, points=21, plane=60, decay=0.0,
                     title="2,000 hidden units on MNIST, 50 epochs, no weight decay"),
         # with so few points shuffled labels are learned, so these controls count
-        VolumeStudy("volume-sinusoid-30", "sinusoid-first-30", (250,), 40_000,
+        VolumeStudy("volume-sinusoid-30", "sinusoid-first-30", 40_000, widths=(250,),
                     title="the sinusoid with 30 points, whose shuffled labels can be learned"),
-        VolumeStudy("volume-mnist-1000", "mnist-first-1000", (2000,), 200, seeds=5, seeds_per_block=1, pairs=12,
-                    points=21, decay=0.0,
+        VolumeStudy("volume-mnist-1000", "mnist-first-1000", 200, widths=(2000,), seeds=5, seeds_per_block=1,
+                    pairs=12, points=21, decay=0.0,
                     title="2,000 hidden units on 1,000 digits, whose shuffled labels can be learned, no decay"),
-        VolumeStudy("volume-mnist-ink", "mnist", (2000,), 50, labels=("true",), seeds=5, seeds_per_block=1, pairs=12,
-                    points=21, plane=30, planes=5, matched="length and ink",
+        VolumeStudy("volume-mnist-ink", "mnist", 50, widths=(2000,), labels=("true",), seeds=5, seeds_per_block=1,
+                    pairs=12, points=21, plane=30, planes=5, matched="length and ink",
                     title="2,000 hidden units on MNIST, 50 epochs, pairs matched in length and ink"),
     )
 }  # fmt: skip

@@ -45,28 +45,20 @@ class Recipe:
         return ", ".join(said)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan(Study):
     """The runs of a study: every architecture x scaling x recipe x seed, all for the same number of steps."""
 
     specification: ClassVar[type[RunSpec]] = RunSpec  # of its runs
 
-    name: str
-    data: str
     images: int  # the first so many training images
     architectures: tuple[str, ...]
     scalings: tuple[str, ...]
     seeds: int
     recipes: tuple[Recipe, ...]
-    steps: int
-    title: str = ""
-    first_seed: int = 0
     seeds_per_block: int = 4
     architectures_per_block: int | None = None  # all of them, if none is given
-    light: bool = False  # records keep no moments
     judges_from: int = LEAST_SEEDS  # seeds from which on claims are judged by this study rather than by a smaller one
-    keep_weights: int = 0  # final weights are kept of the seeds below this
-    divergence_expected: bool = False
     precision: str = "fp32"
     hidden: int = 128
 

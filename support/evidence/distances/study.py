@@ -15,24 +15,19 @@ ACTIVATION = {"cpu": 4.0, "cuda": 0.02}  # nanoseconds a hidden activation and s
 PRODUCTS = {"cpu": 80.0, "cuda": 20_000.0}  # GFLOP/s in float64: orders of magnitude, for estimates alone
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DistanceStudy(Study):
-    """Every network x trial on one data set, all for the same number of epochs (steps: the batch is full).
+    """Every network x trial on one data set, a name of `gaussians.draw`, all for the same number of epochs.
 
-    No weights are kept beside a record: its arrays hold them already.
+    A step is an epoch, because the batch is full. No weights are kept beside a record: its arrays hold them already.
     """
 
-    name: str
-    data: str  # a name of `gaussians.draw`
-    steps: int
-    title: str = ""
     seeds: int = 20  # trials
     samples: int = 1000
     networks: tuple[str, ...] = tuple(UNITS)
     seeds_per_block: int = 20
     precision: str = "float64"
     rate: float = 1e-3
-    first_seed: int = 0
 
     @property
     def dimension(self) -> int:

@@ -37,19 +37,15 @@ PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 
 STAGE_STRIDES = 8  # by which the last stage has fewer pixels a side than the image
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ResidualStudy(Study):
     """Every activation x objective x kind of labels x seed of one residual network; each network is a block.
 
-    No weights are kept. first_line, first_plane: `line` and `plane` of the first seed, for pictures; line and plane:
-    those of the others. in_bf16: the first activation is trained in bf16 instead of
+    A step is an epoch, and no weights are kept. first_line, first_plane: `line` and `plane` of the first seed, for
+    pictures; line and plane: those of the others. in_bf16: the first activation is trained in bf16 instead of
     `precision`. The other fields are those of `ResidualSpec`.
     """
 
-    name: str
-    title: str
-    data: str
-    steps: int  # epochs
     depth: int = 10
     width: int = 16
     activations: tuple[str, ...] = ("gelu",)
@@ -57,7 +53,6 @@ class ResidualStudy(Study):
     labels: tuple[str, ...] = ("true",)
     images: int = 50_000
     seeds: int = 5
-    first_seed: int = 0
     seeds_per_block: int = 1
     batch: int = 250
     optimiser: str = "sgd"
@@ -143,8 +138,8 @@ def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> R
     small = {"pairs": 8, "points": 3} if scale == "smoke" else {}
     looks: dict[str, Any] = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0}
     own = {"images": len(dataset.train_images)} | looks | small | own
-    return ResidualStudy(f"chapter {chapter}, {dataset.name} at {scale} scale", "residual networks on small images",
-                         dataset.name, **own)  # fmt: skip
+    name = f"chapter {chapter}, {dataset.name} at {scale} scale"
+    return ResidualStudy(name, dataset.name, title="residual networks on small images", **own)
 
 
 def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, float]:
