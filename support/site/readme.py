@@ -82,33 +82,22 @@ def parts(rows: list[dict], titles: dict[str, str]) -> dict[str, str]:
 def write(parts: dict[str, str], path: Path | None = None) -> None:
     """Puts each part between its marks in README.md. Raises RuntimeError where marks are missing."""
     path = path or README
-    text = path.read_text(encoding="utf-8")
-    for name, part in parts.items():
-        before, _, after = _split(text, name, path)
-        text = f"{before}{_begin(name)}\n{part}\n{_end(name)}{after}"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(_replaced(path, parts), encoding="utf-8")
 
 
 def check(parts: dict[str, str], path: Path | None = None) -> bool:
     """Whether README.md shows exactly these parts. Raises RuntimeError where marks are missing."""
     path = path or README
+    return _replaced(path, parts) == path.read_text(encoding="utf-8")
+
+
+def _replaced(path: Path, parts: dict[str, str]) -> str:
+    """The text of the file with these parts between their marks."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    return all(_split(text, name, path)[1].strip() == part for name, part in parts.items())
-
-
-def _begin(name: str) -> str:
-    return f"<!-- {name} -->"
-
-
-def _end(name: str) -> str:
-    return f"<!-- /{name} -->"
-
-
-def _split(text: str, name: str, path: Path) -> tuple[str, str, str]:
-    """The text before, between and after the marks of a part."""
-    begin, end = _begin(name), _end(name)
-    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise RuntimeError(f"{path.name} must hold {begin} and, after it, {end}, once each")
-    before, rest = text.split(begin)
-    between, after = rest.split(end)
-    return before, between, after
+    for name, part in parts.items():
+        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+            raise RuntimeError(f"{path.name} must hold {begin} and, after it, {end}, once each")
+        before, after = text.split(begin)[0], text.split(end)[1]
+        text = f"{before}{begin}\n{part}\n{end}{after}"
+    return text
