@@ -215,11 +215,17 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def probe(folder: Path) -> None:
-    """Makes the folder and writes into it. Raises OSError where that cannot be."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder, prefix=".probe-"):
-        pass
+def probe(folder: Path, purpose: str, failure: type[Exception] = RecordError, hint: str = "") -> None:
+    """Makes the folder and writes into it, before time is spent on what is to be written.
+
+    Raises `failure` where that cannot be: "cannot", the purpose ("write to"), the folder, why, and the hint.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder, prefix=".probe-"):
+            pass
+    except OSError as error:
+        raise failure(f"cannot {purpose} {folder}: {error.strerror}{hint}") from error
 
 
 def atomically(path: Path, content: bytes | str) -> None:

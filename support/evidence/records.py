@@ -208,10 +208,7 @@ class Store:
 
     def check_writable(self) -> None:
         """Raises RecordError if nothing can be written, before any time is spent on training."""
-        try:
-            files.probe(self.roots[0])
-        except OSError as error:
-            raise RecordError(f"cannot write records to {self.roots[0]}: {error.strerror}") from error
+        files.probe(self.roots[0], "write records to")
 
     def write(self, measurement: Measurement, keep_weights: bool = False) -> Record:
         """Records the measurement of one run. An existing record of this length is returned unchanged."""

@@ -147,7 +147,8 @@ def run_block(
     """
     if block.missing(store):
         store.check_writable()
-        _check_writable(block.checkpoint.parent)
+        hint = "; BOOK_CACHE names another folder"
+        files.probe(block.checkpoint.parent, "write checkpoints to", checkpoints.CheckpointError, hint)
         with _claimed(block):
             if missing := block.missing(store):  # again: another process may have finished it meanwhile
                 options = {"device": device, "minutes": minutes, "progress": progress}
@@ -157,16 +158,6 @@ def run_block(
                     store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
     return cast(list[Record], block.found(store))
-
-
-def _check_writable(folder: Path) -> None:
-    """Raises CheckpointError if no checkpoint can be written, before any time is spent on training."""
-    try:
-        files.probe(folder)
-    except OSError as error:
-        raise checkpoints.CheckpointError(
-            f"cannot write checkpoints to {folder}: {error.strerror}; BOOK_CACHE names another folder"
-        ) from error
 
 
 class Busy(RuntimeError):

@@ -101,10 +101,7 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     default EXECUTED. strict: a paragraph that the records do not support is an error (`evidence.prose`).
     """
     due = {}
-    try:
-        files.probe(folder or EXECUTED)  # before anything is executed
-    except OSError as error:
-        raise PublishError(f"cannot write to {folder or EXECUTED}: {error.strerror}") from error
+    files.probe(folder or EXECUTED, "write to", PublishError)
     for page in notebooks:
         source, copy = ROOT / f"{page}.ipynb", (folder or EXECUTED) / f"{Path(page).name}.ipynb"
         own = {k: v for k, v in parameters.items() if k in parameter_names(source)}
