@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from support.evidence.sweep import Block, Study
 from support.networks.data import Dataset, title
@@ -173,19 +173,10 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
 @cache
 def products(depth: int, width: int, shape: tuple[int, int, int]) -> tuple[int, ...]:
     """The multiplications of one image up to each of the four stages."""
-    network, found = ResNet(depth, width, channels=shape[0]).to("meta"), []
-
-    def count(module, _, output):
-        k = module.weight.shape
-        found.append(k[1] * k[2] * k[3] * output.numel())
-
-    total = []
+    network, image = ResNet(depth, width, channels=shape[0]).to("meta"), torch.empty(1, *shape, device="meta")
+    found = []
     for stage in (1, 2, 3, 4):
-        found.clear()
-        tap = network.tap(stage).eval()
-        hooks = [m.register_forward_hook(count) for m in tap.modules() if isinstance(m, nn.Conv2d)]
-        tap(torch.empty(1, *shape, device="meta"))
-        for hook in hooks:
-            hook.remove()
-        total.append(sum(found))
-    return tuple(total)
+        with FlopCounterMode(display=False) as counter:
+            network.tap(stage).eval()(image)
+        found.append(counter.get_total_flops() // 2)  # it counts an addition for each of them
+    return tuple(found)
