@@ -23,6 +23,8 @@ from support.evidence.classifiers.rules import Equal, Every, Exceeds, MoreVariab
 
 DRAWS = 100_000  # repetitions of a mean
 SLOW_DRAWS = 400  # of a ratio of SDs, whose interval is a bootstrap's
+# unit of a value that is a share of its runs, with Clopper and Pearson's interval -> what all of them are in it
+SHARES = {"of the trials": 1, "percent": 100, "% of networks": 100}
 
 
 def simulated(claims: Iterable[Claim], rows: list[dict]) -> pd.DataFrame:
@@ -55,16 +57,11 @@ def effects(rule: Rule, arm: dict) -> dict[str, float]:
     found = {"line": float(low if math.isfinite(low) else high)}
     if isinstance(rule, MoreVariable):
         found["none"] = 1.0
-    elif not is_share(arm) and arm["unit"] != "%" and not isinstance(rule, Steady):  # these have no natural one
+    elif arm["unit"] not in ("%", *SHARES) and not isinstance(rule, Steady):  # these have no natural one
         found["none"] = 0.0
     if found.get("none") == found["line"]:
         del found["none"]
     return found | _printed(rule)
-
-
-def is_share(arm: dict) -> bool:
-    """Whether the arm's value is a share of its runs, with Clopper and Pearson's interval."""
-    return arm["unit"] in ("of the trials", "percent", "% of networks")
 
 
 def rates(rule: Rule, arm: dict, true: float) -> tuple[float, float]:
@@ -72,16 +69,17 @@ def rates(rule: Rule, arm: dict, true: float) -> tuple[float, float]:
     low, high = _intervals(rule, arm, true)
     least, most = _accepts(rule, arm)
     inside, outside = (low > least) & (high < most), (high <= least) | (low >= most)
-    weight = np.full(len(low), 1 / len(low)) if not is_share(arm) else _chances(arm, true)
+    weight = np.full(len(low), 1 / len(low))
+    if whole := SHARES.get(arm["unit"]):
+        weight = stats.binom.pmf(np.arange(arm["n"] + 1), arm["n"], true / whole)
     return float(weight[inside].sum()), float(weight[outside].sum())
 
 
 def _intervals(rule: Rule, arm: dict, true: float) -> tuple[np.ndarray, np.ndarray]:
     n, rng = arm["n"], np.random.default_rng(0)
-    if is_share(arm):
+    if whole := SHARES.get(arm["unit"]):
         all_ = [statistics.clopper_pearson(k, n) for k in range(n + 1)]
-        scale = 100 if _in_percent(arm) else 1
-        return np.array([scale * e.low for e in all_]), np.array([scale * e.high for e in all_])
+        return np.array([whole * e.low for e in all_]), np.array([whole * e.high for e in all_])
     if isinstance(rule, MoreVariable):
         wide, narrow = max(true, 1e-9) * rng.standard_normal((SLOW_DRAWS, n)), rng.standard_normal((SLOW_DRAWS, n))
         made = [
@@ -102,14 +100,6 @@ def _intervals(rule: Rule, arm: dict, true: float) -> tuple[np.ndarray, np.ndarr
 def _accepts(rule: Rule, arm: dict) -> tuple[float, float]:
     """The values that agree with the claim; of a band the ends are those of the arm, where each arm has its own."""
     return tuple(arm["threshold"]) if isinstance(arm["threshold"], list) else rule.accepts
-
-
-def _in_percent(arm: dict) -> bool:
-    return arm["unit"] != "of the trials"
-
-
-def _chances(arm: dict, true: float) -> np.ndarray:
-    return stats.binom.pmf(np.arange(arm["n"] + 1), arm["n"], true / (100 if _in_percent(arm) else 1))
 
 
 def _printed(rule: Rule) -> dict[str, float]:
