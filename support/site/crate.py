@@ -26,7 +26,7 @@ def crate(folder: Path, cited: Mapping, described: Mapping[str, str], studies: M
         records: all runs.
     """
     runs = list(records)
-    actions = [a for name, study in studies.items() if (a := _action(name, study, [*filter(_of(study), runs)]))]
+    actions = [a for name, study in studies.items() if (a := _action(name, study, runs))]
     data = {action["object"]["@id"]: action.pop("_data") for action in actions}
     authors = [{"@id": f"#{a['name'].replace(' ', '-')}", "@type": "Organization", "name": a["name"]}
                for a in cited["authors"]]  # fmt: skip
@@ -76,12 +76,9 @@ def _ids(entities: Iterable[Mapping]) -> list[dict]:
     return [{"@id": entity["@id"]} for entity in entities]
 
 
-def _of(study):
-    return lambda record: study.asks_for(record.spec)
-
-
-def _action(name: str, study, runs: list[Record]) -> dict | None:
-    """A study with its runs; None without any."""
+def _action(name: str, study, records: list[Record]) -> dict | None:
+    """A study with its runs among the records; None without any."""
+    runs = [r for r in records if study.asks_for(r.spec)]
     if not runs:
         return None
     dates = sorted(run.content["environment"]["date"] for run in runs)
