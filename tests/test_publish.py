@@ -133,11 +133,14 @@ class Settings:
     data, scale, seeds, device = "digits", "laptop", 20, "cpu"
 
 
-def test_colophon_states_data_scale_seeds_device_and_time():
-    bundle, metadata = publish.colophon(Settings())._repr_mimebundle_()
+def test_colophon_states_data_scale_seeds_device_and_time(monkeypatch):
+    told = []
+    monkeypatch.setattr("IPython.display.display", lambda bundle, raw, metadata: told.append((bundle, metadata)))
+    publish.colophon(Settings())
+    ((bundle, metadata),) = told
     for word in ("digits", "laptop", "20 seeds", "cpu", "torch 2", "s since the kernel started"):
         assert word in bundle["text/html"]
-    cell = code("", [{"output_type": "execute_result", "data": bundle, "metadata": metadata}])
+    cell = code("", [{"output_type": "display_data", "data": bundle, "metadata": metadata}])
     chapter = notebook(cell, support={"seconds": 61.2})
     account = accounts.build_account({"notebooks/01_x": chapter})
     assert "| digits | laptop | 20 | cpu |" in account and "61 s" in account

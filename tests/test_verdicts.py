@@ -313,10 +313,10 @@ def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
 
 def test_a_chapter_shows_the_claims_of_its_answer_first_and_folds_the_others():
     rows = [judged(Made("raw", of)) | {"id": name} for name, of in (("A-1", HOLDS), ("A-2", FAILS), ("A-3", FAILS))]
-    opened, folded = cards.verdicts(rows, first=("A-2",)).markup.split("2 further claims: ")
+    opened, folded = cards.verdicts(rows, first=("A-2",)).split("2 further claims: ")
     assert "#A-2" in opened and "#A-1" not in opened
     assert "● 1 holds" in folded and "✕ 1 fails" in folded and folded.index("#A-1") < folded.index("#A-3")
-    assert "further" not in cards.verdicts(rows[:1], first=("A-1",)).markup
+    assert "further" not in cards.verdicts(rows[:1], first=("A-1",))
     with pytest.raises(KeyError, match="A-9"):
         cards.verdicts(rows, first=("A-9",))
 

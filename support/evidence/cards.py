@@ -6,7 +6,6 @@ The same cards stand in notebooks, in the chapters and on the ledger page. `over
 import html
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -32,14 +31,11 @@ HOW_TO_READ = (  # above the cards of a chapter
 )
 
 
-@dataclass(frozen=True)
-class Html:
-    """Something to show in a notebook or on a page."""
-
-    markup: str
+class Html(str):
+    """Markup that a notebook and a page show."""
 
     def _repr_html_(self) -> str:
-        return self.markup
+        return str(self)
 
 
 @cache

@@ -62,17 +62,11 @@ class ClaimOfLedger:
         return ArmOfClaim(name, found["state"], n=found["n"], **numbers)
 
 
-@dataclass(frozen=True)
-class Paragraph:
+class Paragraph(str):
     """Markdown, in a notebook and on a page; in a terminal its text."""
 
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
     def _repr_markdown_(self) -> str:
-        return self.text
+        return str(self)
 
 
 def claim(name: str) -> ClaimOfLedger:

@@ -58,29 +58,13 @@ def _commit() -> str:
     return f" from commit {run.stdout.strip()}" if run.returncode == 0 else ""
 
 
-class Colophon:
-    """The facts about how a chapter was built, as its last cell shows them."""
-
-    def __init__(self, facts: dict):
-        self.facts = facts
-
-    def __str__(self) -> str:
-        f = self.facts
-        seeds = "seed" if f["seeds"] == "1" else "seeds"
-        asked = f"Data set {f['data']}, scale {f['scale']}, {f['seeds']} {seeds}, device {f['device']}"
-        return f"{asked}. {f['environment']}. {f['date']}, {f['seconds']} s since the kernel started."
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        page = f'<p class="colophon">{html.escape(str(self))}</p>'
-        return {"text/html": page, "text/plain": str(self)}, {"support": {"colophon": self.facts}}
-
-
-def colophon(settings: Any) -> Colophon:
-    """How this chapter was built: data, scale, seeds, device, environment, date, seconds since the kernel started.
+def colophon(settings: Any) -> None:
+    """Shows how this chapter was built: data, scale, seeds, device, environment, date, seconds of the kernel so far.
 
     settings: of the chapter. Of `data`, `scale`, `seeds` and `device`, a missing attribute is "not stated".
     """
     import psutil
+    from IPython.display import display
 
     from support.training.machine import resolve_device
 
@@ -88,4 +72,11 @@ def colophon(settings: Any) -> Colophon:
     if hasattr(settings, "device"):
         facts["device"] = resolve_device(settings.device).type  # the device that "auto" chose
     seconds = round(time.time() - psutil.Process().create_time())
-    return Colophon(facts | {"environment": environment(), "date": str(date.today()), "seconds": seconds})
+    facts |= {"environment": environment(), "date": str(date.today()), "seconds": seconds}
+    seeds = "seed" if facts["seeds"] == "1" else "seeds"
+    said = (
+        f"Data set {facts['data']}, scale {facts['scale']}, {facts['seeds']} {seeds}, device {facts['device']}. "
+        f"{facts['environment']}. {facts['date']}, {facts['seconds']} s since the kernel started."
+    )
+    bundle = {"text/html": f'<p class="colophon">{html.escape(said)}</p>', "text/plain": said}
+    display(bundle, raw=True, metadata={"support": {"colophon": facts}})
