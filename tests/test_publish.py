@@ -40,9 +40,8 @@ def test_importing_is_light():
 
 
 def test_pages_come_in_reading_order(tmp_path):
-    (tmp_path / "_toc.yml").write_text(
-        "root: a\nparts:\n- chapters:\n  - file: b\n    sections:\n    - file: c\n- chapters:\n  - file: d\n"
-    )
+    parts = "parts:\n- chapters:\n  - file: b\n    sections:\n    - file: c\n- chapters:\n  - file: d\n"
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: a\n" + parts)
     assert publish.pages(tmp_path) == ["a", "b", "c", "d"]
 
 
@@ -189,7 +188,8 @@ def site(tmp_path):
         (built / name).parent.mkdir(parents=True, exist_ok=True)
         (built / name).write_text(text)
     (source / "notebooks").mkdir(parents=True)
-    (source / "_toc.yml").write_text("root: book/index\nchapters:\n- file: notebooks/01_x\n- file: book/ledger\n")
+    toc = "format: jb-book\nroot: book/index\nchapters:\n- file: notebooks/01_x\n- file: book/ledger\n"
+    (source / "_toc.yml").write_text(toc)
     (source / "notebooks" / "01_x.ipynb").write_text(json.dumps(notebook(code("show", [shown(FIGURE)]))))
     return built, source
 

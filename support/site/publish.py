@@ -72,18 +72,9 @@ def book(parameters: dict | None = None) -> Path:
 
 def pages(root: Path = ROOT) -> list[str]:
     """The pages of `_toc.yml`, in reading order, without suffix; the first is the front page."""
-    toc = yaml.safe_load((root / "_toc.yml").read_text())
-    found = [toc["root"]]
+    from sphinx_external_toc.parsing import parse_toc_yaml
 
-    def walk(node):
-        for part in node.get("parts", []):
-            walk(part)
-        for entry in [*node.get("chapters", []), *node.get("sections", [])]:
-            found.append(entry["file"])
-            walk(entry)
-
-    walk(toc)
-    return found
+    return list(parse_toc_yaml(root / "_toc.yml"))
 
 
 def executed(page: str, root: Path = ROOT) -> bool:
