@@ -8,8 +8,10 @@ MathJax, and the outputs in the notebooks that a reader may download. The markup
 import base64
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
+
+from bs4 import BeautifulSoup
 
 from support.site import accessible
 
@@ -25,27 +27,17 @@ UNUSED = re.compile(  # unused live code cells, icons as scripts, preloading of 
 )
 
 
-class Page(HTMLParser):
-    """An HTML page's `ids`, `classes`, `alternatives` (texts of images), `words` and `fetched` addresses."""
+class Page:
+    """An HTML page's `ids`, `classes`, `alternatives` (texts of images) and `fetched` addresses."""
 
     def __init__(self, path: Path):
-        super().__init__()
-        self.ids, self.classes, self.alternatives, self.fetched, self.words = set(), set(), set(), [], ""
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collects ids, classes, alternatives and addresses from a tag."""
-        attrs = {name: value or "" for name, value in attrs}
-        self.ids.add(attrs.get("id"))
-        self.classes.update(attrs.get("class", "").split())
-        if tag == "img":
-            self.alternatives.add(attrs.get("alt"))
-        if tag in FETCHED and attrs.get(FETCHED[tag]) and attrs.get("rel") not in LINKS_ONLY:
-            self.fetched.append(attrs[FETCHED[tag]])
-
-    def handle_data(self, data: str) -> None:
-        """Collects the words between tags."""
-        self.words += data
+        text = path.read_text(encoding="utf-8")
+        tags: Any = BeautifulSoup(text, "html.parser", multi_valued_attributes=None)(True)  # attributes are texts
+        self.ids = {tag.get("id") for tag in tags}
+        self.classes = {name for tag in tags for name in tag.get("class", "").split()}
+        self.alternatives = {tag.get("alt") for tag in tags if tag.name == "img"}
+        fetching = [tag for tag in tags if tag.name in FETCHED and tag.get("rel") not in LINKS_ONLY]
+        self.fetched = [address for tag in fetching if (address := tag.get(FETCHED[tag.name]))]
 
 
 def _pages(site: Path) -> list[Path]:
