@@ -1,10 +1,12 @@
 """The command line: `python -m support --help`."""
 
 import argparse
+import contextlib
 import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 from support.words import printable, suggest
 
@@ -125,26 +127,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"wanted a whole number of at least 1, not {text!r}")
-    return int(text)
+def _wanted(what: str, read: Callable, fits: Callable) -> Callable:
+    """A type of arguments: what `read` makes of the text, if it fits."""
+
+    def argument(text: str):
+        with contextlib.suppress(ValueError):
+            if fits(value := read(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"wanted {what}, not {text!r}")
+
+    return argument
 
 
-def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not number > 0:
-        raise argparse.ArgumentTypeError(f"wanted a number above 0, not {text!r}")
-    return number
-
-
-def _address(text: str) -> str:
-    if "://" not in text:
-        raise argparse.ArgumentTypeError(f"wanted an address such as tcp://host:8786, not {text!r}")
-    return text
+_count = _wanted("a whole number of at least 1", int, lambda number: number >= 1)
+_positive = _wanted("a number above 0", float, lambda number: number > 0)
+_address = _wanted("an address such as tcp://host:8786", str, lambda text: "://" in text)
 
 
 def _parameters(parser):
@@ -322,13 +319,13 @@ def _list(store, text: str | None) -> None:
         first = ("experiment", "data", "images", "scaling", "architecture", "network", "rate", "seed")
         return [(value is not None, value) for value in (getattr(r.spec, name, None) for name in first)]
 
-    of_study = not text or text in chapters.studies()
+    study = chapters.studies().get(text)
     lines = [
         printable(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}")
         for r in sorted(store, key=by_kind)
-        if not text or not of_study or chapters.studies()[text].asks_for(r.spec)
+        if not study or study.asks_for(r.spec)
     ]
-    if text and not of_study:
+    if text and not study:
         lines = [line for line in lines if text.lower() in line.lower()]
         if not lines:
             raise ValueError(
