@@ -10,6 +10,7 @@ import base64
 import io
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -21,8 +22,8 @@ from support.evidence import turns
 from support.networks.architectures import architecture
 from support.words import without_tags
 
+STYLE = Path(__file__).with_name("book.mplstyle")
 WIDTH = 7.0  # inches
-DPI = 220  # of the PNG: two pixels for each pixel of the text column
 LARGEST_SVG = 400_000  # bytes; a larger figure is shown as PNG
 
 HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
@@ -33,28 +34,6 @@ OUTPUTS = {  # (head, whether there is an output activation, negated) -> line, m
     ("linear", True, True): (":", "^"),
     ("offset_l2", False, False): ("-.", "D"),
     ("offset_l2", False, True): ((0, (3, 1, 1, 1, 1, 1)), "v"),
-}
-RC: dict[Any, Any] = {
-    "figure.dpi": 150,
-    "savefig.dpi": DPI,
-    "font.size": 10,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "axes.labelsize": 10,
-    "legend.fontsize": 9,
-    "legend.frameon": False,
-    "legend.handlelength": 3.2,  # long enough to tell dashed from dotted
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6,
-    "lines.linewidth": 1.7,
-    "lines.markersize": 4.5,
-    "image.cmap": "cividis",
 }
 
 
@@ -82,7 +61,7 @@ def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options) ->
     """
     from matplotlib import pyplot
 
-    matplotlib.rcParams.update(RC)
+    pyplot.style.use(STYLE)
     return pyplot.subplots(rows, columns, figsize=(WIDTH, height), layout="constrained", **options)
 
 

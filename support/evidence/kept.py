@@ -51,7 +51,7 @@ def digest(records: Path, package: Path) -> str:
     Weights are left out: no rule reads them.
     """
     read = []
-    for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".py"))):
+    for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".mplstyle", ".py"))):
         for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
             if root == package or not path.name.startswith("weights-"):
                 state = path.stat()

@@ -145,7 +145,8 @@ def parameter_names(notebook: Path) -> set[str]:
 def fingerprint(notebook: Path, parameters: dict) -> str:
     """Digest of the notebook, the package, the records, the parameters and the versions; not of data elsewhere."""
     digest = hashlib.sha256()
-    package = [path for suffix in ("py", "json", "css") for path in (ROOT / "support").rglob(f"*.{suffix}")]
+    suffixes = (".css", ".json", ".mplstyle", ".py")
+    package = [path for path in (ROOT / "support").rglob("*") if path.suffix in suffixes]
     records = [path for path in (ROOT / "records").rglob("*") if path.is_file()]
     for path in [notebook, *sorted(package), *sorted(records)]:
         content = path.read_bytes()
