@@ -16,7 +16,8 @@ from packaging.utils import canonicalize_name
 
 from support.site.publish import ROOT, pages
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 
 
@@ -62,6 +63,11 @@ def test_constraints_hold_every_installed_package_at_its_version():
 
 def test_constraints_name_no_build_of_torch():
     assert not [line for line in constraint_lines() if "+" in line or "===" in line]
+
+
+def test_every_file_that_the_package_reads_is_installed_with_it():
+    kinds = {path.suffix for path in (ROOT / "support").rglob("*.*")} - {".py", ".pyc"}
+    assert {f"*{kind}" for kind in kinds} == set(PYPROJECT["tool"]["setuptools"]["package-data"]["*"])
 
 
 def test_every_page_of_the_table_of_contents_exists():
