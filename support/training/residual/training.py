@@ -61,7 +61,7 @@ def train(
         data: by default loaded here.
         options: fields of `loop.Options`.
     Raises:
-        Stopped: as in `loop.Course.walk`; the checkpoint holds the state.
+        Stopped: as in `loop.Course.follow`; the checkpoint holds the state.
         ValueError: not one specification, or other data are found here.
     """
     if len(specs) != 1:

@@ -53,7 +53,7 @@ def train(
         tasks: their data, one for all or one for each; by default drawn or loaded here.
         options: fields of `loop.Options`.
     Raises:
-        Stopped: as in `loop.Course.walk`; the checkpoint holds the state.
+        Stopped: as in `loop.Course.follow`; the checkpoint holds the state.
         ValueError: the specifications do not form a block, or other data are found here.
     """
     own = ["data_digest"] if specs and resampled(specs[0].data) else []
