@@ -480,11 +480,12 @@ MISTAKES = {
     "unsymmetric kernels allowed": (
         kernels, "kernel_metric", "> 1e-8 *", "> 1e8 *", one_argument_twice),
     "2q for 4q": (bayes, "bayes_chi", "d + 4 * q - 2", "d + 2 * q - 2", one_example),
-    "q for q - 1": (bayes, "bayes_chi", "2 * (q - 1) * b", "2 * q * b", one_example),
-    "trace of the identity left in": (bayes, "bayes_chi", "coefficients[0] -= d", "pass", one_example),
-    "cosine for its square": (bayes, "bayes_chi", "value * rho**2", "value * rho", one_example),
-    "3/2 in the series": (bayes, "_hypergeometric", "Fraction(1, 2)", "Fraction(3, 2)", one_example),
-    "no factorial in the series": (bayes, "_hypergeometric", " / (k + 1)", "", one_example),
+    "q for q - 1": (bayes, "bayes_chi", "- 2 * (q - 1) *", "- 2 * q *", one_example),
+    "trace of the identity left in": (bayes, "bayes_chi", "-q, 0.5, z) - d", "-q, 0.5, z)", one_example),
+    "cosine for its square": (bayes, "bayes_chi", "rho.cpu().numpy() ** 2", "rho.cpu().numpy()", one_example),
+    "3/2 in the first series": (bayes, "bayes_chi", "1 - q, 0.5, z", "1 - q, 1.5, z", one_example),
+    "3/2 in the second series": (bayes, "bayes_chi", "-q, -q, 0.5, z", "-q, -q, 1.5, z", one_example),
+    "arguments of the first series": (bayes, "bayes_chi", "-q, 1 - q, 0.5", "-q, -q, 0.5", one_example),
     "plane upside down": (slices, "plane", "3**0.5 * ((a + b) / 2 - o)", "3**0.5 * (o - (a + b) / 2)", drawing),
     "plane without its sqrt(3)": (slices, "plane", "2 * 3**0.5", "2", drawing),
     "rows for columns": (
