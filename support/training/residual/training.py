@@ -8,8 +8,8 @@ agree bit for bit on the same machine: the random numbers of a batch follow from
 checkpoint stores the number of threads. A recorded step is an epoch; step 0 is before training.
 """
 
-import contextlib
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -27,6 +27,8 @@ from support.training.residual.volumes import OF_STAGES, STAGES, Looker
 from support.training.specs import CURVES, Measurement, recorded_steps
 
 NETWORKS = 2  # that are measured: untrained, trained
+# on a GPU: the same algorithms in every run, and float32 that is float32
+EXACT = partial(torch.backends.cudnn.flags, enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
 LEAST = 1e-9  # a singular value in a mean spectrum counts as at least this
 
 
@@ -75,7 +77,7 @@ def train(
     at = recorded_steps(epochs)
     last = epochs * spec.batches
     course = loop.Course(specs, last + NETWORKS * sum(places.count(spec).values()), loop.Options(**options))
-    with threads(course.saved.note["threads"] if course.saved else None), _exact(course.device):
+    with threads(course.saved.note["threads"] if course.saved else None), EXACT():
         run = _Run(spec, data, course.device, last)
         note = {"threads": torch.get_num_threads()}
         look = {epoch * spec.batches for epoch in at}
@@ -96,7 +98,7 @@ def curves_again(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[int], dict]:
     """Trains a network again: its recorded epochs up to `steps` and its curves (S,), without the geometry."""
-    with _exact(resolve_device(device)):
+    with EXACT():
         learner = Learner(spec, data, resolve_device(device), roll)
 
         def advance(epoch):
@@ -109,16 +111,6 @@ def curves_again(
 
 def _by_name(spec: ResidualSpec, curves: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip(("objective",) if spec.self_supervised else CURVES, curves.T, strict=True))
-
-
-@contextlib.contextmanager
-def _exact(device: torch.device):
-    """On a GPU: the same algorithms in every run, and float32 that is float32."""
-    if device.type != "cuda":
-        yield
-        return
-    with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
-        yield
 
 
 class _Run:
