@@ -3,6 +3,9 @@
 course = Course(specs, steps, Options(**options))        # reads the checkpoint, if one exists
 seen = course.follow(stack, advance, look, at)           # takes the remaining steps
 return course.measurements(specs, arrays, stack.weights(), losses, division)
+
+Resumed and uninterrupted training agree bit for bit on the same machine: a checkpoint also keeps how the work was
+divided (`machine.Division`, or the number of threads), and random numbers follow from seed and step alone.
 """
 
 import signal

@@ -3,9 +3,8 @@
     (measurement,) = train([ResidualSpec.of(load("folder:cifar10-jpeg"), seed=0)])
 
 A step of the loop is a batch, and behind the last batch one point at which the volume element is measured, of the
-untrained network and then of the trained one. So measuring is resumed like training. Resumed and uninterrupted runs
-agree bit for bit on the same machine: the random numbers of a batch follow from seed, epoch and batch alone, and the
-checkpoint stores the number of threads. A recorded step is an epoch; step 0 is before training.
+untrained network and then of the trained one. So measuring is resumed like training. The random numbers of a batch
+follow from seed, epoch and batch alone. A recorded step is an epoch; step 0 is before training.
 """
 
 from collections.abc import Callable
@@ -37,24 +36,14 @@ def train(
 ) -> list[Measurement]:
     """Trains one network and measures it before and after, at the boundary that it has in the end.
 
-    The arrays of its Measurement, for S recorded epochs, P pairs with T points and the one at the boundary, k
-    features; axes "network" are untrained and trained, "kind" across a boundary and in one class; log-volumes in
-    nats:
+    The arrays of its Measurement, with shapes, axes and units in `records/README.md`:
 
-        "steps" (S,) and each of CURVES (S,), in nats and percent; with self-supervision "objective" (S,) instead
-        "trained_epochs" (): the epochs until `until` was reached, or all
-        with self-supervision "probe_train_accuracy", "probe_test_accuracy", and "probe_raw_accuracy" with test images
-            that are not normalised, (2,) [network], in percent
-        "crossing" (P,), and "length" (2, P) [kind] in pixel distance
-        "segment_volume" (2, 4, 2, P, T + 1) [network, stage, kind]; the last point is at the crossing
-        "segment_half" and "segment_rank" (2, 4, 2, P, 3) [network, stage, kind], at both ends and at the crossing:
-            the log-volume by the larger half of the singular values, and the number of singular values
-        "segment_measure" (2, M, 2, P, 3) [network, measure, kind]: the last stage at both ends and at the crossing by
+        "steps", "trained_epochs", and each of CURVES; with self-supervision "objective" instead of CURVES, and
+            "probe_train_accuracy", "probe_test_accuracy", "probe_raw_accuracy" (test images that are not normalised)
+        "crossing", "length", "spectrum", "segment_volume", "segment_half", "segment_rank", and "segment_measure" by
             `volumes.measures`
-        "spectrum" (2, 2, 2, k) [network, kind, ends or crossing]: log singular values of the last stage, the mean
-        "line_volume" (2, 4, 3, line) and "line_class" (2, 3, line)
-        "plane_volume", "plane_entropy" in nats and "plane_class" (2, plane, plane), of the last stage
-        "triangle_volume" (2, 2, triples, points) [network, kind], the corners first, and "triangle_size" (2, triples)
+        "triangle_volume", "triangle_size", "line_volume", "line_class"
+        "plane_volume", "plane_entropy", "plane_class"
 
     What was not found or measured is NaN. With `line` or `plane` 0 their arrays are left out.
 
