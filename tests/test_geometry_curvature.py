@@ -69,9 +69,7 @@ POINTS = torch.tensor([[0.4, 0.3], [0.5, 0.2], [0.3, -0.6]], dtype=torch.float64
 def test_surfaces_of_known_curvature(surface):
     f, known = SURFACES[surface]
     expected = torch.tensor([known(*point) for point in POINTS.tolist()], dtype=torch.float64)
-    found, error = ricci_scalar(f, POINTS, with_error=True)
-    assert torch.allclose(found, expected, rtol=0, atol=1e-10)
-    assert (found - expected).abs().le(error + 1e-15).all() and error.max() < 1e-12
+    assert torch.allclose(ricci_scalar(f, POINTS), expected, rtol=0, atol=1e-12)
     intrinsic = torch.stack([oracle.christoffel_ricci_scalar(lambda y: oracle.metric(f, y), x) for x in POINTS])
     assert torch.allclose(intrinsic, expected, rtol=0, atol=1e-10)
 
@@ -112,9 +110,8 @@ def test_deep_maps_agree_with_christoffel_symbols_and_not_with_the_symmetric_for
     expected = [oracle.christoffel_ricci_scalar(lambda y: oracle.metric(f, y), one) for one in x]
     assert relative(ricci_scalar(f, x), torch.stack(expected)) < 1e-10
     model = nn.Sequential(nn.Linear(3, 7), nn.Tanh(), nn.Linear(7, 9)).double().requires_grad_(False)
-    found, error = ricci_scalar(model, x[0], with_error=True)
     expected = oracle.christoffel_ricci_scalar(lambda y: oracle.metric(model, y), x[0])
-    assert relative(found, expected) < 1e-8 and error < 1e-10
+    assert relative(ricci_scalar(model, x[0]), expected) < 1e-8
     with pytest.raises(ValueError, match="d_a g_bc is not symmetric at .*: asymmetry .* of the largest"):
         routes.symmetric_ricci_scalar(lambda y: oracle.metric(f, y), x[0])
 
@@ -180,18 +177,6 @@ def test_the_error_bar_covers_what_nearly_parallel_weights_lose():
         found, error = shallow_ricci_scalar(weight, bias, "sigmoid", x, with_error=True)
         expected = exact.ricci_scalar(weight, bias, "sigmoid", x)
         assert 1e-9 * abs(expected) < abs(mp.mpf(float(found)) - expected) <= float(error)
-
-
-def test_the_error_bar_of_the_general_route_covers_nearly_dead_units():
-    covered = []
-    for seed in range(12):
-        weight, bias, x, _ = shallow_case("sigmoid", 5, 2, seed)
-        bias = bias - 8 * torch.arange(5)
-        found, error = ricci_scalar(lambda x, W=weight, b=bias: torch.sigmoid(W @ x + b) / 5**0.5, x, with_error=True)
-        wrong = abs(mp.mpf(float(found)) - exact.ricci_scalar(weight, bias, "sigmoid", x))
-        covered.append((float(wrong), float(error)))
-    assert all(wrong <= error for wrong, error in covered)
-    assert max(wrong for wrong, error in covered) > 1e-12
 
 
 def test_slopes_too_far_apart_come_with_an_infinite_error():

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from support.geometry import SingularMetric, deep, deep_log_volume_element, log_volume_element
-from support.networks.residual import ResNet
+from support.networks.residual import Pool, ResNet
 
 
 def generator(seed=0):
@@ -54,7 +54,8 @@ NETWORKS = {
     "many more outputs": (layers(3, 6, 31), torch.randn(3, 3, generator=generator())),
     "ResNet-10": (residual().tap(4), torch.randn(2, 3, 8, 8, generator=generator())),
     "ResNet-50": (residual(50, 2).tap(4), torch.randn(1, 3, 16, 16, generator=generator())),
-    "after its first stage": (residual().tap(1, 32), torch.randn(2, 3, 8, 8, generator=generator())),
+    "after its first stage": (nn.Sequential(*residual().tap(1)[:-1], Pool(32)),
+                              torch.randn(2, 3, 8, 8, generator=generator())),
     "unpooled": (nn.Sequential(*residual(width=4).tap(1)[:-1], nn.Flatten()),
                  torch.randn(1, 3, 8, 8, generator=generator())),
 }  # fmt: skip

@@ -28,7 +28,7 @@ MISTAKES = {
     "alpha not squared": (Group, "distance_weight", "else alpha**2", "else alpha", "ReLU-L2-Paper-Neg", "unit"),
     "gain instead of gain squared": (Group, "descend", "self.gain**2", "self.gain", "ReLU", "unit"),
     "no gain in the initial weights": (
-        Group, "start", "full[:, :, kept] * group.gain[:, None, None]", "full[:, :, kept]", "ReLU", "unit"),
+        Group, "__init__", "full[:, :, kept] * self.gain[:, None, None]", "full[:, :, kept]", "ReLU", "unit"),
     "offset not divided by gain": (
         Group, "descend", "self.offset / self.gain", "self.offset", "ReLU", "standardised"),
     "constant pixels' start left out": (

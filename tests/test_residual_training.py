@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from support.evidence.export import COLUMNS
 from support.networks.data import _dataset, import_torchvision
 from support.networks.draws import named
-from support.training.loop import Stopped, put_back
+from support.training.loop import Stopped
 from support.training.residual import augmentation, objectives, places, probe
 from support.training.residual import learner as learning
 from support.training.residual.learner import MEAN, SD, Learner, rate_at
@@ -270,7 +270,7 @@ def test_volumes_are_those_of_the_whole_map(objective):
 
         return torch.linalg.svdvals(torch.func.jacrev(whole)(point.double())).log()
 
-    stages = [jacobian(lambda x, s=s: network.taps(x)[s]) for s in range(4)]
+    stages = [jacobian(lambda x, s=s: network.tap(s)(x)) for s in (1, 2, 3, 4)]
     wanted = [s.sum() for s in stages] + [s[: k // 2].sum() for s in stages]
     torch.testing.assert_close(values[:8], torch.stack(wanted), rtol=1e-4, atol=1e-3)
     assert values[8:12].tolist() == [k] * 4
@@ -399,5 +399,7 @@ def test_everything_that_a_step_changes_is_in_the_checkpoint():
     run.advance(1)
     changed = {name for name, value in run.learner.state().items() if not torch.equal(value, before[name])}
     assert {name.split(".")[0] for name in changed} == {"network", "head", "optimiser", "total"}, changed
-    put_back(run.state(), before)
+    with torch.no_grad():
+        for name, value in run.state().items():
+            value.copy_(before[name])
     assert all(torch.equal(value, before[name]) for name, value in run.learner.state().items())

@@ -17,12 +17,10 @@ from support.geometry.infinite_width import (
     nngp_metric,
     nngp_ricci_scalar,
     random_shallow_map,
-    relative_mean_determinant,
 )
 from support.geometry.kernels import conformal_rbf_log_volume_element, conformal_rbf_metric, kernel_metric
 from support.geometry.neural_tangent import ntk_log_volume_element, ntk_metric, ntk_ricci_scalar
 from support.geometry.pullback import (
-    jacobian_singular_values,
     log_volume_element,
     pullback_metric,
     shallow_log_volume_element,

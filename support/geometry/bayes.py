@@ -1,6 +1,5 @@
 """How a Bayesian network of finite width expands or contracts its input space around one training point."""
 
-from fractions import Fraction
 from typing import Any
 
 import torch
@@ -37,21 +36,11 @@ def bayes_chi(q: int, rho: Any, d: int) -> Tensor:
     for name, value in (("q", q), ("d", d)):
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
+    from scipy.special import hyp2f1  # here: a sweep imports this module, and may have torch and numpy alone
+
     rho = torch.as_tensor(rho, dtype=torch.float64)
     if not (rho.abs() <= 1 + 1e-12).all():
         raise ValueError(f"rho is a cosine, from -1 to 1, got values from {float(rho.min())} to {float(rho.max())}")
-    first, second = _hypergeometric(-q, 1 - q), _hypergeometric(-q, -q)
-    coefficients = [(d + 4 * q - 2) * a - 2 * (q - 1) * b for a, b in zip([*first, Fraction(0)], second, strict=True)]
-    coefficients[0] -= d
-    value = torch.zeros_like(rho)
-    for c in reversed(coefficients):
-        value = value * rho**2 + float(c)
-    return value
-
-
-def _hypergeometric(a: int, b: int) -> list[Fraction]:
-    """The coefficients of the polynomial F(a, b; 1/2; z), for whole numbers a <= b <= 0, lowest power first."""
-    terms = [Fraction(1)]
-    for k in range(-b):
-        terms.append(terms[-1] * (a + k) * (b + k) / (Fraction(1, 2) + k) / (k + 1))
-    return terms
+    z = rho.cpu().numpy() ** 2
+    chi = (d + 4 * q - 2) * hyp2f1(-q, 1 - q, 0.5, z) - 2 * (q - 1) * hyp2f1(-q, -q, 0.5, z) - d
+    return torch.as_tensor(chi).to(rho.device)

@@ -38,6 +38,12 @@ class Pairs:
     def __len__(self):
         return len(self.a)
 
+    def along(self, points: int) -> Tensor:
+        """Evenly spaced points on the segments, and the one at the crossing: (2, P, points + 1, d), matched last."""
+        t = torch.linspace(0, 1, points, dtype=self.a.dtype).expand(len(self), -1)
+        t = torch.cat([t, self.crossing[:, None]], 1)
+        return torch.stack([along(self.a, self.b, t), along(self.same_a, self.same_b, t)])
+
 
 def candidates(labels: Tensor, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Indices of the ends of `count` random pairs, half with different labels and half with the same.
@@ -77,21 +83,32 @@ def find_pairs(predict: Callable, a: Tensor, b: Tensor, most: int, points: int, 
     changes = (classes[:, 1:] != classes[:, :-1]).sum(1)
     length, inks = (b - a).norm(dim=1), (a + b).sum(1) / 2
     once, never = ((changes == k).nonzero()[:, 0] for k in (1, 0))
-    free, chosen, matched = torch.ones(len(never), dtype=torch.bool), [], []
-    for i in once.tolist():
-        if len(chosen) == most or not free.any():
-            break
-        apart = (length[never] - length[i]).abs().masked_fill(~free, torch.inf)
-        if ink:
-            apart.masked_fill_((inks[never] - inks[i]).abs() > WITHIN * inks[i].abs(), torch.inf)
-        j = int(apart.argmin())
-        if apart[j] <= WITHIN * length[i]:
-            free[j] = False
-            chosen.append(i)
-            matched.append(int(never[j]))
+    alike = (inks[once, None] - inks[never]).abs() <= WITHIN * inks[once, None].abs() if ink else None
+    i, j = matched(length[once], length[never], most, alike)
+    chosen, same = once[i], never[j]
     where = (classes[chosen][:, 1:] != classes[chosen][:, :-1]).int().argmax(1)
     crossing = bisect(predict, a[chosen], b[chosen], t[where], t[where + 1])
-    return Pairs(a[chosen], b[chosen], crossing, a[matched], b[matched])
+    return Pairs(a[chosen], b[chosen], crossing, a[same], b[same])
+
+
+def matched(sizes: Tensor, others: Tensor, most: int, allowed: Tensor | None = None) -> tuple[list[int], list[int]]:
+    """Positions of the first `most` sizes, (N,), that have a match among the others, (M,), and of their matches.
+
+    Each size in turn is matched with the unused one that is nearest, if the difference is within WITHIN.
+    allowed: bool (N, M), whether two may be matched; by default all may.
+    """
+    free, first, second = torch.ones(len(others), dtype=torch.bool), [], []
+    for i, size in enumerate(sizes):
+        if len(first) == most or not free.any():
+            break
+        fits = free if allowed is None else free & allowed[i]
+        apart = (others - size).abs().masked_fill(~fits, torch.inf)
+        j = int(apart.argmin())
+        if apart[j] <= WITHIN * size:
+            free[j] = False
+            first.append(i)
+            second.append(j)
+    return first, second
 
 
 def bisect(predict: Callable, a: Tensor, b: Tensor, low: Tensor, high: Tensor) -> Tensor:
@@ -142,14 +159,9 @@ def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
     """
     if points < 3:
         raise ValueError(f"points must be a whole number from 3 on, got {points!r}")
-    t = torch.linspace(0, 1, points, dtype=pairs.a.dtype)
-    found = []
-    for a, b in ((pairs.a, pairs.b), (pairs.same_a, pairs.same_b)):
-        at = torch.cat([t.expand(len(pairs), -1), pairs.crossing[:, None]], 1)
-        values = of_points(log_volume, along(a, b, at))
-        values = values - (values[:, :1] + values[:, points - 1 : points]) / 2
-        found.append((values[:, :-1], values[:, -1]))
-    (profile, effect), (same_profile, same_effect) = found
+    values = torch.stack([of_points(log_volume, x) for x in pairs.along(points)])  # (2, P, T + 1)
+    values = values - (values[..., :1] + values[..., points - 1 : points]) / 2
+    (profile, same_profile), (effect, same_effect) = values[..., :-1], values[..., -1]
     return Measured(pairs.crossing, effect, same_effect, peak(profile), profile.mean(0), same_profile.mean(0))
 
 

@@ -50,7 +50,9 @@ def of_one_point(f: Callable, shape: tuple[int, ...] = (-1,)) -> Callable:
     """
     if not isinstance(f, nn.Module):
         return f if shape == (-1,) else lambda point: f(point.view(shape))
-    precision(f)
+    for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
+        if tensor.is_floating_point() and tensor.dtype != torch.float64:
+            raise ValueError(f"{name} of the module is {tensor.dtype}; call .double() on the module first")
 
     def alone(point):
         batch = point.reshape(1, *shape)
@@ -120,20 +122,3 @@ def warn_of_kinks(f: Callable, point: Tensor) -> None:
             "and the curvature at the kinks is left out",
             stacklevel=3,
         )
-
-
-def precision(f: nn.Module) -> None:
-    """Raises ValueError for a module of lower precision than float64."""
-    for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
-        if tensor.is_floating_point() and tensor.dtype != torch.float64:
-            raise ValueError(f"{name} of the module is {tensor.dtype}; call .double() on the module first")
-
-
-def layer(weight: Tensor, bias: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor, bool]:
-    """weight (n, d), bias (n,), x as a batch (N, d), and whether x was a single point."""
-    weight, bias = real("weight", weight), real("bias", bias)
-    x, single = points(x)
-    if weight.ndim != 2 or bias.shape != weight.shape[:1] or weight.shape[1] != x.shape[1]:
-        shapes = ", ".join(f"{k} {tuple(v.shape)}" for k, v in (("weight", weight), ("bias", bias), ("x", x)))
-        raise ValueError(f"wanted weight (n, d), bias (n,) and x (d,) or (N, d), got {shapes}")
-    return weight, bias, x, single

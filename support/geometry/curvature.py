@@ -1,8 +1,8 @@
 """The Ricci scalar of the metric that a map pulls back to its inputs, for any smooth map and for one hidden layer.
 
-It is positive on spheres, and in two dimensions twice the Gaussian curvature. Each function returns an error estimate
-on request: the rounding of float64, summed over the sizes of all terms. It has the right order but is not a bound.
-Where it exceeds a hundredth of |R|, show the point as unknown.
+It is positive on spheres, and in two dimensions twice the Gaussian curvature. For one hidden layer an error estimate
+is returned on request: the rounding of float64, summed over the sizes of all terms. It has the right order but is not
+a bound. Where it exceeds a hundredth of |R|, show the point as unknown.
 """
 
 import math
@@ -17,7 +17,7 @@ from support.geometry.jacobians import NUMBERS, affordable_passes, jacobians
 from support.geometry.shallow import EPS, axes, layer, scaled
 
 
-def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
+def ricci_scalar(f: Callable, x: Tensor) -> Tensor:
     """The Ricci scalar of the metric that f pulls back to its input space, a scalar, or (N,) for a batch.
 
     By the Gauss equation, R = |tr II|^2 - |II|^2, where II_ab is the part of the second derivatives d_a d_b f that is
@@ -32,7 +32,6 @@ def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
         f: smooth map of one example, (d,) -> (m,) with m >= d, used as it is: no 1/sqrt(m) is added. A module takes
             a batch, (N, d) -> (N, m), in float64, and in eval mode if it has dropout or batch norm.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
-        with_error: return (R, error).
     Returns:
         R, in units of 1 / (output unit)^2; 0 for d = 1.
     Raises:
@@ -54,7 +53,7 @@ def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
     parts = []
     for start, group in _groups(x, m * d**2, affordable_passes(f, x[0]) // d**2):
         Q, R = torch.linalg.qr(jacobians(f, group, m, d))
-        condition = _condition(R, start)
+        _check_rank(R, start)
         with torch.no_grad():
             H = torch.func.vmap(torch.func.jacfwd(torch.func.jacfwd(f)))(group)  # (N, m, d, d)
         if not H.isfinite().all():
@@ -65,11 +64,8 @@ def ricci_scalar(f: Callable, x: Tensor, with_error: bool = False) -> Any:
         normal = H - torch.einsum("nmk,nkab->nmab", Q, torch.einsum("nmk,nmab->nkab", Q, H))
         trace = normal.diagonal(dim1=2, dim2=3).sum(2)
         value = (trace**2).sum(1) - (normal**2).sum((1, 2, 3))
-        # H is wrong by eps |H|, and the tangent space by eps * condition: what leaks from one into the other
-        leak = EPS * condition * H.square().sum((1, 2, 3)).sqrt()
-        size = d**0.5 * trace.norm(dim=1) + normal.square().sum((1, 2, 3)).sqrt()
-        parts.append((value, 2 * leak * (size + leak)))
-    return _answer(parts, single, with_error)
+        parts.append(value)
+    return torch.cat(parts)[0] if single else torch.cat(parts)
 
 
 def shallow_ricci_scalar(
@@ -187,8 +183,8 @@ def _groups(values, numbers, most=NUMBERS):
     return [(start, values[start : start + size]) for start in range(0, len(values), size)]
 
 
-def _condition(R, start):
-    """The condition numbers, (N,), of Jacobians with triangular factors R, (N, d, d). Raises SingularMetric."""
+def _check_rank(R, start):
+    """Raises SingularMetric unless Jacobians with triangular factors R, (N, d, d), have full rank."""
     if not R.isfinite().all():
         raise ValueError(f"df/dx is not finite everywhere on points {start} to {start + len(R) - 1}")
     s = torch.linalg.svdvals(R)
@@ -199,9 +195,3 @@ def _condition(R, start):
             f"point {start + i}: the metric is singular, df/dx has singular values from {s[i, 0]:.3g} "
             f"down to {s[i, -1]:.3g}: there is no curvature"
         )
-    return s[:, 0] / s[:, -1]
-
-
-def _answer(parts, single, with_error):
-    value, error = (torch.cat(v)[0] if single else torch.cat(v) for v in zip(*parts, strict=True))
-    return (value, error) if with_error else value

@@ -86,10 +86,7 @@ def geodesic(
         i, j = (b - a).abs().argsort(descending=True)[:2]
         aside[i], aside[j] = -(b - a)[j], (b - a)[i]  # at a right angle to the segment
         aside *= (b - a).norm() / aside.norm()
-
     f = checks.of_one_point(f)
-    checks.outputs(f, segment)
-
     straight = path_length(f, segment)  # checks that f can be measured there
 
     def residuals(inner):

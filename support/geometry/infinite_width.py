@@ -101,15 +101,6 @@ def random_shallow_map(
     return weight * weight_variance**0.5, bias * bias_variance**0.5
 
 
-def relative_mean_determinant(n: int, d: int) -> float:
-    """E[det g_n] / det E[g] of a layer of n independent units: n! / ((n - d)! n^d), exact for any law of the weights.
-
-    >>> relative_mean_determinant(2, 2), relative_mean_determinant(1, 2)
-    (0.5, 0.0)
-    """
-    return math.perm(n, d) / n**d
-
-
 def check_variances(weight_variance: float, bias_variance: float) -> None:
     """Raises ValueError unless weight_variance > 0 and bias_variance >= 0, both finite."""
     if not (0 < weight_variance < math.inf and 0 <= bias_variance < math.inf):

@@ -42,14 +42,6 @@ def pullback_metric(f: Callable, x: Tensor) -> Tensor:
     return of_jacobians(f, x, lambda J, start: J.mT @ J)
 
 
-def jacobian_singular_values(f: Callable, x: Tensor) -> Tensor:
-    """The singular values of df/dx, largest first, shape (min(m, d),), or (N, min(m, d)) for a batch.
-
-    Values below about 1e-15 of the largest are rounding. Arguments and errors as in `pullback_metric`.
-    """
-    return of_jacobians(f, x, lambda J, start: torch.linalg.svdvals(J))
-
-
 def log_volume_element(f: Callable, x: Tensor, rank: int | None = None, leading: int | None = None) -> Tensor:
     """Log of the volume element that f pulls back to its input space, a scalar, or (N,) for a batch.
 

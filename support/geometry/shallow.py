@@ -107,8 +107,12 @@ class Layer:
 
 
 def layer(weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor) -> Layer:
-    """The checked layer at x, shape (d,) or (N, d). Raises ValueError where a slope of the activation is NaN."""
-    weight, bias, x, single = checks.layer(weight, bias, x)
+    """The layer at x, shape (d,) or (N, d). Raises ValueError for shapes that do not fit, and if a slope is NaN."""
+    weight, bias = checks.real("weight", weight), checks.real("bias", bias)
+    x, single = checks.points(x)
+    if weight.ndim != 2 or bias.shape != weight.shape[:1] or weight.shape[1] != x.shape[1]:
+        shapes = ", ".join(f"{k} {tuple(v.shape)}" for k, v in (("weight", weight), ("bias", bias), ("x", x)))
+        raise ValueError(f"wanted weight (n, d), bias (n,) and x (d,) or (N, d), got {shapes}")
     found = slopes(activation, x @ weight.T + bias)
     if (wrong := (found.log1.isnan() | found.log2.isnan()).any(1)).any():
         point = int(wrong.nonzero()[0, 0])

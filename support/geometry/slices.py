@@ -12,23 +12,21 @@ from support.geometry import checks
 class Plane:
     """A square grid in the plane of three inputs a, b, c."""
 
-    points: Tensor  # (points, points, d), rows along v, columns along u
-    u: Tensor  # (points,), -1 to 1
-    v: Tensor  # (points,), -1 to 1
+    points: Tensor  # (points, points, d), rows along v, columns along u, each from -1 to 1
     anchors: Tensor  # (3, 2), the (u, v) of a, b and c
 
 
-def line(a: Tensor, b: Tensor, points: int, endpoint: bool = True) -> Tensor:
-    """Evenly spaced inputs from a to b, shape (points, d); without b itself if endpoint is False.
+def line(a: Tensor, b: Tensor, points: int) -> Tensor:
+    """Evenly spaced inputs from a to b, both included, shape (points, d).
 
     a and b may have any shape, such as that of images; the line is then (points, ...).
     Raises ValueError for anchors of different shapes, and for fewer than two points.
 
-    >>> line(torch.tensor([0.0]), torch.tensor([1.0]), 4, endpoint=False).flatten().tolist()
-    [0.0, 0.25, 0.5, 0.75]
+    >>> line(torch.tensor([0.0]), torch.tensor([1.0]), 5).flatten().tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     a, b = _anchors(points, a=a, b=b)
-    t = torch.arange(points, dtype=a.dtype, device=a.device) / (points - endpoint)
+    t = torch.arange(points, dtype=a.dtype, device=a.device) / (points - 1)
     return torch.lerp(a, b, t.view(-1, *[1] * a.ndim))
 
 
@@ -44,7 +42,7 @@ def plane(a: Tensor, b: Tensor, c: Tensor, points: int) -> Plane:
     along, up = u.view(-1, *[1] * a.ndim), u.view(-1, 1, *[1] * a.ndim)
     grid = o + along * (b - a) + up * 2 * 3**0.5 * ((a + b) / 2 - o)
     anchors = a.new_tensor([[-0.5, 0.5 / 3**0.5], [0.5, 0.5 / 3**0.5], [0, -1 / 3**0.5]])
-    return Plane(grid, u, u.clone(), anchors)
+    return Plane(grid, anchors)
 
 
 def square(points: int, half: float = 1.0) -> Tensor:

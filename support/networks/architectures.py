@@ -7,7 +7,6 @@ ReLU2-Neg without this suffix; here it has one.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import nn
@@ -83,6 +82,10 @@ def architecture(name: str) -> Architecture:
     return TABLE[name]
 
 
+# the weights of `Architecture.module` -> those of a record; mu and alpha keep their names
+NAMES = {"0.weight": "weight", "0.bias": "bias", "2.weight": "head", "2.bias": "head_bias"}
+
+
 def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
     """The network of this architecture as an ordinary module in float64, (N, inputs) -> (N, classes).
 
@@ -90,15 +93,9 @@ def restored(weights: dict[str, torch.Tensor], name: str) -> nn.Sequential:
     """
     (hidden, inputs), a = weights["weight"].shape, architecture(name)
     classes = len(weights["mu" if a.head == "offset_l2" else "head"])
-    network: Any = a.module(inputs, hidden, classes).double().requires_grad_(False)
-    parameters = {"weight": network[0].weight, "bias": network[0].bias}
-    if a.head == "offset_l2":
-        parameters["mu"] = network[2].mu
-        network[2].alpha.copy_(weights.get("alpha", torch.ones_like(weights["mu"])))
-    else:
-        parameters["head"] = network[2].weight
-        if a.output_bias:
-            parameters["head_bias"] = network[2].bias
-    for key, parameter in parameters.items():
-        parameter.copy_(weights[key])
+    network = a.module(inputs, hidden, classes).double().requires_grad_(False)
+    for key, parameter in network.state_dict().items():
+        stored = NAMES.get(key, key.removeprefix("2."))
+        if stored != "alpha" or stored in weights:
+            parameter.copy_(weights[stored])
     return network

@@ -81,8 +81,9 @@ class ResNet(nn.Module):
     Source: He et al. 2016; Zavatone-Veth et al. 2025, appendix I.3.
 
     >>> network = ResNet(10, width=4, activation="gelu").eval()
-    >>> network(torch.zeros(2, 3, 32, 32)).shape, [len(tap[0]) for tap in network.taps(torch.zeros(2, 3, 32, 32))]
-    (torch.Size([2, 10]), [32, 32, 32, 32])
+    >>> images = torch.zeros(2, 3, 32, 32)
+    >>> network(images).shape, network.tap(1)(images).shape
+    (torch.Size([2, 10]), torch.Size([2, 32]))
     """
 
     def __init__(
@@ -130,30 +131,16 @@ class ResNet(nn.Module):
         """The logits, (N, classes), of images x."""
         return self.fc(self.features(x))
 
-    def taps(self, x: torch.Tensor, outputs: int | None = None) -> list[torch.Tensor]:
-        """The features after each of the four stages, pooled to the same number of outputs, (N, outputs) each.
+    def tap(self, stage: int) -> nn.Sequential:
+        """The features after one of the four stages (1 to 4) as a module, (N, channels, H, W) -> (N, fc.in_features).
 
-        Args:
-            x: images, (N, channels, H, W).
-            outputs: by default as many as the last stage has channels, so the last tap is `features`.
-        Raises:
-            ValueError: if a map cannot be pooled to that number, see `Pool`.
-        """
-        pool = Pool(outputs or self.fc.in_features)
-        return [pool(y) for y in self.stages(x)]
-
-    def tap(self, stage: int, outputs: int | None = None) -> nn.Sequential:
-        """One tap as a module, (N, channels, H, W) -> (N, outputs), that shares this network's layers up to it.
-
-        Args:
-            stage: 1 to 4.
-            outputs: as for `taps`.
+        It shares this network's layers up to there. Every tap is pooled (`Pool`) to as many outputs as the last stage
+        has channels, so the last one is `features`.
         """
         if stage not in (1, 2, 3, 4):
             raise ValueError(f"stage must be 1, 2, 3 or 4, got {stage!r}")
         layers = (self.layer1, self.layer2, self.layer3, self.layer4)[:stage]
-        pool = Pool(outputs or self.fc.in_features)
-        made = nn.Sequential(self.conv1, self.bn1, self.act1, *layers, pool)
+        made = nn.Sequential(self.conv1, self.bn1, self.act1, *layers, Pool(self.fc.in_features))
         made.training = self.training  # `train` would set the shared layers too
         return made
 

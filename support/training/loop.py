@@ -3,6 +3,9 @@
 course = Course(specs, steps, Options(**options))        # reads the checkpoint, if one exists
 seen = course.follow(stack, advance, look, at)           # takes the remaining steps
 return course.measurements(specs, arrays, stack.weights(), losses, division)
+
+Resumed and uninterrupted training agree bit for bit on the same machine: a checkpoint also keeps how the work was
+divided (`machine.Division`, or the number of threads), and random numbers follow from seed and step alone.
 """
 
 import signal
@@ -76,11 +79,6 @@ class Course:
         """Seconds of training so far, those before the checkpoint included."""
         return self.before + time.monotonic() - self.clock
 
-    @property
-    def done(self) -> int | None:
-        """The step of the checkpoint, or None without one."""
-        return self.saved.note["step"] if self.saved else None
-
     def follow(
         self,
         stack: Any,
@@ -92,28 +90,68 @@ class Course:
     ) -> dict[str, np.ndarray]:
         """Trains a stack from its checkpoint or its start to the last step.
 
+        It goes in stretches of about `STRETCH` seconds, with a check of the clock after each.
         Returns the measurements by name, stacked along a new first axis.
 
         Args:
             stack: the networks; `stack.state()` returns all tensors that a step changes, by name.
-            advance, at, unit: see `walk`, which may raise Stopped.
-            look: measures the networks after a step; returns arrays or tensors by name.
+            advance: takes all steps from its first argument to its second, both included.
+            look: measures the networks after a step of `at`, and at step 0 if there is no checkpoint; returns arrays
+                or tensors by name.
             note: more entries for the checkpoint, for JSON.
+            unit: the word for a step in messages.
+        Raises:
+            Stopped: out of time, or interrupted (Ctrl-C, SIGTERM).
         """
-        seen = {}
-        if self.saved:
-            put_back(stack.state(), self.saved.tensors)
-            kept = {name: value for name, value in self.saved.tensors.items() if name.startswith(SEEN)}
-            seen = {name.removeprefix(SEEN): list(value) for name, value in kept.items()}
+        steps, minutes, progress = self.steps, self.options.minutes, self.options.progress
+        kept = self.options.checkpoint is not None
+        seen: dict[str, list[torch.Tensor]] = {}
 
-        def note_down(number):
+        def note_down():
             for name, value in look(number).items():
                 seen.setdefault(name, []).append(torch.as_tensor(value))
 
-        def state():
-            return dict(note or {}), stack.state() | {SEEN + name: torch.stack(every) for name, every in seen.items()}
+        def save():
+            tensors = stack.state() | {SEEN + name: torch.stack(every) for name, every in seen.items()}
+            self.save(number, dict(note or {}), tensors)
 
-        self.walk(advance, note_down, at, state, unit)
+        with _Interrupt() as interrupt:
+            number, stretch = 0, 1
+            if self.saved is None:
+                note_down()
+            else:
+                number, tensors = self.saved.note["step"], self.saved.tensors
+                with torch.no_grad():
+                    for name, value in stack.state().items():
+                        value.copy_(tensors[name])
+                for name, value in tensors.items():
+                    if name.startswith(SEEN):
+                        seen[name.removeprefix(SEEN)] = list(value)
+            begun = saved = time.monotonic()
+            while number < steps:
+                goal = min([number + stretch, steps] + [s for s in at if s > number])
+                before = time.monotonic()
+                advance(number + 1, goal)
+                wait(self.device)
+                now = time.monotonic()
+                stretch = max(1, min(2 * stretch, round(STRETCH * (goal - number) / max(now - before, 1e-9))))
+                number = goal
+                if number in at:
+                    note_down()
+                    stretch = 1  # the next steps may take much longer, such as those that measure a trained network
+                if progress is not None:
+                    progress(number, steps)
+                out_of_time = minutes is not None and time.monotonic() - begun > 60 * minutes
+                # an interrupt after the last step still stops the caller, if a checkpoint keeps the work
+                if (number < steps and out_of_time) or (interrupt.asked and (number < steps or kept)):
+                    if kept:
+                        save()
+                    why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
+                    lost = "" if kept else " (no checkpoint was asked for: its work is lost)"
+                    raise Stopped(f"{why} at {unit} {number:,} of {steps:,}{lost}")
+                if kept and now - saved > self.options.checkpoint_seconds:
+                    save()
+                    saved = time.monotonic()
         return {name: torch.stack(every).numpy() for name, every in seen.items()}
 
     def measurements(
@@ -135,69 +173,12 @@ class Course:
             results.append(Measurement(spec, own, last, lost, asdict(division), probe or {}, share, self.begun))
         return results
 
-    def walk(
-        self,
-        advance: Callable[[int, int], None],
-        note_down: Callable[[int], None],
-        at: Collection[int],
-        state: Callable[[], tuple[dict, dict[str, torch.Tensor]]],
-        unit: str = "step",
-    ) -> None:
-        """Takes the remaining steps, in stretches of about `STRETCH` seconds, with a check of the clock after each.
-
-        Args:
-            advance: takes all steps from its first argument to its second, both included.
-            note_down: measures the networks after a step of `at`, and at step 0 if there is no checkpoint.
-            state: returns the content of a checkpoint, a note for JSON and tensors.
-            unit: the word for a step in messages.
-        Raises:
-            Stopped: out of time, or interrupted (Ctrl-C, SIGTERM).
-        """
-        steps, minutes, progress = self.steps, self.options.minutes, self.options.progress
-        kept = self.options.checkpoint is not None
-        with _Interrupt() as interrupt:
-            if self.done is None:
-                note_down(0)
-            number, stretch = self.done or 0, 1
-            begun = saved = time.monotonic()
-            while number < steps:
-                goal = min([number + stretch, steps] + [s for s in at if s > number])
-                before = time.monotonic()
-                advance(number + 1, goal)
-                wait(self.device)
-                now = time.monotonic()
-                stretch = max(1, min(2 * stretch, round(STRETCH * (goal - number) / max(now - before, 1e-9))))
-                number = goal
-                if number in at:
-                    note_down(number)
-                    stretch = 1  # the next steps may take much longer, such as those that measure a trained network
-                if progress is not None:
-                    progress(number, steps)
-                out_of_time = minutes is not None and time.monotonic() - begun > 60 * minutes
-                # an interrupt after the last step still stops the caller, if a checkpoint keeps the work
-                if (number < steps and out_of_time) or (interrupt.asked and (number < steps or kept)):
-                    if kept:
-                        self.save(number, *state())
-                    why = "interrupted" if interrupt.asked else f"out of its {minutes:g} minutes"
-                    lost = "" if kept else " (no checkpoint was asked for: its work is lost)"
-                    raise Stopped(f"{why} at {unit} {number:,} of {steps:,}{lost}")
-                if kept and now - saved > self.options.checkpoint_seconds:
-                    self.save(number, *state())
-                    saved = time.monotonic()
-
     def save(self, number: int, note: dict, tensors: dict[str, torch.Tensor]) -> None:
         """Writes the checkpoint of this step. `options.checkpoint` must be set."""
         assert self.options.checkpoint is not None
         note |= {"step": number, "seconds": self.seconds, "device": self.device.type}
         note["begun"] = self.begun or self.here
         checkpoints.write(self.options.checkpoint, self.identity, note, tensors)
-
-
-def put_back(state: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor]) -> None:
-    """Copies tensors of a checkpoint into the `state` of a stack, in place."""
-    with torch.no_grad():
-        for name, value in state.items():
-            value.copy_(tensors[name])
 
 
 def recorded(

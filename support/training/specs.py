@@ -113,19 +113,12 @@ class Spec(ABC):
             if not isinstance(value, int) or isinstance(value, bool) or value < low:
                 raise ValueError(f"{name} must be a whole number of at least {low}, not {value!r}")
 
-    def _check_positive(self, *names: str) -> None:
+    def _check_positive(self, *names: str, or_0: bool = False) -> None:
+        wanted = "finite and at least 0" if or_0 else "a positive number"
         for name in names:
-            if not (_finite(getattr(self, name)) and getattr(self, name) > 0):
-                raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
-
-    def _check_at_least_0(self, *names: str) -> None:
-        for name in names:
-            if not (_finite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"{name} must be finite and at least 0, not {getattr(self, name)!r}")
-
-
-def _finite(value) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and (0 < value < math.inf or (or_0 and value == 0))):
+                raise ValueError(f"{name} must be {wanted}, not {value!r}")
 
 
 @dataclass(frozen=True)

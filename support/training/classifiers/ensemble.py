@@ -18,13 +18,11 @@ a constant pixel is offset times that of the bias, so `Group.network` recovers i
 bytes the offset is 0 and none of this is needed.
 """
 
-from dataclasses import dataclass, field
-
 import torch
 from torch import Tensor
 
 from support.activations import ACTIVATIONS
-from support.networks.architectures import Architecture, architecture
+from support.networks.architectures import architecture
 from support.networks.data import Dataset
 from support.networks.draws import initial
 from support.networks.layers import OffsetL2
@@ -60,28 +58,14 @@ def starting_weights(spec: RunSpec, inputs: int, classes: int) -> dict[str, Tens
     return drawn | {"weight": spec.first_weight_scale * drawn["weight"]}
 
 
-@dataclass
 class Group:
     """Networks of one architecture that are computed together; the module states the layout."""
 
-    architecture: Architecture
-    members: list[int]  # positions in the stack
-    gain: Tensor  # (G,)
-    offset: Tensor  # (G,)
-    rate: Tensor  # (G,)
-    first_weight_rate: Tensor  # (G,)
-    constant_pixels: int  # D - K
-    shifted: bool  # whether any network has an offset; a Python value, because a CUDA graph cannot read tensors
-    adam: bool  # else gradient descent
-    parameters: dict[str, Tensor] = field(default_factory=dict)
-    averages: dict[str, Tensor] = field(default_factory=dict)  # Adam's, of gradients and of their squares
-    fixed: dict[str, Tensor] = field(default_factory=dict)  # initial bias, initial sum over constant pixels
-
-    @classmethod
-    def start(cls, members: list[int], specs: list[RunSpec], data: Dataset, kept: Tensor, **where) -> "Group":
+    def __init__(self, members: list[int], specs: list[RunSpec], data: Dataset, kept: Tensor, **where):
         """The group before its first step.
 
-        specs: the G specifications. kept: indices of the varying pixels, (K,). where: dtype and device.
+        members: positions in the stack. specs: the G specifications. kept: indices of the varying pixels, (K,).
+        where: dtype and device.
         """
         inputs, classes, a = data.train_images.shape[1], len(data.classes), architecture(specs[0].architecture)
         drawn = [starting_weights(s, inputs, classes) for s in specs]
@@ -93,48 +77,36 @@ class Group:
         def stacked(name):
             return put(torch.stack([d[name] for d in drawn]))
 
-        group = cls(
-            a,
-            members,
-            gain=put([gain for gain, _ in affine]),
-            offset=put([offset for _, offset in affine]),
-            rate=put([s.rate for s in specs]),
-            first_weight_rate=put([s.first_weight_rate or s.rate for s in specs]),
-            constant_pixels=inputs - len(kept),
-            shifted=any(offset for _, offset in affine),
-            adam=specs[0].optimiser == "adam",
-        )
+        self.architecture, self.members = a, members
+        self.size, self.hidden = len(members), specs[0].hidden
+        self.gain, self.offset = (put(values) for values in zip(*affine, strict=True))  # (G,)
+        self.rate = put([s.rate for s in specs])  # (G,)
+        self.first_weight_rate = put([s.first_weight_rate or s.rate for s in specs])  # (G,)
+        self.constant_pixels = inputs - len(kept)
+        # whether any network has an offset; a Python value, because a CUDA graph cannot read tensors
+        self.shifted = any(offset for _, offset in affine)
+        self.adam = specs[0].optimiser == "adam"  # else gradient descent
         full = stacked("weight")  # (G, H, D)
         constant = torch.ones(inputs, dtype=torch.bool, device=full.device)
         constant[kept] = False
-        weight = full[:, :, kept] * group.gain[:, None, None]
+        weight = full[:, :, kept] * self.gain[:, None, None]
         bias = stacked("bias")
-        group.fixed = {"bias": bias.flatten(), "constant_sum": full[:, :, constant].sum(2).flatten()}
-        group.parameters = {
+        self.fixed = {"bias": bias.flatten(), "constant_sum": full[:, :, constant].sum(2).flatten()}
+        self.parameters = {
             "weight": weight.permute(2, 0, 1).reshape(len(kept), -1).contiguous(),
             "bias": bias.flatten().clone(),
         }
-        if group.adam:  # its steps of the constant pixels cannot be recovered from the bias
-            group.parameters["constant"] = torch.zeros_like(group.parameters["bias"])
+        if self.adam:  # its steps of the constant pixels cannot be recovered from the bias
+            self.parameters["constant"] = torch.zeros_like(self.parameters["bias"])
         if a.head != "linear":
             mu = stacked("mu")
-            group.parameters |= {"mu": mu, "alpha": torch.ones_like(mu)}
+            self.parameters |= {"mu": mu, "alpha": torch.ones_like(mu)}
         else:
             head_bias = stacked("head_bias") if a.output_bias else put(torch.zeros(len(specs), classes))
-            group.parameters |= {"head": stacked("head"), "head_bias": head_bias}
-        if group.adam:
-            group.averages = {f"{k}{o}": torch.zeros_like(v) for k, v in group.parameters.items() for o in (1, 2)}
-        return group
-
-    @property
-    def size(self) -> int:
-        """The number G of networks."""
-        return len(self.members)
-
-    @property
-    def hidden(self) -> int:
-        """The number H of hidden units of each network."""
-        return self.parameters["bias"].numel() // self.size
+            self.parameters |= {"head": stacked("head"), "head_bias": head_bias}
+        # Adam's, of gradients and of their squares
+        averaged = self.parameters if self.adam else {}
+        self.averages = {f"{k}{o}": torch.zeros_like(v) for k, v in averaged.items() for o in (1, 2)}
 
     def zeros(self) -> dict[str, Tensor]:
         """A zero tensor for each parameter that has a gradient."""

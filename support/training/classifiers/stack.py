@@ -104,7 +104,7 @@ class Stack:
         self.groups = []
         for members in _grouped(specs, division.width):
             own, kept = [specs[m] for m in members], self.kept.to(device)
-            self.groups.append(Group.start(members, own, data, kept, dtype=products.dtype, device=device))
+            self.groups.append(Group(members, own, data, kept, dtype=products.dtype, device=device))
         self.warmup = max(s.warmup for s in specs)
         self.buffers = {}
         threads, chunks = division.threads, self.train.chunks

@@ -3,9 +3,7 @@
     measurements = train(specs, dataset, steps)      # one Measurement per specification, in the same order
 
 The networks of a block share data, images, labels, width, optimiser and precision; the rest may differ.
-`stack` computes their steps and measures them at the recorded steps (`specs.recorded_steps`). Resumed and
-uninterrupted training agree bit for bit on the same machine, because the checkpoint stores how the work was divided
-(`machine.Division`).
+`stack` computes their steps and measures them at the recorded steps (`specs.recorded_steps`).
 """
 
 from dataclasses import asdict, replace
@@ -27,13 +25,9 @@ def train(
 ) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification, in the same order.
 
-    Its arrays, for S recorded steps, T moment steps and C classes:
-
-        steps (S,); train_loss, train_accuracy, test_loss, test_accuracy (S,): nats and percent
-        train_active, test_active (S, C): share of images on which each output (before the sign change) is active
-        moment_steps (T,); moments (T, 2, C, C, 3): mean, SD and skewness of the head's preactivation,
-            by step, train or test images, output and class
-        head_norm (T, C): Euclidean norm of each output's weights (of mu for OffsetL2)
+    Its arrays are "steps" and each of CURVES, "train_active", "test_active", and "moment_steps", "moments",
+    "head_norm"; `records/README.md` has their shapes and units. Outputs are active or not before the sign change, and
+    the norm is that of mu for OffsetL2.
 
     Its weights have the layout of `ensemble.initial_weights`. rows: images in a chunk, instead of the default.
     options: fields of `loop.Options`. Raises `loop.Stopped`, and ValueError for specifications that do not form a

@@ -2,7 +2,7 @@
 
     measurements = train([DistanceSpec.of("MD_Abs", "gaussian-2", seed) for seed in range(20)], 10_000)
 
-Resumed and uninterrupted training agree bit for bit on the same machine, and on a CPU whatever the number of threads.
+On a CPU no result depends on the number of threads.
 """
 
 from dataclasses import asdict

@@ -58,10 +58,10 @@ def rate_at(number: int, steps: int, spec: ResidualSpec) -> float:
     return last + (first - last) / 2 * (1 + math.cos(math.pi * share))
 
 
-def evaluated(forward, x: Tensor, rows: int = ROWS) -> Tensor:
-    """A function of batches at all of x, without gradients."""
+def evaluated(forward, x: Tensor) -> Tensor:
+    """A function of batches at all of x, `ROWS` at a time, without gradients."""
     with torch.no_grad():
-        return torch.cat([forward(part) for part in x.split(rows)])
+        return torch.cat([forward(part) for part in x.split(ROWS)])
 
 
 class Learner:

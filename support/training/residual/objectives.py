@@ -9,10 +9,10 @@ from torch.nn.functional import cross_entropy, normalize
 HEAD = 512  # units of both layers
 
 
-def projector(inputs: int, activation: Callable[[], nn.Module], outputs: int = HEAD) -> nn.Sequential:
-    """The head of both objectives, (N, inputs) -> (N, outputs)."""
+def projector(inputs: int, activation: Callable[[], nn.Module]) -> nn.Sequential:
+    """The head of both objectives, (N, inputs) -> (N, HEAD)."""
     return nn.Sequential(
-        nn.Linear(inputs, outputs, bias=False), nn.BatchNorm1d(outputs), activation(), nn.Linear(outputs, outputs)
+        nn.Linear(inputs, HEAD, bias=False), nn.BatchNorm1d(HEAD), activation(), nn.Linear(HEAD, HEAD)
     )
 
 

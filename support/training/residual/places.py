@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from support import geometry
-from support.geometry.boundary import WITHIN, Pairs, along, candidates, find_pairs
+from support.geometry.boundary import candidates, find_pairs, matched
 from support.training.residual.specs import ResidualSpec
 from support.training.sigmoid.views import LINES, corners
 
@@ -78,7 +78,7 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tenso
     )
     triangles = _triangles(spec, x, labels, predict)
     groups = {
-        "segment": _filled(_on_segments(pairs, spec.points), spec.pairs),
+        "segment": _filled(pairs.along(spec.points), spec.pairs),
         "line": torch.stack(lines) if lines else x.new_empty(len(LINES), 0, x.shape[1]),
         "plane": plane,
         "triangle": _filled(lattice() @ triangles, spec.triples),
@@ -94,18 +94,11 @@ def _filled(found: Tensor, wanted: int) -> Tensor:
     return torch.cat([found, rest], 1)
 
 
-def _on_segments(pairs: Pairs, points: int) -> Tensor:
-    """(2, P, points + 1, d)."""
-    t = torch.linspace(0, 1, points, dtype=pairs.a.dtype).expand(len(pairs), -1)
-    t = torch.cat([t, pairs.crossing[:, None]], 1)
-    return torch.stack([along(pairs.a, pairs.b, t), along(pairs.same_a, pairs.same_b, t)])
-
-
 def _triangles(spec: ResidualSpec, x: Tensor, labels: Tensor, predict) -> Tensor:
     """Corners (2, F, 3, d): F triples that the network puts into three classes, and as many of one class all over.
 
     Images must be classified correctly, unless the network was trained on shuffled labels. Each triple of three
-    classes is matched with the unused triple of one class that is nearest in size, within WITHIN.
+    classes is matched with the unused triple of one class that is nearest in size, see `boundary.matched`.
     """
     number = TRIPLES * spec.triples
     random = torch.Generator().manual_seed(1)
@@ -120,16 +113,7 @@ def _triangles(spec: ResidualSpec, x: Tensor, labels: Tensor, predict) -> Tensor
     inside = predict((lattice() @ x[alike]).flatten(0, 1)).view(len(alike), POINTS)
     alike = alike[(inside == inside[:, :1]).all(1)]
     sizes, own = _size(x[across][None])[0], _size(x[alike][None])[0]
-    free, first, second = torch.ones(len(alike), dtype=torch.bool), [], []
-    for i in range(len(across)):
-        if len(first) == spec.triples or not free.any():
-            break
-        apart = (own - sizes[i]).abs().masked_fill(~free, torch.inf)
-        j = int(apart.argmin())
-        if apart[j] <= WITHIN * sizes[i]:
-            free[j] = False
-            first.append(int(i))
-            second.append(j)
+    first, second = matched(sizes, own, spec.triples)
     return torch.stack([x[across[first]], x[alike[second]]])
 
 

@@ -68,7 +68,7 @@ class ResidualSpec(Spec):
             raise ValueError(f"depth must be one of {', '.join(map(str, DEPTHS))}, not {self.depth!r}")
         self._check_whole(seed=0, images=1, width=1, epochs=0, batch=2, pairs=1, points=3, line=0, plane=0, triples=0)
         self._check_positive("rate", "temperature")
-        self._check_at_least_0("momentum", "decay", "until", "redundancy")
+        self._check_positive("momentum", "decay", "until", "redundancy", or_0=True)
         if self.self_supervised != (self.augmentation == "views"):
             raise ValueError(
                 f"augmentation 'views' belongs to self-supervision, but here are {self.augmentation!r} and the "

@@ -3,13 +3,12 @@
     (measurement,) = train([ResidualSpec.of(load("folder:cifar10-jpeg"), seed=0)])
 
 A step of the loop is a batch, and behind the last batch one point at which the volume element is measured, of the
-untrained network and then of the trained one. So measuring is resumed like training. Resumed and uninterrupted runs
-agree bit for bit on the same machine: the random numbers of a batch follow from seed, epoch and batch alone, and the
-checkpoint stores the number of threads. A recorded step is an epoch; step 0 is before training.
+untrained network and then of the trained one. So measuring is resumed like training. The random numbers of a batch
+follow from seed, epoch and batch alone. A recorded step is an epoch; step 0 is before training.
 """
 
-import contextlib
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -27,6 +26,8 @@ from support.training.residual.volumes import OF_STAGES, STAGES, Looker
 from support.training.specs import CURVES, Measurement, recorded_steps
 
 NETWORKS = 2  # that are measured: untrained, trained
+# on a GPU: the same algorithms in every run, and float32 that is float32
+EXACT = partial(torch.backends.cudnn.flags, enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
 LEAST = 1e-9  # a singular value in a mean spectrum counts as at least this
 
 
@@ -35,24 +36,14 @@ def train(
 ) -> list[Measurement]:
     """Trains one network and measures it before and after, at the boundary that it has in the end.
 
-    The arrays of its Measurement, for S recorded epochs, P pairs with T points and the one at the boundary, k
-    features; axes "network" are untrained and trained, "kind" across a boundary and in one class; log-volumes in
-    nats:
+    The arrays of its Measurement, with shapes, axes and units in `records/README.md`:
 
-        "steps" (S,) and each of CURVES (S,), in nats and percent; with self-supervision "objective" (S,) instead
-        "trained_epochs" (): the epochs until `until` was reached, or all
-        with self-supervision "probe_train_accuracy", "probe_test_accuracy", and "probe_raw_accuracy" with test images
-            that are not normalised, (2,) [network], in percent
-        "crossing" (P,), and "length" (2, P) [kind] in pixel distance
-        "segment_volume" (2, 4, 2, P, T + 1) [network, stage, kind]; the last point is at the crossing
-        "segment_half" and "segment_rank" (2, 4, 2, P, 3) [network, stage, kind], at both ends and at the crossing:
-            the log-volume by the larger half of the singular values, and the number of singular values
-        "segment_measure" (2, M, 2, P, 3) [network, measure, kind]: the last stage at both ends and at the crossing by
+        "steps", "trained_epochs", and each of CURVES; with self-supervision "objective" instead of CURVES, and
+            "probe_train_accuracy", "probe_test_accuracy", "probe_raw_accuracy" (test images that are not normalised)
+        "crossing", "length", "spectrum", "segment_volume", "segment_half", "segment_rank", and "segment_measure" by
             `volumes.measures`
-        "spectrum" (2, 2, 2, k) [network, kind, ends or crossing]: log singular values of the last stage, the mean
-        "line_volume" (2, 4, 3, line) and "line_class" (2, 3, line)
-        "plane_volume", "plane_entropy" in nats and "plane_class" (2, plane, plane), of the last stage
-        "triangle_volume" (2, 2, triples, points) [network, kind], the corners first, and "triangle_size" (2, triples)
+        "triangle_volume", "triangle_size", "line_volume", "line_class"
+        "plane_volume", "plane_entropy", "plane_class"
 
     What was not found or measured is NaN. With `line` or `plane` 0 their arrays are left out.
 
@@ -61,7 +52,7 @@ def train(
         data: by default loaded here.
         options: fields of `loop.Options`.
     Raises:
-        Stopped: as in `loop.Course.walk`; the checkpoint holds the state.
+        Stopped: as in `loop.Course.follow`; the checkpoint holds the state.
         ValueError: not one specification, or other data are found here.
     """
     if len(specs) != 1:
@@ -75,7 +66,7 @@ def train(
     at = recorded_steps(epochs)
     last = epochs * spec.batches
     course = loop.Course(specs, last + NETWORKS * sum(places.count(spec).values()), loop.Options(**options))
-    with threads(course.saved.note["threads"] if course.saved else None), _exact(course.device):
+    with threads(course.saved.note["threads"] if course.saved else None), EXACT():
         run = _Run(spec, data, course.device, last)
         note = {"threads": torch.get_num_threads()}
         look = {epoch * spec.batches for epoch in at}
@@ -96,7 +87,7 @@ def curves_again(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[int], dict]:
     """Trains a network again: its recorded epochs up to `steps` and its curves (S,), without the geometry."""
-    with _exact(resolve_device(device)):
+    with EXACT():
         learner = Learner(spec, data, resolve_device(device), roll)
 
         def advance(epoch):
@@ -109,16 +100,6 @@ def curves_again(
 
 def _by_name(spec: ResidualSpec, curves: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip(("objective",) if spec.self_supervised else CURVES, curves.T, strict=True))
-
-
-@contextlib.contextmanager
-def _exact(device: torch.device):
-    """On a GPU: the same algorithms in every run, and float32 that is float32."""
-    if device.type != "cuda":
-        yield
-        return
-    with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
-        yield
 
 
 class _Run:

@@ -56,16 +56,13 @@ class Looker:
         x = point.view(1, *self.shape).to(self.device)
         stages = torch.full((len(OF_STAGES), STAGES), torch.nan, dtype=torch.float64)
         for stage in range(0 if whole else STAGES - 1, STAGES):
-            R = self._triangle(stage, x)
+            R = jacobian_triangles(self.taps[stage], x, CHUNK[x.device.type])[0]
             s = torch.linalg.svdvals(R)
             stages[:, stage] = torch.tensor(
                 [_log_volume(s), _log_volume(s, len(s) // 2), float((s > EPS * s[0]).sum())]
             )
         measured = self._measured(R, s, x)
         return torch.cat([stages.flatten(), torch.tensor([measured[name] for name in self.names]).double(), s.cpu()])
-
-    def _triangle(self, stage: int, x: Tensor) -> Tensor:
-        return jacobian_triangles(self.taps[stage], x, CHUNK[x.device.type])[0]
 
     def _measured(self, R: Tensor, s: Tensor, x: Tensor) -> dict[str, float]:
         k = self.outputs
@@ -74,17 +71,13 @@ class Looker:
             return found
         with torch.no_grad():
             features = self.taps[-1](x)[0]
-        codes, H = self.head(features[None])[0].detach().double(), self._of_head(features)
+            codes = self.head(features[None])[0].double()
+            H = torch.func.jacrev(lambda f: self.head(f[None])[0])(features).double()  # (codes, k)
         found["sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(features.double()) @ R.T), k - 1)
         head = torch.linalg.svdvals(H @ R.T)
         found |= {"head": _log_volume(head), "head_top": _log_volume(head, TOP)}
         found["head_sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(codes) @ H @ R.T), k - 1)
         return found
-
-    def _of_head(self, features: Tensor) -> Tensor:
-        """The Jacobian of the head, (codes, k), in float64."""
-        with torch.no_grad():
-            return torch.func.jacrev(lambda f: self.head(f[None])[0])(features).double()
 
 
 def _onto_sphere(y: Tensor) -> Tensor:

@@ -44,7 +44,7 @@ class VolumeSpec(Spec):
         self._check_known(**KNOWN)
         self._check_whole(seed=0, width=1, layers=1, epochs=0, batch=1, pairs=1, points=3, plane=0)
         self._check_positive("rate")
-        self._check_at_least_0("momentum", "decay")
+        self._check_positive("momentum", "decay", or_0=True)
 
     @classmethod
     def of(cls, data: Task, width: int, epochs: int, seed: int, **changes) -> "VolumeSpec":

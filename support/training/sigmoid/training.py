@@ -2,8 +2,7 @@
 
     measurements = train([VolumeSpec.of(task("xor"), 10, 2000, seed) for seed in range(10)])
 
-A step is an epoch; step 0 is before training. Resumed and uninterrupted training agree bit for bit on the same
-machine, because the order of an epoch's mini-batches depends only on seed and epoch.
+A step is an epoch; step 0 is before training. The order of an epoch's mini-batches depends only on seed and epoch.
 """
 
 from collections.abc import Callable
@@ -33,17 +32,14 @@ def train(
 ) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification, in the same order.
 
-    Its arrays, for L hidden layers of n units, S recorded epochs and G epochs of GEOMETRY; log-volumes are those of
-    the last hidden layer, and one singular point makes all of its group NaN, see `views.look`:
+    Its arrays, with shapes and units in `records/README.md`; log-volumes are those of the last hidden layer, and one
+    singular point makes all of its group NaN, see `views.look`:
 
-        "steps" (S,) and each of CURVES (S,), in nats and percent; "geometry_steps" (G,)
-        at the P pairs of the last epoch, whose "crossing" (P,) stays: "effect", "same_effect", "peak" (G, P) and
-            "profile", "same_profile" (G, T), as `boundary.Measured` has them
-        at the pairs of each epoch's own boundary: the entries of `boundary.summary`, "own_effect" and so on, (G,)
-        with more than one hidden layer: the same of every layer at the pairs of the last epoch, "layer_effect" and so
-            on, (G, L)
-        for tasks in the plane the weights, "W1" (G, n, d), "b1", "W2", "b2", ...
-        for images the arrays of `views.between_images`
+        "steps" and each of CURVES, "geometry_steps"
+        at the pairs of the last epoch the fields of `boundary.Measured`, "crossing", "effect" and so on
+        at the pairs of each epoch's own boundary the entries of `boundary.summary`, "own_effect" and so on
+        with several hidden layers the same of each at the pairs of the last epoch, "layer_effect" and so on
+        for tasks in the plane the weights, "W1", "b1", ...; for images the arrays of `views.between_images`
 
     Its weights have the layout of `stack.initial_weights`.
 
@@ -53,7 +49,7 @@ def train(
         tasks: their data, one for all or one for each; by default drawn or loaded here.
         options: fields of `loop.Options`.
     Raises:
-        Stopped: as in `loop.Course.walk`; the checkpoint holds the state.
+        Stopped: as in `loop.Course.follow`; the checkpoint holds the state.
         ValueError: the specifications do not form a block, or other data are found here.
     """
     own = ["data_digest"] if specs and resampled(specs[0].data) else []

@@ -5,7 +5,6 @@ a 6 and a 1, and the second 6. Data sets with fewer classes use other ones.
 """
 
 import contextlib
-from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -57,20 +56,11 @@ def log_volume(weights: dict[str, Tensor], x: Tensor, layer: int | None = None) 
 
     layer: 1 is the lowest, None the last.
     """
-    layer = layer or hidden_layers(weights)
+    layer = layer or len(weights) // 2 - 1
     if layer == 1:
         return geometry.shallow_log_volume_element(weights["W1"], weights["b1"], "sigmoid", x, error=ERROR)
-    return geometry.log_volume_element(hidden_map(weights, layer), x)
-
-
-def hidden_layers(weights: dict[str, Tensor]) -> int:
-    """The number of hidden layers of a network."""
-    return len(weights) // 2 - 1
-
-
-def hidden_map(weights: dict[str, Tensor], layer: int) -> Callable:
-    """The map x -> h / sqrt(n) of a hidden layer (1 is the lowest), from one point (d,) to (n,)."""
-    return lambda x: forward(weights, x)[layer - 1] / weights[f"b{layer}"].shape[0] ** 0.5
+    n = len(weights[f"b{layer}"])
+    return geometry.log_volume_element(lambda x: forward(weights, x)[layer - 1] / n**0.5, x)
 
 
 def _spectrum(w, x):
