@@ -131,26 +131,27 @@ def remedies_figure(arms_by_remedy: dict):
     return fig
 
 
-def phase_figure(diagrams, plan, names: tuple[str, ...], marks: dict | None = None):
-    """Rows input scalings, columns networks: the mean test accuracy of `phases.Diagram` at the points of the grid.
+def phase_figure(runs: pd.DataFrame, plan, names: tuple[str, ...], marks: dict | None = None):
+    """Rows input scalings, columns networks: the mean test accuracy at the points of the grid.
 
     A dot is a point of which some run diverged.
 
     Args:
-        plan: the `study.PhaseGrid` of the diagrams.
+        runs: `law.runs` of the plan.
+        plan: a `study.PhaseGrid`.
         marks: input scaling -> (curvature, preactivation) of a protocol to mark, a cross.
     """
-    by_place = {(d.scaling, d.architecture): d for d in diagrams}
-    rows = [scaling for scaling in plan.scalings if any(d.scaling == scaling for d in diagrams)]
+    means = runs.pivot_table(["accuracy", "diverged"], ["scaling", "network", "curvature"], "preactivation")
+    rows = [scaling for scaling in plan.scalings if scaling in means.index]
     fig, axes = subplots(len(rows), len(names), height=1.2 + 1.5 * len(rows), squeeze=False, sharex=True, sharey=True)
     x, y = np.log10(plan.preactivations), np.log10(plan.curvatures)
     for line, scaling in zip(axes, rows, strict=True):
         for ax, name in zip(line, names, strict=True):
-            diagram = by_place[scaling, name]
-            image = ax.pcolormesh(x, y, diagram.accuracy.mean(0), vmin=0, vmax=100, shading="nearest")
+            of = means.loc[scaling, name]
+            image = ax.pcolormesh(x, y, of["accuracy"], vmin=0, vmax=100, shading="nearest")
             ax.grid(visible=False)
             ax.set_xticks(x)
-            lost = np.argwhere(diagram.diverged.any(0))
+            lost = np.argwhere(of["diverged"])
             ax.plot(x[lost[:, 1]], y[lost[:, 0]], ".", color="white", markersize=5)
             if marks:
                 curvature, size = marks[scaling]

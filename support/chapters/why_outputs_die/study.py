@@ -53,6 +53,11 @@ class PhaseGrid(Plan):
             for curvature, size in self.points(scaling)
         )
 
+    def place(self, scaling: str, rate: float) -> tuple[float, float]:
+        """Where plain gradient descent with one rate and the usual start lies: (curvature, preactivation)."""
+        eigenvalue, square = self.sizes_of(None, scaling)
+        return rate * eigenvalue, math.sqrt(square / 3)
+
     def asks_for(self, spec: RunSpec) -> bool:
         of_grid = isinstance(spec, RunSpec) and spec.first_weight_rate is not None
         opened = of_grid and self.sizes_of(None, spec.scaling) is None
