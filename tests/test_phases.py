@@ -25,7 +25,7 @@ def made(accuracy, diverged=()):
     """Records of the whole grid; accuracy(scaling, seed, i, j) at curvature i and preactivation j."""
     dataset, found = tiny(), []
     for scaling in GRID.scalings:
-        recipes = GRID.recipes_for(dataset, scaling)
+        recipes = GRID.recipes_for(scaling)
         for seed in range(GRID.seeds):
             for place, recipe in enumerate(recipes):
                 spec = GRID.spec(dataset, "ReLU2", scaling, seed, recipe)
@@ -39,7 +39,7 @@ def test_a_grid_with_recorded_runs_has_their_rates_on_every_processor():
     sizes = (("raw", 3.0, 12.0), ("standardised", 7.0, 0.75))
     fixed = replace(GRID, sizes=sizes)
     for scaling, eigenvalue, square in sizes:
-        first, *_, last = fixed.recipes_for(tiny(), scaling)
+        first, *_, last = fixed.recipes_for(scaling)
         assert first.first_weight_rate == GRID.curvatures[0] / eigenvalue
         assert last.first_weight_scale == GRID.preactivations[-1] / (square / 3) ** 0.5
 
@@ -63,7 +63,7 @@ def test_every_run_is_at_its_point_whatever_the_scaling_and_the_order():
 def test_the_points_are_the_same_two_sizes_in_every_scaling():
     dataset = tiny()
     for scaling in GRID.scalings:
-        for place, recipe in enumerate(GRID.recipes_for(dataset, scaling)):
+        for place, recipe in enumerate(GRID.recipes_for(scaling)):
             i, j = divmod(place, 3)
             assert recipe.first_weight_rate * dataset.top_eigenvalue(scaling) == pytest.approx(
                 GRID.curvatures[i], rel=1e-4

@@ -47,7 +47,7 @@ def runs(plan: PhaseGrid, records: Iterable[Record]) -> pd.DataFrame:
     points = {
         (scaling, recipe.first_weight_rate, recipe.first_weight_scale): point
         for scaling in plan.scalings
-        for point, recipe in zip(plan.points(scaling), plan.recipes_for(None, scaling), strict=True)
+        for point, recipe in zip(plan.points(scaling), plan.recipes_for(scaling), strict=True)
     }
     rows = []
     for record in runs_of(plan, records):

@@ -7,10 +7,6 @@ from typing import Any
 
 from support.evidence.classifiers.study import BOTH, MNIST, SMALL, Plan, Recipe
 from support.networks.architectures import SIX
-from support.networks.data import Dataset
-from support.training.classifiers.specs import RunSpec
-
-OPEN: dict[str, Any] = {"first_weight_rate": 1.0, "first_weight_scale": 1.0}  # stands for any rate and scale
 
 
 @dataclass(frozen=True)
@@ -19,10 +15,8 @@ class PhaseGrid(Plan):
 
     curvatures: rate of the first layer's weights times the largest eigenvalue of the inputs' second moment.
     preactivations: root mean square of a hidden unit's initial preactivation, biases aside.
-    sizes: by scaling, largest eigenvalue and mean square of the inputs, where runs are recorded: the last digits
-        depend on the processor, and a run's key on every digit. Elsewhere both are computed, to five digits, which
-        all processors agree on; without a data set, rate and scale of the first layer's weights are left open, as
-        the digest is, for they follow from the data.
+    sizes: by scaling, largest eigenvalue and mean square of the inputs. They are given and not computed, because
+        their last digits depend on the processor, and a run's key depends on every digit.
     The one recipe gives what is not varied, among it the rate of all other parameters.
     """
 
@@ -34,38 +28,17 @@ class PhaseGrid(Plan):
         """The pairs (curvature, preactivation) at which networks train with inputs of that scaling."""
         return list(product(self.curvatures, self.preactivations))
 
-    def sizes_of(self, dataset: Dataset | None, scaling: str) -> list[float] | None:
-        for name, *known in self.sizes:
-            if name == scaling:
-                return known
-        if dataset is None:
-            return None
-        return [float(f"{size:.5g}") for size in (dataset.top_eigenvalue(scaling), dataset.mean_square(scaling))]
+    def place(self, scaling: str, rate: float) -> tuple[float, float]:
+        """Where plain gradient descent with one rate and the usual start lies: (curvature, preactivation)."""
+        ((eigenvalue, square),) = (known for name, *known in self.sizes if name == scaling)
+        return rate * eigenvalue, math.sqrt(square / 3)  # a weight is uniform within 1 / sqrt(D): variance 1 / (3 D)
 
-    def recipes_for(self, dataset: Dataset | None, scaling: str) -> tuple[Recipe, ...]:
-        sizes = self.sizes_of(dataset, scaling)
-        if sizes is None:
-            return (replace(self.recipes[0], **OPEN),)
-        eigenvalue, square = sizes
-        usual = math.sqrt(square / 3)  # a weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D)
+    def recipes_for(self, scaling: str) -> tuple[Recipe, ...]:
+        eigenvalue, usual = self.place(scaling, rate=1.0)
         return tuple(
             replace(self.recipes[0], first_weight_rate=curvature / eigenvalue, first_weight_scale=size / usual)
             for curvature, size in self.points(scaling)
         )
-
-    def place(self, scaling: str, rate: float) -> tuple[float, float]:
-        """Where plain gradient descent with one rate and the usual start lies: (curvature, preactivation)."""
-        eigenvalue, square = self.sizes_of(None, scaling)
-        return rate * eigenvalue, math.sqrt(square / 3)
-
-    def asks_for(self, spec: RunSpec) -> bool:
-        of_grid = isinstance(spec, RunSpec) and spec.first_weight_rate is not None
-        opened = of_grid and self.sizes_of(None, spec.scaling) is None
-        return super().asks_for(spec.unchecked(**OPEN) if opened else spec)
-
-    @property
-    def runs_a_seed(self) -> int:  # where sizes are open, one question stands for all points
-        return len(self.architectures) * sum(len(self.points(scaling)) for scaling in self.scalings)
 
 
 @dataclass(frozen=True)
