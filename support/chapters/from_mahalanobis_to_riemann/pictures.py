@@ -121,9 +121,8 @@ def front_figure(rows: dict[str, tuple[pd.Series, str]]):
         heights = place + 0.5 * (figures.jitter(len(values)) - 0.5)
         ax.plot(values, heights, "o", color="black", mfc=face, markersize=4, alpha=0.6, clip_on=False)
     ax.axvline(0, color="black", linestyle="--", linewidth=1)
-    ax.set_yticks(range(len(rows)), [f"{title} ({len(values)})" for title, (values, _) in rows.items()])
-    ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.12, None), xlabel="mismatch with the Mahalanobis metric (nats)")
-    ax.grid(axis="y", visible=False)
+    figures.name_rows(ax, [f"{title} ({len(values)})" for title, (values, _) in rows.items()], above=0.6, below=0.4)
+    ax.set(xlim=(-0.12, None), xlabel="mismatch with the Mahalanobis metric (nats)")
     return fig
 
 

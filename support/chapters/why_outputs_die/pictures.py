@@ -5,8 +5,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from support.evidence.figures import HUES, jitter, legend_below, style, subplots
-from support.evidence.statistics import clopper_pearson
+from support.evidence.figures import HUES, interval, jitter, legend_below, name_rows, style, subplots
+from support.evidence.statistics import percent
 from support.networks.architectures import SIX
 
 
@@ -91,11 +91,9 @@ def law_figure(runs_by_size: dict[int, pd.DataFrame]):
     fig, axes = subplots(1, len(runs_by_size), height=3.0, squeeze=False, sharey=True)
     for ax, (size, runs) in zip(axes[0], runs_by_size.items(), strict=True):
         for (name, scaling), of in runs.groupby(["network", "scaling"])["fails"]:
-            share = clopper_pearson(int(of.sum()), len(of))
             row = names.index(name) + (-0.15 if scaling == "raw" else 0.15)
-            look = style(name) | {"linestyle": "none"}
-            ax.plot([100 * share.low, 100 * share.high], [row, row], color=look["color"])
-            ax.plot(100 * share.value, row, **look | ({} if scaling == "raw" else {"markerfacecolor": "white"}))
+            look = style(name) | ({} if scaling == "raw" else {"markerfacecolor": "white"})
+            interval(ax, percent(int(of.sum()), len(of)), row, look)
         ax.set(title=f"step size {size:,}", xlabel="failing runs (%)", xlim=(-4, 104))
         ax.set_yticks(range(len(names)), names)
     axes[0][0].set_ylim(len(names) - 0.5, -0.5)
@@ -123,9 +121,7 @@ def remedies_figure(arms_by_remedy: dict):
                 label = name if row == 0 else None
                 ax.plot(x, height, label=label, **style(name) | {"linestyle": "none", "alpha": 0.7})
                 ax.plot(x.mean(), row + offset, marker="|", markersize=12, markeredgewidth=2, color="black")
-        ax.set_yticks(range(len(arms_by_remedy)), list(arms_by_remedy))
-        ax.set_ylim(len(arms_by_remedy) - 0.5, -0.5)
-        ax.grid(axis="y", visible=False)
+        name_rows(ax, arms_by_remedy)
         ax.set(title=f"{scaling} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
     legend_below(fig, axes[0][0], 2)
     return fig
