@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.ticker import NullLocator
 
 from support.chapters.hyperplanes.claims import FitsStory, MostOutputs, OwnIsNear, OwnIsNearest
-from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, own_and_nearest_other
+from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, own_and_nearest_other, own_and_others
 from support.evidence.classifiers.results import Arm
 from support.evidence.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
 from support.evidence.statistics import mean_interval
@@ -113,7 +113,8 @@ class OwnInside(MostOutputs):
     so = "have their own class in the zero set"
 
     def has(self, z):
-        return z[..., np.eye(z.shape[-1], dtype=bool)] <= 0
+        own, _ = own_and_others(z)
+        return own <= 0
 
 
 def steps_figure(arms: list[Arm]):
