@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 from support.evidence.classifiers.study import BOTH, MNIST, SMALL, Plan, Recipe
+from support.evidence.sweep import by_name
 from support.networks.architectures import SIX
 
 
@@ -67,33 +68,30 @@ _OFF_GRID = ((0.2, 0.2), (2.0, 5.0), (50.0, 0.2), (200.0, 2.0), (500.0, 20.0), (
 _ELSEWHERE: dict[str, Any] = {"architectures": SIX, "scalings": BOTH, "seeds": 5, "first_seed": 100}
 _ELSEWHERE["recipes"] = (Recipe(0.001),)
 _ELSEWHERE |= {"steps": 500, "seeds_per_block": 5, "light": True, "divergence_expected": True}
-STUDIES: dict[str, Any] = {
-    plan.name: plan
-    for plan in (
-        Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=BOTH,
-             **MNIST | SMALL | {"recipes": tuple(REMEDIES.values())[1:]},
-             title="three gentler starts and Adam, of ReLU2 and ReLU2-Neg, 10,000 images, 1,000 steps"),
-        PhaseGrid("mnist-rates", architectures=SIX, scalings=BOTH,
-                  **MNIST | SMALL | {"seeds": 3, "images": 4000, "steps": 500, "seeds_per_block": 1},
-                  curvatures=(0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0), preactivations=(0.1, 1.0, 10.0, 100.0),
-                  sizes=MNIST_SIZES,
-                  divergence_expected=True, title="grid of learning rates and starts, for the phase diagram"),
-        PhaseGrid("law-100", architectures=SIX, curvatures=(100.0,), **_LAW,
-                  title="six networks at rate x curvature 100, seeds 100 to 119"),
-        PhaseGrid("law-1000", architectures=_THREE, curvatures=(1000.0,), **_LAW,
-                  title="ReLU, ReLU2 and ReLU2-Neg at rate x curvature 1,000, seeds 100 to 119"),
-        PhaseGrid("law-10", architectures=_THREE, curvatures=(10.0,), **_LAW,
-                  title="ReLU, ReLU2 and ReLU2-Neg at rate x curvature 10, seeds 100 to 119"),
-        PhaseGrid("law-100-60k", architectures=SIX, curvatures=(100.0,),
-                  **_LAW | {"images": 60_000, "seeds": 5, "seeds_per_block": 5},
-                  title="six networks at rate x curvature 100, all images, seeds 100 to 104; described, not judged"),
-        MapPoints("law-digits", data="digits", images=1437, **_ELSEWHERE,
-                  sizes=(("raw", 2681.5, 60.166), ("standardised", 31.438, 1.0)),
-                  settings=tuple((BOTH[i % 2], *point) for i, point in enumerate(_OFF_GRID)),
-                  title="six settings off the grid on the digits, seeds 100 to 104"),
-        MapPoints("law-cifar", data="folder:cifar10-jpeg", images=4000, **_ELSEWHERE,
-                  sizes=(("raw", 48_197_000.0, 18643.0), ("standardised", 881.73, 1.0)),
-                  settings=tuple((BOTH[1 - i % 2], *point) for i, point in enumerate(_OFF_GRID)),
-                  title="six settings off the grid on CIFAR-10 (JPEG copy), seeds 100 to 104"),
-    )
-}  # fmt: skip
+STUDIES = by_name(
+    Plan("mnist-remedies", architectures=("ReLU2", "ReLU2-Neg"), scalings=BOTH,
+         **MNIST | SMALL | {"recipes": tuple(REMEDIES.values())[1:]},
+         title="three gentler starts and Adam, of ReLU2 and ReLU2-Neg, 10,000 images, 1,000 steps"),
+    PhaseGrid("mnist-rates", architectures=SIX, scalings=BOTH,
+              **MNIST | SMALL | {"seeds": 3, "images": 4000, "steps": 500, "seeds_per_block": 1},
+              curvatures=(0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0), preactivations=(0.1, 1.0, 10.0, 100.0),
+              sizes=MNIST_SIZES,
+              divergence_expected=True, title="grid of learning rates and starts, for the phase diagram"),
+    PhaseGrid("law-100", architectures=SIX, curvatures=(100.0,), **_LAW,
+              title="six networks at rate x curvature 100, seeds 100 to 119"),
+    PhaseGrid("law-1000", architectures=_THREE, curvatures=(1000.0,), **_LAW,
+              title="ReLU, ReLU2 and ReLU2-Neg at rate x curvature 1,000, seeds 100 to 119"),
+    PhaseGrid("law-10", architectures=_THREE, curvatures=(10.0,), **_LAW,
+              title="ReLU, ReLU2 and ReLU2-Neg at rate x curvature 10, seeds 100 to 119"),
+    PhaseGrid("law-100-60k", architectures=SIX, curvatures=(100.0,),
+              **_LAW | {"images": 60_000, "seeds": 5, "seeds_per_block": 5},
+              title="six networks at rate x curvature 100, all images, seeds 100 to 104; described, not judged"),
+    MapPoints("law-digits", data="digits", images=1437, **_ELSEWHERE,
+              sizes=(("raw", 2681.5, 60.166), ("standardised", 31.438, 1.0)),
+              settings=tuple((BOTH[i % 2], *point) for i, point in enumerate(_OFF_GRID)),
+              title="six settings off the grid on the digits, seeds 100 to 104"),
+    MapPoints("law-cifar", data="folder:cifar10-jpeg", images=4000, **_ELSEWHERE,
+              sizes=(("raw", 48_197_000.0, 18643.0), ("standardised", 881.73, 1.0)),
+              settings=tuple((BOTH[1 - i % 2], *point) for i, point in enumerate(_OFF_GRID)),
+              title="six settings off the grid on CIFAR-10 (JPEG copy), seeds 100 to 104"),
+)  # fmt: skip
