@@ -166,17 +166,13 @@ def lost_classes_turn(arms) -> dict:
         )
         for panel, row, arm, name, chosen, expected in found
     ]
-    return {
-        "kind": "runs",
-        "look": "Point at a mark, or walk through the runs with the slider. Squares: ReLU2, by how many of the "
-        "outputs 1 to 9 are inactive. Triangles: ReLU2-Neg, by the lowest inactive output. Ticks: expected accuracy, "
-        "also the number at the right. What to look for: runs far from their tick.",
-        "panels": [f"{arm.scaling} inputs" for arm in arms],
-        "rows": order,
-        "groups": groups,
-        "legend": turns.runs_legend(groups, order, "tick: expected accuracy, also the number at the right"),
-        "digits": 0,
-    } | turns.ACCURACY
+    look = (
+        "Point at a mark, or walk through the runs with the slider. Squares: ReLU2, by how many of the outputs "
+        "1 to 9 are inactive. Triangles: ReLU2-Neg, by the lowest inactive output. Ticks: expected accuracy, also "
+        "the number at the right. What to look for: runs far from their tick."
+    )
+    panels, bar = [f"{arm.scaling} inputs" for arm in arms], "tick: expected accuracy, also the number at the right"
+    return turns.runs_figure(look, panels, order, groups, bar, digits=0, **turns.ACCURACY)
 
 
 def lost_classes_figure(arms):

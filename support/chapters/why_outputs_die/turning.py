@@ -13,16 +13,11 @@ PAIR = ("ReLU2-Neg", "ReLU2")
 
 
 def _runs(question: str, rows: list[str], scalings: list[str], groups: list[dict], **more) -> dict:
-    return {
-        "kind": "runs",
-        "look": "Point at a mark, or walk through the runs with the slider. The sentence tells its seed. What to "
-        f"look for: {question}",
-        "panels": [f"{scaling} inputs" for scaling in scalings],
-        "rows": rows,
-        "parts": PAIR,
-        "groups": groups,
-        "legend": turns.runs_legend(groups, rows, turns.MEAN),
-    } | more
+    look = (
+        "Point at a mark, or walk through the runs with the slider. The sentence tells its seed. What to look for: "
+    )
+    panels = [f"{scaling} inputs" for scaling in scalings]
+    return turns.runs_figure(look + question, panels, rows, groups, parts=PAIR, **more)
 
 
 def gaps_turn(arms_by_remedy: dict[str, list[Arm]], table: pd.DataFrame) -> dict:
