@@ -77,13 +77,9 @@ def three_units_figure(biases: Sequence[float], points: int = 61):
     volumes = [shallow_log_volume_element(*layer).view(points, points).T.numpy() for layer in layers]
     curvatures = [shallow_ricci_scalar(*layer).view(points, points).T.numpy() for layer in layers]
     signed = [np.sign(R) * np.log1p(np.abs(R)) for R in curvatures]
-    top = max(np.abs(s).max() for s in signed)
+    top = np.abs(signed).max()
     rows = (
-        (
-            volumes,
-            "log-volume (nats)",
-            {"vmin": min(v.min() for v in volumes), "vmax": max(v.max() for v in volumes)},
-        ),
+        (volumes, "log-volume (nats)", {"vmin": np.min(volumes), "vmax": np.max(volumes)}),
         (signed, "sign $R$ log(1 + $|R|$)", {"cmap": "RdBu_r", "vmin": -top, "vmax": top}),
     )
     fig, axes = figures.subplots(2, len(biases), height=4.4, squeeze=False, sharex=True, sharey=True)
