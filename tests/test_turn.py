@@ -21,7 +21,7 @@ from support import geometry
 from support.chapters.distance_or_intensity import pictures as distance_or_intensity
 from support.chapters.hyperplanes import turning as hyperplanes
 from support.chapters.mahalanobis import pictures as mahalanobis
-from support.chapters.volume_element import turning as volume_element
+from support.chapters.volume_element import maps as volume_element
 from support.chapters.why_outputs_die import law
 from support.chapters.why_outputs_die import turning as why_outputs_die
 from support.evidence import figures, turns
