@@ -196,7 +196,7 @@ def lost_classes_figure(arms):
     return fig
 
 
-def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
+def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg")):
     """Rows networks, columns arms: mean number of dead and rarely active outputs against the step, stacked."""
     classes = arms[0].active(names[0]).shape[1]
     fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
@@ -204,7 +204,7 @@ def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
     greys = ("#222222", "#777777", "#bbbbbb")
     for row, name in zip(axes, names, strict=True):
         for ax, arm in zip(row, arms, strict=True):
-            counts = output_counts(arm.curve(f"{side}_active", name))
+            counts = output_counts(arm.curve("test_active", name))
             stack = [counts[kind].mean(0) for kind in labels]
             ax.stackplot(arm.steps_recorded, stack, labels=labels.values(), colors=greys)
             step_axis(ax)

@@ -14,16 +14,16 @@ from support.networks.architectures import architecture
 GREY, BOUNDARY, CLASS = "#888888", "#0072B2", "#D55E00"
 
 
-def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
+def geodesics_figure(panels: dict[str, tuple]):
     """One panel a map: log-volume over the plane, ellipses of the Gaussians, segments (thin) and shortest paths.
 
-    panels: title -> (map, Gaussians, ends (pairs, 2, 2)); half: side of a panel, in SDs of all that is in it.
+    panels: title -> (map, Gaussians, ends (pairs, 2, 2)).
     """
     fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False)
     drawn = {}
     for title, (f, gaussians, _) in panels.items():
         means = torch.stack([g.mean for g in gaussians])
-        mean, reach = means.mean(0), half * float(max(g.covariance.diagonal().max() for g in gaussians)) ** 0.5
+        mean, reach = means.mean(0), 3 * float(max(g.covariance.diagonal().max() for g in gaussians)) ** 0.5
         reach += float((means - mean).abs().max())
         side = torch.linspace(-reach, reach, 60, dtype=torch.float64)  # even: the centre itself may be on a fold
         grid = torch.stack(torch.meshgrid(mean[0] + side, mean[1] + side, indexing="xy"), -1)

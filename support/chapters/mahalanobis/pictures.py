@@ -83,8 +83,8 @@ def rotations_figure(data: DistanceData, solutions: dict[str, tuple]):
     return fig
 
 
-def rotations_turn(data: DistanceData, W: torch.Tensor, degrees: int = 20) -> dict:
-    """The exact network with weights W in the plane, which the reader turns; degrees: the turn at first."""
+def rotations_turn(data: DistanceData, W: torch.Tensor) -> dict:
+    """The exact network with weights W in the plane, which the reader turns."""
     mean, root = data.gaussian.mean, torch.linalg.inv(W)  # columns: the half axes
     return {
         "kind": "whitening",
@@ -105,7 +105,7 @@ def rotations_turn(data: DistanceData, W: torch.Tensor, degrees: int = 20) -> di
         "largest": turns.rounded(W.norm(dim=0).max()),
         "points": turns.rounded(data.train[0][:150], 2),
         "probe": turns.rounded(mean + 2**0.5 * root.sum(1)),  # two standard deviations out, between the axes
-        "degrees": degrees,
+        "degrees": 20,  # of the turn at first
     }
 
 
