@@ -16,7 +16,7 @@ from support.evidence.statistics import Estimate
 
 LARGEST = 62_000  # bytes of data a figure may carry
 MEAN = "mean with 95% interval; the number at the right is the mean"  # what the bars of runs show
-ACCURACY = {  # entries of a figure of runs, whose axis is the test accuracy
+ACCURACY: dict[str, Any] = {  # entries of a figure of runs, whose axis is the test accuracy
     "unit": "% right",
     "x": {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"},
 }
