@@ -1,5 +1,7 @@
 """The figures draw the numbers that they are given: places of points, lines, bands and images, from known arrays."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,6 @@ from support.chapters import studies
 from support.chapters.distance_or_intensity import pictures as one
 from support.chapters.why_outputs_die import pictures as dying
 from support.chapters.why_outputs_die import turning
-from support.chapters.why_outputs_die.phases import Diagram
 from support.chapters.why_outputs_die.tables import remedies
 from support.evidence.classifiers import shared
 from support.evidence.classifiers.results import arm
@@ -112,14 +113,18 @@ def test_remedies_stand_in_rows_with_their_means():
 
 def test_a_map_shows_the_mean_over_seeds_and_a_dot_where_a_run_diverged():
     plan = studies()["mnist-rates"]
-    shape = len(plan.curvatures), len(plan.preactivations)
-    values = np.arange(np.prod(shape), dtype=float).reshape(shape)
-    diverged = np.zeros((2, *shape), bool)
-    diverged[1, 5, 0] = True
-    diagram = Diagram("ReLU", "raw", np.stack([values - 1, values + 1]), diverged)
+    grid = product(plan.curvatures, plan.preactivations)
+    runs = pd.DataFrame(
+        [
+            ("raw", "ReLU", *point, value + seed, (seed, *point) == (1, 10_000.0, 0.1))
+            for value, point in enumerate(grid)
+            for seed in (-1, 1)
+        ],
+        columns=["scaling", "network", "curvature", "preactivation", "accuracy", "diverged"],
+    )
     marks = {"raw": (1000.0, 10.0)}
-    ax = dying.phase_figure([diagram], plan, ("ReLU",), marks).axes[0]
-    assert np.array_equal(ax.collections[0].get_array().reshape(shape), values)
+    ax = dying.phase_figure(runs, plan, ("ReLU",), marks).axes[0]
+    assert np.array_equal(ax.collections[0].get_array().ravel(), np.arange(24))
     assert points(ax, ".") == {(-1.0, 4.0)} and points(ax, "x") == {(1.0, 3.0)}
 
 

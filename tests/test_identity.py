@@ -14,7 +14,6 @@ from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.distances.study import DistanceStudy
 from support.evidence.residual.study import ResidualStudy
 from support.networks.architectures import L2, LINEAR_AND_L2
-from support.networks.data import load
 from support.training.specs import SPECIFICATIONS
 
 COMMON = {"data": "digits", "images": 600, "seeds": 2, "steps": 5, "scalings": ("raw", "standardised")}
@@ -63,18 +62,6 @@ def test_every_specification_has_such_a_plan_and_no_other_plan_takes_its_runs(ex
     assert {type(s) for s in specs} == {pkgutil.resolve_name(SPECIFICATIONS[experiment])}
     others = [plan for kind, plan in PLANS.items() if kind != experiment]
     assert not any(plan.asks_for(spec) for plan in others for spec in specs)
-
-
-def test_a_grid_without_recorded_sizes_takes_any_rate_and_scale_of_the_first_layer_and_nothing_else():
-    """They follow from the data, whose digest is left open too."""
-    grid = replace(PLANS["grid"], sizes=(("raw", 3.0, 12.0),))
-    specs = [s for block in grid.blocks(load("digits")) for s in block.specs]
-    assert len(specs) == grid.runs_a_seed * grid.seeds and all(map(grid.asks_for, specs))
-    for spec in specs:
-        open_ = {"first_weight_rate", "first_weight_scale"} if spec.scaling == "standardised" else set()
-        taken = {f.name for f in fields(spec) if grid.asks_for(changed(spec, f.name))}
-        assert taken == {"data_digest"} | open_
-        assert not grid.asks_for(replace(spec, first_weight_rate=None))
 
 
 def test_the_digest_is_open_and_its_own_field_alone():

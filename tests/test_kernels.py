@@ -104,7 +104,7 @@ def test_the_controls_centres_are_as_many_as_the_support_vectors_and_elsewhere()
 
 def test_of_equal_errors_the_smoothest_parameters_are_chosen():
     x, labels = blobs(apart=1000.0)
-    chosen = magnified.choose(x, labels)
+    chosen = magnified.choose(magnified.inner_errors(x, labels))
     assert chosen["plain"] == magnified.GRID["plain"][0] == ("plain", 8.0, 1.0, None)
     assert chosen["support"][1:3] == (8.0, 1.0) and chosen["support"].tau == max(magnified.TAUS)
 
@@ -123,7 +123,7 @@ def test_a_comparison_has_errors_parameters_and_the_contrast_at_the_boundary():
     row = magnified.compared(magnified.standardised(x, train, together=False), labels, train, test)
     assert {*magnified.KINDS, "rises", "widest", "rise ties", "edge", "vectors", "effect", "error 8"} < row.keys()
     assert 0 < row["plain"] < 40 and row["rises"] in (0, 100) and np.isfinite(list(row.values())).all()
-    support = magnified.choose(x[train] * 1.0, labels[train])  # on inputs that are scaled otherwise
+    support = magnified.choose(magnified.inner_errors(x[train], labels[train]))  # on inputs that are scaled otherwise
     assert support["support"].tau in magnified.TAUS
     assert row["support"] in [row[f"error {tau:g}"] for tau in magnified.TAUS]
 

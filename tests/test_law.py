@@ -56,7 +56,7 @@ def made(plan, accuracy):
     """Records of the plan: accuracy(scaling, point, architecture, seed) in percent."""
     dataset, records = tiny(), []
     for scaling in plan.scalings:
-        for point, recipe in zip(plan.points(scaling), plan.recipes_for(None, scaling), strict=True):
+        for point, recipe in zip(plan.points(scaling), plan.recipes_for(scaling), strict=True):
             for name in plan.architectures:
                 for seed in plan.all_seeds:
                     spec = plan.spec(dataset, name, scaling, seed, recipe)

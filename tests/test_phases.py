@@ -1,4 +1,4 @@
-"""The phase diagram puts every run where it belongs, and "explained" is the share of variance between points."""
+"""The map puts every run where it belongs, and "explained" is the share of variance between points."""
 
 from dataclasses import replace
 
@@ -8,7 +8,8 @@ from agreement import tiny
 from fabricate import measurement, record
 
 from support.chapters import studies
-from support.chapters.why_outputs_die import phases
+from support.chapters.why_outputs_die import law, phases
+from support.evidence.classifiers.study import BOTH
 
 GRID = replace(
     studies()["mnist-rates"],
@@ -16,7 +17,7 @@ GRID = replace(
     seeds=2,
     curvatures=(0.1, 10.0),
     preactivations=(1.0, 5.0, 25.0),
-    sizes=(),
+    sizes=tuple((scaling, tiny().top_eigenvalue(scaling), tiny().mean_square(scaling)) for scaling in BOTH),
 )
 
 
@@ -24,7 +25,7 @@ def made(accuracy, diverged=()):
     """Records of the whole grid; accuracy(scaling, seed, i, j) at curvature i and preactivation j."""
     dataset, found = tiny(), []
     for scaling in GRID.scalings:
-        recipes = GRID.recipes_for(dataset, scaling)
+        recipes = GRID.recipes_for(scaling)
         for seed in range(GRID.seeds):
             for place, recipe in enumerate(recipes):
                 spec = GRID.spec(dataset, "ReLU2", scaling, seed, recipe)
@@ -34,39 +35,35 @@ def made(accuracy, diverged=()):
     return found
 
 
-def test_points_of_another_grid_among_the_records_are_an_error_and_not_a_missing_diagram():
-    records = made(lambda scaling, seed, i, j: 10.0)
-    other = records[0].spec
-    m = measurement(replace(other, first_weight_rate=1.001 * other.first_weight_rate), GRID.steps, 10.0, np.ones(10))
-    with pytest.raises(ValueError, match="7 runs, the grid has 6 points"):
-        phases.diagrams(GRID, [*records, record(m)])
-
-
 def test_a_grid_with_recorded_runs_has_their_rates_on_every_processor():
     sizes = (("raw", 3.0, 12.0), ("standardised", 7.0, 0.75))
     fixed = replace(GRID, sizes=sizes)
     for scaling, eigenvalue, square in sizes:
-        first, *_, last = fixed.recipes_for(tiny(), scaling)
+        first, *_, last = fixed.recipes_for(scaling)
         assert first.first_weight_rate == GRID.curvatures[0] / eigenvalue
         assert last.first_weight_scale == GRID.preactivations[-1] / (square / 3) ** 0.5
-        used = GRID.curvatures[0] / GRID.recipes_for(tiny(), scaling)[0].first_weight_rate
-        assert used == pytest.approx(float(f"{tiny().top_eigenvalue(scaling):.5g}"), rel=1e-15)
 
 
 def test_every_run_is_at_its_point_whatever_the_scaling_and_the_order():
     records = made(lambda scaling, seed, i, j: 10 * i + j + 0.1 * seed, diverged=[("raw", 1, 0, 2)])
     for order in (records, records[::-1]):
-        raw, standardised = phases.diagrams(GRID, order)
-        assert (raw.scaling, standardised.scaling) == GRID.scalings
-        for d in (raw, standardised):
-            np.testing.assert_allclose(d.accuracy[0], [[0, 1, 2], [10, 11, 12]], atol=1e-5)
-        assert raw.diverged.sum() == 1 and raw.diverged[1, 0, 2] and not standardised.diverged.any()
+        runs = law.runs(GRID, order).set_index("seed")
+        for scaling in GRID.scalings:
+            of = (
+                runs[runs["scaling"] == scaling]
+                .loc[0]
+                .pivot(index="curvature", columns="preactivation", values="accuracy")
+            )
+            assert of.index.tolist() == [0.1, 10.0] and of.columns.tolist() == [1.0, 5.0, 25.0]
+            np.testing.assert_allclose(of, [[0, 1, 2], [10, 11, 12]], atol=1e-5)
+        (lost,) = runs[runs["diverged"]].itertuples()
+        assert (lost.Index, lost.scaling, lost.curvature, lost.preactivation) == (1, "raw", 0.1, 25.0)
 
 
 def test_the_points_are_the_same_two_sizes_in_every_scaling():
     dataset = tiny()
     for scaling in GRID.scalings:
-        for place, recipe in enumerate(GRID.recipes_for(dataset, scaling)):
+        for place, recipe in enumerate(GRID.recipes_for(scaling)):
             i, j = divmod(place, 3)
             assert recipe.first_weight_rate * dataset.top_eigenvalue(scaling) == pytest.approx(
                 GRID.curvatures[i], rel=1e-4
@@ -81,9 +78,9 @@ def test_the_points_are_the_same_two_sizes_in_every_scaling():
 def test_a_seed_without_its_whole_grid_is_left_out():
     records = made(lambda *_: 50.0)
     one = next(r for r in records if r.spec.seed == 1 and r.spec.scaling == "raw")
-    raw, standardised = phases.diagrams(GRID, [r for r in records if r is not one])
-    assert len(raw.accuracy) == 1 and len(standardised.accuracy) == 2
-    assert phases.diagrams(GRID, []) == []
+    runs = law.runs(GRID, [r for r in records if r is not one])
+    assert runs.groupby("scaling")["seed"].nunique().to_dict() == {"raw": 1, "standardised": 2}
+    assert len(law.runs(GRID, [])) == 0
 
 
 @pytest.mark.parametrize(
@@ -97,7 +94,7 @@ def test_a_seed_without_its_whole_grid_is_left_out():
 )
 def test_explained_is_the_variance_between_points_over_all_of_it_adjusted(accuracy, share):
     """share: the plain R^2. Four networks at each of six points, so the adjusted one follows by hand."""
-    found = phases.explained(phases.diagrams(GRID, made(accuracy)))
+    found = phases.explained(law.runs(GRID, made(accuracy)))
     assert found["ReLU2"] == pytest.approx(100 - (100 - share) * (4 / 3) / (24 / 23), abs=0.1)
 
 
@@ -110,13 +107,13 @@ def test_the_points_that_leave_the_axes_are_named():
             - 5 * ((scaling, i, j) == ("standardised", 0, 1))
         )
 
-    table = phases.leaving(phases.diagrams(GRID, made(accuracy)), GRID)
+    table = phases.leaving(law.runs(GRID, made(accuracy)))
     assert table.index.tolist() == [("ReLU2", 10.0, 25.0), ("ReLU2", 0.1, 5.0)]
     assert table.to_numpy().tolist() == [[88, 60, 28], [68, 55, 13]]
-    assert len(phases.leaving(phases.diagrams(GRID, made(lambda *_: 50.0)), GRID)) == 0
+    assert len(phases.leaving(law.runs(GRID, made(lambda *_: 50.0)))) == 0
 
 
 def test_points_that_decide_nothing_explain_nothing_on_average():
     rng = np.random.default_rng(0)
-    noise = [phases.explained(phases.diagrams(GRID, made(lambda *_: 50 + rng.standard_normal()))) for _ in range(60)]
+    noise = [phases.explained(law.runs(GRID, made(lambda *_: 50 + rng.standard_normal()))) for _ in range(60)]
     assert abs(np.mean([found["ReLU2"] for found in noise])) < 8  # plain R^2: about 22

@@ -21,7 +21,8 @@ from support import geometry
 from support.chapters.distance_or_intensity import pictures as distance_or_intensity
 from support.chapters.hyperplanes import turning as hyperplanes
 from support.chapters.mahalanobis import pictures as mahalanobis
-from support.chapters.volume_element import turning as volume_element
+from support.chapters.volume_element import maps as volume_element
+from support.chapters.why_outputs_die import law
 from support.chapters.why_outputs_die import turning as why_outputs_die
 from support.evidence import figures, turns
 from support.evidence.paths import HERE
@@ -69,7 +70,7 @@ def fake_phase() -> dict:
     from test_phases import GRID, made
 
     records = made(lambda scaling, seed, i, j: 40.0 * i + 10 * j + seed, diverged=[("raw", 1, 0, 1)])
-    found = why_outputs_die.phase_turn(GRID, records, {"raw": (1.0, 5.0), "standardised": (0.1, 1.0)})
+    found = why_outputs_die.phase_turn(GRID, law.runs(GRID, records), {"raw": (1.0, 5.0), "standardised": (0.1, 1.0)})
     decades = {"curvatures": (0.1, 1.0), "preactivations": (1.0, 10.0, 100.0)}  # like the grid of the chapter
     return found | decades | {"network": "ReLU2"}
 

@@ -1,9 +1,8 @@
 """One room for each chapter: its settings, claims, studies, measures, tables and figures.
 
-A room is a package in this folder whose `NOTEBOOK` names the chapter's notebook. It may have the modules `settings`
-(a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`) and `derived` (`DERIVED`); nothing else has to be
-registered. No room imports another. A room without `NOTEBOOK` is one whose chapter is still to be written: its
-studies can be swept and its tables derived, but the book and the ledger leave it out.
+A room is a package in this folder that is called as the chapter's notebook, without its number. It may have the
+modules `settings` (a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`) and `derived` (`DERIVED`); nothing
+else has to be registered. No room imports another.
 """
 
 import json
@@ -22,13 +21,10 @@ from support.evidence.paths import HERE
 @cache
 def rooms() -> dict[str, ModuleType]:
     """The packages of the chapters by the names of their notebooks, in the order of the book."""
-    packages = [room for room in _packages() if hasattr(room, "NOTEBOOK")]
-    return {room.NOTEBOOK: room for room in sorted(packages, key=lambda room: room.NOTEBOOK)}
-
-
-def _packages() -> list[ModuleType]:
-    """All rooms, those without a notebook too."""
-    return [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__) if found.ispkg]
+    packages = {found.name for found in pkgutil.iter_modules(__path__) if found.ispkg}
+    stems = sorted(path.stem for path in (HERE / "notebooks").glob("[0-9]*_*.ipynb"))
+    names = {stem: stem.split("_", 1)[1] for stem in stems}
+    return {stem: import_module(f"{__name__}.{name}") for stem, name in names.items() if name in packages}
 
 
 def titles() -> dict[str, str]:
@@ -42,9 +38,8 @@ def titles() -> dict[str, str]:
 
 
 def _parts(name: str) -> list[ModuleType]:
-    """The module of that name of every room that has one; rooms without a notebook come last."""
-    chapters = list(rooms().values())
-    names = [f"{room.__name__}.{name}" for room in chapters + [r for r in _packages() if r not in chapters]]
+    """The module of that name of every room that has one."""
+    names = [f"{room.__name__}.{name}" for room in rooms().values()]
     return [import_module(path) for path in names if find_spec(path)]
 
 
@@ -100,7 +95,7 @@ def error_rates():
 def claims() -> dict[str, list]:
     """The claims of every chapter, by the name of its notebook."""
     parts = {room.__name__: notebook for notebook, room in rooms().items()}
-    return {parts[part.__package__]: list(part.CLAIMS) for part in _parts("claims") if part.__package__ in parts}
+    return {parts[part.__package__]: list(part.CLAIMS) for part in _parts("claims")}
 
 
 def ids() -> list[str]:

@@ -9,8 +9,8 @@ form.
 import base64
 import io
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from support.evidence import turns
+from support.evidence.statistics import Estimate, mean_interval
 from support.networks.architectures import architecture
 from support.words import without_tags
 
@@ -125,6 +126,19 @@ def legend_below(fig: Figure, ax: Axes, columns: int = 3) -> None:
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
 
 
+def name_rows(ax: Axes, labels: Collection[str], above: float = 0.5, below: float = 0.5) -> None:
+    """Names the rows of a panel, which lie at 0, 1, 2 ... from top to bottom, with room above and below them."""
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set_ylim(len(labels) - below, -above)
+    ax.grid(axis="y", visible=False)
+
+
+def interval(ax: Axes, found: Estimate, height: float, look: dict, **bar) -> None:
+    """Draws an estimate as a mark with this look, and its interval as a bar of the same colour."""
+    ax.plot([found.low, found.high], [height, height], color=look["color"], **bar)
+    ax.plot(found.value, height, **look | {"linestyle": "none"})
+
+
 def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:
     """One row for each architecture: a dot for each run; below, the mean as a number and with its 95% interval.
 
@@ -134,8 +148,6 @@ def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf
         values_by_name: architecture -> shape (runs,), in the unit of the x axis; drawn from top to bottom.
         within: bounds of the values, to which intervals are cut.
     """
-    from support.evidence.statistics import mean_interval
-
     labels = []
     for row, (name, values) in enumerate(values_by_name.items()):
         values = np.asarray(values, dtype=float)
@@ -147,12 +159,10 @@ def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf
         height = row - 0.05 - 0.3 * jitter(len(finite))
         ax.plot(finite, height, **style(name) | {"linestyle": "none", "markersize": 3.2, "alpha": 0.6})
         mean = mean_interval(finite, within=within)
-        ax.plot([mean.low, mean.high], [row + 0.16] * 2, color="black", linewidth=1.6)
-        ax.plot(mean.value, row + 0.16, marker="|", markersize=9, markeredgewidth=2, color="black")
+        tick = {"color": "black", "marker": "|", "markersize": 9, "markeredgewidth": 2}
+        interval(ax, mean, row + 0.16, tick, linewidth=1.6)
         ax.text(1.01, row, f"{mean.value:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
-    ax.set_yticks(range(len(labels)), labels)
-    ax.set_ylim(len(labels) - 0.5, -0.6)
-    ax.grid(axis="y", visible=False)
+    name_rows(ax, labels, above=0.6)
 
 
 def shades(count: int) -> list:

@@ -176,6 +176,11 @@ def _claimed(block: Block) -> Iterator[None]:
         raise Busy(f"another process is training {block.plan.name}: {block.label}") from error
 
 
+def by_name(*studies: Any) -> dict[str, Any]:
+    """The studies by their names."""
+    return {study.name: study for study in studies}
+
+
 def ensure(plan: Study, dataset: Any, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
     """The records of a plan, in the order of its blocks. Missing runs are trained first, in this process.
 

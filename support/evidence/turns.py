@@ -16,7 +16,7 @@ from support.evidence.statistics import Estimate
 
 LARGEST = 62_000  # bytes of data a figure may carry
 MEAN = "mean with 95% interval; the number at the right is the mean"  # what the bars of runs show
-ACCURACY = {  # entries of a figure of runs, whose axis is the test accuracy
+ACCURACY: dict[str, Any] = {  # entries of a figure of runs, whose axis is the test accuracy
     "unit": "% right",
     "x": {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"},
 }
@@ -75,14 +75,17 @@ def rounded(values: Any, digits: int = 4) -> list:
     return np.round(np.asarray(values, dtype=float), digits).tolist()
 
 
-def runs_legend(groups: Iterable[Mapping[str, Any]], rows: Sequence[str], bar: str) -> list[list[str]]:
-    """The marks of a figure of runs, for networks that the rows do not name, and what its bars show.
+def runs_figure(look: str, panels: list[str], rows: list[str], groups: list[dict], bar: str = MEAN, **more) -> dict:
+    """A figure of `runs`; its legend has the marks of networks that no row names, and what the bars show.
 
-    >>> runs_legend([{"name": "ReLU"}, {"name": "ReLU2"}, {"name": "ReLU"}], ["ReLU"], "mean")
+    >>> groups = [{"name": "ReLU"}, {"name": "ReLU2"}, {"name": "ReLU"}]
+    >>> runs_figure("Point at a dot.", ["raw"], ["ReLU"], groups, "mean")["legend"]
     [['ReLU2', 'ReLU2'], ['solid', 'mean']]
     """
     marks = {group["name"]: group.get("label", group["name"]) for group in groups}
-    return [[name, words] for name, words in marks.items() if name not in rows] + [["solid", bar]]
+    legend = [[name, words] for name, words in marks.items() if name not in rows] + [["solid", bar]]
+    figure = {"kind": "runs", "look": look, "panels": panels, "rows": rows, "groups": groups, "legend": legend}
+    return figure | more
 
 
 def runs(

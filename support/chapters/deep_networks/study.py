@@ -9,21 +9,19 @@ together then take less than 15 hours of two cores.
 """
 
 from support.evidence.residual.study import ResidualStudy
+from support.evidence.sweep import by_name
 
 CIFAR = "folder:cifar10-jpeg"
 
-STUDIES = {
-    study.name: study
-    for study in (
-        ResidualStudy("deep-resnet34", CIFAR, 20, "ResNet-34 of width 16 with GELU, CIFAR-10 (JPEG copy), 20 epochs",
-                      depth=34),
-        ResidualStudy("deep-resnet10", CIFAR, 20,
-                      "ResNet-10 of width 16 with GELU and with a true ReLU, CIFAR-10 (JPEG copy), 20 epochs",
-                      activations=("gelu", "relu"), in_bf16=True),
-        # the true labels are learned in the same way: without augmentation or decay, until 90% of them are
-        ResidualStudy("deep-resnet10-shuffled", CIFAR, 200,
-                      "ResNet-10 of width 16 on 5,000 images of CIFAR-10 (JPEG copy), true and shuffled labels, "
-                      "until 90% of them are learned", labels=("true", "shuffled"),
-                      images=5000, batch=100, rate=0.05, decay=0.0, augmentation="none", until=90.0),
-    )
-}  # fmt: skip
+STUDIES = by_name(
+    ResidualStudy("deep-resnet34", CIFAR, 20, "ResNet-34 of width 16 with GELU, CIFAR-10 (JPEG copy), 20 epochs",
+                  depth=34),
+    ResidualStudy("deep-resnet10", CIFAR, 20,
+                  "ResNet-10 of width 16 with GELU and with a true ReLU, CIFAR-10 (JPEG copy), 20 epochs",
+                  activations=("gelu", "relu"), in_bf16=True),
+    # the true labels are learned in the same way: without augmentation or decay, until 90% of them are
+    ResidualStudy("deep-resnet10-shuffled", CIFAR, 200,
+                  "ResNet-10 of width 16 on 5,000 images of CIFAR-10 (JPEG copy), true and shuffled labels, "
+                  "until 90% of them are learned", labels=("true", "shuffled"),
+                  images=5000, batch=100, rate=0.05, decay=0.0, augmentation="none", until=90.0),
+)  # fmt: skip

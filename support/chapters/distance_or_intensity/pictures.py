@@ -166,17 +166,13 @@ def lost_classes_turn(arms) -> dict:
         )
         for panel, row, arm, name, chosen, expected in found
     ]
-    return {
-        "kind": "runs",
-        "look": "Point at a mark, or walk through the runs with the slider. Squares: ReLU2, by how many of the "
-        "outputs 1 to 9 are inactive. Triangles: ReLU2-Neg, by the lowest inactive output. Ticks: expected accuracy, "
-        "also the number at the right. What to look for: runs far from their tick.",
-        "panels": [f"{arm.scaling} inputs" for arm in arms],
-        "rows": order,
-        "groups": groups,
-        "legend": turns.runs_legend(groups, order, "tick: expected accuracy, also the number at the right"),
-        "digits": 0,
-    } | turns.ACCURACY
+    look = (
+        "Point at a mark, or walk through the runs with the slider. Squares: ReLU2, by how many of the outputs "
+        "1 to 9 are inactive. Triangles: ReLU2-Neg, by the lowest inactive output. Ticks: expected accuracy, also "
+        "the number at the right. What to look for: runs far from their tick."
+    )
+    panels, bar = [f"{arm.scaling} inputs" for arm in arms], "tick: expected accuracy, also the number at the right"
+    return turns.runs_figure(look, panels, order, groups, bar, digits=0, **turns.ACCURACY)
 
 
 def lost_classes_figure(arms):
@@ -200,7 +196,7 @@ def lost_classes_figure(arms):
     return fig
 
 
-def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
+def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg")):
     """Rows networks, columns arms: mean number of dead and rarely active outputs against the step, stacked."""
     classes = arms[0].active(names[0]).shape[1]
     fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
@@ -208,7 +204,7 @@ def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg"), side: str = "test"):
     greys = ("#222222", "#777777", "#bbbbbb")
     for row, name in zip(axes, names, strict=True):
         for ax, arm in zip(row, arms, strict=True):
-            counts = output_counts(arm.curve(f"{side}_active", name))
+            counts = output_counts(arm.curve("test_active", name))
             stack = [counts[kind].mean(0) for kind in labels]
             ax.stackplot(arm.steps_recorded, stack, labels=labels.values(), colors=greys)
             step_axis(ax)

@@ -14,16 +14,16 @@ from support.networks.architectures import architecture
 GREY, BOUNDARY, CLASS = "#888888", "#0072B2", "#D55E00"
 
 
-def geodesics_figure(panels: dict[str, tuple], half: float = 3.0):
+def geodesics_figure(panels: dict[str, tuple]):
     """One panel a map: log-volume over the plane, ellipses of the Gaussians, segments (thin) and shortest paths.
 
-    panels: title -> (map, Gaussians, ends (pairs, 2, 2)); half: side of a panel, in SDs of all that is in it.
+    panels: title -> (map, Gaussians, ends (pairs, 2, 2)).
     """
     fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False)
     drawn = {}
     for title, (f, gaussians, _) in panels.items():
         means = torch.stack([g.mean for g in gaussians])
-        mean, reach = means.mean(0), half * float(max(g.covariance.diagonal().max() for g in gaussians)) ** 0.5
+        mean, reach = means.mean(0), 3 * float(max(g.covariance.diagonal().max() for g in gaussians)) ** 0.5
         reach += float((means - mean).abs().max())
         side = torch.linspace(-reach, reach, 60, dtype=torch.float64)  # even: the centre itself may be on a fold
         grid = torch.stack(torch.meshgrid(mean[0] + side, mean[1] + side, indexing="xy"), -1)
@@ -121,9 +121,8 @@ def front_figure(rows: dict[str, tuple[pd.Series, str]]):
         heights = place + 0.5 * (figures.jitter(len(values)) - 0.5)
         ax.plot(values, heights, "o", color="black", mfc=face, markersize=4, alpha=0.6, clip_on=False)
     ax.axvline(0, color="black", linestyle="--", linewidth=1)
-    ax.set_yticks(range(len(rows)), [f"{title} ({len(values)})" for title, (values, _) in rows.items()])
-    ax.set(ylim=(len(rows) - 0.4, -0.6), xlim=(-0.12, None), xlabel="mismatch with the Mahalanobis metric (nats)")
-    ax.grid(axis="y", visible=False)
+    figures.name_rows(ax, [f"{title} ({len(values)})" for title, (values, _) in rows.items()], above=0.6, below=0.4)
+    ax.set(xlim=(-0.12, None), xlabel="mismatch with the Mahalanobis metric (nats)")
     return fig
 
 

@@ -31,7 +31,7 @@ class Ruler:
         return torch.linalg.slogdet(self.metric(x)).logabsdet / 2
 
 
-def rulers(data: Task, steps: int = STEPS, seed: int = 0) -> dict[str, Ruler]:
+def rulers(data: Task) -> dict[str, Ruler]:
     """Title -> metric, learned from the training points. The untrained layer predicts what the trained one does."""
     x, labels = data.train
     members = [x[labels == c] for c in (0, 1)]
@@ -39,7 +39,7 @@ def rulers(data: Task, steps: int = STEPS, seed: int = 0) -> dict[str, Ruler]:
     within = torch.cat([m - m.mean(0) for m in members]).T
     precision = torch.linalg.inv(within @ within.T / len(x))
     machine = feature_machines.learn(x.numpy(), 2.0 * labels.numpy()[:, None] - 1)
-    start, network = (_network(data, number, seed) for number in (0, steps))
+    start, network = (_network(data, steps) for steps in (0, STEPS))
 
     def nearest_mean(points):
         away = points[:, None] - means
@@ -62,9 +62,9 @@ def _flat(matrix: Tensor) -> Callable[[Tensor], Tensor]:
     return lambda x: matrix.expand(len(x), 2, 2)
 
 
-def _network(data: Task, steps: int, seed: int) -> nn.Sequential:
+def _network(data: Task, steps: int) -> nn.Sequential:
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(0)
         network = nn.Sequential(nn.Linear(2, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 2)).double()
     adam = torch.optim.Adam(network.parameters(), RATE)
     for _ in range(steps):
@@ -74,9 +74,9 @@ def _network(data: Task, steps: int, seed: int) -> nn.Sequential:
     return network.requires_grad_(False)
 
 
-def edge(count: int = 200) -> tuple[Tensor, Tensor]:
-    """Points on the task's true boundary, x2 = 0.6 sin(7 x1 - 1), and its unit normals, (count, 2) each."""
-    x1 = torch.linspace(-1, 1, count, dtype=torch.float64)
+def edge() -> tuple[Tensor, Tensor]:
+    """Points on the task's true boundary, x2 = 0.6 sin(7 x1 - 1), and its unit normals, (200, 2) each."""
+    x1 = torch.linspace(-1, 1, 200, dtype=torch.float64)
     normal = torch.stack([-4.2 * torch.cos(7 * x1 - 1), torch.ones_like(x1)], 1)
     return torch.stack([x1, 0.6 * torch.sin(7 * x1 - 1)], 1), normal / normal.norm(dim=1, keepdim=True)
 

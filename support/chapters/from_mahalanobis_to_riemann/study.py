@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from support.evidence.classifiers.study import MNIST, SMALL, Plan, Recipe
+from support.evidence.sweep import by_name
 from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import Dataset
 from support.training.classifiers.class_metrics import Frame, look
@@ -20,11 +21,8 @@ class MetricPlan(Plan):
         return super().train(specs, dataset, **options)
 
 
-STUDIES = {
-    plan.name: plan
-    for plan in (
-        MetricPlan("mnist-metric", architectures=LINEAR_AND_L2, scalings=("standardised",),
-                   **MNIST | SMALL | {"recipes": (Recipe(0.001, optimiser="adam"),), "seeds_per_block": 4},
-                   title="linear and OffsetL2 heads, whose metric is looked at, 10,000 images, 1,000 steps of Adam"),
-    )
-}  # fmt: skip
+STUDIES = by_name(
+    MetricPlan("mnist-metric", architectures=LINEAR_AND_L2, scalings=("standardised",),
+               **MNIST | SMALL | {"recipes": (Recipe(0.001, optimiser="adam"),), "seeds_per_block": 4},
+               title="linear and OffsetL2 heads, whose metric is looked at, 10,000 images, 1,000 steps of Adam"),
+)  # fmt: skip

@@ -1,3 +1,1 @@
 """Where the hyperplanes of the output layer lie."""
-
-NOTEBOOK = "03_hyperplanes"

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, fits_story
+from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, fits_story, own_and_others
 from support.evidence import claims, statistics
 from support.evidence.claims import Finding
 from support.evidence.classifiers.claims import SEEN, Studies
@@ -69,7 +69,8 @@ class OwnIsNear(MostOutputs):
     so = f"have their own class within {NEAR:g} SD"
 
     def has(self, z):
-        return np.abs(z)[..., np.eye(z.shape[-1], dtype=bool)] < NEAR
+        own, _ = own_and_others(np.abs(z))
+        return own < NEAR
 
 
 class OwnIsNearest(MostOutputs):
@@ -78,8 +79,8 @@ class OwnIsNearest(MostOutputs):
     so = "have their own class nearest"
 
     def has(self, z):
-        own = np.eye(z.shape[-1], dtype=bool)
-        return np.abs(z)[..., own] < np.where(own, np.inf, np.abs(z)).min(-1)
+        own, others = own_and_others(np.abs(z))
+        return own < others.min(-1)
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,14 @@ class DrivenInside(Rule):
     asks = "> 50% of the own classes inside, and > 50% of the others"
 
     def __call__(self, arm: Arm) -> Finding:
-        inside = class_distances(arm.moments(self.name)) <= 0
-        own = np.eye(inside.shape[-1], dtype=bool)
+        own, others = own_and_others(class_distances(arm.moments(self.name)) <= 0)
 
-        def of_classes(which: str, chosen: np.ndarray, parts: int) -> Finding:
-            shares = 100 * inside[:, chosen].mean(1)
+        def of_classes(which: str, inside: np.ndarray, parts: int) -> Finding:
+            shares = 100 * inside.reshape(len(inside), -1).mean(1)
             found = statistics.mean_interval(shares, self.sharing(parts).level, within=(0, 100))
             return self.finding(found, f"{found.value:.0f}% of the {which} lie in a zero set of {self.name}")
 
-        both = [partial(of_classes, "own classes", own), partial(of_classes, "other classes", ~own)]
+        both = [partial(of_classes, "own classes", own), partial(of_classes, "other classes", others)]
         return claims.joined(claims.after_holm(both))
 
 

@@ -50,15 +50,19 @@ def fits_story(z: np.ndarray, name: str) -> np.ndarray:
         raise ValueError(
             f"the paper has no such story of the outputs of {name!r} (of Abs2, Abs2-Neg and ReLU2-Neg it has)"
         )
-    own = np.eye(z.shape[-1], dtype=bool)
     if a.output == "abs":
-        size = np.abs(z)
-        of_own, of_others = size[..., own], np.where(own, np.nan, size)
+        own, others = own_and_others(np.abs(z))
         if a.negated:
-            return (of_own < np.nanmin(of_others, -1)) & (of_own < NEAR)
-        return _farthest(size, own) & _half(size < NEAR, own)
-    inside = z <= 0
-    return inside[..., own] & _half(~inside, own)
+            return (own < others.min(-1)) & (own < NEAR)
+        return (own > others.max(-1)) & _half(others < NEAR)
+    own, others = own_and_others(z <= 0)
+    return own & _half(~others)
+
+
+def own_and_others(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(..., C outputs, C classes) -> of each output its own class, (..., C), and the others, (..., C, C - 1)."""
+    own = np.eye(z.shape[-1], dtype=bool)
+    return z[..., own], z[..., ~own].reshape(*z.shape[:-1], -1)
 
 
 def own_and_nearest_other(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -66,29 +70,22 @@ def own_and_nearest_other(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     (..., C, C, 3) moments -> twice (..., C).
     """
-    size = np.abs(class_distances(moments))
-    own = np.eye(size.shape[-1], dtype=bool)
-    return size[..., own], np.where(own, np.inf, size).min(-1)
+    own, others = own_and_others(np.abs(class_distances(moments)))
+    return own, others.min(-1)
 
 
 def own_is_farthest(moments: np.ndarray) -> np.ndarray:
     """Whether each output's own class is the farthest from its hyperplane: (..., C, C, 3) moments -> (..., C)."""
-    size = np.abs(class_distances(moments))
-    own = np.eye(size.shape[-1], dtype=bool)
-    return _farthest(size, own)
+    own, others = own_and_others(np.abs(class_distances(moments)))
+    return own > others.max(-1)
 
 
 def half_of_others_near(moments: np.ndarray) -> np.ndarray:
     """Whether each output has at least half of the other classes within NEAR: (..., C, C, 3) moments -> (..., C)."""
-    near = np.abs(class_distances(moments)) < NEAR
-    return _half(near, np.eye(near.shape[-1], dtype=bool))
+    _, others = own_and_others(np.abs(class_distances(moments)))
+    return _half(others < NEAR)
 
 
-def _farthest(size: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Whether an output's own class has the largest size: (..., C, C) -> (..., C)."""
-    return size[..., own] > np.where(own, -np.inf, size).max(-1)
-
-
-def _half(true: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Whether it is true of at least half of the other classes: (..., C, C) -> (..., C)."""
-    return (true & ~own).sum(-1) >= (own.shape[0] - 1) / 2
+def _half(true: np.ndarray) -> np.ndarray:
+    """Whether it is true of at least half of the other classes: (..., C, C - 1) -> (..., C)."""
+    return true.mean(-1) >= 0.5

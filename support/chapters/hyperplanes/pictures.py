@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.ticker import NullLocator
 
 from support.chapters.hyperplanes.claims import FitsStory, MostOutputs, OwnIsNear, OwnIsNearest
-from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, own_and_nearest_other
+from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, own_and_nearest_other, own_and_others
 from support.evidence.classifiers.results import Arm
 from support.evidence.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
 from support.evidence.statistics import mean_interval
@@ -87,9 +87,9 @@ def distances_figure(arms: list[Arm], names: tuple[str, ...] = ("Abs2-Neg", "Abs
     return fig
 
 
-def within_figure(arms: list[Arm], name: str = "Abs2-Neg", most: float = 4.0):
+def within_figure(arms: list[Arm]):
     """One panel an arm: share of outputs whose own class, or nearest other class, lies within a number of its SDs."""
-    cuts = np.linspace(0, most, 161)
+    name, cuts = "Abs2-Neg", np.linspace(0, 4, 161)
     fig, axes = subplots(1, len(arms), height=2.8, squeeze=False, sharex=True, sharey=True)
     curves = {
         "own class, trained": (-1, 0, {"color": style(name)["color"], "linewidth": 2.5}),
@@ -101,7 +101,7 @@ def within_figure(arms: list[Arm], name: str = "Abs2-Neg", most: float = 4.0):
             size = own_and_nearest_other(arm.moments(name, arm.steps if when else 0))[which]
             ax.plot(cuts, [100 * (size < cut).mean() for cut in cuts], label=label, **look)
         ax.axvline(NEAR, color="black", linewidth=0.8)
-        ax.set(title=f"{arm.scaling} inputs", xlabel="distance (SDs of the class)", xlim=(0, most), ylim=(-3, 103))
+        ax.set(title=f"{arm.scaling} inputs", xlabel="distance (SDs of the class)", xlim=(0, 4), ylim=(-3, 103))
     axes[0][0].set_ylabel(f"outputs of {name}\nwithin this distance (%)")
     legend_below(fig, axes[0][0])
     return fig
@@ -113,7 +113,8 @@ class OwnInside(MostOutputs):
     so = "have their own class in the zero set"
 
     def has(self, z):
-        return z[..., np.eye(z.shape[-1], dtype=bool)] <= 0
+        own, _ = own_and_others(z)
+        return own <= 0
 
 
 def steps_figure(arms: list[Arm]):
@@ -148,17 +149,17 @@ def steps_figure(arms: list[Arm]):
     return fig
 
 
-def gap_figure(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg"):
-    """One panel an arm: accuracy of the first network minus that of the second, on test and training images.
+def gap_figure(arms: list[Arm]):
+    """One panel an arm: accuracy of Abs2 minus that of Abs2-Neg, on test and training images.
 
     Mean over seeds with its 95% interval, paired by seed.
     """
     fig, axes = subplots(1, len(arms), height=2.8, squeeze=False, sharey=True)
-    looks = {"test": {"color": style(second)["color"]}, "train": {"color": "#777777", "linestyle": "--"}}
+    looks = {"test": {"color": style("Abs2-Neg")["color"]}, "train": {"color": "#777777", "linestyle": "--"}}
     for ax, arm in zip(axes[0], arms, strict=True):
         steps = arm.steps_recorded
         for side, look in looks.items():
-            gap = arm.curve(f"{side}_accuracy", first) - arm.curve(f"{side}_accuracy", second)
+            gap = arm.curve(f"{side}_accuracy", "Abs2") - arm.curve(f"{side}_accuracy", "Abs2-Neg")
             found = [mean_interval(g, method="t") for g in gap.T]
             label = {"test": "test images", "train": "training images"}[side]
             ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
@@ -167,7 +168,7 @@ def gap_figure(arms: list[Arm], first: str = "Abs2", second: str = "Abs2-Neg"):
         ax.axhline(0, color="black", linewidth=0.8)
         step_axis(ax)
         ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps))
-    axes[0][0].set_ylabel(f"lead of {first} (points)")
+    axes[0][0].set_ylabel("lead of Abs2 (points)")
     legend_below(fig, axes[0][0])
     return fig
 

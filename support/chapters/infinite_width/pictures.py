@@ -77,13 +77,9 @@ def three_units_figure(biases: Sequence[float], points: int = 61):
     volumes = [shallow_log_volume_element(*layer).view(points, points).T.numpy() for layer in layers]
     curvatures = [shallow_ricci_scalar(*layer).view(points, points).T.numpy() for layer in layers]
     signed = [np.sign(R) * np.log1p(np.abs(R)) for R in curvatures]
-    top = max(np.abs(s).max() for s in signed)
+    top = np.abs(signed).max()
     rows = (
-        (
-            volumes,
-            "log-volume (nats)",
-            {"vmin": min(v.min() for v in volumes), "vmax": max(v.max() for v in volumes)},
-        ),
+        (volumes, "log-volume (nats)", {"vmin": np.min(volumes), "vmax": np.max(volumes)}),
         (signed, "sign $R$ log(1 + $|R|$)", {"cmap": "RdBu_r", "vmin": -top, "vmax": top}),
     )
     fig, axes = figures.subplots(2, len(biases), height=4.4, squeeze=False, sharex=True, sharey=True)
@@ -142,11 +138,11 @@ def gelu_figure(radii: Tensor, spreads: Tensor, R: Tensor):
     return fig
 
 
-def tangent_figure(radii: Tensor, layers: Sequence[Tangent], sampled: Sequence[Drawn], lowest: float = -6.0):
+def tangent_figure(radii: Tensor, layers: Sequence[Tangent], sampled: Sequence[Drawn]):
     """Log-volume (left) and Ricci scalar (right) over the distance from the origin, of NNGP and tangent kernels.
 
     layers: the second, if there is one, is dashed. sampled: random networks, each with the middle 68% as a bar.
-    lowest: end of the axis of R; curves leave it there.
+    Curves leave the axis of R at -6.
     """
     fig, axes = figures.subplots(1, 2, height=3.4)
     for layer, line in zip(layers, ("-", "--"), strict=False):
@@ -164,7 +160,7 @@ def tangent_figure(radii: Tensor, layers: Sequence[Tangent], sampled: Sequence[D
     axes[1].axhline(0, color="black", linewidth=0.8)
     for ax, label in zip(axes, ("log-volume (nats)", "curvature $R$"), strict=True):
         ax.set(xlabel="distance from the origin $|x|$", ylabel=label, xlim=(0, float(radii[-1])))
-    axes[1].set_ylim(lowest, 0.1 * abs(lowest))
+    axes[1].set_ylim(-6, 0.6)
     figures.legend_below(fig, axes[0], 2)
     return fig
 

@@ -1,3 +1,1 @@
 """Kernel machines: Amari and Wu's magnified kernel, recursive feature machines, and Simon et al.'s learned kernel."""
-
-NOTEBOOK = "10_kernels"

@@ -50,15 +50,18 @@ class Machine:
     centres: np.ndarray  # (V,) indices
     sigma: float  # in the unit of the inputs, like tau
     tau: float
+    log_h: np.ndarray  # (N,) of the training inputs, shifted
     shift: float  # of log h, so that the mean of h^2 over the training inputs is 1
     classifier: Any
 
     def predict(self, points: np.ndarray) -> np.ndarray:
         """The classes, (M,), of points, (M, d)."""
-        squares = squared(points, self.x)
+        return self.predict_at(squared(points, self.x))
+
+    def predict_at(self, squares: np.ndarray) -> np.ndarray:
+        """The classes, (M,), of points with these squared distances to the training inputs, (M, N)."""
         log_h = _log_h(squares, self.centres, self.tau) - self.shift
-        own = _log_h(squared(self.x, self.x), self.centres, self.tau) - self.shift
-        return self.classifier.predict(np.exp(log_h[:, None] + own - squares / (2 * self.sigma**2)))
+        return self.classifier.predict(_gram(squares, log_h, self.log_h, self.sigma))
 
     def log_volume(self, points: torch.Tensor) -> torch.Tensor:
         """Log of the volume element of the magnified kernel, (M,), nats."""
@@ -70,79 +73,70 @@ def squared(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.maximum(0, (x**2).sum(1)[:, None] + (y**2).sum(1) - 2 * x @ y.T)
 
 
-def widths(choice: Choice, d: int) -> tuple[float, float]:
-    """sigma and tau in the unit of the inputs; tau is infinite for a plain machine, whose h is constant."""
-    sigma = choice.sigma * np.sqrt(d)
-    return sigma, np.inf if choice.tau is None else choice.tau * choice.sigma
-
-
 def _log_h(squares: np.ndarray, centres: np.ndarray, tau: float) -> np.ndarray:
     """log h at the rows of squared distances to the training inputs, (M, N) -> (M,); 0 without centres."""
     return logsumexp(-squares[:, centres] / (2 * tau**2), axis=1) if len(centres) else np.zeros(len(squares))
 
 
-def _classifier(gram: np.ndarray, labels: np.ndarray, penalty: float):
+def _gram(squares: np.ndarray, log_h: np.ndarray, own: np.ndarray, sigma: float) -> np.ndarray:
+    """The magnified kernel, (M, N), from log h of its rows and columns."""
+    return np.exp(log_h[:, None] + own - squares / (2 * sigma**2))
+
+
+def _fit(x: np.ndarray, squares: np.ndarray, labels: np.ndarray, choice: Choice, centres=()) -> Machine:
+    """The machine of these parameters; squares: distances of the inputs x, (N, N)."""
     from sklearn.svm import SVC
 
-    return SVC(C=penalty, kernel="precomputed").fit(gram, labels)
-
-
-def _fit(squares, labels, penalty, sigma, tau, centres) -> tuple[Any, np.ndarray, float]:
-    """A classifier on all of `squares`, (N, N), with log h, (N,), and its shift."""
+    sigma = choice.sigma * np.sqrt(x.shape[1])
+    tau = np.inf if choice.tau is None else choice.tau * choice.sigma  # in the unit of the inputs, like sigma
+    centres = np.array(centres, int)
     log_h = _log_h(squares, centres, tau)
     shift = (logsumexp(2 * log_h) - np.log(len(log_h))) / 2
     log_h = log_h - shift
-    return _classifier(np.exp(log_h[:, None] + log_h - squares / (2 * sigma**2)), labels, penalty), log_h, shift
+    classifier = SVC(C=choice.penalty, kernel="precomputed").fit(_gram(squares, log_h, log_h, sigma), labels)
+    return Machine(x, centres, sigma, tau, log_h, shift, classifier)
 
 
 def machine(x: np.ndarray, labels: np.ndarray, choice: Choice, seed: int = 0) -> Machine:
     """The machine of these parameters on inputs x, (N, d); seed: of the random centres."""
-    squares, (sigma, tau) = squared(x, x), widths(choice, x.shape[1])
-    centres = np.array([], int)
-    if choice.kind != "plain":
-        centres = _centres(
-            _fit(squares, labels, choice.penalty, sigma, np.inf, centres)[0], choice.kind, len(x), seed
-        )
-    classifier, _, shift = _fit(squares, labels, choice.penalty, sigma, tau, centres)
-    return Machine(x, centres, sigma, tau, shift, classifier)
+    squares = squared(x, x)
+    return _magnified(_fit(x, squares, labels, choice._replace(tau=None)), squares, labels, choice, seed)
 
 
-def _centres(plain, kind: str, n: int, seed: int) -> np.ndarray:
-    """The support vectors of a plain classifier, or as many random ones of n training inputs."""
-    if kind == "support":
-        return np.sort(plain.support_)
-    return np.sort(np.random.default_rng(seed).permutation(n)[: len(plain.support_)])
+def _magnified(plain: Machine, squares: np.ndarray, labels: np.ndarray, choice: Choice, seed: int) -> Machine:
+    """The machine of these parameters, made from the plain one of the same sigma and penalty.
 
-
-def choose(x: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[str, Choice]:
-    """For each kind of machine the parameters with the fewest errors in INNER stratified folds.
-
-    Every kind has the same grid of sigma and penalty; the magnified ones have TAUS on top.
+    h has its centres at the support vectors of the plain machine, or at as many random training inputs.
     """
-    wrong = inner_errors(x, labels, seed)
+    if choice.kind == "plain":
+        return plain
+    centres = plain.classifier.support_
+    if choice.kind == "random":
+        centres = np.random.default_rng(seed).permutation(len(plain.x))[: len(centres)]
+    return _fit(plain.x, squares, labels, choice, np.sort(centres))
+
+
+def choose(wrong: dict[Choice, int]) -> dict[str, Choice]:
+    """For each kind of machine the parameters with the fewest errors, `inner_errors`."""
     return {kind: min(GRID[kind], key=wrong.__getitem__) for kind in KINDS}
 
 
 def inner_errors(x: np.ndarray, labels: np.ndarray, seed: int = 0) -> dict[Choice, int]:
-    """The number of errors in INNER stratified folds, for all parameters."""
+    """The number of errors in INNER stratified folds, for all parameters.
+
+    Every kind has the same grid of sigma and penalty; the magnified ones have TAUS on top.
+    """
     from sklearn.model_selection import StratifiedKFold
 
-    squares, d = squared(x, x), x.shape[1]
+    squares = squared(x, x)
     wrong = {choice: 0 for several in GRID.values() for choice in several}
     for train, test in StratifiedKFold(INNER, shuffle=True, random_state=seed).split(x, labels):
         own, other = squares[np.ix_(train, train)], squares[np.ix_(test, train)]
         for sigma, penalty in product(SIGMAS, PENALTIES):
-            plain = _fit(own, labels[train], penalty, sigma * np.sqrt(d), np.inf, np.array([], int))
+            plain = _fit(x[train], own, labels[train], Choice("plain", sigma, penalty, None))
             for choice in (c for several in GRID.values() for c in several if c[1:3] == (sigma, penalty)):
-                width, tau = widths(choice, d)
-                if choice.kind == "plain":
-                    centres, (classifier, log_h, shift) = np.array([], int), plain
-                else:
-                    centres = _centres(plain[0], choice.kind, len(train), seed)
-                    classifier, log_h, shift = _fit(own, labels[train], penalty, width, tau, centres)
-                at = _log_h(other, centres, tau) - shift
-                gram = np.exp(at[:, None] + log_h - other / (2 * width**2))
-                wrong[choice] += int((classifier.predict(gram) != labels[test]).sum())
+                fitted = _magnified(plain, own, labels[train], choice, seed)
+                wrong[choice] += int((fitted.predict_at(other) != labels[test]).sum())
     return wrong
 
 
@@ -175,7 +169,7 @@ def compared(x, labels, train, test, seed: int = 0) -> dict[str, float]:
 
     with config_context(skip_parameter_validation=True, assume_finite=True):
         wrong = inner_errors(x[train], labels[train], seed)
-        chosen = {kind: min(GRID[kind], key=wrong.__getitem__) for kind in KINDS}
+        chosen = choose(wrong)
         by_tau = {tau: min((c for c in GRID["support"] if c.tau == tau), key=wrong.__getitem__) for tau in TAUS}
         asked = {*chosen.values(), *by_tau.values()}
         fitted = {choice: machine(x[train], labels[train], choice, seed) for choice in asked}

@@ -8,7 +8,7 @@ import torch
 from matplotlib.patheffects import withStroke
 
 from support.chapters.kernels import checks, derived, magnified
-from support.evidence.figures import labels_apart, shades, subplots
+from support.evidence.figures import labels_apart, name_rows, shades, subplots
 
 LOOKS = {
     "plain": {"marker": "o", "markerfacecolor": "white", "color": "black"},
@@ -36,13 +36,11 @@ def errors_figure(table: pd.DataFrame, arms: list[dict], line: float):
         right.text(1.01, row, f"{arm['value']:+z.2f}", transform=right.get_yaxis_transform(), va="center", fontsize=9)
     right.axvline(0, color="black", linewidth=0.8)
     right.axvline(line, color="black", linewidth=0.8, linestyle="--")
-    left.set_yticks(range(len(arms)), [arm["name"].replace(" of ", "\nof ") for arm in arms])
-    left.set_ylim(len(arms) - 0.5, -0.5)
+    name_rows(left, [arm["name"].replace(" of ", "\nof ") for arm in arms])
     left.set_xlim(left=0)
     left.set(xlabel="test error (%)", title="errors")
     right.set(xlabel="plain - magnified (points)", title="gain by magnifying")
-    for ax in (left, right):
-        ax.grid(axis="y", visible=False)
+    right.grid(axis="y", visible=False)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return fig
 
@@ -173,10 +171,8 @@ def likeness_figure(table: pd.DataFrame):
                     label=label if row == 0 else None, **look)  # fmt: skip
         ax.text(1.01, row, f"{of['trained'].mean():.2f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
     ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_yticks(range(len(arms)), [f"{data},\n{start}" for data, start in arms])
-    ax.set_ylim(len(arms) - 0.5, -0.5)
+    name_rows(ax, [f"{data},\n{start}" for data, start in arms])
     ax.set(xlabel="likeness to M", xlim=(-0.6, 1.05))
-    ax.grid(axis="y", visible=False)
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
 
@@ -213,10 +209,8 @@ def shares_figure(table: pd.DataFrame):
             ax.plot(after, np.full(len(after), row + 0.22), ".", color="#777777", markersize=4)
             ax.plot(before.mean(), row, "o", color="black", markersize=7, markerfacecolor="white")
             ax.plot(after.mean(), row, "o", color="black", markersize=7)
-        ax.set_yticks(range(len(lines)), lines)
-        ax.set_ylim(len(lines) - 0.5, -0.5)
+        name_rows(ax, lines)
         ax.set(title=name, xlabel="share (%)", xlim=(0, 104))
-        ax.grid(axis="y", visible=False)
     return fig
 
 

@@ -1,3 +1,1 @@
 """Networks that learn the Mahalanobis distance, and what their weights know of it."""
-
-NOTEBOOK = "05_mahalanobis"

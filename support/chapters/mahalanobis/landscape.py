@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from scipy.optimize import least_squares
 
-from support.networks.distance_networks import known
 from support.networks.gaussians import Gaussian
 
 
@@ -36,22 +35,21 @@ def descend(network: str, W, b, x, y, evaluations: int = 300) -> Bottom:
         x, y: points (N, d) and distances (N,), float64.
         evaluations: of the residuals, at most.
     """
-    known(network)
-    if network == "MD_Sigmoid":
+    if network not in ("MD_Abs", "MD_ReLU"):
         raise ValueError("descend is for MD_Abs and MD_ReLU")
     k, d = W.shape
     centre = x.mean(0)
     X = torch.cat([x - centre, torch.ones_like(x[:, :1])], 1)
 
     def activations(p):
-        z = X @ torch.from_numpy(p).view(k, d + 1).T
+        z = X @ p.view(k, d + 1).T
         return z if network == "MD_Abs" else z.relu()
 
     def residuals(p):
-        return (activations(p).norm(dim=1) - y).numpy()
+        return (activations(torch.from_numpy(p)).norm(dim=1) - y).numpy()
 
     def jacobian(p):
-        a = activations(p)
+        a = activations(torch.from_numpy(p))
         slope = a / a.norm(dim=1, keepdim=True).clamp_min(1e-150)
         return (slope[:, :, None] * X[:, None, :]).reshape(len(X), -1).numpy()
 
@@ -61,9 +59,7 @@ def descend(network: str, W, b, x, y, evaluations: int = 300) -> Bottom:
     p = torch.from_numpy(found.x)
 
     def error(q):
-        z = X @ q.view(k, d + 1).T
-        a = z if network == "MD_Abs" else z.relu()
-        return (torch.linalg.vector_norm(a, dim=1) - y).square().mean()
+        return (torch.linalg.vector_norm(activations(q), dim=1) - y).square().mean()
 
     curvatures = torch.linalg.eigvalsh(torch.autograd.functional.hessian(error, p)).numpy()
     gradient = float(np.linalg.norm(2 * found.jac.T @ found.fun / len(X)))
@@ -88,11 +84,11 @@ def reach(steps: int, rate: float = 1e-3) -> float:
     return rate * steps
 
 
-def bound(steps: int, rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.99)) -> float:
-    """How far Adam can get at the very most.
+def bound(steps: int) -> float:
+    """How far Adam can get at the very most, at its usual rate.
 
     By Cauchy and Schwarz, its average gradient is at most (1 - beta1) / sqrt((1 - beta2) (1 - beta1^2 / beta2)) times
     the root of its average square, with equality for gradients that grow without end.
     """
-    beta1, beta2 = betas
-    return reach(steps, rate) * (1 - beta1) / math.sqrt((1 - beta2) * (1 - beta1**2 / beta2))
+    beta1, beta2 = 0.9, 0.99
+    return reach(steps) * (1 - beta1) / math.sqrt((1 - beta2) * (1 - beta1**2 / beta2))

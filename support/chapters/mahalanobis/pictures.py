@@ -83,8 +83,8 @@ def rotations_figure(data: DistanceData, solutions: dict[str, tuple]):
     return fig
 
 
-def rotations_turn(data: DistanceData, W: torch.Tensor, degrees: int = 20) -> dict:
-    """The exact network with weights W in the plane, which the reader turns; degrees: the turn at first."""
+def rotations_turn(data: DistanceData, W: torch.Tensor) -> dict:
+    """The exact network with weights W in the plane, which the reader turns."""
     mean, root = data.gaussian.mean, torch.linalg.inv(W)  # columns: the half axes
     return {
         "kind": "whitening",
@@ -105,7 +105,7 @@ def rotations_turn(data: DistanceData, W: torch.Tensor, degrees: int = 20) -> di
         "largest": turns.rounded(W.norm(dim=0).max()),
         "points": turns.rounded(data.train[0][:150], 2),
         "probe": turns.rounded(mean + 2**0.5 * root.sum(1)),  # two standard deviations out, between the axes
-        "degrees": degrees,
+        "degrees": 20,  # of the turn at first
     }
 
 
@@ -154,11 +154,10 @@ def errors_figure(arms: list[DistanceArm]):
             ax.axhline(row - 0.5, color=GREY, linewidth=0.8)
     ax.axvline(ERROR, color=GREY, linewidth=0.8, linestyle="--")
     labels = [f"{arm.name}   {NAMES[n]}" if n == "MD_Abs" else NAMES[n] for arm, n in rows]
-    ax.set_yticks(range(len(rows)), labels)
-    ax.set(xscale="log", xlim=(3e-3, 100), ylim=(len(rows) - 0.4, -0.6))
+    figures.name_rows(ax, labels, above=0.6, below=0.4)
+    ax.set(xscale="log", xlim=(3e-3, 100))
     ax.set_xlabel("error on fresh points (% of the mean distance, log scale)")
     ax.set_title(f"within {ERROR:g}%", loc="right", fontsize=9)
-    ax.grid(axis="y", visible=False)
     return fig
 
 
@@ -199,9 +198,8 @@ def axes_figure(arms: list[DistanceArm]):
     ax.axvspan(0, 100 * CHANCE, color="#e8f0e4")
     for row, ((_, network), shares) in enumerate(rows.items()):
         ax.vlines(100 * shares, row - 0.32, row + 0.32, color=LOOKS[network]["color"], linewidth=1.8)
-    ax.set_yticks(range(len(rows)), [f"{name}   {NAMES[network]}" for name, network in rows])
-    ax.set(xlim=(0, 100), ylim=(len(rows) - 0.4, -0.6), xlabel="random rotations that lie as close to the axes (%)")
-    ax.grid(axis="y", visible=False)
+    figures.name_rows(ax, [f"{name}   {NAMES[network]}" for name, network in rows], above=0.6, below=0.4)
+    ax.set(xlim=(0, 100), xlabel="random rotations that lie as close to the axes (%)")
     return fig
 
 

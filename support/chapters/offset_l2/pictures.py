@@ -9,7 +9,7 @@ import torch
 from support.chapters.offset_l2.centres import PARTS
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import NOISE
-from support.evidence.figures import jitter, landmarks, legend_below, step_axis, style, subplots
+from support.evidence.figures import interval, jitter, landmarks, legend_below, name_rows, step_axis, style, subplots
 from support.evidence.statistics import mean_interval
 from support.networks.architectures import L2
 from support.networks.layers import OffsetL2
@@ -90,10 +90,7 @@ def leads_figure(arms: list[Arm], pairs=LEADS):
     for ax, arm in zip(axes[0], arms, strict=True):
         ax.axvspan(-NOISE, NOISE, color="#dddddd", linewidth=0)
         for row, (first, second) in enumerate(pairs):
-            found = mean_interval(arm.accuracy(first) - arm.accuracy(second))
-            look = style(first) | {"linestyle": "none"}
-            ax.plot([found.low, found.high], [row, row], color=look["color"])
-            ax.plot(found.value, row, **look)
+            interval(ax, mean_interval(arm.accuracy(first) - arm.accuracy(second)), row, style(first))
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set_xscale("symlog", linthresh=1)
         ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
@@ -122,9 +119,7 @@ def tests_figure(table: pd.DataFrame):
             ax.plot(prototype, row, "*", color="black", markersize=12, clip_on=False)
             ax.axhline(row + 0.5, color="#cccccc", linewidth=0.8)
         ax.set(title=f"{scaling} inputs", xlabel="result of the test (%)", xlim=(-4, 104))
-        ax.set_yticks(range(len(TESTS)), [line for line, *_ in TESTS.values()])
-        ax.set_ylim(len(TESTS) - 0.5, -0.5)
-        ax.grid(axis="y", visible=False)
+        name_rows(ax, [line for line, *_ in TESTS.values()])
     axes[0][0].annotate("a prototype", (0, 0), (9, 0), textcoords="offset points", va="center", fontsize=9)
     legend_below(fig, axes[0][0], 4)
     return fig

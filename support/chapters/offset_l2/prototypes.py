@@ -101,7 +101,7 @@ class Centres:
             share.numpy(),
             100 * outside.double().mean(1).numpy(),
             *_rank_correlations(weight.numpy(), variance.numpy(), seed),
-            100 * apart(mu) / torch.cdist(mu, h).square().mean().sqrt().item(),
+            100 * torch.pdist(mu).mean().item() / torch.cdist(mu, h).square().mean().sqrt().item(),
         )
 
 
@@ -131,10 +131,11 @@ def reading(records: Sequence[Record], dataset: Dataset) -> pd.DataFrame:
     "chance high": the middle 95% of it under permutations.
     """
     rows = []
-    for (scaling, name), several in kinds(records).items():
+    for kind in dict.fromkeys((r.spec.scaling, r.spec.architecture) for r in records):
+        several = [r for r in records if (r.spec.scaling, r.spec.architecture) == kind]
         for when in ("before", "after"):
             found = [centres(record, dataset, trained=when == "after") for record in several]
-            row: dict[str, Any] = {"inputs": scaling, "network": name, "training": when}
+            row: dict[str, Any] = {"inputs": kind[0], "network": kind[1], "training": when}
             row["own class"] = 100 * np.mean([c.own_class for c in found])
             row["classes"] = np.mean([len(set(c.named)) for c in found])
             row["own mu"] = 100 * np.mean([c.own_mu for c in found])
@@ -154,37 +155,19 @@ def centres(record: Record, dataset: Dataset, trained: bool = True) -> Centres:
     return Centres.of(head, h, labels, architecture(record.spec.architecture).negated, record.spec.seed)
 
 
-def kinds(records: Sequence[Record]) -> dict[tuple[str, str], list[Record]]:
-    """The records by input scaling and architecture, in the order in which these appear."""
-    kinds = {}
-    for record in records:
-        kinds.setdefault((record.spec.scaling, record.spec.architecture), []).append(record)
-    return kinds
-
-
 def hidden_vectors(
     record: Record, dataset: Dataset, trained: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor, nn.Sequential]:
-    """Hidden vectors (N, H) of the run's training images, their labels, and its network, trained or as it started."""
-    start, end = start_and_end(record)
-    spec, network = record.spec, restored(end if trained else start, record.spec.architecture)
-    data = dataset.first(spec.images)
+    """Hidden vectors (N, H) of the run's training images, their labels, and its network, trained or as it started.
+
+    The start is drawn again from the seed of the run. Raises ValueError if the weights were not kept.
+    """
+    spec, weights = record.spec, record.weights()
+    if weights is None:
+        raise ValueError(f"the weights of {spec.label} were not kept")
+    if not trained:
+        start = starting_weights(spec, weights["weight"].shape[1], len(weights["mu"]))
+        weights = start | {"alpha": torch.ones_like(start["mu"])}
+    data, network = dataset.first(spec.images), restored(weights, spec.architecture)
     x = torch.from_numpy(dataset.inputs(data.train_images, spec.scaling))
     return network[:2](x), torch.from_numpy(data.train_labels), network
-
-
-def start_and_end(record: Record) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """The weights of a run's OffsetL2 network as it started, drawn again from its seed, and as it was trained.
-
-    Raises ValueError if the weights were not kept.
-    """
-    end = record.weights()
-    if end is None:
-        raise ValueError(f"the weights of {record.spec.label} were not kept")
-    start = starting_weights(record.spec, end["weight"].shape[1], len(end["mu"]))
-    return start | {"alpha": torch.ones_like(start["mu"])}, end
-
-
-def apart(points: torch.Tensor) -> float:
-    """Mean distance between two of these points (C, H)."""
-    return torch.pdist(points).mean().item()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from support.evidence.classifiers.study import BOTH, MNIST, Plan, Recipe
+from support.evidence.sweep import by_name
 from support.networks.architectures import L2, LINEAR_AND_L2, SIX_BIAS
 from support.training.classifiers.centres import look
 from support.training.classifiers.specs import CentresSpec
@@ -15,16 +16,13 @@ class CentresPlan(Plan):
     specification, look = CentresSpec, staticmethod(look)
 
 
-STUDIES = {
-    plan.name: plan
-    for plan in (
-        Plan("mnist-l2", architectures=SIX_BIAS + L2, scalings=BOTH, steps=50_000, **MNIST,
-             title="the paper's Table 5: ten networks, all images, 50,000 steps"),
-        Plan("cifar10-heads", data="folder:cifar10-jpeg", images=10_000, architectures=LINEAR_AND_L2, steps=500,
-             scalings=("standardised",), seeds=5, recipes=(Recipe(0.003, optimiser="adam"),),
-             title="linear and OffsetL2 heads on CIFAR-10 (JPEG copy), 10,000 images, 500 steps of Adam"),
-        CentresPlan("mnist-centres", architectures=L2, scalings=BOTH, steps=5000, light=True,
-                    **MNIST | {"images": 10_000, "first_seed": 5, "seeds": 5, "seeds_per_block": 5},
-                    title="four with OffsetL2, what training moves, first 10,000 images, 5,000 steps"),
-    )
-}  # fmt: skip
+STUDIES = by_name(
+    Plan("mnist-l2", architectures=SIX_BIAS + L2, scalings=BOTH, steps=50_000, **MNIST,
+         title="the paper's Table 5: ten networks, all images, 50,000 steps"),
+    Plan("cifar10-heads", data="folder:cifar10-jpeg", images=10_000, architectures=LINEAR_AND_L2, steps=500,
+         scalings=("standardised",), seeds=5, recipes=(Recipe(0.003, optimiser="adam"),),
+         title="linear and OffsetL2 heads on CIFAR-10 (JPEG copy), 10,000 images, 500 steps of Adam"),
+    CentresPlan("mnist-centres", architectures=L2, scalings=BOTH, steps=5000, light=True,
+                **MNIST | {"images": 10_000, "first_seed": 5, "seeds": 5, "seeds_per_block": 5},
+                title="four with OffsetL2, what training moves, first 10,000 images, 5,000 steps"),
+)  # fmt: skip

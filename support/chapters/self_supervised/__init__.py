@@ -1,3 +1,1 @@
 """What self-supervised encoders do to volumes at the boundaries of a linear probe."""
-
-NOTEBOOK = "09_self_supervised"

@@ -101,12 +101,14 @@ def measures_figure(arm: ResidualArm):
     fig, (both, apart) = figures.subplots(1, 2, height=4.0, sharey=True)
     for shift, (name, objective) in zip((0.17, -0.17), OBJECTIVES.items(), strict=True):
         for row, found in enumerate(under_each_measure(arm, objective).values()):
-            hue, height = HUES[name], -row + shift
-            _interval(both, found[:, ACROSS], height, hue, None if row else name)
-            _interval(both, found[:, ALIKE], height - 0.1, hue, fill="white", linewidth=0.8)
+            height, look = -row + shift, {"color": HUES[name], "marker": "o"}
+            label = {} if row else {"label": name}
+            figures.interval(both, mean_interval(found[:, ACROSS]), height, look | label, linewidth=2)
+            hollow = look | {"markerfacecolor": "white"}
+            figures.interval(both, mean_interval(found[:, ALIKE]), height - 0.1, hollow, linewidth=0.8)
             difference = found[:, ACROSS] - found[:, ALIKE]
-            _interval(apart, difference, height, hue)
-            apart.plot(difference, np.full(len(difference), height), "o", color=hue, markersize=3, alpha=0.4)
+            figures.interval(apart, mean_interval(difference), height, look, linewidth=2)
+            apart.plot(difference, np.full(len(difference), height), "o", color=HUES[name], markersize=3, alpha=0.4)
     both.plot([], [], "o", color=GREY, markerfacecolor="white", label="within one class")
     for ax, title in ((both, "effect"), (apart, "boundary minus one class")):
         ax.axvline(0, color="black", linewidth=0.8)
@@ -115,9 +117,3 @@ def measures_figure(arm: ResidualArm):
     both.set_yticklabels(IN_WORDS.values())
     figures.legend_below(fig, both, 3)
     return fig
-
-
-def _interval(ax, values: np.ndarray, height: float, hue: str, label=None, fill=None, linewidth=2.0) -> None:
-    mean = mean_interval(values)
-    ax.plot([mean.low, mean.high], [height] * 2, color=hue, linewidth=linewidth)
-    ax.plot(mean.value, height, "o", color=hue, markerfacecolor=fill or hue, label=label)

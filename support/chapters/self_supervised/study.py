@@ -4,19 +4,17 @@ Minutes are those of two quiet cores with AVX-512: about 310 for CIFAR-10, and 2
 """
 
 from support.evidence.residual.study import ResidualStudy
+from support.evidence.sweep import by_name
 
-STUDIES = {
-    study.name: study
-    for study in (
-        ResidualStudy("self-supervised", "folder:cifar10-jpeg", 20,
-                      "Barlow Twins and SimCLR, ResNet-10 of width 16 on CIFAR-10 (JPEG copy), 20 epochs",
-                      objectives=("barlow", "simclr"), batch=256,
-                      optimiser="adam", rate=2e-3, decay=1e-6, augmentation="views"),
-        # "supervised" are the same networks with labels and without views, for comparison
-        ResidualStudy("self-supervised-digits", "digits", 30,
-                      "Barlow Twins, SimCLR and labels, ResNet-10 of width 4 on scikit-learn's digits, 30 epochs",
-                      width=4, objectives=("barlow", "simclr", "supervised"), images=1437, seeds=10, first_seed=100,
-                      batch=100, optimiser="adam", rate=2e-3, decay=1e-6, augmentation="views", pairs=64,
-                      points=3, triples=0, plane=0, first_line=0, first_plane=0),
-    )
-}  # fmt: skip
+STUDIES = by_name(
+    ResidualStudy("self-supervised", "folder:cifar10-jpeg", 20,
+                  "Barlow Twins and SimCLR, ResNet-10 of width 16 on CIFAR-10 (JPEG copy), 20 epochs",
+                  objectives=("barlow", "simclr"), batch=256,
+                  optimiser="adam", rate=2e-3, decay=1e-6, augmentation="views"),
+    # "supervised" are the same networks with labels and without views, for comparison
+    ResidualStudy("self-supervised-digits", "digits", 30,
+                  "Barlow Twins, SimCLR and labels, ResNet-10 of width 4 on scikit-learn's digits, 30 epochs",
+                  width=4, objectives=("barlow", "simclr", "supervised"), images=1437, seeds=10, first_seed=100,
+                  batch=100, optimiser="adam", rate=2e-3, decay=1e-6, augmentation="views", pairs=64,
+                  points=3, triples=0, plane=0, first_line=0, first_plane=0),
+)  # fmt: skip

@@ -1,3 +1,1 @@
 """Whether training magnifies space near decision boundaries."""
-
-NOTEBOOK = "06_volume_element"

@@ -70,9 +70,7 @@ def contrast_figure(panels: Sequence[Sequence[VolumeArm]]):
         for row, (arm, width) in enumerate(panel):
             _before_and_after(ax, row, arm.of(width))
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_yticks(range(len(panel)), [_task(arm, width) for arm, width in panel])
-        ax.set_ylim(len(panel) - 0.5, -0.5)
-        ax.grid(axis="y", visible=False)
+        figures.name_rows(ax, [_task(arm, width) for arm, width in panel])
     header = {"transform": axes[0].get_yaxis_transform(), "va": "center", "fontsize": 9, "fontweight": "bold"}
     axes[0].text(1.01, -0.9, "means", **header)
     axes[-1].set_xlabel("contrast (nats), before and after training; each task has its own scale")
@@ -88,8 +86,7 @@ def _before_and_after(ax, row: int, table: pd.DataFrame) -> None:
         found = mean_interval(values)
         heights = row + shift + 0.2 * (figures.jitter(len(values)) - 0.5)
         ax.plot(np.sort(values), heights, "o", markersize=2.5, alpha=0.5, zorder=2, **look)
-        ax.plot([found.low, found.high], [row + shift] * 2, color=look["color"], linewidth=2)
-        ax.plot(found.value, row + shift, "o", markersize=7, zorder=3, **look)
+        figures.interval(ax, found, row + shift, look | {"marker": "o", "markersize": 7, "zorder": 3}, linewidth=2)
         rounded = round(found.value, 2) + 0.0  # no negative zero
         means.append(f"{rounded:.2f}" if abs(rounded) < 10 else f"{rounded:.0f}")
     text = " to ".join(means).replace("-", "\N{MINUS SIGN}")
@@ -158,13 +155,10 @@ def moves_figure(arms: dict[str, VolumeArm]):
                 (before, GREY, "white", 0.16, "top"),
                 (after, "black", "black", -0.16, "bottom"),
             ):
-                ax.plot([found.low, found.high], [row, row], color=hue, linewidth=3, alpha=0.5)
-                ax.plot(found.value, row, "o", color=hue, mfc=face)
+                figures.interval(ax, found, row, {"color": hue, "marker": "o", "mfc": face}, linewidth=3, alpha=0.5)
                 ax.text(found.value, row + shift, f"{found.value:.0f}", ha="center", va=va, color=hue)
         ax.set(title=f"{title} (n = {len(table)})", xlabel="nats")
-        ax.grid(axis="y", visible=False)
-    axes[0][0].set_yticks(range(len(rows)), rows)
-    axes[0][0].set_ylim(len(rows) - 0.6, -0.7)
+        figures.name_rows(ax, rows, above=0.7, below=0.6)
     axes[0][0].set_xlim(left=0)
     return fig
 
@@ -273,9 +267,7 @@ def ambiguous_figure(arms: Sequence[AmbiguityArm], examples: pd.DataFrame):
                        label=label if row == 0 else None)  # fmt: skip
     right.axvline(0, color="black", linewidth=0.8)
     right.axvline(LEAST, color="black", linestyle="--", linewidth=0.8)
-    right.set_yticks(range(len(others)), [f"than {rows[than]}" for than in others])
-    right.set_ylim(len(others) - 0.5, -0.5)
+    figures.name_rows(right, [f"than {rows[than]}" for than in others])
     right.set(xlabel="larger log-volume (SD)", title="at ambiguous images")
-    right.grid(axis="y", visible=False)
     figures.legend_below(fig, right, 3)
     return fig

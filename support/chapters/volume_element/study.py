@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from support.evidence.sweep import Block, Study, named
+from support.evidence.sweep import Block, Study, by_name, named
 from support.networks.tasks import Task, resampled, task, title
 from support.training.machine import resolve_device
 from support.training.sigmoid.specs import VolumeSpec, recipe
@@ -109,33 +109,30 @@ class VolumeStudy(Study):
         return minutes, 8e-6 * (kept + N * d + 4 * activations)
 
 
-STUDIES = {
-    study.name: study
-    for study in (
-        # ten seeds left every width unclear for one of the rules
-        VolumeStudy("volume-xor", "xor", 2000, widths=(2, 10, 100, 250, 500), seeds=40, labels=("true",),
-                    title="shallow sigmoid networks on XOR, and the volume element at their boundaries"),
-        VolumeStudy("volume-sinusoid", "sinusoid", 10_000, widths=(5, 20, 250),
-                    title="the same on a sinusoidal boundary, and with shuffled labels"),
-        VolumeStudy("volume-sinusoid-resampled", "sinusoid-resampled", 10_000, widths=(5, 20, 250),
-                    title="the same with new points for every seed"),
-        VolumeStudy("volume-sinusoid-deep", "sinusoid", 10_000, widths=(8,), layers=3,
-                    title="the sinusoid with three hidden layers of eight units"),
-        VolumeStudy("volume-mnist", "mnist", 50, widths=(2000,), seeds_per_block=1, pairs=12, points=21, plane=60,
-                    title="2,000 hidden units on MNIST, 50 epochs, and with shuffled labels"),
-        VolumeStudy("volume-mnist-long", "mnist", 200, widths=(2000,), labels=("true",), seeds_per_block=1, pairs=12,
-                    points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as in the paper"),
-        VolumeStudy("volume-mnist-no-decay", "mnist", 50, widths=(2000,), labels=("true",), seeds_per_block=1,
-                    pairs=12, points=21, plane=60, decay=0.0,
-                    title="2,000 hidden units on MNIST, 50 epochs, no weight decay"),
-        # with so few points shuffled labels are learned, so these controls count
-        VolumeStudy("volume-sinusoid-30", "sinusoid-first-30", 40_000, widths=(250,),
-                    title="the sinusoid with 30 points, whose shuffled labels can be learned"),
-        VolumeStudy("volume-mnist-1000", "mnist-first-1000", 200, widths=(2000,), seeds=5, seeds_per_block=1,
-                    pairs=12, points=21, decay=0.0,
-                    title="2,000 hidden units on 1,000 digits, whose shuffled labels can be learned, no decay"),
-        VolumeStudy("volume-mnist-ink", "mnist", 50, widths=(2000,), labels=("true",), seeds=5, seeds_per_block=1,
-                    pairs=12, points=21, plane=30, planes=5, matched="length and ink",
-                    title="2,000 hidden units on MNIST, 50 epochs, pairs matched in length and ink"),
-    )
-}  # fmt: skip
+STUDIES = by_name(
+    # ten seeds left every width unclear for one of the rules
+    VolumeStudy("volume-xor", "xor", 2000, widths=(2, 10, 100, 250, 500), seeds=40, labels=("true",),
+                title="shallow sigmoid networks on XOR, and the volume element at their boundaries"),
+    VolumeStudy("volume-sinusoid", "sinusoid", 10_000, widths=(5, 20, 250),
+                title="the same on a sinusoidal boundary, and with shuffled labels"),
+    VolumeStudy("volume-sinusoid-resampled", "sinusoid-resampled", 10_000, widths=(5, 20, 250),
+                title="the same with new points for every seed"),
+    VolumeStudy("volume-sinusoid-deep", "sinusoid", 10_000, widths=(8,), layers=3,
+                title="the sinusoid with three hidden layers of eight units"),
+    VolumeStudy("volume-mnist", "mnist", 50, widths=(2000,), seeds_per_block=1, pairs=12, points=21, plane=60,
+                title="2,000 hidden units on MNIST, 50 epochs, and with shuffled labels"),
+    VolumeStudy("volume-mnist-long", "mnist", 200, widths=(2000,), labels=("true",), seeds_per_block=1, pairs=12,
+                points=21, plane=60, title="2,000 hidden units on MNIST, 200 epochs as in the paper"),
+    VolumeStudy("volume-mnist-no-decay", "mnist", 50, widths=(2000,), labels=("true",), seeds_per_block=1,
+                pairs=12, points=21, plane=60, decay=0.0,
+                title="2,000 hidden units on MNIST, 50 epochs, no weight decay"),
+    # with so few points shuffled labels are learned, so these controls count
+    VolumeStudy("volume-sinusoid-30", "sinusoid-first-30", 40_000, widths=(250,),
+                title="the sinusoid with 30 points, whose shuffled labels can be learned"),
+    VolumeStudy("volume-mnist-1000", "mnist-first-1000", 200, widths=(2000,), seeds=5, seeds_per_block=1,
+                pairs=12, points=21, decay=0.0,
+                title="2,000 hidden units on 1,000 digits, whose shuffled labels can be learned, no decay"),
+    VolumeStudy("volume-mnist-ink", "mnist", 50, widths=(2000,), labels=("true",), seeds=5, seeds_per_block=1,
+                pairs=12, points=21, plane=30, planes=5, matched="length and ink",
+                title="2,000 hidden units on MNIST, 50 epochs, pairs matched in length and ink"),
+)  # fmt: skip

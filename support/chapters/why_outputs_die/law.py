@@ -39,19 +39,26 @@ POINT = ["data", "scaling", "curvature", "preactivation"]
 
 
 def runs(plan: PhaseGrid, records: Iterable[Record]) -> pd.DataFrame:
-    """One row for each run of the plan: its POINT, network, seed, test accuracy in percent, and whether it fails.
+    """One row for each run of the plan: its POINT, network, seed and key, its test accuracy in percent, whether it
+    diverged, and whether it fails.
 
     Only seeds count of which every network and point of a scaling is recorded.
     """
+    points = {
+        (scaling, recipe.first_weight_rate, recipe.first_weight_scale): point
+        for scaling in plan.scalings
+        for point, recipe in zip(plan.points(scaling), plan.recipes_for(scaling), strict=True)
+    }
     rows = []
     for record in runs_of(plan, records):
         spec, accuracy = record.spec, record.arrays["test_accuracy"].astype(float)
         guessing = 100 / record.arrays["test_active"].shape[1]
         finite = accuracy[np.isfinite(accuracy)]
-        point = _point(plan, spec.scaling, spec.first_weight_rate, spec.first_weight_scale)
+        point = points[spec.scaling, spec.first_weight_rate, spec.first_weight_scale]
         ended = finite[-1] if len(finite) else guessing
-        rows.append([plan.data, spec.scaling, *point, spec.architecture, spec.seed, ended])
-    found = pd.DataFrame(rows, columns=[*POINT, "network", "seed", "accuracy"])
+        own = [spec.architecture, spec.seed, record.key, ended, record.diverged_by(plan.steps)]
+        rows.append([plan.data, spec.scaling, *point, *own])
+    found = pd.DataFrame(rows, columns=[*POINT, "network", "seed", "key", "accuracy", "diverged"])
     networks = len(plan.architectures)
     sizes = found.groupby(["scaling", "seed"])["network"].transform("size")
     expected = found["scaling"].map({scaling: networks * len(plan.points(scaling)) for scaling in plan.scalings})
@@ -60,13 +67,6 @@ def runs(plan: PhaseGrid, records: Iterable[Record]) -> pd.DataFrame:
     whole = whole.join(of_relu, on=POINT)
     whole["fails"] = whole["accuracy"] < whole["of_relu"] - CATASTROPHE
     return whole.drop(columns="of_relu").reset_index(drop=True)
-
-
-def _point(plan: PhaseGrid, scaling: str, rate: float, scale: float) -> tuple[float, float]:
-    """The point of the plan that has this rate and scale of the first layer's weights."""
-    recipes = plan.recipes_for(None, scaling)
-    apart = [abs(np.log(r.first_weight_rate / rate)) + abs(np.log(r.first_weight_scale / scale)) for r in recipes]
-    return plan.points(scaling)[int(np.argmin(apart))]
 
 
 def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:

@@ -5,8 +5,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from support.evidence.figures import HUES, jitter, legend_below, style, subplots
-from support.evidence.statistics import clopper_pearson
+from support.evidence.figures import HUES, interval, jitter, legend_below, name_rows, style, subplots
+from support.evidence.statistics import percent
 from support.networks.architectures import SIX
 
 
@@ -91,11 +91,9 @@ def law_figure(runs_by_size: dict[int, pd.DataFrame]):
     fig, axes = subplots(1, len(runs_by_size), height=3.0, squeeze=False, sharey=True)
     for ax, (size, runs) in zip(axes[0], runs_by_size.items(), strict=True):
         for (name, scaling), of in runs.groupby(["network", "scaling"])["fails"]:
-            share = clopper_pearson(int(of.sum()), len(of))
             row = names.index(name) + (-0.15 if scaling == "raw" else 0.15)
-            look = style(name) | {"linestyle": "none"}
-            ax.plot([100 * share.low, 100 * share.high], [row, row], color=look["color"])
-            ax.plot(100 * share.value, row, **look | ({} if scaling == "raw" else {"markerfacecolor": "white"}))
+            look = style(name) | ({} if scaling == "raw" else {"markerfacecolor": "white"})
+            interval(ax, percent(int(of.sum()), len(of)), row, look)
         ax.set(title=f"step size {size:,}", xlabel="failing runs (%)", xlim=(-4, 104))
         ax.set_yticks(range(len(names)), names)
     axes[0][0].set_ylim(len(names) - 0.5, -0.5)
@@ -123,34 +121,33 @@ def remedies_figure(arms_by_remedy: dict):
                 label = name if row == 0 else None
                 ax.plot(x, height, label=label, **style(name) | {"linestyle": "none", "alpha": 0.7})
                 ax.plot(x.mean(), row + offset, marker="|", markersize=12, markeredgewidth=2, color="black")
-        ax.set_yticks(range(len(arms_by_remedy)), list(arms_by_remedy))
-        ax.set_ylim(len(arms_by_remedy) - 0.5, -0.5)
-        ax.grid(axis="y", visible=False)
+        name_rows(ax, arms_by_remedy)
         ax.set(title=f"{scaling} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
     legend_below(fig, axes[0][0], 2)
     return fig
 
 
-def phase_figure(diagrams, plan, names: tuple[str, ...], marks: dict | None = None):
-    """Rows input scalings, columns networks: the mean test accuracy of `phases.Diagram` at the points of the grid.
+def phase_figure(runs: pd.DataFrame, plan, names: tuple[str, ...], marks: dict | None = None):
+    """Rows input scalings, columns networks: the mean test accuracy at the points of the grid.
 
     A dot is a point of which some run diverged.
 
     Args:
-        plan: the `study.PhaseGrid` of the diagrams.
+        runs: `law.runs` of the plan.
+        plan: a `study.PhaseGrid`.
         marks: input scaling -> (curvature, preactivation) of a protocol to mark, a cross.
     """
-    by_place = {(d.scaling, d.architecture): d for d in diagrams}
-    rows = [scaling for scaling in plan.scalings if any(d.scaling == scaling for d in diagrams)]
+    means = runs.pivot_table(["accuracy", "diverged"], ["scaling", "network", "curvature"], "preactivation")
+    rows = [scaling for scaling in plan.scalings if scaling in means.index]
     fig, axes = subplots(len(rows), len(names), height=1.2 + 1.5 * len(rows), squeeze=False, sharex=True, sharey=True)
     x, y = np.log10(plan.preactivations), np.log10(plan.curvatures)
     for line, scaling in zip(axes, rows, strict=True):
         for ax, name in zip(line, names, strict=True):
-            diagram = by_place[scaling, name]
-            image = ax.pcolormesh(x, y, diagram.accuracy.mean(0), vmin=0, vmax=100, shading="nearest")
+            of = means.loc[scaling, name]
+            image = ax.pcolormesh(x, y, of["accuracy"], vmin=0, vmax=100, shading="nearest")
             ax.grid(visible=False)
             ax.set_xticks(x)
-            lost = np.argwhere(diagram.diverged.any(0))
+            lost = np.argwhere(of["diverged"])
             ax.plot(x[lost[:, 1]], y[lost[:, 0]], ".", color="white", markersize=5)
             if marks:
                 curvature, size = marks[scaling]

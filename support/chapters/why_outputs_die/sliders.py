@@ -1,8 +1,8 @@
 """Sliders for readers who run the chapter themselves: the two numbers of the map, in a real training."""
 
-from support.chapters.why_outputs_die.study import PhaseGrid
+import math
+
 from support.evidence.classifiers import live
-from support.evidence.classifiers.study import Recipe
 from support.evidence.live import Control, panel
 
 ABOUT = """<b>Train on the digits here</b>, at one point of the map. Set the size of the first steps, and the size of
@@ -11,21 +11,12 @@ RATE = 0.001  # of all weights but the first layer's, as in the study
 
 
 def train(note, *, curvature: float, preactivation: float, steps: int, seed: int) -> None:
-    """Trains on the digits at a point of the map; see `PhaseGrid`."""
-    point = PhaseGrid(
-        "live",
-        data="digits",
-        images=len(live.digits().train_images),
-        architectures=live.NETWORKS,
-        scalings=("unit",),
-        recipes=(Recipe(RATE),),
-        seeds=1,
-        steps=steps,
-        curvatures=(curvature,),
-        preactivations=(preactivation,),
-    )
-    (recipe,) = point.recipes_for(live.digits(), "unit")
-    first = {"first_weight_scale": recipe.first_weight_scale, "first_weight_rate": recipe.first_weight_rate}
+    """Trains on the digits at a point of the map; see `study.PhaseGrid`."""
+    data = live.digits()
+    first = {
+        "first_weight_rate": curvature / data.top_eigenvalue("unit"),
+        "first_weight_scale": preactivation / math.sqrt(data.mean_square("unit") / 3),
+    }
     live.train(note, live.NETWORKS, live.measured, steps=steps, seed=seed, scaling="unit", rate=RATE, **first)
 
 

@@ -1,32 +1,23 @@
 """Data of the chapter's figures that readers turn, see `evidence.turns`."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 
-from support.chapters.why_outputs_die import phases
 from support.chapters.why_outputs_die.study import PhaseGrid
 from support.evidence import turns
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.shared import accuracy_dots
-from support.evidence.records import Record
 from support.evidence.statistics import Estimate
 
 PAIR = ("ReLU2-Neg", "ReLU2")
 
 
 def _runs(question: str, rows: list[str], scalings: list[str], groups: list[dict], **more) -> dict:
-    return {
-        "kind": "runs",
-        "look": "Point at a mark, or walk through the runs with the slider. The sentence tells its seed. What to "
-        f"look for: {question}",
-        "panels": [f"{scaling} inputs" for scaling in scalings],
-        "rows": rows,
-        "parts": PAIR,
-        "groups": groups,
-        "legend": turns.runs_legend(groups, rows, turns.MEAN),
-    } | more
+    look = (
+        "Point at a mark, or walk through the runs with the slider. The sentence tells its seed. What to look for: "
+    )
+    panels = [f"{scaling} inputs" for scaling in scalings]
+    return turns.runs_figure(look + question, panels, rows, groups, parts=PAIR, **more)
 
 
 def gaps_turn(arms_by_remedy: dict[str, list[Arm]], table: pd.DataFrame) -> dict:
@@ -83,19 +74,21 @@ def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
     }
 
 
-def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tuple[float, float]]) -> dict:
+def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float, float]]) -> dict:
     """The map of every network and input scaling, with the runs of each of its points.
 
-    marks: input scaling -> (curvature, preactivation) of the published setting.
+    runs: `law.runs` of the plan. marks: input scaling -> (curvature, preactivation) of the published setting.
     """
-    grids = phases.ordered(plan, records)
-    seeds = sorted({grid[0].spec.seed for several in grids.values() for grid in several})
-    places = [(name, scaling) for name in plan.architectures for scaling in plan.scalings]
-    # (networks x scalings, points, seeds)
-    by_point = [[[grid[i] for grid in grids[place]] for i in range(len(grids[place][0]))] for place in places]
-    records = [record for points in by_point for several in points for record in several]
-    lost = [record.diverged_by(plan.steps) << 15 for record in records]  # the highest bit
-    accuracy = [round(100 * float(record.at("test_accuracy", plan.steps))) for record in records]
+    seeds = sorted(set(runs["seed"]))
+    places = {
+        "network": plan.architectures,
+        "scaling": plan.scalings,
+        "curvature": plan.curvatures,
+        "preactivation": plan.preactivations,
+        "seed": seeds,
+    }
+    runs = runs.set_index(list(places)).loc[pd.MultiIndex.from_product(places.values())]
+    accuracy = (100 * runs["accuracy"]).round().astype(int) + 2**15 * runs["diverged"]  # the highest bit
     return {
         "kind": "phase",
         "look": "Choose a network, then multiply the inputs by more or less: the cross moves along the dashed line. "
@@ -115,7 +108,7 @@ def phase_turn(plan: PhaseGrid, records: Iterable[Record], marks: dict[str, tupl
         "curvatures": plan.curvatures,
         "preactivations": plan.preactivations,
         "seeds": seeds,
-        "accuracy": turns.packed(np.array(accuracy) + lost, "<u2"),
-        "keys": "".join(r.key for r in records),
+        "accuracy": turns.packed(accuracy, "<u2"),
+        "keys": "".join(runs["key"]),
         "marks": {scaling: turns.rounded(place, 6) for scaling, place in marks.items()},
     }

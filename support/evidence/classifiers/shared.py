@@ -115,16 +115,12 @@ def accuracy_turn(arms: list[Arm]) -> dict:
     groups = [
         accuracy_dots(arm, name, panel=i, row=names.index(name)) for i, arm in enumerate(arms) for name in arm.records
     ]
-    return {
-        "kind": "runs",
-        "look": "Point at a dot, or walk through the runs with the slider. What to look for: how far apart do runs "
-        "of one network lie that differ in nothing but the seed?",
-        "panels": [f"{arm.scaling} inputs" for arm in arms],
-        "rows": names,
-        "groups": groups,
-        "legend": turns.runs_legend(groups, names, turns.MEAN),
-        "digits": 1,
-    } | turns.ACCURACY
+    look = (
+        "Point at a dot, or walk through the runs with the slider. What to look for: how far apart do runs "
+        "of one network lie that differ in nothing but the seed?"
+    )
+    panels = [f"{arm.scaling} inputs" for arm in arms]
+    return turns.runs_figure(look, panels, names, groups, digits=1, **turns.ACCURACY)
 
 
 def seeds_told(arms: Iterable[Arm]) -> str:

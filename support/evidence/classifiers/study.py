@@ -71,7 +71,7 @@ class Plan(Study):
         own = {"architecture": architecture, "seed": seed, "scaling": scaling, "data_digest": digest}
         return self.specified(self.specification, **own, **how)
 
-    def recipes_for(self, dataset: Dataset | None, scaling: str) -> tuple[Recipe, ...]:
+    def recipes_for(self, scaling: str) -> tuple[Recipe, ...]:
         return self.recipes
 
     @property
@@ -86,12 +86,12 @@ class Plan(Study):
 
     def questions(self) -> Iterator[RunSpec]:
         for scaling in self.scalings:
-            several = self.architectures, self.all_seeds, self.recipes_for(None, scaling)
+            several = self.architectures, self.all_seeds, self.recipes_for(scaling)
             for architecture, seed, recipe in product(*several):
                 yield self.spec(None, architecture, scaling, seed, recipe)
 
     def has(self, recipe: Recipe) -> bool:
-        return any(recipe in self.recipes_for(None, scaling) for scaling in self.scalings)
+        return any(recipe in self.recipes_for(scaling) for scaling in self.scalings)
 
     def train(self, specs, dataset: Dataset, **options):
         measured = train(specs, dataset, self.steps, **options)
@@ -119,7 +119,7 @@ class Plan(Study):
         for seeds in self.seed_blocks():
             for scaling in self.scalings:
                 together = {}  # runs of one block share optimiser and labels
-                for recipe in self.recipes_for(dataset, scaling):
+                for recipe in self.recipes_for(scaling):
                     together.setdefault((recipe.optimiser, recipe.labels), []).append(recipe)
                 for recipes, names in product(together.values(), parts):
                     specs = [
