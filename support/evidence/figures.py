@@ -9,8 +9,8 @@ form.
 import base64
 import io
 import re
-from pathlib import Path
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib
