@@ -239,7 +239,7 @@ def table(rows: dict[tuple, dict], names: Sequence[str], columns: Sequence[str])
 
     names: of the levels of the index, such as network and trial.
     """
-    index = pd.MultiIndex.from_tuples(list(rows), names=names) if rows else None
+    index = pd.MultiIndex.from_tuples(list(rows), names=names)
     return pd.DataFrame(list(rows.values()), index=index, columns=list(columns), dtype=float).sort_index()
 
 

@@ -104,9 +104,9 @@ def parts(arm: ReachArm) -> list[ReachArm]:
     """The arm's trials within reach and those out of reach."""
     found = []
     for part, chosen in (("within reach", arm.within), ("out of reach", ~arm.within)):
-        trials = set(chosen.index[chosen])
+        trials = list(chosen.index[chosen])
         runs = [run for run in arm.records if run.spec.seed in trials]
-        table = arm.table[arm.table.index.get_level_values("trial").isin(trials)] if len(arm.table) else arm.table
+        table = arm.table.query("trial in @trials")
         name = f"{arm.name}, {part}"
         found.append(ReachArm(name, arm.study, table, runs, arm.whole, arm.within[chosen], part))
     return found
