@@ -11,19 +11,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from support.evidence import verdicts
+from support.evidence import statistics, verdicts
 from support.evidence.records import Record
 from support.evidence.statistics import Estimate
 from support.evidence.verdicts import LEAST_SEEDS
 from support.words import counted
 
+ABOVE_0, BELOW_0 = (0.0, math.inf), (-math.inf, 0.0)  # open intervals, as a rule's `accepts`
 MOST_SEEDS = 1000  # a claim that needs more is not called decidable
 
 
@@ -169,6 +170,35 @@ class Rule(ABC):
     def unclear(self, text: str) -> Finding:
         """A finding without an estimate."""
         return Finding("unclear", text, unit=self.unit, threshold=self.threshold)
+
+    def void(self, text: str) -> Finding:
+        """The finding where the premise is absent."""
+        return replace(self.unclear(text), state="void")
+
+
+@dataclass(frozen=True)
+class Means(Rule):
+    """The means of these numbers lie within `accepts`.
+
+    numbers: arm -> sentence with a place for the mean -> the value of each network. needs: the networks it looks at,
+    where an arm has several. Unclear where a value is not finite.
+    """
+
+    numbers: Callable[..., dict[str, Any]]
+    wording: str
+    unit: str = ""
+    accepts: tuple[float, float] = ABOVE_0
+    needs: tuple[str, ...] = ()
+
+    def __call__(self, arm: "Arm") -> Finding:
+        return joined(after_holm([partial(self.part, *number) for number in self.numbers(arm).items()]))
+
+    def part(self, sentence: str, values: Sequence[float], parts: int = 1) -> Finding:
+        """The finding on one of so many means that share the error."""
+        if not np.isfinite(values).all():
+            return self.unclear(f"{sentence.format(np.mean(values))} (not finite for every network)")
+        found = statistics.mean_interval(values, self.sharing(parts).level)
+        return self.finding(found, sentence.format(found.value))
 
 
 def asked_where(condition: str, premises: Iterable[str]) -> str:
