@@ -18,7 +18,7 @@ from support.__main__ import main
 from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs, Stays
 from support.chapters.from_mahalanobis_to_riemann.claims import discriminates, magnifies_less, nearer
 from support.chapters.hyperplanes.claims import DrivenInside, FitsStory, OwnIsNear, OwnIsNearest
-from support.chapters.offset_l2.claims import CentresIdle, CentresStay
+from support.chapters.offset_l2.claims import centres_idle, centres_stay
 from support.chapters.why_outputs_die.claims import EveryStart, WithoutInactive
 from support.evidence import kept, paths, verdicts
 from support.evidence.claims import judge, printed
@@ -360,13 +360,13 @@ def test_distances_are_ahead_of_intensities(gap, state):
 @pytest.mark.parametrize(
     ("rule", "moved", "cost", "state"),
     [
-        (CentresStay("a"), 13.0, 0.0, "holds"),
-        (CentresStay("a"), 120.0, 0.0, "fails"),
-        (CentresStay("a"), 50.0, 0.0, "unclear"),
-        (CentresIdle("a"), 13.0, -0.5, "holds"),
-        (CentresIdle("a"), 13.0, 0.5, "holds"),
-        (CentresIdle("a"), 13.0, 30.0, "fails"),
-        (CentresIdle("a"), 13.0, 1.0, "unclear"),
+        (centres_stay("a"), 13.0, 0.0, "holds"),
+        (centres_stay("a"), 120.0, 0.0, "fails"),
+        (centres_stay("a"), 50.0, 0.0, "unclear"),
+        (centres_idle("a"), 13.0, -0.5, "holds"),
+        (centres_idle("a"), 13.0, 0.5, "holds"),
+        (centres_idle("a"), 13.0, 30.0, "fails"),
+        (centres_idle("a"), 13.0, 1.0, "unclear"),
     ],
 )
 def test_centres_stay_and_the_accuracy_owes_nothing_to_them(rule, moved, cost, state):
