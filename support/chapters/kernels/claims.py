@@ -178,80 +178,57 @@ class Lowers(Rule):
 
 
 @dataclass(frozen=True)
-class MagnifiesBoundary(Rule):
+class Means(Rule, claims.Means):
+    """The means over units of these numbers; parts must all hold, without Holm's correction."""
+
+    overlapping: bool = False
+
+    def __call__(self, arm: TableArm) -> Finding:
+        return joined(self.mean(arm, v, says.format(v.mean())) for says, v in self.numbers(arm).items())
+
+
+def magnifies_boundary(arm: TableArm) -> dict[str, np.ndarray]:
     """The log-volume is larger at the machine's boundary than at the ends of a segment, also against segments of the
-    same length that do not cross it (effect and contrast of `geometry.boundary`).
-
-    Two parts that must both hold, without Holm's correction.
-    """
-
-    unit = "nats"
-    asks = "effect > 0 and contrast > 0"
-    overlapping = True
-
-    def __call__(self, arm: TableArm) -> Finding:
-        names = ("contrast", "effect")
-        parts = zip(names, arm.columns(*names), strict=True)
-        return joined(self.mean(arm, v, f"{name} {v.mean():+.2f} nats") for name, v in parts)
+    same length that do not cross it (effect and contrast of `geometry.boundary`)."""
+    contrast, effect = arm.columns("contrast", "effect")
+    return {"contrast {:+.2f} nats": contrast, "effect {:+.2f} nats": effect}
 
 
-@dataclass(frozen=True)
-class ChoosesRise(Rule):
+def chooses_rise(arm: TableArm) -> dict[str, np.ndarray]:
     """Cross-validation mostly chooses a tau below sigma / sqrt(d), where the volume is largest on a shell."""
-
-    unit = "% of splits"
-    overlapping = True
-    accepts = (50.0, math.inf)
-    asks = "tau < sigma / sqrt(d) in > 50% of the splits"
-
-    def __call__(self, arm: TableArm) -> Finding:
-        (values,) = arm.columns("rises")
-        return self.mean(arm, values, f"tau < sigma / sqrt(d) in {values.mean():.0f}% of the splits")
+    (values,) = arm.columns("rises")
+    return {"tau < sigma / sqrt(d) in {:.0f}% of the splits": values}
 
 
-@dataclass(frozen=True)
-class Resembles(Rule):
+def resembles(arm: TableArm) -> dict[str, np.ndarray]:
     """M prefers the directions that W'W of the trained first layer prefers: their likeness exceeds that of M with the
-    untrained layer, and that of a turned M with the trained one.
-
-    Two parts that must both hold, without Holm's correction.
-    """
-
-    unit = "of likeness"
-    asks = "likeness with the trained layer > with the untrained one, and > that of a turned M"
-
-    def __call__(self, arm: TableArm) -> Finding:
-        trained, untrained, turned = arm.columns("trained", "untrained", "turned")
-        parts = {"untrained": trained - untrained, "turned": trained - turned}
-        text = f"likeness {trained.mean():+.2f}, {{}}: {{:+.2f}} higher".format
-        return joined(self.mean(arm, v, text(name, v.mean())) for name, v in parts.items())
+    untrained layer, and that of a turned M with the trained one."""
+    trained, untrained, turned = arm.columns("trained", "untrained", "turned")
+    likeness = f"likeness {trained.mean():+.2f}"
+    return {
+        f"{likeness}, untrained: {{:+.2f}} higher": trained - untrained,
+        f"{likeness}, turned: {{:+.2f}} higher": trained - turned,
+    }
 
 
-@dataclass(frozen=True)
-class Mean(Rule):
+def mean(column: str, what: str, line: float, below: bool = False, less: str | None = None, unit: str = "") -> Means:
     """The mean of a column is above, or below, a line; with `less`, the mean of its difference to that column."""
 
-    column: str
-    what: str
-    line: float
-    below: bool = False
-    less: str | None = None
-    unit: str = ""
+    def numbers(arm: TableArm) -> dict[str, np.ndarray]:
+        values, *others = arm.columns(column, *filter(None, (less,)))
+        return {f"{what} = {{:.3g}} {unit}".rstrip(): values - others[0] if others else values}
 
-    @property
-    def asks(self):
-        return f"{self.what} {'<' if self.below else '>'} {self.line:g} {self.unit}".rstrip()
-
-    @property
-    def accepts(self):
-        return (-math.inf, self.line) if self.below else (self.line, math.inf)
-
-    def __call__(self, arm: TableArm) -> Finding:
-        values, *less = arm.columns(self.column, *filter(None, (self.less,)))
-        values = values - less[0] if less else values
-        return self.mean(arm, values, f"{self.what} = {values.mean():.3g} {self.unit}".rstrip())
+    wording = f"{what} {'<' if below else '>'} {line:g} {unit}".rstrip()
+    return Means(numbers, wording, unit, (-math.inf, line) if below else (line, math.inf))
 
 
+_MAGNIFIES = Means(magnifies_boundary, "effect > 0 and contrast > 0", "nats", overlapping=True)
+_RISES = Means(
+    chooses_rise, "tau < sigma / sqrt(d) in > 50% of the splits", "% of splits", (50.0, math.inf), overlapping=True
+)
+_RESEMBLES = Means(
+    resembles, "likeness with the trained layer > with the untrained one, and > that of a turned M", "of likeness"
+)
 _PAPER = "zavatoneveth2025"
 
 
@@ -280,7 +257,7 @@ CLAIMS = (
     Claim("KER-1-a", "appendix A", "Magnifying the volume element near the support vectors lowers the test error on "
           "small tasks.", Lowers("plain", "support", HELP), Machines(), _PAPER, amended=_wider("fails")),
     Claim("KER-1-b", "appendix A", "The magnified kernel has a larger volume element near the decision boundary.",
-          MagnifiesBoundary(), Machines(), _PAPER, amended=_wider("holds")),
+          _MAGNIFIES, Machines(), _PAPER, amended=_wider("holds")),
     own("KER-1-c", "The place matters: magnifying at support vectors gives fewer errors than at random inputs.",
         Lowers("random", "support"), Machines(), amended=_wider("unclear")),
     _formula("KER-1-d", "our own", "Around one support vector the volume element is largest on a shell if tau < "
@@ -289,23 +266,23 @@ CLAIMS = (
              "two derivatives of the kernel, maximised along a ray", own=True),
     own("KER-1-e",
         "Cross-validation mostly chooses a tau for which the volume is largest around a support vector, not at it.",
-        ChoosesRise(), Machines(), amended=_wider("fails")),
+        _RISES, Machines(), amended=_wider("fails")),
     Claim("KER-2-a", "appendix H.2", "The matrix M of a feature machine prefers the directions that the first layer "
-          "of a trained network prefers.", Resembles(), Metrics(_ALL), _PAPER),
+          "of a trained network prefers.", _RESEMBLES, Metrics(_ALL), _PAPER),
     Claim("KER-2-b", "appendix H.2", "M is proportional to W'W of a trained network's first layer.",
-          Mean("cosine", "cosine of M and W'W", ALIKE), Metrics(_ALL), _PAPER),
+          mean("cosine", "cosine of M and W'W", ALIKE), Metrics(_ALL), _PAPER),
     Claim("KER-2-c", "appendix H.2", "A feature machine makes less than one point more errors than a fully-connected "
           "network.",
-          Mean("machine", "error machine - network", COMPETITIVE, below=True, less="network", unit="points"),
+          mean("machine", "error machine - network", COMPETITIVE, below=True, less="network", unit="points"),
           Metrics(_ALL), _PAPER, "variant"),
     _formula("KER-2-d", "appendix H.2", "The metric of a feature machine is constant over the input space.",
              checks.flat, "the metrics at {cases} points differ from one multiple of M by at most {value:.0e}",
              "two derivatives of the smoothed Laplace kernel, M learned on the toy"),
     own("KER-2-e", "On the toy a feature machine finds the plane that decides the classes.",
-        Mean("share M", "share of M in the plane", PLANE, unit="%"), Metrics(("toy",), _MACHINE)),
+        mean("share M", "share of M in the plane", PLANE, unit="%"), Metrics(("toy",), _MACHINE)),
     # of the same networks as KER-2-b, written when that was known and before these products were computed
     Claim("KER-2-f", "appendix H.2", "W'W of a trained network's first layer is proportional to the mean outer "
-          "product of the network's own gradients.", Mean("cosine", "cosine of W'W and its products", ALIKE),
+          "product of the network's own gradients.", mean("cosine", "cosine of W'W and its products", ALIKE),
           Metrics(_ALL, table="kernel-ansatz"), _PAPER),
     _formula("KER-3-a", "our own", "Simon et al.'s kernel, with Z as derived here, is what gradient descent on their "
              "loss learns from a small start.", checks.descends_to,
@@ -315,9 +292,9 @@ CLAIMS = (
              "base kernel.", checks.bends, "least SD of the log-volume: {value:.2f} nats ({where}), against 0",
              "a Gaussian base kernel in the plane, 20 pairs; substantial: more than 0.5 nats"),
     own("KER-4-a", "M has a larger share across the classes, where their centres differ, than Euclid's metric.",
-        Mean("share M", "share of M - of Euclid's", 0.0, less="share Euclid", unit="points"),
+        mean("share M", "share of M - of Euclid's", 0.0, less="share Euclid", unit="points"),
         Metrics(("digits", "breast cancer"), _MACHINE)),
     # written when errors on the digits were known (5.2% with the learned M, 3.3% with the identity), before MNIST's
     own("KER-4-b", "On images of digits, learning M raises the test error.",
-        Mean("last", "error after the updates of M - before", 0.0, less="first", unit="points"), Rounds()),
+        mean("last", "error after the updates of M - before", 0.0, less="first", unit="points"), Rounds()),
 )  # fmt: skip
