@@ -191,7 +191,11 @@ class Means(Rule):
     needs: tuple[str, ...] = ()
 
     def __call__(self, arm: "Arm") -> Finding:
-        return joined(after_holm([partial(self.part, *number) for number in self.numbers(arm).items()]))
+        return self.judged(self.numbers(arm))
+
+    def judged(self, numbers: dict[str, Any]) -> Finding:
+        """The finding on these numbers, all of which count."""
+        return joined(after_holm([partial(self.part, *number) for number in numbers.items()]))
 
     def part(self, sentence: str, values: Sequence[float], parts: int = 1) -> Finding:
         """The finding on one of so many means that share the error."""

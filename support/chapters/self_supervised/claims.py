@@ -44,7 +44,7 @@ from functools import partial
 
 from support.chapters.self_supervised.study import STUDIES
 from support.evidence import claims
-from support.evidence.claims import Evidence, Records, own
+from support.evidence.claims import BELOW_0, Evidence, Records, own
 from support.evidence.residual.results import (
     ACROSS,
     AFTER,
@@ -154,9 +154,9 @@ class OnDigits(Evidence):
 
 ABSENT = f"too few probes beat the untrained encoder's by {BEATS:g} points"
 _rule = partial(Signed, unit="nats per singular value", absent=ABSENT)
-_DIPS = _rule(partial(effect, objective="simclr", measure="top"), "effect of SimCLR, 10 values", positive=False)
+_DIPS = _rule(partial(effect, objective="simclr", measure="top"), "effect of SimCLR, 10 values", accepts=BELOW_0)
 _PREMISE = _rule(
-    partial(effect, objective="simclr", measure="top"), _DIPS.words, positive=False, absent="SimCLR does not dip"
+    partial(effect, objective="simclr", measure="top"), _DIPS.wording, accepts=BELOW_0, absent="SimCLR does not dip"
 )
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
