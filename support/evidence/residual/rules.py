@@ -6,8 +6,9 @@ lies on the other, also after Holm's correction, and is unclear otherwise.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +18,17 @@ from support.evidence.records import Record
 from support.evidence.residual.results import ResidualArm
 from support.evidence.verdicts import LEAST_SEEDS
 
-Numbers = dict[str, list[float]]  # sentence with a place for the mean -> value of each network
+Numbers = dict[str, Sequence[float] | np.ndarray]  # sentence with a place for the mean -> value of each network
 
 
-def each(numbers: dict[str, Callable[[Record], float]]) -> Callable[[ResidualArm], Numbers]:
-    """These numbers of every network that has enough pairs."""
-    return lambda arm: {sentence: [of(run) for run in arm.of().values()] for sentence, of in numbers.items()}
+def each(of: Callable[[Record], Any], *sentences: str) -> Callable[[ResidualArm], Numbers]:
+    """The numbers of every network that has enough pairs: of(run), one for each sentence."""
+
+    def numbers(arm: ResidualArm) -> Numbers:
+        found = np.reshape([of(run) for run in arm.of().values()], (-1, len(sentences)))
+        return dict(zip(sentences, found.T, strict=True))
+
+    return numbers
 
 
 @dataclass(frozen=True)
