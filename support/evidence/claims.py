@@ -305,6 +305,16 @@ class Evidence(ABC):
 
 
 @dataclass(frozen=True)
+class Arms(Evidence):
+    """The arms that a function finds among the records."""
+
+    find: Callable[[Records], Iterable[Arm]]
+
+    def options(self, claim, records):
+        return [list(self.find(Records.of(records)))]
+
+
+@dataclass(frozen=True)
 class NoRecords(Evidence):
     """A claim whose rule is called without arms: it evaluates formulas, or numbers that a source prints."""
 

@@ -50,12 +50,12 @@ network of width 8 was trained for 8 epochs on 4,000 images and measured at 8 pa
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from support.chapters.deep_networks.study import STUDIES
 from support.evidence import claims
-from support.evidence.claims import Evidence, Records, own
+from support.evidence.claims import Arms, Records, own
 from support.evidence.residual.results import (
     ACROSS,
     AFTER,
@@ -183,19 +183,17 @@ def not_shuffled(arm: ResidualArm) -> Numbers:
 # -- where they are asked -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Networks(Evidence):
-    """Arms by their names; stages: each stage of them is an arm."""
-
-    names: tuple[str, ...] = ("ResNet-34", "ResNet-10")
-    stages: bool = False
-
-    def options(self, claim, records) -> list[list[ResidualArm]]:
-        known = arms(records)
-        found = [known[name] for name in self.names]
-        return [[each for one in found for each in one.by_stage()] if self.stages else found]
+def networks(*names: str) -> Arms:
+    """Arms by their names."""
+    return Arms(lambda records: [arms(records)[name] for name in names])
 
 
+def stages(records: Records) -> list[ResidualArm]:
+    """Each stage of both networks."""
+    return [stage for name in ("ResNet-34", "ResNet-10") for stage in arms(records)[name].by_stage()]
+
+
+_BOTH = networks("ResNet-34", "ResNet-10")
 _RISES = Signed(RISES, "rise in triangles of three classes", absent="no rise in triangles of three classes")
 _GELU_RISES = Signed(half_effect_with_gelu, "effect with GELU", absent="no effect with GELU")
 _FITTED = Signed(
@@ -206,41 +204,41 @@ _FITTED = Signed(
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-5.1-a", "section 5.1", "In residual networks the volume element is large near decision boundaries.",
-           Signed(EFFECT, "effect of the last stage"), Networks()),
+           Signed(EFFECT, "effect of the last stage"), _BOTH),
     _claim("RG-5.1-b", "section 5.1 and appendix I.3",
            "Residual networks do not expand areas between three correctly classified images of one class.",
            Signed(FLAT_IN_A_CLASS, "half the rise across classes minus the rise in one", premises=(_RISES,)),
-           Networks(), amended=claims.amended(
+           _BOTH, amended=claims.amended(
                "The largest of many volumes exceeds their mean wherever volumes differ, even without a hill. So the "
                "rise is now the mean over the triangle but its corners, minus the mean of the corners.",
                "the rise was the largest log-volume in the triangle minus the mean of its corners", "fails",
                "2026-11-25")),
     _claim("RG-5.1-c", "section 5.1",
            "After each stage the volume element is larger at the decision boundary than at the images.",
-           Signed(IN_EVERY_STAGE, "effect of each stage"), Networks()),
+           Signed(IN_EVERY_STAGE, "effect of each stage"), _BOTH),
     _claim("RG-5.1-g", "section 5.1",
            "After each stage the volume element peaks at the decision boundary, not merely between the images.",
            Signed(AT_THE_BOUNDARY, "distance of the peak to the middle minus to the boundary, in each stage,",
-                  "of the segment"), Networks(), late=True),
+                  "of the segment"), _BOTH, late=True),
     _claim("RG-5.1-d", "section 5.1",
            "The range of the volume along a path is least in the first stage and largest in the last.",
-           Signed(DEEPER, "range of a stage minus that of a lower one"), Networks()),
+           Signed(DEEPER, "range of a stage minus that of a lower one"), _BOTH),
     _claim("RG-5.1-e", "section 5.1", "GELU and ReLU reach comparable test accuracy.",
-           Near(accuracies, "GELU - ReLU", "points", (-IMPACT, IMPACT)), Networks(("ResNet-10",)), kind="variant"),
+           Near(accuracies, "GELU - ReLU", "points", (-IMPACT, IMPACT)), networks("ResNet-10"), kind="variant"),
     _claim("RG-5.1-f", "section 5.1", "The Jacobian of a residual network's features has full rank.",
-           Signed(has_full_rank, "images with full rank", "%", (FULL, math.inf)), Networks()),
+           Signed(has_full_rank, "images with full rank", "%", (FULL, math.inf)), _BOTH),
     _claim("RG-I-g", "appendix I.3", "With ReLU the spectrum shows no numerical problem either.",
-           Signed(has_full_rank, "images with full rank", "%", (FULL, math.inf)), Networks(("ResNet-10, ReLU",))),
+           Signed(has_full_rank, "images with full rank", "%", (FULL, math.inf)), networks("ResNet-10, ReLU")),
     _claim("RG-5.2-a", "section 5.2 and appendix I.3", "With ReLU the volume element behaves as with GELU.",
            Signed(HALF_EFFECT, "effect with ReLU", "nats for each singular value", premises=(_GELU_RISES,)),
-           Networks(("ResNet-10, ReLU",))),
+           networks("ResNet-10, ReLU")),
     _claim("RG-I-f", "appendix I.3", "Where the entropy of the output is high, the volume element is large.",
-           Signed(ENTROPY_FOLLOWS, "rank correlation, and its change with training,", ""), Networks()),
+           Signed(ENTROPY_FOLLOWS, "rank correlation, and its change with training,", ""), _BOTH),
     own("OWN-8-a", "Training raises the volume element at a boundary by more than between images of one class.",
-        Signed(learned_contrast, "contrast minus that before training"), Networks()),
+        Signed(learned_contrast, "contrast minus that before training"), _BOTH),
     own("OWN-8-b", "Stage by stage, training raises the volume element at a boundary by more than within a class.",
-        Signed(learned_contrast, "contrast of a stage minus that before training"), Networks(stages=True)),
+        Signed(learned_contrast, "contrast of a stage minus that before training"), Arms(stages)),
     own("OWN-8-c", "Networks on shuffled labels gain less than half of the contrast.",
         Signed(not_shuffled, "half the gain minus that with shuffled labels", premises=(_FITTED,)),
-        Networks(("5,000 images",))),
+        networks("5,000 images")),
 )  # fmt: skip

@@ -114,7 +114,7 @@ class Stays(Rule):
         pairs = zip(self.patterns, self.with_bias, strict=True)
         asked = tuple(biased for pattern, biased in pairs if pattern(arm).state == "holds")
         if not asked:
-            return replace(self.unclear("no pattern holds without an output bias"), state="void")
+            return self.void("no pattern holds without an output bias")
         return Every(asked)(arm)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from support.chapters.volume_element.derived import DECAYS, EPOCHS, LINES, SEEDS, TABLE
 from support.evidence import claims, derived, statistics
-from support.evidence.claims import Evidence, Finding
+from support.evidence.claims import Finding
 
 LEAST = 0.2  # SD: a smaller difference counts as none
 SHARE = 0.5  # of the difference
@@ -47,21 +47,13 @@ class AmbiguityArm(claims.Arm):
 
 
 def arms() -> list[AmbiguityArm]:
-    """The two recipes; without networks if the table was not made yet."""
+    """With weight decay and without, each at its own images; without networks if the table was not made yet."""
     rows = derived.table(TABLE) if derived.path(TABLE).exists() else pd.DataFrame()
     return [AmbiguityArm(name, _of(rows, name), SEEDS if len(rows) else 0) for name in DECAYS]
 
 
 def _of(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return rows.rename(columns={name: "after"}) if len(rows) else rows
-
-
-@dataclass(frozen=True)
-class Recipes(Evidence):
-    """Networks with weight decay and without, each at its own ambiguous images."""
-
-    def options(self, claim, records):
-        return [arms()]
 
 
 class Rule(claims.Rule):
@@ -102,6 +94,6 @@ class CameWithTraining(Rule):
     def __call__(self, arm: AmbiguityArm) -> Finding:
         if Larger(self.than)(arm).state != "holds":
             absent = f"ambiguous - {self.than} is not shown to exceed {LEAST:g} SD"
-            return replace(self.unclear(absent), state="void")
+            return self.void(absent)
         left = SHARE * arm.nats(self.than) - arm.nats(self.than, "before")
         return self.mean(left, f"half of ambiguous - {self.than}, minus that before = {left.mean():+.1f} nats")

@@ -84,7 +84,7 @@ from support.chapters.volume_element import ambiguity
 from support.chapters.volume_element.results import ARMS, VolumeArm, arms
 from support.chapters.volume_element.study import STUDIES
 from support.evidence import claims
-from support.evidence.claims import Evidence, Finding, Means, joined, own
+from support.evidence.claims import Arms, Evidence, Finding, Means, joined, own
 from support.evidence.verdicts import LEAST_SEEDS
 
 SHARE = 0.5  # of the contrast
@@ -256,6 +256,7 @@ _AT_THE_BOUNDARY = Positive(AT_THE_BOUNDARY, "nearness, and its change with trai
 _ACCURATE = Positive(ACCURATE, f"accuracies minus {ACCURACY:g}%", "points")
 _ENTROPY = Positive(entropy_follows, "rank correlation, and its change with training,", "")
 _DEEPER = Positive(deeper, "contrast minus that of the layer below")
+_AMBIGUOUS = Arms(lambda _: ambiguity.arms())
 _BUT_XOR = tuple(name for name in PRINTED if name != "XOR")
 _BY_WIDTH = claims.amended(
     'The paper says "at all widths" of the sinusoid only. On XOR it expects wide networks to stay as they start.',
@@ -295,14 +296,14 @@ CLAIMS = (
            _ENTROPY, Tasks(("MNIST, same ink",)), kind="variant"),
     _claim("RG-6-a", "section 6 and appendix I.2",
            "The volume element is larger on average at ambiguous decoded digits than at clean test digits.",
-           ambiguity.Larger("clean"), ambiguity.Recipes()),
+           ambiguity.Larger("clean"), _AMBIGUOUS),
     own("OWN-5-d", "The log-volume is larger at ambiguous decoded digits than at clear decoded digits.",
-        ambiguity.Larger("decoded"), ambiguity.Recipes()),
+        ambiguity.Larger("decoded"), _AMBIGUOUS),
     own("OWN-5-e",
         "The log-volume is larger at ambiguous decoded digits than at clear ones of the same ink and norm.",
-        ambiguity.Larger("matched"), ambiguity.Recipes()),
+        ambiguity.Larger("matched"), _AMBIGUOUS),
     own("OWN-5-f", "Most of the extra log-volume at ambiguous digits, at the same ink and norm, came with training.",
-        ambiguity.CameWithTraining("matched"), ambiguity.Recipes()),
+        ambiguity.CameWithTraining("matched"), _AMBIGUOUS),
     _claim("RG-5-a", "section 5.1", "The contrast grows with depth, here in three layers of a sigmoid network.",
            _DEEPER, Tasks(("deep",)), kind="variant", late=True),
 )  # fmt: skip
