@@ -19,7 +19,7 @@ from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, Shar
 from support.chapters.from_mahalanobis_to_riemann.claims import discriminates, magnifies_less, nearer
 from support.chapters.hyperplanes.claims import DrivenInside, FitsStory, OwnIsNear, OwnIsNearest
 from support.chapters.offset_l2.claims import centres_idle, centres_stay
-from support.chapters.why_outputs_die.claims import EveryStart, WithoutInactive
+from support.chapters.why_outputs_die.claims import WithoutInactive, every_start
 from support.evidence import kept, paths, verdicts
 from support.evidence.claims import judge, printed
 from support.evidence.classifiers import claims as classifiers
@@ -472,7 +472,7 @@ def test_each_network_is_an_arm_of_its_own():
 
 def test_every_start_and_optimiser_is_an_arm():
     studies = chapters.studies()
-    arms = EveryStart(studies["mnist-remedies"], studies["mnist-10k"]).options(CLAIMS["LDM-1-a"], [])[0]
+    arms = every_start(studies["mnist-remedies"], studies["mnist-10k"]).options(CLAIMS["LDM-1-a"], [])[0]
     assert len(arms) == len({a.name for a in arms}) == 12  # five starts of ReLU, one of Abs, in two input scalings
     plan, remedies = studies["mnist-10k"], studies["mnist-remedies"]
     runs = [
