@@ -268,6 +268,29 @@ class StudyArm(Arm):
         return list(self.runs.values())
 
 
+@dataclass(frozen=True, eq=False)
+class TableArm(Arm):
+    """Rows of a derived table that are judged together.
+
+    table: its name. n: the networks or blocks of images in these rows.
+    """
+
+    name: str
+    table: str
+    rows: pd.DataFrame
+    n: int
+    evidence: str
+    protocol: str
+    factors: dict[str, str]
+
+    @property
+    def command(self) -> str:
+        return f"python -m support records derive {self.table}"
+
+    def all_records(self) -> list[Record]:
+        return []
+
+
 def table(rows: dict[tuple, dict], names: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
     """The rows by these columns as numbers, NaN where one is missing, sorted by an index of their keys.
 

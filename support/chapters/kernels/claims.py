@@ -24,7 +24,7 @@ from support.chapters.kernels.derived import (
 )
 from support.chapters.kernels.features import STARTS
 from support.evidence import claims, derived, statistics
-from support.evidence.claims import Claim, Everywhere, Evidence, Finding, NoRecords, joined, own
+from support.evidence.claims import Arms, Claim, Everywhere, Finding, NoRecords, joined, own
 from support.training.feature_machines import ROUNDS
 from support.words import counted, difference
 
@@ -36,24 +36,14 @@ PLANE = 90.0  # percent of M's trace
 
 
 @dataclass(frozen=True, eq=False)
-class TableArm(claims.Arm):
+class TableArm(claims.TableArm):
     """Rows of a derived table that are judged together; a unit is a split, a block or a draw.
 
     shared: test points for each training point where training sets overlap, else None.
     """
 
-    name: str
-    rows: pd.DataFrame
-    unit: tuple[str, ...]
-    n: int
-    shared: float | None
-    evidence: str
-    protocol: str
-    command: str
-    factors: dict[str, str]
-
-    def all_records(self):
-        return []
+    unit: tuple[str, ...] = ("block",)
+    shared: float | None = None
 
     def columns(self, *names: str) -> list[np.ndarray]:
         """The means of columns in each unit, in order; units that lack a finite value in one of them are left out."""
@@ -61,74 +51,50 @@ class TableArm(claims.Arm):
         return [means[name].to_numpy(float) for name in names]
 
 
-@dataclass(frozen=True)
-class Machines(Evidence):
-    """Support vector machines on each data set (table "kernel-machines")."""
+def machines(_=()) -> list[TableArm]:
+    """Support vector machines on each data set."""
 
-    def options(self, claim, records):
-        rows = _table("kernel-machines")
-        folds = f"{REPETITIONS} repetitions of {FOLDS} folds, parameters chosen in 3 inner folds"
-        blocks = BLOCKS["pairs of digits"]
-        found = [self._arm(name, rows, REPETITIONS, 1 / (FOLDS - 1), folds) for name in TABLES]
-        protocol = f"{len(PAIRS)} pairs, {blocks} disjoint training sets of about 30 images each"
-        return [[*found, self._arm("pairs of digits", rows, blocks, None, protocol)]]
+    def one(name: str, n: int, shared: float | None, how: str) -> TableArm:
+        rows, unit = derived.rows("kernel-machines", data=name), ("repetition", "fold")
+        n = n if len(rows) else 0
+        return TableArm(name, "kernel-machines", rows, n, name, f"{name}: {how}", {"data": name}, unit, shared)
 
-    def _arm(self, name, rows, n, shared, protocol) -> TableArm:
-        of = rows[rows["data"] == name] if len(rows) else rows
-        return TableArm(
-            name, of, ("repetition", "fold"), n if len(of) else 0, shared, name, f"{name}: {protocol}",
-            "python -m support records derive kernel-machines", {"data": name},
-        )  # fmt: skip
+    folds = f"{REPETITIONS} repetitions of {FOLDS} folds, parameters chosen in 3 inner folds"
+    blocks = BLOCKS["pairs of digits"]
+    how = f"{len(PAIRS)} pairs, {blocks} disjoint training sets of about 30 images each"
+    found = [one(name, REPETITIONS, 1 / (FOLDS - 1), folds) for name in TABLES]
+    return [*found, one("pairs of digits", blocks, None, how)]
 
 
-@dataclass(frozen=True)
-class Metrics(Evidence):
-    """Feature machines, each against a network of one start (table "kernel-metrics").
+def metrics(data: tuple[str, ...], starts: tuple[str, ...] = tuple(STARTS), table: str = "kernel-metrics") -> Arms:
+    """Feature machines, each against a network of one start.
 
     data: names of data sets. starts: of the network's first layer. table: another one of the same layout.
     """
 
-    data: tuple[str, ...]
-    starts: tuple[str, ...] = tuple(STARTS)
-    table: str = "kernel-metrics"
+    def one(name: str, start: str) -> TableArm:
+        rows = derived.rows(table, data=name, start=start)
+        how = f"{DRAWS} draws of 500 points" if name == "toy" else f"{BLOCKS[name]} disjoint training sets"
+        whole = f"{name}, {start}" if len(starts) > 1 else name
+        n = rows["block"].nunique() if len(rows) else 0
+        return TableArm(whole, table, rows, n, name, f"{name}: {how}", {"data": name, "start": start})
 
-    def options(self, claim, records):
-        return [[self._arm(name, start) for name in self.data for start in self.starts]]
-
-    def _arm(self, name, start) -> TableArm:
-        rows = _table(self.table)
-        of = rows[(rows["data"] == name) & (rows["start"] == start)] if len(rows) else rows
-        drawn = f"{DRAWS} draws of 500 points" if name == "toy" else f"{BLOCKS[name]} disjoint training sets"
-        whole = f"{name}, {start}" if len(self.starts) > 1 else name
-        return TableArm(
-            whole, of, ("block",), of["block"].nunique() if len(of) else 0, None, name, f"{name}: {drawn}",
-            f"python -m support records derive {self.table}", {"data": name, "start": start},
-        )  # fmt: skip
+    return Arms(lambda _: [one(name, start) for name in data for start in starts])
 
 
-@dataclass(frozen=True)
-class Rounds(Evidence):
-    """Feature machines before and after the updates of M, on images of MNIST (table "kernel-rounds")."""
+def rounds(_=()) -> list[TableArm]:
+    """Feature machines before and after the updates of M, on images of MNIST."""
 
-    def options(self, claim, records):
-        return [[self._arm(size) for size in MNIST_SIZES]]
+    def one(size: int) -> TableArm:
+        rows = derived.rows("kernel-rounds", data=f"MNIST, {size:,} images")
+        if len(rows):
+            errors = rows.pivot(index="block", columns="round", values="error")
+            rows = pd.DataFrame({"first": errors[0], "last": errors[ROUNDS]}).reset_index()
+        how = f"{MNIST_BLOCKS} disjoint training sets of {size:,} images, {MNIST_TEST:,} test images"
+        name, images = f"MNIST, {size:,} images", {"images": f"{size:,}"}
+        return TableArm(name, "kernel-rounds", rows, len(rows), "mnist", how, images)
 
-    def _arm(self, size) -> TableArm:
-        name, rows = f"MNIST, {size:,} images", _table("kernel-rounds")
-        of = rows[rows["data"] == name] if len(rows) else rows
-        if len(of):
-            errors = of.pivot(index="block", columns="round", values="error")
-            of = pd.DataFrame({"first": errors[0], "last": errors[ROUNDS]}).reset_index()
-        protocol = f"{MNIST_BLOCKS} disjoint training sets of {size:,} images, {MNIST_TEST:,} test images"
-        return TableArm(
-            name, of, ("block",), len(of), None, "mnist", protocol,
-            "python -m support records derive kernel-rounds", {"images": f"{size:,}"},
-        )  # fmt: skip
-
-
-def _table(name: str) -> pd.DataFrame:
-    """The derived table, or an empty one if it was not made yet."""
-    return derived.table(name) if derived.path(name).exists() else pd.DataFrame()
+    return [one(size) for size in MNIST_SIZES]
 
 
 class Rule(claims.Rule):
@@ -255,35 +221,35 @@ _MACHINE = ("usual start",)  # the network's start does not matter
 # toy (seeds 1000 and 1001, which do not judge)
 CLAIMS = (
     Claim("KER-1-a", "appendix A", "Magnifying the volume element near the support vectors lowers the test error on "
-          "small tasks.", Lowers("plain", "support", HELP), Machines(), _PAPER, amended=_wider("fails")),
+          "small tasks.", Lowers("plain", "support", HELP), Arms(machines), _PAPER, amended=_wider("fails")),
     Claim("KER-1-b", "appendix A", "The magnified kernel has a larger volume element near the decision boundary.",
-          _MAGNIFIES, Machines(), _PAPER, amended=_wider("holds")),
+          _MAGNIFIES, Arms(machines), _PAPER, amended=_wider("holds")),
     own("KER-1-c", "The place matters: magnifying at support vectors gives fewer errors than at random inputs.",
-        Lowers("random", "support"), Machines(), amended=_wider("unclear")),
+        Lowers("random", "support"), Arms(machines), amended=_wider("unclear")),
     _formula("KER-1-d", "our own", "Around one support vector the volume element is largest on a shell if tau < "
              "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's if h is 1.",
              checks.on_a_shell, "maximiser and formula differ by at most {value:.0e} tau",
              "two derivatives of the kernel, maximised along a ray", own=True),
     own("KER-1-e",
         "Cross-validation mostly chooses a tau for which the volume is largest around a support vector, not at it.",
-        _RISES, Machines(), amended=_wider("fails")),
+        _RISES, Arms(machines), amended=_wider("fails")),
     Claim("KER-2-a", "appendix H.2", "The matrix M of a feature machine prefers the directions that the first layer "
-          "of a trained network prefers.", _RESEMBLES, Metrics(_ALL), _PAPER),
+          "of a trained network prefers.", _RESEMBLES, metrics(_ALL), _PAPER),
     Claim("KER-2-b", "appendix H.2", "M is proportional to W'W of a trained network's first layer.",
-          mean("cosine", "cosine of M and W'W", ALIKE), Metrics(_ALL), _PAPER),
+          mean("cosine", "cosine of M and W'W", ALIKE), metrics(_ALL), _PAPER),
     Claim("KER-2-c", "appendix H.2", "A feature machine makes less than one point more errors than a fully-connected "
           "network.",
           mean("machine", "error machine - network", COMPETITIVE, below=True, less="network", unit="points"),
-          Metrics(_ALL), _PAPER, "variant"),
+          metrics(_ALL), _PAPER, "variant"),
     _formula("KER-2-d", "appendix H.2", "The metric of a feature machine is constant over the input space.",
              checks.flat, "the metrics at {cases} points differ from one multiple of M by at most {value:.0e}",
              "two derivatives of the smoothed Laplace kernel, M learned on the toy"),
     own("KER-2-e", "On the toy a feature machine finds the plane that decides the classes.",
-        mean("share M", "share of M in the plane", PLANE, unit="%"), Metrics(("toy",), _MACHINE)),
+        mean("share M", "share of M in the plane", PLANE, unit="%"), metrics(("toy",), _MACHINE)),
     # of the same networks as KER-2-b, written when that was known and before these products were computed
     Claim("KER-2-f", "appendix H.2", "W'W of a trained network's first layer is proportional to the mean outer "
           "product of the network's own gradients.", mean("cosine", "cosine of W'W and its products", ALIKE),
-          Metrics(_ALL, table="kernel-ansatz"), _PAPER),
+          metrics(_ALL, table="kernel-ansatz"), _PAPER),
     _formula("KER-3-a", "our own", "Simon et al.'s kernel, with Z as derived here, is what gradient descent on their "
              "loss learns from a small start.", checks.descends_to,
              "closed form and descent differ by at most {value:.0e} of their size",
@@ -293,8 +259,8 @@ CLAIMS = (
              "a Gaussian base kernel in the plane, 20 pairs; substantial: more than 0.5 nats"),
     own("KER-4-a", "M has a larger share across the classes, where their centres differ, than Euclid's metric.",
         mean("share M", "share of M - of Euclid's", 0.0, less="share Euclid", unit="points"),
-        Metrics(("digits", "breast cancer"), _MACHINE)),
+        metrics(("digits", "breast cancer"), _MACHINE)),
     # written when errors on the digits were known (5.2% with the learned M, 3.3% with the identity), before MNIST's
     own("KER-4-b", "On images of digits, learning M raises the test error.",
-        mean("last", "error after the updates of M - before", 0.0, less="first", unit="points"), Rounds()),
+        mean("last", "error after the updates of M - before", 0.0, less="first", unit="points"), Arms(rounds)),
 )  # fmt: skip

@@ -4,36 +4,17 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
 from support.chapters.volume_element.derived import DECAYS, EPOCHS, LINES, SEEDS, TABLE
 from support.evidence import claims, derived, statistics
-from support.evidence.claims import Finding
+from support.evidence.claims import Finding, TableArm
 
 LEAST = 0.2  # SD: a smaller difference counts as none
 SHARE = 0.5  # of the difference
 
 
-@dataclass(frozen=True, eq=False)
-class AmbiguityArm(claims.Arm):
+class AmbiguityArm(TableArm):
     """The networks of one recipe. rows: of the table, with the log-volumes "before" and "after" training, in nats."""
-
-    name: str
-    rows: pd.DataFrame
-    n: int
-    evidence = "table ambiguous-digits"
-    command = f"python -m support records derive {TABLE}"
-
-    @property
-    def protocol(self) -> str:
-        return f"MNIST, {EPOCHS} of the paper's 200 epochs, {LINES} lines between test images per network"
-
-    @property
-    def factors(self) -> dict[str, str]:
-        return {"weight decay": self.name}
-
-    def all_records(self):
-        return []
 
     def nats(self, than: str, when: str = "after") -> np.ndarray:
         """The mean log-volume of a network at ambiguous images minus that at images of another kind, (networks,)."""
@@ -48,12 +29,13 @@ class AmbiguityArm(claims.Arm):
 
 def arms() -> list[AmbiguityArm]:
     """With weight decay and without, each at its own images; without networks if the table was not made yet."""
-    rows = derived.table(TABLE) if derived.path(TABLE).exists() else pd.DataFrame()
-    return [AmbiguityArm(name, _of(rows, name), SEEDS if len(rows) else 0) for name in DECAYS]
-
-
-def _of(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    return rows.rename(columns={name: "after"}) if len(rows) else rows
+    rows, evidence = derived.rows(TABLE), f"table {TABLE}"
+    how = f"MNIST, {EPOCHS} of the paper's 200 epochs, {LINES} lines between test images per network"
+    n = SEEDS if len(rows) else 0
+    return [
+        AmbiguityArm(name, TABLE, rows.rename(columns={name: "after"}), n, evidence, how, {"weight decay": name})
+        for name in DECAYS
+    ]
 
 
 class Rule(claims.Rule):
