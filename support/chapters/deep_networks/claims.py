@@ -56,21 +56,8 @@ from functools import partial
 from support.chapters.deep_networks.study import STUDIES
 from support.evidence import claims
 from support.evidence.claims import Arms, Records, own
-from support.evidence.residual.results import (
-    ACROSS,
-    AFTER,
-    ALIKE,
-    BEFORE,
-    ResidualArm,
-    arm,
-    effects,
-    entropy_rank,
-    full_rank,
-    half_effects,
-    nearer,
-    rise,
-    spread,
-)
+from support.evidence.residual import results
+from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from support.evidence.residual.rules import Near, Numbers, Signed, each
 
 SHARE = 0.5  # of the contrast, or of the rise
@@ -91,45 +78,48 @@ ARMS = {  # name -> study and activation
 def arms(records) -> dict[str, ResidualArm]:
     """All arms by name, those without records too."""
     records = Records.of(records)
-    return {name: records.once(arm, name, STUDIES[study], act) for name, (study, act) in ARMS.items()}
+    return {name: records.once(results.arm, name, STUDIES[study], act) for name, (study, act) in ARMS.items()}
 
 
 # -- numbers of each network ---------------------------------------------------------------------------------------
 
 
 EFFECT = each(
-    lambda run: effects(run)[AFTER, LAST, ACROSS],
+    lambda run: results.effects(run)[AFTER, LAST, ACROSS],
     "log-volume at the boundary minus the mean of the ends: {:+.3f} nats per output",
 )
 IN_EVERY_STAGE = each(
-    lambda run: effects(run)[AFTER, :, ACROSS],
+    lambda run: results.effects(run)[AFTER, :, ACROSS],
     *(f"effect of the {word} stage: {{:+.3f}} nats per output" for word in STAGES),
 )
 AT_THE_BOUNDARY = each(
-    lambda run: nearer(run)[AFTER],
+    lambda run: results.nearer(run)[AFTER],
     *(f"{word} stage: the peak is nearer to the boundary than to the middle by {{:+.3f}} of the segment"
       for word in STAGES),
 )  # fmt: skip
 DEEPER = each(
-    lambda run: [spread(run)[AFTER, high] - spread(run)[AFTER, low] for high, low in STEPS],
+    lambda run: [results.spread(run)[AFTER, high] - results.spread(run)[AFTER, low] for high, low in STEPS],
     *(f"range along a segment, {STAGES[high]} stage minus {STAGES[low]}: {{:+.3f}} nats per output"
       for high, low in STEPS),
 )  # fmt: skip
 RISES = each(
-    lambda run: rise(run)[AFTER, ACROSS],
+    lambda run: results.rise(run)[AFTER, ACROSS],
     "rise in triangles of three classes: {:+.3f} nats per output",
 )
 FLAT_IN_A_CLASS = each(
-    lambda run: SHARE * rise(run)[AFTER, ACROSS] - rise(run)[AFTER, ALIKE],
+    lambda run: SHARE * results.rise(run)[AFTER, ACROSS] - results.rise(run)[AFTER, ALIKE],
     "half the rise in triangles of three classes minus that in one class: {:+.3f} nats per output",
 )
 ENTROPY_FOLLOWS = each(
-    lambda run: [entropy_rank(run)[AFTER] - entropy_rank(run)[BEFORE], entropy_rank(run)[AFTER]],
+    lambda run: [
+        results.entropy_rank(run)[AFTER] - results.entropy_rank(run)[BEFORE],
+        results.entropy_rank(run)[AFTER],
+    ],
     "rank correlation of entropy and log-volume minus that before training: {:+.2f}",
     "rank correlation of entropy and log-volume: {:+.2f}",
 )
 HALF_EFFECT = each(
-    lambda run: half_effects(run)[AFTER, LAST, ACROSS],
+    lambda run: results.half_effects(run)[AFTER, LAST, ACROSS],
     "effect by half of the singular values: {:+.3f} nats for each",
 )
 
@@ -146,7 +136,7 @@ def accuracies(arm: ResidualArm) -> Numbers:
 
 def has_full_rank(arm: ResidualArm) -> Numbers:
     """RG-5.1-f and RG-I-g."""
-    return {"images with full rank: {:.1f}%": [100 * full_rank(run) for run in arm.every().values()]}
+    return {"images with full rank: {:.1f}%": [100 * results.full_rank(run) for run in arm.every().values()]}
 
 
 def half_effect_with_gelu(arm: ResidualArm) -> Numbers:
@@ -161,7 +151,7 @@ def learned_contrast(arm: ResidualArm) -> Numbers:
 
 
 def _contrast(run, stage: int) -> float:
-    found = effects(run)[:, stage - 1]
+    found = results.effects(run)[:, stage - 1]
     contrast = found[:, ACROSS] - found[:, ALIKE]
     return contrast[AFTER] - contrast[BEFORE]
 

@@ -17,16 +17,11 @@ from itertools import product
 import torch
 from scipy import optimize
 
+from support import geometry
 from support.chapters.infinite_width import one_example, tangent_kernel
 from support.chapters.infinite_width.tangent_kernel import Tangent
 from support.evidence.claims import Claim, Everywhere, NoRecords, Worst
-from support.geometry import (
-    infinite_width,
-    log_volume_element,
-    oracle,
-    shallow_log_volume_element,
-    shallow_ricci_scalar,
-)
+from support.geometry import infinite_width, oracle
 from support.geometry.wide_layers import Wide, as_a_map, erf, finite, three_units
 
 RADII = torch.linspace(0, 8, 161, dtype=torch.float64)[1:]  # distances from the origin
@@ -141,7 +136,7 @@ def turned(bias: float, degrees: float, radius=0.9) -> torch.Tensor:
     def around(angles):
         x = radius * torch.stack([angles.cos(), angles.sin()], 1)
         at = (*three_units(bias), "erf", x)
-        return torch.stack([shallow_log_volume_element(*at).exp(), shallow_ricci_scalar(*at)])
+        return torch.stack([geometry.shallow_log_volume_element(*at).exp(), geometry.shallow_ricci_scalar(*at)])
 
     here = around(ANGLES)
     return (around(ANGLES + math.radians(degrees)) - here).abs().amax(1) / here.abs().amax(1)
@@ -181,7 +176,7 @@ def loop_ricci_scalar(f, x, radius=0.005, steps=200) -> float:
     angle = torch.atan2(turn[:, 1, 0] - turn[:, 0, 1], turn[:, 0, 0] + turn[:, 1, 1]).sum()
     rings = ((torch.arange(8, dtype=torch.float64) + 0.5) / 8).sqrt() * radius  # of equal area
     inside = x + (rings[:, None, None] * circle[:: steps // 20]).flatten(0, 1)
-    return float(2 * angle / (math.pi * radius**2 * log_volume_element(f, inside).exp().mean()))
+    return float(2 * angle / (math.pi * radius**2 * geometry.log_volume_element(f, inside).exp().mean()))
 
 
 def intrinsic_ricci_scalar(f, x, quadratic=1) -> torch.Tensor:
@@ -218,7 +213,7 @@ def negative_three_units(biases=(0.25, 0.5, 1.0)) -> Worst:
     """R < 0 everywhere for the three erf units. Refuted by one point; the value is the largest R on a grid."""
     side = torch.linspace(-3, 3, 32, dtype=torch.float64)  # not the origin, where R = 0 without biases
     x = torch.cartesian_prod(side, side)
-    values = torch.stack([shallow_ricci_scalar(*three_units(b), "erf", x) for b in biases])
+    values = torch.stack([geometry.shallow_ricci_scalar(*three_units(b), "erf", x) for b in biases])
     i, j = divmod(int(values.argmax()), len(x))
     where = f"bias {biases[i]:g}, |x| = {x[j].norm():.2f}"
     return Worst(bool(values.max() < 0), float(values.max()), where, values.numel())

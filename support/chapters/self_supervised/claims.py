@@ -45,17 +45,8 @@ from functools import partial
 from support.chapters.self_supervised.study import STUDIES
 from support.evidence import claims
 from support.evidence.claims import BELOW_0, Arms, Records, own
-from support.evidence.residual.results import (
-    ACROSS,
-    AFTER,
-    ALIKE,
-    BEATS,
-    BEFORE,
-    ResidualArm,
-    arm,
-    gain,
-    measured_effects,
-)
+from support.evidence.residual import results
+from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEATS, BEFORE, ResidualArm
 from support.evidence.residual.rules import Numbers, Signed
 from support.training.residual.volumes import MEASURES
 
@@ -73,17 +64,17 @@ IN_WORDS = {  # measures, in words
 
 def counted(arm: ResidualArm, objective: str) -> dict:
     """The encoders whose probe beats that of the untrained encoder by BEATS points, by seed."""
-    return {seed: run for seed, run in arm.of(objective).items() if gain(run) >= BEATS}
+    return {seed: run for seed, run in arm.of(objective).items() if results.gain(run) >= BEATS}
 
 
 def effect_of(run, measure: str) -> float:
     """Boundary minus ends, after training."""
-    return measured_effects(run)[AFTER, MEASURES.index(measure), ACROSS]
+    return results.measured_effects(run)[AFTER, MEASURES.index(measure), ACROSS]
 
 
 def contrast_of(run, measure: str) -> float:
     """Across a boundary minus in one class, trained minus untrained."""
-    found = measured_effects(run)[:, MEASURES.index(measure)]
+    found = results.measured_effects(run)[:, MEASURES.index(measure)]
     contrast = found[:, ACROSS] - found[:, ALIKE]
     return contrast[AFTER] - contrast[BEFORE]
 
@@ -134,7 +125,7 @@ def more_with_labels(arm: ResidualArm) -> Numbers:
 
 def encoders(records: Records) -> list[ResidualArm]:
     """The study."""
-    return [records.once(arm, "ResNet-10", STUDIES[STUDY], "gelu")]
+    return [records.once(results.arm, "ResNet-10", STUDIES[STUDY], "gelu")]
 
 
 def by_measure(records: Records) -> list[ResidualArm]:
@@ -145,7 +136,7 @@ def by_measure(records: Records) -> list[ResidualArm]:
 
 def digits(records: Records) -> list[ResidualArm]:
     """The study on the digits, an arm for each objective."""
-    whole = records.once(arm, "digits", STUDIES[f"{STUDY}-digits"], "gelu")
+    whole = records.once(results.arm, "digits", STUDIES[f"{STUDY}-digits"], "gelu")
     return [replace(whole, name=name, factor="objective") for name in OBJECTIVES]
 
 
