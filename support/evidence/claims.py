@@ -417,6 +417,14 @@ def own(id: str, says: str, rule: Rule | Callable[[], Finding], asked: Evidence,
     return Claim(id, "our own", says, rule, asked, source="own", kind="own", **more)
 
 
+def formula(
+    id: str, where: str, says: str, check: Callable[[], Worst], measured: str, protocol: str, source: str, run: str
+) -> Claim:
+    """A claim about formulas, judged by `Everywhere`. run: the number of the chapter that evaluates them."""
+    asked = NoRecords("formulas", protocol, f"python -m support run {run}")
+    return Claim(id, where, says, Everywhere(check, measured), asked, source, "own" if source == "own" else "paper")
+
+
 # -- judging ------------------------------------------------------------------------------------------------------
 
 

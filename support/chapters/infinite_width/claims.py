@@ -20,7 +20,7 @@ from scipy import optimize
 from support import geometry
 from support.chapters.infinite_width import one_example, tangent_kernel
 from support.chapters.infinite_width.tangent_kernel import Tangent
-from support.evidence.claims import Claim, Everywhere, NoRecords, Worst
+from support.evidence.claims import Worst, formula
 from support.geometry import infinite_width, oracle
 from support.geometry.wide_layers import Wide, as_a_map, erf, finite, three_units
 
@@ -243,12 +243,7 @@ def converges(layers: list[Wide], widths=(16, 64, 256), networks=100, radii=(0.5
 # -- claims -------------------------------------------------------------------------------------------------------
 
 
-def _law(id, where, says, check, measured, protocol, source="zavatoneveth2025") -> Claim:
-    asked = NoRecords("formulas", protocol, "python -m support run 07")
-    kind = "own" if source == "own" else "paper"
-    return Claim(id, where, says, Everywhere(check, measured), asked, source, kind)
-
-
+_law = partial(formula, source="zavatoneveth2025", run="07")
 _DEGREES = (2, 3, 4, 5)
 _CURVED = wide(["erf"]) + wide(_DEGREES, bias_variances=(0.25, 1.0)) + wide(_DEGREES, (3, 5, 10), (0.0,))
 _TANGENT = tangent(wide(["erf", 2, 3], (2, 3), (0.0, 0.25)))
@@ -264,9 +259,10 @@ CLAIMS = (
         "largest R: {value:.1e} ({where}); where the paper itself says R = 0 is left out", _GRID),
     _law("OWN-6-a", "our own", "For other smooth activations too, sigmoid, tanh and GELU, the curvature is negative.",
         partial(negative, wide(["sigmoid", "tanh", "gelu"], (2, 3), (0.0, 0.25)), RADII[4::5]),
-        "largest R: {value:+.3f} ({where})", "quadrature at 32 distances up to 8", "own"),
+        "largest R: {value:+.3f} ({where})", "quadrature at 32 distances up to 8", source="own"),
     _law("OWN-6-b", "our own", "With three erf units at 120 degrees, of equal biases, the curvature is negative too.",
-        negative_three_units, "largest R: {value:+.2f} ({where})", "32 x 32 points of a square of side 6", "own"),
+        negative_three_units, "largest R: {value:+.2f} ({where})", "32 x 32 points of a square of side 6",
+        source="own"),
     _law("RG-D-a", "appendix D", "Volume and curvature of three erf units have 3-fold symmetry, 6-fold without bias.",
         folds, "smallest change that breaks the six-fold symmetry: {value:.0%} ({where})",
         f"{len(ANGLES)} points of a circle of radius 0.9"),
@@ -311,7 +307,7 @@ CLAIMS = (
     _law("OWN-6-c", "our own",
          "Where the curvature of the NNGP kernel is negative, for erf and monomials, that of the neural tangent "
          "kernel is negative too.",
-        partial(negative, tangent(_CURVED)), "largest R: {value:+.1e} ({where})", _GRID, "own"),
+        partial(negative, tangent(_CURVED)), "largest R: {value:+.1e} ({where})", _GRID, source="own"),
     _law("RG-G-a", "appendix G.2", "One example changes the volume element by a factor, its profile, which depends "
          "on the overlap, the cosine with the example. It is positive for all degrees, dimensions and overlaps.",
         partial(one_example.positive, _ALL_DEGREES, _DIMENSIONS), "smallest value: {value:.3g} ({where})", _PROFILE),

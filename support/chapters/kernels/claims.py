@@ -6,6 +6,7 @@ which no number of repetitions shrinks to nothing. Blocks are disjoint training 
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from support.chapters.kernels.derived import (
 )
 from support.chapters.kernels.features import STARTS
 from support.evidence import claims, derived, statistics
-from support.evidence.claims import Arms, Claim, Everywhere, Finding, NoRecords, joined, own
+from support.evidence.claims import Arms, Claim, Finding, formula, joined, own
 from support.training.feature_machines import ROUNDS
 from support.words import counted, difference
 
@@ -209,12 +210,7 @@ def _wider(first_verdict: str) -> claims.Amendment:
     )  # fmt: skip
 
 
-def _formula(id, where, says, check, measured, protocol, own=False) -> Claim:
-    asked = NoRecords("formulas", protocol, "python -m support run 10")
-    source, kind = ("own", "own") if own else (_PAPER, "paper")
-    return Claim(id, where, says, Everywhere(check, measured), asked, source, kind)
-
-
+_formula = partial(formula, source=_PAPER, run="10")
 _ALL = ("toy", "digits", "breast cancer")
 _MACHINE = ("usual start",)  # the network's start does not matter
 # written before the derived tables were made, after a trial of the code on made-up classes and on two draws of the
@@ -229,7 +225,7 @@ CLAIMS = (
     _formula("KER-1-d", "our own", "Around one support vector the volume element is largest on a shell if tau < "
              "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's if h is 1.",
              checks.on_a_shell, "maximiser and formula differ by at most {value:.0e} tau",
-             "two derivatives of the kernel, maximised along a ray", own=True),
+             "two derivatives of the kernel, maximised along a ray", source="own"),
     own("KER-1-e",
         "Cross-validation mostly chooses a tau for which the volume is largest around a support vector, not at it.",
         _RISES, Arms(machines), amended=_wider("fails")),
@@ -253,7 +249,7 @@ CLAIMS = (
     _formula("KER-3-a", "our own", "Simon et al.'s kernel, with Z as derived here, is what gradient descent on their "
              "loss learns from a small start.", checks.descends_to,
              "closed form and descent differ by at most {value:.0e} of their size",
-             "6 features, 12 pairs, 2 outputs", own=True),
+             "6 features, 12 pairs, 2 outputs", source="own"),
     _formula("KER-3-b", "appendix H.3", "The metric of Simon et al.'s kernel differs substantially from that of its "
              "base kernel.", checks.bends, "least SD of the log-volume: {value:.2f} nats ({where}), against 0",
              "a Gaussian base kernel in the plane, 20 pairs; substantial: more than 0.5 nats"),
