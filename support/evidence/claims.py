@@ -181,7 +181,8 @@ class Means(Rule):
     """The means of these numbers lie within `accepts`.
 
     numbers: arm -> sentence with a place for the mean -> the value of each network. needs: the networks it looks at,
-    where an arm has several. Unclear where a value is not finite.
+    where an arm has several. premises: rules that must hold for this one to be asked; absent: what to say where this
+    one is a premise and does not hold. Unclear where a value is not finite.
     """
 
     numbers: Callable[..., dict[str, Any]]
@@ -189,13 +190,18 @@ class Means(Rule):
     unit: str = ""
     accepts: tuple[float, float] = ABOVE_0
     needs: tuple[str, ...] = ()
+    premises: "tuple[Means, ...]" = ()
+    absent: str = ""
 
     def __call__(self, arm: "Arm") -> Finding:
-        return self.judged(self.numbers(arm))
+        for premise in self.premises:
+            if premise(arm).state != "holds":
+                return self.void(premise.absent)
+        return joined(after_holm([partial(self.part, *number) for number in self.values(arm).items()]))
 
-    def judged(self, numbers: dict[str, Any]) -> Finding:
-        """The finding on these numbers, all of which count."""
-        return joined(after_holm([partial(self.part, *number) for number in numbers.items()]))
+    def values(self, arm: "Arm") -> dict[str, Any]:
+        """The numbers that count."""
+        return self.numbers(arm)
 
     def part(self, sentence: str, values: Sequence[float], parts: int = 1) -> Finding:
         """The finding on one of so many means that share the error."""

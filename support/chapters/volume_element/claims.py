@@ -162,15 +162,13 @@ def deeper(arm: VolumeArm, width: int) -> Numbers:
 
 @dataclass(frozen=True)
 class Positive(Means):
-    """The means of these numbers of a network are positive, at every width.
+    """The means of these numbers of a network are positive, at every width at which the premises hold.
 
-    numbers: (arm, width) -> `Numbers`. premises: rules that must hold at a width for this one to be asked
-    there; absent: what to say where this one is a premise and does not hold.
+    numbers: (arm, width) -> `Numbers`.
     """
 
     unit: str = "nats"
     premises: "tuple[Positive, ...]" = ()
-    absent: str = ""
 
     @property
     def asks(self) -> str:
@@ -296,14 +294,14 @@ CLAIMS = (
            _ENTROPY, Tasks(("MNIST, same ink",)), kind="variant"),
     _claim("RG-6-a", "section 6 and appendix I.2",
            "The volume element is larger on average at ambiguous decoded digits than at clean test digits.",
-           ambiguity.Larger("clean"), _AMBIGUOUS),
+           ambiguity.larger("clean"), _AMBIGUOUS),
     own("OWN-5-d", "The log-volume is larger at ambiguous decoded digits than at clear decoded digits.",
-        ambiguity.Larger("decoded"), _AMBIGUOUS),
+        ambiguity.larger("decoded"), _AMBIGUOUS),
     own("OWN-5-e",
         "The log-volume is larger at ambiguous decoded digits than at clear ones of the same ink and norm.",
-        ambiguity.Larger("matched"), _AMBIGUOUS),
+        ambiguity.larger("matched"), _AMBIGUOUS),
     own("OWN-5-f", "Most of the extra log-volume at ambiguous digits, at the same ink and norm, came with training.",
-        ambiguity.CameWithTraining("matched"), _AMBIGUOUS),
+        ambiguity.came_with_training("matched"), _AMBIGUOUS),
     _claim("RG-5-a", "section 5.1", "The contrast grows with depth, here in three layers of a sigmoid network.",
            _DEEPER, Tasks(("deep",)), kind="variant", late=True),
 )  # fmt: skip

@@ -35,12 +35,10 @@ def each(of: Callable[[Record], Any], *sentences: str) -> Callable[[ResidualArm]
 class Signed(Means):
     """The means of these numbers of a network lie on one side of a line; networks with a NaN are left out.
 
-    numbers: arm -> `Numbers`. premises: rules that must hold for this one to be asked; absent: what to say where this
-    one is a premise and does not hold, or too few networks can be asked.
+    absent: also what to say where too few networks can be asked.
     """
 
     unit: str = "nats per output"
-    premises: "tuple[Signed, ...]" = ()
     absent: str = "too few networks can be asked"
 
     @property
@@ -63,14 +61,10 @@ class Signed(Means):
         return asked if asked >= LEAST_SEEDS else arm.recorded
 
     def __call__(self, arm: ResidualArm) -> Finding:
-        values = self.values(arm)
-        asked = min(map(len, values.values()))
+        asked = min(map(len, self.values(arm).values()))
         if asked < LEAST_SEEDS:
             return self.void(f"{self.absent} ({asked} of {arm.recorded})")
-        for premise in self.premises:
-            if premise(arm).state != "holds":
-                return self.void(premise.absent)
-        return self.judged(values)
+        return super().__call__(arm)
 
 
 @dataclass(frozen=True)
