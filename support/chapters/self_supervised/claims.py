@@ -143,9 +143,7 @@ def digits(records: Records) -> list[ResidualArm]:
 ABSENT = f"too few probes beat the untrained encoder's by {BEATS:g} points"
 _rule = partial(Signed, unit="nats per singular value", absent=ABSENT)
 _DIPS = _rule(partial(effect, objective="simclr", measure="top"), "effect of SimCLR, 10 values", accepts=BELOW_0)
-_PREMISE = _rule(
-    partial(effect, objective="simclr", measure="top"), _DIPS.wording, accepts=BELOW_0, absent="SimCLR does not dip"
-)
+_PREMISE = replace(_DIPS, absent="SimCLR does not dip")
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-5.3-a", "section 5.3 and appendix I.4",
