@@ -46,9 +46,8 @@ def test_a_missing_or_broken_file_is_one_named_error(tmp_path):
 def test_rows_are_chosen_by_their_values_and_a_missing_table_has_none(tmp_path, monkeypatch):
     monkeypatch.setattr(derived, "COMMITTED", tmp_path)
     derived.make("squares", squares)
-    assert derived.rows("squares")["x"].tolist() == [1, 2, 3] and derived.rows("squares", even=True)[
-        "x"
-    ].tolist() == [2]
+    assert derived.rows("squares")["x"].tolist() == [1, 2, 3]
+    assert derived.rows("squares", even=True)["x"].tolist() == [2]
     assert derived.rows("squares", even=True, x=1).empty and derived.rows("cubes", even=True).empty
 
 

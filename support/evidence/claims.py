@@ -178,7 +178,7 @@ class Rule(ABC):
 
 @dataclass(frozen=True)
 class Means(Rule):
-    """The means of these numbers lie within `accepts`.
+    """The means of these numbers lie within `accepts`; of several, one fails only after Holm's correction.
 
     numbers: arm -> sentence with a place for the mean -> the value of each network. needs: the networks it looks at,
     where an arm has several. premises: rules that must hold for this one to be asked; absent: what to say where this

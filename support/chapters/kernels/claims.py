@@ -87,13 +87,13 @@ def rounds(_=()) -> list[TableArm]:
     """Feature machines before and after the updates of M, on images of MNIST."""
 
     def one(size: int) -> TableArm:
-        rows = derived.rows("kernel-rounds", data=f"MNIST, {size:,} images")
+        name = f"MNIST, {size:,} images"
+        rows = derived.rows("kernel-rounds", data=name)
         if len(rows):
             errors = rows.pivot(index="block", columns="round", values="error")
             rows = pd.DataFrame({"first": errors[0], "last": errors[ROUNDS]}).reset_index()
         how = f"{MNIST_BLOCKS} disjoint training sets of {size:,} images, {MNIST_TEST:,} test images"
-        name, images = f"MNIST, {size:,} images", {"images": f"{size:,}"}
-        return TableArm(name, "kernel-rounds", rows, len(rows), "mnist", how, images)
+        return TableArm(name, "kernel-rounds", rows, len(rows), "mnist", how, {"images": f"{size:,}"})
 
     return [one(size) for size in MNIST_SIZES]
 
