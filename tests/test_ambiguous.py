@@ -1,5 +1,7 @@
 """Ambiguous images of digits: how they are made, what is measured at them, and the rules to each outcome."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,7 +102,7 @@ def arm(after, before=(0.0, 0.0, 0.0, 0.0), wiggle=0.0, networks=5):
         for kind, start, end in zip(ambiguous.KINDS, before, after, strict=True)
         for x in images
     ]
-    return ambiguity.AmbiguityArm("without", pd.DataFrame(rows), networks)
+    return ambiguity.AmbiguityArm("without", ambiguity.TABLE, pd.DataFrame(rows), networks, "", "", {})
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_rules_to_each_outcome(id, made, state):
 def test_the_effect_is_in_sds_among_images():
     made = arm((0, 0, 3, 1))
     assert made.nats("matched") == pytest.approx([2] * 5) == made.sds("matched")
-    wide = ambiguity.AmbiguityArm("without", made.rows.assign(after=3 * made.rows["after"]), 5)
+    wide = replace(made, rows=made.rows.assign(after=3 * made.rows["after"]))
     assert wide.nats("matched") == pytest.approx([6] * 5) and wide.sds("matched") == pytest.approx([2] * 5)
 
 

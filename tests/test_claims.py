@@ -16,10 +16,10 @@ from scipy import stats
 from support import chapters
 from support.__main__ import main
 from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs, Stays
-from support.chapters.from_mahalanobis_to_riemann.claims import Discriminates, MagnifiesLess, Nearer
+from support.chapters.from_mahalanobis_to_riemann.claims import discriminates, magnifies_less, nearer
 from support.chapters.hyperplanes.claims import DrivenInside, FitsStory, OwnIsNear, OwnIsNearest
-from support.chapters.offset_l2.claims import CentresIdle, CentresStay
-from support.chapters.why_outputs_die.claims import EveryStart, WithoutInactive
+from support.chapters.offset_l2.claims import centres_idle, centres_stay
+from support.chapters.why_outputs_die.claims import WithoutInactive, every_start
 from support.evidence import kept, paths, verdicts
 from support.evidence.claims import judge, printed
 from support.evidence.classifiers import claims as classifiers
@@ -259,17 +259,18 @@ def test_metrics_of_classes_are_compared(gain, state):
         return found
 
     change = gain + 0.1 * WIGGLE
-    nearer = Nearer("a", "trained", "untrained")(arm({"a": extra(mismatches(x) for x in change)}))
+    mismatch = nearer("a", "trained", "untrained")(arm({"a": extra(mismatches(x) for x in change)}))
     rising = extra({"discriminant": np.array([0.45, 0.45 - x])} for x in change)
     less, more = (
         extra({"contrast": np.array([[9.0, 9.0], [9.0, x]])} for x in xs) for xs in (1 + change, ONES[:, 0])
     )
-    found = [nearer, Discriminates("a")(arm({"a": rising})), MagnifiesLess("a", "b")(arm({"a": less, "b": more}))]
+    shares, contrasts = arm({"a": rising}), arm({"a": less, "b": more})
+    found = [mismatch, discriminates("a")(shares), magnifies_less("a", "b")(contrasts)]
     assert [f.state for f in found] == [state] * 3
     assert [f.value for f in found] == pytest.approx([gain, -100 * gain, gain], abs=1e-4)
 
 
-@pytest.mark.parametrize("rule", [Nearer("a", "trained", "untrained"), Discriminates("a"), MagnifiesLess("a", "b")])
+@pytest.mark.parametrize("rule", [nearer("a", "trained", "untrained"), discriminates("a"), magnifies_less("a", "b")])
 def test_what_is_not_finite_is_unclear(rule):
     arrays = {"own": np.full((2, 10), np.inf), "discriminant": np.array([0.4, np.nan])}
     runs = extra([arrays | {"contrast": np.full((2, 2), np.nan)}] * 5)
@@ -359,13 +360,13 @@ def test_distances_are_ahead_of_intensities(gap, state):
 @pytest.mark.parametrize(
     ("rule", "moved", "cost", "state"),
     [
-        (CentresStay("a"), 13.0, 0.0, "holds"),
-        (CentresStay("a"), 120.0, 0.0, "fails"),
-        (CentresStay("a"), 50.0, 0.0, "unclear"),
-        (CentresIdle("a"), 13.0, -0.5, "holds"),
-        (CentresIdle("a"), 13.0, 0.5, "holds"),
-        (CentresIdle("a"), 13.0, 30.0, "fails"),
-        (CentresIdle("a"), 13.0, 1.0, "unclear"),
+        (centres_stay("a"), 13.0, 0.0, "holds"),
+        (centres_stay("a"), 120.0, 0.0, "fails"),
+        (centres_stay("a"), 50.0, 0.0, "unclear"),
+        (centres_idle("a"), 13.0, -0.5, "holds"),
+        (centres_idle("a"), 13.0, 0.5, "holds"),
+        (centres_idle("a"), 13.0, 30.0, "fails"),
+        (centres_idle("a"), 13.0, 1.0, "unclear"),
     ],
 )
 def test_centres_stay_and_the_accuracy_owes_nothing_to_them(rule, moved, cost, state):
@@ -471,7 +472,7 @@ def test_each_network_is_an_arm_of_its_own():
 
 def test_every_start_and_optimiser_is_an_arm():
     studies = chapters.studies()
-    arms = EveryStart(studies["mnist-remedies"], studies["mnist-10k"]).options(CLAIMS["LDM-1-a"], [])[0]
+    arms = every_start(studies["mnist-remedies"], studies["mnist-10k"]).options(CLAIMS["LDM-1-a"], [])[0]
     assert len(arms) == len({a.name for a in arms}) == 12  # five starts of ReLU, one of Abs, in two input scalings
     plan, remedies = studies["mnist-10k"], studies["mnist-remedies"]
     runs = [

@@ -43,6 +43,14 @@ def test_a_missing_or_broken_file_is_one_named_error(tmp_path):
         derived.table("squares", tmp_path)
 
 
+def test_rows_are_chosen_by_their_values_and_a_missing_table_has_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(derived, "COMMITTED", tmp_path)
+    derived.make("squares", squares)
+    assert derived.rows("squares")["x"].tolist() == [1, 2, 3]
+    assert derived.rows("squares", even=True)["x"].tolist() == [2]
+    assert derived.rows("squares", even=True, x=1).empty and derived.rows("cubes", even=True).empty
+
+
 def test_what_is_no_number_is_kept_as_missing(tmp_path):
     derived.make("gaps", lambda: (pd.DataFrame({"x": [1.0, np.nan, np.inf]}), []), tmp_path)
     assert derived.table("gaps", tmp_path)["x"].isna().tolist() == [False, True, True]

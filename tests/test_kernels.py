@@ -268,7 +268,8 @@ def test_the_learned_kernel_s_volume_varies():
 def arm(shared=0.25, n=5, **columns):
     """An arm of 5 x 5 splits with these columns; a number is the same everywhere."""
     place = pd.DataFrame([(r, f) for r in range(5) for f in range(5)], columns=["repetition", "fold"])
-    return claims.TableArm("iris", place.assign(**columns), ("repetition", "fold"), n, shared, "iris", "", "", {})
+    unit = ("repetition", "fold")
+    return claims.TableArm("iris", "kernel-machines", place.assign(**columns), n, "iris", "", {}, unit, shared)
 
 
 WIGGLE = np.linspace(-1, 1, 25)
@@ -335,16 +336,16 @@ def test_columns_that_are_subtracted_have_the_same_units():
     assert [values.tolist() for values in replace(arm(), rows=rows).columns("plain", "support")] == [[5.0], [6.0]]
 
 
-def test_without_a_table_nothing_is_judged(monkeypatch):
-    monkeypatch.setattr(claims, "_table", lambda name: pd.DataFrame())
+def test_without_a_table_nothing_is_judged(monkeypatch, tmp_path):
+    monkeypatch.setattr(claims.derived, "path", lambda name: tmp_path / name)
     rows = [row for row in chapters.ledger([], "10_kernels") if row["arms"][0]["name"] != "formulas"]
     assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 11
 
 
 def test_arms_read_their_rows(monkeypatch):
     rows = pd.DataFrame({"data": ["toy", "toy", "digits"], "start": ["usual start"] * 3, "block": [0, 1, 0]})
-    monkeypatch.setattr(claims, "_table", lambda name: rows)
-    ((toy, digits),) = claims.Metrics(("toy", "digits"), ("usual start",)).options(None, [])
+    monkeypatch.setattr(claims.derived, "table", lambda name: rows)
+    ((toy, digits),) = claims.metrics(("toy", "digits"), ("usual start",)).options(None, [])
     assert (toy.name, toy.n, digits.n) == ("toy", 2, 1) and toy.command.endswith("derive kernel-metrics")
     assert toy.all_records() == []
 
@@ -402,8 +403,8 @@ def test_the_table_of_settings_has_a_row_for_each_block(monkeypatch):
 def test_mnist_arms_compare_the_first_round_with_the_last(monkeypatch):
     rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
             for r in range(ROUNDS + 1)]  # fmt: skip
-    monkeypatch.setattr(claims, "_table", lambda name: pd.DataFrame(rows))
-    ((small, large),) = claims.Rounds().options(None, [])
+    monkeypatch.setattr(claims.derived, "table", lambda name: pd.DataFrame(rows))
+    small, large = claims.rounds()
     assert (small.n, large.n, small.factors) == (2, 0, {"images": "300"})
     assert CLAIMS["KER-4-b"].rule(small).value == ROUNDS and CLAIMS["KER-4-b"].rule(small).state == "holds"
 

@@ -19,7 +19,7 @@ def failing(k: int, n: int = 20) -> np.ndarray:
 def arm(**several) -> law.Arm:
     """An arm in which these seeds of each network fail."""
     rows = [(name, seed, fails) for name, seeds in several.items() for seed, fails in enumerate(seeds)]
-    return law.Arm("raw", {}, None, pd.DataFrame(rows, columns=["network", "seed", "fails"]), [])
+    return law.Arm("raw", None, "input scaling", pd.DataFrame(rows, columns=["network", "seed", "fails"]), [])
 
 
 @pytest.mark.parametrize(("k", "state"), [(0, "holds"), (1, "holds"), (2, "unclear"), (9, "unclear"), (10, "fails")])

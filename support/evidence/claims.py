@@ -11,19 +11,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from support.evidence import verdicts
+from support.evidence import statistics, verdicts
 from support.evidence.records import Record
 from support.evidence.statistics import Estimate
 from support.evidence.verdicts import LEAST_SEEDS
 from support.words import counted
 
+ABOVE_0, BELOW_0 = (0.0, math.inf), (-math.inf, 0.0)  # open intervals, as a rule's `accepts`
 MOST_SEEDS = 1000  # a claim that needs more is not called decidable
 
 
@@ -170,6 +171,45 @@ class Rule(ABC):
         """A finding without an estimate."""
         return Finding("unclear", text, unit=self.unit, threshold=self.threshold)
 
+    def void(self, text: str) -> Finding:
+        """The finding where the premise is absent."""
+        return replace(self.unclear(text), state="void")
+
+
+@dataclass(frozen=True)
+class Means(Rule):
+    """The means of these numbers lie within `accepts`; of several, one fails only after Holm's correction.
+
+    numbers: arm -> sentence with a place for the mean -> the value of each network. needs: the networks it looks at,
+    where an arm has several. premises: rules that must hold for this one to be asked; absent: what to say where this
+    one is a premise and does not hold. Unclear where a value is not finite.
+    """
+
+    numbers: Callable[..., dict[str, Any]]
+    wording: str
+    unit: str = ""
+    accepts: tuple[float, float] = ABOVE_0
+    needs: tuple[str, ...] = ()
+    premises: "tuple[Means, ...]" = ()
+    absent: str = ""
+
+    def __call__(self, arm: "Arm") -> Finding:
+        for premise in self.premises:
+            if premise(arm).state != "holds":
+                return self.void(premise.absent)
+        return joined(after_holm([partial(self.part, *number) for number in self.values(arm).items()]))
+
+    def values(self, arm: "Arm") -> dict[str, Any]:
+        """The numbers that count."""
+        return self.numbers(arm)
+
+    def part(self, sentence: str, values: Sequence[float], parts: int = 1) -> Finding:
+        """The finding on one of so many means that share the error."""
+        if not np.isfinite(values).all():
+            return self.unclear(f"{sentence.format(np.mean(values))} (not finite for every network)")
+        found = statistics.mean_interval(values, self.sharing(parts).level)
+        return self.finding(found, sentence.format(found.value))
+
 
 def asked_where(condition: str, premises: Iterable[str]) -> str:
     """The words of a rule that is asked only where its premises hold."""
@@ -234,12 +274,35 @@ class StudyArm(Arm):
         return list(self.runs.values())
 
 
+@dataclass(frozen=True, eq=False)
+class TableArm(Arm):
+    """Rows of a derived table that are judged together.
+
+    table: its name. n: the networks or blocks of images in these rows.
+    """
+
+    name: str
+    table: str
+    rows: pd.DataFrame
+    n: int
+    evidence: str
+    protocol: str
+    factors: dict[str, str]
+
+    @property
+    def command(self) -> str:
+        return f"python -m support records derive {self.table}"
+
+    def all_records(self) -> list[Record]:
+        return []
+
+
 def table(rows: dict[tuple, dict], names: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
     """The rows by these columns as numbers, NaN where one is missing, sorted by an index of their keys.
 
     names: of the levels of the index, such as network and trial.
     """
-    index = pd.MultiIndex.from_tuples(list(rows), names=names) if rows else None
+    index = pd.MultiIndex.from_tuples(list(rows), names=names)
     return pd.DataFrame(list(rows.values()), index=index, columns=list(columns), dtype=float).sort_index()
 
 
@@ -268,6 +331,16 @@ class Evidence(ABC):
     @abstractmethod
     def options(self, claim: "Claim", records: Records) -> list[list[Arm]]:
         """The arms that judge the claim, and then those of smaller studies, which are shown next to them."""
+
+
+@dataclass(frozen=True)
+class Arms(Evidence):
+    """The arms that a function finds among the records."""
+
+    find: Callable[[Records], Iterable[Arm]]
+
+    def options(self, claim, records):
+        return [list(self.find(Records.of(records)))]
 
 
 @dataclass(frozen=True)
@@ -348,6 +421,14 @@ class Claim:
 def own(id: str, says: str, rule: Rule | Callable[[], Finding], asked: Evidence, **more: Any) -> Claim:
     """A claim of this book, which is in no paper. more: other fields of `Claim`."""
     return Claim(id, "our own", says, rule, asked, source="own", kind="own", **more)
+
+
+def formula(
+    id: str, where: str, says: str, check: Callable[[], Worst], measured: str, protocol: str, source: str, run: str
+) -> Claim:
+    """A claim about formulas, judged by `Everywhere`. run: the number of the chapter that evaluates them."""
+    asked = NoRecords("formulas", protocol, f"python -m support run {run}")
+    return Claim(id, where, says, Everywhere(check, measured), asked, source, "own" if source == "own" else "paper")
 
 
 # -- judging ------------------------------------------------------------------------------------------------------

@@ -42,6 +42,14 @@ def table(name: str, folder: Path | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def rows(name: str, **where: object) -> pd.DataFrame:
+    """The rows of the table `name` whose columns have these values; none if the table was not made yet."""
+    found = table(name) if path(name).exists() else pd.DataFrame(columns=list(where))
+    for column, value in where.items():
+        found = found[found[column] == value]
+    return found
+
+
 def make(name: str, function: Callable[[], tuple[pd.DataFrame, Iterable[str]]], folder: Path | None = None) -> Path:
     """Computes the table and writes it.
 

@@ -49,28 +49,16 @@ GELU all 128 in every stage, with ReLU 119, 120, 126, 128 and 110 in the last on
 network of width 8 was trained for 8 epochs on 4,000 images and measured at 8 pairs, to rehearse; no rule changed.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import replace
 from functools import partial
 
 from support.chapters.deep_networks.study import STUDIES
 from support.evidence import claims
-from support.evidence.claims import Evidence, Records, own
-from support.evidence.residual.results import (
-    ACROSS,
-    AFTER,
-    ALIKE,
-    BEFORE,
-    ResidualArm,
-    arm,
-    effects,
-    entropy_rank,
-    full_rank,
-    half_effects,
-    nearer,
-    rise,
-    spread,
-)
-from support.evidence.residual.rules import Near, Numbers, Signed
+from support.evidence.claims import Arms, Records, own
+from support.evidence.residual import results
+from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
+from support.evidence.residual.rules import Near, Numbers, Signed, each
 
 SHARE = 0.5  # of the contrast, or of the rise
 IMPACT = 1.0  # points of accuracy
@@ -78,6 +66,7 @@ FULL = 99.0  # percent of images with full rank, above which rank is no problem
 FITTED = 90.0  # percent of the shuffled training labels that a control must have learned
 STAGES = ("first", "second", "third", "fourth")
 LAST = len(STAGES) - 1
+STEPS = ((1, 0), (2, 0), (3, 0), (3, 1), (3, 2))  # from a stage to one below
 ARMS = {  # name -> study and activation
     "ResNet-34": ("deep-resnet34", "gelu"),
     "ResNet-10": ("deep-resnet10", "gelu"),
@@ -89,66 +78,50 @@ ARMS = {  # name -> study and activation
 def arms(records) -> dict[str, ResidualArm]:
     """All arms by name, those without records too."""
     records = Records.of(records)
-    return {name: records.once(arm, name, STUDIES[study], act) for name, (study, act) in ARMS.items()}
+    return {name: records.once(results.arm, name, STUDIES[study], act) for name, (study, act) in ARMS.items()}
 
 
 # -- numbers of each network ---------------------------------------------------------------------------------------
 
 
-def effect(arm: ResidualArm) -> Numbers:
-    """RG-5.1-a."""
-    found = [effects(run)[AFTER, LAST, ACROSS] for run in arm.of().values()]
-    return {"log-volume at the boundary minus the mean of the ends: {:+.3f} nats per output": found}
-
-
-def in_every_stage(arm: ResidualArm) -> Numbers:
-    """RG-5.1-c."""
-    found = [effects(run)[AFTER, :, ACROSS] for run in arm.of().values()]
-    return {f"effect of the {word} stage: {{:+.3f}} nats per output": [e[i] for e in found]
-            for i, word in enumerate(STAGES)}  # fmt: skip
-
-
-def at_the_boundary(arm: ResidualArm) -> Numbers:
-    """RG-5.1-g."""
-    found = [nearer(run)[AFTER] for run in arm.of().values()]
-    return {f"{word} stage: the peak is nearer to the boundary than to the middle by {{:+.3f}} of the segment":
-            [n[i] for n in found] for i, word in enumerate(STAGES)}  # fmt: skip
-
-
-def deeper(arm: ResidualArm) -> Numbers:
-    """RG-5.1-d."""
-    found = [spread(run)[AFTER] for run in arm.of().values()]
-    steps = [(1, 0), (2, 0), (3, 0), (3, 1), (3, 2)]
-    return {
-        f"range along a segment, {STAGES[high]} stage minus {STAGES[low]}: {{:+.3f}} nats per output": [
-            s[high] - s[low] for s in found
-        ]
-        for high, low in steps
-    }
-
-
-def rise_across(arm: ResidualArm) -> Numbers:
-    """The premise of RG-5.1-b."""
-    found = [rise(run)[AFTER, ACROSS] for run in arm.of().values()]
-    return {"rise in triangles of three classes: {:+.3f} nats per output": found}
-
-
-def flat_in_a_class(arm: ResidualArm) -> Numbers:
-    """RG-5.1-b."""
-    found = [rise(run)[AFTER] for run in arm.of().values()]
-    sentence = "half the rise in triangles of three classes minus that in one class: {:+.3f} nats per output"
-    return {sentence: [SHARE * r[ACROSS] - r[ALIKE] for r in found]}
-
-
-def entropy_follows(arm: ResidualArm) -> Numbers:
-    """RG-I-f."""
-    found = [entropy_rank(run) for run in arm.of().values()]
-    return {
-        "rank correlation of entropy and log-volume minus that before training: {:+.2f}": [
-            r[1] - r[0] for r in found
-        ],
-        "rank correlation of entropy and log-volume: {:+.2f}": [r[1] for r in found],
-    }
+EFFECT = each(
+    lambda run: results.effects(run)[AFTER, LAST, ACROSS],
+    "log-volume at the boundary minus the mean of the ends: {:+.3f} nats per output",
+)
+IN_EVERY_STAGE = each(
+    lambda run: results.effects(run)[AFTER, :, ACROSS],
+    *(f"effect of the {word} stage: {{:+.3f}} nats per output" for word in STAGES),
+)
+AT_THE_BOUNDARY = each(
+    lambda run: results.nearer(run)[AFTER],
+    *(f"{word} stage: the peak is nearer to the boundary than to the middle by {{:+.3f}} of the segment"
+      for word in STAGES),
+)  # fmt: skip
+DEEPER = each(
+    lambda run: [results.spread(run)[AFTER, high] - results.spread(run)[AFTER, low] for high, low in STEPS],
+    *(f"range along a segment, {STAGES[high]} stage minus {STAGES[low]}: {{:+.3f}} nats per output"
+      for high, low in STEPS),
+)  # fmt: skip
+RISES = each(
+    lambda run: results.rise(run)[AFTER, ACROSS],
+    "rise in triangles of three classes: {:+.3f} nats per output",
+)
+FLAT_IN_A_CLASS = each(
+    lambda run: SHARE * results.rise(run)[AFTER, ACROSS] - results.rise(run)[AFTER, ALIKE],
+    "half the rise in triangles of three classes minus that in one class: {:+.3f} nats per output",
+)
+ENTROPY_FOLLOWS = each(
+    lambda run: [
+        results.entropy_rank(run)[AFTER] - results.entropy_rank(run)[BEFORE],
+        results.entropy_rank(run)[AFTER],
+    ],
+    "rank correlation of entropy and log-volume minus that before training: {:+.2f}",
+    "rank correlation of entropy and log-volume: {:+.2f}",
+)
+HALF_EFFECT = each(
+    lambda run: results.half_effects(run)[AFTER, LAST, ACROSS],
+    "effect by half of the singular values: {:+.3f} nats for each",
+)
 
 
 def accuracies(arm: ResidualArm) -> Numbers:
@@ -163,22 +136,12 @@ def accuracies(arm: ResidualArm) -> Numbers:
 
 def has_full_rank(arm: ResidualArm) -> Numbers:
     """RG-5.1-f and RG-I-g."""
-    return {"images with full rank: {:.1f}%": [100 * full_rank(run) for run in arm.every().values()]}
-
-
-def half_effect(arm: ResidualArm) -> Numbers:
-    """RG-5.2-a."""
-    found = [half_effects(run)[AFTER, LAST, ACROSS] for run in arm.of().values()]
-    return {"effect by half of the singular values: {:+.3f} nats for each": found}
+    return {"images with full rank: {:.1f}%": [100 * results.full_rank(run) for run in arm.every().values()]}
 
 
 def half_effect_with_gelu(arm: ResidualArm) -> Numbers:
-    """The premise of RG-5.2-a: the same of the GELU networks of the study."""
-    return half_effect(_with(arm, "gelu"))
-
-
-def _with(arm: ResidualArm, activation: str) -> ResidualArm:
-    return ResidualArm(arm.name, arm.study, arm.runs, activation=activation)
+    """`HALF_EFFECT` of the GELU networks of the arm's study."""
+    return HALF_EFFECT(replace(arm, activation="gelu"))
 
 
 def learned_contrast(arm: ResidualArm) -> Numbers:
@@ -188,7 +151,7 @@ def learned_contrast(arm: ResidualArm) -> Numbers:
 
 
 def _contrast(run, stage: int) -> float:
-    found = effects(run)[:, stage - 1]
+    found = results.effects(run)[:, stage - 1]
     contrast = found[:, ACROSS] - found[:, ALIKE]
     return contrast[AFTER] - contrast[BEFORE]
 
@@ -210,20 +173,18 @@ def not_shuffled(arm: ResidualArm) -> Numbers:
 # -- where they are asked -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Networks(Evidence):
-    """Arms by their names; stages: each stage of them is an arm."""
-
-    names: tuple[str, ...] = ("ResNet-34", "ResNet-10")
-    stages: bool = False
-
-    def options(self, claim, records) -> list[list[ResidualArm]]:
-        known = arms(records)
-        found = [known[name] for name in self.names]
-        return [[each for one in found for each in one.by_stage()] if self.stages else found]
+def networks(*names: str) -> Arms:
+    """Arms by their names."""
+    return Arms(lambda records: [arms(records)[name] for name in names])
 
 
-_RISES = Signed(rise_across, "rise in triangles of three classes", absent="no rise in triangles of three classes")
+def stages(records: Records) -> list[ResidualArm]:
+    """Each stage of both networks."""
+    return [stage for name in ("ResNet-34", "ResNet-10") for stage in arms(records)[name].by_stage()]
+
+
+_BOTH = networks("ResNet-34", "ResNet-10")
+_RISES = Signed(RISES, "rise in triangles of three classes", absent="no rise in triangles of three classes")
 _GELU_RISES = Signed(half_effect_with_gelu, "effect with GELU", absent="no effect with GELU")
 _FITTED = Signed(
     fitted,
@@ -233,41 +194,41 @@ _FITTED = Signed(
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-5.1-a", "section 5.1", "In residual networks the volume element is large near decision boundaries.",
-           Signed(effect, "effect of the last stage"), Networks()),
+           Signed(EFFECT, "effect of the last stage"), _BOTH),
     _claim("RG-5.1-b", "section 5.1 and appendix I.3",
            "Residual networks do not expand areas between three correctly classified images of one class.",
-           Signed(flat_in_a_class, "half the rise across classes minus the rise in one", premises=(_RISES,)),
-           Networks(), amended=claims.amended(
+           Signed(FLAT_IN_A_CLASS, "half the rise across classes minus the rise in one", premises=(_RISES,)),
+           _BOTH, amended=claims.amended(
                "The largest of many volumes exceeds their mean wherever volumes differ, even without a hill. So the "
                "rise is now the mean over the triangle but its corners, minus the mean of the corners.",
                "the rise was the largest log-volume in the triangle minus the mean of its corners", "fails",
                "2026-11-25")),
     _claim("RG-5.1-c", "section 5.1",
            "After each stage the volume element is larger at the decision boundary than at the images.",
-           Signed(in_every_stage, "effect of each stage"), Networks()),
+           Signed(IN_EVERY_STAGE, "effect of each stage"), _BOTH),
     _claim("RG-5.1-g", "section 5.1",
            "After each stage the volume element peaks at the decision boundary, not merely between the images.",
-           Signed(at_the_boundary, "distance of the peak to the middle minus to the boundary, in each stage,",
-                  "of the segment"), Networks(), late=True),
+           Signed(AT_THE_BOUNDARY, "distance of the peak to the middle minus to the boundary, in each stage,",
+                  "of the segment"), _BOTH, late=True),
     _claim("RG-5.1-d", "section 5.1",
            "The range of the volume along a path is least in the first stage and largest in the last.",
-           Signed(deeper, "range of a stage minus that of a lower one"), Networks()),
+           Signed(DEEPER, "range of a stage minus that of a lower one"), _BOTH),
     _claim("RG-5.1-e", "section 5.1", "GELU and ReLU reach comparable test accuracy.",
-           Near(accuracies, "GELU - ReLU", "points", margin=IMPACT), Networks(("ResNet-10",)), kind="variant"),
+           Near(accuracies, "GELU - ReLU", "points", (-IMPACT, IMPACT)), networks("ResNet-10"), kind="variant"),
     _claim("RG-5.1-f", "section 5.1", "The Jacobian of a residual network's features has full rank.",
-           Signed(has_full_rank, "images with full rank", "%", line=FULL), Networks()),
+           Signed(has_full_rank, "images with full rank", "%", (FULL, math.inf)), _BOTH),
     _claim("RG-I-g", "appendix I.3", "With ReLU the spectrum shows no numerical problem either.",
-           Signed(has_full_rank, "images with full rank", "%", line=FULL), Networks(("ResNet-10, ReLU",))),
+           Signed(has_full_rank, "images with full rank", "%", (FULL, math.inf)), networks("ResNet-10, ReLU")),
     _claim("RG-5.2-a", "section 5.2 and appendix I.3", "With ReLU the volume element behaves as with GELU.",
-           Signed(half_effect, "effect with ReLU", "nats for each singular value", premises=(_GELU_RISES,)),
-           Networks(("ResNet-10, ReLU",))),
+           Signed(HALF_EFFECT, "effect with ReLU", "nats for each singular value", premises=(_GELU_RISES,)),
+           networks("ResNet-10, ReLU")),
     _claim("RG-I-f", "appendix I.3", "Where the entropy of the output is high, the volume element is large.",
-           Signed(entropy_follows, "rank correlation, and its change with training,", ""), Networks()),
+           Signed(ENTROPY_FOLLOWS, "rank correlation, and its change with training,", ""), _BOTH),
     own("OWN-8-a", "Training raises the volume element at a boundary by more than between images of one class.",
-        Signed(learned_contrast, "contrast minus that before training"), Networks()),
+        Signed(learned_contrast, "contrast minus that before training"), _BOTH),
     own("OWN-8-b", "Stage by stage, training raises the volume element at a boundary by more than within a class.",
-        Signed(learned_contrast, "contrast of a stage minus that before training"), Networks(stages=True)),
+        Signed(learned_contrast, "contrast of a stage minus that before training"), Arms(stages)),
     own("OWN-8-c", "Networks on shuffled labels gain less than half of the contrast.",
         Signed(not_shuffled, "half the gain minus that with shuffled labels", premises=(_FITTED,)),
-        Networks(("5,000 images",))),
+        networks("5,000 images")),
 )  # fmt: skip

@@ -1,32 +1,14 @@
 """The claims of the chapter, and the rules that only it needs."""
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 
 from support.chapters.from_mahalanobis_to_riemann.study import STUDIES
-from support.evidence import claims, statistics
-from support.evidence.claims import Finding
-from support.evidence.classifiers import rules
+from support.evidence import claims
+from support.evidence.claims import BELOW_0, Means
 from support.evidence.classifiers.claims import Studies
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import Every
 from support.networks.architectures import LINEAR_AND_L2
-
-
-class Rule(rules.Rule):
-    """A rule on the mean of a number a network, by default that it is below 0."""
-
-    unit = "nats"
-    accepts = (-math.inf, 0.0)
-
-    def mean(self, values: np.ndarray, text: str) -> Finding:
-        """The finding on this mean; unclear where one of the values, (networks,), is not finite."""
-        if not np.isfinite(values).all():
-            return self.unclear(f"{text} (not finite for every network)")
-        return self.finding(statistics.mean_interval(values, self.level), text)
-
 
 _MISMATCHES = {  # of `class_metrics.mismatch`, in the arrays of a record: nats, (classes,)
     "trained": lambda arrays: arrays["own"][1],
@@ -37,57 +19,41 @@ _MISMATCHES = {  # of `class_metrics.mismatch`, in the arrays of a record: nats,
 }
 
 
-@dataclass(frozen=True)
-class Nearer(Rule):
+def nearer(name: str, mismatch: str, than: str) -> Means:
     """The metric at a class is nearer to the precision of that class (its mismatch is smaller) than another mismatch.
 
     Both are keys of `_MISMATCHES`; what counts is the mean over the classes of their difference, a number a network.
     """
 
-    name: str
-    mismatch: str
-    than: str
-    wording = "{self.name}: mismatch {self.mismatch} < {self.than}"
-
-    def __call__(self, arm: Arm) -> Finding:
+    def numbers(arm: Arm):
         this, that = (
-            np.array([_MISMATCHES[which](r.arrays).mean() for r in arm.records[self.name]], float)
-            for which in (self.mismatch, self.than)
+            np.array([_MISMATCHES[which](r.arrays).mean() for r in arm.records[name]], float)
+            for which in (mismatch, than)
         )
         with np.errstate(invalid="ignore"):  # infinity minus infinity
-            difference = this - that
-        what = f"{self.name}: mismatch {self.mismatch} - {self.than}"
-        return self.mean(difference, f"{what} = {difference.mean():+.3f} nats")
+            return {f"{name}: mismatch {mismatch} - {than} = {{:+.3f}} nats": this - that}
+
+    return Means(numbers, f"{name}: mismatch {mismatch} < {than}", "nats", BELOW_0, (name,))
 
 
-@dataclass(frozen=True)
-class Discriminates(Rule):
+def discriminates(name: str) -> Means:
     """Training raises the share of a hidden layer's metric that lies where class centres differ."""
 
-    name: str
-    unit = "points"
-    accepts = (0.0, math.inf)
-    wording = "{self.name}: the share rises"
+    def numbers(arm: Arm):
+        before, after = 100 * np.array([r.arrays["discriminant"] for r in arm.records[name]], float).T
+        return {f"{name}: share where centres differ, trained - untrained = {{:+.1f}} points": after - before}
 
-    def __call__(self, arm: Arm) -> Finding:
-        before, after = 100 * np.array([r.arrays["discriminant"] for r in arm.records[self.name]], float).T
-        gained = after - before
-        text = f"{self.name}: share where centres differ, trained - untrained = {gained.mean():+.1f} points"
-        return self.mean(gained, text)
+    return Means(numbers, f"{name}: the share rises", "points", needs=(name,))
 
 
-@dataclass(frozen=True)
-class MagnifiesLess(Rule):
+def magnifies_less(first: str, second: str) -> Means:
     """The logits' volume rises less at the boundary (contrast of `geometry.boundary`) in `first` than in `second`."""
 
-    first: str
-    second: str
-    wording = "contrast {self.first} < {self.second}"
+    def numbers(arm: Arm):
+        less, more = (np.array([r.arrays["contrast"][1, 1] for r in arm.records[n]], float) for n in (first, second))
+        return {f"contrast {first} - {second} = {{:+.2f}} nats": less - more}
 
-    def __call__(self, arm: Arm) -> Finding:
-        less, more = (np.array([r.arrays["contrast"][1, 1] for r in arm.records[name]], float) for name in self.needs)
-        text = f"contrast {self.first} - {self.second} = {(less - more).mean():+.2f} nats"
-        return self.mean(less - more, text)
+    return Means(numbers, f"contrast {first} < {second}", "nats", BELOW_0, (first, second))
 
 
 _AMENDED = {
@@ -104,13 +70,13 @@ CLAIMS = (
                  amended=_AMENDED.get(letter))
       for letter, says, parts in (
           ("a", "Training brings a hidden layer's metric nearer to the precisions of the classes.",
-           tuple(Nearer(name, "trained", "untrained") for name in LINEAR_AND_L2)),
+           tuple(nearer(name, "trained", "untrained") for name in LINEAR_AND_L2)),
           ("b", "A hidden layer's metric at a class is nearer to that class's precision than to the others'.",
-           tuple(Nearer(name, "trained", "against other classes") for name in LINEAR_AND_L2 if "ReLU" in name)),
+           tuple(nearer(name, "trained", "against other classes") for name in LINEAR_AND_L2 if "ReLU" in name)),
           ("c", "An OffsetL2 head measures by a metric nearer to its class's precision than Euclid's.",
-           tuple(Nearer(name, "of the head", "Euclid's") for name in LINEAR_AND_L2[2:])),
+           tuple(nearer(name, "of the head", "Euclid's") for name in LINEAR_AND_L2[2:])),
           ("d", "OffsetL2 networks magnify their boundaries less than networks with a linear head.",
-           tuple(MagnifiesLess(l2, linear) for linear, l2 in zip(LINEAR_AND_L2[:2], LINEAR_AND_L2[2:], strict=True))),
+           tuple(map(magnifies_less, LINEAR_AND_L2[2:], LINEAR_AND_L2[:2]))),
           ("e", "Training turns a hidden layer's metric towards the directions in which class centres differ.",
-           tuple(Discriminates(name) for name in LINEAR_AND_L2)))),
+           tuple(discriminates(name) for name in LINEAR_AND_L2)))),
 )  # fmt: skip

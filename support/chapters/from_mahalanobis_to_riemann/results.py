@@ -32,7 +32,7 @@ def table(records: Iterable) -> pd.DataFrame:
             row[f"{name} before"], row[name] = a[stored][:, 1]
         row["hidden contrast before"], row["hidden contrast"] = a["contrast"][:, 0]
         rows[r.spec.architecture, r.spec.seed] = row
-    index = pd.MultiIndex.from_tuples(list(rows), names=["network", "seed"]) if rows else None
+    index = pd.MultiIndex.from_tuples(list(rows), names=["network", "seed"])
     return pd.DataFrame(list(rows.values()), index=index).sort_index()
 
 

@@ -17,16 +17,11 @@ from itertools import product
 import torch
 from scipy import optimize
 
+from support import geometry
 from support.chapters.infinite_width import one_example, tangent_kernel
 from support.chapters.infinite_width.tangent_kernel import Tangent
-from support.evidence.claims import Claim, Everywhere, NoRecords, Worst
-from support.geometry import (
-    infinite_width,
-    log_volume_element,
-    oracle,
-    shallow_log_volume_element,
-    shallow_ricci_scalar,
-)
+from support.evidence.claims import Worst, formula
+from support.geometry import infinite_width, oracle
 from support.geometry.wide_layers import Wide, as_a_map, erf, finite, three_units
 
 RADII = torch.linspace(0, 8, 161, dtype=torch.float64)[1:]  # distances from the origin
@@ -141,7 +136,7 @@ def turned(bias: float, degrees: float, radius=0.9) -> torch.Tensor:
     def around(angles):
         x = radius * torch.stack([angles.cos(), angles.sin()], 1)
         at = (*three_units(bias), "erf", x)
-        return torch.stack([shallow_log_volume_element(*at).exp(), shallow_ricci_scalar(*at)])
+        return torch.stack([geometry.shallow_log_volume_element(*at).exp(), geometry.shallow_ricci_scalar(*at)])
 
     here = around(ANGLES)
     return (around(ANGLES + math.radians(degrees)) - here).abs().amax(1) / here.abs().amax(1)
@@ -181,7 +176,7 @@ def loop_ricci_scalar(f, x, radius=0.005, steps=200) -> float:
     angle = torch.atan2(turn[:, 1, 0] - turn[:, 0, 1], turn[:, 0, 0] + turn[:, 1, 1]).sum()
     rings = ((torch.arange(8, dtype=torch.float64) + 0.5) / 8).sqrt() * radius  # of equal area
     inside = x + (rings[:, None, None] * circle[:: steps // 20]).flatten(0, 1)
-    return float(2 * angle / (math.pi * radius**2 * log_volume_element(f, inside).exp().mean()))
+    return float(2 * angle / (math.pi * radius**2 * geometry.log_volume_element(f, inside).exp().mean()))
 
 
 def intrinsic_ricci_scalar(f, x, quadratic=1) -> torch.Tensor:
@@ -218,7 +213,7 @@ def negative_three_units(biases=(0.25, 0.5, 1.0)) -> Worst:
     """R < 0 everywhere for the three erf units. Refuted by one point; the value is the largest R on a grid."""
     side = torch.linspace(-3, 3, 32, dtype=torch.float64)  # not the origin, where R = 0 without biases
     x = torch.cartesian_prod(side, side)
-    values = torch.stack([shallow_ricci_scalar(*three_units(b), "erf", x) for b in biases])
+    values = torch.stack([geometry.shallow_ricci_scalar(*three_units(b), "erf", x) for b in biases])
     i, j = divmod(int(values.argmax()), len(x))
     where = f"bias {biases[i]:g}, |x| = {x[j].norm():.2f}"
     return Worst(bool(values.max() < 0), float(values.max()), where, values.numel())
@@ -248,12 +243,7 @@ def converges(layers: list[Wide], widths=(16, 64, 256), networks=100, radii=(0.5
 # -- claims -------------------------------------------------------------------------------------------------------
 
 
-def _law(id, where, says, check, measured, protocol, source="zavatoneveth2025") -> Claim:
-    asked = NoRecords("formulas", protocol, "python -m support run 07")
-    kind = "own" if source == "own" else "paper"
-    return Claim(id, where, says, Everywhere(check, measured), asked, source, kind)
-
-
+_law = partial(formula, source="zavatoneveth2025", run="07")
 _DEGREES = (2, 3, 4, 5)
 _CURVED = wide(["erf"]) + wide(_DEGREES, bias_variances=(0.25, 1.0)) + wide(_DEGREES, (3, 5, 10), (0.0,))
 _TANGENT = tangent(wide(["erf", 2, 3], (2, 3), (0.0, 0.25)))
@@ -269,9 +259,10 @@ CLAIMS = (
         "largest R: {value:.1e} ({where}); where the paper itself says R = 0 is left out", _GRID),
     _law("OWN-6-a", "our own", "For other smooth activations too, sigmoid, tanh and GELU, the curvature is negative.",
         partial(negative, wide(["sigmoid", "tanh", "gelu"], (2, 3), (0.0, 0.25)), RADII[4::5]),
-        "largest R: {value:+.3f} ({where})", "quadrature at 32 distances up to 8", "own"),
+        "largest R: {value:+.3f} ({where})", "quadrature at 32 distances up to 8", source="own"),
     _law("OWN-6-b", "our own", "With three erf units at 120 degrees, of equal biases, the curvature is negative too.",
-        negative_three_units, "largest R: {value:+.2f} ({where})", "32 x 32 points of a square of side 6", "own"),
+        negative_three_units, "largest R: {value:+.2f} ({where})", "32 x 32 points of a square of side 6",
+        source="own"),
     _law("RG-D-a", "appendix D", "Volume and curvature of three erf units have 3-fold symmetry, 6-fold without bias.",
         folds, "smallest change that breaks the six-fold symmetry: {value:.0%} ({where})",
         f"{len(ANGLES)} points of a circle of radius 0.9"),
@@ -316,7 +307,7 @@ CLAIMS = (
     _law("OWN-6-c", "our own",
          "Where the curvature of the NNGP kernel is negative, for erf and monomials, that of the neural tangent "
          "kernel is negative too.",
-        partial(negative, tangent(_CURVED)), "largest R: {value:+.1e} ({where})", _GRID, "own"),
+        partial(negative, tangent(_CURVED)), "largest R: {value:+.1e} ({where})", _GRID, source="own"),
     _law("RG-G-a", "appendix G.2", "One example changes the volume element by a factor, its profile, which depends "
          "on the overlap, the cosine with the example. It is positive for all degrees, dimensions and overlaps.",
         partial(one_example.positive, _ALL_DEGREES, _DIMENSIONS), "smallest value: {value:.3g} ({where})", _PROFILE),

@@ -6,6 +6,7 @@ which no number of repetitions shrinks to nothing. Blocks are disjoint training 
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from support.chapters.kernels.derived import (
 )
 from support.chapters.kernels.features import STARTS
 from support.evidence import claims, derived, statistics
-from support.evidence.claims import Claim, Everywhere, Evidence, Finding, NoRecords, joined, own
+from support.evidence.claims import Arms, Claim, Finding, formula, joined, own
 from support.training.feature_machines import ROUNDS
 from support.words import counted, difference
 
@@ -36,24 +37,14 @@ PLANE = 90.0  # percent of M's trace
 
 
 @dataclass(frozen=True, eq=False)
-class TableArm(claims.Arm):
+class TableArm(claims.TableArm):
     """Rows of a derived table that are judged together; a unit is a split, a block or a draw.
 
     shared: test points for each training point where training sets overlap, else None.
     """
 
-    name: str
-    rows: pd.DataFrame
-    unit: tuple[str, ...]
-    n: int
-    shared: float | None
-    evidence: str
-    protocol: str
-    command: str
-    factors: dict[str, str]
-
-    def all_records(self):
-        return []
+    unit: tuple[str, ...] = ("block",)
+    shared: float | None = None
 
     def columns(self, *names: str) -> list[np.ndarray]:
         """The means of columns in each unit, in order; units that lack a finite value in one of them are left out."""
@@ -61,74 +52,50 @@ class TableArm(claims.Arm):
         return [means[name].to_numpy(float) for name in names]
 
 
-@dataclass(frozen=True)
-class Machines(Evidence):
-    """Support vector machines on each data set (table "kernel-machines")."""
+def machines(_=()) -> list[TableArm]:
+    """Support vector machines on each data set."""
 
-    def options(self, claim, records):
-        rows = _table("kernel-machines")
-        folds = f"{REPETITIONS} repetitions of {FOLDS} folds, parameters chosen in 3 inner folds"
-        blocks = BLOCKS["pairs of digits"]
-        found = [self._arm(name, rows, REPETITIONS, 1 / (FOLDS - 1), folds) for name in TABLES]
-        protocol = f"{len(PAIRS)} pairs, {blocks} disjoint training sets of about 30 images each"
-        return [[*found, self._arm("pairs of digits", rows, blocks, None, protocol)]]
+    def one(name: str, n: int, shared: float | None, how: str) -> TableArm:
+        rows, unit = derived.rows("kernel-machines", data=name), ("repetition", "fold")
+        n = n if len(rows) else 0
+        return TableArm(name, "kernel-machines", rows, n, name, f"{name}: {how}", {"data": name}, unit, shared)
 
-    def _arm(self, name, rows, n, shared, protocol) -> TableArm:
-        of = rows[rows["data"] == name] if len(rows) else rows
-        return TableArm(
-            name, of, ("repetition", "fold"), n if len(of) else 0, shared, name, f"{name}: {protocol}",
-            "python -m support records derive kernel-machines", {"data": name},
-        )  # fmt: skip
+    folds = f"{REPETITIONS} repetitions of {FOLDS} folds, parameters chosen in 3 inner folds"
+    blocks = BLOCKS["pairs of digits"]
+    how = f"{len(PAIRS)} pairs, {blocks} disjoint training sets of about 30 images each"
+    found = [one(name, REPETITIONS, 1 / (FOLDS - 1), folds) for name in TABLES]
+    return [*found, one("pairs of digits", blocks, None, how)]
 
 
-@dataclass(frozen=True)
-class Metrics(Evidence):
-    """Feature machines, each against a network of one start (table "kernel-metrics").
+def metrics(data: tuple[str, ...], starts: tuple[str, ...] = tuple(STARTS), table: str = "kernel-metrics") -> Arms:
+    """Feature machines, each against a network of one start.
 
     data: names of data sets. starts: of the network's first layer. table: another one of the same layout.
     """
 
-    data: tuple[str, ...]
-    starts: tuple[str, ...] = tuple(STARTS)
-    table: str = "kernel-metrics"
+    def one(name: str, start: str) -> TableArm:
+        rows = derived.rows(table, data=name, start=start)
+        how = f"{DRAWS} draws of 500 points" if name == "toy" else f"{BLOCKS[name]} disjoint training sets"
+        whole = f"{name}, {start}" if len(starts) > 1 else name
+        n = rows["block"].nunique() if len(rows) else 0
+        return TableArm(whole, table, rows, n, name, f"{name}: {how}", {"data": name, "start": start})
 
-    def options(self, claim, records):
-        return [[self._arm(name, start) for name in self.data for start in self.starts]]
-
-    def _arm(self, name, start) -> TableArm:
-        rows = _table(self.table)
-        of = rows[(rows["data"] == name) & (rows["start"] == start)] if len(rows) else rows
-        drawn = f"{DRAWS} draws of 500 points" if name == "toy" else f"{BLOCKS[name]} disjoint training sets"
-        whole = f"{name}, {start}" if len(self.starts) > 1 else name
-        return TableArm(
-            whole, of, ("block",), of["block"].nunique() if len(of) else 0, None, name, f"{name}: {drawn}",
-            f"python -m support records derive {self.table}", {"data": name, "start": start},
-        )  # fmt: skip
+    return Arms(lambda _: [one(name, start) for name in data for start in starts])
 
 
-@dataclass(frozen=True)
-class Rounds(Evidence):
-    """Feature machines before and after the updates of M, on images of MNIST (table "kernel-rounds")."""
+def rounds(_=()) -> list[TableArm]:
+    """Feature machines before and after the updates of M, on images of MNIST."""
 
-    def options(self, claim, records):
-        return [[self._arm(size) for size in MNIST_SIZES]]
+    def one(size: int) -> TableArm:
+        name = f"MNIST, {size:,} images"
+        rows = derived.rows("kernel-rounds", data=name)
+        if len(rows):
+            errors = rows.pivot(index="block", columns="round", values="error")
+            rows = pd.DataFrame({"first": errors[0], "last": errors[ROUNDS]}).reset_index()
+        how = f"{MNIST_BLOCKS} disjoint training sets of {size:,} images, {MNIST_TEST:,} test images"
+        return TableArm(name, "kernel-rounds", rows, len(rows), "mnist", how, {"images": f"{size:,}"})
 
-    def _arm(self, size) -> TableArm:
-        name, rows = f"MNIST, {size:,} images", _table("kernel-rounds")
-        of = rows[rows["data"] == name] if len(rows) else rows
-        if len(of):
-            errors = of.pivot(index="block", columns="round", values="error")
-            of = pd.DataFrame({"first": errors[0], "last": errors[ROUNDS]}).reset_index()
-        protocol = f"{MNIST_BLOCKS} disjoint training sets of {size:,} images, {MNIST_TEST:,} test images"
-        return TableArm(
-            name, of, ("block",), len(of), None, "mnist", protocol,
-            "python -m support records derive kernel-rounds", {"images": f"{size:,}"},
-        )  # fmt: skip
-
-
-def _table(name: str) -> pd.DataFrame:
-    """The derived table, or an empty one if it was not made yet."""
-    return derived.table(name) if derived.path(name).exists() else pd.DataFrame()
+    return [one(size) for size in MNIST_SIZES]
 
 
 class Rule(claims.Rule):
@@ -178,80 +145,57 @@ class Lowers(Rule):
 
 
 @dataclass(frozen=True)
-class MagnifiesBoundary(Rule):
+class Means(Rule, claims.Means):
+    """The means over units of these numbers; parts must all hold, without Holm's correction."""
+
+    overlapping: bool = False
+
+    def __call__(self, arm: TableArm) -> Finding:
+        return joined(self.mean(arm, v, says.format(v.mean())) for says, v in self.numbers(arm).items())
+
+
+def magnifies_boundary(arm: TableArm) -> dict[str, np.ndarray]:
     """The log-volume is larger at the machine's boundary than at the ends of a segment, also against segments of the
-    same length that do not cross it (effect and contrast of `geometry.boundary`).
-
-    Two parts that must both hold, without Holm's correction.
-    """
-
-    unit = "nats"
-    asks = "effect > 0 and contrast > 0"
-    overlapping = True
-
-    def __call__(self, arm: TableArm) -> Finding:
-        names = ("contrast", "effect")
-        parts = zip(names, arm.columns(*names), strict=True)
-        return joined(self.mean(arm, v, f"{name} {v.mean():+.2f} nats") for name, v in parts)
+    same length that do not cross it (effect and contrast of `geometry.boundary`)."""
+    contrast, effect = arm.columns("contrast", "effect")
+    return {"contrast {:+.2f} nats": contrast, "effect {:+.2f} nats": effect}
 
 
-@dataclass(frozen=True)
-class ChoosesRise(Rule):
+def chooses_rise(arm: TableArm) -> dict[str, np.ndarray]:
     """Cross-validation mostly chooses a tau below sigma / sqrt(d), where the volume is largest on a shell."""
-
-    unit = "% of splits"
-    overlapping = True
-    accepts = (50.0, math.inf)
-    asks = "tau < sigma / sqrt(d) in > 50% of the splits"
-
-    def __call__(self, arm: TableArm) -> Finding:
-        (values,) = arm.columns("rises")
-        return self.mean(arm, values, f"tau < sigma / sqrt(d) in {values.mean():.0f}% of the splits")
+    (values,) = arm.columns("rises")
+    return {"tau < sigma / sqrt(d) in {:.0f}% of the splits": values}
 
 
-@dataclass(frozen=True)
-class Resembles(Rule):
+def resembles(arm: TableArm) -> dict[str, np.ndarray]:
     """M prefers the directions that W'W of the trained first layer prefers: their likeness exceeds that of M with the
-    untrained layer, and that of a turned M with the trained one.
-
-    Two parts that must both hold, without Holm's correction.
-    """
-
-    unit = "of likeness"
-    asks = "likeness with the trained layer > with the untrained one, and > that of a turned M"
-
-    def __call__(self, arm: TableArm) -> Finding:
-        trained, untrained, turned = arm.columns("trained", "untrained", "turned")
-        parts = {"untrained": trained - untrained, "turned": trained - turned}
-        text = f"likeness {trained.mean():+.2f}, {{}}: {{:+.2f}} higher".format
-        return joined(self.mean(arm, v, text(name, v.mean())) for name, v in parts.items())
+    untrained layer, and that of a turned M with the trained one."""
+    trained, untrained, turned = arm.columns("trained", "untrained", "turned")
+    likeness = f"likeness {trained.mean():+.2f}"
+    return {
+        f"{likeness}, untrained: {{:+.2f}} higher": trained - untrained,
+        f"{likeness}, turned: {{:+.2f}} higher": trained - turned,
+    }
 
 
-@dataclass(frozen=True)
-class Mean(Rule):
+def mean(column: str, what: str, line: float, below: bool = False, less: str | None = None, unit: str = "") -> Means:
     """The mean of a column is above, or below, a line; with `less`, the mean of its difference to that column."""
 
-    column: str
-    what: str
-    line: float
-    below: bool = False
-    less: str | None = None
-    unit: str = ""
+    def numbers(arm: TableArm) -> dict[str, np.ndarray]:
+        values, *others = arm.columns(column, *filter(None, (less,)))
+        return {f"{what} = {{:.3g}} {unit}".rstrip(): values - others[0] if others else values}
 
-    @property
-    def asks(self):
-        return f"{self.what} {'<' if self.below else '>'} {self.line:g} {self.unit}".rstrip()
-
-    @property
-    def accepts(self):
-        return (-math.inf, self.line) if self.below else (self.line, math.inf)
-
-    def __call__(self, arm: TableArm) -> Finding:
-        values, *less = arm.columns(self.column, *filter(None, (self.less,)))
-        values = values - less[0] if less else values
-        return self.mean(arm, values, f"{self.what} = {values.mean():.3g} {self.unit}".rstrip())
+    wording = f"{what} {'<' if below else '>'} {line:g} {unit}".rstrip()
+    return Means(numbers, wording, unit, (-math.inf, line) if below else (line, math.inf))
 
 
+_MAGNIFIES = Means(magnifies_boundary, "effect > 0 and contrast > 0", "nats", overlapping=True)
+_RISES = Means(
+    chooses_rise, "tau < sigma / sqrt(d) in > 50% of the splits", "% of splits", (50.0, math.inf), overlapping=True
+)
+_RESEMBLES = Means(
+    resembles, "likeness with the trained layer > with the untrained one, and > that of a turned M", "of likeness"
+)
 _PAPER = "zavatoneveth2025"
 
 
@@ -266,58 +210,53 @@ def _wider(first_verdict: str) -> claims.Amendment:
     )  # fmt: skip
 
 
-def _formula(id, where, says, check, measured, protocol, own=False) -> Claim:
-    asked = NoRecords("formulas", protocol, "python -m support run 10")
-    source, kind = ("own", "own") if own else (_PAPER, "paper")
-    return Claim(id, where, says, Everywhere(check, measured), asked, source, kind)
-
-
+_formula = partial(formula, source=_PAPER, run="10")
 _ALL = ("toy", "digits", "breast cancer")
 _MACHINE = ("usual start",)  # the network's start does not matter
 # written before the derived tables were made, after a trial of the code on made-up classes and on two draws of the
 # toy (seeds 1000 and 1001, which do not judge)
 CLAIMS = (
     Claim("KER-1-a", "appendix A", "Magnifying the volume element near the support vectors lowers the test error on "
-          "small tasks.", Lowers("plain", "support", HELP), Machines(), _PAPER, amended=_wider("fails")),
+          "small tasks.", Lowers("plain", "support", HELP), Arms(machines), _PAPER, amended=_wider("fails")),
     Claim("KER-1-b", "appendix A", "The magnified kernel has a larger volume element near the decision boundary.",
-          MagnifiesBoundary(), Machines(), _PAPER, amended=_wider("holds")),
+          _MAGNIFIES, Arms(machines), _PAPER, amended=_wider("holds")),
     own("KER-1-c", "The place matters: magnifying at support vectors gives fewer errors than at random inputs.",
-        Lowers("random", "support"), Machines(), amended=_wider("unclear")),
+        Lowers("random", "support"), Arms(machines), amended=_wider("unclear")),
     _formula("KER-1-d", "our own", "Around one support vector the volume element is largest on a shell if tau < "
              "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's if h is 1.",
              checks.on_a_shell, "maximiser and formula differ by at most {value:.0e} tau",
-             "two derivatives of the kernel, maximised along a ray", own=True),
+             "two derivatives of the kernel, maximised along a ray", source="own"),
     own("KER-1-e",
         "Cross-validation mostly chooses a tau for which the volume is largest around a support vector, not at it.",
-        ChoosesRise(), Machines(), amended=_wider("fails")),
+        _RISES, Arms(machines), amended=_wider("fails")),
     Claim("KER-2-a", "appendix H.2", "The matrix M of a feature machine prefers the directions that the first layer "
-          "of a trained network prefers.", Resembles(), Metrics(_ALL), _PAPER),
+          "of a trained network prefers.", _RESEMBLES, metrics(_ALL), _PAPER),
     Claim("KER-2-b", "appendix H.2", "M is proportional to W'W of a trained network's first layer.",
-          Mean("cosine", "cosine of M and W'W", ALIKE), Metrics(_ALL), _PAPER),
+          mean("cosine", "cosine of M and W'W", ALIKE), metrics(_ALL), _PAPER),
     Claim("KER-2-c", "appendix H.2", "A feature machine makes less than one point more errors than a fully-connected "
           "network.",
-          Mean("machine", "error machine - network", COMPETITIVE, below=True, less="network", unit="points"),
-          Metrics(_ALL), _PAPER, "variant"),
+          mean("machine", "error machine - network", COMPETITIVE, below=True, less="network", unit="points"),
+          metrics(_ALL), _PAPER, "variant"),
     _formula("KER-2-d", "appendix H.2", "The metric of a feature machine is constant over the input space.",
              checks.flat, "the metrics at {cases} points differ from one multiple of M by at most {value:.0e}",
              "two derivatives of the smoothed Laplace kernel, M learned on the toy"),
     own("KER-2-e", "On the toy a feature machine finds the plane that decides the classes.",
-        Mean("share M", "share of M in the plane", PLANE, unit="%"), Metrics(("toy",), _MACHINE)),
+        mean("share M", "share of M in the plane", PLANE, unit="%"), metrics(("toy",), _MACHINE)),
     # of the same networks as KER-2-b, written when that was known and before these products were computed
     Claim("KER-2-f", "appendix H.2", "W'W of a trained network's first layer is proportional to the mean outer "
-          "product of the network's own gradients.", Mean("cosine", "cosine of W'W and its products", ALIKE),
-          Metrics(_ALL, table="kernel-ansatz"), _PAPER),
+          "product of the network's own gradients.", mean("cosine", "cosine of W'W and its products", ALIKE),
+          metrics(_ALL, table="kernel-ansatz"), _PAPER),
     _formula("KER-3-a", "our own", "Simon et al.'s kernel, with Z as derived here, is what gradient descent on their "
              "loss learns from a small start.", checks.descends_to,
              "closed form and descent differ by at most {value:.0e} of their size",
-             "6 features, 12 pairs, 2 outputs", own=True),
+             "6 features, 12 pairs, 2 outputs", source="own"),
     _formula("KER-3-b", "appendix H.3", "The metric of Simon et al.'s kernel differs substantially from that of its "
              "base kernel.", checks.bends, "least SD of the log-volume: {value:.2f} nats ({where}), against 0",
              "a Gaussian base kernel in the plane, 20 pairs; substantial: more than 0.5 nats"),
     own("KER-4-a", "M has a larger share across the classes, where their centres differ, than Euclid's metric.",
-        Mean("share M", "share of M - of Euclid's", 0.0, less="share Euclid", unit="points"),
-        Metrics(("digits", "breast cancer"), _MACHINE)),
+        mean("share M", "share of M - of Euclid's", 0.0, less="share Euclid", unit="points"),
+        metrics(("digits", "breast cancer"), _MACHINE)),
     # written when errors on the digits were known (5.2% with the learned M, 3.3% with the identity), before MNIST's
     own("KER-4-b", "On images of digits, learning M raises the test error.",
-        Mean("last", "error after the updates of M - before", 0.0, less="first", unit="points"), Rounds()),
+        mean("last", "error after the updates of M - before", 0.0, less="first", unit="points"), Arms(rounds)),
 )  # fmt: skip

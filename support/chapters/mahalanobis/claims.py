@@ -26,7 +26,7 @@ import pandas as pd
 
 from support.chapters.mahalanobis import reach
 from support.evidence import claims, statistics
-from support.evidence.claims import Evidence, Finding, Rule, own
+from support.evidence.claims import Arms, Finding, Rule, own
 from support.evidence.distances.results import DistanceArm, arms
 from support.evidence.verdicts import LEAST_SEEDS
 
@@ -117,18 +117,10 @@ class GivenLearned(MostTrials):
     def __call__(self, arm: DistanceArm) -> Finding:
         yes = self.answer(arm, self.network)[learns(arm, self.network)]
         if not len(yes):
-            return replace(self.unclear(f"no {self.networks.removesuffix('s')} learns the distance"), state="void")
+            return self.void(f"no {self.networks.removesuffix('s')} learns the distance")
         text = f"{yes.sum()} of {len(yes)} {self.networks} that learn the distance {self.so}"
         found = self.finding(statistics.clopper_pearson(int(yes.sum()), len(yes)), text)
         return replace(found, times=math.inf)  # how many further trials would learn it is not known
-
-
-@dataclass(frozen=True)
-class Dimensions(Evidence):
-    """Every dimension, with one Gaussian and with redrawn ones."""
-
-    def options(self, claim, records) -> list[list[DistanceArm]]:
-        return [arms(records)]
 
 
 _ALL = "results, Overview"
@@ -145,7 +137,7 @@ def _merged(first_verdict: str) -> claims.Amendment:
     return claims.amended(reason, first, first_verdict, "2026-11-24")
 
 
-_claim = partial(claims.Claim, asked=Dimensions(), source="oursland2024")
+_claim = partial(claims.Claim, asked=Arms(arms), source="oursland2024")
 CLAIMS = (
     _claim("MDX-1-a", _ALL, "Networks of absolute values learn to give the Mahalanobis distance.",
            MostTrials("MD_Abs", learns, "learn the distance"), late=True),
@@ -171,10 +163,10 @@ CLAIMS = (
            MostTrials("MD_Sigmoid", fails, "miss it by more than Abs networks do"), late=True),
     own("OWN-4-a",
         "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
-        reach.LearnsAsPredicted(ERROR), reach.Fresh(("mahalanobis-2-fresh", "mahalanobis-10-fresh"), split=True)),
+        reach.LearnsAsPredicted(ERROR), reach.split("mahalanobis-2-fresh", "mahalanobis-10-fresh")),
     own("OWN-4-b", "With centred inputs most networks of absolute values learn the distance.",
         reach.LearnsAsPredicted(ERROR, anywhere=True),
-        reach.Fresh(("mahalanobis-2-centred", "mahalanobis-10-centred"))),
+        reach.fresh("mahalanobis-2-centred", "mahalanobis-10-centred")),
     own("OWN-4-c", "With ten times the rate most networks of absolute values learn the distance.",
-        reach.LearnsAsPredicted(ERROR, anywhere=True), reach.Fresh(("mahalanobis-2-fast", "mahalanobis-10-fast"))),
+        reach.LearnsAsPredicted(ERROR, anywhere=True), reach.fresh("mahalanobis-2-fast", "mahalanobis-10-fast")),
 )  # fmt: skip

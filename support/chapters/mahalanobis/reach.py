@@ -20,7 +20,7 @@ import pandas as pd
 
 from support.chapters.mahalanobis import landscape
 from support.evidence import statistics
-from support.evidence.claims import Evidence, Finding, Records, Rule
+from support.evidence.claims import Arms, Finding, Rule
 from support.evidence.distances.results import DistanceArm, errors, runs_of, weights
 from support.evidence.distances.study import STUDIES, DistanceStudy
 
@@ -72,18 +72,14 @@ class LearnsAsPredicted(Rule):
         return self.finding(statistics.clopper_pearson(int(as_said.sum()), len(as_said)), text)
 
 
-@dataclass(frozen=True)
-class Fresh(Evidence):
-    """Studies of fresh trials, one for each dimension. split: an arm for what is within reach, and one for what is
-    not."""
+def fresh(*studies: str) -> Arms:
+    """Studies of fresh trials, one for each dimension."""
+    return Arms(lambda records: [whole(STUDIES[name], records) for name in studies])
 
-    studies: tuple[str, ...]
-    split: bool = False
 
-    def options(self, claim, records) -> list[list[ReachArm]]:
-        records = Records.of(records)
-        found = [whole(STUDIES[name], records) for name in self.studies]
-        return [[part for arm in found for part in parts(arm)] if self.split else found]
+def split(*studies: str) -> Arms:
+    """The same, with an arm for what is within reach and one for what is not."""
+    return Arms(lambda records: [part for name in studies for part in parts(whole(STUDIES[name], records))])
 
 
 def whole(study: DistanceStudy, records: Iterable) -> ReachArm:
@@ -104,9 +100,9 @@ def parts(arm: ReachArm) -> list[ReachArm]:
     """The arm's trials within reach and those out of reach."""
     found = []
     for part, chosen in (("within reach", arm.within), ("out of reach", ~arm.within)):
-        trials = set(chosen.index[chosen])
+        trials = list(chosen.index[chosen])
         runs = [run for run in arm.records if run.spec.seed in trials]
-        table = arm.table[arm.table.index.get_level_values("trial").isin(trials)] if len(arm.table) else arm.table
+        table = arm.table.query("trial in @trials")
         name = f"{arm.name}, {part}"
         found.append(ReachArm(name, arm.study, table, runs, arm.whole, arm.within[chosen], part))
     return found

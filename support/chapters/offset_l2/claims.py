@@ -1,13 +1,11 @@
 """The claims of the chapter, and the rules that only it needs."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from support.chapters.offset_l2.study import STUDIES as OWN
-from support.evidence import statistics
-from support.evidence.claims import Claim, Finding, amended, own
+from support.evidence.claims import Claim, Means, amended, own
 from support.evidence.classifiers.claims import EachNetwork, Studies
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import (
@@ -20,7 +18,6 @@ from support.evidence.classifiers.rules import (
     Exceeds,
     NoMoreVariable,
     Recovers,
-    Rule,
     Steady,
 )
 from support.evidence.classifiers.study import STUDIES
@@ -45,37 +42,26 @@ _AMENDED = {
 }
 
 
-@dataclass(frozen=True)
-class CentresStay(Rule):
+def centres_stay(name: str) -> Means:
     """The centres of `name` move by less than half of their mutual distance, so that each is nearest to its start."""
 
-    name: str
-    unit = "%"
-    accepts = (-math.inf, 50.0)
-    wording = "{self.name}: moved < 50% of the distance between two centres"
+    def numbers(arm: Arm):
+        moved = [record.arrays["mu_moved"].mean() for record in arm.records[name]]
+        return {f"the centres of {name} move by {{:.2f}}% of their mutual distance": moved}
 
-    def __call__(self, arm: Arm) -> Finding:
-        moved = np.array([record.arrays["mu_moved"].mean() for record in arm.records[self.name]], float)
-        text = f"the centres of {self.name} move by {moved.mean():.2f}% of their mutual distance"
-        return self.finding(statistics.mean_interval(moved), text)
+    wording = f"{name}: moved < 50% of the distance between two centres"
+    return Means(numbers, wording, "%", (-math.inf, 50.0), (name,))
 
 
-@dataclass(frozen=True)
-class CentresIdle(Rule):
+def centres_idle(name: str) -> Means:
     """To put the centres of `name` back to their start costs less than IMPACT points of test accuracy."""
 
-    name: str
-    accepts = (-math.inf, IMPACT)
+    def numbers(arm: Arm):
+        back = np.array([record.arrays["mu_back"][0] for record in arm.records[name]], float)
+        return {f"putting the centres of {name} back costs {{:+.2f}} points": arm.accuracy(name) - back}
 
-    @property
-    def asks(self):
-        return f"{self.name}: putting the centres back costs < {IMPACT:g} point"
-
-    def __call__(self, arm: Arm) -> Finding:
-        back = np.array([record.arrays["mu_back"][0] for record in arm.records[self.name]], float)
-        cost = arm.accuracy(self.name) - back
-        text = f"putting the centres of {self.name} back costs {cost.mean():+.2f} points"
-        return self.finding(statistics.mean_interval(cost), text)
+    wording = f"{name}: putting the centres back costs < {IMPACT:g} point"
+    return Means(numbers, wording, "points", (-math.inf, IMPACT), (name,))
 
 
 def _baseline(name: str) -> str:
@@ -107,6 +93,6 @@ CLAIMS = (
     # written when seeds 0 and 1 of the same runs were known, before the records of mnist-centres, seeds 5 to 9
     *(own(f"OWN-3-{letter}", says, Every(tuple(map(rule, L2))), Studies((OWN["mnist-centres"],)))
       for letter, says, rule in (
-          ("a", "Training leaves the centres of OffsetL2 near the places where they started.", CentresStay),
-          ("b", "OffsetL2 networks are as accurate with their centres put back to the start.", CentresIdle))),
+          ("a", "Training leaves the centres of OffsetL2 near the places where they started.", centres_stay),
+          ("b", "OffsetL2 networks are as accurate with their centres put back to the start.", centres_idle))),
 )  # fmt: skip

@@ -39,23 +39,14 @@ pairs, so none of them could be judged. In the mean of the others the effect was
 Twins, one encoder) and +0.14 (SimCLR, three) without. The study now has 64 pairs and fresh seeds; no rule changed.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from support.chapters.self_supervised.study import STUDIES
 from support.evidence import claims
-from support.evidence.claims import Evidence, Records, own
-from support.evidence.residual.results import (
-    ACROSS,
-    AFTER,
-    ALIKE,
-    BEATS,
-    BEFORE,
-    ResidualArm,
-    arm,
-    gain,
-    measured_effects,
-)
+from support.evidence.claims import BELOW_0, Arms, Records, own
+from support.evidence.residual import results
+from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEATS, BEFORE, ResidualArm
 from support.evidence.residual.rules import Numbers, Signed
 from support.training.residual.volumes import MEASURES
 
@@ -73,17 +64,17 @@ IN_WORDS = {  # measures, in words
 
 def counted(arm: ResidualArm, objective: str) -> dict:
     """The encoders whose probe beats that of the untrained encoder by BEATS points, by seed."""
-    return {seed: run for seed, run in arm.of(objective).items() if gain(run) >= BEATS}
+    return {seed: run for seed, run in arm.of(objective).items() if results.gain(run) >= BEATS}
 
 
 def effect_of(run, measure: str) -> float:
     """Boundary minus ends, after training."""
-    return measured_effects(run)[AFTER, MEASURES.index(measure), ACROSS]
+    return results.measured_effects(run)[AFTER, MEASURES.index(measure), ACROSS]
 
 
 def contrast_of(run, measure: str) -> float:
     """Across a boundary minus in one class, trained minus untrained."""
-    found = measured_effects(run)[:, MEASURES.index(measure)]
+    found = results.measured_effects(run)[:, MEASURES.index(measure)]
     contrast = found[:, ACROSS] - found[:, ALIKE]
     return contrast[AFTER] - contrast[BEFORE]
 
@@ -132,65 +123,60 @@ def more_with_labels(arm: ResidualArm) -> Numbers:
     return {f"gain in contrast with labels minus that of {arm.name}: {{:+.3f}} nats per output": found}
 
 
-@dataclass(frozen=True)
-class Encoders(Evidence):
-    """The study, or one arm for each of these measures."""
-
-    measures: tuple[str, ...] = ()
-
-    def options(self, claim, records) -> list[list[ResidualArm]]:
-        whole = Records.of(records).once(arm, "ResNet-10", STUDIES[STUDY], "gelu")
-        return [whole.by_measure({name: IN_WORDS[name] for name in self.measures}) if self.measures else [whole]]
+def encoders(records: Records) -> list[ResidualArm]:
+    """The study."""
+    return [records.once(results.arm, "ResNet-10", STUDIES[STUDY], "gelu")]
 
 
-@dataclass(frozen=True)
-class OnDigits(Evidence):
+def by_measure(records: Records) -> list[ResidualArm]:
+    """An arm for each of the measures."""
+    (whole,) = encoders(records)
+    return whole.by_measure({name: IN_WORDS[name] for name in MEASURES})
+
+
+def digits(records: Records) -> list[ResidualArm]:
     """The study on the digits, an arm for each objective."""
-
-    def options(self, claim, records) -> list[list[ResidualArm]]:
-        whole = Records.of(records).once(arm, "digits", STUDIES[f"{STUDY}-digits"], "gelu")
-        return [[replace(whole, name=name, factor="objective") for name in OBJECTIVES]]
+    whole = records.once(results.arm, "digits", STUDIES[f"{STUDY}-digits"], "gelu")
+    return [replace(whole, name=name, factor="objective") for name in OBJECTIVES]
 
 
 ABSENT = f"too few probes beat the untrained encoder's by {BEATS:g} points"
 _rule = partial(Signed, unit="nats per singular value", absent=ABSENT)
-_DIPS = _rule(partial(effect, objective="simclr", measure="top"), "effect of SimCLR, 10 values", positive=False)
-_PREMISE = _rule(
-    partial(effect, objective="simclr", measure="top"), _DIPS.words, positive=False, absent="SimCLR does not dip"
-)
+_DIPS = _rule(partial(effect, objective="simclr", measure="top"), "effect of SimCLR, 10 values", accepts=BELOW_0)
+_PREMISE = replace(_DIPS, absent="SimCLR does not dip")
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-5.3-a", "section 5.3 and appendix I.4",
            "Barlow Twins expands areas near the decision boundaries of a linear probe.",
-           _rule(partial(effect, objective="barlow", measure="features"), "effect of Barlow Twins"), Encoders()),
+           _rule(partial(effect, objective="barlow", measure="features"), "effect of Barlow Twins"), Arms(encoders)),
     _claim("RG-5.3-b", "appendix I.4", "With SimCLR the volume element dips at the boundaries of a linear probe.",
-           _DIPS, Encoders(),
+           _DIPS, Arms(encoders),
            contradiction=lambda: "section 5.3 says that no clear pattern is visible, appendix I.4 that it dips"),
     _claim("RG-5.3-c", "section 5.3 and appendix I.4",
            "SimCLR differs because its codes lie on a sphere, whose metric should be pulled back.",
            _rule(partial(effect, objective="simclr", measure="head_sphere"), "effect of SimCLR on the sphere",
-                 premises=(_PREMISE,)), Encoders()),
+                 premises=(_PREMISE,)), Arms(encoders)),
     own("OWN-9-a", "Barlow Twins magnifies a probe's boundaries more than SimCLR does.",
         _rule(partial(difference, of=effect_of, what="effect"), "effect of Barlow Twins minus SimCLR"),
-        Encoders(MEASURES)),
+        Arms(by_measure)),
     own("OWN-9-b",
         "Barlow Twins magnifies a boundary more than SimCLR, beyond what both do in a class and before training.",
         _rule(partial(difference, of=contrast_of, what="contrast"), "contrast of Barlow Twins minus SimCLR"),
-        Encoders(MEASURES)),
+        Arms(by_measure)),
     own("OWN-9-c", "Barlow Twins raises the volume element at a boundary by more than within a class.",
         _rule(partial(contrast, objective="barlow"), "contrast minus that before training", unit="nats per output"),
-        Encoders()),
+        Arms(encoders)),
     own("OWN-9-d", "SimCLR raises the volume element at a boundary by more than within a class.",
         _rule(partial(contrast, objective="simclr"), "contrast minus that before training", unit="nats per output"),
-        Encoders()),
+        Arms(encoders)),
     own("OWN-9-e", "A probe loses accuracy on test images that are not normalised.",
-        _rule(falls_if_not_normalised, "normalised minus not", unit="points"), Encoders()),
+        _rule(falls_if_not_normalised, "normalised minus not", unit="points"), Arms(encoders)),
     own("OWN-9-f", "On the digits the volume element is larger at a probe's boundary than at the images.",
-        _rule(partial(on_digits, of=effect), "effect"), OnDigits()),
+        _rule(partial(on_digits, of=effect), "effect"), Arms(digits)),
     own("OWN-9-g",
         "On the digits training raises the volume element at a probe's boundary by more than within a class.",
         _rule(partial(on_digits, of=contrast), "contrast minus that before training", unit="nats per output"),
-        OnDigits()),
+        Arms(digits)),
     own("OWN-9-h", "On the digits the contrast grows more with labels than without.",
-        _rule(more_with_labels, "gain in contrast with labels minus without", unit="nats per output"), OnDigits()),
+        _rule(more_with_labels, "gain in contrast with labels minus without", unit="nats per output"), Arms(digits)),
 )  # fmt: skip

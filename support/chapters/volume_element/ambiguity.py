@@ -1,39 +1,20 @@
 """The rules on ambiguous images, and their arms, which are read from the derived table "ambiguous-digits"."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from support.chapters.volume_element.derived import DECAYS, EPOCHS, LINES, SEEDS, TABLE
 from support.evidence import claims, derived, statistics
-from support.evidence.claims import Evidence, Finding
+from support.evidence.claims import TableArm
 
 LEAST = 0.2  # SD: a smaller difference counts as none
 SHARE = 0.5  # of the difference
 
 
-@dataclass(frozen=True, eq=False)
-class AmbiguityArm(claims.Arm):
+class AmbiguityArm(TableArm):
     """The networks of one recipe. rows: of the table, with the log-volumes "before" and "after" training, in nats."""
-
-    name: str
-    rows: pd.DataFrame
-    n: int
-    evidence = "table ambiguous-digits"
-    command = f"python -m support records derive {TABLE}"
-
-    @property
-    def protocol(self) -> str:
-        return f"MNIST, {EPOCHS} of the paper's 200 epochs, {LINES} lines between test images per network"
-
-    @property
-    def factors(self) -> dict[str, str]:
-        return {"weight decay": self.name}
-
-    def all_records(self):
-        return []
 
     def nats(self, than: str, when: str = "after") -> np.ndarray:
         """The mean log-volume of a network at ambiguous images minus that at images of another kind, (networks,)."""
@@ -47,61 +28,41 @@ class AmbiguityArm(claims.Arm):
 
 
 def arms() -> list[AmbiguityArm]:
-    """The two recipes; without networks if the table was not made yet."""
-    rows = derived.table(TABLE) if derived.path(TABLE).exists() else pd.DataFrame()
-    return [AmbiguityArm(name, _of(rows, name), SEEDS if len(rows) else 0) for name in DECAYS]
+    """With weight decay and without, each at its own images; without networks if the table was not made yet."""
+    rows, evidence = derived.rows(TABLE), f"table {TABLE}"
+    how = f"MNIST, {EPOCHS} of the paper's 200 epochs, {LINES} lines between test images per network"
+    n = SEEDS if len(rows) else 0
+    return [
+        AmbiguityArm(name, TABLE, rows.rename(columns={name: "after"}), n, evidence, how, {"weight decay": name})
+        for name in DECAYS
+    ]
 
 
-def _of(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    return rows.rename(columns={name: "after"}) if len(rows) else rows
+class Means(claims.Means):
+    """By Student's interval; the table has no further networks."""
+
+    def part(self, sentence, values, parts=1):
+        found = statistics.mean_interval(values, self.sharing(parts).level, method="t")
+        return replace(self.finding(found, sentence.format(found.value)), times=math.inf)
 
 
-@dataclass(frozen=True)
-class Recipes(Evidence):
-    """Networks with weight decay and without, each at its own ambiguous images."""
-
-    def options(self, claim, records):
-        return [arms()]
-
-
-class Rule(claims.Rule):
-    """A rule on the mean over networks of one number each."""
-
-    accepts = (0.0, math.inf)
-
-    def mean(self, values: np.ndarray, text: str) -> Finding:
-        """The finding on this mean, by Student's interval; the table has no further networks."""
-        return replace(self.finding(statistics.mean_interval(values, self.level, method="t"), text), times=math.inf)
-
-
-@dataclass(frozen=True)
-class Larger(Rule):
+def larger(than: str) -> Means:
     """After training the log-volume is larger at ambiguous images than at those of another kind, by LEAST SD."""
 
-    than: str
-    unit = "SD"
-    accepts = (LEAST, math.inf)
+    def numbers(arm: AmbiguityArm) -> dict[str, np.ndarray]:
+        return {f"ambiguous - {than} = {{:+.2f}} SD ({arm.nats(than).mean():+.1f} nats)": arm.sds(than)}
 
-    @property
-    def asks(self):
-        return f"ambiguous - {self.than} > {LEAST:g} SD of the log-volume"
-
-    def __call__(self, arm: AmbiguityArm) -> Finding:
-        found, nats = arm.sds(self.than), arm.nats(self.than).mean()
-        return self.mean(found, f"ambiguous - {self.than} = {found.mean():+.2f} SD ({nats:+.1f} nats)")
+    wording = f"ambiguous - {than} > {LEAST:g} SD of the log-volume"
+    absent = f"ambiguous - {than} is not shown to exceed {LEAST:g} SD"
+    return Means(numbers, wording, "SD", (LEAST, math.inf), absent=absent)
 
 
-@dataclass(frozen=True)
-class CameWithTraining(Rule):
+def came_with_training(than: str) -> Means:
     """Half of that difference exceeds the difference before training; void where the difference is absent."""
 
-    than: str
-    unit = "nats"
-    wording = "half of ambiguous - {self.than}, minus the same before training > 0, asked where the difference is"
+    def numbers(arm: AmbiguityArm) -> dict[str, np.ndarray]:
+        left = SHARE * arm.nats(than) - arm.nats(than, "before")
+        return {f"half of ambiguous - {than}, minus that before = {{:+.1f}} nats": left}
 
-    def __call__(self, arm: AmbiguityArm) -> Finding:
-        if Larger(self.than)(arm).state != "holds":
-            absent = f"ambiguous - {self.than} is not shown to exceed {LEAST:g} SD"
-            return replace(self.unclear(absent), state="void")
-        left = SHARE * arm.nats(self.than) - arm.nats(self.than, "before")
-        return self.mean(left, f"half of ambiguous - {self.than}, minus that before = {left.mean():+.1f} nats")
+    wording = f"half of ambiguous - {than}, minus the same before training > 0, asked where the difference is"
+    return Means(numbers, wording, "nats", premises=(larger(than),))

@@ -73,7 +73,6 @@ ambiguous images had been looked at and their ink and norm were known: on averag
 log-volume of a decoded image had been measured.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -84,8 +83,8 @@ from scipy import stats
 from support.chapters.volume_element import ambiguity
 from support.chapters.volume_element.results import ARMS, VolumeArm, arms
 from support.chapters.volume_element.study import STUDIES
-from support.evidence import claims, statistics
-from support.evidence.claims import Evidence, Finding, Rule, joined, own
+from support.evidence import claims
+from support.evidence.claims import Arms, Evidence, Finding, Means, joined, own
 from support.evidence.verdicts import LEAST_SEEDS
 
 SHARE = 0.5  # of the contrast
@@ -93,65 +92,48 @@ ACCURACY = 95.0  # percent
 FITTED = 90.0  # percent of the shuffled training labels that a control must have learned
 PRINTED = ("XOR", "sinusoid", "deep", "MNIST", "MNIST, long")  # as the paper says that it was done
 CONTROLLED = tuple(name for name in ARMS if "shuffled" in STUDIES[ARMS[name]].labels)  # trained on these too
+Numbers = dict[str, pd.Series]  # sentence with a place for the mean -> value of each network
 
 
 # -- rules: of the networks of one width, the numbers whose means must be positive, each with its sentence --------
 
 
-def magnifies(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
-    """RG-4-a."""
-    found = arm.of(width)
-    return {"effect {:+.2f} nats": found["effect"], "contrast {:+.2f} nats": found["contrast"]}
+def each(of: Callable[[pd.DataFrame], list[pd.Series]], *sentences: str) -> Callable[[VolumeArm, int], Numbers]:
+    """The numbers of a table of networks: of(table), one for each sentence."""
+    return lambda arm, width: dict(zip(sentences, of(arm.of(width)), strict=True))
 
 
-def not_before(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
-    """RG-4-b."""
-    found = arm.of(width)
-    return {"half the contrast minus that of step 0: {:+.2f} nats": _most(found, found["before_contrast"])}
+MAGNIFIES = each(lambda of: [of["effect"], of["contrast"]], "effect {:+.2f} nats", "contrast {:+.2f} nats")
+NOT_BEFORE = each(
+    lambda of: [SHARE * of["contrast"] - of["before_contrast"]],
+    "half the contrast minus that of step 0: {:+.2f} nats",
+)
+RAISES = each(lambda of: [of["effect"] - of["before_effect"]], "effect minus that of step 0: {:+.2f} nats")
+AT_THE_BOUNDARY = each(
+    lambda of: [of["nearer"] - of["before_nearer"], of["nearer"]],
+    "the peak is nearer to the boundary than it was by {:+.3f} of the segment",
+    "the peak is nearer to the boundary than to the middle by {:+.3f} of the segment",
+)
+ACCURATE = each(
+    lambda of: [of["train_accuracy"] - ACCURACY, of["test_accuracy"] - ACCURACY],
+    "training accuracy minus 95%: {:+.1f} points",
+    "test accuracy minus 95%: {:+.1f} points",
+)
 
 
-def raises(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
-    """RG-4-e."""
-    found = arm.of(width)
-    return {"effect minus that of step 0: {:+.2f} nats": found["effect"] - found["before_effect"]}
-
-
-def not_shuffled(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
+def not_shuffled(arm: VolumeArm, width: int) -> Numbers:
     """RG-4-c; paired by seed."""
-    difference = _most(arm.of(width), arm.of(width, "shuffled")["contrast"]).dropna()
-    return {"half the contrast minus that with shuffled labels: {:+.2f} nats": difference}
+    difference = SHARE * arm.of(width)["contrast"] - arm.of(width, "shuffled")["contrast"]
+    return {"half the contrast minus that with shuffled labels: {:+.2f} nats": difference.dropna()}
 
 
-def fitted(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
+def fitted(arm: VolumeArm, width: int) -> Numbers:
     """The premise of RG-4-c: the controls learned their shuffled labels."""
     accuracy = arm.of(width, "shuffled")["train_accuracy"]
     return {f"training accuracy on shuffled labels minus {FITTED:g}%: {{:+.1f}} points": accuracy - FITTED}
 
 
-def at_the_boundary(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
-    """RG-4-d."""
-    found = arm.of(width)
-    return {
-        "the peak is nearer to the boundary than it was by {:+.3f} of the segment": found["nearer"]
-        - found["before_nearer"],
-        "the peak is nearer to the boundary than to the middle by {:+.3f} of the segment": found["nearer"],
-    }
-
-
-def accurate(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
-    """RG-I-a."""
-    found = arm.of(width)
-    return {
-        "training accuracy minus 95%: {:+.1f} points": found["train_accuracy"] - ACCURACY,
-        "test accuracy minus 95%: {:+.1f} points": found["test_accuracy"] - ACCURACY,
-    }
-
-
-def _most(found: pd.DataFrame, other: pd.Series) -> pd.Series:
-    return SHARE * found["contrast"] - other
-
-
-def entropy_follows(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
+def entropy_follows(arm: VolumeArm, width: int) -> Numbers:
     """RG-I-e; of the networks whose plane was measured."""
     rows = {}
     for seed in arm.of(width).index:
@@ -166,7 +148,7 @@ def entropy_follows(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
     }
 
 
-def deeper(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
+def deeper(arm: VolumeArm, width: int) -> Numbers:
     """RG-5-a; no values where there is one hidden layer."""
     if arm.study.layers == 1:
         return {"one hidden layer": pd.Series(dtype=float)}
@@ -179,23 +161,19 @@ def deeper(arm: VolumeArm, width: int) -> dict[str, pd.Series]:
 
 
 @dataclass(frozen=True)
-class Positive(Rule):
-    """The means of these numbers of a network are positive, at every width.
+class Positive(Means):
+    """The means of these numbers of a network are positive, at every width at which the premises hold.
 
-    numbers: (arm, width) -> sentence with a place for the mean -> value of each network. premises: rules that must
-    hold at a width for this one to be asked there; absent: what to say where this one is a premise and does not hold.
+    numbers: (arm, width) -> `Numbers`.
     """
 
-    numbers: Callable[[VolumeArm, int], dict[str, pd.Series]]
-    words: str
     unit: str = "nats"
     premises: "tuple[Positive, ...]" = ()
-    absent: str = ""
-    accepts = (0.0, math.inf)
 
     @property
     def asks(self) -> str:
-        return f"at every width: {claims.asked_where(f'{self.words} > 0', (f'{p.words} > 0' for p in self.premises))}"
+        premises = (f"{premise.wording} > 0" for premise in self.premises)
+        return f"at every width: {claims.asked_where(f'{self.wording} > 0', premises)}"
 
     def n(self, arm: VolumeArm) -> int:
         """The least number of networks of a width that has enough; where none has, the largest."""
@@ -215,11 +193,7 @@ class Positive(Rule):
             return []
         numbers = self.numbers(arm, width)
         enough = all(len(values) >= LEAST_SEEDS for values in numbers.values())
-        return [partial(self._part, *number) for number in reversed(numbers.items())] if enough else []
-
-    def _part(self, sentence: str, values: pd.Series, parts: int) -> Finding:
-        found = statistics.mean_interval(values, self.sharing(parts).level)
-        return self.finding(found, sentence.format(found.value))
+        return [partial(self.part, *number) for number in reversed(numbers.items())] if enough else []
 
     def at(self, arm: VolumeArm, width: int) -> Finding | None:
         """The finding at one width by itself; None for too few networks, or where the premise does not hold."""
@@ -231,7 +205,7 @@ class Positive(Rule):
         parts = [(width, part) for width in arm.study.widths for part in self.parts(arm, width)]
         if not parts:
             absent = dict.fromkeys(lacks.absent for width in arm.study.widths if (lacks := self.lacks(arm, width)))
-            return replace(self.unclear("; ".join(absent)), state="void")
+            return self.void("; ".join(absent))
         by_width = {}
         for (width, _), finding in zip(parts, claims.after_holm([part for _, part in parts]), strict=True):
             by_width.setdefault(width, []).append(finding)
@@ -264,22 +238,23 @@ class WidthsOf(Tasks):
         return [[alone for arm in found for alone in arm.by_width()]]
 
 
-MAGNIFIES = Positive(magnifies, "effect and contrast", absent="no contrast")
+_MAGNIFIES = Positive(MAGNIFIES, "effect and contrast", absent="no contrast")
 _FITTED = Positive(
     fitted,
     f"training accuracy on shuffled labels minus {FITTED:g}%",
     "points",
     absent="the controls did not learn their shuffled labels",
 )
-_NOT_BEFORE = Positive(not_before, "half the contrast minus that of step 0", premises=(MAGNIFIES,))
+_NOT_BEFORE = Positive(NOT_BEFORE, "half the contrast minus that of step 0", premises=(_MAGNIFIES,))
 _NOT_SHUFFLED = Positive(
-    not_shuffled, "half the contrast minus that with shuffled labels", premises=(MAGNIFIES, _FITTED)
+    not_shuffled, "half the contrast minus that with shuffled labels", premises=(_MAGNIFIES, _FITTED)
 )
-_RAISES = Positive(raises, "effect minus that of step 0")
-_AT_THE_BOUNDARY = Positive(at_the_boundary, "nearness, and its change with training,", "of the segment")
-_ACCURATE = Positive(accurate, f"accuracies minus {ACCURACY:g}%", "points")
+_RAISES = Positive(RAISES, "effect minus that of step 0")
+_AT_THE_BOUNDARY = Positive(AT_THE_BOUNDARY, "nearness, and its change with training,", "of the segment")
+_ACCURATE = Positive(ACCURATE, f"accuracies minus {ACCURACY:g}%", "points")
 _ENTROPY = Positive(entropy_follows, "rank correlation, and its change with training,", "")
 _DEEPER = Positive(deeper, "contrast minus that of the layer below")
+_AMBIGUOUS = Arms(lambda _: ambiguity.arms())
 _BUT_XOR = tuple(name for name in PRINTED if name != "XOR")
 _BY_WIDTH = claims.amended(
     'The paper says "at all widths" of the sinusoid only. On XOR it expects wide networks to stay as they start.',
@@ -288,7 +263,7 @@ _BY_WIDTH = claims.amended(
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-4-a", "sections 4.1 and 4.2", "Trained networks magnify areas near decision boundaries.",
-           MAGNIFIES, Tasks()),
+           _MAGNIFIES, Tasks()),
     _claim("RG-4-b", "sections 4.1 and 4.2",
            "At initialisation the volume element has less than half of the contrast that it has after training.",
            _NOT_BEFORE, Tasks(_BUT_XOR), amended=_BY_WIDTH),
@@ -319,14 +294,14 @@ CLAIMS = (
            _ENTROPY, Tasks(("MNIST, same ink",)), kind="variant"),
     _claim("RG-6-a", "section 6 and appendix I.2",
            "The volume element is larger on average at ambiguous decoded digits than at clean test digits.",
-           ambiguity.Larger("clean"), ambiguity.Recipes()),
+           ambiguity.larger("clean"), _AMBIGUOUS),
     own("OWN-5-d", "The log-volume is larger at ambiguous decoded digits than at clear decoded digits.",
-        ambiguity.Larger("decoded"), ambiguity.Recipes()),
+        ambiguity.larger("decoded"), _AMBIGUOUS),
     own("OWN-5-e",
         "The log-volume is larger at ambiguous decoded digits than at clear ones of the same ink and norm.",
-        ambiguity.Larger("matched"), ambiguity.Recipes()),
+        ambiguity.larger("matched"), _AMBIGUOUS),
     own("OWN-5-f", "Most of the extra log-volume at ambiguous digits, at the same ink and norm, came with training.",
-        ambiguity.CameWithTraining("matched"), ambiguity.Recipes()),
+        ambiguity.came_with_training("matched"), _AMBIGUOUS),
     _claim("RG-5-a", "section 5.1", "The contrast grows with depth, here in three layers of a sigmoid network.",
            _DEEPER, Tasks(("deep",)), kind="variant", late=True),
 )  # fmt: skip

@@ -83,34 +83,28 @@ class VolumeArm(StudyArm):
 
     def of(self, width: int, labels: str = "true") -> pd.DataFrame:
         """The networks of a kind that have enough pairs and finite numbers, by seed."""
-        if not len(self.table) or (width, labels) not in self.table.index.droplevel("seed"):
-            return self.table.iloc[:0]
-        found = self.table.loc[width, labels]
+        found = self.table.query("width == @width and labels == @labels").droplevel(["width", "labels"])
         return found[(found["pairs"] >= LEAST_PAIRS) & np.isfinite(found["contrast"] + found["before_contrast"])]
 
     @property
     def recorded(self) -> int:
         """The least number of networks that a width of the study has, whether they count or not."""
-        found = (
-            self.table.index.to_frame().query("labels == 'true'")["width"].value_counts() if len(self.table) else {}
-        )
+        found = self.table.query("labels == 'true'").groupby("width").size()
         return int(min(found.get(width, 0) for width in self.study.widths))
 
     n = recorded
 
     def since(self, seed: int) -> "VolumeArm":
         """The arm without the networks of smaller seeds."""
-        late = self.table.index.get_level_values("seed") >= seed if len(self.table) else slice(0)
         runs = {key: run for key, run in self.runs.items() if key[2] >= seed}
-        return replace(self, runs=runs, table=self.table[late])
+        return replace(self, runs=runs, table=self.table.query("seed >= @seed"))
 
     def by_width(self) -> "list[VolumeArm]":
         """An arm for each width, named by it."""
         found = []
         for width in self.study.widths:
             runs = {key: run for key, run in self.runs.items() if key[0] == width}
-            own = self.table[self.table.index.get_level_values("width") == width] if len(self.table) else self.table
-            study = replace(self.study, widths=(width,))
+            own, study = self.table.query("width == @width"), replace(self.study, widths=(width,))
             found.append(VolumeArm(counted(width, "unit"), study, runs, own, "width"))
         return found
 

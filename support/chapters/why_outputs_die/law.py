@@ -110,12 +110,12 @@ def gain(table: pd.DataFrame, baseline: str, level: float = 0.95) -> statistics.
 
 
 @dataclass(frozen=True)
-class Arm(claims.Arm):
+class Arm(claims.StudyArm):
     """The runs of a study in one input scaling, or on one data set; `rates` has those of the map, for predictions."""
 
     name: str
-    factors: dict[str, str]
-    plan: PhaseGrid
+    study: PhaseGrid
+    factor: str
     runs: pd.DataFrame
     records: list[Record]
     rates: pd.DataFrame | None = None
@@ -126,15 +126,11 @@ class Arm(claims.Arm):
 
     @property
     def evidence(self) -> str:
-        return f"{title(self.plan.data)}, {self.plan.images:,} training images"
+        return f"{title(self.study.data)}, {self.study.images:,} training images"
 
     @property
     def protocol(self) -> str:
-        return f"{self.evidence}, full batch, {self.plan.steps:,} steps, {self.plan.title}"
-
-    @property
-    def command(self) -> str:
-        return f"python -m support sweep {self.plan.name}"
+        return f"{self.evidence}, full batch, {self.study.steps:,} steps, {self.study.title}"
 
     def all_records(self) -> list[Record]:
         return self.records
@@ -144,44 +140,37 @@ class Arm(claims.Arm):
         return self.runs[self.runs["network"] == network].sort_values("seed")["fails"].to_numpy(bool)
 
 
-@dataclass(frozen=True)
-class AtPoint(claims.Evidence):
+def at_point(plan: PhaseGrid) -> claims.Arms:
     """A study at one point of the map: an arm for each input scaling."""
 
-    plan: PhaseGrid
+    def find(records: Iterable[Record]) -> list[Arm]:
+        table, several = runs(plan, records), runs_of(plan, records)
+        return [
+            Arm(s, plan, "input scaling", table[table["scaling"] == s], [r for r in several if r.spec.scaling == s])
+            for s in plan.scalings
+        ]
 
-    def options(self, claim, records):
-        found, of = runs(self.plan, records), runs_of(self.plan, records)
-
-        def one(scaling: str) -> Arm:
-            own = [r for r in of if r.spec.scaling == scaling]
-            return Arm(scaling, {"input scaling": scaling}, self.plan, found[found["scaling"] == scaling], own)
-
-        return [[one(scaling) for scaling in self.plan.scalings]]
+    return claims.Arms(find)
 
 
-@dataclass(frozen=True)
-class Elsewhere(claims.Evidence):
+def elsewhere(rates: PhaseGrid, *plans: PhaseGrid) -> claims.Arms:
     """Studies on other data than the map: an arm for each."""
 
-    rates: PhaseGrid
-    plans: tuple[PhaseGrid, ...]
+    def find(records: Iterable[Record]) -> list[Arm]:
+        made, behind = runs(rates, records), runs_of(rates, records)
+        return [
+            Arm(p.data.removeprefix("folder:"), p, "data", runs(p, records), runs_of(p, records) + behind, made)
+            for p in plans
+        ]
 
-    def options(self, claim, records):
-        rates, behind = runs(self.rates, records), runs_of(self.rates, records)
-
-        def one(plan: PhaseGrid) -> Arm:
-            name, both = plan.data.removeprefix("folder:"), runs_of(plan, records) + behind
-            return Arm(name, {"data": plan.data}, plan, runs(plan, records), both, rates)
-
-        return [[one(plan) for plan in self.plans]]
+    return claims.Arms(find)
 
 
 class _WholeStudy(claims.Rule):
     """A rule that judges once all seeds are there, so that nobody stops at a verdict."""
 
     def seeds_needed(self, arm: Arm) -> int:
-        return arm.plan.seeds
+        return arm.study.seeds
 
 
 class _Share(_WholeStudy):

@@ -172,7 +172,7 @@ class Every(Rule):
     What is reported is the one that decides.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule | claims.Means, ...]
 
     @property
     def needs(self):
@@ -188,7 +188,7 @@ class Every(Rule):
         return self.rules[0].accepts
 
     def __call__(self, arm: Arm) -> Finding:
-        def judged(rule: Rule, parts: int) -> Finding:
+        def judged(rule: Rule | claims.Means, parts: int) -> Finding:
             return rule.sharing(parts)(arm)
 
         found = after_holm([partial(judged, rule) for rule in self.rules])

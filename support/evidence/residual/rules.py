@@ -6,43 +6,45 @@ lies on the other, also after Holm's correction, and is unclear otherwise.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from support.evidence import claims, statistics
-from support.evidence.claims import Finding, joined
+from support.evidence import claims
+from support.evidence.claims import Finding, Means
+from support.evidence.records import Record
 from support.evidence.residual.results import ResidualArm
 from support.evidence.verdicts import LEAST_SEEDS
 
-Numbers = dict[str, list[float]]  # sentence with a place for the mean -> value of each network
+Numbers = dict[str, Sequence[float] | np.ndarray]  # sentence with a place for the mean -> value of each network
+
+
+def each(of: Callable[[Record], Any], *sentences: str) -> Callable[[ResidualArm], Numbers]:
+    """The numbers of every network that has enough pairs: of(run), one for each sentence."""
+
+    def numbers(arm: ResidualArm) -> Numbers:
+        found = np.reshape([of(run) for run in arm.of().values()], (-1, len(sentences)))
+        return dict(zip(sentences, found.T, strict=True))
+
+    return numbers
 
 
 @dataclass(frozen=True)
-class Signed(claims.Rule):
-    """The means of these numbers of a network lie above `line`, or below it.
+class Signed(Means):
+    """The means of these numbers of a network lie on one side of a line; networks with a NaN are left out.
 
-    numbers: arm -> `Numbers`; networks with a NaN are left out. premises: rules that must hold for this one to be
-    asked; absent: what to say where this one is a premise and does not hold, or too few networks can be asked.
+    absent: also what to say where too few networks can be asked.
     """
 
-    numbers: Callable[[ResidualArm], Numbers]
-    words: str
     unit: str = "nats per output"
-    premises: "tuple[Signed, ...]" = ()
     absent: str = "too few networks can be asked"
-    positive: bool = True
-    line: float = 0.0
-
-    @property
-    def accepts(self):
-        return (self.line, math.inf) if self.positive else (-math.inf, self.line)
 
     @property
     def asks(self):
-        own = f"{self.words} {'>' if self.positive else '<'} {self.line:g}"
+        low, high = self.accepts
+        own = f"{self.wording} {f'> {low:g}' if high == math.inf else f'< {high:g}'}"
         return claims.asked_where(own, (premise.asks for premise in self.premises))
 
     def values(self, arm: ResidualArm) -> dict[str, np.ndarray]:
@@ -58,40 +60,19 @@ class Signed(claims.Rule):
         asked = min(map(len, self.values(arm).values()))
         return asked if asked >= LEAST_SEEDS else arm.recorded
 
-    def lacks(self, arm: ResidualArm) -> str:
-        """Why the claim cannot be asked here, or ""."""
+    def __call__(self, arm: ResidualArm) -> Finding:
         asked = min(map(len, self.values(arm).values()))
         if asked < LEAST_SEEDS:
-            return f"{self.absent} ({asked} of {arm.recorded})"
-        return next((premise.absent for premise in self.premises if premise.judged(arm).state != "holds"), "")
-
-    def judged(self, arm: ResidualArm) -> Finding:
-        """The finding without a look at premises; unclear for too few networks."""
-        values = self.values(arm)
-        if min(map(len, values.values())) < LEAST_SEEDS:
-            return self.unclear(self.absent)
-        return joined(claims.after_holm([partial(self._part, *number) for number in values.items()]))
-
-    def _part(self, sentence: str, values: np.ndarray, parts: int) -> Finding:
-        found = statistics.mean_interval(values, self.sharing(parts).level)
-        return self.finding(found, sentence.format(found.value))
-
-    def __call__(self, arm: ResidualArm) -> Finding:
-        why = self.lacks(arm)
-        return replace(self.unclear(why), state="void") if why else self.judged(arm)
+            return self.void(f"{self.absent} ({asked} of {arm.recorded})")
+        return super().__call__(arm)
 
 
 @dataclass(frozen=True)
 class Near(Signed):
-    """The mean of one number lies within `margin` of 0: the 90% interval, two one-sided tests at 5%."""
+    """The mean of one number lies within a margin of 0: the 90% interval, two one-sided tests at 5%."""
 
-    margin: float = 1.0
     error = 0.10
 
     @property
-    def accepts(self):
-        return -self.margin, self.margin
-
-    @property
     def asks(self):
-        return f"{self.words} within ±{self.margin:g} {self.unit} (90% interval)"
+        return f"{self.wording} within ±{self.accepts[1]:g} {self.unit} (90% interval)"
