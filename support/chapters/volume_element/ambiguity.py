@@ -38,7 +38,7 @@ def arms() -> list[AmbiguityArm]:
     ]
 
 
-class Means(claims.Means):
+class StudentMeans(claims.Means):
     """By Student's interval; the table has no further networks."""
 
     def part(self, sentence, values, parts=1):
@@ -46,7 +46,7 @@ class Means(claims.Means):
         return replace(self.finding(found, sentence.format(found.value)), times=math.inf)
 
 
-def larger(than: str) -> Means:
+def larger(than: str) -> StudentMeans:
     """After training the log-volume is larger at ambiguous images than at those of another kind, by LEAST SD."""
 
     def numbers(arm: AmbiguityArm) -> dict[str, np.ndarray]:
@@ -54,10 +54,10 @@ def larger(than: str) -> Means:
 
     wording = f"ambiguous - {than} > {LEAST:g} SD of the log-volume"
     absent = f"ambiguous - {than} is not shown to exceed {LEAST:g} SD"
-    return Means(numbers, wording, "SD", (LEAST, math.inf), absent=absent)
+    return StudentMeans(numbers, wording, "SD", (LEAST, math.inf), absent=absent)
 
 
-def came_with_training(than: str) -> Means:
+def came_with_training(than: str) -> StudentMeans:
     """Half of that difference exceeds the difference before training; void where the difference is absent."""
 
     def numbers(arm: AmbiguityArm) -> dict[str, np.ndarray]:
@@ -65,4 +65,4 @@ def came_with_training(than: str) -> Means:
         return {f"half of ambiguous - {than}, minus that before = {{:+.1f}} nats": left}
 
     wording = f"half of ambiguous - {than}, minus the same before training > 0, asked where the difference is"
-    return Means(numbers, wording, "nats", premises=(larger(than),))
+    return StudentMeans(numbers, wording, "nats", premises=(larger(than),))
