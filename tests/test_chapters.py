@@ -234,6 +234,10 @@ def test_no_chapter_gives_another_meaning_to_a_name_that_it_imports():
 def test_every_chapter_of_the_table_of_contents_declares_its_parameters():
     notebooks = {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert notebooks == set(chapters.rooms())
+    packages = {path.parent.name for path in (ROOT / "support" / "chapters").glob("*/__init__.py")}
+    assert packages == {name.split("_", 1)[1] for name in chapters.rooms()}
+    with pytest.raises(ValueError, match="no chapter '12_kernels'; did you mean '10_kernels'?"):
+        chapters.settings_of("12_kernels")
     for name, kind in ((name, chapters.settings_of(name)) for name in chapters.rooms()):
         cells = json.loads((ROOT / f"notebooks/{name}.ipynb").read_text())["cells"]
         (cell,) = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]

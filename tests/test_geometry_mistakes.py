@@ -479,7 +479,7 @@ MISTAKES = {
     "2q for 4q": (bayes, "bayes_chi", "d + 4 * q - 2", "d + 2 * q - 2", one_example),
     "q for q - 1": (bayes, "bayes_chi", "- 2 * (q - 1) *", "- 2 * q *", one_example),
     "trace of the identity left in": (bayes, "bayes_chi", "-q, 0.5, z) - d", "-q, 0.5, z)", one_example),
-    "cosine for its square": (bayes, "bayes_chi", "rho.cpu().numpy() ** 2", "rho.cpu().numpy()", one_example),
+    "cosine for its square": (bayes, "bayes_chi", "numpy() ** 2", "numpy()", one_example),
     "3/2 in the first series": (bayes, "bayes_chi", "1 - q, 0.5, z", "1 - q, 1.5, z", one_example),
     "3/2 in the second series": (bayes, "bayes_chi", "-q, -q, 0.5, z", "-q, -q, 1.5, z", one_example),
     "arguments of the first series": (bayes, "bayes_chi", "-q, 1 - q, 0.5", "-q, -q, 0.5", one_example),

@@ -10,6 +10,7 @@ from fabricate import measurement, record
 from support.chapters import studies
 from support.chapters.why_outputs_die import law, phases
 from support.evidence.classifiers.study import BOTH
+from support.networks.data import load
 
 GRID = replace(
     studies()["mnist-rates"],
@@ -58,6 +59,24 @@ def test_every_run_is_at_its_point_whatever_the_scaling_and_the_order():
             np.testing.assert_allclose(of, [[0, 1, 2], [10, 11, 12]], atol=1e-5)
         (lost,) = runs[runs["diverged"]].itertuples()
         assert (lost.Index, lost.scaling, lost.curvature, lost.preactivation) == (1, "raw", 0.1, 25.0)
+
+
+def test_a_longer_record_counts_up_to_the_last_step_of_the_plan():
+    def longer(one):
+        later = measurement(one.spec, 2 * GRID.steps, 90.0, np.ones(10))
+        steps = later.arrays["steps"]
+        later.arrays["test_accuracy"] = np.where(steps <= GRID.steps, 40.0, 90.0)
+        return record(later)
+
+    runs = law.runs(GRID, [longer(one) for one in made(lambda *_: 10.0)])
+    assert len(runs) == len(made(lambda *_: 10.0)) and (runs["accuracy"] == 40).all()
+
+
+def test_the_sizes_of_the_digits_are_those_of_the_data():
+    digits = load("digits")
+    for scaling, eigenvalue, square in studies()["law-digits"].sizes:
+        assert digits.top_eigenvalue(scaling) == pytest.approx(eigenvalue, rel=1e-4), scaling
+        assert digits.mean_square(scaling) == pytest.approx(square, rel=1e-4), scaling
 
 
 def test_the_points_are_the_same_two_sizes_in_every_scaling():

@@ -1,6 +1,6 @@
 """One room for each chapter: its settings, claims, studies, measures, tables and figures.
 
-A room is a package in this folder that is called as the chapter's notebook, without its number. It may have the
+A room is a package in this folder that is named like the chapter's notebook, without its number. It may have the
 modules `settings` (a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`) and `derived` (`DERIVED`); nothing
 else has to be registered. No room imports another.
 """
@@ -16,6 +16,7 @@ from types import ModuleType
 
 from support.evidence import kept
 from support.evidence.paths import HERE
+from support.words import suggest
 
 
 @cache
@@ -44,7 +45,9 @@ def _parts(name: str) -> list[ModuleType]:
 
 
 def settings_of(notebook: str) -> type:
-    """The class of a chapter's settings."""
+    """The class of a chapter's settings. Raises ValueError for a notebook without a room."""
+    if notebook not in rooms():
+        raise ValueError(f"no chapter {notebook!r}{suggest(notebook, rooms())}")
     return import_module(f"{rooms()[notebook].__name__}.settings").Settings
 
 

@@ -41,6 +41,6 @@ def bayes_chi(q: int, rho: Any, d: int) -> Tensor:
     rho = torch.as_tensor(rho, dtype=torch.float64)
     if not (rho.abs() <= 1 + 1e-12).all():
         raise ValueError(f"rho is a cosine, from -1 to 1, got values from {float(rho.min())} to {float(rho.max())}")
-    z = rho.cpu().numpy() ** 2
+    z = rho.detach().cpu().numpy() ** 2
     chi = (d + 4 * q - 2) * hyp2f1(-q, 1 - q, 0.5, z) - 2 * (q - 1) * hyp2f1(-q, -q, 0.5, z) - d
     return torch.as_tensor(chi).to(rho.device)

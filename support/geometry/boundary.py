@@ -39,7 +39,10 @@ class Pairs:
         return len(self.a)
 
     def along(self, points: int) -> Tensor:
-        """Evenly spaced points on the segments, and the one at the crossing: (2, P, points + 1, d), matched last."""
+        """Evenly spaced points on the segments, and the one at the crossing: (2, P, points + 1, d).
+
+        The segments across a boundary come first, then the matched ones.
+        """
         t = torch.linspace(0, 1, points, dtype=self.a.dtype).expand(len(self), -1)
         t = torch.cat([t, self.crossing[:, None]], 1)
         return torch.stack([along(self.a, self.b, t), along(self.same_a, self.same_b, t)])

@@ -62,7 +62,7 @@ def fits_story(z: np.ndarray, name: str) -> np.ndarray:
 def own_and_others(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(..., C outputs, C classes) -> of each output its own class, (..., C), and the others, (..., C, C - 1)."""
     own = np.eye(z.shape[-1], dtype=bool)
-    return z[..., own], z[..., ~own].reshape(*z.shape[:-1], -1)
+    return z[..., own], z[..., ~own].reshape(*z.shape[:-1], len(own) - 1)
 
 
 def own_and_nearest_other(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -117,7 +117,7 @@ def _magnified(plain: Machine, squares: np.ndarray, labels: np.ndarray, choice: 
 
 
 def choose(wrong: dict[Choice, int]) -> dict[str, Choice]:
-    """For each kind of machine the parameters with the fewest errors, `inner_errors`."""
+    """For each kind of machine the parameters with the fewest of these errors (`inner_errors`)."""
     return {kind: min(GRID[kind], key=wrong.__getitem__) for kind in KINDS}
 
 

@@ -20,8 +20,9 @@ LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on t
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeStudy(Study):
-    """Every width x labels x seed on one task, a name of `tasks.task`, all for the same number of epochs (steps).
+    """Every width x labels x seed on one task, all for the same number of epochs (steps).
 
+    data: a name of `tasks.task`.
     No weights are kept beside a record: of tasks in the plane its arrays hold them already.
     """
 

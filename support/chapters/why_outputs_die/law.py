@@ -51,7 +51,8 @@ def runs(plan: PhaseGrid, records: Iterable[Record]) -> pd.DataFrame:
     }
     rows = []
     for record in runs_of(plan, records):
-        spec, accuracy = record.spec, record.arrays["test_accuracy"].astype(float)
+        spec = record.spec
+        accuracy = record.arrays["test_accuracy"][record.arrays["steps"] <= plan.steps].astype(float)
         guessing = 100 / record.arrays["test_active"].shape[1]
         finite = accuracy[np.isfinite(accuracy)]
         point = points[spec.scaling, spec.first_weight_rate, spec.first_weight_scale]

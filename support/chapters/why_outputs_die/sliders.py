@@ -1,7 +1,6 @@
 """Sliders for readers who run the chapter themselves: the two numbers of the map, in a real training."""
 
-import math
-
+from support.chapters.why_outputs_die.study import first_layer
 from support.evidence.classifiers import live
 from support.evidence.live import Control, panel
 
@@ -11,12 +10,9 @@ RATE = 0.001  # of all weights but the first layer's, as in the study
 
 
 def train(note, *, curvature: float, preactivation: float, steps: int, seed: int) -> None:
-    """Trains on the digits at a point of the map; see `study.PhaseGrid`."""
+    """Trains on the digits at a point of the map; see `study.first_layer`."""
     data = live.digits()
-    first = {
-        "first_weight_rate": curvature / data.top_eigenvalue("unit"),
-        "first_weight_scale": preactivation / math.sqrt(data.mean_square("unit") / 3),
-    }
+    first = first_layer(curvature, preactivation, data.top_eigenvalue("unit"), data.mean_square("unit"))
     live.train(note, live.NETWORKS, live.measured, steps=steps, seed=seed, scaling="unit", rate=RATE, **first)
 
 

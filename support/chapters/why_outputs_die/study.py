@@ -10,12 +10,25 @@ from support.evidence.sweep import by_name
 from support.networks.architectures import SIX
 
 
-@dataclass(frozen=True)
+def first_layer(curvature: float, preactivation: float, eigenvalue: float, square: float) -> dict[str, Any]:
+    """The fields of a recipe that put a first layer at a point of the map.
+
+    curvature: rate of its weights times the largest eigenvalue of the inputs' second moment.
+    preactivation: root mean square of a hidden unit's first preactivation, biases aside. With the usual start a
+        weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D).
+    eigenvalue, square: largest eigenvalue of the inputs' second moment, and their mean square.
+    """
+    return {
+        "first_weight_rate": curvature / eigenvalue,
+        "first_weight_scale": preactivation / math.sqrt(square / 3),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
 class PhaseGrid(Plan):
     """A grid over the two sizes that decide a first layer's first steps, the same points for every input scaling.
 
-    curvatures: rate of the first layer's weights times the largest eigenvalue of the inputs' second moment.
-    preactivations: root mean square of a hidden unit's initial preactivation, biases aside.
+    curvatures, preactivations: of all pairs of these, see `first_layer`.
     sizes: by scaling, largest eigenvalue and mean square of the inputs. They are given and not computed, because
         their last digits depend on the processor, and a run's key depends on every digit.
     The one recipe gives what is not varied, among it the rate of all other parameters.
@@ -23,7 +36,7 @@ class PhaseGrid(Plan):
 
     curvatures: tuple[float, ...] = ()
     preactivations: tuple[float, ...] = ()
-    sizes: tuple[tuple[str, float, float], ...] = ()
+    sizes: tuple[tuple[str, float, float], ...]
 
     def points(self, scaling: str) -> list[tuple[float, float]]:
         """The pairs (curvature, preactivation) at which networks train with inputs of that scaling."""
@@ -31,18 +44,18 @@ class PhaseGrid(Plan):
 
     def place(self, scaling: str, rate: float) -> tuple[float, float]:
         """Where plain gradient descent with one rate and the usual start lies: (curvature, preactivation)."""
-        ((eigenvalue, square),) = (known for name, *known in self.sizes if name == scaling)
-        return rate * eigenvalue, math.sqrt(square / 3)  # a weight is uniform within 1 / sqrt(D): variance 1 / (3 D)
+        eigenvalue, square = self._sizes_of(scaling)
+        return rate * eigenvalue, math.sqrt(square / 3)
 
     def recipes_for(self, scaling: str) -> tuple[Recipe, ...]:
-        eigenvalue, usual = self.place(scaling, rate=1.0)
-        return tuple(
-            replace(self.recipes[0], first_weight_rate=curvature / eigenvalue, first_weight_scale=size / usual)
-            for curvature, size in self.points(scaling)
-        )
+        sizes = self._sizes_of(scaling)
+        return tuple(replace(self.recipes[0], **first_layer(*point, *sizes)) for point in self.points(scaling))
+
+    def _sizes_of(self, scaling: str) -> tuple[float, float]:
+        return {name: (eigenvalue, square) for name, eigenvalue, square in self.sizes}[scaling]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MapPoints(PhaseGrid):
     """Single points of the grid's plane: settings are triples (scaling, curvature, preactivation)."""
 

@@ -17,9 +17,10 @@ PRODUCTS = {"cpu": 80.0, "cuda": 20_000.0}  # GFLOP/s in float64: orders of magn
 
 @dataclass(frozen=True, kw_only=True)
 class DistanceStudy(Study):
-    """Every network x trial on one data set, a name of `gaussians.draw`, all for the same number of epochs.
+    """Every network x trial on one data set, all for the same number of epochs.
 
-    A step is an epoch, because the batch is full. No weights are kept beside a record: its arrays hold them already.
+    data: a name of `gaussians.draw`. A step is an epoch, because the batch is full. No weights are kept beside a
+    record: its arrays hold them already.
     """
 
     seeds: int = 20  # trials

@@ -104,7 +104,7 @@ class Group:
         else:
             head_bias = stacked("head_bias") if a.output_bias else put(torch.zeros(len(specs), classes))
             self.parameters |= {"head": stacked("head"), "head_bias": head_bias}
-        # Adam's, of gradients and of their squares
+        # Adam's averages of the gradients and of their squares
         averaged = self.parameters if self.adam else {}
         self.averages = {f"{k}{o}": torch.zeros_like(v) for k, v in averaged.items() for o in (1, 2)}
 

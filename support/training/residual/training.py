@@ -7,8 +7,8 @@ untrained network and then of the trained one. So measuring is resumed like trai
 follow from seed, epoch and batch alone. A recorded step is an epoch; step 0 is before training.
 """
 
+import contextlib
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import torch
@@ -26,8 +26,6 @@ from support.training.residual.volumes import OF_STAGES, STAGES, Looker
 from support.training.specs import CURVES, Measurement, recorded_steps
 
 NETWORKS = 2  # that are measured: untrained, trained
-# on a GPU: the same algorithms in every run, and float32 that is float32
-EXACT = partial(torch.backends.cudnn.flags, enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
 LEAST = 1e-9  # a singular value in a mean spectrum counts as at least this
 
 
@@ -66,7 +64,7 @@ def train(
     at = recorded_steps(epochs)
     last = epochs * spec.batches
     course = loop.Course(specs, last + NETWORKS * sum(places.count(spec).values()), loop.Options(**options))
-    with threads(course.saved.note["threads"] if course.saved else None), EXACT():
+    with threads(course.saved.note["threads"] if course.saved else None), _exact(course.device):
         run = _Run(spec, data, course.device, last)
         note = {"threads": torch.get_num_threads()}
         look = {epoch * spec.batches for epoch in at}
@@ -87,7 +85,7 @@ def curves_again(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[int], dict]:
     """Trains a network again: its recorded epochs up to `steps` and its curves (S,), without the geometry."""
-    with EXACT():
+    with _exact(resolve_device(device)):
         learner = Learner(spec, data, resolve_device(device), roll)
 
         def advance(epoch):
@@ -96,6 +94,13 @@ def curves_again(
 
         curves = [learner.curves() for _ in loop.recorded(advance, steps, progress)]
     return recorded_steps(steps), _by_name(spec, torch.stack(curves).numpy())
+
+
+def _exact(device: torch.device) -> contextlib.AbstractContextManager:
+    """On a GPU: the same algorithms in every run, and float32 that is float32."""
+    if device.type != "cuda":
+        return contextlib.nullcontext()
+    return torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
 
 
 def _by_name(spec: ResidualSpec, curves: np.ndarray) -> dict[str, np.ndarray]:

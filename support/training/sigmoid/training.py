@@ -38,7 +38,7 @@ def train(
         "steps" and each of CURVES, "geometry_steps"
         at the pairs of the last epoch the fields of `boundary.Measured`, "crossing", "effect" and so on
         at the pairs of each epoch's own boundary the entries of `boundary.summary`, "own_effect" and so on
-        with several hidden layers the same of each at the pairs of the last epoch, "layer_effect" and so on
+        with several hidden layers the same of each layer at the pairs of the last epoch, "layer_effect" and so on
         for tasks in the plane the weights, "W1", "b1", ...; for images the arrays of `views.between_images`
 
     Its weights have the layout of `stack.initial_weights`.
@@ -61,14 +61,15 @@ def train(
     tasks = tasks or ([s.draw() for s in specs] if resampled(specs[0].data) else [specs[0].draw()])
     at, geometry_at = recorded_steps(steps), geometry_steps(steps)
     small = specs[0].width * tasks[0].inputs < SHARED
-    with threads(1 if small else None), torch.no_grad():
-        stack = Stack(specs, tasks, course.device)
+    begun_with = course.saved.note.get("threads") if course.saved else None
+    with threads(1 if small else begun_with), torch.no_grad():
+        stack, note = Stack(specs, tasks, course.device), {"threads": torch.get_num_threads()}
 
         def look(number):
             curves = {"curves": stack.curves()} if number in at else {}
             return curves | ({"parameters": stack.parameters.cpu().clone()} if number in geometry_at else {})
 
-        seen = course.follow(stack, loop.each(stack.advance), look, {*at, *geometry_at}, unit="epoch")
+        seen = course.follow(stack, loop.each(stack.advance), look, {*at, *geometry_at}, note, "epoch")
         by_epoch = {}
         for epoch, parameters in zip(geometry_at, seen["parameters"], strict=True):
             stack.parameters.copy_(torch.from_numpy(parameters))
