@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+import yaml
 
 from support import chapters
 from support.evidence.paths import HERE
@@ -33,6 +34,8 @@ def test_the_file_of_a_chapter_has_the_number_of_its_place():
     """Sphinx counts places; the titles in ledger and README count files."""
     places = [page.removeprefix("notebooks/") for page in publish.pages() if page.startswith("notebooks/")]
     assert [int(name.split("_")[0]) for name in places] == [*range(1, len(CHAPTERS) + 1)]
+    (part,) = [p for p in yaml.safe_load((ROOT / "_toc.yml").read_text())["parts"] if p.get("numbered")]
+    assert [entry["file"] for entry in part["chapters"]] == [f"notebooks/{name}" for name in places]
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

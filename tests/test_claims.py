@@ -573,6 +573,12 @@ def test_claims_are_found_by_any_part_of_their_ids(some_records, capsys):
     assert said.err.startswith("error: no claim 'LDM-9'") and not said.out
 
 
+def test_kept_rows_belong_to_the_names_of_the_chapters(tmp_path, monkeypatch):
+    before = kept.digest(tmp_path, tmp_path)
+    monkeypatch.setattr(kept.paths, "notebooks", lambda: ["12_kernels"])
+    assert kept.digest(tmp_path, tmp_path) != before
+
+
 def test_kept_rows_are_read_without_torch(tmp_path):
     code = (
         "import sys; from pathlib import Path; from support.evidence import kept; from support.__main__ import main\n"

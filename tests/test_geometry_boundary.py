@@ -211,6 +211,17 @@ def test_a_rule_reaches_its_outcome(claim, numbers, state):
     assert claim.rule(made(**numbers)).state == state
 
 
+def test_a_number_that_is_not_finite_leaves_its_width_unclear():
+    arm = made(widths=(5, 20), effect={5: 0.0, 20: 0.1})
+    arm.table.loc[(20, "true", 3), "effect"] = np.nan
+    found = A.rule(arm)
+    assert found.state == "unclear" and found.text.startswith("2 of 2 widths unclear; 5 units")
+    arm = made(widths=(20,))
+    arm.table.loc[(20, "true", 3), "effect"] = np.nan
+    found = A.rule(arm)
+    assert found.state == "unclear" and found.text.startswith("effect +nan nats (not finite for every network)")
+
+
 def test_one_of_many_widths_fails_after_holm_only():
     """Each width has effect and contrast: at five widths ten parts, of which one is just below 0."""
     widths = (5, 10, 20, 40, 80)

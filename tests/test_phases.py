@@ -8,7 +8,7 @@ from agreement import tiny
 from fabricate import measurement, record
 
 from support.chapters import studies
-from support.chapters.why_outputs_die import law, phases
+from support.chapters.why_outputs_die import law, phases, turning
 from support.evidence.classifiers.study import BOTH
 from support.networks.data import load
 
@@ -92,6 +92,25 @@ def test_the_points_are_the_same_two_sizes_in_every_scaling():
             # a weight is uniform within first_weight_scale / sqrt(D), so w.x has variance scale^2 |x|^2 / (3 D)
             size = recipe.first_weight_scale * np.sqrt((x**2).mean() / 3)
             assert size == pytest.approx(GRID.preactivations[j], rel=1e-4)
+
+
+def test_a_recipe_lies_at_its_own_point():
+    for scaling in GRID.scalings:
+        for (curvature, preactivation), recipe in zip(GRID.points(scaling), GRID.recipes_for(scaling), strict=True):
+            rate, usual = GRID.place(scaling, recipe.first_weight_rate)
+            assert rate == pytest.approx(curvature) and usual * recipe.first_weight_scale == pytest.approx(
+                preactivation
+            )
+
+
+def test_the_map_that_readers_turn_shows_the_seeds_of_every_scaling():
+    records = made(lambda *_: 50.0)
+    one = next(r for r in records if r.spec.seed == 1 and r.spec.scaling == "raw")
+    whole, part = (
+        turning.phase_turn(GRID, law.runs(GRID, some), {scaling: (1.0, 1.0) for scaling in GRID.scalings})
+        for some in (records, [r for r in records if r is not one])
+    )
+    assert (whole["seeds"], part["seeds"]) == ([0, 1], [0])
 
 
 def test_a_seed_without_its_whole_grid_is_left_out():

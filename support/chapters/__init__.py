@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from support.evidence import kept
-from support.evidence.paths import HERE
+from support.evidence.paths import HERE, notebooks
 from support.words import suggest
 
 
@@ -23,7 +23,7 @@ from support.words import suggest
 def rooms() -> dict[str, ModuleType]:
     """The packages of the chapters by the names of their notebooks, in the order of the book."""
     packages = {found.name for found in pkgutil.iter_modules(__path__) if found.ispkg}
-    stems = sorted(path.stem for path in (HERE / "notebooks").glob("[0-9]*_*.ipynb"))
+    stems = notebooks()
     names = {stem: stem.split("_", 1)[1] for stem in stems}
     return {stem: import_module(f"{__name__}.{name}") for stem, name in names.items() if name in packages}
 

@@ -172,7 +172,7 @@ class Rule(ABC):
         return Finding("unclear", text, unit=self.unit, threshold=self.threshold)
 
     def void(self, text: str) -> Finding:
-        """The finding where the premise is absent."""
+        """The finding where the claim cannot be asked."""
         return replace(self.unclear(text), state="void")
 
 
@@ -182,7 +182,7 @@ class Means(Rule):
 
     numbers: arm -> sentence with a place for the mean -> the value of each network. needs: the networks it looks at,
     where an arm has several. premises: rules that must hold for this one to be asked; absent: what to say where this
-    one is a premise and does not hold. Unclear where a value is not finite.
+    one is a premise and does not hold, or is unclear. Unclear where a value is not finite.
     """
 
     numbers: Callable[..., dict[str, Any]]
@@ -206,9 +206,14 @@ class Means(Rule):
     def part(self, sentence: str, values: Sequence[float], parts: int = 1) -> Finding:
         """The finding on one of so many means that share the error."""
         if not np.isfinite(values).all():
-            return self.unclear(f"{sentence.format(np.mean(values))} (not finite for every network)")
-        found = statistics.mean_interval(values, self.sharing(parts).level)
+            mean = np.mean(np.asarray(values, float))
+            return self.unclear(f"{sentence.format(mean)} (not finite for every network)")
+        found = self.estimate(values, self.sharing(parts).level)
         return self.finding(found, sentence.format(found.value))
+
+    def estimate(self, values: Sequence[float], level: float) -> Estimate:
+        """The mean with its interval."""
+        return statistics.mean_interval(values, level)
 
 
 def asked_where(condition: str, premises: Iterable[str]) -> str:

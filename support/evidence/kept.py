@@ -46,22 +46,23 @@ def rows() -> list[dict]:
 
 
 def digest(records: Path, package: Path) -> str:
-    """Of everything that rows follow from: names and contents of files, and versions of libraries.
+    """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries.
 
     Weights are left out: no rule reads them.
     """
     read = []
-    for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".mplstyle", ".py"))):
+    for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".py"))):
         for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
             if root == package or not path.name.startswith("weights-"):
                 state = path.stat()
                 read.append((root, path, state.st_size, state.st_mtime_ns))
-    return _digest(tuple(read))
+    return _digest(tuple(read), tuple(paths.notebooks()))
 
 
 @lru_cache(1)  # a chapter asks for hundreds of claims, and 20 MB are read for each digest
-def _digest(read: tuple[tuple[Path, Path, int, int], ...]) -> str:
+def _digest(read: tuple[tuple[Path, Path, int, int], ...], notebooks: tuple[str, ...]) -> str:
     total = hashlib.blake2b(digest_size=16)
+    total.update("\n".join(notebooks).encode())
     for name in ("numpy", "scipy", "torch"):
         total.update(f"{name} {importlib.metadata.version(name)}\n".encode())
     for root, path, size, _ in read:

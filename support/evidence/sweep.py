@@ -8,7 +8,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -45,8 +45,9 @@ class Study(ABC):
     data: str
     steps: int
     title: str = ""
-    seeds: int = 10
-    seeds_per_block: int = 10
+    _: KW_ONLY
+    seeds: int
+    seeds_per_block: int
     first_seed: int = 0
     keep_weights: int = 0
     light: bool = False

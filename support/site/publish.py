@@ -22,6 +22,7 @@ from pathlib import Path
 import yaml
 
 from support.evidence import cards, files
+from support.evidence.paths import notebooks
 from support.evidence.prose import STRICT
 from support.folders import FROM
 from support.site import offline, speed
@@ -152,7 +153,7 @@ def fingerprint(notebook: Path, parameters: dict) -> str:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
     versions = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
-    surroundings = [parameters, sys.version, versions]
+    surroundings = [parameters, sys.version, versions, notebooks()]
     digest.update(json.dumps(surroundings, sort_keys=True).encode())
     return digest.hexdigest()
 

@@ -146,7 +146,7 @@ class Lowers(Rule):
 
 @dataclass(frozen=True)
 class Means(Rule, claims.Means):
-    """The means over units of these numbers; parts must all hold, without Holm's correction."""
+    """The means over units of these numbers; parts must all hold, without Holm's correction. It has no premises."""
 
     overlapping: bool = False
 

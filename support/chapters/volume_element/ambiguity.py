@@ -42,8 +42,10 @@ class StudentMeans(claims.Means):
     """By Student's interval; the table has no further networks."""
 
     def part(self, sentence, values, parts=1):
-        found = statistics.mean_interval(values, self.sharing(parts).level, method="t")
-        return replace(self.finding(found, sentence.format(found.value)), times=math.inf)
+        return replace(super().part(sentence, values, parts), times=math.inf)
+
+    def estimate(self, values, level):
+        return statistics.mean_interval(values, level, method="t")
 
 
 def larger(than: str) -> StudentMeans:

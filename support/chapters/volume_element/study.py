@@ -29,6 +29,8 @@ class VolumeStudy(Study):
     widths: tuple[int, ...]
     layers: int = 1  # hidden ones, each of that width
     labels: tuple[str, ...] = ("true", "shuffled")
+    seeds: int = 10
+    seeds_per_block: int = 10
     pairs: int = 48
     points: int = 25
     plane: int = 0  # see VolumeSpec

@@ -79,7 +79,7 @@ def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float
 
     runs: `law.runs` of the plan. marks: input scaling -> (curvature, preactivation) of the published setting.
     """
-    seeds = sorted(set(runs["seed"]))
+    seeds = [seed for seed, of in runs.groupby("seed") if set(of["scaling"]) == set(plan.scalings)]
     places = {
         "network": plan.architectures,
         "scaling": plan.scalings,
