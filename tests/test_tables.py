@@ -11,9 +11,9 @@ from support.chapters import studies
 from support.chapters.distance_or_intensity import tables as one_tables
 from support.chapters.why_outputs_die import tables as dying_tables
 from support.evidence import ledger
-from support.evidence.claims import number
 from support.evidence.classifiers import shared
 from support.evidence.classifiers.results import arm
+from support.evidence.rules import number
 
 PLAN = studies()["mnist-10k"]
 

@@ -9,20 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from support.evidence import cards, kept, ledger, paths, verdicts
-from support.evidence.claims import (
-    Amendment,
-    Arm,
-    Claim,
-    Evidence,
-    Finding,
-    NoRecords,
-    Records,
-    Rule,
-    after_holm,
-    joined,
-    judge,
-)
+from support.evidence.claims import Amendment, Arm, Claim, Evidence, NoRecords, Records, judge
 from support.evidence.ledger import bound
+from support.evidence.rules import Finding, Rule, after_holm, joined
 from support.evidence.statistics import Estimate, holm
 from support.evidence.verdicts import AMENDED, CONTRADICTION
 

@@ -1,4 +1,4 @@
-"""Claims, the rules that judge them, and the rows of the ledger.
+"""Claims, the evidence that they are asked of, and the rows of the ledger.
 
 A claim is one entry in its chapter's room: the sentence, its place in the paper, its rule, and the evidence that it
 is asked of. Evidence finds the arms of an experiment among the records. A rule looks at one arm, or at formulas
@@ -9,22 +9,18 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from support.evidence import statistics, verdicts
+from support.evidence import verdicts
 from support.evidence.records import Record
-from support.evidence.statistics import Estimate
-from support.evidence.verdicts import LEAST_SEEDS
+from support.evidence.rules import Finding, Rule
 from support.words import counted
 
-ABOVE_0, BELOW_0 = (0.0, math.inf), (-math.inf, 0.0)  # open intervals, as a rule's `accepts`
 MOST_SEEDS = 1000  # a claim that needs more is not called decidable
 
 
@@ -32,201 +28,6 @@ MOST_SEEDS = 1000  # a claim that needs more is not called decidable
 def printed() -> dict:
     """What the sources print: tables and test statistics, with their places."""
     return json.loads(files("support.evidence").joinpath("printed.json").read_text())
-
-
-# -- findings and rules -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of a rule in one arm.
-
-    value, low, high: an estimate with its interval, in `unit`; NaN where there is none. threshold: the line of the
-    rule, or both ends of a band. n: seeds, trials, networks or cases. leans: the state of the value alone. times: the
-    multiple of n at which the interval would clear the threshold, if mean and SD stayed; infinite if none does.
-    """
-
-    state: str
-    text: str
-    value: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
-    unit: str = ""
-    threshold: float | tuple[float, float] | None = None
-    n: int = 0
-    leans: str = ""
-    times: float = np.inf
-
-    def row(self) -> dict:
-        """The entries for the ledger; a number that is not finite is None."""
-        numbers = {name: number(getattr(self, name)) for name in ("value", "low", "high")}
-        threshold = list(self.threshold) if isinstance(self.threshold, tuple) else self.threshold
-        kept = {"n": self.n, "unit": self.unit, "threshold": threshold, "text": self.text}
-        return {"state": self.state} | numbers | kept
-
-
-def number(x: float) -> float | None:
-    """Six digits of a finite number, else None."""
-    return float(f"{x:.6g}") if np.isfinite(x) else None
-
-
-def joined(findings: Iterable[Finding]) -> Finding:
-    """The finding that decides among parts that must all hold: the first of those in the worst state.
-
-    `times` of unclear parts: if some of them lean towards failing, the least of theirs, because one failure decides;
-    otherwise the largest, because all must hold.
-    """
-    findings = list(findings)
-    state = verdicts.joined(found.state for found in findings)
-    several = [found for found in findings if found.state == state]
-    failing = [found.times for found in several if found.leans == "fails"]
-    return replace(several[0], times=min(failing) if failing else max(found.times for found in several))
-
-
-def after_holm(parts: Sequence[Callable[[int], Finding]]) -> list[Finding]:
-    """The findings of parts that must all hold, where one that fails by itself but not after Holm's correction is
-    unclear: with many parts, one of them fails by chance.
-
-    parts: functions of the number of parts that share the error. No correction is needed to hold.
-    """
-    found, failed = [part(1) for part in parts], set()
-    while True:
-        left = [i for i, finding in enumerate(found) if finding.state == "fails" and i not in failed]
-        new = {i for i in left if parts[i](len(parts) - len(failed)).state == "fails"}
-        if not new:
-            return [_not_after_holm(finding) if i in left else finding for i, finding in enumerate(found)]
-        failed |= new
-
-
-def _not_after_holm(found: Finding) -> Finding:
-    return replace(found, state="unclear", text=f"{found.text} (fails by itself, but not after Holm's correction)")
-
-
-class Rule(ABC):
-    """What a claim asks of an arm: it holds if its interval lies within `accepts`, and fails outside.
-
-    error: the chance that the interval misses, on both sides together.
-    """
-
-    unit = ""
-    wording = ""  # of `asks`, a template with {self.first} and the like
-    error = 0.05
-    overlapping = False  # whether its runs share training data, so that they are not independent
-    by_interval = True  # whether the interval alone decides
-    by_seed = True  # whether the interval is over the seeds that n counts
-
-    @property
-    @abstractmethod
-    def accepts(self) -> tuple[float, float]:
-        """The ends of the open interval of values that agree with the claim; one may be infinite."""
-
-    @property
-    def asks(self) -> str:
-        """The condition in a few words."""
-        return self.wording.format(self=self)
-
-    @abstractmethod
-    def __call__(self, arm: "Arm") -> Finding:
-        """The finding in this arm."""
-
-    def n(self, arm: "Arm") -> int:
-        """The number of seeds that count for this rule."""
-        return arm.n
-
-    def seeds_needed(self, arm: "Arm") -> int:
-        """The number of seeds from which on this rule judges."""
-        return LEAST_SEEDS
-
-    @property
-    def level(self) -> float:
-        """Of the interval."""
-        return 1 - self.error
-
-    def sharing(self, parts: int) -> "Rule":
-        """This rule as one of so many parts that share its error."""
-        made = copy(self)
-        object.__setattr__(made, "error", self.error / parts)  # a rule is frozen
-        return made
-
-    @property
-    def threshold(self) -> float | tuple[float, float] | None:
-        ends = tuple(end for end in self.accepts if math.isfinite(end))
-        return ends[0] if len(ends) == 1 else ends or None
-
-    def finding(self, found: Estimate, text: str, state: str | None = None) -> Finding:
-        """The finding of an estimate; state: by default from its interval."""
-        low, high = self.accepts
-        inside = (low == -math.inf or found.low > low) and (high == math.inf or found.high < high)
-        outside = found.high <= low or found.low >= high
-        unclear = np.isnan([found.low, found.high]).any() or not (inside or outside)
-        return Finding(
-            state or ("unclear" if unclear else "holds" if inside else "fails"),
-            text,
-            *(found.value, found.low, found.high, self.unit, self.threshold),
-            leans="holds" if low < found.value < high else "fails",
-            times=max(_times(found, end) for end in (low, high) if math.isfinite(end)),
-        )
-
-    def unclear(self, text: str) -> Finding:
-        """A finding without an estimate."""
-        return Finding("unclear", text, unit=self.unit, threshold=self.threshold)
-
-    def void(self, text: str) -> Finding:
-        """The finding where the claim cannot be asked."""
-        return replace(self.unclear(text), state="void")
-
-
-@dataclass(frozen=True)
-class Means(Rule):
-    """The means of these numbers lie within `accepts`; of several, one fails only after Holm's correction.
-
-    numbers: arm -> sentence with a place for the mean -> the value of each network. needs: the networks it looks at,
-    where an arm has several. premises: rules that must hold for this one to be asked; absent: what to say where this
-    one is a premise and does not hold, or is unclear. Unclear where a value is not finite.
-    """
-
-    numbers: Callable[..., dict[str, Any]]
-    wording: str
-    unit: str = ""
-    accepts: tuple[float, float] = ABOVE_0
-    needs: tuple[str, ...] = ()
-    premises: "tuple[Means, ...]" = ()
-    absent: str = ""
-
-    def __call__(self, arm: "Arm") -> Finding:
-        for premise in self.premises:
-            if premise(arm).state != "holds":
-                return self.void(premise.absent)
-        return joined(after_holm([partial(self.part, *number) for number in self.values(arm).items()]))
-
-    def values(self, arm: "Arm") -> dict[str, Any]:
-        """The numbers that count."""
-        return self.numbers(arm)
-
-    def part(self, sentence: str, values: Sequence[float], parts: int = 1) -> Finding:
-        """The finding on one of so many means that share the error."""
-        if not np.isfinite(values).all():
-            mean = np.mean(np.asarray(values, float))
-            return self.unclear(f"{sentence.format(mean)} (not finite for every network)")
-        found = self.estimate(values, self.sharing(parts).level)
-        return self.finding(found, sentence.format(found.value))
-
-    def estimate(self, values: Sequence[float], level: float) -> Estimate:
-        """The mean with its interval."""
-        return statistics.mean_interval(values, level)
-
-
-def asked_where(condition: str, premises: Iterable[str]) -> str:
-    """The words of a rule that is asked only where its premises hold."""
-    several = " and ".join(premises)
-    return f"{condition}, asked where {several}" if several else condition
-
-
-def _times(found: Estimate, end: float) -> float:
-    """The multiple of n at which the half width towards `end`, which falls as n^-1/2, is the distance to it."""
-    distance = abs(found.value - end)
-    half = found.value - found.low if end < found.value else found.high - found.value
-    return (half / distance) ** 2 if distance > 0 and math.isfinite(half) else math.inf
 
 
 # -- claims and their evidence ------------------------------------------------------------------------------------

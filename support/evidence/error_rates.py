@@ -18,8 +18,9 @@ import pandas as pd
 from scipy import stats
 
 from support.evidence import statistics
-from support.evidence.claims import Claim, Rule, printed
+from support.evidence.claims import Claim, printed
 from support.evidence.classifiers.rules import Equal, Every, Exceeds, MoreVariable, NoMoreVariable, Steady
+from support.evidence.rules import Rule
 
 DRAWS = 100_000  # repetitions of a mean
 SLOW_DRAWS = 400  # of a ratio of SDs, whose interval is a bootstrap's

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from support.evidence import claims, statistics
-from support.evidence.claims import Finding, NoRecords, amended, printed
+from support.evidence.claims import NoRecords, amended, printed
 from support.evidence.classifiers.claims import EachNetwork, Studies, printed_t_says_different, says_equal_but
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import (
@@ -22,6 +22,7 @@ from support.evidence.classifiers.rules import (
     Rule,
 )
 from support.evidence.classifiers.study import STUDIES
+from support.evidence.rules import Finding
 from support.networks.architectures import SIX_BIAS
 
 SHARE = 10.0  # percentage points within which a printed share counts as met

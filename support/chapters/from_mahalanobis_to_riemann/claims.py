@@ -4,10 +4,10 @@ import numpy as np
 
 from support.chapters.from_mahalanobis_to_riemann.study import STUDIES
 from support.evidence import claims
-from support.evidence.claims import BELOW_0, Means
 from support.evidence.classifiers.claims import Studies
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import Every
+from support.evidence.rules import BELOW_0, Means
 from support.networks.architectures import LINEAR_AND_L2
 
 _MISMATCHES = {  # of `class_metrics.mismatch`, in the arrays of a record: nats, (classes,)

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, fits_story, own_and_others
-from support.evidence import claims, statistics
-from support.evidence.claims import Finding
+from support.evidence import claims, rules, statistics
 from support.evidence.classifiers.claims import SEEN, Studies
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import Exceeds, Rule
+from support.evidence.rules import Finding
 
 _MORE = Exceeds("trained", "untrained", 0.0)  # points of a share
 
@@ -51,7 +51,7 @@ class MostOutputs(Rule):
             gain = statistics.mean_interval(after - before, self.sharing(parts).level)
             return _MORE.finding(gain, f"trained - untrained = {gain.value:+.0f} points; {text}")
 
-        return claims.joined(claims.after_holm([most, more]))
+        return rules.joined(rules.after_holm([most, more]))
 
 
 class FitsStory(MostOutputs):
@@ -104,7 +104,7 @@ class DrivenInside(Rule):
             return self.finding(found, f"{found.value:.0f}% of the {which} lie in a zero set of {self.name}")
 
         both = [partial(of_classes, "own classes", own), partial(of_classes, "other classes", others)]
-        return claims.joined(claims.after_holm(both))
+        return rules.joined(rules.after_holm(both))
 
 
 _claim = partial(claims.Claim, asked=Studies(), source="oursland2025", from_seed=SEEN)

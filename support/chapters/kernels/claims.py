@@ -24,8 +24,9 @@ from support.chapters.kernels.derived import (
     TABLES,
 )
 from support.chapters.kernels.features import STARTS
-from support.evidence import claims, derived, statistics
-from support.evidence.claims import Arms, Claim, Finding, formula, joined, own
+from support.evidence import claims, derived, rules, statistics
+from support.evidence.claims import Arms, Claim, formula, own
+from support.evidence.rules import Finding, joined
 from support.training.feature_machines import ROUNDS
 from support.words import counted, difference
 
@@ -98,7 +99,7 @@ def rounds(_=()) -> list[TableArm]:
     return [one(size) for size in MNIST_SIZES]
 
 
-class Rule(claims.Rule):
+class Rule(rules.Rule):
     """A rule on the mean over units of one number, by default that it is above 0."""
 
     accepts = (0.0, math.inf)
@@ -145,7 +146,7 @@ class Lowers(Rule):
 
 
 @dataclass(frozen=True)
-class Means(Rule, claims.Means):
+class Means(Rule, rules.Means):
     """The means over units of these numbers; parts must all hold, without Holm's correction. It has no premises."""
 
     overlapping: bool = False

@@ -26,8 +26,9 @@ import pandas as pd
 
 from support.chapters.mahalanobis import reach
 from support.evidence import claims, statistics
-from support.evidence.claims import Arms, Finding, Rule, own
+from support.evidence.claims import Arms, own
 from support.evidence.distances.results import DistanceArm, arms
+from support.evidence.rules import Finding, Rule
 from support.evidence.verdicts import LEAST_SEEDS
 
 ERROR = 1.0  # percent of the mean distance: the root mean squared error on fresh points is below

@@ -20,9 +20,10 @@ import pandas as pd
 
 from support.chapters.mahalanobis import landscape
 from support.evidence import statistics
-from support.evidence.claims import Arms, Finding, Rule
+from support.evidence.claims import Arms
 from support.evidence.distances.results import DistanceArm, errors, runs_of, weights
 from support.evidence.distances.study import STUDIES, DistanceStudy
+from support.evidence.rules import Finding, Rule
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from support.chapters.offset_l2.study import STUDIES as OWN
-from support.evidence.claims import Claim, Means, amended, own
+from support.evidence.claims import Claim, amended, own
 from support.evidence.classifiers.claims import EachNetwork, Studies
 from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import (
@@ -21,6 +21,7 @@ from support.evidence.classifiers.rules import (
     Steady,
 )
 from support.evidence.classifiers.study import STUDIES
+from support.evidence.rules import Means
 from support.networks.architectures import L2, SIX_BIAS
 
 _SHORT = ", within a tenth of the steps and a sixth of the images"  # of the paper's

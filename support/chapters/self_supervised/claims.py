@@ -44,10 +44,11 @@ from functools import partial
 
 from support.chapters.self_supervised.study import STUDIES
 from support.evidence import claims
-from support.evidence.claims import BELOW_0, Arms, Records, own
+from support.evidence.claims import Arms, Records, own
 from support.evidence.residual import results
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEATS, BEFORE, ResidualArm
 from support.evidence.residual.rules import Numbers, Signed
+from support.evidence.rules import BELOW_0
 from support.training.residual.volumes import MEASURES
 
 STUDY = "self-supervised"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from support.chapters.volume_element.derived import DECAYS, EPOCHS, LINES, SEEDS, TABLE
-from support.evidence import claims, derived, statistics
+from support.evidence import derived, rules, statistics
 from support.evidence.claims import TableArm
 
 LEAST = 0.2  # SD: a smaller difference counts as none
@@ -38,7 +38,7 @@ def arms() -> list[AmbiguityArm]:
     ]
 
 
-class StudentMeans(claims.Means):
+class StudentMeans(rules.Means):
     """By Student's interval; the table has no further networks."""
 
     def part(self, sentence, values, parts=1):

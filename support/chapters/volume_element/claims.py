@@ -84,8 +84,9 @@ from scipy import stats
 from support.chapters.volume_element import ambiguity
 from support.chapters.volume_element.results import ARMS, VolumeArm, arms
 from support.chapters.volume_element.study import STUDIES
-from support.evidence import claims
-from support.evidence.claims import Arms, Evidence, Finding, Means, joined, own
+from support.evidence import claims, rules
+from support.evidence.claims import Arms, Evidence, own
+from support.evidence.rules import Finding, Means, joined
 from support.evidence.verdicts import LEAST_SEEDS
 
 SHARE = 0.5  # of the contrast
@@ -174,7 +175,7 @@ class Positive(Means):
     @property
     def asks(self) -> str:
         premises = (f"{premise.wording} > 0" for premise in self.premises)
-        return f"at every width: {claims.asked_where(f'{self.wording} > 0', premises)}"
+        return f"at every width: {rules.asked_where(f'{self.wording} > 0', premises)}"
 
     def n(self, arm: VolumeArm) -> int:
         """The least number of networks of a width that has enough; where none has, the largest."""
@@ -199,7 +200,7 @@ class Positive(Means):
     def at(self, arm: VolumeArm, width: int) -> Finding | None:
         """The finding at one width by itself; None for too few networks, or where the premise does not hold."""
         parts = self.parts(arm, width)
-        return joined(claims.after_holm(parts)) if parts else None
+        return joined(rules.after_holm(parts)) if parts else None
 
     def __call__(self, arm: VolumeArm) -> Finding:
         """The finding at the width that decides; the parts of all widths share the error."""
@@ -208,7 +209,7 @@ class Positive(Means):
             absent = dict.fromkeys(lacks.absent for width in arm.study.widths if (lacks := self.lacks(arm, width)))
             return self.void("; ".join(absent))
         by_width = {}
-        for (width, _), finding in zip(parts, claims.after_holm([part for _, part in parts]), strict=True):
+        for (width, _), finding in zip(parts, rules.after_holm([part for _, part in parts]), strict=True):
             by_width.setdefault(width, []).append(finding)
         found = {width: joined(several) for width, several in by_width.items()}
         decides = joined(sorted(found.values(), key=lambda part: (math.isnan(part.value), part.value)))

@@ -9,12 +9,13 @@ from support.chapters.why_outputs_die import law
 from support.chapters.why_outputs_die.study import REMEDIES
 from support.chapters.why_outputs_die.study import STUDIES as OWN
 from support.evidence import claims, statistics
-from support.evidence.claims import Arms, Finding, amended, own
+from support.evidence.claims import Arms, amended, own
 from support.evidence.classifiers.claims import SEEN, Studies
 from support.evidence.classifiers.results import Arm, arm
 from support.evidence.classifiers.rules import CATASTROPHE, DistanceAhead, Every, Recovers, Rule
 from support.evidence.classifiers.study import STUDIES, Plan
 from support.evidence.records import Record
+from support.evidence.rules import Finding
 from support.evidence.verdicts import LEAST_SEEDS
 from support.networks.architectures import SIX
 from support.training.classifiers.specs import RARE

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from support.chapters.why_outputs_die.study import PhaseGrid
-from support.evidence import claims, statistics
+from support.evidence import claims, rules, statistics
 from support.evidence.classifiers.results import runs_of
 from support.evidence.classifiers.rules import CATASTROPHE
 from support.evidence.records import Record
@@ -167,7 +167,7 @@ def elsewhere(rates: PhaseGrid, *plans: PhaseGrid) -> claims.Arms:
     return claims.Arms(find)
 
 
-class _WholeStudy(claims.Rule):
+class _WholeStudy(rules.Rule):
     """A rule that judges once all seeds are there, so that nobody stops at a verdict."""
 
     def seeds_needed(self, arm: Arm) -> int:
@@ -179,7 +179,7 @@ class _Share(_WholeStudy):
 
     unit = "percent"
 
-    def of(self, network: str, arm: Arm, parts: int = 1) -> claims.Finding:
+    def of(self, network: str, arm: Arm, parts: int = 1) -> rules.Finding:
         """The finding on one network, as one of so many parts that share the error."""
         fails = arm.failing(network)
         share = statistics.percent(int(fails.sum()), len(fails), self.sharing(parts).level)
@@ -194,9 +194,9 @@ class Seldom(_Share):
     accepts = (-math.inf, FEW)
     asks = f"each of the six fails ({BEHIND}) in < {FEW:g}% of runs"
 
-    def __call__(self, arm: Arm) -> claims.Finding:
-        found = claims.after_holm([partial(self.of, name, arm) for name in self.names])
-        return claims.joined(sorted(found, key=lambda part: -part.value))
+    def __call__(self, arm: Arm) -> rules.Finding:
+        found = rules.after_holm([partial(self.of, name, arm) for name in self.names])
+        return rules.joined(sorted(found, key=lambda part: -part.value))
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Mostly(_Share):
     def asks(self) -> str:
         return f"{self.name} fails ({BEHIND}) in > {MOST:g}% of runs"
 
-    def __call__(self, arm: Arm) -> claims.Finding:
+    def __call__(self, arm: Arm) -> rules.Finding:
         return self.of(self.name, arm)
 
 
@@ -228,7 +228,7 @@ class MoreOften(_Share):
     wording = "where one of {self.first} and {self.second} fails, it is {self.first} in > 50% of seeds"
     by_seed = False
 
-    def __call__(self, arm: Arm) -> claims.Finding:
+    def __call__(self, arm: Arm) -> rules.Finding:
         first, second = arm.failing(self.first), arm.failing(self.second)
         alone = int((first & ~second).sum()), int((second & ~first).sum())
         text = f"{self.first} alone fails in {alone[0]} of {len(first)} seeds, {self.second} alone in {alone[1]}"
@@ -247,13 +247,13 @@ class Predicts(_WholeStudy):
     def n(self, arm: Arm) -> int:
         return arm.n if len(arm.rates) else 0
 
-    def __call__(self, arm: Arm) -> claims.Finding:
+    def __call__(self, arm: Arm) -> rules.Finding:
         table = predicted(arm.rates, arm.runs)
 
-        def better(baseline: str, parts: int) -> claims.Finding:
+        def better(baseline: str, parts: int) -> rules.Finding:
             scores = f"{table[f'brier {baseline}'].mean():.3f} - {table['brier law'].mean():.3f}"
             found = gain(table, baseline, self.sharing(parts).level)
             return self.finding(found, f"Brier score, {baseline} - map = {scores}")
 
-        found = claims.after_holm([partial(better, baseline) for baseline in ("overall", "scaling")])
-        return replace(claims.joined(found), times=math.inf)  # the unit is the setting: more seeds do not help
+        found = rules.after_holm([partial(better, baseline) for baseline in ("overall", "scaling")])
+        return replace(rules.joined(found), times=math.inf)  # the unit is the setting: more seeds do not help

@@ -15,9 +15,10 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 
-from support.evidence import claims, statistics
-from support.evidence.claims import Finding, after_holm, joined, printed
+from support.evidence import rules, statistics
+from support.evidence.claims import printed
 from support.evidence.classifiers.results import Arm
+from support.evidence.rules import Finding, after_holm, joined
 from support.words import difference
 
 CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
@@ -27,7 +28,7 @@ NOISE = 0.5  # points below which two means count as equal: about the 95% interv
 STEADY = 0.14  # points that the SD of every OffsetL2 network is said not to exceed
 
 
-class Rule(claims.Rule):
+class Rule(rules.Rule):
     """What a claim asks of an arm; in its fields `name`, `first`, `second`, `names` are the networks it looks at."""
 
     unit = "points"
@@ -172,7 +173,7 @@ class Every(Rule):
     What is reported is the one that decides.
     """
 
-    rules: tuple[Rule | claims.Means, ...]
+    rules: tuple[Rule | rules.Means, ...]
 
     @property
     def needs(self):
@@ -188,7 +189,7 @@ class Every(Rule):
         return self.rules[0].accepts
 
     def __call__(self, arm: Arm) -> Finding:
-        def judged(rule: Rule | claims.Means, parts: int) -> Finding:
+        def judged(rule: Rule | rules.Means, parts: int) -> Finding:
             return rule.sharing(parts)(arm)
 
         found = after_holm([partial(judged, rule) for rule in self.rules])

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from support.evidence import claims
-from support.evidence.claims import Finding, Means
+from support.evidence import rules
 from support.evidence.records import Record
 from support.evidence.residual.results import ResidualArm
+from support.evidence.rules import Finding, Means
 from support.evidence.verdicts import LEAST_SEEDS
 
 Numbers = dict[str, Sequence[float] | np.ndarray]  # sentence with a place for the mean -> value of each network
@@ -45,7 +45,7 @@ class Signed(Means):
     def asks(self):
         low, high = self.accepts
         own = f"{self.wording} {f'> {low:g}' if high == math.inf else f'< {high:g}'}"
-        return claims.asked_where(own, (premise.asks for premise in self.premises))
+        return rules.asked_where(own, (premise.asks for premise in self.premises))
 
     def values(self, arm: ResidualArm) -> dict[str, np.ndarray]:
         """The finite values by sentence."""
