@@ -55,14 +55,14 @@ class Looker:
             return torch.full((self.width,), torch.nan, dtype=torch.float64)
         x = point.view(1, *self.shape).to(self.device)
         stages = torch.full((len(OF_STAGES), STAGES), torch.nan, dtype=torch.float64)
-        for stage in range(0 if whole else STAGES - 1, STAGES):
-            R = jacobian_triangles(self.taps[stage], x, CHUNK[x.device.type])[0]
+        for stage in range(0 if whole else STAGES - 1, STAGES):  # small matrices go to the CPU: a GPU is slow there
+            R = jacobian_triangles(self.taps[stage], x, CHUNK[x.device.type])[0].cpu()
             s = torch.linalg.svdvals(R)
             stages[:, stage] = torch.tensor(
                 [_log_volume(s), _log_volume(s, len(s) // 2), float((s > EPS * s[0]).sum())]
             )
         measured = self._measured(R, s, x)
-        return torch.cat([stages.flatten(), torch.tensor([measured[name] for name in self.names]).double(), s.cpu()])
+        return torch.cat([stages.flatten(), torch.tensor([measured[name] for name in self.names]).double(), s])
 
     def _measured(self, R: Tensor, s: Tensor, x: Tensor) -> dict[str, float]:
         k = self.outputs
@@ -70,10 +70,11 @@ class Looker:
         if len(self.names) == len(found):
             return found
         with torch.no_grad():
-            features = self.taps[-1](x)[0]
-            codes = self.head(features[None])[0].double()
-            H = torch.func.jacrev(lambda f: self.head(f[None])[0])(features).double()  # (codes, k)
-        found["sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(features.double()) @ R.T), k - 1)
+            on_device = self.taps[-1](x)[0]
+            codes = self.head(on_device[None])[0].double().cpu()
+            H = torch.func.jacrev(lambda f: self.head(f[None])[0])(on_device).double().cpu()  # (codes, k)
+            features = on_device.double().cpu()
+        found["sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(features) @ R.T), k - 1)
         head = torch.linalg.svdvals(H @ R.T)
         found |= {"head": _log_volume(head), "head_top": _log_volume(head, TOP)}
         found["head_sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(codes) @ H @ R.T), k - 1)
@@ -84,7 +85,7 @@ def _onto_sphere(y: Tensor) -> Tensor:
     """The Jacobian of y / |y|."""
     length = y.norm()
     unit = y / length
-    return (torch.eye(len(y), dtype=y.dtype, device=y.device) - torch.outer(unit, unit)) / length
+    return (torch.eye(len(y), dtype=y.dtype) - torch.outer(unit, unit)) / length
 
 
 def _log_volume(s: Tensor, number: int | None = None) -> float:
