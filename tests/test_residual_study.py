@@ -348,6 +348,16 @@ def test_shuffled_labels_must_be_learned_to_be_a_control(true, shuffled, train, 
     assert state(row, "5,000 images") == wanted
 
 
+@pytest.mark.parametrize(
+    ("across", "train", "wanted"),
+    [(0.5, 95.0, "holds"), (0.1, 95.0, "fails"), (0.5, 60.0, "void"), (None, 95.0, "unclear")],
+)
+def test_training_images_must_be_learned_where_the_claim_is_about_networks_that_fit_them(across, train, wanted):
+    how = {"across": by_seed if across is None else across, "alike": 0.2, "before": (-0.3, -0.3), "train": train}
+    row = judged(deep.CLAIMS, "OWN-8-d", "deep-resnet10-fitted", **how)
+    assert state(row, "5,000 images, new seeds") == wanted
+
+
 # -- self-supervision -----------------------------------------------------------------------------------------------
 
 

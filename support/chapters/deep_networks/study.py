@@ -24,4 +24,9 @@ STUDIES = by_name(
                   "ResNet-10 of width 16 on 5,000 images of CIFAR-10 (JPEG copy), true and shuffled labels, "
                   "until 90% of them are learned", labels=("true", "shuffled"),
                   images=5000, batch=100, rate=0.05, decay=0.0, augmentation="none", until=90.0),
+    # new seeds, because OWN-8-d was written when those of the study above were known
+    ResidualStudy("deep-resnet10-fitted", CIFAR, 200,
+                  "ResNet-10 of width 16 on 5,000 images of CIFAR-10 (JPEG copy), until 90% of them are learned",
+                  images=5000, batch=100, rate=0.05, decay=0.0, augmentation="none", until=90.0, first_seed=100,
+                  first_line=0, first_plane=11),
 )  # fmt: skip
