@@ -10,8 +10,9 @@
 # Each slice writes OUT/records-TIME.tar.gz with the files that no archive has yet. Unpacked in the root of a checkout,
 # it adds its records to those in records/. Records that are committed are not trained again.
 #
-# PYTHON names the interpreter. Checkpoints and records lie in BOOK_CACHE, by default .cache in the checkout: a slice on
-# another machine starts without them.
+# PYTHON names the interpreter. Checkpoints and records lie in BOOK_CACHE, by default .cache in the checkout.
+# OUT/checkpoints gets the checkpoints of unfinished blocks. For a slice on another machine, first copy them into
+# BOOK_CACHE/checkpoints there.
 set -u
 if [ $# -lt 3 ]; then
     sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0" >&2
@@ -72,4 +73,6 @@ if (cd "$work" && find records checks -type f -newer archived ! -name '.*' ! -em
 else
     echo "nothing new to archive"
 fi
+unfinished=("$BOOK_CACHE"/checkpoints/*.safetensors)
+[ ! -e "${unfinished[0]}" ] || { mkdir -p "$out/checkpoints" && cp "${unfinished[@]}" "$out/checkpoints"; }
 exit $failed

@@ -38,3 +38,6 @@ def test_a_slice_leaves_an_archive_of_new_records_and_the_next_one_none(tmp_path
     second = slice_()
     assert "60 from records, 0 to train" in second.stdout and "nothing new to archive" in second.stdout
     assert list((tmp_path / "out").iterdir()) == [archive]
+    (tmp_path / ".cache" / "checkpoints" / "0.safetensors").touch()  # as of a block that is not finished
+    slice_()
+    assert (tmp_path / "out" / "checkpoints" / "0.safetensors").exists()

@@ -107,6 +107,17 @@ def stages_figure(arm: ResidualArm):
     return fig
 
 
+def shuffled_figure(arm: ResidualArm):
+    """The left panel of `stages_figure` for the arm's networks with true labels, and for those with shuffled ones."""
+    fig, axes = figures.subplots(1, 2, height=3.4, sharey=True)
+    for ax, labels in zip(axes, ("true", "shuffled"), strict=True):
+        found = np.stack([results.effects(run) for run in arm.of(labels=labels).values()])  # (networks, 2, 4, 2)
+        by_depth(ax, found.transpose(0, 2, 1, 3), "stage")
+        ax.set_title(f"{labels} labels")
+    axes[0].set_ylabel("effect (nats per output)")
+    return fig
+
+
 def live_figure(effects: np.ndarray):
     """The left panel of `stages_figure`; effects: (networks, 2, 4, 2)."""
     fig, ax = figures.subplots(height=3.2)

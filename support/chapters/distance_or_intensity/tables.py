@@ -30,6 +30,16 @@ def beside_paper(arms: list[Arm]) -> pd.DataFrame:
     return pd.DataFrame(told, index=pd.Index(names, name="network"))
 
 
+def as_in_table3(arm: Arm) -> pd.DataFrame:
+    """Mean and SD of the test accuracy in percent of networks with an output bias, here and in the paper's Table 3."""
+    paper = printed()["oursland2025"]
+    here = {name: (arm.accuracy(name).mean(), arm.accuracy(name).std(ddof=1)) for name in arm.records}
+    there = {name: paper["sets"]["table3"]["accuracy"][name.removesuffix("-Bias")] for name in here}
+    columns = {f"here, n = {arm.seeds}": here, f"Table 3, n = {paper['n']}": there}
+    told = {head: [f"{mean:.2f} ± {sd:.2f}" for mean, sd in of.values()] for head, of in columns.items()}
+    return pd.DataFrame(told, index=pd.Index(here, name="network"))
+
+
 def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
     """Every pair of these networks, by input scaling: difference in points with its interval, and three tests of it.
 
