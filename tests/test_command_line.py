@@ -98,6 +98,7 @@ def test_runs_with_other_parameters_are_kept_beside_each_other():
     assert few == publish.RUNS / "scale=smoke,seeds=3" and more == publish.RUNS / "scale=smoke,seeds=5"
     odd = publish.runs_with({"data": "folder:../a b/c"})
     assert odd.parent == publish.RUNS and ".." not in odd.relative_to(publish.RUNS).parts
+    assert odd != publish.runs_with({"data": "folder:.._a b/c"})
     assert publish.runs_with({}).parent == publish.RUNS
 
 

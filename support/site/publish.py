@@ -18,6 +18,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from urllib.parse import quote
 
 import yaml
 
@@ -123,7 +124,7 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
 def runs_with(parameters: dict) -> Path:
     """The folder of runs with these parameters, such as build/runs/scale=smoke,seeds=3."""
     given = ",".join(f"{name}={value}" for name, value in sorted(parameters.items()))
-    return RUNS / re.sub(r"[^\w=,.+-]", "_", given or "default")[:200]
+    return RUNS / quote(given or "default", safe="=,+")[:200]
 
 
 def page_of(copy: Path) -> Path:
