@@ -31,7 +31,7 @@ def beside_paper(arms: list[Arm]) -> pd.DataFrame:
 
 
 def as_in_table3(arm: Arm) -> pd.DataFrame:
-    """Mean and SD of the test accuracy in percent of networks with an output bias, here and in the paper's Table 3."""
+    """Mean and SD of the test accuracy in percent, of networks with an output bias, here and in Table 3."""
     paper = printed()["oursland2025"]
     here = {name: (arm.accuracy(name).mean(), arm.accuracy(name).std(ddof=1)) for name in arm.records}
     there = {name: paper["sets"]["table3"]["accuracy"][name.removesuffix("-Bias")] for name in here}
