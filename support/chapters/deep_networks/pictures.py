@@ -107,13 +107,17 @@ def stages_figure(arm: ResidualArm):
     return fig
 
 
-def shuffled_figure(arm: ResidualArm):
-    """The left panel of `stages_figure` for the arm's networks with true labels, and for those with shuffled ones."""
-    fig, axes = figures.subplots(1, 2, height=3.4, sharey=True)
-    for ax, labels in zip(axes, ("true", "shuffled"), strict=True):
-        found = np.stack([results.effects(run) for run in arm.of(labels=labels).values()])  # (networks, 2, 4, 2)
-        by_depth(ax, found.transpose(0, 2, 1, 3), "stage")
-        ax.set_title(f"{labels} labels")
+def shuffled_figure(several: dict[str, dict[int, Record]]):
+    """The left panel of `stages_figure` for each of these groups of networks by title; the last names the lines."""
+    fig, axes = figures.subplots(
+        1, len(several), height=3.4, sharey=True, width_ratios=[1] * (len(several) - 1) + [1.7]
+    )
+    for ax, (title, runs) in zip(axes, several.items(), strict=True):
+        effects = np.stack([results.effects(run) for run in runs.values()])  # (networks, 2, 4, 2)
+        by_depth(ax, effects.transpose(0, 2, 1, 3), "stage", NAMES if ax is axes[-1] else [""] * len(NAMES))
+        if ax is not axes[-1]:
+            ax.set_xlim(0.8, len(STAGES) + 0.2)
+        ax.set_title(title)
     axes[0].set_ylabel("effect (nats per output)")
     return fig
 
