@@ -88,12 +88,14 @@ class ResidualStudy(Study):
         narrow = f" of {PAPERS_WIDTH}" if of_paper and self.width != PAPERS_WIDTH else ""
         epochs = PAPERS_EPOCHS[self.objectives[0]]
         short = f" of the paper's {epochs:,}" if of_paper and self.steps < epochs else ""
-        until = f", until {self.until:g}% of the labels are learned" if self.until else ""
+        length = f"{self.steps}{short} epochs"
+        if self.until:
+            length = f"at most {length}, until {self.until:g}% of the labels are learned"
         earlier = f" ({self.activations[0].upper()} networks: bf16)" if self.in_bf16 else ""
         few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
             f"{title(self.data)}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
-            f"{self.steps}{short} epochs{until}, {self.precision}{earlier}, up to {self.pairs} pairs per network"
+            f"{length}, {self.precision}{earlier}, up to {self.pairs} pairs per network"
         )
 
     @property
