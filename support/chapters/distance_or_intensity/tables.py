@@ -33,7 +33,8 @@ def beside_paper(arms: list[Arm]) -> pd.DataFrame:
 def as_in_table3(arm: Arm) -> pd.DataFrame:
     """Mean and SD of the test accuracy in percent, of networks with an output bias, here and in Table 3."""
     paper = printed()["oursland2025"]
-    here = {name: (arm.accuracy(name).mean(), arm.accuracy(name).std(ddof=1)) for name in arm.records}
+    found = {name: arm.accuracy(name) for name in arm.records}
+    here = {name: (round(float(of.mean()), 6), of.std(ddof=1)) for name, of in found.items()}
     there = {name: paper["sets"]["table3"]["accuracy"][name.removesuffix("-Bias")] for name in here}
     columns = {f"here, n = {arm.seeds}": here, f"Table 3, n = {paper['n']}": there}
     told = {head: [f"{mean:.2f} ± {sd:.2f}" for mean, sd in of.values()] for head, of in columns.items()}

@@ -225,7 +225,9 @@ class AsPrinted(Rule):
         ours = arm.accuracy(name)
         # both SDs have n in the denominator, as the paper's
         found = statistics.from_summary(ours.mean(), ours.std(), len(ours), mean, sd, paper["n"], level=self.level)
-        text = f"{ours.mean():.2f} - {mean:.2f} = {found.difference:+.2f} points, printed SD {sd:.2f}"
+        # the mean of six accuracies may end in 5, and then its last bits would decide how it is printed
+        here = round(float(ours.mean()), 6)
+        text = f"{here:.2f} - {mean:.2f} = {round(here, 2) - mean:+.2f} points, printed SD {sd:.2f}"
         estimate = statistics.Estimate(found.difference, *found.interval, min(found.n), found.level, "Welch")
         own = replace(self, margin=max(self.margin, sd))
         # the printed mean keeps its error however many runs are added, so that no number of seeds can be named
