@@ -10,6 +10,7 @@ from torch.nn.functional import cross_entropy
 from support.evidence.export import COLUMNS
 from support.networks.data import _dataset, import_torchvision
 from support.networks.draws import named
+from support.training import checkpoints
 from support.training.loop import Stopped
 from support.training.residual import augmentation, objectives, places, probe
 from support.training.residual import learner as learning
@@ -18,7 +19,7 @@ from support.training.residual.places import Places
 from support.training.residual.specs import ResidualSpec
 from support.training.residual.training import _Run, curves_again, train
 from support.training.residual.volumes import MEASURES, TOP, Looker, measures
-from support.training.specs import specification
+from support.training.specs import digest, specification
 
 CPU = torch.device("cpu")
 SMALL = {"width": 2, "epochs": 2, "batch": 16, "pairs": 2, "points": 3, "triples": 1}
@@ -357,6 +358,29 @@ def test_a_run_that_was_stopped_goes_on_bit_for_bit(changes, tmp_path):
     for name, array in whole.arrays.items():
         assert np.array_equal(resumed.arrays[name], array, equal_nan=True), name
     assert all(torch.equal(resumed.weights[name], value) for name, value in whole.weights.items())
+
+
+def test_a_run_may_continue_on_another_device_and_says_so(tmp_path):
+    """A checkpoint that names a GPU stands for one; the random numbers are those of the CPU on both."""
+    one, path = spec(), tmp_path / "block.safetensors"
+    here = {"data": DATA, "device": "cpu", "checkpoint": path}
+    for _ in range(2):
+        with pytest.raises(Stopped):
+            train([one], minutes=0, **here)
+    last = one.epochs * one.batches + 2 * sum(places.count(one).values())
+    identity = digest([one.key, last])
+    saved = checkpoints.read(path, identity)
+    checkpoints.write(path, identity, saved.note | {"device": "cuda", "threads": 77}, saved.tensors)
+    with pytest.raises(
+        Stopped
+    ):  # it stays on record through another stop, and the number of threads is this machine's
+        train([one], minutes=0, **here)
+    assert checkpoints.read(path, identity).note["threads"] == torch.get_num_threads() != 77
+    (moved,) = train([one], **here)
+    (whole,) = train([one], data=DATA, device="cpu")
+    assert (moved.begun["device"], moved.begun["steps"]) == ("cuda", 2) and moved.division["device"] == "cpu"
+    for name, array in whole.arrays.items():
+        assert np.array_equal(moved.arrays[name], array, equal_nan=True), name
 
 
 def test_a_network_that_diverges_is_recorded_as_such():

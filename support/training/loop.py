@@ -5,7 +5,8 @@ seen = course.follow(stack, advance, look, at)           # takes the remaining s
 return course.measurements(specs, arrays, stack.weights(), losses, division)
 
 Resumed and uninterrupted training agree bit for bit on the same machine: a checkpoint also keeps how the work was
-divided (`machine.Division`, or the number of threads), and random numbers follow from seed and step alone.
+divided (`machine.Division`, or the number of threads), and random numbers follow from seed and step alone. Where they
+come from the CPU on every device, a block may continue on another device; its record then names both.
 """
 
 import signal
@@ -52,10 +53,14 @@ class Options:
 class Course:
     """The training of a block up to its last step, with its checkpoint and clock.
 
-    saved: the checkpoint from which it continues, or None. begun: the environment in which that one began, or None.
+    saved: the checkpoint from which it continues, or None. begun: the environment in which that one began, or None;
+    of a block that continues on another device also "device", the first one, and "steps", how many it took there.
+
+    Args:
+        movable: whether a block may continue on another device. Otherwise that is a ValueError.
     """
 
-    def __init__(self, specs: Collection[Spec], steps: int, options: Options):
+    def __init__(self, specs: Collection[Spec], steps: int, options: Options, movable: bool = False):
         if steps < 0:
             raise ValueError(f"steps must be at least 0, not {steps!r}")
         self.steps, self.options, self.clock = steps, options, time.monotonic()
@@ -68,11 +73,14 @@ class Course:
         self.here = environment()  # now, because the code may change while this process trains
         # a block that began on the CPU continues there, even if a GPU is available now
         self.device = resolve_device("cpu" if made == "cpu" and options.device == "auto" else options.device)
-        if made not in (None, self.device.type):
+        self.moved = made not in (None, self.device.type)
+        if self.moved and not movable:
             raise ValueError(
                 f"this block was begun on device {made!r}, not {self.device.type!r}: go on there, or delete its "
                 f"checkpoint to begin again: {options.checkpoint}"
             )
+        if self.moved:
+            self.begun = {"device": made, "steps": note["step"]} | note["begun"]
 
     @property
     def seconds(self) -> float:

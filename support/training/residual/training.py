@@ -4,7 +4,8 @@
 
 A step of the loop is a batch, and behind the last batch one point at which the volume element is measured, of the
 untrained network and then of the trained one. So measuring is resumed like training. The random numbers of a batch
-follow from seed, epoch and batch alone. A recorded step is an epoch; step 0 is before training.
+follow from seed, epoch and batch alone, and are drawn on the CPU; so a block may continue on another device. A
+recorded step is an epoch; step 0 is before training.
 """
 
 import contextlib
@@ -63,8 +64,11 @@ def train(
     spec.check_data(data.name, data.digest)
     at = recorded_steps(epochs)
     last = epochs * spec.batches
-    course = loop.Course(specs, last + NETWORKS * sum(places.count(spec).values()), loop.Options(**options))
-    with threads(course.saved.note["threads"] if course.saved else None), _exact(course.device):
+    course = loop.Course(
+        specs, last + NETWORKS * sum(places.count(spec).values()), loop.Options(**options), movable=True
+    )
+    begun_with = course.saved.note["threads"] if course.saved and not course.moved else None
+    with threads(begun_with), _exact(course.device):
         run = _Run(spec, data, course.device, last)
         note = {"threads": torch.get_num_threads()}
         look = {epoch * spec.batches for epoch in at}
