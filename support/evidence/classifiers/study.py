@@ -135,21 +135,22 @@ class Plan(Study):
         return blocks
 
 
-MNIST: dict[str, Any] = {"data": "mnist", "images": 60_000, "seeds": 20, "keep_weights": 2}
+MNIST: dict[str, Any] = {"data": "mnist", "images": 60_000, "seeds": 20}
 MNIST["recipes"] = (Recipe(0.001),)
 MNIST["seeds_per_block"] = 2  # the products of a single network are narrow: half as much time again for each
 ALL_IMAGES = MNIST | {"architectures_per_block": 2, "judges_from": 10}  # a thread each; two cores take half an hour
-SMALL = {"images": 10_000, "steps": 1000, "keep_weights": 0}
+KEPT = {"images": 10_000, "keep_weights": 2}  # chapters 3 and 4 compute from these weights
+SMALL = {"images": 10_000, "steps": 1000}
 BOTH = ("raw", "standardised")
 STUDIES = {  # those that several chapters read; the others stand in the room of their chapter
     plan.name: plan
     for plan in (
-        Plan("mnist-10k", architectures=SIX, scalings=BOTH, steps=5000, **MNIST | {"images": 10_000},
+        Plan("mnist-10k", architectures=SIX, scalings=BOTH, steps=5000, **MNIST | KEPT,
              title="six architectures, first 10,000 images, 5,000 steps"),
         Plan("mnist-60k", architectures=SIX, scalings=BOTH, steps=5000, **ALL_IMAGES,
              title="six architectures, all 60,000 images, 5,000 steps"),
         Plan("mnist-10k-heads", architectures=SIX_BIAS + L2, scalings=BOTH, steps=5000,
-             **MNIST | {"images": 10_000},
+             **MNIST | KEPT,
              title="six with an output bias and four with OffsetL2, first 10,000 images, 5,000 steps"),
         Plan("mnist-bias", architectures=SIX_BIAS, scalings=BOTH, steps=5000, **ALL_IMAGES,
              title="the six variants with an output bias, all images, 5,000 steps"),
