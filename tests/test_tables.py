@@ -67,6 +67,14 @@ def test_the_paper_stands_next_to_ours():
     assert table.loc["ReLU2", "text"] == "47.2 ± 12.0" and table.loc["ReLU", "text"] == ""
 
 
+def test_networks_with_an_output_bias_stand_next_to_table_3():
+    (one,) = arms({"ReLU2-Bias": [(30.0, 0), (50.0, 0)], "Abs-Bias": [(95.0, 0), (95.2, 0)]})
+    table = one_tables.as_in_table3(one)
+    assert tuple(table.loc["ReLU2-Bias"]) == ("40.00 ± 14.14", "39.94 ± 18.84")
+    assert tuple(table.loc["Abs-Bias"]) == ("95.10 ± 0.14", "95.23 ± 0.16")
+    assert list(table.columns) == ["here, n = 2", "Table 3, n = 20"]
+
+
 def test_differing_numbers_of_seeds_are_told():
     few, more = arms({"ReLU": [(90.0, 0)] * 3})[0], arms({"ReLU": [(90.0, 0)] * 5})[0]
     assert shared.seeds_told([more, few]) == "3 to 5 seeds" and shared.seeds_told([few, few]) == "3 seeds"
