@@ -63,15 +63,15 @@ def test_more_images_are_compared_over_the_seeds_that_both_have():
 
 def test_the_paper_stands_next_to_ours():
     table = one_tables.beside_paper(arms({"ReLU2": [(50.0, 0), (60.0, 0)], "ReLU": [(90.0, 0)] * 2}))
-    assert table.loc["ReLU2", "here, raw, n = 2"] == "55.0 ± 7.1"
+    assert table.loc["ReLU2", "here, raw, n = 2"] == "55.0 ± 5.0"
     assert table.loc["ReLU2", "text"] == "47.2 ± 12.0" and table.loc["ReLU", "text"] == ""
 
 
 def test_networks_with_an_output_bias_stand_next_to_table_3():
     (one,) = arms({"ReLU2-Bias": [(30.0, 0), (50.0, 0)], "Abs-Bias": [(95.0, 0), (95.2, 0)]})
     table = one_tables.as_in_table3(one)
-    assert tuple(table.loc["ReLU2-Bias"]) == ("40.00 ± 14.14", "39.94 ± 18.84")
-    assert tuple(table.loc["Abs-Bias"]) == ("95.10 ± 0.14", "95.23 ± 0.16")
+    assert tuple(table.loc["ReLU2-Bias"]) == ("40.00 ± 10.00", "39.94 ± 18.84")
+    assert tuple(table.loc["Abs-Bias"]) == ("95.10 ± 0.10", "95.23 ± 0.16")
     assert list(table.columns) == ["here, n = 2", "Table 3, n = 20"]
 
 

@@ -13,12 +13,14 @@ from support.networks.architectures import SIX
 
 
 def beside_paper(arms: list[Arm]) -> pd.DataFrame:
-    """Mean and SD of the test accuracy in percent, here by input scaling, and in each of the paper's tables."""
+    """Mean and SD of the test accuracy in percent, here by input scaling, and in each of the paper's tables.
+
+    The SDs are the paper's kind, of a population: they divide by n and not by n - 1.
+    """
     paper = printed()["oursland2025"]
     columns = {
         f"here, {arm.scaling}, n = {arm.seeds}": {
-            name: (arm.accuracy(name).mean(), arm.accuracy(name).std(ddof=1) if arm.seeds > 1 else np.nan)
-            for name in arm.records
+            name: (arm.accuracy(name).mean(), arm.accuracy(name).std()) for name in arm.records
         }
         for arm in arms
     } | {of["short"]: of["accuracy"] for of in paper["sets"].values()}
@@ -31,10 +33,13 @@ def beside_paper(arms: list[Arm]) -> pd.DataFrame:
 
 
 def as_in_table3(arm: Arm) -> pd.DataFrame:
-    """Mean and SD of the test accuracy in percent, of networks with an output bias, here and in Table 3."""
+    """Mean and SD of the test accuracy in percent, of networks with an output bias, here and in Table 3.
+
+    The SDs are those of `beside_paper`.
+    """
     paper = printed()["oursland2025"]
     found = {name: arm.accuracy(name) for name in arm.records}
-    here = {name: (round(float(of.mean()), 6), of.std(ddof=1)) for name, of in found.items()}
+    here = {name: (round(float(of.mean()), 6), of.std()) for name, of in found.items()}
     there = {name: paper["sets"]["table3"]["accuracy"][name.removesuffix("-Bias")] for name in here}
     columns = {f"here, n = {arm.seeds}": here, f"Table 3, n = {paper['n']}": there}
     told = {head: [f"{mean:.2f} ± {sd:.2f}" for mean, sd in of.values()] for head, of in columns.items()}
