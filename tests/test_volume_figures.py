@@ -45,8 +45,8 @@ def test_the_contrast_is_drawn_before_and_after_for_every_network_with_both_mean
     assert [float(line.get_xdata()[0]) for line in ax.lines if line.get_markersize() == 7] == pytest.approx(
         [-0.001, 3.0]
     )
-    assert texts(ax) == ["0.00 to 3.00", "means"]
-    assert texts(lowest) == ["0.00 to 3.00"]
+    assert texts(ax) == ["0.00 → 3.00", "means"]
+    assert texts(lowest) == ["0.00 → 3.00"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["sinusoid, 5 units"]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from support.evidence import turns
+from support.evidence import narrow, turns
 from support.evidence.statistics import Estimate, mean_interval
 from support.networks.architectures import architecture
 from support.words import without_tags
@@ -175,8 +175,8 @@ def show(
 ) -> None:
     """Displays the figure with its label, caption and alt text, then closes it. Call it once, as a cell's last line.
 
-    The page shows the SVG. The PNG is for notebooks that a reader opens without trusting them, and for figures whose
-    SVG would be too large.
+    The page shows the SVG, and on a phone one whose panels are stacked (`narrow.stack`). The PNG is for notebooks
+    that a reader opens without trusting them, and for figures whose SVG would be too large.
 
     Args:
         name: the figure's label in the book, lower case with hyphens ("fig-accuracy"); `{numref}` points to it.
@@ -196,17 +196,27 @@ def show(
     from IPython.display import display
     from matplotlib import pyplot
 
-    png, svg = io.BytesIO(), io.BytesIO()
+    png = io.BytesIO()
     fig.savefig(png, format="png")
-    with matplotlib.rc_context({"svg.hashsalt": name}):  # the same file from the same figure
-        fig.savefig(svg, format="svg", metadata={"Date": None})
+    svg = _svg(fig, name)
+    on_phone = _svg(fig, name) if turn is None and narrow.stack(fig) else b""
     pyplot.close(fig)
     images = {"image/png": base64.b64encode(png.getvalue()).decode()}
-    if svg.tell() <= LARGEST_SVG:
-        images["image/svg+xml"] = svg.getvalue().decode()
-    metadata = {mime: {"alt": alt} for mime in images} | {"support": {"name": name, "caption": caption, "alt": alt}}
+    if len(svg) <= LARGEST_SVG:
+        images["image/svg+xml"] = svg.decode()
+    facts = {"name": name, "caption": caption, "alt": alt}
+    if 0 < len(on_phone) <= LARGEST_SVG:
+        facts["narrow"] = on_phone.decode()
+    metadata = {mime: {"alt": alt} for mime in images} | {"support": facts}
     if turn is not None:
-        mime, file = ("image/svg+xml", svg) if "image/svg+xml" in images else ("image/png", png)
+        mime, file = ("image/svg+xml", svg) if "image/svg+xml" in images else ("image/png", png.getvalue())
         images.pop("image/svg+xml", None)  # it is in the HTML
-        images["text/html"] = turns.page(turn, turns.data_uri(mime, file.getvalue()), alt)
+        images["text/html"] = turns.page(turn, turns.data_uri(mime, file), alt)
     display(images | {"text/plain": caption}, raw=True, metadata=metadata)
+
+
+def _svg(fig: Figure, name: str) -> bytes:
+    file = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": name}):  # the same file from the same figure
+        fig.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()

@@ -47,8 +47,9 @@ def _pages(site: Path) -> list[Path]:
 
 def settle(site: Path) -> None:
     """Changes a site built by jupyter-book so that it works from the file system without a network."""
+    narrow = {path.stem for path in (site / "_static" / "narrow").glob("*.svg")}
     for page in _pages(site):
-        text = accessible.mend(UNUSED.sub("", page.read_text(encoding="utf-8")))
+        text = accessible.mend(UNUSED.sub("", page.read_text(encoding="utf-8")), narrow)
         text = text.replace('getItem("mode") || ""', 'getItem("mode") || "auto"')  # what the theme means by nothing
         page.write_text(text.replace("mathjax/tex-chtml.js", f"mathjax/{MATHJAX}"), encoding="utf-8")
     for notebook in (site / "_sources").rglob("*.ipynb"):

@@ -252,10 +252,14 @@ def stage() -> None:
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(ROOT / name, STAGED / name)
     (STAGED / "notebooks").mkdir()
+    (narrow := STAGED / "book" / "_assets" / "narrow").mkdir()
     notebooks = {}
     for page in pages():
         if executed(page):
             notebooks[page] = finish(_read(EXECUTED / f"{Path(page).name}.ipynb"))
+            for figure in (item for cell in notebooks[page]["cells"] for item in declared(cell, "name")):
+                if svg := figure.pop("narrow", ""):
+                    (narrow / f"{figure['name']}.svg").write_text(svg)
             (STAGED / f"{page}.ipynb").write_text(json.dumps(notebooks[page]))
     from support import chapters as rooms
     from support.evidence.records import Store

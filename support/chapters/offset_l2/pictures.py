@@ -39,7 +39,7 @@ def centres_figure(table: pd.DataFrame):
             above.plot(moved, row + 0.4 * (jitter(len(moved)) - 0.5), **look | {"alpha": 0.6, "markersize": 3.5})
             below.plot(of[list(PARTS)].mean(), np.arange(len(PARTS)) + 0.1 * (row - 1.5), label=name, **look)
         above.axvline(100, color="black", linewidth=0.8, linestyle="--")
-        above.text(85, len(L2) - 0.55, "another centre", ha="right", va="bottom", fontsize=8)
+        above.text(85, -0.45, "to another centre", ha="right", va="top", fontsize=8)
         above.set(xscale="log", xlim=(0.1, 200), ylim=(len(L2) - 0.5, -0.5), title=f"{scaling} inputs")
         above.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
         above.set_yticks(range(len(L2)), L2)

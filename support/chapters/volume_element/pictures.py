@@ -72,7 +72,7 @@ def contrast_figure(panels: Sequence[Sequence[VolumeArm]]):
         ax.axvline(0, color="black", linewidth=0.8)
         figures.name_rows(ax, [_task(arm, width) for arm, width in panel])
     header = {"transform": axes[0].get_yaxis_transform(), "va": "center", "fontsize": 9, "fontweight": "bold"}
-    axes[0].text(1.01, -0.9, "means", **header)
+    axes[0].text(1.01, -0.9, "means", **header)  # before and after
     axes[-1].set_xlabel("contrast (nats), before and after training; each task has its own scale")
     return fig
 
@@ -89,7 +89,7 @@ def _before_and_after(ax, row: int, table: pd.DataFrame) -> None:
         figures.interval(ax, found, row + shift, look | {"marker": "o", "markersize": 7, "zorder": 3}, linewidth=2)
         rounded = round(found.value, 2) + 0.0  # no negative zero
         means.append(f"{rounded:.2f}" if abs(rounded) < 10 else f"{rounded:.0f}")
-    text = " to ".join(means).replace("-", "\N{MINUS SIGN}")
+    text = " \N{RIGHTWARDS ARROW} ".join(means).replace("-", "\N{MINUS SIGN}")
     ax.text(1.01, row, text, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
 
 

@@ -1,0 +1,76 @@
+"""The layout of a figure on a phone: its panels below each other, as wide as the screen."""
+
+import textwrap
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.ticker import FixedLocator
+
+WIDTH = 3.7  # inches
+LINE, ROW = 36, 18  # letters of a line below a panel, and of the name of a row
+MARK, LEADING = 8, 0.2  # of a legend: letters that a mark is wide, and inches for a line
+
+
+def stack(fig: Figure) -> bool:
+    """Lays the panels of a figure out for a phone; changes the figure and returns whether that was possible.
+
+    The panels of a column stay together, below its title. More than two maps without words at their axes come in
+    pairs. Panels that took labels from a neighbour get their own. Diagrams without axes, and several rows of maps
+    with colour bars, cannot be stacked.
+    """
+    cells: dict[tuple[int, int], list[Axes]] = {}  # (column, row) -> axes
+    rows = 1
+    for ax in fig.axes:
+        if place := ax.get_subplotspec():
+            cells.setdefault((place.colspan.start, place.rowspan.start), []).append(ax)
+            rows = max(rows, place.rowspan.stop)
+    panels = [ax for several in cells.values() for ax in several]
+    maps = all(ax.get_aspect() != "auto" for ax in panels)
+    bars = len(panels) < len(fig.axes)  # of colours
+    if (bars and rows > 1) or not any(ax.axison for ax in panels):
+        return False
+    plain = not bars and not any(ax.get_xlabel() for ax in panels)
+    columns = 2 if maps and plain and len(cells) > 2 else 1
+    below = -(-len(cells) // columns)
+    each = WIDTH / columns if maps else fig.get_figheight() / rows
+    grid = GridSpec(below, columns, figure=fig)
+    firsts: dict[int, Axes] = {}  # of each row, the panel with its labels
+    for number, ((_, row), several) in enumerate(sorted(cells.items())):
+        for ax in several:
+            ax.set_subplotspec(grid[divmod(number, columns)])
+            _label(ax, firsts.setdefault(row, ax), LINE // columns)
+    fig.set_size_inches(WIDTH, below * each + sum([_narrow(fig, legend) for legend in list(fig.legends)]))
+    return True
+
+
+def _label(ax: Axes, first: Axes, line: int) -> None:
+    """Shows the labels that a panel shares with its neighbours, and breaks those that are too long."""
+    if not ax.yaxis.get_tick_params().get("labelleft", True):
+        ax.tick_params(labelleft=True)
+        ax.set_ylabel(ax.get_ylabel() or first.get_ylabel())
+    if not ax.xaxis.get_tick_params().get("labelbottom", True):
+        ax.tick_params(labelbottom=True)
+    for side in ("left", "center", "right"):
+        ax.set_title(_broken(ax.get_title(side), line), loc=side)
+    ax.set_xlabel(_broken(ax.get_xlabel(), line))
+    names = [name.get_text() for name in ax.get_yticklabels()]
+    if isinstance(ax.yaxis.get_major_locator(), FixedLocator) and max(map(len, names), default=0) > ROW:
+        ax.set_yticks(ax.get_yticks(), [_broken(name, ROW) for name in names])
+
+
+def _broken(text: str, letters: int) -> str:
+    parts = (
+        textwrap.fill(part, letters, break_long_words=False, break_on_hyphens=False) for part in text.split("\n")
+    )
+    return "\n".join(parts)
+
+
+def _narrow(fig: Figure, legend: Any) -> float:
+    """Replaces the legend of a figure by one in fewer columns, and returns the inches that its new lines need."""
+    names, before = [text.get_text() for text in legend.get_texts()], legend._ncols
+    columns = max(1, min(before, (LINE + MARK) // (max(map(len, names)) + MARK)))
+    fig.legend(legend.legend_handles, names, loc="outside lower center", ncols=columns)
+    legend.remove()
+    return LEADING * (-(-len(names) // columns) - -(-len(names) // before))
