@@ -242,6 +242,8 @@ def finish(notebook: dict) -> dict:
                 "figure": {"name": figure["name"], "caption": figure["caption"]},
                 "image": {"alt": figure["alt"]},
             }
+            if hidden := re.search(r"\*\*(.+?)\*\*", figure["caption"]):
+                metadata["mystnb"]["code_prompt_show"] = f"Show a figure: {hidden[1]}"
     return notebook
 
 
