@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from support.evidence import figures
+from support.evidence import figures, narrow
 from support.networks.architectures import TABLE
 
 
@@ -62,7 +62,9 @@ def test_show_displays_once_with_name_caption_and_alt(axes, monkeypatch):
     figures.show(axes.figure, name="fig-a", title="It falls.", caption="All\n  runs.", alt="A falling line.")
     ((bundle,), options) = sent[0]
     assert bundle["image/png"].startswith("iVBOR") and bundle["image/svg+xml"].startswith("<?xml")
-    assert options["metadata"]["support"] == {
+    facts = options["metadata"]["support"]
+    assert facts.pop("narrow").startswith("<?xml")
+    assert facts == {
         "name": "fig-a",
         "caption": "**It falls.** All runs.",
         "alt": "A falling line.",
@@ -82,6 +84,48 @@ def test_a_figure_whose_svg_would_be_too_large_is_shown_as_png(axes, monkeypatch
     monkeypatch.setattr(figures, "LARGEST_SVG", 1000)
     figures.show(axes.figure, name="fig-a", caption="c", alt="a")
     assert set(sent[0]) == {"image/png", "text/plain"}
+
+
+# -- on a phone -----------------------------------------------------------------------------------------------------
+
+
+def test_on_a_phone_panels_stand_below_each_other_with_the_labels_that_they_shared():
+    fig, axes = figures.subplots(2, 2, height=4, sharex=True, sharey="row")
+    for ax, title in zip(axes[0], ("raw", "standardised"), strict=True):
+        ax.set_title(title)
+    figures.name_rows(axes[0][0], ["ReLU", "of a name that is far too long for a row"])
+    axes[0][0].set_ylabel("network")
+    axes[1][0].set_xlabel("a quantity with a name that is too long for a phone (%)")
+    for name in ("first of the names", "second of the names", "third of the names"):
+        axes[1][1].plot([0, 1], label=name)
+    figures.legend_below(fig, axes[1][1])
+    assert narrow.stack(fig)
+    fig.canvas.draw()
+    tops = [ax.get_position().y1 for column in axes.T for ax in column]  # the panels of a column stay together
+    assert tops == sorted(tops, reverse=True) and len({ax.get_position().x0 for ax in axes.flat}) == 1
+    assert fig.get_figwidth() == narrow.WIDTH and fig.get_figheight() > 8
+    upper = axes[0][1]
+    names = [label.get_text() for label in upper.get_yticklabels()]
+    assert names == ["ReLU", "of a name that is\nfar too long for a\nrow"] and upper.get_ylabel() == "network"
+    assert upper.yaxis.get_tick_params()["labelleft"] and upper.xaxis.get_tick_params()["labelbottom"]
+    assert axes[1][0].get_xlabel().count("\n") == 1
+    (legend,) = fig.legends
+    boxes = [text.get_window_extent() for text in legend.get_texts()]
+    assert len({round(box.x0) for box in boxes}) == 1 and all(box.x1 < fig.bbox.width for box in boxes)
+
+
+def test_maps_come_in_pairs_and_what_cannot_be_stacked_stays_wide():
+    fig, axes = figures.subplots(1, 3)
+    for ax in axes:
+        ax.imshow(np.eye(2))
+    assert narrow.stack(fig)
+    assert [ax.get_subplotspec().colspan.start for ax in axes] == [0, 1, 0]
+    fig, axes = figures.subplots(2, 2)
+    fig.colorbar(axes[0][0].imshow(np.eye(2)), ax=axes)
+    assert not narrow.stack(fig) and fig.get_figwidth() == figures.WIDTH
+    fig, ax = figures.subplots()
+    ax.set_axis_off()
+    assert not narrow.stack(fig)
 
 
 def test_labels_keep_their_order_and_their_distance():

@@ -67,6 +67,12 @@ def test_finish_moves_captions_to_the_cell_and_hides_parameters():
     assert "papermill" not in finished["metadata"] and "papermill" not in injected
 
 
+def test_a_folded_figure_is_named_by_its_title():
+    facts = FIGURE | {"caption": "**It falls.** Accuracy of 20 runs."}
+    (cell,) = publish.finish(notebook(code("figures.show(...)", [shown(facts)], tags=["hide-cell"])))["cells"]
+    assert cell["metadata"]["mystnb"]["code_prompt_show"] == "Show a figure: It falls."
+
+
 def test_finish_refuses_a_figure_that_shares_its_cell():
     with pytest.raises(PublishError, match="'fig-accuracy' shows 2 things"):
         publish.finish(notebook(code("both", [shown(FIGURE), shown(kind="execute_result")])))

@@ -30,6 +30,13 @@ def test_headers_say_which_way_they_point_and_empty_ones_are_cells():
     )
 
 
+def test_a_figure_has_another_picture_on_phones_where_there_is_one():
+    page = '<figure class="align-default" id="fig-a">\n<img alt="A line." src="../_images/0f.svg" />\n</figure>'
+    mended = accessible.mend(page, {"fig-a"})
+    assert '<picture><source media="(max-width: 600px)" srcset="../_static/narrow/fig-a.svg" /><img alt=' in mended
+    assert accessible.mend(page, {"fig-b"}) == accessible.mend(page) == page
+
+
 def test_pages_get_a_description_from_their_first_words():
     assert accessible.description(PAGE) == 'It says "one thing". And another.'
     page = accessible.mend(PAGE)

@@ -9,7 +9,7 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.ticker import FixedLocator
 
 WIDTH = 3.7  # inches
-LINE, ROW = 36, 18  # letters of a line below a panel, and of the name of a row
+LINE, ROW = 36, 20  # letters of a line below a panel, and of the name of a row
 MARK, LEADING = 8, 0.2  # of a legend: letters that a mark is wide, and inches for a line
 
 
@@ -53,7 +53,8 @@ def _label(ax: Axes, first: Axes, line: int) -> None:
     if not ax.xaxis.get_tick_params().get("labelbottom", True):
         ax.tick_params(labelbottom=True)
     for side in ("left", "center", "right"):
-        ax.set_title(_broken(ax.get_title(side), line), loc=side)
+        if (title := ax.get_title(side)) != (broken := _broken(title, line)):
+            ax.set_title(broken, loc=side)
     ax.set_xlabel(_broken(ax.get_xlabel(), line))
     names = [name.get_text() for name in ax.get_yticklabels()]
     if isinstance(ax.yaxis.get_major_locator(), FixedLocator) and max(map(len, names), default=0) > ROW:
