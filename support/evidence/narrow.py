@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator
 
 WIDTH = 3.7  # inches
 LINE, ROW = 36, 20  # letters of a line below a panel, and of the name of a row
-MARK, LEADING = 8, 0.2  # of a legend: letters that a mark is wide, and inches for a line
+MARK, LEADING = 8, 0.2  # letters that a mark of a legend is wide, and inches for a line
 
 
 def stack(fig: Figure) -> bool:
@@ -35,18 +35,23 @@ def stack(fig: Figure) -> bool:
     columns = 2 if maps and plain and len(cells) > 2 else 1
     below = -(-len(cells) // columns)
     each = WIDTH / columns if maps else fig.get_figheight() / rows
+    lines = 0  # of the names of rows in a panel
     grid = GridSpec(below, columns, figure=fig)
     firsts: dict[int, Axes] = {}  # of each row, the panel with its labels
     for number, ((_, row), several) in enumerate(sorted(cells.items())):
         for ax in several:
             ax.set_subplotspec(grid[divmod(number, columns)])
-            _label(ax, firsts.setdefault(row, ax), LINE // columns)
+            lines = max(lines, _label(ax, firsts.setdefault(row, ax), LINE // columns))
+    each = max(each, (lines and lines + 4) * LEADING)  # and four for the axis and the title
     fig.set_size_inches(WIDTH, below * each + sum([_narrow(fig, legend) for legend in list(fig.legends)]))
     return True
 
 
-def _label(ax: Axes, first: Axes, line: int) -> None:
-    """Shows the labels that a panel shares with its neighbours, and breaks those that are too long."""
+def _label(ax: Axes, first: Axes, line: int) -> int:
+    """Shows the labels that a panel shares with its neighbours, and breaks those that are too long.
+
+    Returns how many lines the names of its rows need, if some of them were broken.
+    """
     if not ax.yaxis.get_tick_params().get("labelleft", True):
         ax.tick_params(labelleft=True)
         ax.set_ylabel(ax.get_ylabel() or first.get_ylabel())
@@ -55,10 +60,13 @@ def _label(ax: Axes, first: Axes, line: int) -> None:
     for side in ("left", "center", "right"):
         if (title := ax.get_title(side)) != (broken := _broken(title, line)):
             ax.set_title(broken, loc=side)
-    ax.set_xlabel(_broken(ax.get_xlabel(), line))
     names = [name.get_text() for name in ax.get_yticklabels()]
     if isinstance(ax.yaxis.get_major_locator(), FixedLocator) and max(map(len, names), default=0) > ROW:
-        ax.set_yticks(ax.get_yticks(), [_broken(name, ROW) for name in names])
+        names = [_broken(name, ROW) for name in names]
+        ax.set_yticks(ax.get_yticks(), names)
+        line -= ROW // 2  # the panel is so much narrower
+    ax.set_xlabel(_broken(ax.get_xlabel(), line))
+    return sum(name.count("\n") + 1 for name in names) if any("\n" in name for name in names) else 0
 
 
 def _broken(text: str, letters: int) -> str:
