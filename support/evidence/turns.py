@@ -44,7 +44,7 @@ def page(turn: Mapping[str, Any], picture: str, alt: str) -> str:
     text = text.replace("<", "\\u003c")  # nothing in the data can end the script
     if (size := len(text.encode())) > LARGEST:
         raise ValueError(f"a figure that turns may carry {LARGEST:,} bytes of data, this one has {size:,}")
-    still = '<span class="turn-still">On the page of the book this picture turns. </span>'
+    still = '<span class="turn-still">On the page of the book this picture is interactive. </span>'
     return (
         f'<figure class="turn" data-kind="{html.escape(turn["kind"])}"><img alt="{html.escape(alt)}" src="{picture}">'
         f"<figcaption>{still}{html.escape(turn['look'], quote=False)}</figcaption>"

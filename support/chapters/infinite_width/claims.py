@@ -267,7 +267,7 @@ CLAIMS = (
         folds, "smallest change that breaks the six-fold symmetry: {value:.0%} ({where})",
         f"{len(ANGLES)} points of a circle of radius 0.9"),
     _law("RG-D-b", "public code",
-         "The Ricci scalar of a layer is the public code's triple sum, with its constant -3.",
+         "The triple sum of the public code, with its constant -3, is the Ricci scalar of a layer.",
         partial(agrees_with_loops, public_code), "{value:.3f} times what small loops give ({where})",
         "parallel transport round loops of radius 0.005"),
     _law("RG-E-a", "appendix E.2", "For erf, R falls with the distance from the origin.",

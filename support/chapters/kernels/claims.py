@@ -234,8 +234,8 @@ CLAIMS = (
           "of a trained network prefers.", _RESEMBLES, metrics(_ALL), _PAPER),
     Claim("KER-2-b", "appendix H.2", "M is proportional to W'W of a trained network's first layer.",
           mean("cosine", "cosine of M and W'W", ALIKE), metrics(_ALL), _PAPER),
-    Claim("KER-2-c", "appendix H.2", "A feature machine makes less than one point more errors than a fully-connected "
-          "network.",
+    Claim("KER-2-c", "appendix H.2", "The test error of a feature machine is less than one point above that of a "
+          "fully-connected network.",
           mean("machine", "error machine - network", COMPETITIVE, below=True, less="network", unit="points"),
           metrics(_ALL), _PAPER, "variant"),
     _formula("KER-2-d", "appendix H.2", "The metric of a feature machine is constant over the input space.",

@@ -107,7 +107,7 @@ class Recovers(Exceeds):
         behind = statistics.mean_interval(control - failing)
         if behind.high > self.least:
             return super().__call__(arm)
-        text = f"{self.second} does not fail: published {self.baseline} - {self.second} = {behind.value:+.2f} points"
+        text = f"{self.second} does not fail here: {self.baseline} - {self.second} = {behind.value:+.2f} points"
         return self.finding(behind, text, "void")
 
 
