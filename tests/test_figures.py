@@ -1,5 +1,7 @@
 """The colour law, the shared plots, and what `show` hands to the page."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,7 @@ def test_show_displays_once_with_name_caption_and_alt(axes, monkeypatch):
     assert bundle["image/png"].startswith("iVBOR") and bundle["image/svg+xml"].startswith("<?xml")
     facts = options["metadata"]["support"]
     assert facts.pop("narrow").startswith("<?xml")
+    assert not re.search(r' (?:d|x|y)="[^"]*\.\d{3}', bundle["image/svg+xml"])  # no digits that nobody sees
     assert facts == {
         "name": "fig-a",
         "caption": "**It falls.** All runs.",

@@ -26,6 +26,10 @@ from support.words import without_tags
 STYLE = Path(__file__).with_name("book.mplstyle")
 WIDTH = 7.0  # inches
 LARGEST_SVG = 400_000  # bytes; a larger figure is shown as PNG
+COORDINATES, DIGITS = (
+    re.compile(rb' (?:d|x|y)="[^"]*"'),
+    re.compile(rb"(\.\d\d)\d+"),
+)  # hundredths of a point are enough
 
 HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
 PLATE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # behind words that lie on data
@@ -219,4 +223,4 @@ def _svg(fig: Figure, name: str) -> bytes:
     file = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": name}):  # the same file from the same figure
         fig.savefig(file, format="svg", metadata={"Date": None})
-    return file.getvalue()
+    return COORDINATES.sub(lambda several: DIGITS.sub(rb"\1", several[0]), file.getvalue())
