@@ -1,6 +1,7 @@
 """The colour law, the shared plots, and what `show` hands to the page."""
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -66,7 +67,9 @@ def test_show_displays_once_with_name_caption_and_alt(axes, monkeypatch):
     assert bundle["image/png"].startswith("iVBOR") and bundle["image/svg+xml"].startswith("<?xml")
     facts = options["metadata"]["support"]
     assert facts.pop("narrow").startswith("<?xml")
-    assert not re.search(r' (?:d|x|y)="[^"]*\.\d{3}', bundle["image/svg+xml"])  # no digits that nobody sees
+    svg = bundle["image/svg+xml"]
+    assert not re.search(r'\n | (?:d|x|y)="[^"]*\.\d{3}', svg)  # nothing that nobody sees
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
     assert facts == {
         "name": "fig-a",
         "caption": "**It falls.** All runs.",

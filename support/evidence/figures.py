@@ -223,4 +223,5 @@ def _svg(fig: Figure, name: str) -> bytes:
     file = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": name}):  # the same file from the same figure
         fig.savefig(file, format="svg", metadata={"Date": None})
-    return COORDINATES.sub(lambda several: DIGITS.sub(rb"\1", several[0]), file.getvalue())
+    svg = re.sub(rb"\n\s+", b"\n", file.getvalue())
+    return COORDINATES.sub(lambda several: DIGITS.sub(rb"\1", several[0]), svg)
