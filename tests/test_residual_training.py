@@ -372,9 +372,7 @@ def test_a_run_may_continue_on_another_device_and_says_so(tmp_path):
     saved = checkpoints.read(path, identity)
     own = torch.get_num_threads()
     checkpoints.write(path, identity, saved.note | {"device": "cuda", "threads": own + 1}, saved.tensors)
-    with pytest.raises(
-        Stopped
-    ):  # the first device stays on record through another stop; the threads are this machine's
+    with pytest.raises(Stopped):  # the first device stays on record through another stop
         train([one], minutes=0, **here)
     assert checkpoints.read(path, identity).note["threads"] == own
     (moved,) = train([one], **here)
