@@ -103,7 +103,7 @@ def stages_figure(arm: ResidualArm):
         )
     right.axhline(0, color="black", linewidth=0.8)
     right.set(xticks=STAGES, xlabel="after stage", xlim=(0.6, 4.6))
-    right.set_title("solid minus dashed, by training", pad=18)
+    right.set_title("solid minus dashed:\nchange by training", pad=18)
     return fig
 
 
