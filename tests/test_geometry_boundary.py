@@ -264,7 +264,7 @@ def test_what_explains_the_contrast_is_not_asked_where_there_is_none():
     nothing = made(contrast=-0.3)
     assert B.rule(nothing).state == C.rule(nothing).state == "void"
     row = row_of(replace(B, amended=None), [nothing])
-    assert (row["verdict"], row["flags"], row["open"]) == ("untested", ["premise absent"], ["sinusoid"])
+    assert (row["verdict"], row["flags"], row["undecided"]) == ("untested", ["premise absent"], ["sinusoid"])
     assert row["measured"] == "sinusoid: no contrast" and row["n"] == 10
     one = B.rule(made(contrast={5: 0.8, 20: -0.3}, before_contrast=0.7))
     assert one.text.startswith("1 of 1 widths fail; 5 units")

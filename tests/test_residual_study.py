@@ -450,7 +450,7 @@ def test_without_records_every_claim_is_untested_and_says_how_to_run_it():
     for claim in (*deep.CLAIMS, *encoders.CLAIMS):
         row = judge(claim, [], "08")
         assert row["verdict"] == "untested" and row["command"].split()[-1] in chapters.studies() and row["asks"]
-        assert set(row["open"]) == {arm["name"] for arm in row["arms"]}
+        assert set(row["undecided"]) == {arm["name"] for arm in row["arms"]}
         assert "JPEG copy" in row["protocol"] or "scikit-learn's digits, ResNet-10" in row["protocol"]
 
 

@@ -194,7 +194,7 @@ def test_a_rule_shares_its_error_among_parts():
 
 def test_a_row_shows_open_arms_beside_the_verdict():
     row = judged(Made("raw", HOLDS), Made("standardised", UNCLEAR), Made("third", FAILS, n=3))
-    assert (row["verdict"], row["open"], row["on"]) == ("holds", ["standardised", "third"], None)
+    assert (row["verdict"], row["undecided"], row["on"]) == ("holds", ["standardised", "third"], None)
     assert row["arms"][0] == {"name": "raw", "state": "holds", "value": 12.0, "low": 11.0, "high": 13.0, "n": 20,
                               "unit": "points", "threshold": 10.0, "text": "12"}  # fmt: skip
     assert (row["n"], row["minutes"], len(row["record"])) == (20, 20.0, 40)
@@ -232,7 +232,7 @@ def test_an_absent_premise_is_void():
             return Finding("void", "nothing to explain")
 
     row = judged(Made("raw", HOLDS), rule=Explains())
-    assert (row["verdict"], row["flags"], row["open"]) == ("untested", [verdicts.PREMISE], ["raw"])
+    assert (row["verdict"], row["flags"], row["undecided"]) == ("untested", [verdicts.PREMISE], ["raw"])
 
 
 def test_smaller_studies_stand_beside_if_they_can_be_judged():
@@ -417,5 +417,5 @@ def test_the_overview_has_a_tile_for_each_claim():
 def test_the_tile_of_a_decided_claim_with_an_open_arm_is_hatched():
     rows = [judged(Made("raw", HOLDS), Made("standardised", UNCLEAR)), judged(Made("raw", UNCLEAR))]
     shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()
-    assert 'class="holds partly" href' in shown and "holds, 1 of 2 arms open:" in shown
+    assert 'class="holds partly" href' in shown and "holds, 1 of 2 arms undecided:" in shown
     assert 'class="unclear" href' in shown

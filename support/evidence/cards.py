@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from support.evidence import deviations
 from support.evidence.ledger import bound, counts, counts_in_words, fresh, interval
-from support.evidence.verdicts import CONTRADICTION, FLAGS, OPEN, VERDICTS
+from support.evidence.verdicts import CONTRADICTION, FLAGS, UNDECIDED, VERDICTS
 from support.words import counted
 
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
@@ -26,8 +26,8 @@ HOW_TO_READ = (  # above the cards of a chapter
     "where two things are called equal. The dashed line is the value that decides. Its "
     f"number stands below the strips, or in each row if the lines differ. Two dashed lines are a "
     f"{TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
-    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('open-arm', 'open')}: where other "
-    f"arms decide, they do not change the verdict. One {TERM('nat', 'nat')} is a factor of 2.72."
+    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('undecided-arm', 'undecided')}: "
+    f"where other arms decide, they do not change the verdict. One {TERM('nat', 'nat')} is a factor of 2.72."
 )
 
 
@@ -76,7 +76,8 @@ def overview(rows: list[dict], named: dict[str, str]) -> Html:
     key = " ".join(f'<span class="{word} word">{MARKS[word]} {word}</span>' for word in VERDICTS)
     return Html(
         f'{style()}<section class="claims" aria-label="All claims"><div class="overview">{"".join(lines)}</div>'
-        f"<p>{key} Dashed: a hypothesis of this book. Hatched: some arms are open. {_text(counts_in_words(rows))}. "
+        f"<p>{key} Dashed: a hypothesis of this book. Hatched: some arms are undecided. "
+        f"{_text(counts_in_words(rows))}. "
         f'We <a href="{LEDGER}">amended</a> {amended} of the {len(rows)} rules after seeing results.</p></section>'
     )
 
@@ -109,7 +110,7 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
 
 def card(row: dict, anchor: bool) -> str:
     """One claim. anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it."""
-    on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _open(row)
+    on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _undecided(row)
     name = _text(row["id"])
     arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"][:1]
     ends, apart = _ends(arms), _uneven(arms)
@@ -157,16 +158,20 @@ def _flagged(rows: list[dict]) -> dict[str, int]:
     return {flag: several.count(flag) for flag in FLAGS if flag in several}
 
 
-def _open(row: dict) -> str:
-    """How many arms of a decided claim are open; nothing if none is."""
-    decided = row["verdict"] not in OPEN
-    return f", {len(row['open'])} of {counted(len(row['arms']), 'arm')} open" if row["open"] and decided else ""
+def _undecided(row: dict) -> str:
+    """How many arms of a decided claim are undecided; nothing if none is."""
+    decided = row["verdict"] not in UNDECIDED
+    return (
+        f", {len(row['undecided'])} of {counted(len(row['arms']), 'arm')} undecided"
+        if row["undecided"] and decided
+        else ""
+    )
 
 
 def _tile(row: dict) -> str:
-    about = f"{row['id']}, {row['verdict']}{_open(row)}: {row['says']}"
+    about = f"{row['id']}, {row['verdict']}{_undecided(row)}: {row['says']}"
     kind = " own" if row["kind"] == "own" else ""
-    kind += " partly" if _open(row) else ""
+    kind += " partly" if _undecided(row) else ""
     return (
         f'<a class="{row["verdict"]}{kind}" href="{LEDGER}#{_text(row["id"])}" title="{_text(about)}" '
         f'aria-label="{_text(about)}">{MARKS[row["verdict"]]}</a>'

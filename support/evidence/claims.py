@@ -255,7 +255,7 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
     word = verdicts.verdict(states)
     behind = [arm for arm in arms if findings[arm.name].state != "untested"] or arms
     asked = [findings[arm.name] for arm in behind] or list(findings.values())
-    asked = [found for found in asked if found.state not in verdicts.OPEN] or asked  # a void arm decides nothing
+    asked = [found for found in asked if found.state not in verdicts.UNDECIDED] or asked  # a void arm decides nothing
     several = {f"{r.key}-{r.steps:06d}": r for arm in behind for r in arm.all_records()}
     contradiction = claim.contradiction() if claim.contradiction else ""
     seeds, minutes, undecided = _fresh(arms, findings) if word == "unclear" else (None, None, None)
@@ -274,7 +274,7 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
         "n": min(found.n for found in asked) if arms else sum(found.n for found in asked),
         "verdict": word,
         "on": verdicts.depends_on((arm.factors, findings[arm.name].state) for arm in arms),
-        "open": [name for name, found in findings.items() if found.state in verdicts.OPEN],
+        "undecided": [name for name, found in findings.items() if found.state in verdicts.UNDECIDED],
         "flags": verdicts.flags(states, bool(contradiction), claim.amended is not None, claim.late),
         "contradiction": contradiction,
         "amended": asdict(claim.amended) if claim.amended else None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from support.evidence.verdicts import CONTRADICTION, KINDS, OPEN, VERDICTS
+from support.evidence.verdicts import CONTRADICTION, KINDS, UNDECIDED, VERDICTS
 from support.words import counted
 
 
@@ -38,11 +38,11 @@ def _of_several(word: str, count: int) -> str:
 
 
 def verdict_in_words(row: dict) -> str:
-    """The verdict, what a mixed one depends on, and the open arms: "mixed (input scaling)"."""
+    """The verdict, what a mixed one depends on, and the undecided arms: "mixed (input scaling)"."""
     said = row["verdict"] + (f" ({row['on']})" if row["on"] else "")
-    if row["verdict"] in OPEN:
+    if row["verdict"] in UNDECIDED:
         return said
-    return "; ".join([said, *(f"{arm['name']} {arm['state']}" for arm in row["arms"] if arm["state"] in OPEN)])
+    return "; ".join([said, *(f"{arm['name']} {arm['state']}" for arm in row["arms"] if arm["state"] in UNDECIDED)])
 
 
 def judged(row: dict) -> list[dict]:

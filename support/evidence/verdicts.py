@@ -2,7 +2,7 @@
 
 An arm holds, fails, is unclear (its interval crosses the rule's threshold), is void (the premise of the claim is
 absent, so there is nothing to judge) or is untested (too few seeds). It is decided if it holds or fails. The decided
-arms make the verdict: all hold, all fail, or mixed. Open arms never change it. Without a decided arm a claim is
+arms make the verdict: all hold, all fail, or mixed. Undecided arms never change it. Without a decided arm a claim is
 unclear if one arm is, and untested otherwise.
 """
 
@@ -21,7 +21,7 @@ PREMISE = "premise absent"
 AMENDED = "rule amended after the records"
 LATE = "rule written after the records"
 FLAGS = (CONTRADICTION, PREMISE, AMENDED, LATE)
-OPEN = STATES[2:]
+UNDECIDED = STATES[2:]
 LEAST_SEEDS = 5  # an arm with fewer is not judged
 
 

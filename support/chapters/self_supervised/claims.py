@@ -7,7 +7,7 @@ the probe of the same encoder before training, by 15 points at least; a claim is
 objectives have the same encoder, data, views, batch, head, optimiser and length, and normalised inputs.
 
 The paper measured Barlow Twins with all singular values, and SimCLR with the 10 largest alone and on inputs that were
-not normalised; batches and lengths differed too. Its claims as it measured them, on inputs that are normalised:
+not normalised; batches differed too. Its claims as it measured them, on inputs that are normalised:
 
     RG-5.3-a  Barlow Twins: the effect by all singular values is positive
     RG-5.3-b  SimCLR: the effect by the 10 largest is negative. Appendix I.4 says that the volume element dips there,
