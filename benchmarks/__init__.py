@@ -7,12 +7,14 @@ file named after the machine.
 import json
 import platform
 import re
+import sys
 from datetime import date
 from importlib import import_module
 from pathlib import Path
 
 import torch
 
+from support.evidence.files import atomically
 from support.training.classifiers.products import PRECISIONS
 from support.training.distances.stack import DTYPES
 from support.training.machine import resolve_device
@@ -58,7 +60,9 @@ def run(
         path = result_file(part, name)
         before = json.loads(path.read_text()) if path.exists() else {}
         kept = before if before.get("machine") == name else {}
-        path.write_text(json.dumps(kept | {"machine": name, part: found}, indent=1, allow_nan=False) + "\n")
+        if lost := sorted(before.keys() - kept.keys() - {"machine", part}):
+            print(f"{path.name} loses {', '.join(lost)}, measured on {before.get('machine')}", file=sys.stderr)
+        atomically(path, json.dumps(kept | {"machine": name, part: found}, indent=1, allow_nan=False) + "\n")
     return {"machine": name, part: found}
 
 

@@ -32,6 +32,8 @@ def test_the_loss_is_the_evidence_bound():
     decoded = torch.distributions.Bernoulli(net.decode(mean + gaussian.stddev * noise), validate_args=False)
     divergence = torch.distributions.kl_divergence(gaussian, torch.distributions.Normal(0.0, 1.0)).sum(1)
     assert torch.allclose(net.loss(x, noise), (divergence - decoded.log_prob(x).sum(1)).mean())
+    with pytest.raises(ValueError, match="intensities must be from 0 to 1"):
+        net.loss(255 * x, noise)
 
 
 def test_training_follows_from_the_seed():

@@ -12,6 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from geometry_cases import ACTIVATIONS
 from scipy import integrate
 from torch.func import jacrev
@@ -179,8 +180,8 @@ def test_far_from_all_centres_the_log_volume_is_still_right():
 @pytest.mark.parametrize("centres, x, widths, message", [
     (torch.zeros(3, 2), torch.zeros(3), (1.0, 1.0), r"wanted centres \(V, 3\), as x has 3 inputs, got shape \(3, 2"),
     (torch.zeros(0, 2), torch.zeros(2), (1.0, 1.0), r"got shape \(0, 2\)"),
-    (torch.zeros(2), torch.zeros(2), (0.0, 1.0), r"wanted sigma > 0, got 0\.0"),
-    (torch.zeros(2), torch.zeros(2), (1.0, -2.0), r"wanted tau > 0, got -2\.0"),
+    (torch.zeros(2), torch.zeros(2), (0.0, 1.0), r"wanted a finite sigma > 0, got 0\.0"),
+    (torch.zeros(2), torch.zeros(2), (1.0, -2.0), r"wanted a finite tau > 0, got -2\.0"),
     (torch.zeros(2, dtype=torch.int64), torch.zeros(2), (1.0, 1.0), "centres must be float64 or float32"),
 ])  # fmt: skip
 def test_what_the_conformal_kernel_refuses(centres, x, widths, message):
@@ -373,7 +374,7 @@ def test_the_metric_is_no_hessian():
 
 @pytest.mark.parametrize("arguments, message", [
     (("erf", torch.zeros(2), 0.0), r"wanted weight_variance > 0 and bias_variance >= 0, got 0\.0 and 0\.0"),
-    (("erf", torch.zeros(2), 1.0, 0.0, -1.0), r"wanted readout_variance >= 0, got -1\.0"),
+    (("erf", torch.zeros(2), 1.0, 0.0, -1.0), r"wanted a finite readout_variance >= 0, got -1\.0"),
     ((0, torch.zeros(2)), "a monomial activation is a whole number from 1 on, got 0"),
     (("relu", torch.zeros(2)), "unknown activation 'relu'; known: erf, sigmoid, tanh, gelu, or a function"),
     ((torch.relu, torch.ones(2)), "the derivative of .*relu.* jumps: .* has no metric"),
@@ -384,6 +385,23 @@ def test_what_the_tangent_kernel_refuses(arguments, message):
     for function in (ntk_metric, ntk_log_volume_element, ntk_ricci_scalar):
         with pytest.raises(ValueError, match=message):
             function(*arguments)
+
+
+@pytest.mark.parametrize("activation", [
+    F.silu, F.gelu, F.softplus, F.mish, F.elu, lambda z: z**2, lambda z: z**4, lambda z: torch.tanh(50 * z),
+])  # fmt: skip
+def test_a_smooth_activation_is_accepted_at_every_variance(activation):
+    """Of elu the second derivative jumps, and not the first."""
+    x = torch.zeros(24, 2)
+    x[:, 0] = torch.logspace(-10, 1.5, 24)
+    assert ntk_metric(activation, x).isfinite().all()
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.99, 0.9999])
+def test_a_kink_is_noticed_at_every_variance(slope):
+    for size in (1e-10, 1e-3, 1.0, 30.0):
+        with pytest.raises(ValueError, match="jumps"):
+            ntk_metric(lambda z: F.leaky_relu(z, slope), torch.tensor([size, 0.0]))
 
 
 # The Bayesian correction

@@ -311,7 +311,7 @@ def test_a_longer_run_has_neither_the_weights_nor_the_divergence_of_a_shorter_on
     assert long.diverged_by(1000) and long.diverged_by(200) and not long.diverged_by(100)
 
 
-def test_a_run_that_is_looked_at_once_answers_for_its_own_length_only(tmp_path):
+def test_a_run_that_is_measured_at_its_end_answers_for_its_own_length_only(tmp_path):
     plan = studies()["mnist-metric"]
     s = plan.spec(tiny(), "ReLU-Bias", "standardised", 0)
     long = measurement(s, 1000, classes=4)

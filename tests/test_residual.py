@@ -161,6 +161,7 @@ def test_what_cannot_be_pooled(outputs, shape, message):
     ((20,), "depth must be one of 10, 18, 34, 50, 101, got 20"),
     ((18, 0), "width must be a whole number from 1 on, got 0"),
     ((18, 8, "gelou"), "unknown activation 'gelou'"),
+    ((18, 8, nn.GELU()), "activation must make a module, such as nn.GELU, but is one"),
 ])  # fmt: skip
 def test_what_is_refused(arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):

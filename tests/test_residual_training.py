@@ -18,7 +18,7 @@ from support.training.residual.learner import MEAN, SD, Learner, rate_at
 from support.training.residual.places import Places
 from support.training.residual.specs import ResidualSpec
 from support.training.residual.training import _Run, curves_again, train
-from support.training.residual.volumes import MEASURES, TOP, Looker, measures
+from support.training.residual.volumes import MEASURES, TOP, Measurer, measures
 from support.training.specs import digest, specification
 
 CPU = torch.device("cpu")
@@ -118,6 +118,7 @@ def test_rolled_batches_change_rounding_alone():
     _, rolled = curves_again(spec(), 1, DATA, "cpu", roll=3)
     assert at == [0, 1]
     np.testing.assert_allclose(rolled["test_loss"], curves["test_loss"], rtol=1e-4)
+    assert (rolled["test_loss"] != curves["test_loss"]).any()
 
 
 def test_training_stops_after_the_epoch_in_which_enough_labels_are_learned():
@@ -260,7 +261,7 @@ def test_volumes_are_those_of_the_whole_map(objective):
     one = spec(objective=objective, **VIEWS) if objective != "supervised" else spec()
     learner = Learner(one, DATA, CPU)
     learner.settle()
-    looker, point = Looker(learner), learner.unit(learner.test_images)[0].flatten()
+    looker, point = Measurer(learner), learner.unit(learner.test_images)[0].flatten()
     values, k = looker.at(point, True), 16
     network = learner.network.double()
     head, normalise = learner.head.double(), learner.normalise.double()
@@ -293,13 +294,13 @@ def test_a_point_where_outputs_do_not_move_has_no_volume_but_a_rank():
     learner.settle()
     with torch.no_grad():  # three outputs of the last stage never move
         learner.network.layer4[0].bn2.weight[:3], learner.network.layer4[0].bn2.bias[:3] = 0, -1e6
-    looker = Looker(learner)
+    looker = Measurer(learner)
     values = looker.at(learner.unit(learner.test_images)[0].flatten(), True)
     volume, half, rank = values[3], values[7], values[11]
     assert volume.isnan() and half.isfinite() and rank <= 13
     assert looker.at(torch.full((768,), torch.nan), True).isnan().all()
     learner.network.conv1.weight.data.fill_(torch.nan)
-    assert Looker(learner).at(torch.zeros(768), True).isnan().all()
+    assert Measurer(learner).at(torch.zeros(768), True).isnan().all()
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
@@ -382,8 +383,39 @@ def test_a_run_may_continue_on_another_device_and_says_so(tmp_path):
         assert np.array_equal(moved.arrays[name], array, equal_nan=True), name
 
 
-def test_a_network_that_diverges_is_recorded_as_such():
-    (m,) = train([spec(rate=1e30, epochs=1, line=2, plane=2)], data=DATA, device="cpu")
+def test_a_run_that_moves_while_it_is_measured_is_measured_from_its_first_point(tmp_path):
+    """With other rounding the places may be others. Here the values of one place are spoilt instead."""
+    one, path = spec(), tmp_path / "block.safetensors"
+    here = {"data": DATA, "device": "cpu", "checkpoint": path}
+    batches, (whole,) = one.epochs * one.batches, train([one], data=DATA, device="cpu")
+    for _ in range(batches + 3):
+        with pytest.raises(Stopped):
+            train([one], minutes=0, **here)
+    identity = digest([one.key, batches + 2 * sum(places.count(one).values())])
+    saved = checkpoints.read(path, identity)
+    assert saved.note["step"] == batches + 3
+    elsewhere = saved.note | {"machine": saved.note["machine"] | {"processor": "another one"}}
+    saved.tensors["values"][0, 0] += 1
+    checkpoints.write(path, identity, elsewhere, saved.tensors)
+    (moved,) = train([one], **here)
+    for name, array in whole.arrays.items():
+        assert np.array_equal(moved.arrays[name], array, equal_nan=True), name
+
+
+def test_data_that_cannot_be_measured_are_refused_before_the_training(monkeypatch):
+    monkeypatch.setattr("support.training.residual.training.Learner", None)
+    few = made_up(n=6, classes=6)
+    with pytest.raises(ValueError, match="too few pairs"):
+        train([ResidualSpec.of(few, **SMALL | {"batch": 6}, seed=0)], data=few, device="cpu")
+    gap = torch.tensor([0, 2]).repeat(20)  # no image of class 1
+    places.check(spec(), gap)
+    with pytest.raises(ValueError, match="too few test images of class 1"):
+        places.check(spec(plane=2), gap)
+
+
+@pytest.mark.parametrize(("rate", "seed"), [(1e30, 0), (1e5, 2)])  # the second one ends with finite weights
+def test_a_network_that_diverges_is_recorded_as_such(rate, seed):
+    (m,) = train([spec(rate=rate, seed=seed, epochs=1, line=2, plane=2)], data=DATA, device="cpu")
     assert m.diverged_at == 1 and np.isnan(m.arrays["segment_volume"]).all()
     assert m.spec.final_numbers(m.arrays)["test_loss"] is None
 

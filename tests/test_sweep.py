@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -20,7 +21,7 @@ from support.chapters import studies
 from support.evidence import sweep
 from support.evidence.classifiers import study
 from support.evidence.classifiers.study import Plan, Recipe
-from support.evidence.records import Store
+from support.evidence.records import RecordError, Store
 from support.evidence.sweep import Busy, Diverged, ensure, run_block
 from support.networks.data import load
 from support.progress import Progress
@@ -136,6 +137,16 @@ def test_blocks_hold_every_run_once_and_asks_for_knows_them(dataset):
         "warmup": 3,
     }
     assert not any(PLAN.asks_for(replace(s, **{name: value})) for name, value in others.items())
+
+
+def test_runs_of_two_data_sets_of_one_name_are_refused_and_not_mixed(dataset):
+    specs = [s for b in PLAN.blocks(dataset)[:1] for s in b.specs]
+    runs = [SimpleNamespace(spec=s) for s in specs]
+    other = SimpleNamespace(spec=replace(specs[0], seed=9))
+    assert PLAN.among([*runs, other]) == runs
+    strange = SimpleNamespace(spec=replace(specs[0], data_digest="0123456789abcdef"))
+    with pytest.raises(RecordError, match="two data sets with the name 'folder:noisy'"):
+        PLAN.among([*runs, strange])
 
 
 def test_every_first_part_of_a_study_is_a_fair_sample(dataset):

@@ -72,7 +72,7 @@ class Record:
 
     def measured_at(self, steps: int) -> bool:
         """Whether the curves have this step, and, for a run that is measured only at its end, it is the last."""
-        return steps in self.arrays["steps"] and (self.steps == steps or not self.spec.looked_at_once)
+        return steps in self.arrays["steps"] and (self.steps == steps or not self.spec.measured_at_end)
 
     def answers(self, steps: int) -> bool:
         """Whether this record has all measurements of a run of this many steps, except the final weights.

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 
 from support.evidence import files
 from support.evidence.paths import CACHE, COMMITTED
-from support.evidence.records import Record, Store
+from support.evidence.records import Record, RecordError, Store
 from support.networks.data import load
 from support.progress import Progress
 from support.training import checkpoints
@@ -85,6 +85,20 @@ class Study(ABC):
         """Whether the study contains this run: it equals one of `questions` in every field but the data digest."""
         # the third comparison implies the first two, which are faster
         return spec.seed in self.all_seeds and spec.data == self.data and spec.question in self._questions
+
+    def among(self, records: Iterable[Any]) -> list[Any]:
+        """The study's runs among records or measurements. Raises RecordError if some are of other data of that name.
+
+        Otherwise one of two data sets would silently take the place of the other.
+        """
+        found, digests = [run for run in records if self.asks_for(run.spec)], dict[str, str]()
+        for spec in (run.spec for run in found):
+            if (first := digests.setdefault(spec.draw_name, spec.data_digest)) != spec.data_digest:
+                raise RecordError(
+                    f"{self.name} has records of two data sets with the name {spec.draw_name!r}, of the digests "
+                    f"{first} and {spec.data_digest}; `python -m support records verify` lists them"
+                )
+        return found
 
     @cached_property
     def _questions(self) -> frozenset[Spec]:

@@ -1,5 +1,6 @@
 """How a Bayesian network of finite width expands or contracts its input space around one training point."""
 
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -34,7 +35,7 @@ def bayes_chi(q: int, rho: Any, d: int) -> Tensor:
     (tensor(2., dtype=torch.float64), tensor(4., dtype=torch.float64))
     """
     for name, value in (("q", q), ("d", d)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
     from scipy.special import hyp2f1  # here: a sweep imports this module, and may have torch and numpy alone
 

@@ -23,6 +23,10 @@ class SingularMetric(ValueError):
     """The metric does not have full rank at a point, so the volume element of all directions is 0."""
 
 
+class NotFinite(ValueError):
+    """A Jacobian or an output of the map is infinite or NaN at a point."""
+
+
 def real(name: str, value: Any) -> Tensor:
     """The tensor in float64. Raises ValueError for integers, which are probably unscaled bytes, and for NaN."""
     value = torch.as_tensor(value)

@@ -174,10 +174,13 @@ def gaussian_means(activation: str | Callable, s: Tensor, order: int = 1) -> tup
     return mean, first, second
 
 
-def gaussian_integral(integrand: Callable, s: Tensor, *args: np.ndarray, atol: float, name: str) -> np.ndarray:
+def gaussian_integral(
+    integrand: Callable, s: Tensor, *args: np.ndarray, atol: float, name: str, minlevel: int = 2
+) -> np.ndarray:
     """Integral over u of integrand(u, sqrt s, *args), which includes the density, (N,) for s and each of args, (N,).
 
     By tanh-sinh quadrature, which resolves what is much narrower than the Gaussian, on each side of 0 separately.
+    minlevel: of the first grid, see `scipy.integrate.tanhsinh`.
     Raises ValueError, with the name, if it does not converge.
     """
     from scipy import integrate  # here: a sweep imports this module, and may have torch and numpy alone
@@ -188,7 +191,8 @@ def gaussian_integral(integrand: Callable, s: Tensor, *args: np.ndarray, atol: f
 
     total = np.zeros(len(s))
     for side in ((-np.inf, 0), (0, np.inf)):
-        options: dict[str, Any] = dict(args=(s.cpu().sqrt().numpy(), *args), atol=atol, rtol=1e-12)
+        arguments = (s.cpu().sqrt().numpy(), *args)
+        options: dict[str, Any] = dict(args=arguments, atol=atol, rtol=1e-12, minlevel=minlevel)
         result = integrate.tanhsinh(within_reach, *side, **options)
         if not result.success.all():
             bad = float(s[int(np.flatnonzero(~result.success)[0])])

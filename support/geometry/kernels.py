@@ -19,8 +19,8 @@ def kernel_metric(kernel: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> Tens
 
     Args:
         kernel: symmetric map of two points, (d,) and (d,), to a number, in torch operations, twice differentiable at
-            y = x. It is used as it is. A kink to which torch gives the slope 0, as those of abs and minimum, may not
-            be noticed.
+            y = x. It is neither scaled nor symmetrised. A kink to which torch gives the slope 0, as those of abs and
+            minimum, may not be noticed.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
     Raises:
         ValueError: for a kernel that does not give one float64 number, is not symmetric, is not differentiable at
@@ -99,7 +99,7 @@ def _conformal_factor(centres, x, sigma, tau):
     """x as a batch, whether it was one point, log h, (N,), and its gradient, (N, d)."""
     for name, width in (("sigma", sigma), ("tau", tau)):
         if not 0 < width < math.inf:
-            raise ValueError(f"wanted {name} > 0, got {width!r}")
+            raise ValueError(f"wanted a finite {name} > 0, got {width!r}")
     x, single = checks.points(x)
     centres = checks.real("centres", centres)
     shape = tuple(centres.shape)

@@ -30,8 +30,11 @@ class Autoencoder(nn.Module):
         It is the cross-entropy of the pixels plus the divergence of the latent Gaussians from N(0, 1). That is a
         bound for pixels of 0 and 1; for grey ones it is the usual cross-entropy.
 
-        noise: (N, latent), drawn from N(0, 1).
+        x: (N, pixels), from 0 to 1. noise: (N, latent), drawn from N(0, 1). Raises ValueError for other intensities,
+        such as bytes, for which the cross-entropy has no lower bound.
         """
+        if not ((x >= 0) & (x <= 1)).all():
+            raise ValueError(f"intensities must be from 0 to 1, got {float(x.min()):g} to {float(x.max()):g}")
         mean, log_variance = self.encode(x)
         logits = self.decoder(mean + noise * (log_variance / 2).exp())
         pixels = nn.functional.binary_cross_entropy_with_logits(logits, x, reduction="sum")

@@ -99,6 +99,8 @@ class ResNet(nn.Module):
             raise ValueError(f"depth must be one of {', '.join(map(str, DEPTHS))}, got {depth!r}")
         if not isinstance(width, int) or width < 1:
             raise ValueError(f"width must be a whole number from 1 on, got {width!r}")
+        if isinstance(activation, nn.Module):
+            raise ValueError(f"activation must make a module, such as nn.GELU, but is one: {activation}")
         if not callable(activation) and activation not in ACTIVATIONS:
             raise ValueError(f"unknown activation {activation!r}{suggest(activation, ACTIVATIONS)}, or a function")
         make = activation if callable(activation) else ACTIVATIONS[activation].module

@@ -17,7 +17,11 @@ RIDGE = 1e-3  # added to the Gram matrix, whose diagonal is 1
 
 @dataclass(frozen=True)
 class Variant:
-    """Settings of the learning. follow: L is the median distance under each new M. root: of M."""
+    """Settings of the learning.
+
+    follow: L follows the median distance under each new M; otherwise it keeps its first value. root: M is replaced by
+    its square root in each round.
+    """
 
     length: float = 1.0  # times the median distance
     ridge: float = RIDGE
@@ -34,7 +38,7 @@ class FeatureMachine:
 
     x: np.ndarray  # (N, d) training inputs
     M: np.ndarray  # (d, d), symmetric, trace d
-    length: float
+    length: float  # L, in the unit of distances under M
     weights: np.ndarray  # (N, C), of the training inputs
     offset: np.ndarray  # (C,) mean of the targets
 
@@ -74,13 +78,19 @@ def outer_products(machine: FeatureMachine) -> np.ndarray:
 
 
 def learn(x: np.ndarray, targets: np.ndarray, rounds: int = ROUNDS) -> FeatureMachine:
-    """The machine after so many updates of M."""
+    """The machine after so many updates of M; arguments and errors as in `learning`."""
     *_, machine = learning(x, targets, rounds)
     return machine
 
 
-def learning(x, targets, rounds: int, variant: Variant = USUAL) -> Iterator[FeatureMachine]:
-    """The machine before the first update of M and after each one."""
+def learning(x: np.ndarray, targets: np.ndarray, rounds: int, variant: Variant = USUAL) -> Iterator[FeatureMachine]:
+    """The machine before the first update of M and after each one, rounds + 1 in all.
+
+    Args:
+        x: training inputs, (N, d). targets: (N, C).
+    Raises:
+        ValueError: if most inputs are equal, or the fitted function is constant. Then L, or M, is 0.
+    """
     M = np.eye(x.shape[1])
     length = variant.length * _median(x, M)
     for _ in range(rounds):
@@ -92,12 +102,17 @@ def learning(x, targets, rounds: int, variant: Variant = USUAL) -> Iterator[Feat
 
 
 def _median(x: np.ndarray, M: np.ndarray) -> float:
-    return float(np.median(distances(x, x, M)[np.triu_indices(len(x), 1)]))
+    found = float(np.median(distances(x, x, M)[np.triu_indices(len(x), 1)]))
+    if not found > 0:
+        raise ValueError("the median distance of the inputs is 0: half of the pairs or more are equal under M")
+    return found
 
 
 def _updated(machine: FeatureMachine, root: bool) -> np.ndarray:
     M = outer_products(machine)
     M = (M + M.T) / 2
+    if not np.trace(M) > 0:
+        raise ValueError("the fitted function is constant, so it prefers no direction; are all targets equal?")
     if root:
         values, vectors = np.linalg.eigh(M)
         M = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T

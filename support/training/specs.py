@@ -33,10 +33,10 @@ SPECIFICATIONS = {  # experiment -> its specification
 class Spec(ABC):
     """The fields that the specifications of all experiments share. Every field is a literal.
 
-    looked_at_once: whether something is measured only after the last step, so that a longer run cannot replace this.
+    measured_at_end: whether something is measured only after the last step, so that a longer run cannot replace this.
     """
 
-    looked_at_once: ClassVar[bool] = False
+    measured_at_end: ClassVar[bool] = False
     seed: int
     data: str  # name of the data
     data_digest: str  # sha256 of its bytes, first 16 digits

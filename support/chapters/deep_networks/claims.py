@@ -173,14 +173,8 @@ def half_effect_with_gelu(arm: ResidualArm) -> Numbers:
 
 def learned_contrast(arm: ResidualArm) -> Numbers:
     """OWN-8-a and OWN-8-b."""
-    found = [_contrast(run, arm.stage) for run in arm.of().values()]
+    found = [results.learned_contrast(results.effects(run))[arm.stage - 1] for run in arm.of().values()]
     return {"contrast minus that before training: {:+.3f} nats per output": found}
-
-
-def _contrast(run, stage: int) -> float:
-    found = results.effects(run)[:, stage - 1]
-    contrast = found[:, ACROSS] - found[:, ALIKE]
-    return contrast[AFTER] - contrast[BEFORE]
 
 
 def fitted(arm: ResidualArm, labels: str = "shuffled") -> Numbers:
@@ -192,8 +186,11 @@ def fitted(arm: ResidualArm, labels: str = "shuffled") -> Numbers:
 
 def not_shuffled(arm: ResidualArm) -> Numbers:
     """OWN-8-c; paired by seed."""
-    true, shuffled = arm.of(), arm.of(labels="shuffled")
-    found = [SHARE * _contrast(true[seed], 4) - _contrast(shuffled[seed], 4) for seed in true if seed in shuffled]
+    true, shuffled = (
+        {seed: results.learned_contrast(results.effects(run))[LAST] for seed, run in arm.of(labels=labels).items()}
+        for labels in ("true", "shuffled")
+    )
+    found = [SHARE * true[seed] - shuffled[seed] for seed in true if seed in shuffled]
     return {"half the contrast minus that with shuffled labels: {:+.3f} nats per output": found}
 
 

@@ -84,9 +84,7 @@ def stages_figure(arm: ResidualArm):
     by_depth(left, found.transpose(0, 2, 1, 3), "stage")
     left.set_title("between the images, minus at them", pad=18)
     left.set_ylabel("effect (nats per output)")
-    contrast = found[..., ACROSS] - found[..., ALIKE]
-    learned = contrast[:, AFTER] - contrast[:, BEFORE]
-    for stage, values in zip(STAGES, learned.T, strict=True):
+    for stage, values in zip(STAGES, results.learned_contrast(found).T, strict=True):
         mean = mean_interval(values)
         right.plot(
             stage + 0.12 * (figures.jitter(len(values)) - 0.5), values, "o", color="black", markersize=3, alpha=0.5

@@ -40,11 +40,11 @@ def ends(gaussian: Gaussian, pairs: int) -> torch.Tensor:
 
 
 def facts(data: DistanceData, found: dict[str, nn.Module], pairs: int = 4, points: int = 200) -> pd.DataFrame:
-    """What each map makes of the Gaussian; the first points of the training set, and segments between such points.
+    """What each map makes of the Gaussian, at the first points of the training set and along segments from `ends`.
 
-    "mismatch" of the mean metric with the precision, in nats; "unit", the root of the mean eigenvalue of Sigma G: by
-    so much the map's unit of length is larger than the Mahalanobis distance's; "volume varies", the SD of the
-    log-volume over the points, in nats; "length", the mean length of straight segments over unit times the
+    "mismatch": of the mean metric with the precision, in nats. "unit": the factor by which lengths under the map
+    exceed Mahalanobis distances, the root of the mean eigenvalue of Sigma G. "volume varies": the SD of the
+    log-volume over the points, in nats. "length": the mean length of straight segments over unit times the
     Mahalanobis distance of their ends.
     """
     x, rows = data.train[0][:points], {}
@@ -64,8 +64,8 @@ def facts(data: DistanceData, found: dict[str, nn.Module], pairs: int = 4, point
 
 def log_volume(f, x):
     """Of points (N, d); -inf where the metric is singular, as behind hyperplanes of ReLUs without a mirror image."""
-    J = torch.linalg.slogdet(pullback_metric(f, x))
-    return torch.where(J.sign > 0, J.logabsdet / 2, -torch.inf)
+    det = torch.linalg.slogdet(pullback_metric(f, x))
+    return torch.where(det.sign > 0, det.logabsdet / 2, -torch.inf)
 
 
 @dataclass(frozen=True)

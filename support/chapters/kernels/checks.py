@@ -106,7 +106,7 @@ def descends_to(z_of: Callable = self_supervised.z_of, draws: int = 3, D: int = 
         if len(gaps) == draws:
             break
     worst = max(gaps, key=gaps.__getitem__)
-    return Worst(gaps[worst] < 1e-3, max(gaps[worst], 1e-3), worst, draws)
+    return Worst(gaps[worst] < 1e-3, max(gaps[worst], 1e-3), worst, len(gaps))
 
 
 def bends(outputs=(2, 3, 5, 8), least: float = 0.5, draws: int = 3) -> Worst:

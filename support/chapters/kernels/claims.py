@@ -57,16 +57,16 @@ class TableArm(claims.TableArm):
 def machines(_=()) -> list[TableArm]:
     """Support vector machines on each data set."""
 
-    def one(name: str, n: int, shared: float | None, how: str) -> TableArm:
+    def one(name: str, shared: float | None, how: str) -> TableArm:
         rows, unit = derived.rows("kernel-machines", data=name), ("repetition", "fold")
-        n = n if len(rows) else 0
+        n = rows["fold" if shared is None else "repetition"].nunique() if len(rows) else 0
         return TableArm(name, "kernel-machines", rows, n, name, f"{name}: {how}", {"data": name}, unit, shared)
 
     folds = f"{REPETITIONS} repetitions of {FOLDS} folds, parameters chosen in 3 inner folds"
     blocks = BLOCKS["pairs of digits"]
     how = f"{len(PAIRS)} pairs, {blocks} disjoint training sets of about 30 images each"
-    found = [one(name, REPETITIONS, 1 / (FOLDS - 1), folds) for name in TABLES]
-    return [*found, one("pairs of digits", blocks, None, how)]
+    found = [one(name, 1 / (FOLDS - 1), folds) for name in TABLES]
+    return [*found, one("pairs of digits", None, how)]
 
 
 def metrics(data: tuple[str, ...], starts: tuple[str, ...] = tuple(STARTS), table: str = "kernel-metrics") -> Arms:

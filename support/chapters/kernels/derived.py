@@ -16,11 +16,16 @@ TABLES = ("iris", "wine", "breast cancer")
 
 
 def data(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs and classes of a data set of scikit-learn; pixels that never vary are left out."""
+    """Inputs and classes of a data set of scikit-learn; pixels that never vary are left out. KeyError for others."""
     from sklearn import datasets
 
-    load = {"iris": datasets.load_iris, "wine": datasets.load_wine, "breast cancer": datasets.load_breast_cancer}
-    x, labels = load.get(name, datasets.load_digits)(return_X_y=True)
+    loaders = {
+        "iris": datasets.load_iris,
+        "wine": datasets.load_wine,
+        "breast cancer": datasets.load_breast_cancer,
+        "digits": datasets.load_digits,
+    }
+    x, labels = loaders[name](return_X_y=True)
     return x[:, x.std(0) > 0], labels
 
 

@@ -32,8 +32,9 @@ def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tupl
 
     scale: times the usual initial weights and biases of the first layer.
     """
-    torch.manual_seed(seed)
-    net = nn.Sequential(nn.Linear(x.shape[1], WIDTH), nn.ReLU(), nn.Linear(WIDTH, targets.shape[1])).double()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        net = nn.Sequential(nn.Linear(x.shape[1], WIDTH), nn.ReLU(), nn.Linear(WIDTH, targets.shape[1])).double()
     with torch.no_grad():
         for name in ("0.weight", "0.bias"):
             net.get_parameter(name).mul_(scale)

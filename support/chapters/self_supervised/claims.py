@@ -46,7 +46,7 @@ from support.chapters.self_supervised.study import STUDIES
 from support.evidence import claims
 from support.evidence.claims import Arms, Records, own
 from support.evidence.residual import results
-from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEATS, BEFORE, ResidualArm
+from support.evidence.residual.results import ACROSS, AFTER, BEATS, ResidualArm
 from support.evidence.residual.rules import Numbers, Signed
 from support.evidence.rules import BELOW_0
 from support.training.residual.volumes import MEASURES
@@ -75,9 +75,7 @@ def effect_of(run, measure: str) -> float:
 
 def contrast_of(run, measure: str) -> float:
     """Across a boundary minus in one class, trained minus untrained."""
-    found = results.measured_effects(run)[:, MEASURES.index(measure)]
-    contrast = found[:, ACROSS] - found[:, ALIKE]
-    return contrast[AFTER] - contrast[BEFORE]
+    return results.learned_contrast(results.measured_effects(run))[MEASURES.index(measure)]
 
 
 def effect(arm: ResidualArm, objective: str, measure: str = "features") -> Numbers:
@@ -112,12 +110,12 @@ def falls_if_not_normalised(arm: ResidualArm) -> Numbers:
 
 def on_digits(arm: ResidualArm, of) -> Numbers:
     """OWN-9-f and OWN-9-g: `effect` or `contrast` of the arm's objective."""
-    return of(arm, OBJECTIVES[arm.name])
+    return of(arm, arm.objective)
 
 
 def more_with_labels(arm: ResidualArm) -> Numbers:
     """OWN-9-h; paired by seed."""
-    without, labelled = counted(arm, OBJECTIVES[arm.name]), arm.of("supervised")
+    without, labelled = counted(arm, arm.objective), arm.of("supervised")
     found = [
         contrast_of(labelled[s], "features") - contrast_of(without[s], "features") for s in without if s in labelled
     ]
@@ -138,7 +136,7 @@ def by_measure(records: Records) -> list[ResidualArm]:
 def digits(records: Records) -> list[ResidualArm]:
     """The study on the digits, an arm for each objective."""
     whole = records.once(results.arm, "digits", STUDIES[f"{STUDY}-digits"], "gelu")
-    return [replace(whole, name=name, factor="objective") for name in OBJECTIVES]
+    return [replace(whole, name=name, factor="objective", objective=kind) for name, kind in OBJECTIVES.items()]
 
 
 ABSENT = f"too few probes beat the untrained encoder's by {BEATS:g} points"

@@ -34,7 +34,7 @@ def under_each_measure(arm: ResidualArm, objective: str, when: int = AFTER) -> d
 
 
 def with_pairs(found: np.ndarray) -> np.ndarray:
-    """Those of the networks (networks, 2, 2) in which a pair of each kind was found; the others are NaN."""
+    """Of found, (networks, 2, 2), the networks in which a pair of each kind was found. The others have NaN."""
     return found[np.isfinite(found).all((1, 2))]
 
 

@@ -35,8 +35,8 @@ def runs_of(study: VolumeStudy, runs: Iterable) -> dict[tuple, Record]:
     """The study's runs, records or measurements, that went to their last epoch: (width, labels, seed) -> run."""
     return {
         (run.spec.width, run.spec.labels, run.spec.seed): run
-        for run in runs
-        if study.asks_for(run.spec) and study.steps in run.arrays["geometry_steps"]
+        for run in study.among(runs)
+        if study.steps in run.arrays["geometry_steps"]
     }
 
 

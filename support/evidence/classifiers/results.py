@@ -94,7 +94,7 @@ def runs_of(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
     Of several records of a run the shortest counts.
     """
-    asked = [r for r in records if plan.asks_for(r.spec) and r.measured_at(plan.steps)]
+    asked = [r for r in plan.among(records) if r.measured_at(plan.steps)]
     return list({r.spec: r for r in sorted(asked, key=lambda r: -r.steps)}.values())
 
 

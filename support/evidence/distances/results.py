@@ -33,8 +33,8 @@ def runs_of(study: DistanceStudy, runs: Iterable) -> list:
     """The study's runs, records or measurements, that went as far as it asks, by trial, for trials that are whole."""
     found = {
         (run.spec.seed, run.spec.network): run
-        for run in runs
-        if study.asks_for(run.spec) and study.steps in run.arrays["weight_steps"]
+        for run in study.among(runs)
+        if study.steps in run.arrays["weight_steps"]
     }
     whole = [t for t in study.all_seeds if all((t, network) in found for network in study.networks)]
     return [found[trial, network] for trial in whole for network in study.networks]

@@ -17,6 +17,7 @@ from support.evidence.claims import StudyArm
 from support.evidence.records import Record
 from support.evidence.residual.study import ResidualStudy
 from support.geometry.boundary import peak
+from support.training.residual.objectives import HEAD
 from support.training.residual.volumes import MEASURES, TOP
 
 LEAST_PAIRS = 8  # a network with fewer is not counted
@@ -43,6 +44,12 @@ def effects(run: Record) -> np.ndarray:
     return _effect(volume[..., [0, -2, -1]]) / features(run)
 
 
+def learned_contrast(effects: np.ndarray) -> np.ndarray:
+    """The contrast after training minus before, (..., K), from effects (..., 2, K, 2) of K stages or measures."""
+    contrast = effects[..., ACROSS] - effects[..., ALIKE]
+    return contrast[..., AFTER, :] - contrast[..., BEFORE, :]
+
+
 def half_effects(run: Record) -> np.ndarray:
     """(2, 4, 2) [network, stage, kind]: the same by the larger half of the singular values, per singular value."""
     return _effect(run.arrays["segment_half"].astype(float)) / (features(run) // 2)
@@ -51,8 +58,10 @@ def half_effects(run: Record) -> np.ndarray:
 def measured_effects(run: Record) -> np.ndarray:
     """(2, M, 2) [network, measure, kind]: the same of the last stage by each of the run's measures."""
     found = _effect(run.arrays["segment_measure"].astype(float))
-    used = {"top": TOP, "head_top": TOP, "sphere": features(run) - 1, "head_sphere": features(run) - 1}
-    return found / np.array([used.get(name, features(run)) for name in MEASURES[: found.shape[1]]])[:, None]
+    k = features(run)
+    codes = min(k, HEAD)
+    used = {"top": min(TOP, k), "sphere": k - 1, "head": codes, "head_top": min(TOP, codes), "head_sphere": codes - 1}
+    return found / np.array([used.get(name, k) for name in MEASURES[: found.shape[1]]])[:, None]
 
 
 def features(run: Record) -> int:
@@ -133,16 +142,20 @@ def gain(run: Record) -> float:
 
 @dataclass(frozen=True)
 class ResidualArm(StudyArm):
-    """Runs of a study by (activation, objective, labels, seed).
+    """A part of a study's networks that claims ask.
 
-    level: of the factor, such as a network, a stage or a measure. stage: 1 to 4. measure: of `MEASURES`.
+    runs: of the whole study, by (activation, objective, labels, seed). factor: what the arms of a claim differ in.
+    level: of the factor, by default the name. activation, objective: of the networks that are judged; the others are
+    for comparison. stage: 1 to 4. measure: of `MEASURES`.
     """
 
     name: str
     study: ResidualStudy
     runs: dict[tuple[str, str, str, int], Record]
     factor: str = "network"
+    level: str = ""
     activation: str = "gelu"
+    objective: str = "supervised"
     stage: int = 4
     measure: str = "features"
 
@@ -165,11 +178,11 @@ class ResidualArm(StudyArm):
 
     def by_stage(self) -> "list[ResidualArm]":
         """An arm for each stage."""
-        return [replace(self, name=f"{self.name}, stage {s}", stage=s) for s in (1, 2, 3, 4)]
+        return [replace(self, name=f"{self.name}, stage {s}", level=self.name, stage=s) for s in (1, 2, 3, 4)]
 
     @property
     def factors(self) -> dict[str, str]:
-        return {self.factor: self.name.partition(", stage ")[0], "stage": str(self.stage)}
+        return {self.factor: self.level or self.name, "stage": str(self.stage)}
 
     def by_measure(self, names: dict[str, str]) -> "list[ResidualArm]":
         """An arm for each measure, with its name in words."""
@@ -180,7 +193,7 @@ def arm(name: str, study: ResidualStudy, activation: str, records) -> ResidualAr
     """The arm of a study's networks with this activation, and of all networks of the study for comparisons."""
     runs = {
         (run.spec.activation, run.spec.objective, run.spec.labels, run.spec.seed): run
-        for run in records
-        if study.asks_for(run.spec) and run.diverged_at is None and run.steps == study.steps
+        for run in study.among(records)
+        if run.diverged_at is None and run.steps == study.steps
     }
     return ResidualArm(name, study, runs, activation=activation)

@@ -44,7 +44,8 @@ class Signed(Means):
     @property
     def asks(self):
         low, high = self.accepts
-        own = f"{self.wording} {f'> {low:g}' if high == math.inf else f'< {high:g}'}"
+        line = f"> {low:g}" if high == math.inf else f"< {high:g}"
+        own = f"{self.wording} {line}{'%' if self.unit == '%' else ''}"
         return rules.asked_where(own, (premise.asks for premise in self.premises))
 
     def values(self, arm: ResidualArm) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from support.training.residual.places import SEARCHED
 from support.training.residual.specs import ResidualSpec
 from support.training.residual.training import NETWORKS, train
 from support.training.specs import recorded_steps
+from support.words import counted
 
 # Floating point operations per second, for at most ten layers and for more: in training, and of Jacobians in float32.
 # Measured on two quiet cores with bf16 in hardware, and on an H200, where bf16 and Jacobians are guesses.
@@ -70,6 +72,11 @@ class ResidualStudy(Study):
     first_line: int = 25
     first_plane: int = 21
 
+    def __str__(self):
+        several = (self.activations, self.objectives, [f"{kind} labels" for kind in self.labels])
+        kinds = " x ".join(" and ".join(names) for names in several)
+        return f"{self.name}: {kinds} x {counted(self.seeds, 'seed')}\n{self.protocol}"
+
     def spec(self, digest: str, activation: str, objective: str, labels: str, seed: int) -> ResidualSpec:
         """The specification of one of the study's runs, with that digest of its data."""
         own: dict[str, Any] = {"activation": activation, "objective": objective, "labels": labels, "seed": seed}
@@ -84,7 +91,8 @@ class ResidualStudy(Study):
     @property
     def protocol(self) -> str:
         """What every run has in common, for captions."""
-        of_paper = "cifar10" in self.data  # other data are not compared with it
+        name = Path(self.data.removeprefix("folder:")).name
+        of_paper = name in ("cifar10", "cifar10-jpeg")  # other data are not compared with it
         narrow = f" of {PAPERS_WIDTH}" if of_paper and self.width != PAPERS_WIDTH else ""
         epochs = PAPERS_EPOCHS[self.objectives[0]]
         short = f" of the paper's {epochs:,}" if of_paper and self.steps < epochs else ""
@@ -104,12 +112,15 @@ class ResidualStudy(Study):
         return list(itertools.product(self.activations, self.objectives, self.labels))
 
     def questions(self) -> list[ResidualSpec]:
-        return [self.spec("", *variant, seed) for seed in self.all_seeds for variant in self.variants]
+        return self._specs("")
 
     def blocks(self, dataset: Dataset) -> list[Block]:
         """One network each; the networks of a seed follow each other."""
-        specs = [self.spec(dataset.digest[:16], *variant, s) for s in self.all_seeds for variant in self.variants]
+        specs = self._specs(dataset.digest[:16])
         return [Block(self, f"{spec.kind}, seed {spec.seed}", (spec,)) for spec in specs]
+
+    def _specs(self, digest: str) -> list[ResidualSpec]:
+        return [self.spec(digest, *variant, seed) for seed in self.all_seeds for variant in self.variants]
 
     def train(self, specs, dataset: Dataset, **options):
         return train(list(specs), self.steps, data=dataset, **options)
@@ -140,6 +151,7 @@ def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> R
     small = {"pairs": 8, "points": 3} if scale == "smoke" else {}
     looks: dict[str, Any] = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0}
     own = {"images": len(dataset.train_images)} | looks | small | own
+    own["batch"] = min(own.get("batch", ResidualStudy.batch), own["images"])
     name = f"chapter {chapter}, {dataset.name} at {scale} scale"
     return ResidualStudy(name, dataset.name, title="residual networks on small images", **own)
 

@@ -87,7 +87,7 @@ class RunSpec(Spec):
 class MetricSpec(RunSpec):
     """A classifier whose pulled-back metric is measured too, see `class_metrics.look`."""
 
-    looked_at_once = True
+    measured_at_end = True
     components: int = 20  # principal directions in which metrics are compared with precisions
     logit_components: int = 5  # the same for the volume of the logits
     pairs: int = 48  # pairs of different class, and as many of the same, in a measurement of the boundary
@@ -109,7 +109,7 @@ class MetricSpec(RunSpec):
 class CentresSpec(RunSpec):
     """An OffsetL2 network whose parts are put back to their start after training; `centres.look` says how."""
 
-    looked_at_once = True
+    measured_at_end = True
     experiment: str = "centres"
 
     def __post_init__(self):

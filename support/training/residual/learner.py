@@ -19,7 +19,8 @@ EVALUATED = 5000  # training images on which loss and accuracy are measured, the
 ROWS = 500  # images at a time where nothing is learned
 SETTLED = 5000  # training images from which an untrained network's batch norm takes its statistics, at most
 NARROW = 8  # channels of the first stage
-WARM, DIVISOR, LAST = 0.3, 25.0, 1e4  # of torch's OneCycleLR: share of the rise; start and end below the peak
+# of torch's OneCycleLR: the share of the rise, start = peak / START_DIVISOR, end = start / END_DIVISOR
+RISE, START_DIVISOR, END_DIVISOR = 0.3, 25.0, 1e4
 
 
 class Normalise(nn.Module):
@@ -51,10 +52,11 @@ def rate_at(number: int, steps: int, spec: ResidualSpec) -> float:
     """The learning rate of a step; the first is 1. That of torch's OneCycleLR, or constant."""
     if spec.schedule == "constant":
         return spec.rate
-    start, top = spec.rate / DIVISOR, WARM * steps - 1
-    first, last, share = (start, spec.rate, (number - 1) / top) if number - 1 <= top else (
-        spec.rate, start / LAST, (number - 1 - top) / (steps - 1 - top)
-    )  # fmt: skip
+    done, start, top = number - 1, spec.rate / START_DIVISOR, RISE * steps - 1
+    if done <= top:
+        first, last, share = start, spec.rate, done / top
+    else:
+        first, last, share = spec.rate, start / END_DIVISOR, (done - top) / (steps - 1 - top)
     return last + (first - last) / 2 * (1 + math.cos(math.pi * share))
 
 
@@ -138,9 +140,8 @@ class Learner:
             views = [augmentation.crop_and_flip(x, random)]
         else:
             views = [x]
-        return [self.laid_out(self.normalise(x).roll(self.roll, 0)) for x in views], self.learned[some].roll(
-            self.roll, 0
-        )
+        views = [self.laid_out(self.normalise(x).roll(self.roll, 0)) for x in views]
+        return views, self.learned[some].roll(self.roll, 0)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -210,7 +211,7 @@ class Learner:
     def settle(self) -> None:
         """Gives batch norm, in the network and its head, the statistics of training images, and sets evaluation.
 
-        They are the means over batches, each normalised by its own statistics, of the variance and the mean.
+        These are means over batches of each batch's mean and variance. Meanwhile each batch is normalised by its own.
         """
         kinds = nn.BatchNorm1d | nn.BatchNorm2d
         several = [m for part in (self.network, self.head) for m in part.modules() if isinstance(m, kinds)]

@@ -18,14 +18,14 @@ from support.training.sigmoid.views import LINES, corners
 CANDIDATES = 60  # times the wanted number of pairs: between shuffled labels few segments stay in one class
 TRIPLES = 60  # times the wanted number of triangles, of each sort
 SEARCHED = 25  # points on a candidate segment at which the class is predicted
-SIDES = 4  # parts into which a triangle's side is divided
+PARTS = 4  # into which a triangle's side is divided
 
 
-def lattice(sides: int = SIDES) -> Tensor:
+def lattice(parts: int = PARTS) -> Tensor:
     """Barycentric coordinates, (L, 3), of the points of a triangle's lattice; the corners come first."""
-    inner = [(i, j, sides - i - j) for i in range(sides + 1) for j in range(sides + 1 - i)]
-    inner.sort(key=lambda point: max(point) < sides)
-    return torch.tensor(inner, dtype=torch.float32) / sides
+    inner = [(i, j, parts - i - j) for i in range(parts + 1) for j in range(parts + 1 - i)]
+    inner.sort(key=lambda point: max(point) < parts)
+    return torch.tensor(inner, dtype=torch.float32) / parts
 
 
 POINTS = len(lattice())  # in a triangle
@@ -62,6 +62,16 @@ class Places:
         return torch.cat([group.flatten(0, -2) for group in self.groups.values()])
 
 
+def check(spec: ResidualSpec, labels: Tensor) -> None:
+    """Raises ValueError if a class has too few test images, before the training and not after it.
+
+    labels: (N,) of the test images.
+    """
+    candidates(labels, CANDIDATES * spec.pairs)
+    if spec.line or spec.plane:
+        corners(labels, labels)
+
+
 def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tensor], Tensor]) -> Places:
     """The places between test images x, (N, d), of a network's `predict`, (M, d) -> (M,) classes, all on the CPU.
 
@@ -69,17 +79,17 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tenso
     """
     chosen = candidates(labels, CANDIDATES * spec.pairs)
     pairs = find_pairs(predict, x[chosen[0]], x[chosen[1]], spec.pairs, SEARCHED)
-    ends = corners(x, labels)
-    lines = [geometry.line(ends[i], ends[j], spec.line).float() for i, j in LINES] if spec.line else []
-    plane = (
-        geometry.plane(ends[0], ends[1], ends[2], spec.plane).points.float()
-        if spec.plane
-        else x.new_empty(0, 0, x.shape[1])
-    )
+    lines, plane = x.new_empty(len(LINES), 0, x.shape[1]), x.new_empty(0, 0, x.shape[1])
+    if spec.line or spec.plane:
+        ends = corners(x, labels)
+        if spec.line:
+            lines = torch.stack([geometry.line(ends[i], ends[j], spec.line).float() for i, j in LINES])
+        if spec.plane:
+            plane = geometry.plane(ends[0], ends[1], ends[2], spec.plane).points.float()
     triangles = _triangles(spec, x, labels, predict)
     groups = {
         "segment": _filled(pairs.along(spec.points), spec.pairs),
-        "line": torch.stack(lines) if lines else x.new_empty(len(LINES), 0, x.shape[1]),
+        "line": lines,
         "plane": plane,
         "triangle": _filled(lattice() @ triangles, spec.triples),
     }

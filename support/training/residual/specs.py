@@ -36,7 +36,7 @@ class ResidualSpec(Spec):
     side of the plane of three images. triples: triangles of three classes, and as many of one class.
     """
 
-    looked_at_once = True
+    measured_at_end = True
     images: int
     depth: int = 10
     width: int = 16  # channels of the first stage

@@ -23,9 +23,10 @@ from support.training.residual import places, probe
 from support.training.residual.learner import Learner, evaluated
 from support.training.residual.places import Places
 from support.training.residual.specs import ResidualSpec
-from support.training.residual.volumes import OF_STAGES, STAGES, Looker
+from support.training.residual.volumes import OF_STAGES, STAGES, Measurer
 from support.training.specs import CURVES, Measurement, recorded_steps
 
+MACHINE = ("processor", "gpu", "torch")  # what rounding depends on, in the environment of a record
 NETWORKS = 2  # that are measured: untrained, trained
 LEAST = 1e-9  # a singular value in a mean spectrum counts as at least this
 
@@ -62,6 +63,7 @@ def train(
         raise ValueError(f"steps must be from 0 to the {spec.epochs:,} epochs of the run, not {steps!r}")
     data = data or load(spec.data)
     spec.check_data(data.name, data.digest)
+    places.check(spec, torch.from_numpy(data.test_labels))
     at = recorded_steps(epochs)
     last = epochs * spec.batches
     course = loop.Course(
@@ -70,7 +72,10 @@ def train(
     begun_with = course.saved.note["threads"] if course.saved and not course.moved else None
     with threads(begun_with), _exact(course.device):
         run = _Run(spec, data, course.device, last)
-        note = {"threads": torch.get_num_threads()}
+        machine = {name: course.here[name] for name in MACHINE}
+        if course.saved and course.saved.note["step"] > last and course.saved.note.get("machine") != machine:
+            course.saved.note["step"] = last  # with other rounding the places may be others, so all are measured here
+        note = {"threads": torch.get_num_threads(), "machine": machine}
         look = {epoch * spec.batches for epoch in at}
         seen = course.follow(run, loop.each(run.advance), lambda _: {"curves": run.learner.curves()}, look, note)
         arrays = {"steps": np.array(at), "trained_epochs": np.array(int(run.learner.fitted) or epochs)}
@@ -121,7 +126,7 @@ class _Run:
         self.counts = places.count(spec)
         self.total = sum(self.counts.values())
         self.whole = self.counts["segment"] + self.counts["line"]  # points of which all stages are measured
-        width = Looker(self.learner).width
+        width = Measurer(self.learner).width
         self.values = torch.full((NETWORKS, self.total, width), torch.nan, dtype=torch.float64)
         self.survey: _Survey | None = None
 
@@ -132,7 +137,7 @@ class _Run:
             return
         self.survey = self.survey or _Survey(self.learner, self.data)
         network, point = divmod(number - self.last - 1, self.total)
-        self.values[network, point] = self.survey.lookers[network].at(self.survey.points[point], point < self.whole)
+        self.values[network, point] = self.survey.measurers[network].at(self.survey.points[point], point < self.whole)
 
     def state(self) -> dict[str, Tensor]:
         """All tensors that a step changes."""
@@ -174,7 +179,7 @@ class _Survey:
         spec, untrained = learner.spec, Learner(learner.spec, data, learner.device)
         untrained.settle()
         self.learners = (untrained, learner)
-        self.lookers = [Looker(one) for one in self.learners]
+        self.measurers = [Measurer(one) for one in self.learners]
         self.probes = [_probe(one) if spec.self_supervised else None for one in self.learners]
         test = learner.unit(learner.test_images).contiguous().flatten(1).cpu()
         labels = learner.test_labels.cpu()

@@ -4,9 +4,12 @@ The Jacobian is that of the pooled features in the pixels of the unit range; nor
 features and J = R^T Q, a map behind the features with Jacobian A has the singular values of A R^T.
 """
 
+import contextlib
+
 import torch
 from torch import Tensor, nn
 
+from support.geometry.checks import NotFinite
 from support.geometry.deep import jacobian_triangles
 from support.training.residual.learner import Learner
 
@@ -27,7 +30,7 @@ def measures(supervised: bool) -> tuple[str, ...]:
     return MEASURES[:2] if supervised else MEASURES
 
 
-class Looker:
+class Measurer:
     """Measures one network in evaluation. `tap` modules share its layers."""
 
     def __init__(self, learner: Learner):
@@ -51,8 +54,12 @@ class Looker:
         A log-volume is NaN where the Jacobian lacks so many singular values, as that of a ReLU network often does.
         whole: of all stages; otherwise only the last has values.
         """
-        if not (self.sound and point.isfinite().all()):
-            return torch.full((self.width,), torch.nan, dtype=torch.float64)
+        if self.sound and point.isfinite().all():
+            with contextlib.suppress(NotFinite):  # finite weights of a network that diverged may overflow here
+                return self._values(point, whole)
+        return torch.full((self.width,), torch.nan, dtype=torch.float64)
+
+    def _values(self, point: Tensor, whole: bool) -> Tensor:
         x = point.view(1, *self.shape).to(self.device)
         stages = torch.full((len(OF_STAGES), STAGES), torch.nan, dtype=torch.float64)
         for stage in range(0 if whole else STAGES - 1, STAGES):  # small matrices go to the CPU: a GPU is slow there
@@ -77,7 +84,8 @@ class Looker:
         found["sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(features) @ R.T), k - 1)
         head = torch.linalg.svdvals(H @ R.T)
         found |= {"head": _log_volume(head), "head_top": _log_volume(head, TOP)}
-        found["head_sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(codes) @ H @ R.T), k - 1)
+        on_sphere = torch.linalg.svdvals(_onto_sphere(codes) @ H @ R.T)
+        found["head_sphere"] = _log_volume(on_sphere, min(k, len(codes)) - 1)
         return found
 
 
