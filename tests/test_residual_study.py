@@ -1,6 +1,7 @@
 """Studies of residual networks from sweep to record, replay and claims; the rules on made-up records."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,9 @@ from PIL import Image
 from support import chapters
 from support.chapters.deep_networks import claims as deep
 from support.chapters.deep_networks.pictures import relu_figure, shuffled_figure
+from support.chapters.deep_networks.study import STUDIES as DEEP
 from support.chapters.self_supervised import claims as encoders
+from support.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
 from support.evidence import export, packing, replay
 from support.evidence.claims import Claim, judge
 from support.evidence.records import Store
@@ -47,14 +50,19 @@ def test_every_network_is_a_block_and_the_first_seed_has_pictures(study):
 
 
 def test_the_studies_take_what_was_planned():
-    """Minutes of two quiet cores, without a look at the images."""
+    """Minutes of two quiet cores with AVX-512, as `records/README.md` lists them; without a look at the images."""
     cifar = SimpleNamespace(image_shape=(32, 32, 3), test_images=range(10_000))
-    hours = {}
-    for study in STUDIES:
-        minutes = [sum(minutes_of(spec, cifar, "cpu")) for spec in study.questions()]
-        hours[study.name] = sum(minutes) / 60
+    digits = SimpleNamespace(image_shape=(8, 8), test_images=range(360))
+    planned = {}
+    for study in (*DEEP.values(), *SELF_SUPERVISED.values()):
+        data = digits if study.data == "digits" else cifar
+        minutes = [sum(minutes_of(spec, data, "cpu")) for spec in study.questions()]
+        planned[study.name] = round(sum(minutes))
         assert max(minutes) < 90
-    assert sum(hours.values()) < 15 and hours["deep-resnet34"] < 5
+    lines = (Path(__file__).resolve().parents[1] / "records" / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    assert {row[0]: int(row[2]) for row in rows if row[0] in planned} == planned
+    assert sum(planned.values()) < 15 * 60 and planned["deep-resnet34"] < 5 * 60
 
 
 def test_the_products_of_an_image_are_those_of_its_convolutions():
@@ -255,6 +263,9 @@ def by_seed(spec):
         ("OWN-8-a", {"across": 0.5, "alike": 0.3, "before": (-0.3, -0.3)}, "holds"),
         ("OWN-8-a", {"across": 0.5, "alike": 0.5, "before": (-0.3, -0.5)}, "fails"),
         ("OWN-8-a", {"across": lambda spec: by_seed(spec)}, "unclear"),
+        ("RG-I-h", {"accuracy": 92.0, "train": lambda spec: 99.5 + 0.1 * by_seed(spec)}, "holds"),
+        ("RG-I-h", {"accuracy": 92.0, "train": lambda spec: 97.0 + 0.1 * by_seed(spec)}, "fails"),
+        ("RG-I-h", {"accuracy": 88.0, "train": lambda spec: 99.5 + 0.1 * by_seed(spec)}, "fails"),
     ],
 )  # fmt: skip
 def test_the_rules_about_depth_have_every_outcome(claim_id, changes, wanted):
@@ -357,6 +368,18 @@ def test_shuffled_labels_must_be_learned_to_be_a_control(true, shuffled, train, 
         return true if spec.labels == "true" else 0.25 + 0.2 * by_seed(spec) if shuffled is None else shuffled
 
     row = judged(deep.CLAIMS, "OWN-8-c", "deep-resnet10-shuffled", across=across, train=train)
+    assert state(row, "5,000 images") == wanted
+
+
+@pytest.mark.parametrize(
+    ("shuffled", "train", "wanted"),
+    [(0.2, 95.0, "holds"), (-0.2, 95.0, "fails"), (0.2, 60.0, "void"), (None, 95.0, "unclear")],
+)
+def test_boundaries_between_shuffled_labels_are_incorrect_ones(shuffled, train, wanted):
+    def across(spec):
+        return 0.5 if spec.labels == "true" else by_seed(spec) if shuffled is None else shuffled
+
+    row = judged(deep.CLAIMS, "RG-5.1-h", "deep-resnet10-shuffled", across=across, train=train)
     assert state(row, "5,000 images") == wanted
 
 
