@@ -76,7 +76,8 @@ MISTAKES = {
         results, "learned_contrast", "contrast[..., AFTER, :] - contrast[..., BEFORE, :]",
         "contrast[..., BEFORE, :] - contrast[..., AFTER, :]", numbers_of_a_run),
     "corners in the rise": (results, "rise", "volume[..., 3:]", "volume", numbers_of_a_run),
-    "splits as if independent": (statistics, "resampled_interval", "np.sqrt(1 / n + shared)", "np.sqrt(1 / n)", interval_over_splits),
+    "splits as if independent": (statistics, "resampled_interval", "np.sqrt(1 / n + shared)", "np.sqrt(1 / n)",
+                                 interval_over_splits),
 }  # fmt: skip
 
 

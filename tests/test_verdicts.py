@@ -200,9 +200,26 @@ def test_a_row_shows_open_arms_beside_the_verdict():
     assert (row["n"], row["minutes"], len(row["record"])) == (20, 20.0, 40)
     assert row["arms"][2]["text"] == "3 seeds, 5 needed" and row["arms"][2]["value"] is None
     assert ledger.verdict_in_words(row) == "holds; standardised unclear; third untested"
-    assert ledger.details(row)[0] == "raw holds: 12 [11.00, 13.00], n = 20" and row["fresh_seeds"] is None
+    assert ledger.details(row)[0] == "raw holds: 12 [11.0, 13.0], n = 20" and row["fresh_seeds"] is None
     mixed = judged(Made("raw", HOLDS), Made("standardised", FAILS))
     assert ledger.verdict_in_words(mixed) == "mixed (input scaling)" and mixed["on"] == "input scaling"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "line", "shown"),
+    [
+        (0.5371, 1.0902, 0.0, "[0.54, 1.09]"),
+        (15.46, 27.31, 99.0, "[15, 27]"),
+        (-0.0004, 0.52, 0.0, "[-0.0004, 0.52]"),
+        (0.9996, 1.52, [-1.0, 1.0], "[0.9996, 1.52]"),
+        (0.0, 0.52, 0.0, "[0.00, 0.52]"),
+        (100.0, 100.0, 99.0, "(all runs agree)"),
+        (None, 0.25, 0.5, "[?, 0.250]"),
+    ],
+)
+def test_an_interval_shows_what_its_width_is_worth_and_never_hides_on_which_side_it_ends(low, high, line, shown):
+    assert ledger.interval({"low": low, "high": high, "threshold": line}) == f" {shown}"
+    assert ledger.interval({"low": None, "high": None, "threshold": line}) == ""
 
 
 def test_an_unclear_claim_says_what_would_decide_it():
@@ -295,7 +312,7 @@ def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
     shown = cards.card(row, anchor=False)
     assert f'href="../book/ledger.html#{row["id"]}"' in shown and 'id="' not in shown
     assert "◐ Mixed (depends on: input scaling)" in shown
-    assert "● raw: holds" in shown and "12 [11.00, 13.00], n = 20" in shown
+    assert "● raw: holds" in shown and "12 [11.0, 13.0], n = 20" in shown
     assert "✕ &lt;b&gt;: fails" in shown and "<b>:" not in shown
     assert "<b>third:</b> untested, 3 seeds, 5 needed." in shown and "Holds if:" in shown
 

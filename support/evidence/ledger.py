@@ -1,5 +1,6 @@
 """Rows of the ledger as text and tables: verdicts, their arms, and counts; light to import."""
 
+import math
 from collections.abc import Iterable
 
 from support.evidence.verdicts import CONTRADICTION, KINDS, UNDECIDED, VERDICTS
@@ -60,9 +61,26 @@ def bound(x: float | None) -> str:
 
 
 def interval(arm: dict) -> str:
-    """The interval of an arm, after a space; nothing where there is none."""
-    known = arm["low"] is not None or arm["high"] is not None
-    return f" [{bound(arm['low'])}, {bound(arm['high'])}]" if known else ""
+    """The interval of an arm, after a space; nothing where there is none.
+
+    It has two significant digits of its width. An end has more if it would otherwise fall on 0 or on the rule's line.
+    """
+    low, high = arm["low"], arm["high"]
+    if low is None and high is None:
+        return ""
+    if low is None or high is None:
+        return f" [{bound(low)}, {bound(high)}]"
+    if low == high:
+        return " (all runs agree)"
+    decimals = max(0, 1 - math.floor(math.log10(high - low)))
+    line = arm["threshold"]
+    lines = {0.0, *(line if isinstance(line, list) else [line])}
+
+    def end(x: float) -> str:
+        enough = (d for d in range(decimals, decimals + 6) if round(x, d) == x or round(x, d) not in lines)
+        return f"{x:.{next(enough, decimals)}f}"
+
+    return f" [{end(low)}, {end(high)}]"
 
 
 def fresh(row: dict) -> str:

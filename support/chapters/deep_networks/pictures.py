@@ -12,6 +12,7 @@ from support.evidence.records import Record
 from support.evidence.residual import clusters, results
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from support.evidence.statistics import mean_interval
+from support.training.residual.places import lattice
 
 GREY, ACCENT = "#888888", "#D55E00"
 TOY_HALF, TOY_POINTS = 1.6, 33  # of the square that is drawn: half a side, and points on a side
@@ -177,6 +178,24 @@ def plane_figure(run: Record):
         ax.set(xticks=(), yticks=(), title=title)
         ax.grid(visible=False)
         fig.colorbar(image, ax=ax, label=label, location="bottom", shrink=0.9)
+    return fig
+
+
+def triangles_figure(run: Record):
+    """The last stage's log-volume after training in triangles of three classes and of one, minus its mean at the
+    corners, at the points where it was measured."""
+    volume = run.arrays["triangle_volume"][AFTER].astype(float) / results.features(run)  # (2, triples, points)
+    risen = volume - volume[..., :3].mean(-1, keepdims=True)
+    where = lattice().numpy() @ [(0, 0), (1, 0), (0.5, np.sqrt(3) / 2)]
+    fig, axes = figures.subplots(2, risen.shape[1], height=3.6, sharex=True, sharey=True)
+    for row, several, of in zip(axes, risen, ("three classes", "one class"), strict=True):
+        for ax, values in zip(row, several, strict=True):
+            image = ax.tripcolor(*where.T, values, vmin=risen.min(), vmax=risen.max())
+            ax.set(xticks=(), yticks=(), aspect="equal")
+            ax.grid(visible=False)
+            ax.spines[:].set_visible(False)
+        row[0].set_ylabel(of)
+    fig.colorbar(image, ax=list(axes.flat), label="above the corners (nats per output)", shrink=0.7)
     return fig
 
 
