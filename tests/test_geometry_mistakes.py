@@ -456,7 +456,7 @@ MISTAKES = {
         neural_tangent, "_monomial", "factor * power, power - 1", "factor * (power + 1), power - 1", tangent_kernel),
     "slope for bend in the quadrature": (
         infinite_width, "gaussian_means", "found.log1 if order == 1", "found.log1 if order", tangent_kernel),
-    "kinks allowed": (neural_tangent, "_refuse_kink", "jump.abs() > 1e-6", "jump.abs() > 1e6", jumping_slope),
+    "kinks allowed": (neural_tangent, "_refuse_kink", "np.abs(jump) > 1e-6", "np.abs(jump) > 1e6", jumping_slope),
     "conformal factor not squared": (
         kernels, "conformal_rbf_metric", "(2 * log_h).exp()", "log_h.exp()", conformal_kernel),
     "gradient of the factor left out": (
