@@ -19,7 +19,7 @@ from support.evidence import export, packing, replay
 from support.evidence.claims import Claim, judge
 from support.evidence.records import Store
 from support.evidence.residual import results
-from support.evidence.residual.study import ResidualStudy, minutes_of, products
+from support.evidence.residual.study import ResidualStudy, minutes_of, multiplications
 from support.evidence.sweep import sweep
 from support.networks import sources
 from support.networks.data import DataError, load
@@ -66,7 +66,7 @@ def test_the_studies_take_what_was_planned():
 
 
 def test_the_products_of_an_image_are_those_of_its_convolutions():
-    found, network = products(10, 4, (3, 16, 16)), ResNet(10, 4)
+    found, network = multiplications(10, 4, (3, 16, 16)), ResNet(10, 4)
     stage1 = 16 * 16 * 9 * (3 * 4 + 2 * 4 * 4)  # the first convolution, and two in the block
     assert found[0] == stage1 and found[1] - found[0] == 8 * 8 * (9 * (4 * 8 + 8 * 8) + 4 * 8)
     assert network.fc.in_features == 32 and found == tuple(sorted(found))

@@ -160,7 +160,7 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
     """Estimated minutes for training, with evaluations and probes, and for the Jacobians, on this kind of device."""
     shape = dataset.image_shape
     shape = (shape[2], *shape[:2]) if len(shape) == 3 else (1, *shape)
-    stages = products(spec.depth, spec.width, shape)
+    stages = multiplications(spec.depth, spec.width, shape)
     forward = 2 * stages[-1]
     deep = spec.depth > 10
     rate, slow = RATE[kind, spec.precision][deep], RATE[kind, "fp32"][deep]
@@ -185,7 +185,7 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
 
 
 @cache
-def products(depth: int, width: int, shape: tuple[int, int, int]) -> tuple[int, ...]:
+def multiplications(depth: int, width: int, shape: tuple[int, int, int]) -> tuple[int, ...]:
     """The multiplications of one image up to each of the four stages."""
     network, image = ResNet(depth, width, channels=shape[0]).to("meta"), torch.empty(1, *shape, device="meta")
     found = []
