@@ -226,6 +226,9 @@ def test_settling_makes_a_site_work_without_network(tmp_path):
         (static / "mathjax" / name).write_text("x")
     (static / "icons.woff2").write_bytes(b"font")
     (static / "icons.ttf").write_bytes(b"font")
+    for name in ("theme.css.map", "vendor/fontawesome/js/all.min.js"):
+        (static / name).parent.mkdir(parents=True, exist_ok=True)
+        (static / name).write_text("x")
     (static / "all.css").write_text('src:url(icons.woff2) format("woff2"),url(icons.ttf) format("truetype")')
     (tmp_path / "page.html").write_text(
         '<link rel="preload" as="font" href="_static/icons.woff2" />'

@@ -1,8 +1,8 @@
 """Makes a built site work without network and server, and checks that it does.
 
 Browsers refuse font files next to a page that was opened from the file system, so fonts become part of the style
-sheets. Scripts from other hosts that the theme adds but no page uses are removed, and so are unused variants of
-MathJax, and the outputs in the notebooks that a reader may download. The markup is mended on the way.
+sheets. Scripts that the theme adds but no page uses are removed, and so are unused variants of MathJax, maps of
+sources, and the outputs in the notebooks that a reader may download. The markup is mended on the way.
 """
 
 import base64
@@ -56,9 +56,10 @@ def settle(site: Path) -> None:
         notebook.write_text(_without_outputs(notebook), encoding="utf-8")
     for sheet in site.rglob("*.css"):
         sheet.write_text(_inline_fonts(sheet), encoding="utf-8")
-    for font in (site / "_static").rglob("*"):
-        if font.suffix in (".ttf", ".woff", ".woff2"):
-            font.unlink()
+    for file in (site / "_static").rglob("*"):
+        icons = file.suffix == ".js" and "fontawesome" in file.parts
+        if icons or file.suffix in (".ttf", ".woff", ".woff2", ".map"):  # the style sheets have fonts and icons
+            file.unlink()
     mathjax = site / "_static" / "mathjax"
     for file in mathjax.rglob("*"):
         if file.is_file() and file.name != MATHJAX and "extensions" not in file.parts:
