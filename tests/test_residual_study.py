@@ -1,5 +1,6 @@
 """Studies of residual networks from sweep to record, replay and claims; the rules on made-up records."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,6 +48,7 @@ def test_every_network_is_a_block_and_the_first_seed_has_pictures(study):
     assert "JPEG copy" in study.title and "JPEG copy" in study.protocol and "width 16 of 64" in study.protocol
     assert (f"{study.steps} of the paper's" in study.protocol) == (study.steps < 200)
     assert "JPEG" not in replace(study, data="cifar10").protocol
+    assert "of 64" not in replace(study, data="folder:/x/cifar100").protocol
 
 
 def test_the_studies_take_what_was_planned():
@@ -62,6 +64,11 @@ def test_the_studies_take_what_was_planned():
     lines = (Path(__file__).resolve().parents[1] / "records" / "README.md").read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
     assert {row[0]: int(row[2]) for row in rows if row[0] in planned} == planned
+    committed = list(Store())
+    for name, _, _, recorded, taken in (row for row in rows if row[0] in planned):
+        runs = chapters.studies()[name].among(committed)
+        assert int(recorded) == len(runs)
+        assert sum(map(int, re.findall(r"\d+", taken))) == pytest.approx(sum(r.minutes for r in runs), abs=1.5)
     assert sum(planned.values()) < 15 * 60 and planned["deep-resnet34"] < 5 * 60
 
 

@@ -192,7 +192,7 @@ def test_a_rule_shares_its_error_among_parts():
 # -- rows ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_row_shows_open_arms_beside_the_verdict():
+def test_a_row_shows_undecided_arms_beside_the_verdict():
     row = judged(Made("raw", HOLDS), Made("standardised", UNCLEAR), Made("third", FAILS, n=3))
     assert (row["verdict"], row["undecided"], row["on"]) == ("holds", ["standardised", "third"], None)
     assert row["arms"][0] == {"name": "raw", "state": "holds", "value": 12.0, "low": 11.0, "high": 13.0, "n": 20,
@@ -431,7 +431,7 @@ def test_the_overview_has_a_tile_for_each_claim():
     assert ">amended</a> 0 of the 2 rules" in shown
 
 
-def test_the_tile_of_a_decided_claim_with_an_open_arm_is_hatched():
+def test_the_tile_of_a_decided_claim_with_an_undecided_arm_is_hatched():
     rows = [judged(Made("raw", HOLDS), Made("standardised", UNCLEAR)), judged(Made("raw", UNCLEAR))]
     shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()
     assert 'class="holds partly" href' in shown and "holds, 1 of 2 arms undecided:" in shown

@@ -19,7 +19,6 @@ from support.training.residual.places import SEARCHED
 from support.training.residual.specs import ResidualSpec
 from support.training.residual.training import NETWORKS, train
 from support.training.specs import recorded_steps
-from support.words import counted
 
 # Floating point operations per second, for at most ten layers and for more: in training, and of Jacobians in float32.
 # Measured on two quiet cores with bf16 in hardware, and on an H200, where bf16 and Jacobians are guesses.
@@ -71,11 +70,6 @@ class ResidualStudy(Study):
     triples: int = 4
     first_line: int = 25
     first_plane: int = 21
-
-    def __str__(self):
-        several = (self.activations, self.objectives, [f"{kind} labels" for kind in self.labels])
-        kinds = " x ".join(" and ".join(names) for names in several)
-        return f"{self.name}: {kinds} x {counted(self.seeds, 'seed')}\n{self.protocol}"
 
     def spec(self, digest: str, activation: str, objective: str, labels: str, seed: int) -> ResidualSpec:
         """The specification of one of the study's runs, with that digest of its data."""
