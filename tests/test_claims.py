@@ -198,19 +198,34 @@ def test_outputs_that_were_near_before_training_do_not_count():
     ("own", "others", "state"), [(9, 9, "holds"), (2, 8, "fails"), (8, 2, "fails"), (4, 8, "unclear")]
 )
 def test_both_own_and_other_classes_are_driven_inside(own, others, state):
-    """own, others: the number of outputs, of ten, with the own class, and with all others, in their zero set."""
-    runs = []
-    for wiggle in (0, 2) * 4:
-        own_inside, others_inside = (np.arange(10) < n + wiggle for n in (own, others))
-        mean = np.where(others_inside[:, None], -1.0, 1.0) * np.ones((10, 10))
-        mean[np.eye(10, dtype=bool)] = np.where(own_inside, -1.0, 1.0)
-        of = np.stack([mean, np.ones((10, 10)), np.zeros((10, 10))], -1)
-        runs.append({"moments": (of, of)})
+    runs = [{"moments": (inside(3, 4), inside(own + wiggle, others + wiggle))} for wiggle in (0, 2) * 4]
     assert DrivenInside("ReLU2")(arm({"ReLU2": runs})).state == state
 
 
+@pytest.mark.parametrize(("before", "state"), [(3, "holds"), (7, "unclear"), (9, "fails")])
+def test_classes_that_were_inside_before_training_were_not_driven_there(before, state):
+    runs = [{"moments": (inside(before, 4), inside(6 + wiggle, 9))} for wiggle in (0, 2) * 4]
+    found = DrivenInside("ReLU2")(arm({"ReLU2": runs}))
+    assert found.state == state and f"({10 * before}% untrained)" in found.text
+
+
+def inside(own, others):
+    """(10, 10, 3) moments: the first so many outputs have the own class, and all others, in their zero set."""
+    mean = np.where(np.arange(10)[:, None] < others, -1.0, 1.0) * np.ones((10, 10))
+    mean[np.eye(10, dtype=bool)] = np.where(np.arange(10) < own, -1.0, 1.0)
+    return np.stack([mean, np.ones((10, 10)), np.zeros((10, 10))], -1)
+
+
 @pytest.mark.parametrize(
-    ("failing", "rescued", "state"), [(50, 80, "holds"), (50, 52, "fails"), (88, 95, "void"), (88, 40, "void")]
+    ("failing", "rescued", "state"),
+    [
+        (50, 80, "holds"),
+        (50, 52, "fails"),
+        (88, 95, "void"),
+        (88, 40, "void"),
+        (80, 40, "unclear"),  # whether it fails is open
+        (80, 98, "holds"),
+    ],
 )
 def test_nothing_recovers_where_nothing_fails(failing, rescued, state):
     found = Recovers("b", "c", 10.0, baseline="a")(

@@ -215,7 +215,7 @@ def test_a_number_that_is_not_finite_leaves_its_width_unclear():
     arm = made(widths=(5, 20), effect={5: 0.0, 20: 0.1})
     arm.table.loc[(20, "true", 3), "effect"] = np.nan
     found = A.rule(arm)
-    assert found.state == "unclear" and found.text.startswith("2 of 2 widths unclear; 5 units")
+    assert found.state == "unclear" and found.text.startswith("2 of 2 widths unclear; 20 units")
     arm = made(widths=(20,))
     arm.table.loc[(20, "true", 3), "effect"] = np.nan
     found = A.rule(arm)

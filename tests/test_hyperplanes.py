@@ -54,7 +54,6 @@ def test_own_class_and_nearest_other_are_told_apart():
     own, other = hp.own_and_nearest_other(moments)
     assert own.tolist() == [1, 6, 0]
     assert other.tolist() == [3, 2, 8]
-    assert hp.own_is_farthest(moments).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -16,7 +16,6 @@ from support.evidence.distances.measures import (
     geometry,
     hyperplane_distances,
     implied_centre,
-    mean_squared_error,
     mirrored_pairs,
     pair_mismatch,
     precision_error,
@@ -24,7 +23,6 @@ from support.evidence.distances.measures import (
     rotated,
     sphericity,
     sphericity_floor,
-    surgery,
 )
 from support.networks.distance_networks import exact, module
 from support.networks.gaussians import Gaussian, draw
@@ -66,8 +64,8 @@ def test_the_exact_solution_and_all_its_rotations_are_perfect(name):
         assert found["precision_error"] < loose and abs(found["sphericity"]) < loose
         assert found["sphericity_excess"] == found["sphericity"] and "mirrored_pairs" not in found
     assert untouched["eigenvector_cosine"] == pytest.approx(1) and untouched["eigenvalue_error"] < loose
-    assert untouched["eigenvector_cosine_p"] == untouched["eigenvalue_error_p"] == 1 / 1000
-    assert turned["eigenvector_cosine"] < 0.99 and turned["eigenvector_cosine_p"] > 0.01
+    assert untouched["eigenvector_cosine_own_p"] == 1 / 1000
+    assert turned["eigenvector_cosine"] < 0.99 and turned["eigenvector_cosine_own_p"] > 0.01
 
 
 def test_the_exact_solution_in_mirrored_relus_is_perfect():
@@ -76,7 +74,6 @@ def test_the_exact_solution_in_mirrored_relus_is_perfect():
     assert found["mirrored_pairs"] == found["abs_pairs"] == 5
     for measure in ("test_mse", "centring_mean", "centre_error", "precision_error", "sphericity", "eigenvalue_error"):
         assert found[measure] < 1e-10, measure
-    assert found["surgery_before"] < 1e-20 and found["surgery_after"] < 1e-20
     assert found["eigenvector_cosine"] == pytest.approx(1)
     doubled = split(W, b)[0]
     assert precision_error(doubled.T @ doubled, data.gaussian) == pytest.approx(1), "W'W calls it wrong by 100%"
@@ -211,21 +208,6 @@ def test_a_pair_in_direction_alone_does_not_act_as_abs():
     assert geometry("MD_ReLU", *doubled, data)["abs_pairs"] == 3
 
 
-def test_surgery_repairs_what_is_symmetric_and_breaks_what_is_not_a_pair():
-    data, W, b = solution()
-    x, y = data.test
-    unequal = torch.cat([1.1 * W, -0.9 * W]), torch.cat([1.1 * b, -0.9 * b])
-    before, after = surgery(*unequal, x, y, mirrored_pairs(unequal[0]))
-    assert before > 1e-3 and after < 1e-20, "1.1 and 0.9 have the mean 1"
-    assert before == pytest.approx(mean_squared_error("MD_ReLU", *unequal, x, y))
-    whole = torch.cat([W, -W]), torch.cat([b, -b])
-    assert max(surgery(*whole, x, y, [(0, 5), (2, 7)])) < 1e-20, "the rest stays ReLU"
-    before, after = surgery(*whole, x, y, [(0, 6)])
-    assert before < 1e-20 and after > 0.01, "units of different directions are no pair"
-    before, after = surgery(*whole, x, y, [])
-    assert before == pytest.approx(after, abs=1e-25)
-
-
 # -- eigenvectors against chance ----------------------------------------------------------------------------------
 
 
@@ -245,10 +227,8 @@ def test_p_values_of_random_exact_solutions_are_uniform(k, d):
     from scipy.stats import kstest
 
     gaussian = draw(f"gaussian-{d}", 10).gaussian
-    p = [
-        recovery.eigen_recovery(rotation_frame(k, d, s) @ gaussian.whitening, gaussian, 199)["eigenvector_cosine_p"]
-        for s in range(300)
-    ]
+    several = [rotation_frame(k, d, s) @ gaussian.whitening for s in range(300)]
+    p = [recovery.eigen_recovery(W, gaussian, 199)["eigenvector_cosine_own_p"] for W in several]
     assert kstest(p, "uniform").pvalue > 1e-4
 
 
@@ -263,8 +243,7 @@ def test_eigenvectors_planted_among_random_rows_are_found():
     gaussian = draw("gaussian-5", 10).gaussian
     W = torch.cat([rotation(5) @ gaussian.whitening, gaussian.whitening])
     found = recovery.eigen_recovery(W, gaussian)
-    assert found["eigenvector_cosine"] == pytest.approx(1) and found["eigenvector_cosine_p"] == 1 / 1000
-    assert found["eigenvector_cosine_chance"] < 0.9
+    assert found["eigenvector_cosine"] == pytest.approx(1) and found["eigenvector_cosine_own_p"] == 1 / 1000
 
 
 # -- invariances --------------------------------------------------------------------------------------------------
@@ -395,12 +374,6 @@ MISTAKES = {
         "test_a_pair_in_direction_alone_does_not_act_as_abs"),
     "best of the three mismatches": (
         measures, "abs_pairs", "np.max", "np.min", "test_a_pair_in_direction_alone_does_not_act_as_abs"),
-    "sum of a pair for its mean": (
-        measures, "surgery", "(W[i] - W[j]) / 2", "(W[i] - W[j])",
-        "test_surgery_repairs_what_is_symmetric_and_breaks_what_is_not_a_pair"),
-    "the other units are lost": (
-        measures, "surgery", "torch.cat([exchanged, kept], 1)", "exchanged",
-        "test_surgery_repairs_what_is_symmetric_and_breaks_what_is_not_a_pair"),
     "worst matching": (
         recovery, "_matches", "maximize=True", "maximize=False", "test_matching_is_one_to_one_and_optimal"),
     "signed cosines": (recovery, "_matches", ".abs().numpy()", ".numpy()",

@@ -97,7 +97,7 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     given = {name: arms(runs) for name, runs in {"behind": behind, "even": even, "dies": dies}.items()}
     said = dying_tables.readings(given).data.set_index("reading")["raw"]
     assert said["a preference for distances"].startswith("not contradicted by<br>behind: ")
-    assert said["one worth 10 points"].startswith(
+    assert said["a preference of at least 10 points"].startswith(
         "contradicted by<br>even: +0.2 [-1.2, 1.6], n = 5<br>not contradicted by<br>"
     )
     assert said["inactive outputs, and nothing else"] == (
@@ -105,7 +105,7 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     )
     alone = dying_tables.readings({"dies": given["dies"]}).data.set_index("reading")["raw"]
     assert alone["a preference for distances"].startswith("not contradicted by<br>dies: ")
-    assert alone["inactive outputs, and nothing else"] == "no start can tell"
+    assert alone["inactive outputs, and nothing else"] == "no recipe can tell"
 
 
 def test_pairs_are_paired_by_seed_and_corrected_together():

@@ -158,6 +158,13 @@ def test_unclear_parts_are_decided_by_one_that_fails_or_by_all():
     assert joined([*three, part("fails", "fails")]).text == "fails 1.0"
 
 
+def test_the_part_nearest_to_the_line_is_reported_or_the_clearest_failure():
+    clear, close = (Finding("holds", text, leans="holds", times=t) for text, t in (("clear", 0.1), ("close", 0.9)))
+    assert joined([clear, close]).text == joined([close, clear]).text == "close"
+    barely, far = (Finding("fails", text, leans="fails", times=t) for text, t in (("barely", 0.9), ("far", 0.1)))
+    assert joined([clear, barely, far]).text == "far"
+
+
 @pytest.mark.parametrize(
     ("pvalues", "states"),
     [
@@ -314,7 +321,7 @@ def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
     assert "◐ Mixed (depends on: input scaling)" in shown
     assert "● raw: holds" in shown and "12 [11.0, 13.0], n = 20" in shown
     assert "✕ &lt;b&gt;: fails" in shown and "<b>:" not in shown
-    assert "<b>third:</b> untested, 3 seeds, 5 needed." in shown and "Holds if:" in shown
+    assert "– third: untested" in shown and "3 seeds, 5 needed" in shown and "Holds if:" in shown
 
 
 def test_a_chapter_shows_the_claims_of_its_answer_first_and_folds_the_others():

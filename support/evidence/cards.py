@@ -112,7 +112,7 @@ def card(row: dict, anchor: bool) -> str:
     """One claim. anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it."""
     on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _undecided(row)
     name = _text(row["id"])
-    arms = [arm for arm in row["arms"] if arm["state"] != "untested"] or row["arms"][:1]
+    arms = row["arms"] if row["verdict"] != "untested" else row["arms"][:1]
     ends, apart = _ends(arms), _uneven(arms)
     lines = {line for arm in arms if ends and (line := _line_in_words(arm))}
     common = len(lines) == 1  # then it stands once, below all strips
@@ -289,10 +289,18 @@ def _details(row: dict, shown: list[dict]) -> str:
         lines.append(f"<b>How often the rule errs</b>, in simulated repetitions with as many runs: {rates}")
     if row["fresh_seeds"]:
         lines.append(f"<b>What would decide it:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
-    runs = (
-        f" {counted(len(row['record']), 'run')}, {row['minutes']:.3g} minutes of training." if row["record"] else ""
-    )
-    lines.append(f"<b>Command:</b> <code>{_text(row['command'])}</code>{'.' if runs else ''}{runs}")
+    formulas = not row["evidence"]
+    if row["record"] or formulas:
+        what = "evaluates its formulas again" if formulas else "trains the first steps of its cheapest run again"
+        lines.append(f"<b>Check it:</b> <code>python -m support check {row['id']}</code> {what}, in about a minute.")
+    if row["record"]:
+        again = "; ".join(f"{command} --records mine" for command in row["command"].split("; "))
+        lines.append(
+            f"<b>Train all runs again:</b> <code>{_text(again)}</code>, into a new folder "
+            f"({counted(len(row['record']), 'run')}, {row['minutes']:.3g} minutes of training)."
+        )
+    elif not formulas:
+        lines.append(f"<b>Command:</b> <code>{_text(row['command'])}</code>.")
     inner = "".join(f"<p>{line}</p>" for line in lines)
     flags = "".join(f'<span class="flag">⚑ {_text(flag)}</span>' for flag in row["flags"])
     return f"<details><summary>Rule and runs{flags}</summary>{inner}</details>"

@@ -284,7 +284,7 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
         "arms": _rows(findings),
         "beside": [other for several in smaller if (other := _beside(claim, several))],
         "record": sorted(several),
-        "command": (behind or [claim.asked])[0].command,
+        "command": _together((arm.command for arm in behind or [claim.asked]), "; "),
         "minutes": round(sum(r.minutes for r in several.values()), 1),
     }
 

@@ -5,6 +5,7 @@ correction.
 """
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
@@ -58,16 +59,17 @@ def number(x: float) -> float | None:
 
 
 def joined(findings: Iterable[Finding]) -> Finding:
-    """The finding that decides among parts that must all hold: the first of those in the worst state.
+    """The finding that decides among parts that must all hold.
 
-    `times` of unclear parts: if some of them lean towards failing, the least of theirs, because one failure decides;
-    otherwise the largest, because all must hold.
+    Of those in the worst state it is the one that fails most clearly, because one failure decides. If none leans
+    towards failing it is the one nearest to its threshold, measured in its interval, because all must hold.
     """
     findings = list(findings)
     state = verdicts.joined(found.state for found in findings)
     several = [found for found in findings if found.state == state]
-    failing = [found.times for found in several if found.leans == "fails"]
-    return replace(several[0], times=min(failing) if failing else max(found.times for found in several))
+    failing = [found for found in several if found.leans == "fails"]
+    times = operator.attrgetter("times")
+    return min(failing, key=times) if failing else max(several, key=times)
 
 
 def after_holm(parts: Sequence[Callable[[int], Finding]]) -> list[Finding]:
@@ -79,14 +81,14 @@ def after_holm(parts: Sequence[Callable[[int], Finding]]) -> list[Finding]:
     found, failed = [part(1) for part in parts], set()
     while True:
         left = [i for i, finding in enumerate(found) if finding.state == "fails" and i not in failed]
-        new = {i for i in left if parts[i](len(parts) - len(failed)).state == "fails"}
+        corrected = {i: parts[i](len(parts) - len(failed)) for i in left}
+        new = {i for i, finding in corrected.items() if finding.state == "fails"}
         if not new:
-            return [_not_after_holm(finding) if i in left else finding for i, finding in enumerate(found)]
+            for i, finding in corrected.items():
+                text = f"{found[i].text} (fails by itself, but not after Holm's correction)"
+                found[i] = replace(found[i], state="unclear", text=text, times=finding.times)
+            return found
         failed |= new
-
-
-def _not_after_holm(found: Finding) -> Finding:
-    return replace(found, state="unclear", text=f"{found.text} (fails by itself, but not after Holm's correction)")
 
 
 class Rule(ABC):

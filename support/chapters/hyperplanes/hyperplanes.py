@@ -74,12 +74,6 @@ def own_and_nearest_other(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return own, others.min(-1)
 
 
-def own_is_farthest(moments: np.ndarray) -> np.ndarray:
-    """Whether each output's own class is the farthest from its hyperplane: (..., C, C, 3) moments -> (..., C)."""
-    own, others = own_and_others(np.abs(class_distances(moments)))
-    return own > others.max(-1)
-
-
 def half_of_others_near(moments: np.ndarray) -> np.ndarray:
     """Whether each output has at least half of the other classes within NEAR: (..., C, C, 3) moments -> (..., C)."""
     _, others = own_and_others(np.abs(class_distances(moments)))

@@ -41,7 +41,7 @@ def and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
             found = _spearman(share, accuracy) if varies else (np.nan, np.nan)
             row = [arm.scaling, name, share.min(), share.max(), accuracy.min(), accuracy.max(), *found, arm.seeds]
             rows.append(row)
-    columns = ["inputs", "network", "fits, least (%)", "most", "accuracy, least (%)", "most ", "Spearman", "p", "n"]
+    columns = ["inputs", "network", "in place, least %", "most", "accuracy, least (%)", "most ", "Spearman", "p", "n"]
     table = pd.DataFrame(rows, columns=columns).set_index(columns[:2])
     known = table["p"].notna()
     table.insert(6, "p, Holm", np.nan)

@@ -17,9 +17,9 @@ SHOWN = {
     "centre_error": "implied centre, in SD",
     "precision_error": "metric error",
     "sphericity": "sphericity",
-    "sphericity_excess": "excess",
-    "eigenvector_cosine": "|cosine|",
-    "eigenvalue_error": "|log eigenvalue|",
+    "sphericity_excess": "sphericity, over its least",
+    "eigenvector_cosine": "|cosine| with the axes",
+    "eigenvalue_error": "|log ratio| of eigenvalues",
 }
 
 
@@ -29,7 +29,7 @@ def summary(arm: DistanceArm):
     for network in arm.study.networks:
         of = arm.of(network)[list(SHOWN)]
         for name, values in (("median", of.median()), ("least", of.min()), ("largest", of.max())):
-            rows[network, name] = values.rename(SHOWN)
+            rows[network.removeprefix("MD_"), name] = values.rename(SHOWN)
     return pd.DataFrame(rows).style.format("{:.2g}")
 
 
@@ -53,7 +53,7 @@ def breaking(arms: list[DistanceArm]) -> pd.DataFrame:
         gaussian = draw(arm.study.data, arm.study.samples).gaussian
         for network in arm.study.networks:
             error = arm.of(network)["error"]
-            row = [arm.name, network, int((error < ERROR).sum()), len(error)]
+            row = [arm.name, network.removeprefix("MD_"), int((error < ERROR).sum()), len(error)]
             rows.append([*row, error.median(), float(gaussian.precision.trace() ** 0.5)])
     columns = ["arm", "network", "match", "of", "median error (%)", "length of all rows"]
     return pd.DataFrame(rows, columns=columns).set_index(["arm", "network"]).round(2)

@@ -34,11 +34,12 @@ _AMENDED = {
         "2026-11-24",
     ),
     "b-0": amended(
-        "Where ReLU2-Bias does not fail, there is no failure to avoid. The rule now has this premise, as that of "
-        "LDM-5.3-a has.",
-        f"ReLU-L2 - ReLU2-Bias > {CATASTROPHE:g} points",
+        "Where ReLU2-Bias does not fail, there is no failure to avoid. Where its own interval leaves open whether it "
+        "fails, the finding is unclear, as with LDM-5.3-a.",
+        f"ReLU-L2 - ReLU2-Bias > {CATASTROPHE:g} points, first without the premise that ReLU2-Bias fails, then void "
+        "only where its interval excludes a failure",
         "mixed",
-        "2026-11-25",
+        "2026-11-26",
     ),
 }
 

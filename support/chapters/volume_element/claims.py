@@ -73,7 +73,6 @@ ambiguous images had been looked at and their ink and norm were known: on averag
 log-volume of a decoded image had been measured.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -212,7 +211,7 @@ class Positive(Means):
         for (width, _), finding in zip(parts, rules.after_holm([part for _, part in parts]), strict=True):
             by_width.setdefault(width, []).append(finding)
         found = {width: joined(several) for width, several in by_width.items()}
-        decides = joined(sorted(found.values(), key=lambda part: (math.isnan(part.value), part.value)))
+        decides = joined(found.values())
         if len(arm.study.widths) == 1:
             return decides
         width = next(w for w, part in found.items() if (part.state, part.value) == (decides.state, decides.value))

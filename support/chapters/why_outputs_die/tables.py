@@ -39,7 +39,7 @@ def readings(arms_by_remedy: dict[str, list[Arm]]):
     """
     tests = {
         "a preference for distances": (None, lambda gap: gap.high < 0),
-        f"one worth {CATASTROPHE:g} points": (None, lambda gap: gap.high < CATASTROPHE),
+        f"a preference of at least {CATASTROPHE:g} points": (None, lambda gap: gap.high < CATASTROPHE),
     } | {f"{why} outputs, and nothing else": (why, lambda gap: gap.low > 0 or gap.high < 0) for why in OUT}
     rows = {label: {} for label in tests}
     for scaling in dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms):
@@ -52,6 +52,6 @@ def readings(arms_by_remedy: dict[str, list[Arm]]):
                     found = statistics.mean_interval(gap)
                     told[bool(contradicts(found))].append(f"{remedy}: {found:+.1f}, n = {found.n}")
             said = [line for lines in told.values() if len(lines) > 1 for line in lines]
-            rows[label][scaling] = "<br>".join(said) or "no start can tell"
+            rows[label][scaling] = "<br>".join(said) or "no recipe can tell"
     table = pd.DataFrame.from_dict(rows, orient="index").reset_index(names="reading")
     return table.style.hide(axis="index").set_properties(**{"text-align": "left", "vertical-align": "top"})

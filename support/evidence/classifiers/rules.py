@@ -89,14 +89,15 @@ class Equal(Gap):
 
 @dataclass(frozen=True)
 class Recovers(Exceeds):
-    """`first` exceeds `second`, where `second` fails; void where it does not, for then nothing can recover.
+    """`first` exceeds `second`, where `second` fails: it is more than `least` points behind `baseline`.
 
-    The premise is absent if the 95% interval of how far `second` is behind `baseline` lies below `least` points. The
-    baseline is always trained as published, by gradient descent, however `second` is trained.
+    Void where the interval says that it is not, for then nothing can recover. Where the interval leaves it open, a
+    first that does not exceed the second is no failure to recover, so the finding is unclear. The baseline is always
+    trained as published, by gradient descent, however `second` is trained.
     """
 
     baseline: str = "ReLU"
-    wording = Exceeds.wording + ", asked unless {self.baseline} (as published) - {self.second} < {self.least:g}"
+    wording = Exceeds.wording + ", asked where {self.baseline} (as published) - {self.second} > {self.least:g} points"
 
     @property
     def needs(self):
@@ -105,10 +106,14 @@ class Recovers(Exceeds):
     def __call__(self, arm: Arm) -> Finding:
         control, failing = arm.accuracy(self.baseline), arm.accuracy(self.second)
         behind = statistics.mean_interval(control - failing)
-        if behind.high > self.least:
-            return super().__call__(arm)
-        text = f"{self.second} does not fail here: {self.baseline} - {self.second} = {behind.value:+.2f} points"
-        return self.finding(behind, text, "void")
+        ahead = f"{self.baseline} - {self.second} = {behind.value:+.2f} points"
+        if behind.high <= self.least:
+            return self.finding(behind, f"{self.second} does not fail here: {ahead}", "void")
+        found = super().__call__(arm)
+        if behind.low > self.least or found.state != "fails":
+            return found
+        unsure = f"whether {self.second} fails here is unclear: {ahead} [{behind.low:.1f}, {behind.high:.1f}]"
+        return replace(found, state="unclear", text=f"{found.text}; {unsure}", times=math.inf)
 
 
 @dataclass(frozen=True)

@@ -80,19 +80,6 @@ def deduplicated(k: int, pairs) -> list[int]:
     return [i for i in range(k) if i not in dropped]
 
 
-def surgery(W, b, x, y, pairs) -> tuple[float, float]:
-    """Mean squared error of an MD_ReLU before and after each of its pairs is exchanged for one Abs unit.
-
-    The unit has the pair's mean: (w_i - w_j)/2 and (b_i - b_j)/2. The other units stay ReLUs.
-    """
-    i, j = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
-    rest = [r for r in range(len(W)) if r not in {*i.tolist(), *j.tolist()}]
-    exchanged = x @ ((W[i] - W[j]) / 2).T + (b[i] - b[j]) / 2
-    kept = torch.relu(x @ W[rest].T + b[rest])
-    after = torch.cat([exchanged, kept], 1).norm(dim=1)
-    return mean_squared_error("MD_ReLU", W, b, x, y), float((after - y).square().mean())
-
-
 # Centring
 
 
@@ -169,7 +156,7 @@ def geometry(network: str, W, b, data: DistanceData, rotations: int = ROTATIONS)
     "centring_mahalanobis" their median in Mahalanobis units, "centre_error" the Mahalanobis distance of the implied
     centre to the mean; "precision_error" of the pullback metric on the test points; "sphericity" and
     "sphericity_excess" over the floor; the entries of `eigen_recovery`. An MD_ReLU has "mirrored_pairs" and
-    "abs_pairs" as well, and, if it has any pair, "surgery_before" and "surgery_after".
+    "abs_pairs" as well.
 
     Raises ValueError for weights that are not finite.
     """
@@ -191,8 +178,6 @@ def geometry(network: str, W, b, data: DistanceData, rotations: int = ROTATIONS)
     if network == "MD_ReLU":
         mirrored, acting = mirrored_pairs(W), abs_pairs(W, b, gaussian)
         found |= {"mirrored_pairs": len(mirrored), "abs_pairs": len(acting)}
-        if mirrored:
-            found["surgery_before"], found["surgery_after"] = surgery(W, b, x, y, mirrored)
         rows = deduplicated(k, mirrored)
     found["sphericity"] = sphericity(W[rows], gaussian)
     found["sphericity_excess"] = found["sphericity"] - sphericity_floor(len(rows), d)

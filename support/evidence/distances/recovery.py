@@ -1,6 +1,6 @@
 """Do the rows of a whitening find eigenvectors? Only as often as chance, unless something other than the loss asks.
 
-Q W has the loss of W for every rotation Q, so the answer is a comparison with random rotations of the exact solution.
+Q W has the loss of W for every rotation Q, so the answer is a comparison with random rotations of the same rows.
 """
 
 from collections.abc import Iterator
@@ -36,52 +36,28 @@ def _matches(several: torch.Tensor, gaussian: Gaussian) -> Iterator[tuple[np.nda
         yield cosine[rows, columns], np.abs(log[rows] - wanted[columns])
 
 
-def _means(several: torch.Tensor, gaussian: Gaussian) -> np.ndarray:
-    """The means of both, (2, rotations)."""
-    return np.array([[value.mean() for value in both] for both in _matches(several, gaussian)]).T
-
-
 @lru_cache(maxsize=16)
 def _turns(k: int, rotations: int) -> torch.Tensor:
     """Random orthonormal matrices, (rotations, k, k)."""
     return torch.from_numpy(ortho_group.rvs(k, size=rotations, random_state=0).reshape(rotations, k, k))
 
 
-@lru_cache(maxsize=256)
-def by_chance(gaussian: Gaussian, k: int, rotations: int) -> np.ndarray:
-    """Means of what `matched` gives for random exact solutions with k rows, (2, rotations).
-
-    Exact: W^T W is the precision, as W = Q whitening with orthonormal columns Q (k, d), uniformly distributed. For
-    k < d, which no exact solution has, k rows of one.
-    """
-    d = gaussian.dimension
-    return _means(_turns(max(k, d), rotations)[:, :k, :d] @ gaussian.whitening, gaussian)
-
-
 def own_rotations(W, gaussian: Gaussian, rotations: int) -> np.ndarray:
     """Mean |cosine| of the matches for random rotations Q W of a network's own rows, which an MD_Abs cannot tell."""
-    return _means(_turns(len(W), rotations) @ W, gaussian)[0]
+    turned = _turns(len(W), rotations) @ W
+    return np.array([cosines.mean() for cosines, _ in _matches(turned, gaussian)])
 
 
 def eigen_recovery(W, gaussian: Gaussian, rotations: int = ROTATIONS) -> dict[str, float]:
-    """Mean |cosine| and mean |log eigenvalue ratio| of the matches, beside those of random exact solutions.
+    """Mean |cosine| and mean |log eigenvalue ratio| of the matches of the rows with eigenvectors.
 
-    "..._chance" is their median, "..._p" the share of them (with this network among them) that is at least as good.
-    "eigenvector_cosine_own_p" is that share among random rotations of the network's own rows.
+    "eigenvector_cosine_own_p" is the share of random rotations of these rows, with the rows themselves among them,
+    whose cosine is at least as large.
     """
-    found = {}
-    for name, value, chance, sign in zip(
-        ("eigenvector_cosine", "eigenvalue_error"),
-        matched(W, gaussian),
-        by_chance(gaussian, len(W), rotations),
-        (1, -1),
-        strict=True,
-    ):
-        as_good = int((sign * chance >= sign * value.mean()).sum())
-        found |= {
-            name: float(value.mean()),
-            f"{name}_chance": float(np.median(chance)),
-            f"{name}_p": (1 + as_good) / (1 + rotations),
-        }
-    as_good = int((own_rotations(W, gaussian, rotations) >= found["eigenvector_cosine"]).sum())
-    return found | {"eigenvector_cosine_own_p": (1 + as_good) / (1 + rotations)}
+    cosines, ratios = matched(W, gaussian)
+    as_good = int((own_rotations(W, gaussian, rotations) >= cosines.mean()).sum())
+    return {
+        "eigenvector_cosine": float(cosines.mean()),
+        "eigenvector_cosine_own_p": (1 + as_good) / (1 + rotations),
+        "eigenvalue_error": float(ratios.mean()),
+    }

@@ -24,8 +24,7 @@ ARMS = {  # on which the claims are judged, and their studies
 COLUMNS = (
     "error", "train_mse", "validation_mse", "test_mse", "centring_mean", "centring_median", "centring_mahalanobis",
     "centre_error", "precision_error", "sphericity", "sphericity_excess", "mirrored_pairs", "abs_pairs",
-    "surgery_before", "surgery_after", "eigenvector_cosine", "eigenvector_cosine_chance", "eigenvector_cosine_p",
-    "eigenvalue_error", "eigenvalue_error_chance", "eigenvalue_error_p", "eigenvector_cosine_own_p",
+    "eigenvector_cosine", "eigenvector_cosine_own_p", "eigenvalue_error",
 )  # fmt: skip
 
 
