@@ -207,8 +207,9 @@ def test_the_mismatch_of_a_distance_network_is_that_of_its_metric_with_the_preci
 
 def test_the_front_figure_has_a_row_of_dots_for_each_group():
     groups = {"learned it": (pd.Series([0.0, 0.1]), "black"), "missed it": (pd.Series([1.0, 2.0, 3.0]), "white")}
-    ax = pictures.front_figure(groups).axes[0]
+    ax = pictures.front_figure(groups, pooled=1.1, of=1).axes[0]
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     assert [line.get_xdata().tolist() for line in dots] == [[0.0, 0.1], [1.0, 2.0, 3.0]]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["learned it (2)", "missed it (3)"]
+    assert ax.collections[0].get_segments()[0].tolist() == [[1.1, 0.5], [1.1, 1.5]]  # across the last row
     assert all(abs(line.get_ydata() - place).max() < 0.5 for place, line in enumerate(dots))

@@ -42,7 +42,16 @@ def test_scatter_is_half_the_middle_band():
 
 def test_the_table_counts_layers_that_are_positively_curved_somewhere():
     found = random_layers.table(drawn())
-    assert found["R > 0 somewhere (%)"].tolist() == [50.0, 0.0] and found["median R"].tolist() == [0.0, -3.0]
+    assert found["R > 0 somewhere (%)"].tolist() == [50.0, 0.0] and found["median R at |x| = 1"].tolist() == [
+        0.0,
+        -3.0,
+    ]
+
+
+def test_the_share_of_layers_with_positive_curvature_is_taken_at_one_distance():
+    signs = torch.tensor([[1.0, -1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, 1.0, -1.0], [1.0, 1.0, 1.0]])
+    made = random_layers.Drawn(ERF, torch.tensor([0.5, 1.0, 2.0]), {16: signs}, {16: signs})
+    assert [random_layers.positive_share(made, 16, at) for at in (0.6, 1.1, 5.0)] == [0.75, 0.75, 0.5]
 
 
 def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():

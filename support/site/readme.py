@@ -26,14 +26,14 @@ def findings() -> str:
             - Distance outputs find their own class: for {near:.0f}% of them it is the nearest one on raw pixels, and
               for {all:.0f}% on standardised ones. There only {far:.0f}% come within a standard deviation of it.
             - Networks of absolute values learn a Mahalanobis distance in {same:.0%} of the trials on one Gaussian in
-              the plane, and in {new:.0%} on new Gaussians. Those that learn the distance learn its geometry, because
-              the loss forces them to.
+              the plane, and in {new:.0%} on new Gaussians. Those that learn it have hyperplanes through the mean and
+              whiten the data, because the loss forces them to.
             - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
               labels too. Deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
               was there before training.
             - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
-              has positive curvature at some distances. The authors' public code returns {times:.0f} times the
-              curvature.
+              has positive curvature at some distances. The authors' public code, as we read it,
+              gives {times:.0f} times the curvature.
             """,
             raw=claim("LDM-5.2-a").arm("raw"),
             standardised=claim("LDM-5.2-a").arm("standardised"),

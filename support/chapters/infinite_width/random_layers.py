@@ -57,12 +57,18 @@ def shortfall(layer: Wide, widths: Sequence[int], networks: int) -> np.ndarray:
     return (found * torch.tensor([-1.0, 1.0])).numpy()
 
 
+def positive_share(drawn: Drawn, units: int, radius: float = 0.75) -> float:
+    """The share of layers of this width whose R is positive at one distance."""
+    return float((drawn.ricci[units][:, drawn.at(radius)] > 0).double().mean())
+
+
 def table(drawn: Drawn) -> pd.DataFrame:
     """For each width: scatter at |x| = 1, the median of R there, and the share of layers with R > 0 somewhere."""
     at = drawn.at(1.0)
     columns = {
         "scatter of log-volume (nats)": scatter(drawn.log_volume, at),
-        "median R": [float(R[:, at].median()) for R in drawn.ricci.values()],
+        "median R at |x| = 1": [float(R[:, at].median()) for R in drawn.ricci.values()],
+        "its limit": float(drawn.layer.ricci(drawn.radii)[at]),
         "scatter of R": scatter(drawn.ricci, at),
         "R > 0 somewhere (%)": [100 * float((R > 0).any(1).double().mean()) for R in drawn.ricci.values()],
     }

@@ -14,6 +14,7 @@ class Settings:
     networks: Annotated[int | None, Limits(least=2)]
     widest: Annotated[int | None, Limits(least=64)]
     points: Annotated[int | None, Limits(least=5)]
+    activation: Annotated[str | None, Limits(choices=("erf", "gelu", "sigmoid", "tanh"))]
     seed: Annotated[int, Limits(least=0)]
 
     data, device = "none", "cpu"
@@ -22,7 +23,7 @@ class Settings:
     def presets(given: dict) -> dict:
         """How many random layers, how wide, and at how many distances from the origin."""
         sizes = {"smoke": (10, 64, 8), "laptop": (100, 1024, 24), "paper": (1000, 4096, 48)}
-        return dict(zip(("networks", "widest", "points"), sizes[given["scale"]], strict=True))
+        return {"activation": "erf"} | dict(zip(("networks", "widest", "points"), sizes[given["scale"]], strict=True))
 
     @property
     def seeds(self) -> int:

@@ -9,7 +9,8 @@ from support.training import feature_machines
 
 REPETITIONS, FOLDS, FIRST = 5, 5, 100  # of cross-validation; seed of its first repetition
 PAIRS = ((3, 8), (4, 9), (1, 7), (5, 6), (0, 2))  # of digits: each digit once, those that look alike first
-BLOCKS = {"digits": 6, "pairs of digits": 12, "breast cancer": 5}  # disjoint training sets
+PAIRED = "pairs of digits"
+BLOCKS = {"digits": 6, PAIRED: 12, "breast cancer": 5}  # disjoint training sets
 DRAWS = 10  # of the toy
 MNIST_SIZES, MNIST_BLOCKS, MNIST_TEST = (300, 1000), 10, 5000  # training images, disjoint sets of them, test images
 TABLES = ("iris", "wine", "breast cancer")
@@ -38,21 +39,24 @@ def of_pair(x: np.ndarray, labels: np.ndarray, pair: tuple[int, int]) -> tuple[n
 
 def machines() -> tuple[pd.DataFrame, list[str]]:
     """Errors of plain and magnified support vector machines: repeated cross-validation, and blocks of digit pairs."""
-    rows = [row for name in TABLES for row in _machines(name, *data(name), REPETITIONS, FOLDS, small=False)]
-    digits, name = data("digits"), "pairs of digits"
-    for pair in PAIRS:
-        rows += _machines(name, *of_pair(*digits, pair), 1, BLOCKS[name], small=True)
-    unit = ["data", "repetition", "fold"]  # of pairs the mean in each block
-    return pd.DataFrame(rows).groupby(unit, sort=False).mean().reset_index(), []
+    found = [compared(name, REPETITIONS, FOLDS, FIRST) for name in TABLES]
+    return pd.concat([*found, compared(PAIRED, 1, BLOCKS[PAIRED], FIRST)], ignore_index=True), []
 
 
-def _machines(name, x, labels, repetitions, folds, small) -> list[dict]:
+def compared(name: str, repetitions: int, folds: int, first: int = 0) -> pd.DataFrame:
+    """A row of `magnified.compared` for each split of one data set; of pairs of digits the mean over the pairs.
+
+    Machines train on all folds but one, and on pairs of digits on one fold. first: number of the first repetition.
+    """
+    small = name == PAIRED
+    tasks = [of_pair(*data("digits"), pair) for pair in PAIRS] if small else [data(name)]
     rows = []
-    for repetition, fold, train, test in magnified.splits(labels, repetitions, folds, small, FIRST):
-        z = magnified.standardised(x, train, together=small)
-        found = magnified.compared(z, labels, train, test, seed=folds * repetition + fold)
-        rows.append({"data": name, "repetition": repetition, "fold": fold} | found)
-    return rows
+    for x, labels in tasks:
+        for repetition, fold, train, test in magnified.splits(labels, repetitions, folds, small, first):
+            z = magnified.standardised(x, train, together=small)
+            found = magnified.compared(z, labels, train, test, seed=folds * repetition + fold)
+            rows.append({"data": name, "repetition": repetition, "fold": fold} | found)
+    return pd.DataFrame(rows).groupby(["data", "repetition", "fold"], sort=False).mean().reset_index()
 
 
 def _blocks():

@@ -9,6 +9,7 @@ from matplotlib.patheffects import withStroke
 
 from support.chapters.kernels import checks, derived, magnified
 from support.evidence.figures import labels_apart, name_rows, shades, subplots
+from support.evidence.statistics import mean_interval
 
 LOOKS = {
     "plain": {"marker": "o", "markerfacecolor": "white", "color": "black"},
@@ -125,6 +126,11 @@ def widths_figure(table: pd.DataFrame, bold: str = "pairs of digits"):
     for (name, gain), colour, height in zip(gains.items(), LINES, heights, strict=False):
         look = {"color": "black", "linewidth": 2.5} if name == bold else {"color": colour, "linewidth": 1.5}
         ax.plot(range(len(taus)), gain, marker="o", **look)
+        if name == bold:
+            own = table[table["data"] == name]
+            found = [mean_interval(own["plain"] - own[f"error {tau:g}"], method="t") for tau in taus]
+            ends = [[f.value - f.low for f in found], [f.high - f.value for f in found]]
+            ax.errorbar(range(len(taus)), gain, ends, fmt="none", color="black", capsize=3, linewidth=1.2)
         ax.plot(
             [end, end + 0.35], [gain[-1], height], color=look["color"], linewidth=0.8
         )  # from the line to its label

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from support.chapters.kernels.derived import FOLDS, REPETITIONS, TABLES
+from support.chapters.kernels.derived import FOLDS, PAIRED, REPETITIONS, TABLES
 from support.chapters.parameters import Limits, Scale
 
 
@@ -12,7 +12,7 @@ class Settings:
     """Parameters of the chapter on kernels; None leaves a value to the scale."""
 
     scale: Scale
-    task: Annotated[str | None, Limits(choices=TABLES)]
+    task: Annotated[str | None, Limits(choices=(*TABLES, PAIRED))]
     repetitions: Annotated[int | None, Limits(least=1)]
     folds: Annotated[int | None, Limits(least=2)]
     tau: Annotated[float, Limits(least=0.01, most=100.0)]
