@@ -239,4 +239,6 @@ def rates_figure(drawn: Drawn, shortfall: np.ndarray, kappa: float):
 
 
 def _name(layer: wide_layers.Wide) -> str:
-    return f"$z^{layer.activation}$" if isinstance(layer.activation, int) else {"gelu": "GELU"}.get(layer.activation, str(layer.activation))
+    if isinstance(layer.activation, int):
+        return f"$z^{layer.activation}$"
+    return "GELU" if layer.activation == "gelu" else str(layer.activation)
