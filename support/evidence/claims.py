@@ -176,6 +176,7 @@ class Everywhere:
 
     check: Callable[[], Worst]
     measured: str
+    asks = "every case of the check is as the claim says"
 
     def __call__(self) -> Finding:
         worst = self.check()

@@ -191,7 +191,10 @@ def fitted_figure(table: pd.DataFrame):
         ax.set(title=f"{scaling} inputs", xlabel="hyperplanes fitted to each class")
         ax.set_xticks(places, ["learned", *map(str, wrong.index[1:])])
         ax.grid(axis="x", visible=False)
-    axes[0][0].set(ylabel="pairs in the wrong order (%)", ylim=(0, None), xlim=(-0.4, len(places) - 0.6))
+    axes[0][0].set(ylabel="pairs in the wrong order (%)", yscale="log", xlim=(-0.4, len(places) - 0.6))
+    ticks = [0.5, 1, 2, 5, 10, 20]
+    axes[0][0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes[0][0].minorticks_off()
     legend_below(fig, axes[0][0], 2)
     return fig
 
