@@ -224,7 +224,7 @@ def inside(own, others):
         (88, 95, "void"),
         (88, 40, "void"),
         (80, 40, "unclear"),  # whether it fails is open
-        (80, 98, "holds"),
+        (80, 98, "unclear"),
     ],
 )
 def test_nothing_recovers_where_nothing_fails(failing, rescued, state):

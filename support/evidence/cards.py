@@ -216,9 +216,10 @@ def _ends(arms: Iterable[dict]) -> tuple[float, float] | None:
 
 
 def _uneven(arms: Iterable[dict]) -> bool:
-    """Whether the ranges of the arms differ so much that the smallest would vanish on the scale of the largest."""
-    ranges = [high - low for low, high in filter(None, (_ends([arm]) for arm in arms))]
-    return bool(ranges) and max(ranges) > UNEVEN * min(ranges)
+    """Whether the arms have different units, or ranges of which the smallest would vanish on the largest's scale."""
+    several = [(arm["unit"], ends[1] - ends[0]) for arm in arms if (ends := _ends([arm]))]
+    units, ranges = {unit for unit, _ in several}, [size for _, size in several]
+    return len(units) > 1 or (bool(ranges) and max(ranges) > UNEVEN * min(ranges))
 
 
 def _strip(arm: dict, ends: tuple[float, float] | None) -> str:
@@ -245,7 +246,8 @@ def _scale(arms: list[dict], ends: tuple[float, float] | None, line: str) -> str
     """Below the strips of a card: ends of their common scale (None: each has its own), unit, common dashed line."""
     if _ends(arms) is None:
         return ""
-    unit = next((arm["unit"] for arm in arms if arm["unit"]), "")
+    units = {arm["unit"] for arm in arms if _ends([arm])}
+    unit = units.pop() if len(units) == 1 else ""
     low, high = (bound(end) for end in ends) if ends else ("", "")
     apart = "" if ends else "each strip on its own scale"
     return (
@@ -291,13 +293,13 @@ def _details(row: dict, shown: list[dict]) -> str:
         lines.append(f"<b>What would decide it:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
     formulas = not row["evidence"]
     if row["record"] or formulas:
-        what = "evaluates its formulas again" if formulas else "trains the first steps of its cheapest run again"
+        what = "evaluates it again" if formulas else "trains the first steps of its cheapest run again"
         lines.append(f"<b>Check it:</b> <code>python -m support check {row['id']}</code> {what}, in about a minute.")
     if row["record"]:
         again = "; ".join(f"{command} --records mine" for command in row["command"].split("; "))
         lines.append(
-            f"<b>Train all runs again:</b> <code>{_text(again)}</code>, into a new folder "
-            f"({counted(len(row['record']), 'run')}, {row['minutes']:.3g} minutes of training)."
+            f"<b>Train the studies again:</b> <code>{_text(again)}</code>, into a new folder. This claim rests on "
+            f"{counted(len(row['record']), 'run')} of theirs, {row['minutes']:.3g} minutes of training."
         )
     elif not formulas:
         lines.append(f"<b>Command:</b> <code>{_text(row['command'])}</code>.")

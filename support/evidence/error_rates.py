@@ -3,7 +3,7 @@
 For every arm of the ledger that has an interval, the experiment is repeated with as many runs as were recorded and
 with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on
 the rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, or equal SDs. Of
-rules with several parts it is the first part, with the spread of the part that decides. Left out are rules on runs
+rules with several parts it is the part that the arm reports. Left out are rules on runs
 that share training data, rules that an interval alone does not decide or whose interval is not over the seeds, and
 arms whose values are all alike, so that their spread is not known.
 Means are judged by Student's interval alone; the bootstrap's, which the rules use from ten values on if it is wider,
@@ -45,11 +45,24 @@ def simulated(claims: Iterable[Claim], rows: list[dict]) -> pd.DataFrame:
                 continue
             if arm["low"] == arm["high"]:
                 continue
-            rule = claim.rule.rules[0] if isinstance(claim.rule, Every) else claim.rule
+            rule = _reported(claim.rule, arm)
+            if rule is None:
+                continue
             for effect, value in effects(rule, arm).items():
                 holds, fails = rates(rule, arm, value)
                 found.append([claim.id, arm["name"], arm["n"], effect, value, round(100 * holds), round(100 * fails)])
     return pd.DataFrame(found, columns=["claim", "arm", "n", "effect", "value", "holds (%)", "fails (%)"])
+
+
+def _reported(rule: Rule, arm: dict) -> Rule | None:
+    """The part of the rule with the unit and the line of the arm; None where the arm reports none of its parts."""
+
+    def line(threshold):  # of a band the ends may be those of the arm
+        return "band" if isinstance(threshold, list | tuple) else threshold
+
+    parts = rule.rules if isinstance(rule, Every) else (rule,)
+    same = (p for p in parts if p.unit == arm["unit"] and line(p.threshold) == line(arm["threshold"]))
+    return next(same, None)
 
 
 def effects(rule: Rule, arm: dict) -> dict[str, float]:

@@ -61,8 +61,8 @@ def number(x: float) -> float | None:
 def joined(findings: Iterable[Finding]) -> Finding:
     """The finding that decides among parts that must all hold.
 
-    Of those in the worst state it is the one that fails most clearly, because one failure decides. If none leans
-    towards failing it is the one nearest to its threshold, measured in its interval, because all must hold.
+    Of those in the worst state it is the one that leans most clearly towards failing, because one failure decides. If
+    none does, it is the one nearest to its threshold, measured in its interval, because all must hold.
     """
     findings = list(findings)
     state = verdicts.joined(found.state for found in findings)

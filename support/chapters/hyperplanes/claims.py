@@ -138,8 +138,8 @@ CLAIMS = (
     _claim("LDM-6.2-d", "section 6.2", "ReLU2 drives the own class of an output into its zero set, with the others.",
            DrivenInside("ReLU2"), amended=claims.amended(
                "The paper says that own and other classes are driven inside. Our first rule had the own class "
-               "outside. The second did not compare with the untrained network, of which half of the classes are "
-               "inside.",
+               "outside. The second did not compare with the untrained network, where half of the classes are "
+               "inside, too.",
                "each output's own class outside its zero set, half of the others inside; then more than half of both "
                "inside, whatever it was before training", "fails", "2026-11-26")),
 )  # fmt: skip

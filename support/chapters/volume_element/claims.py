@@ -214,7 +214,7 @@ class Positive(Means):
         decides = joined(found.values())
         if len(arm.study.widths) == 1:
             return decides
-        width = next(w for w, part in found.items() if (part.state, part.value) == (decides.state, decides.value))
+        width = next(w for w, part in found.items() if part is decides)
         word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
         count = sum(part.state == decides.state for part in found.values())
         return replace(decides, text=f"{count} of {len(found)} widths {word}; {width} units: {decides.text}")

@@ -127,8 +127,3 @@ def first_epoch(arms: Iterable[VolumeArm], points: int = 20) -> pd.DataFrame:
             rows.append([arm.name, width, change.mean(), 100 * (change / spread).mean(), len(runs)])
     columns = ["task", "width", "change (nats)", "change (% of the map's SD)", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(["task", "width"]).round(3)
-
-
-def error_over_pairs(numbers: np.ndarray) -> float:
-    """The standard error of one network's mean over its pairs, averaged over networks; numbers: (networks, pairs)."""
-    return float(numbers.std(1, ddof=1).mean() / numbers.shape[1] ** 0.5)

@@ -120,6 +120,7 @@ class Arm(claims.StudyArm):
     runs: pd.DataFrame
     records: list[Record]
     rates: pd.DataFrame | None = None
+    map: str = ""  # the study of `rates`
 
     @property
     def n(self) -> int:
@@ -128,6 +129,10 @@ class Arm(claims.StudyArm):
     @property
     def evidence(self) -> str:
         return f"{title(self.study.data)}, {self.study.images:,} training images"
+
+    @property
+    def command(self) -> str:
+        return super().command + (f"; python -m support sweep {self.map}" if self.map else "")
 
     @property
     def protocol(self) -> str:
@@ -158,9 +163,9 @@ def elsewhere(rates: PhaseGrid, *plans: PhaseGrid) -> claims.Arms:
     """Studies on other data than the map: an arm for each."""
 
     def find(records: Iterable[Record]) -> list[Arm]:
-        made, behind = runs(rates, records), runs_of(rates, records)
+        of_map, behind = {"rates": runs(rates, records), "map": rates.name}, runs_of(rates, records)
         return [
-            Arm(p.data.removeprefix("folder:"), p, "data", runs(p, records), runs_of(p, records) + behind, made)
+            Arm(p.data.removeprefix("folder:"), p, "data", runs(p, records), runs_of(p, records) + behind, **of_map)
             for p in plans
         ]
 

@@ -30,12 +30,12 @@ def remedies(arms_by_remedy: dict[str, list[Arm]]) -> pd.DataFrame:
 
 
 def readings(arms_by_remedy: dict[str, list[Arm]]):
-    """Four readings of the gap, ReLU2-Neg minus ReLU2, and which starts contradict them; a styled frame.
+    """Four readings of the gap, ReLU2-Neg minus ReLU2, and which recipes contradict them; a styled frame.
 
     Two of a preference for distances: that ReLU2-Neg is ahead at all, contradicted where the whole 95% interval of
     the gap is below 0, and that it is so by as much as the paper's recovery, where it is below CATASTROPHE. Dead, or
     inactive, outputs and nothing else: where the interval does not reach 0 over the seeds for which neither network
-    has such an output; a start with fewer than LEAST_SEEDS of them cannot tell and is left out.
+    has such an output; a recipe with fewer than LEAST_SEEDS of them cannot tell and is left out.
     """
     tests = {
         "a preference for distances": (None, lambda gap: gap.high < 0),

@@ -87,7 +87,7 @@ class Studies(Evidence):
         both = found.records | borrowed.records
         common = set.intersection(*({r.spec.seed for r in several} for several in both.values()))
         kept = {name: [r for r in several if r.spec.seed in common] for name, several in both.items()}
-        return replace(found, records=kept)
+        return replace(found, records=kept, borrowed=self.baseline.name)
 
 
 def evidence(

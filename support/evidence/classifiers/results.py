@@ -15,7 +15,8 @@ class Arm(claims.Arm):
     """The records of one plan in one input scaling: per architecture, one record a seed, the same seeds for all.
 
     plan: what it asks for, with the architectures, scaling and recipe of the arm alone. levels: pairs of a factor and
-    its level, where arms differ in other things than the input scaling.
+    its level, where arms differ in other things than the input scaling. borrowed: the study from which a part of the
+    records is taken, "" for none.
     """
 
     scaling: str
@@ -23,6 +24,7 @@ class Arm(claims.Arm):
     steps: int
     plan: Plan | None = None
     levels: tuple[tuple[str, str], ...] = ()
+    borrowed: str = ""
 
     @property
     def seeds(self) -> int:
@@ -47,7 +49,8 @@ class Arm(claims.Arm):
 
     @property
     def command(self) -> str:
-        return f"python -m support sweep {self.plan.name}"
+        studies = dict.fromkeys(filter(None, (self.plan.name, self.borrowed)))
+        return "; ".join(f"python -m support sweep {name}" for name in studies)
 
     @property
     def factors(self) -> dict[str, str]:

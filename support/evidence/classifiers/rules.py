@@ -91,9 +91,8 @@ class Equal(Gap):
 class Recovers(Exceeds):
     """`first` exceeds `second`, where `second` fails: it is more than `least` points behind `baseline`.
 
-    Void where the interval says that it is not, for then nothing can recover. Where the interval leaves it open, a
-    first that does not exceed the second is no failure to recover, so the finding is unclear. The baseline is always
-    trained as published, by gradient descent, however `second` is trained.
+    Void where the interval says that it is not, for then nothing can recover, and unclear where the interval leaves
+    it open. The baseline is always trained as published, by gradient descent, however `second` is trained.
     """
 
     baseline: str = "ReLU"
@@ -110,7 +109,7 @@ class Recovers(Exceeds):
         if behind.high <= self.least:
             return self.finding(behind, f"{self.second} does not fail here: {ahead}", "void")
         found = super().__call__(arm)
-        if behind.low > self.least or found.state != "fails":
+        if behind.low > self.least:
             return found
         unsure = f"whether {self.second} fails here is unclear: {ahead} [{behind.low:.1f}, {behind.high:.1f}]"
         return replace(found, state="unclear", text=f"{found.text}; {unsure}", times=math.inf)
