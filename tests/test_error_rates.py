@@ -61,11 +61,13 @@ def test_the_line_of_a_printed_mean_is_that_of_its_arm():
 
 
 def test_arms_without_spread_and_rules_that_no_interval_decides_are_left_out():
-    alike, void = arm() | {"low": 3.0, "high": 3.0, "name": "alike"}, arm() | {"state": "void", "name": "void"}
+    raw = arm() | {"threshold": 10.0}
+    alike, void = raw | {"low": 3.0, "high": 3.0, "name": "alike"}, raw | {"state": "void", "name": "void"}
+    other = raw | {"name": "another part of the rule", "unit": "times"}
     claims = [
         Claim("A-1", "", "", Exceeds("ReLU", "ReLU2", 10.0), None, "own"),
         Claim("A-2", "", "", NeverDead(("Abs2",)), None, "own"),
     ]
-    rows = [{"id": claim.id, "arms": [arm(), alike, void]} for claim in claims]
+    rows = [{"id": claim.id, "arms": [raw, alike, void, other]} for claim in claims]
     found = error_rates.simulated(claims, rows)
     assert set(zip(found["claim"], found["arm"], strict=True)) == {("A-1", "raw")}
