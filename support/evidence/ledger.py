@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from support.evidence.verdicts import CONTRADICTION, KINDS, UNDECIDED, VERDICTS
+from support.evidence.verdicts import CONTRADICTION, KINDS, UNDECIDED, VERDICTS, of_several
 from support.words import counted
 
 
@@ -28,14 +28,13 @@ def counts_in_words(rows: list[dict]) -> str:
     said = []
     for kind, words in KINDS.items():
         if several := [row for row in rows if row["kind"] == kind]:
-            each = [f"{count} {_of_several(word, count)}" for word, count in counts(several).items() if count]
+            each = [
+                f"{count} {word if count == 1 else of_several(word)}"
+                for word, count in counts(several).items()
+                if count
+            ]
             said.append(f"{len(several)} {words} ({', '.join(each)})")
     return f"{counted(len(rows), 'claim')}: {'; '.join(said)}"
-
-
-def _of_several(word: str, count: int) -> str:
-    """A verdict as the verb of a number of claims: 1 holds, 2 hold."""
-    return word.removesuffix("s") if count != 1 and word in ("holds", "fails") else word
 
 
 def verdict_in_words(row: dict) -> str:

@@ -38,6 +38,11 @@ def verdict(states: Iterable[str]) -> str:
     return next((word for word in ("holds", "fails", "unclear") if word in found), "untested")
 
 
+def of_several(word: str) -> str:
+    """A state or verdict as the verb of several subjects: "hold" for "holds"."""
+    return {"holds": "hold", "fails": "fail"}.get(word, word)
+
+
 def depends_on(arms: Iterable[tuple[dict[str, str], str]]) -> str | None:
     """The factors that a mixed claim depends on, such as "data and start"; None for claims that are not mixed.
 

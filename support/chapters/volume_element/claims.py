@@ -86,7 +86,7 @@ from support.chapters.volume_element.study import STUDIES
 from support.evidence import claims, rules
 from support.evidence.claims import Arms, Evidence, own
 from support.evidence.rules import Finding, Means, joined
-from support.evidence.verdicts import LEAST_SEEDS
+from support.evidence.verdicts import LEAST_SEEDS, of_several
 
 SHARE = 0.5  # of the contrast
 ACCURACY = 95.0  # percent
@@ -215,9 +215,8 @@ class Positive(Means):
         if len(arm.study.widths) == 1:
             return decides
         width = next(w for w, part in found.items() if part is decides)
-        word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
-        count = sum(part.state == decides.state for part in found.values())
-        return replace(decides, text=f"{count} of {len(found)} widths {word}; {width} units: {decides.text}")
+        count, verb = sum(part.state == decides.state for part in found.values()), of_several(decides.state)
+        return replace(decides, text=f"{count} of {len(found)} widths {verb}; {width} units: {decides.text}")
 
 
 @dataclass(frozen=True)

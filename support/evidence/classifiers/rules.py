@@ -19,6 +19,7 @@ from support.evidence import rules, statistics
 from support.evidence.claims import printed
 from support.evidence.classifiers.results import Arm
 from support.evidence.rules import Finding, after_holm, joined
+from support.evidence.verdicts import of_several
 from support.words import difference
 
 CATASTROPHE = 10.0  # points that a "catastrophic" failure costs at least
@@ -198,9 +199,8 @@ class Every(Rule):
 
         found = after_holm([partial(judged, rule) for rule in self.rules])
         decides = joined(found)
-        word = {"fails": "fail", "unclear": "unclear", "holds": "hold"}[decides.state]
-        count = sum(part.state == decides.state for part in found)
-        return replace(decides, text=f"{count} of {len(found)} parts {word}, for example {decides.text}")
+        count, verb = sum(part.state == decides.state for part in found), of_several(decides.state)
+        return replace(decides, text=f"{count} of {len(found)} parts {verb}, for example {decides.text}")
 
 
 @dataclass(frozen=True)
