@@ -22,18 +22,18 @@ def findings() -> str:
             """
             - On raw pixels, a ReLU network that must output intensities loses {raw:.0f} points of accuracy. On
               standardised pixels it loses {standardised:.0f}. Much of the difference comes from the size of the
-              first training steps.
+              first steps.
             - Distance outputs find their own class: for {near:.0f}% of them it is the nearest one on raw pixels, and
               for {all:.0f}% on standardised ones. There only {far:.0f}% come within a standard deviation of it.
             - Networks of absolute values learn a Mahalanobis distance in {same:.0%} of the trials on one Gaussian in
               the plane, and in {new:.0%} on new Gaussians. Those that learn it have hyperplanes through the mean and
-              whiten the data, because the loss forces them to.
+              whiten the data, as the loss demands.
             - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
               labels too. Deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
               was there before training.
             - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
-              has positive curvature at some distances. The authors' public code, as we read it,
-              gives {times:.0f} times the curvature.
+              has positive curvature at some distances. By our reading, the authors' code gives {times:.0f}
+              times the curvature.
             """,
             raw=claim("LDM-5.2-a").arm("raw"),
             standardised=claim("LDM-5.2-a").arm("standardised"),

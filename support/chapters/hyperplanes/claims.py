@@ -115,8 +115,8 @@ class DrivenInside(Rule):
     def __call__(self, arm: Arm) -> Finding:
         after, before = self.inside(arm), self.inside(arm, 0)
         so = f"lie in a zero set of {self.name}"
-        parts = [_most_and_more(self, after[which], before[which], f"of the {which} {so}") for which in after]
-        return rules.joined(rules.after_holm(sum(parts, [])))
+        several = (_most_and_more(self, after[which], before[which], f"of the {which} {so}") for which in after)
+        return rules.joined(rules.after_holm([part for parts in several for part in parts]))
 
 
 _claim = partial(claims.Claim, asked=Studies(), source="oursland2025", from_seed=SEEN)
