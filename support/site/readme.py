@@ -29,10 +29,10 @@ def findings() -> str:
               the plane, and in {new:.0%} on new Gaussians. Those that learn it have hyperplanes through the mean and
               whiten the data, as the loss demands.
             - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
-              labels too. Deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
+              labels. Deep networks magnify it between images of one class. On MNIST, {before:.0%} of the contrast
               was there before training.
             - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
-              has positive curvature at some distances. By our reading, the authors' code gives {times:.0f}
+              is positive at some distances. By our reading, the authors' code gives {times:.0f}
               times the curvature.
             """,
             raw=claim("LDM-5.2-a").arm("raw"),
