@@ -294,6 +294,24 @@ def test_the_peak_is_compared_with_the_boundary_and_the_middle(top, nearer, want
     assert state(judge(claim, made, "08"), "ResNet-34") == wanted
 
 
+def test_contrasts_of_a_line_are_averaged_over_the_networks_that_share_it():
+    made = [record(spec, noise=0.0) for spec in chapters.studies()["deep-resnet34"].questions()[:2]]
+    for run, first in zip(made, (5.0, 5.0004), strict=True):
+        run.arrays["length"] = np.stack([np.arange(10.0, 10 + P)] * 2)
+        run.arrays["length"][0, 0] = first
+        run.arrays["length"][0, 1:] += 100 * run.spec.seed  # the other lines are its own
+        volume = run.arrays["segment_volume"]
+        volume[:] = 0
+        volume[1, -1, 0, 0, -1] = K * (0.2 + 0.4 * run.spec.seed)  # across, at the crossing
+        volume[1, -1, 1, 0, 0] = -K * 0.2  # in one class, at one end: an effect of 0.1
+        volume[0, -1, 0, 1, 0] = np.nan
+    seeds = [run.spec.seed for run in made]
+    found = results.contrasts_by_line(made)
+    assert results.pair_effects(made[0])[1, :, 0] == pytest.approx([0.2 + 0.4 * seeds[0], 0.1])
+    assert found.shape == (2, 1 + 2 * (P - 2))  # one shared line, and of each network one without a volume
+    assert found[:, 0] == pytest.approx([0, 0.1 + 0.4 * np.mean(seeds)]) and not found[:, 1:].any()
+
+
 def test_a_rise_does_not_come_from_noise():
     run = record(chapters.studies()["deep-resnet34"].questions()[0])
     run.arrays["triangle_volume"] = np.random.default_rng(0).standard_normal((2, 2, 4000, places.POINTS))

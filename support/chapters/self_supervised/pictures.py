@@ -20,11 +20,15 @@ HALF, POINTS = 1.6, 33  # of the square that is drawn: half a side, and points o
 KINDS = ("within\none class", "across a\nboundary")
 
 
+def learners(arm: ResidualArm) -> dict[str, list]:
+    """The runs of each learner that are judged."""
+    runs = {name: counted(arm, objective) for name, objective in OBJECTIVES.items()}
+    return {name: list(several.values()) for name, several in (runs | {"with labels": arm.of("supervised")}).items()}
+
+
 def last_effects(arm: ResidualArm) -> dict[str, np.ndarray]:
     """Of each learner the effects of its last stage: (networks, 2, 2) [untrained or trained, across or within]."""
-    runs = {name: counted(arm, objective) for name, objective in OBJECTIVES.items()}
-    runs["with labels"] = arm.of("supervised")
-    return {name: np.array([effects(run)[:, -1] for run in several.values()]) for name, several in runs.items()}
+    return {name: np.array([effects(run)[:, -1] for run in runs]) for name, runs in learners(arm).items()}
 
 
 def under_each_measure(arm: ResidualArm, objective: str, when: int = AFTER) -> dict[str, np.ndarray]:

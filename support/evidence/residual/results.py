@@ -7,6 +7,8 @@ out pairs with a NaN.
 """
 
 import warnings
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,9 +35,14 @@ def _mean(values: np.ndarray, axis: int = -1) -> np.ndarray:
         return np.nanmean(values, axis)
 
 
+def _of_pairs(few: np.ndarray) -> np.ndarray:
+    """Of (..., P, 3), both ends and the crossing, the effect of each pair, (..., P)."""
+    return few[..., 2] - few[..., :2].mean(-1)
+
+
 def _effect(few: np.ndarray) -> np.ndarray:
-    """Of (..., P, 3), both ends and the crossing, the effect in the mean over the pairs."""
-    return _mean(few[..., 2] - few[..., :2].mean(-1))
+    """The same in the mean over the pairs."""
+    return _mean(_of_pairs(few))
 
 
 def effects(run: Record) -> np.ndarray:
@@ -48,6 +55,28 @@ def learned_contrast(effects: np.ndarray) -> np.ndarray:
     """The contrast after training minus before, (..., K), from effects (..., 2, K, 2) of K stages or measures."""
     contrast = effects[..., ACROSS] - effects[..., ALIKE]
     return contrast[..., AFTER, :] - contrast[..., BEFORE, :]
+
+
+def pair_effects(run: Record) -> np.ndarray:
+    """(2, 2, P) [network, kind, pair]: effects of the last stage, in nats per output."""
+    return _of_pairs(run.arrays["segment_volume"][:, -1].astype(float)[..., [0, -2, -1]]) / features(run)
+
+
+def contrasts_by_line(runs: Iterable[Record]) -> np.ndarray:
+    """(2, L) [network, line]: the contrast of each line across a boundary, averaged over the networks that have it.
+
+    The networks of a study choose among the same candidates, so that they share many lines, and an interval over
+    networks says nothing about other lines. A line is known by its length.
+    """
+    found = defaultdict(list)
+    for run in runs:
+        effect = pair_effects(run)
+        for length, contrast in zip(
+            run.arrays["length"][ACROSS], (effect[:, ACROSS] - effect[:, ALIKE]).T, strict=True
+        ):
+            found[round(float(length), 3)].append(contrast)
+    means = np.array([_mean(np.stack(several), 0) for several in found.values()]).T
+    return means[:, np.isfinite(means).all(0)]
 
 
 def half_effects(run: Record) -> np.ndarray:
