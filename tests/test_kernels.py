@@ -12,6 +12,7 @@ from test_chapters import figures_of, run
 
 from support import chapters
 from support.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
+from support.evidence import derived as evidence_derived
 from support.evidence import statistics
 from support.geometry import kernel_metric
 from support.training import feature_machines
@@ -384,6 +385,21 @@ def test_the_tables_have_a_row_for_each_split_and_each_start(monkeypatch):
     table, runs = derived.machines()
     assert runs == [] and table["data"].tolist() == ["iris"] * 2 + ["pairs of digits"] * 2
     assert table["repetition"].unique() == [3] and (table["error 2"] == table["support"]).all()
+    by_pair, _ = derived.pairs()
+    assert by_pair["task"].tolist() == ["0 and 1"] * 2 + ["2 and 3"] * 2
+    means = by_pair.groupby("fold").mean(numeric_only=True)["plain"]
+    assert means.tolist() == pytest.approx(table["plain"].tolist()[2:])
+
+
+def test_the_recorded_means_over_pairs_of_digits_are_those_of_the_recorded_pairs():
+    means = evidence_derived.rows("kernel-machines", data="pairs of digits").set_index("fold")
+    found = evidence_derived.table("kernel-pairs").groupby("fold").mean(numeric_only=True)
+    assert (
+        np.abs(found[["support", "plain", "contrast 0.5"]] - means[["support", "plain", "contrast 0.5"]]).max(
+            axis=None
+        )
+        < 1e-3
+    )
 
 
 def test_errors_by_round_are_those_of_machines_that_learned_as_long():

@@ -48,15 +48,25 @@ def compared(name: str, repetitions: int, folds: int, first: int = 0) -> pd.Data
 
     Machines train on all folds but one, and on pairs of digits on one fold. first: number of the first repetition.
     """
+    rows = _compared(name, repetitions, folds, first).drop(columns="task")
+    return rows.groupby(["data", "repetition", "fold"], sort=False).mean().reset_index()
+
+
+def pairs() -> tuple[pd.DataFrame, list[str]]:
+    """What `machines` averages over the pairs of digits: a row for each pair and block."""
+    return _compared(PAIRED, 1, BLOCKS[PAIRED], FIRST), []
+
+
+def _compared(name: str, repetitions: int, folds: int, first: int) -> pd.DataFrame:
     small = name == PAIRED
-    tasks = [of_pair(*data("digits"), pair) for pair in PAIRS] if small else [data(name)]
+    tasks = {f"{a} and {b}": of_pair(*data("digits"), (a, b)) for a, b in PAIRS} if small else {name: data(name)}
     rows = []
-    for x, labels in tasks:
+    for task, (x, labels) in tasks.items():
         for repetition, fold, train, test in magnified.splits(labels, repetitions, folds, small, first):
             z = magnified.standardised(x, train, together=small)
             found = magnified.compared(z, labels, train, test, seed=folds * repetition + fold)
-            rows.append({"data": name, "repetition": repetition, "fold": fold} | found)
-    return pd.DataFrame(rows).groupby(["data", "repetition", "fold"], sort=False).mean().reset_index()
+            rows.append({"data": name, "task": task, "repetition": repetition, "fold": fold} | found)
+    return pd.DataFrame(rows)
 
 
 def _blocks():
@@ -145,6 +155,7 @@ def pixels() -> tuple[pd.DataFrame, list[str]]:
 
 DERIVED = {
     "kernel-machines": machines,
+    "kernel-pairs": pairs,
     "kernel-metrics": learned_metrics,
     "kernel-ansatz": own_products,
     "kernel-rounds": rounds,

@@ -1,10 +1,12 @@
 """The tables of the chapter on the Mahalanobis distance."""
 
+import numpy as np
 import pandas as pd
 
 from support.chapters.mahalanobis.claims import ERROR
 from support.evidence.distances.measures import geometry
-from support.evidence.distances.results import DistanceArm
+from support.evidence.distances.results import DistanceArm, errors, runs_of, weights
+from support.evidence.distances.study import DistanceStudy
 from support.networks.gaussians import DistanceData, draw
 
 SHOWN = {
@@ -31,6 +33,14 @@ def summary(arm: DistanceArm):
         for name, values in (("median", of.median()), ("least", of.min()), ("largest", of.max())):
             rows[network.removeprefix("MD_"), name] = values.rename(SHOWN)
     return pd.DataFrame(rows).style.format("{:.2g}")
+
+
+def axes_shares(study: DistanceStudy, records) -> np.ndarray:
+    """Of each Abs network that learned the distance, the share of its rotations that lie as close to the axes."""
+    error = errors(study, records)["error"].loc["MD_Abs"]
+    learned = [r for r in runs_of(study, records) if r.spec.network == "MD_Abs" and error[r.spec.seed] < ERROR]
+    found = [geometry("MD_Abs", *weights(r, study.steps), r.spec.draw()) for r in learned]
+    return np.array([measures["eigenvector_cosine_own_p"] for measures in found])
 
 
 def rotations(data: DistanceData, solutions: dict[str, tuple]) -> pd.DataFrame:
