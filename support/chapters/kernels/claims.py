@@ -244,6 +244,7 @@ CLAIMS = (
              "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's if h is 1.",
              checks.on_a_shell, "maximiser and formula differ by at most {value:.0e} tau",
              "two derivatives of the kernel, maximised along a ray", source="own"),
+    # Of equal errors the widest tau counts. On pairs of digits that decides: narrow ones often do as well.
     own("KER-1-e",
         "Cross-validation mostly chooses a tau for which the volume is largest around a support vector, not at it.",
         _RISES, Arms(machines), amended=_wider("fails")),
