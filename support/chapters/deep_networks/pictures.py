@@ -77,32 +77,28 @@ def by_depth(ax, effects: np.ndarray, word: str, names: Sequence[str] = NAMES) -
     ax.set(xticks=depths, xlabel=f"after {word}", xlim=(0.85, depths[-1] + 0.55 * len(depths)))
 
 
-def stages_figure(arm: ResidualArm):
-    """Left, by stage, the mean effect of every network across a boundary and within one class, before and after
-    training, in nats per output; right, what training adds to their difference, with 95% intervals."""
-    found = np.stack([results.effects(run) for run in arm.of().values()])  # (networks, 2, 4, 2)
-    fig, (left, right) = figures.subplots(1, 2, height=3.6, width_ratios=(1.7, 1))
-    by_depth(left, found.transpose(0, 2, 1, 3), "stage")
-    left.set_title("between the images, minus at them", pad=18)
-    left.set_ylabel("effect (nats per output)")
-    for stage, values in zip(STAGES, results.learned_contrast(found).T, strict=True):
-        mean = mean_interval(values)
-        right.plot(
-            stage + 0.12 * (figures.jitter(len(values)) - 0.5), values, "o", color="black", markersize=3, alpha=0.5
-        )
-        right.plot([stage + 0.2] * 2, [mean.low, mean.high], color="black", linewidth=2)
-        right.plot(stage + 0.2, mean.value, "o", color="black", markersize=6)
-        right.text(
-            stage + 0.1,
-            1.01,
-            f"{round(mean.value, 2) + 0.0:+.2f}",
-            transform=right.get_xaxis_transform(),
-            ha="center",
-            fontsize=9,
-        )
+def stages_figure(arms: Sequence[ResidualArm]):
+    """By stage, of each of two arms, the mean effect of every network across a boundary and within one class, before
+    and after training, in nats per output; right, what training adds to their difference, with 95% intervals."""
+    fig, (*panels, right) = figures.subplots(1, len(arms) + 1, height=3.6, width_ratios=(1.9, 1, 1.2))
+    for ax, arm, hue, shift in zip(panels, arms, ("black", ACCENT), (-0.1, 0.1), strict=True):
+        found = np.stack([results.effects(run) for run in arm.of().values()])  # (networks, 2, 4, 2)
+        by_depth(ax, found.transpose(0, 2, 1, 3), "stage", NAMES if ax is panels[0] else [""] * len(NAMES))
+        ax.set_title(arm.name)
+        for stage, values in zip(STAGES, results.learned_contrast(found).T, strict=True):
+            mean = mean_interval(values)
+            right.plot(np.full(len(values), stage + shift), values, "o", color=hue, markersize=3, alpha=0.4)
+            right.plot([stage + shift] * 2, [mean.low, mean.high], color=hue, linewidth=2)
+            right.plot(stage + shift, mean.value, "o", color=hue, markersize=6)
+        right.text(STAGES[-1] + 0.35, mean.value, arm.name, color=hue, va="center", fontsize=8)
+    limits = np.array([ax.get_ylim() for ax in panels])
+    for ax in panels:
+        ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())
+    panels[-1].set(xlim=(0.8, len(STAGES) + 0.2), yticklabels=[])
+    panels[0].set_ylabel("effect (nats per output)")
     right.axhline(0, color="black", linewidth=0.8)
-    right.set(xticks=STAGES, xlabel="after stage", xlim=(0.6, 4.6))
-    right.set_title("solid minus dashed:\nchange by training", pad=18)
+    right.set(xticks=STAGES, xlabel="after stage", xlim=(0.6, 6.4))
+    right.set_title("solid minus dashed:\nchange by training")
     return fig
 
 
