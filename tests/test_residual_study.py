@@ -306,10 +306,26 @@ def test_contrasts_of_a_line_are_averaged_over_the_networks_that_share_it():
         volume[1, -1, 1, 0, 0] = -K * 0.2  # in one class, at one end: an effect of 0.1
         volume[0, -1, 0, 1, 0] = np.nan
     seeds = [run.spec.seed for run in made]
-    found = results.contrasts_by_line(made)
+    found = results.by_line(made, results.pair_contrasts)
     assert results.pair_effects(made[0])[1, :, 0] == pytest.approx([0.2 + 0.4 * seeds[0], 0.1])
-    assert found.shape == (2, 1 + 2 * (P - 2))  # one shared line, and of each network one without a volume
-    assert found[:, 0] == pytest.approx([0, 0.1 + 0.4 * np.mean(seeds)]) and not found[:, 1:].any()
+    assert len(found) == 1 + 2 * (P - 2)  # one shared line, and of each network one without a volume
+    assert found.pop(5.0) == pytest.approx([0, 0.1 + 0.4 * np.mean(seeds)]) and not np.any(list(found.values()))
+
+
+def test_a_tilted_line_has_no_effect_over_its_interpolated_ends_and_a_mirror_place_is_as_far_from_the_middle():
+    run = record(chapters.studies()["deep-resnet34"].questions()[0], noise=0.0)
+    crossing = run.arrays["crossing"] = np.linspace(0.2, 0.9, P)
+    t = np.concatenate([np.tile(np.linspace(0, 1, T), (P, 1)), crossing[:, None]], 1)  # (P, T + 1)
+    run.arrays["segment_volume"][:, -1] = K * (3 + 2 * t)
+    assert results.pair_effects(run)[1, 0] == pytest.approx(2 * (crossing - 0.5))
+    assert np.abs(results.pair_effects(run, interpolated=True)).max() < 1e-9
+    assert np.abs(results.over_mirror(run)).max() < 1e-9
+    run.arrays["segment_volume"][1, -1, 0] += K * t**3  # a spline through T points is exact for it
+    bent = crossing**3 - crossing
+    assert results.pair_contrasts(run, interpolated=True)[1] == pytest.approx(bent)
+    assert results.over_mirror(run)[1, 0] == pytest.approx(bent - (1 - crossing) ** 3 + (1 - crossing))
+    run.arrays["segment_volume"][1, -1, 0, 3, 2] = np.nan
+    assert np.isnan(results.over_mirror(run)[1, 0]).tolist() == [i == 3 for i in range(P)]
 
 
 def test_a_rise_does_not_come_from_noise():

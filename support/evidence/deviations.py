@@ -72,7 +72,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
         r"RG-5\.[12]-[a-h]|RG-I-[fgh]",
         REPLICATION,
         (
-            "The residual networks are narrower than the paper's, and those judged so far are also shallower.",
+            "The residual networks are narrower than the paper's, and ResNet-10 is also shallower.",
             "The images are a JPEG copy.",
             "Segments, planes and triangles are measured in many networks; the paper shows some of single networks.",
         ),

@@ -11,7 +11,7 @@ from support.evidence import figures
 from support.evidence.records import Record
 from support.evidence.residual import clusters, results
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
-from support.evidence.statistics import mean_interval
+from support.evidence.statistics import Estimate, mean_interval
 from support.training.residual.places import lattice
 
 GREY, ACCENT = "#888888", "#D55E00"
@@ -195,7 +195,7 @@ def triangles_figure(run: Record):
     return fig
 
 
-def lines_figure(run: Record):
+def lines_figure(run: Record, titles: Sequence[str]):
     """The log-volume of every stage along three lines between images, over the mean of the ends: before training
     (grey) and after it; ticks: where the network's prediction changes."""
     volume = run.arrays["line_volume"].astype(float) / results.features(run)  # (2, 4, 3, points)
@@ -211,25 +211,55 @@ def lines_figure(run: Record):
         changes = np.flatnonzero(classes[1:] != classes[:-1])
         ax.plot((t[changes] + t[changes + 1]) / 2, np.full(len(changes), 0.02), "|", color=ACCENT, markersize=8,
                 transform=ax.get_xaxis_transform())  # fmt: skip
-        ax.set(xticks=(0, 0.5, 1), xlabel="place on the line")
+        ax.set(xticks=(0, 0.5, 1), xlabel="place on the line", title=titles[line])
     axes[0].set_ylabel("log-volume over the ends\n(nats per output)")
     figures.legend_below(fig, axes[0], 3)
     return fig
 
 
-def spectra_figure(arm: ResidualArm):
-    """Singular values of the last stage's Jacobian by rank, after training: at the ends of segments and between them.
+def spectra_figure(arms: Sequence[ResidualArm]):
+    """Singular values of the last stage's Jacobian by rank, after training; geometric means over images and networks.
 
-    Geometric means over images and networks; left, across a boundary, and right, within one class.
+    Left, of the first arm at the two images and where the class changes between them. Then, of each arm, the
+    logarithm of their ratio, and the same within one class.
     """
-    fig, axes = figures.subplots(1, 2, height=3.0, sharey=True)
-    for ax, (kind, _, title) in zip(axes, KINDS, strict=True):
-        spectra = np.stack([run.arrays["spectrum"][AFTER, kind] for run in arm.of().values()]).astype(float)
-        for i, (name, hue) in enumerate((("at the two images", GREY), ("between them", "black"))):
-            mean = np.exp(spectra[:, i].mean(0))
-            ax.plot(np.arange(1, len(mean) + 1), mean, color=hue, linewidth=2.2, label=name)
-        ax.set(yscale="log", xlabel="rank", title=title)
-    axes[0].set_ylabel("singular value of $J$")
+    fig, (left, *ratios) = figures.subplots(1, len(arms) + 1, height=3.2)
+    ratios[1].sharey(ratios[0])
+    for ax, arm in zip(ratios, arms, strict=True):
+        logs = np.mean(
+            [run.arrays["spectrum"][AFTER].astype(float) for run in arm.of().values()], 0
+        )  # kind, place, k
+        rank = np.arange(1, logs.shape[-1] + 1)
+        if ax is ratios[0]:
+            looks = (("at the two images", GREY, 0.84), ("at the boundary", "black", 0.92))
+            for (name, hue, height), values in zip(looks, logs[ACROSS], strict=True):
+                left.plot(rank, np.exp(values), color=hue, linewidth=2.2)
+                left.text(0.97, height, name, color=hue, fontsize=8, ha="right", transform=left.transAxes)
+        for kind, line, name in KINDS:
+            ax.plot(rank, logs[kind, 1] - logs[kind, 0], line, color="black", linewidth=2.2, label=name)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set(xlabel="rank", title=arm.name)
+    left.set(yscale="log", xlabel="rank", ylabel="singular value of $J$", title=f"{arms[0].name}")
+    ratios[0].set_ylabel("larger than at the images (nats)")
+    figures.legend_below(fig, ratios[0], 2)
+    return fig
+
+
+def checks_figure(several: dict[str, dict[str, tuple[Estimate, Estimate]]]):
+    """Estimates of each arm by their names, a row each: over networks (black) and over lines (hollow)."""
+    fig, axes = figures.subplots(1, len(several), height=3.4, sharex=True, sharey=True)
+    for ax, (title, rows) in zip(axes, several.items(), strict=True):
+        for row, found in enumerate(rows.values()):
+            for estimate, shift, face, hue in zip(
+                found, (0.12, -0.12), ("black", "white"), ("black", GREY), strict=True
+            ):
+                look = {"color": hue, "marker": "o", "markerfacecolor": face}
+                figures.interval(ax, estimate, -row + shift, look, linewidth=2)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set(title=title, xlabel="nats per output")
+    axes[0].set_yticks(-np.arange(len(rows)), rows)
+    for face, hue, name in (("black", "black", "over networks"), ("white", GREY, "over lines")):
+        axes[0].plot([], [], "o", color=hue, markerfacecolor=face, label=name)
     figures.legend_below(fig, axes[0], 2)
     return fig
 

@@ -8,7 +8,7 @@ out pairs with a NaN.
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -57,26 +57,61 @@ def learned_contrast(effects: np.ndarray) -> np.ndarray:
     return contrast[..., AFTER, :] - contrast[..., BEFORE, :]
 
 
-def pair_effects(run: Record) -> np.ndarray:
-    """(2, 2, P) [network, kind, pair]: effects of the last stage, in nats per output."""
-    return _of_pairs(run.arrays["segment_volume"][:, -1].astype(float)[..., [0, -2, -1]]) / features(run)
+def pair_effects(run: Record, interpolated: bool = False, stage: int = 4) -> np.ndarray:
+    """(2, 2, P) [network, kind, pair]: effects of a stage, in nats per output.
+
+    interpolated: over the straight line between both ends, at the place of the boundary, instead of over their mean.
+    """
+    few = _of_stage(run, stage)[..., [0, -2, -1]]
+    if not interpolated:
+        return _of_pairs(few)
+    t = run.arrays["crossing"].astype(float)
+    return few[..., 2] - (1 - t) * few[..., 0] - t * few[..., 1]
 
 
-def contrasts_by_line(runs: Iterable[Record]) -> np.ndarray:
-    """(2, L) [network, line]: the contrast of each line across a boundary, averaged over the networks that have it.
+def pair_contrasts(run: Record, interpolated: bool = False, stage: int = 4) -> np.ndarray:
+    """(2, P) [network, pair]: the effect across the boundary minus that of the matched line."""
+    effect = pair_effects(run, interpolated, stage)
+    return effect[:, ACROSS] - effect[:, ALIKE]
+
+
+def over_mirror(run: Record) -> np.ndarray:
+    """(2, 2, P) [network, kind, pair]: the log-volume of the last stage at t minus that at 1 - t, nats per output.
+
+    t is the place of the boundary, so 1 - t is as far from the middle of the same line. Both are taken over the
+    straight line between the ends, from a cubic spline through the measured points.
+    """
+    from scipy.interpolate import CubicSpline
+
+    profile, t = _of_stage(run, 4)[..., :-1], run.arrays["crossing"].astype(float)
+    grid = np.linspace(0, 1, profile.shape[-1])
+    profile = profile - profile[..., :1] * (1 - grid) - profile[..., -1:] * grid
+    found = np.full(profile.shape[:-1], np.nan)
+    for i in np.ndindex(found.shape):
+        if np.isfinite(profile[i]).all() and np.isfinite(t[i[-1]]):
+            here, there = CubicSpline(grid, profile[i])([t[i[-1]], 1 - t[i[-1]]])
+            found[i] = here - there
+    return found
+
+
+def _of_stage(run: Record, stage: int) -> np.ndarray:
+    """(2, 2, P, T + 1): log-volumes of a stage in nats per output."""
+    return run.arrays["segment_volume"][:, stage - 1].astype(float) / features(run)
+
+
+def by_line(runs: Iterable[Record], of: Callable[[Record], np.ndarray]) -> dict[float, np.ndarray]:
+    """Numbers of each line across a boundary, averaged over the networks that have it, by the length of the line.
 
     The networks of a study choose among the same candidates, so that they share many lines, and an interval over
-    networks says nothing about other lines. A line is known by its length.
+    networks says nothing about other lines. of: of a network (..., P), the numbers of its lines; lines with a NaN
+    are left out.
     """
     found = defaultdict(list)
     for run in runs:
-        effect = pair_effects(run)
-        for length, contrast in zip(
-            run.arrays["length"][ACROSS], (effect[:, ACROSS] - effect[:, ALIKE]).T, strict=True
-        ):
-            found[round(float(length), 3)].append(contrast)
-    means = np.array([_mean(np.stack(several), 0) for several in found.values()]).T
-    return means[:, np.isfinite(means).all(0)]
+        for length, numbers in zip(run.arrays["length"][ACROSS], np.moveaxis(of(run), -1, 0), strict=True):
+            found[round(float(length), 3)].append(numbers)
+    means = {length: _mean(np.stack(several), 0) for length, several in found.items()}
+    return {length: mean for length, mean in means.items() if np.isfinite(mean).all()}
 
 
 def half_effects(run: Record) -> np.ndarray:
