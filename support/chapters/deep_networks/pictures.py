@@ -66,15 +66,14 @@ def by_depth(ax, effects: np.ndarray, word: str, names: Sequence[str] = NAMES) -
         ax.plot(depths, values.mean(0), line, color=hue, linewidth=2.2, marker="o", mfc=face)
         if names[number]:
             named.append((values.mean(0)[-1], names[number], hue))
-    ax.axhline(0, color="black", linewidth=0.8)
+    ax.plot(depths[[0, -1]], (0, 0), color="black", linewidth=0.8)
     low, high = ax.get_ylim()
     ax.set_ylim(low - 0.06 * (high - low), high + 0.06 * (high - low))
     heights = figures.labels_apart(np.array([end for end, *_ in named]), 0.19 * (high - low))
-    for height, (_, name, hue) in zip(heights, named, strict=True):
-        ax.text(
-            depths[-1] + 0.12, height, name, color=hue, va="center", fontsize=8, linespacing=0.95, bbox=figures.PLATE
-        )
-    ax.set(xticks=depths, xlabel=f"after {word}", xlim=(0.85, depths[-1] + 0.55 * len(depths)))
+    for height, (end, name, hue) in zip(heights, named, strict=True):
+        ax.plot((depths[-1] + 0.07, depths[-1] + 0.2), (end, height), color=hue, linewidth=0.6)
+        ax.text(depths[-1] + 0.24, height, name, color=hue, va="center", fontsize=8, linespacing=0.95)
+    ax.set(xticks=depths, xlabel=f"after {word}", xlim=(0.85, depths[-1] + 0.6 * len(depths)))
 
 
 def stages_figure(arms: Sequence[ResidualArm]):
