@@ -30,6 +30,7 @@ from support.training.residual.volumes import MEASURES
 from support.training.sigmoid import views
 
 P, T, K = 10, 7, 128  # of made-up records
+LONG = "deep-resnet34-long"  # is meant for a GPU
 STUDIES = [chapters.studies()[name] for name in ("deep-resnet34", "deep-resnet10", "deep-resnet10-shuffled",
                                                  "self-supervised")]  # fmt: skip
 
@@ -60,7 +61,7 @@ def test_the_studies_take_what_was_planned():
         data = digits if study.data == "digits" else cifar
         minutes = [sum(minutes_of(spec, data, "cpu")) for spec in study.questions()]
         planned[study.name] = round(sum(minutes))
-        assert max(minutes) < 90
+        assert max(minutes) < (120 if study.name == LONG else 90)
     lines = (Path(__file__).resolve().parents[1] / "records" / "README.md").read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
     assert {row[0]: int(row[2]) for row in rows if row[0] in planned} == planned
@@ -69,7 +70,7 @@ def test_the_studies_take_what_was_planned():
         runs = chapters.studies()[name].among(committed)
         assert int(recorded) == len(runs)
         assert sum(map(int, re.findall(r"\d+", taken))) == pytest.approx(sum(r.minutes for r in runs), abs=1.5)
-    assert sum(planned.values()) < 15 * 60 and planned["deep-resnet34"] < 5 * 60
+    assert sum(planned.values()) - planned[LONG] < 15 * 60 and planned["deep-resnet34"] < 5 * 60
 
 
 def test_the_products_of_an_image_are_those_of_its_convolutions():

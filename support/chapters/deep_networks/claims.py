@@ -43,6 +43,10 @@ Of our own, because segments between any two images leave the data:
               networks with true labels of OWN-8-c were known (+0.08, +0.11, +0.05, +0.08 and +0.11 nats per output),
               so it is asked of five new ones
 
+Three of these, RG-5.1-a, RG-I-h and OWN-8-a, are also asked of five new ResNet-34 that are trained for 40 epochs. We
+added these arms when the five of 20 epochs were known (test accuracy 86.8%, effect +0.48, change of the contrast
++0.34), and before any of the new ones was trained.
+
 So the claim that training magnifies areas near boundaries is refuted by networks whose volume element is no larger
 there than at the ends (RG-5.1-a). If that holds and OWN-8-a fails, what training magnifies is the space between the
 data, whether or not a boundary crosses it.
@@ -79,6 +83,7 @@ LAST = len(STAGES) - 1
 STEPS = ((1, 0), (2, 0), (3, 0), (3, 1), (3, 2))  # from a stage to one below
 ARMS = {  # name -> study and activation
     "ResNet-34": ("deep-resnet34", "gelu"),
+    "ResNet-34, 40 epochs": ("deep-resnet34-long", "gelu"),
     "ResNet-10": ("deep-resnet10", "gelu"),
     "ResNet-10, ReLU": ("deep-resnet10", "relu"),
     "5,000 images": ("deep-resnet10-shuffled", "gelu"),
@@ -208,6 +213,7 @@ def stages(records: Records) -> list[ResidualArm]:
 
 
 _BOTH = networks("ResNet-34", "ResNet-10")
+_LONGER = networks("ResNet-34", "ResNet-34, 40 epochs", "ResNet-10")
 _RISES = Signed(RISES, "rise in triangles of three classes", absent="no rise in triangles of three classes")
 _GELU_RISES = Signed(half_effect_with_gelu, "effect with GELU", absent="no effect with GELU")
 _FITTED = Signed(
@@ -223,7 +229,7 @@ _TRUE_FITTED = Signed(
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-5.1-a", "section 5.1", "In residual networks the volume element is large near decision boundaries.",
-           Signed(EFFECT, "effect of the last stage"), _BOTH),
+           Signed(EFFECT, "effect of the last stage"), _LONGER),
     _claim("RG-5.1-b", "section 5.1 and appendix I.3",
            "Residual networks do not expand areas between three correctly classified images of one class.",
            Signed(FLAT_IN_A_CLASS, "half the rise across classes minus the rise in one", premises=(_RISES,)),
@@ -256,7 +262,7 @@ CLAIMS = (
     _claim("RG-I-h", "section 5.1 and appendix I.3",
            "Residual networks get more than 99% of the training images right, and about 92% of the test images.",
            Signed(as_accurate, f"training accuracy - {LEARNED:g}%, and test accuracy - {PRINTED - IMPACT:g}%,",
-                  "points"), _BOTH, kind="variant", late=True),
+                  "points"), _LONGER, kind="variant", late=True),
     _claim("RG-5.2-a", "section 5.2 and appendix I.3", "With ReLU the volume element behaves as with GELU.",
            Signed(HALF_EFFECT, "effect with ReLU", "nats for each singular value", premises=(_GELU_RISES,)),
            networks("ResNet-10, ReLU"), kind="variant"),
@@ -264,7 +270,7 @@ CLAIMS = (
            Signed(ENTROPY_FOLLOWS, "rank correlation in one plane of test images, and its change with training,", ""),
            _BOTH),
     own("OWN-8-a", "Training raises the volume element at a boundary by more than between images of one class.",
-        Signed(learned_contrast, "contrast minus that before training"), _BOTH),
+        Signed(learned_contrast, "contrast minus that before training"), _LONGER),
     own("OWN-8-b", "Stage by stage, training raises the volume element at a boundary by more than within a class.",
         Signed(learned_contrast, "contrast of a stage minus that before training"), Arms(stages)),
     own("OWN-8-c", "Networks on shuffled labels gain less than half of the contrast.",
