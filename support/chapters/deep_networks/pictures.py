@@ -80,6 +80,7 @@ def stages_figure(arms: Sequence[ResidualArm]):
     """By stage, of each of two arms, the mean effect of every network across a boundary and within one class, before
     and after training, in nats per output; right, what training adds to their difference, with 95% intervals."""
     fig, (*panels, right) = figures.subplots(1, len(arms) + 1, height=3.6, width_ratios=(1.9, 1, 1.2))
+    panels[1].sharey(panels[0])
     for ax, arm, hue, shift in zip(panels, arms, ("black", ACCENT), (-0.1, 0.1), strict=True):
         found = np.stack([results.effects(run) for run in arm.of().values()])  # (networks, 2, 4, 2)
         by_depth(ax, found.transpose(0, 2, 1, 3), "stage", NAMES if ax is panels[0] else [""] * len(NAMES))
@@ -90,10 +91,8 @@ def stages_figure(arms: Sequence[ResidualArm]):
             right.plot([stage + shift] * 2, [mean.low, mean.high], color=hue, linewidth=2)
             right.plot(stage + shift, mean.value, "o", color=hue, markersize=6)
         right.text(STAGES[-1] + 0.35, mean.value, arm.name, color=hue, va="center", fontsize=8)
-    limits = np.array([ax.get_ylim() for ax in panels])
-    for ax in panels:
-        ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())
-    panels[-1].set(xlim=(0.8, len(STAGES) + 0.2), yticklabels=[])
+    panels[1].set_xlim(0.8, len(STAGES) + 0.2)
+    panels[1].tick_params(labelleft=False)
     panels[0].set_ylabel("effect (nats per output)")
     right.axhline(0, color="black", linewidth=0.8)
     right.set(xticks=STAGES, xlabel="after stage", xlim=(0.6, 6.4))
