@@ -327,6 +327,8 @@ def test_a_tilted_line_has_no_effect_over_its_interpolated_ends_and_a_mirror_pla
     assert results.over_mirror(run)[1, 0] == pytest.approx(bent - (1 - crossing) ** 3 + (1 - crossing))
     run.arrays["segment_volume"][1, -1, 0, 3, 2] = np.nan
     assert np.isnan(results.over_mirror(run)[1, 0]).tolist() == [i == 3 for i in range(P)]
+    run.arrays["segment_volume"] = run.arrays["segment_volume"][..., [0, 3, 6, 7]]
+    assert np.isnan(results.over_mirror(run)).all()
 
 
 def test_a_rise_does_not_come_from_noise():

@@ -79,7 +79,8 @@ def over_mirror(run: Record) -> np.ndarray:
     """(2, 2, P) [network, kind, pair]: the log-volume of the last stage at t minus that at 1 - t, nats per output.
 
     t is the place of the boundary, so 1 - t is as far from the middle of the same line. Both are taken over the
-    straight line between the ends, from a cubic spline through the measured points.
+    straight line between the ends, from a cubic spline through the measured points. NaN with fewer than four points,
+    through which every spline is symmetric.
     """
     from scipy.interpolate import CubicSpline
 
@@ -88,7 +89,7 @@ def over_mirror(run: Record) -> np.ndarray:
     profile = profile - profile[..., :1] * (1 - grid) - profile[..., -1:] * grid
     found = np.full(profile.shape[:-1], np.nan)
     for i in np.ndindex(found.shape):
-        if np.isfinite(profile[i]).all() and np.isfinite(t[i[-1]]):
+        if len(grid) > 3 and np.isfinite(profile[i]).all() and np.isfinite(t[i[-1]]):
             here, there = CubicSpline(grid, profile[i])([t[i[-1]], 1 - t[i[-1]]])
             found[i] = here - there
     return found
