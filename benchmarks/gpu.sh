@@ -11,6 +11,9 @@
 # it adds its records to those in records/. Records that are committed are not trained again. OUT/checkpoints has the
 # checkpoints of unfinished blocks. A slice with the same OUT goes on from them, on another machine, too.
 #
+# AT_ONCE processes, by default 1, share the blocks of a study. On an H200 three of them finish 1.2 to 1.5 times as many
+# residual networks in the same time.
+#
 # PYTHON names the interpreter. Checkpoints and records lie in BOOK_CACHE, by default .cache in the checkout.
 set -u
 if [ $# -lt 3 ]; then
@@ -23,7 +26,8 @@ minutes=$2 out=$(realpath -m "$3")
 shift 3
 [ $# -gt 0 ] || set -- mnist-60k mnist-bias mnist-l2 mahalanobis-100
 cd "$(dirname "$0")/.." || exit 1
-python=${PYTHON:-python3}
+python=${PYTHON:-python3} at_once=${AT_ONCE:-1}
+[[ $at_once =~ ^[1-9][0-9]*$ ]] || { echo "AT_ONCE must be a whole number from 1 on, not '$at_once'" >&2; exit 2; }
 export PYTHONPATH=$PWD BOOK_DATA=$data BOOK_CACHE=${BOOK_CACHE:-$PWD/.cache} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-PASSIVE}
 work=$BOOK_CACHE/gpu unfinished=$BOOK_CACHE/checkpoints failed=0
 
@@ -41,6 +45,22 @@ run_step() {
     "$@" || code=$?
     echo "== $what: exit status $code after $SECONDS s of the slice"
     [ $code = 0 ] || [ $code = 3 ] || failed=1
+}
+
+# together COMMAND ...: runs it AT_ONCE times at the same time; a block that one of them trains is passed over by the
+# others. Its exit status is the first that is neither 0 nor 3, or else 0.
+together() {
+    local number process code status=0 processes=()
+    for ((number = 0; number < at_once; number++)); do
+        "$@" &
+        processes+=($!)
+    done
+    for process in "${processes[@]}"; do
+        code=0
+        wait "$process" || code=$?
+        [ $code = 0 ] || [ $code = 3 ] || [ $status != 0 ] || status=$code
+    done
+    return $status
 }
 
 tests() {
@@ -80,7 +100,7 @@ finish() {
     exit $failed
 }
 trap finish EXIT
-trap 'failed=1; exit' INT TERM
+trap 'failed=1; kill $(jobs -p) 2>/dev/null; wait; exit' INT TERM # they stop at a checkpoint
 
 if [ ! -e "$work/checks" ]; then
     mkdir "$work/checks"
@@ -91,5 +111,5 @@ fi
 for study in "$@"; do
     left=$(awk "BEGIN { print ($seconds - $SECONDS - 20) / 60 }") # 20 s to load the data and to archive
     awk "BEGIN { exit !($left > 0.1) }" || break
-    run_step "$study" "$python" -m support sweep "$study" --device auto --minutes "$left" --records "$work/records"
+    run_step "$study" together "$python" -m support sweep "$study" --device auto --minutes "$left" --records "$work/records"
 done

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,31 @@ def test_a_slice_that_cannot_write_its_archive_says_so_and_the_next_one_writes_i
     assert failed.returncode == 1 and "could not write" in failed.stderr and "files" not in failed.stdout
     done = run(checkout, stub, ".", "1", "out", "a-study")
     assert done.returncode == 0 and "1 files" in done.stdout
+
+
+def test_processes_share_a_study_and_one_that_fails_is_told(checkout, stub, monkeypatch):
+    stub.write_text("#!/bin/sh\nmkdir .cache/first 2>/dev/null && exit 3\necho second; exit 7\n")
+    monkeypatch.setenv("AT_ONCE", "2")
+    done = run(checkout, stub, ".", "1", "out", "a-study")
+    assert done.returncode == 1 and done.stdout.count("second") == 1 and "exit status 7" in done.stdout
+    monkeypatch.setenv("AT_ONCE", "some")
+    assert run(checkout, stub, ".", "1", "out", "a-study").returncode == 2
+
+
+def test_a_slice_that_is_stopped_stops_its_processes_before_it_archives(checkout, stub):
+    stub.write_text(
+        "#!/bin/sh\ntrap 'sleep 0.3; mkdir -p .cache/gpu/records/x; echo late >.cache/gpu/records/x/1.json; exit 3' TERM\n"
+        "touch .cache/ready\nwhile :; do sleep 0.05; done\n"
+    )
+    command = [checkout / "benchmarks" / "gpu.sh", ".", "1", "out", "a-study"]
+    environment = os.environ | {"PYTHON": str(stub)}
+    environment.pop("BOOK_CACHE", None)
+    with subprocess.Popen(command, cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True) as slice_:
+        while not (checkout / ".cache" / "ready").exists():
+            time.sleep(0.02)
+        slice_.terminate()
+        said, _ = slice_.communicate(timeout=20)
+    assert slice_.returncode == 1 and "1 files" in said
 
 
 @pytest.mark.parametrize(("data", "minutes"), [(".", "abc"), (".", "1h"), (".", "-1"), ("nowhere", "1")])
