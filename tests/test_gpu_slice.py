@@ -83,7 +83,8 @@ def test_processes_share_a_study_and_one_that_fails_is_told(checkout, stub, monk
 
 def test_a_slice_that_is_stopped_stops_its_processes_before_it_archives(checkout, stub):
     stub.write_text(
-        "#!/bin/sh\nlast() { sleep 0.3; mkdir -p .cache/gpu/records/x; echo late >.cache/gpu/records/x/1.json; exit 3; }\n"
+        "#!/bin/sh\nmkdir -p .cache/gpu/records/x\n"
+        "last() { sleep 0.3; echo late >.cache/gpu/records/x/1.json; exit 3; }\n"
         "trap last TERM\n"
         "touch .cache/ready\nwhile :; do sleep 0.05; done\n"
     )
