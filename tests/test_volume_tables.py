@@ -52,6 +52,16 @@ def test_networks_with_few_pairs_do_not_count():
     assert table.loc[5, "n"] == 0 and table.loc[5, "contrast"] == "-"
 
 
+def test_the_bumps_are_compared_in_the_middle_before_and_after_training():
+    def network(seed):
+        profile = np.zeros((3, 5))  # epochs, places
+        profile[:, 2] = 10 + seed, 99, 20
+        profile[:, 1] = 50
+        return {"profile": profile, "same_profile": np.full((3, 5), 1.0) * [[1], [2], [4]]}
+
+    assert tables.in_the_middle(with_runs(2, network)).tolist() == [[9, 16], [10, 16]]
+
+
 def test_positions_before_and_after_training():
     row = tables.positions(exact([2.0] * 5, nearer=0.1, before_nearer=-0.2, correlation=0.75)).loc[5]
     assert row["nearer"] == "+0.100 [0.100, 0.100]" and row["nearer, step 0"] == "-0.200 [-0.200, -0.200]"
