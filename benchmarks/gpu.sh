@@ -48,17 +48,18 @@ run_step() {
 }
 
 # together COMMAND ...: runs it AT_ONCE times at the same time; a block that one of them trains is passed over by the
-# others. Its exit status is the first that is neither 0 nor 3, or else 0.
+# others. Its exit status is the first that is neither 0 nor 3, or else 3 if one was. Each process has a session of its
+# own, so that Ctrl-C reaches it only through the trap below.
 together() {
     local number process code status=0 processes=()
     for ((number = 0; number < at_once; number++)); do
-        "$@" &
+        setsid "$@" &
         processes+=($!)
     done
     for process in "${processes[@]}"; do
         code=0
         wait "$process" || code=$?
-        [ $code = 0 ] || [ $code = 3 ] || [ $status != 0 ] || status=$code
+        [ $code = 0 ] || { [ $status != 0 ] && [ $status != 3 ]; } || status=$code
     done
     return $status
 }

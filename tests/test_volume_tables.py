@@ -59,7 +59,9 @@ def test_the_bumps_are_compared_in_the_middle_before_and_after_training():
         profile[:, 1] = 50
         return {"profile": profile, "same_profile": np.full((3, 5), 1.0) * [[1], [2], [4]]}
 
-    assert tables.in_the_middle(with_runs(2, network)).tolist() == [[9, 16], [10, 16]]
+    arm = with_runs(2, network)
+    assert tables.in_the_middle(arm, 5).tolist() == [[9, 16], [10, 16]]
+    assert tables.share_in_the_middle(arm, 5) == 9.5 / 16
 
 
 def test_positions_before_and_after_training():

@@ -6,11 +6,9 @@ never edited in the file.
 
 from pathlib import Path
 
-import numpy as np
-
 from support.chapters.volume_element import results as volume
 from support.chapters.volume_element.study import STUDIES
-from support.chapters.volume_element.tables import in_the_middle
+from support.chapters.volume_element.tables import share_in_the_middle
 from support.evidence.ledger import counts, markdown_row
 from support.evidence.paths import HERE
 from support.evidence.prose import claim, say
@@ -36,8 +34,8 @@ def findings() -> str:
               the plane, and in {new:.0%} on new Gaussians. Those that learn it have hyperplanes through the mean and
               whiten the data, as the loss demands.
             - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
-              labels. Deep networks magnify it within one class, too. On MNIST, {middle:.0%} to {before:.0%} of the
-              contrast was there before training.
+              labels. On MNIST, {before:.0%} of the contrast was there before training (mid-line {middle:.0%}). Deep
+              networks magnify it within one class, too.
             - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
               is positive at some distances. By our reading, the authors' code gives {times:.0f}
               times the curvature.
@@ -49,7 +47,7 @@ def findings() -> str:
             far=claim("LDM-6.1-a").arm("standardised"),
             same=claim("MDX-1-a").arm("d = 2"),
             new=claim("MDX-1-a").arm("d = 2, redrawn"),
-            middle=np.divide(*in_the_middle(mnist).mean(0)),
+            middle=share_in_the_middle(mnist, mnist.study.widths[0]),
             before=0.5 - share,
             times=claim("RG-D-b").arm("formulas"),
             relies_on={

@@ -237,7 +237,7 @@ def spectra_figure(arms: Sequence[ResidualArm]):
             ax.plot(rank, logs[kind, 1] - logs[kind, 0], line, color="black", linewidth=2.2, label=name)
         ax.axhline(0, color="black", linewidth=0.8)
         ax.set(xlabel="rank", title=arm.name)
-    left.set(yscale="log", xlabel="rank", ylabel="singular value of $J$", title=f"{arms[0].name}")
+    left.set(yscale="log", xlabel="rank", ylabel="singular value of $J$", title=arms[0].name)
     ratios[0].set_ylabel("larger than at the images (nats)")
     figures.legend_below(fig, ratios[0], 2)
     return fig

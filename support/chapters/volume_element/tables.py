@@ -49,14 +49,21 @@ def means(arm: VolumeArm, column: str) -> pd.Series:
     return pd.Series({width: arm.of(width)[column].mean() for width in arm.study.widths})
 
 
-def in_the_middle(arm: VolumeArm) -> np.ndarray:
+def in_the_middle(arm: VolumeArm, width: int) -> np.ndarray:
     """(networks, 2) [network, untrained or trained]: how much higher the bump of two classes is in the middle, nats.
 
     If the boundary lies nearer to the end with the larger volume, a tilt of the line adds to the contrast at the
     boundary. In the middle it cannot: a straight line between the ends has their mean there.
     """
-    found = [run.arrays["profile"] - run.arrays["same_profile"] for run in arm.networks()]  # (epochs, places)
+    several = [arm.runs[width, "true", seed] for seed in arm.of(width).index]
+    found = [run.arrays["profile"] - run.arrays["same_profile"] for run in several]  # (epochs, places)
     return np.stack([values[[0, -1], values.shape[1] // 2] for values in found])
+
+
+def share_in_the_middle(arm: VolumeArm, width: int) -> float:
+    """The share of that difference, in the mean over networks, that was there before training."""
+    was, now = in_the_middle(arm, width).mean(0)
+    return float(was / now)
 
 
 def widths(arm: VolumeArm) -> pd.DataFrame:

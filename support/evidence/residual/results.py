@@ -104,8 +104,8 @@ def by_line(runs: Iterable[Record], of: Callable[[Record], np.ndarray]) -> dict[
     """Numbers of each line across a boundary, averaged over the networks that have it, by the length of the line.
 
     The networks of a study choose among the same candidates, so that they share many lines, and an interval over
-    networks says nothing about other lines. of: of a network (..., P), the numbers of its lines; lines with a NaN
-    are left out.
+    networks says nothing about other lines. of: of a network (..., P), the numbers of its lines. A line without a
+    number in any network is left out.
     """
     found = defaultdict(list)
     for run in runs:
