@@ -101,7 +101,7 @@ finish() {
     exit $failed
 }
 trap finish EXIT
-trap 'failed=1; kill $(jobs -p) 2>/dev/null; wait; exit' INT TERM # they stop at a checkpoint
+trap 'failed=1; kill $(jobs -p) 2>/dev/null; wait; exit' INT TERM HUP # they stop at a checkpoint
 
 if [ ! -e "$work/checks" ]; then
     mkdir "$work/checks"

@@ -92,7 +92,7 @@ def test_a_slice_that_is_stopped_stops_its_processes_before_it_archives(checkout
     environment = os.environ | {"PYTHON": str(stub)}
     environment.pop("BOOK_CACHE", None)
     with subprocess.Popen(command, cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True) as slice_:
-        while not (checkout / ".cache" / "ready").exists():
+        while slice_.poll() is None and not (checkout / ".cache" / "ready").exists():
             time.sleep(0.02)
         slice_.terminate()
         said, _ = slice_.communicate(timeout=20)
