@@ -35,6 +35,7 @@ def changed(spec, name):
     """The specification with the smallest change of one field, whether or not such a run can be trained."""
     value = getattr(spec, name)
     nearby = {
+        bool: lambda: not value,
         str: lambda: value + "!",
         int: lambda: value + 1 if name != "seed" else value + 1000,
         float: lambda: math.nextafter(value, math.inf),

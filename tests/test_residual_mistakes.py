@@ -71,7 +71,7 @@ MISTAKES = {
     "SD for its logarithm": (Autoencoder, "loss", "(log_variance / 2).exp()", "log_variance.exp()", evidence_bound),
     "ends added up": (results, "_of_pairs", "few[..., :2].mean(-1)", "few[..., :2].sum(-1) + 1", numbers_of_a_run),
     "not for each output": (results, "effects", " / features(run)", "", numbers_of_a_run),
-    "k values on every sphere": (results, "measured_effects", '"sphere": k - 1', '"sphere": k', numbers_of_a_run),
+    "k values on every sphere": (results, "_used", '"sphere": k - 1', '"sphere": k', numbers_of_a_run),
     "contrast the wrong way round": (
         results, "learned_contrast", "contrast[..., AFTER, :] - contrast[..., BEFORE, :]",
         "contrast[..., BEFORE, :] - contrast[..., AFTER, :]", numbers_of_a_run),

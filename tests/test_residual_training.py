@@ -213,6 +213,11 @@ def test_the_probe_is_scikit_learn_s_on_standardised_features():
 # -- places and volumes ---------------------------------------------------------------------------------------------
 
 
+def halves(x):
+    """A classifier of flat points by the sign of their sum."""
+    return (x.sum(1) > 0).long()
+
+
 def quadrants(x):
     """A classifier of flat points by the signs of two of their sums."""
     return (x[:, :8].sum(1) > 0).long() + 2 * (x[:, 8:].sum(1) > 0).long()
@@ -220,7 +225,7 @@ def quadrants(x):
 
 def found_places(**changes) -> Places:
     x = torch.randn(300, 16, generator=torch.Generator().manual_seed(0))
-    return places.find(spec(**changes), x, quadrants(x), quadrants)
+    return places.find(spec(**changes), x, quadrants(x), quadrants, halves)
 
 
 def test_segments_cross_where_they_say_and_are_matched_in_length():
@@ -236,6 +241,15 @@ def test_segments_cross_where_they_say_and_are_matched_in_length():
     torch.testing.assert_close(found.length[0], (b - a).norm(dim=1))
 
 
+def test_without_normalisation_the_same_places_come_first_and_then_those_of_the_other_boundary():
+    found = found_places(pairs=6, points=5, raw=True)
+    same, other = found.groups["raw"]
+    assert torch.equal(same, found.groups["segment"][:, :, [0, 4, 5]]) and other.shape == (2, 6, 3, 16)
+    a, b, crossing = other[0].unbind(1)
+    assert (halves(a) != halves(b)).all() and crossing.sum(1).abs().max() < 1e-3
+    assert not found_places().groups["raw"].numel()
+
+
 def test_triangles_of_one_class_have_one_class_and_the_size_of_the_others():
     found = found_places(triples=3)
     across, alike = (quadrants(group.flatten(0, 1)).view(3, places.POINTS) for group in found.groups["triangle"])
@@ -246,14 +260,15 @@ def test_triangles_of_one_class_have_one_class_and_the_size_of_the_others():
 
 
 def test_the_number_of_points_follows_from_the_specification_and_what_is_not_found_is_nan():
-    one = spec(pairs=3, points=4, line=5, plane=3, triples=2)
-    found = places.find(one, (x := torch.rand(40, 16)), torch.arange(40) % 10, lambda x: torch.zeros(len(x)).long())
+    one, x = spec(pairs=3, points=4, line=5, plane=3, triples=2, raw=True), torch.rand(40, 16)
+    nothing = lambda x: torch.zeros(len(x)).long()  # noqa: E731
+    found = places.find(one, x, torch.arange(40) % 10, nothing, nothing)
     assert {name: group.numel() // 16 for name, group in found.groups.items()} == places.count(one)
     assert found.groups["segment"].isnan().all() and found.crossing.isnan().all() and found.size.isnan().all()
     torch.testing.assert_close(found.groups["line"][0, 0], x[7])
     assert found.points.shape == (sum(places.count(one).values()), 16)
     with pytest.raises(ValueError, match="too few test images of class 6"):
-        places.find(one, x, torch.arange(40) % 40 % 8 * (torch.arange(40) < 8), lambda x: torch.zeros(len(x)).long())
+        places.find(one, x, torch.arange(40) % 40 % 8 * (torch.arange(40) < 8), nothing, nothing)
 
 
 @pytest.mark.parametrize("objective", ["supervised", "simclr"])
@@ -328,6 +343,22 @@ def test_what_is_stored_has_the_shapes_that_are_said_and_is_small():
     np.testing.assert_allclose(
         m.arrays["segment_measure"][:, 0, :, :, 2], m.arrays["segment_volume"][:, 3, :, :, -1], rtol=1e-6
     )
+
+
+def test_without_normalisation_the_network_sees_the_images_as_they_are():
+    one = spec(objective="barlow", raw=True, **VIEWS)
+    (m,) = train([one], data=DATA, device="cpu")
+    raw, with_it = m.arrays["raw_measure"], m.arrays["segment_measure"]  # network, measure, place, kind, pair, point
+    assert raw.shape == (2, 6, 2, 2, 2, 3) and with_it.shape == (2, 6, 2, 2, 3)
+    assert np.isfinite(raw[:, 0, 0]).any() and not np.isclose(raw[:, 0, 0], with_it[:, 0]).any()
+
+    learner = Learner(one, DATA, CPU)
+    learner.settle()
+    (point,) = learner.unit(learner.test_images[:1]).flatten(1)
+    normalised_to_it = learner.normalise.mean + learner.normalise.sd * point.view(3, 16, 16)
+    here, there = (Measurer(learner, kind).at(x.flatten(), False)[3] for kind, x in
+                   ((False, point), (True, normalised_to_it)))  # fmt: skip
+    assert here - there == pytest.approx(16 * np.log(np.mean(SD)), abs=0.1)  # 16 outputs, scaled by the SD alone
 
 
 @pytest.mark.parametrize("objective", ["barlow", "simclr"])

@@ -25,6 +25,7 @@ from support.training.residual.volumes import MEASURES, TOP
 LEAST_PAIRS = 8  # a network with fewer is not counted
 ACROSS, ALIKE = 0, 1  # kinds of segments and triangles
 BEFORE, AFTER = 0, 1  # networks: untrained, trained
+SAME_PLACES, RAW_BOUNDARY = 0, 1  # where images are not normalised: at the boundary as it is with it, and without
 BEATS = 15.0  # points by which the probe of a trained encoder must beat that of the untrained one
 
 
@@ -123,10 +124,24 @@ def half_effects(run: Record) -> np.ndarray:
 def measured_effects(run: Record) -> np.ndarray:
     """(2, M, 2) [network, measure, kind]: the same of the last stage by each of the run's measures."""
     found = _effect(run.arrays["segment_measure"].astype(float))
+    return found / _used(run, found.shape[1])[:, None]
+
+
+def raw_effects(run: Record) -> np.ndarray:
+    """(2, M, 2, 2) [network, measure, place, kind]: the same where images are not normalised.
+
+    place: SAME_PLACES or RAW_BOUNDARY.
+    """
+    found = _effect(run.arrays["raw_measure"].astype(float))
+    return found / _used(run, found.shape[1])[:, None, None]
+
+
+def _used(run: Record, number: int) -> np.ndarray:
+    """How many singular values each of the first MEASURES uses, (number,)."""
     k = features(run)
     codes = min(k, HEAD)
     used = {"top": min(TOP, k), "sphere": k - 1, "head": codes, "head_top": min(TOP, codes), "head_sphere": codes - 1}
-    return found / np.array([used.get(name, k) for name in MEASURES[: found.shape[1]]])[:, None]
+    return np.array([used.get(name, k) for name in MEASURES[:number]])
 
 
 def features(run: Record) -> int:

@@ -68,6 +68,7 @@ class ResidualStudy(Study):
     line: int = 0
     plane: int = 11
     triples: int = 4
+    raw: bool = False
     first_line: int = 25
     first_plane: int = 21
 
@@ -172,7 +173,8 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
     seconds += looks * forward / slow
     features = spec.width * 8 * (4 if spec.depth >= 50 else 1)
     counts = places.count(spec)
-    whole, last = counts["segment"] + counts["line"], counts["plane"] + counts["triangle"]
+    whole = counts["segment"] + counts["line"]
+    last = sum(counts.values()) - whole
     a_row = whole * sum(stages) + last * stages[-1]
     jacobians = max(2 * features * a_row / JACOBIAN_RATE[kind][deep], (3 * whole + last) * spec.depth * LAYER)
     return seconds / 60, NETWORKS * jacobians / 60

@@ -15,10 +15,12 @@ from support.geometry.boundary import candidates, find_pairs, matched
 from support.training.residual.specs import ResidualSpec
 from support.training.sigmoid.views import LINES, corners
 
+Predict = Callable[[Tensor], Tensor]  # (M, d) -> (M,) classes
 CANDIDATES = 60  # times the wanted number of pairs: between shuffled labels few segments stay in one class
 TRIPLES = 60  # times the wanted number of triangles, of each sort
 SEARCHED = 25  # points on a candidate segment at which the class is predicted
 PARTS = 4  # into which a triangle's side is divided
+FEW = [0, -2, -1]  # of the points along a segment: both ends and the crossing
 
 
 def lattice(parts: int = PARTS) -> Tensor:
@@ -39,6 +41,7 @@ def count(spec: ResidualSpec) -> dict[str, int]:
         "line": len(LINES) * spec.line,
         "plane": spec.plane**2,
         "triangle": 2 * spec.triples * POINTS,
+        "raw": 2 * 2 * spec.pairs * len(FEW) if spec.raw else 0,
     }
 
 
@@ -47,7 +50,9 @@ class Places:
     """All points of one network, by group.
 
     groups: "segment" (2, P, T + 1, d), across a boundary and in one class, the last point at the crossing; "line"
-    (3, line, d); "plane" (plane, plane, d); "triangle" (2, triples, POINTS, d), of three classes and of one.
+    (3, line, d); "plane" (plane, plane, d); "triangle" (2, triples, POINTS, d), of three classes and of one; "raw"
+    (2, 2, P, 3, d), to be measured without normalisation: ends and crossings of "segment", and of the segments across
+    the boundary that the network has where images are not normalised.
     crossing: (P,). length: (2, P) of the segments. size: (2, triples), sums of the sides.
     """
 
@@ -72,13 +77,17 @@ def check(spec: ResidualSpec, labels: Tensor) -> None:
         corners(labels, labels)
 
 
-def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tensor], Tensor]) -> Places:
+def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Predict, predict_raw: Predict) -> Places:
     """The places between test images x, (N, d), of a network's `predict`, (M, d) -> (M,) classes, all on the CPU.
 
-    All networks have the same candidates.
+    All networks have the same candidates. predict_raw: the same of images that are not normalised.
     """
-    chosen = candidates(labels, CANDIDATES * spec.pairs)
-    pairs = find_pairs(predict, x[chosen[0]], x[chosen[1]], spec.pairs, SEARCHED)
+    a, b = (x[ends] for ends in candidates(labels, CANDIDATES * spec.pairs))
+    pairs = find_pairs(predict, a, b, spec.pairs, SEARCHED)
+    segments, raw = _filled(pairs.along(spec.points), spec.pairs), x.new_empty(0, x.shape[1])
+    if spec.raw:
+        others = find_pairs(predict_raw, a, b, spec.pairs, SEARCHED).along(spec.points)
+        raw = torch.stack([segments, _filled(others, spec.pairs)])[..., FEW, :]
     lines, plane = x.new_empty(len(LINES), 0, x.shape[1]), x.new_empty(0, 0, x.shape[1])
     if spec.line or spec.plane:
         ends = corners(x, labels)
@@ -88,10 +97,11 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Callable[[Tenso
             plane = geometry.plane(ends[0], ends[1], ends[2], spec.plane).points.float()
     triangles = _triangles(spec, x, labels, predict)
     groups = {
-        "segment": _filled(pairs.along(spec.points), spec.pairs),
+        "segment": segments,
         "line": lines,
         "plane": plane,
         "triangle": _filled(lattice() @ triangles, spec.triples),
+        "raw": raw,
     }
     length = torch.stack([(pairs.b - pairs.a).norm(dim=1), (pairs.same_b - pairs.same_a).norm(dim=1)])
     return Places(groups, _filled(pairs.crossing[None], spec.pairs)[0], _filled(length, spec.pairs),

@@ -32,8 +32,9 @@ class ResidualSpec(Spec):
     after the epoch at which this percentage of the training labels is learned; 0: never. precision: of training, fp32
     or bf16 with master weights in fp32; measurements are always in fp32. temperature: of SimCLR. redundancy: the
     factor of the off-diagonal terms of Barlow Twins. pairs, points: segments across the network's own boundary, and
-    as many of one class, with points on each. line: points on each of three lines between images. plane: points a
-    side of the plane of three images. triples: triangles of three classes, and as many of one class.
+    as many of one class, with points on each. raw: whether ends and crossings are also measured without
+    normalisation, see `places.Places`. line: points on each of three lines between images. plane: points a side of
+    the plane of three images. triples: triangles of three classes, and as many of one class.
     """
 
     measured_at_end = True
@@ -60,6 +61,7 @@ class ResidualSpec(Spec):
     line: int = 0
     plane: int = 0
     triples: int = 4
+    raw: bool = False
     experiment: str = "residual"
 
     def __post_init__(self):
@@ -76,6 +78,8 @@ class ResidualSpec(Spec):
             )
         if self.self_supervised and (self.labels != "true" or self.until):
             raise ValueError("self-supervision sees no labels: labels must be 'true' and until 0")
+        if not isinstance(self.raw, bool):
+            raise ValueError(f"raw must be True or False, not {self.raw!r}")
         if self.images < self.batch:
             raise ValueError(f"batch must be at most the {self.images:,} images, not {self.batch!r}")
 

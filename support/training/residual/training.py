@@ -41,7 +41,7 @@ def train(
         "steps", "trained_epochs", and each of CURVES; with self-supervision "objective" instead of CURVES, and
             "probe_train_accuracy", "probe_test_accuracy", "probe_raw_accuracy" (test images that are not normalised)
         "crossing", "length", "spectrum", "segment_volume", "segment_half", "segment_rank", and "segment_measure" by
-            `volumes.measures`
+            `volumes.measures`; with `raw` also "raw_measure"
         "triangle_volume", "triangle_size", "line_volume", "line_class"
         "plane_volume", "plane_entropy", "plane_class"
 
@@ -137,7 +137,9 @@ class _Run:
             return
         self.survey = self.survey or _Survey(self.learner, self.data)
         network, point = divmod(number - self.last - 1, self.total)
-        self.values[network, point] = self.survey.measurers[network].at(self.survey.points[point], point < self.whole)
+        raw = point >= self.total - self.counts["raw"]
+        measurer = (self.survey.raw if raw else self.survey.measurers)[network]
+        self.values[network, point] = measurer.at(self.survey.points[point], point < self.whole)
 
     def state(self) -> dict[str, Tensor]:
         """All tensors that a step changes."""
@@ -148,7 +150,7 @@ class _Run:
         survey, spec = self.survey or _Survey(self.learner, self.data), self.spec
         parts = dict(zip(self.counts, self.values.split(list(self.counts.values()), 1), strict=True))
         segments = parts["segment"].view(NETWORKS, 2, spec.pairs, spec.points + 1, -1).permute(0, 4, 1, 2, 3)
-        few = segments[..., [0, -2, -1]]  # both ends and the crossing
+        few = segments[..., places.FEW]
         first = len(OF_STAGES) * STAGES
         spectra = few[:, -self.features :].clamp(min=LEAST).log().permute(0, 2, 3, 4, 1)
         spectrum = torch.stack([spectra[:, :, :, :2].mean(3), spectra[:, :, :, 2]], 2)
@@ -162,6 +164,9 @@ class _Run:
             "triangle_volume": parts["triangle"][..., STAGES - 1].view(NETWORKS, 2, spec.triples, places.POINTS),
             "triangle_size": survey.places.size,
         }
+        if spec.raw:
+            raw = parts["raw"].view(NETWORKS, 2, 2, spec.pairs, len(places.FEW), -1)[..., first : -self.features]
+            found["raw_measure"] = raw.permute(0, 5, 1, 2, 3, 4)
         if spec.line:
             lines = parts["line"].view(NETWORKS, len(places.LINES), spec.line, -1)
             found["line_volume"] = lines.permute(0, 3, 1, 2)[:, :STAGES]
@@ -180,20 +185,23 @@ class _Survey:
         untrained.settle()
         self.learners = (untrained, learner)
         self.measurers = [Measurer(one) for one in self.learners]
+        self.raw = [Measurer(one, normalised=False) for one in self.learners]
         self.probes = [_probe(one) if spec.self_supervised else None for one in self.learners]
         test = learner.unit(learner.test_images).contiguous().flatten(1).cpu()
         labels = learner.test_labels.cpu()
-        self.places: Places = places.find(spec, test, labels, lambda x: self.logits(1, x).argmax(1))
+        self.places: Places = places.find(
+            spec, test, labels, lambda x: self.logits(1, x).argmax(1), lambda x: self.logits(1, x, False).argmax(1)
+        )
         self.points = self.places.points
 
-    def logits(self, network: int, x: Tensor) -> Tensor:
+    def logits(self, network: int, x: Tensor, normalised: bool = True) -> Tensor:
         """The logits, (N, classes) on the CPU, at flat points (N, d); those of the probe with self-supervision."""
         learner = self.learners[network]
         shape = learner.train_images.shape[1:]
 
         def forward(part):
             part = learner.laid_out(part.view(-1, *shape).to(learner.device))
-            return self._classify(network, learner.normalise(part)).cpu()
+            return self._classify(network, learner.normalise(part) if normalised else part).cpu()
 
         return evaluated(forward, x) if len(x) else x.new_empty(0, learner.classes)
 

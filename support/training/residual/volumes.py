@@ -31,14 +31,18 @@ def measures(supervised: bool) -> tuple[str, ...]:
 
 
 class Measurer:
-    """Measures one network in evaluation. `tap` modules share its layers."""
+    """Measures one network in evaluation. `tap` modules share its layers.
 
-    def __init__(self, learner: Learner):
+    normalised: whether the images are normalised first, as in training.
+    """
+
+    def __init__(self, learner: Learner, normalised: bool = True):
         learner.mode(training=False)
         self.network, self.head, self.device = learner.network, learner.head, learner.device
         self.shape = learner.train_images.shape[1:]
         self.names = measures(not learner.spec.self_supervised)
-        self.taps = [nn.Sequential(learner.normalise, self.network.tap(s)).eval() for s in range(1, STAGES + 1)]
+        first = learner.normalise if normalised else nn.Identity()
+        self.taps = [nn.Sequential(first, self.network.tap(s)).eval() for s in range(1, STAGES + 1)]
         self.outputs = self.network.fc.in_features
         self.sound = all(bool(p.isfinite().all()) for p in [*self.network.parameters(), *self.head.parameters()])
 
