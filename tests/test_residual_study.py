@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from matplotlib import pyplot
 from PIL import Image
 
 from support import chapters
@@ -19,7 +20,7 @@ from support.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
 from support.evidence import export, packing, replay
 from support.evidence.claims import Claim, judge
 from support.evidence.records import Store
-from support.evidence.residual import results
+from support.evidence.residual import checks, results
 from support.evidence.residual.study import ResidualStudy, minutes_of, multiplications
 from support.evidence.sweep import sweep
 from support.networks import sources
@@ -336,6 +337,23 @@ def test_a_tilted_line_has_no_effect_over_its_interpolated_ends_and_a_mirror_pla
     assert np.isnan(results.over_mirror(run)[1, 0]).tolist() == [i == 3 for i in range(P)]
     run.arrays["segment_volume"] = run.arrays["segment_volume"][..., [0, 3, 6, 7]]
     assert np.isnan(results.over_mirror(run)).all()
+
+
+def test_each_check_has_an_interval_over_networks_and_one_over_lines():
+    """Here networks differ and lines do not, so the interval over lines has no width."""
+    made = [record(spec, across=0.1 + 0.1 * spec.seed, noise=0.0)
+            for spec in chapters.studies()["deep-resnet34"].questions()[:3]]  # fmt: skip
+    for run in made:
+        run.arrays["length"] = np.stack([np.arange(10.0, 10 + P)] * 2)
+    found = checks.checked(made)
+    networks, lines = found["contrast after training"]
+    assert (networks.n, lines.n) == (3, P) and networks.value == lines.value == pytest.approx(0.2)
+    assert networks.low < 0 < networks.high and lines.high - lines.low < 1e-9
+    assert found["change of the contrast by training"][0].value == pytest.approx(0.2)
+    fig = checks.checks_figure({"one": found, "other": found})
+    places_of_means = [np.ravel(line.get_xdata())[0] for line in fig.axes[0].lines if len(line.get_xdata()) == 1]
+    assert places_of_means[:2] == pytest.approx([0.2, 0.2]) and len(fig.axes) == 2
+    pyplot.close(fig)
 
 
 def test_a_rise_does_not_come_from_noise():

@@ -41,7 +41,7 @@ def test_networks_without_pairs_are_left_out():
 
 
 def test_effects_are_those_of_each_learner(digits):
-    found = pictures.last_effects(digits)
+    found = pictures.last_effects(pictures.learners(digits))
     assert {name: several.shape for name, several in found.items()} == dict.fromkeys(pictures.LEARNERS, (10, 2, 2))
     assert [several[:, 1, 0].mean() for several in found.values()] == pytest.approx([0.1, 0.2, 0.6])
 
@@ -49,7 +49,7 @@ def test_effects_are_those_of_each_learner(digits):
 def test_an_encoder_whose_probe_gains_too_little_is_not_counted(digits):
     run = digits.runs["gelu", "barlow", "true", 100]
     run.arrays["probe_test_accuracy"] = np.array([40.0, 54.0])
-    assert len(pictures.last_effects(digits)["Barlow Twins"]) == 9 and 100 not in claims.counted(digits, "barlow")
+    assert len(pictures.learners(digits)["Barlow Twins"]) == 9 and 100 not in claims.counted(digits, "barlow")
 
 
 def means(ax):
@@ -65,6 +65,17 @@ def test_each_measure_has_a_row_with_the_mean_of_both_objectives(digits):
     alike = pictures.under_each_measure(digits, "barlow")["top"][:, ALIKE].mean()
     assert (-1, round(alike, 2)) in means(both) and (-1, round(-0.3 - alike, 2)) in means(apart)
     assert [label.get_text() for label in both.get_yticklabels()] == list(claims.IN_WORDS.values())
+    pyplot.close(fig)
+
+
+def test_normalisation_is_compared_in_each_encoder():
+    study = chapters.studies()["self-supervised-raw"]
+    made = [record(s, across=0.2, alike=0.1, without=(-0.1, -0.3), noise=0.0) for s in study.questions()]
+    arm = results.arm("ResNet-10", study, "gelu", made)
+    fig = pictures.normalisation_figure(arm)
+    for ax in fig.axes[:2]:
+        thick = [line.get_ydata().tolist() for line in ax.lines if line.get_linewidth() == 2.2]
+        assert thick == [pytest.approx(means) for means in ([0] * 3, [0] * 3, [0.2, -0.1, -0.3], [0.1, 0, 0])]
     pyplot.close(fig)
 
 

@@ -55,7 +55,10 @@ COLUMNS = {  # name -> unit or type, meaning
     "points": ("count", "points on the segment of each pair"),
     "line": ("count", "residual: points on each of three lines between images; 0 for none"),
     "triples": ("count", "residual: triangles between images of three classes, and as many of one class"),
-    "raw": ("true or false", "residual: whether the volume element is also measured on images that are not normalised"),
+    "raw": (
+        "true or false",
+        "residual: whether the volume element is also measured on images that are not normalised",
+    ),
     "plane": ("count", "volume, residual: points a side of the plane of images; 0 for none"),
     "diverged_at": ("step", "first recorded step with a loss that is not finite; empty if there is none"),
     "final_train_loss": ("nats", "mean cross-entropy on the training data at the last step"),

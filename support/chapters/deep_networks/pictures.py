@@ -11,7 +11,7 @@ from support.evidence import figures
 from support.evidence.records import Record
 from support.evidence.residual import clusters, results
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
-from support.evidence.statistics import Estimate, mean_interval
+from support.evidence.statistics import mean_interval
 from support.training.residual.places import lattice
 
 GREY, ACCENT = "#888888", "#D55E00"
@@ -240,25 +240,6 @@ def spectra_figure(arms: Sequence[ResidualArm]):
     left.set(yscale="log", xlabel="rank", ylabel="singular value of $J$", title=arms[0].name)
     ratios[0].set_ylabel("larger than at the images (nats)")
     figures.legend_below(fig, ratios[0], 2)
-    return fig
-
-
-def checks_figure(several: dict[str, dict[str, tuple[Estimate, Estimate]]]):
-    """Estimates of each arm by their names, a row each: over networks (black) and over lines (hollow)."""
-    fig, axes = figures.subplots(1, len(several), height=3.4, sharex=True, sharey=True)
-    for ax, (title, rows) in zip(axes, several.items(), strict=True):
-        for row, found in enumerate(rows.values()):
-            for estimate, shift, face, hue in zip(
-                found, (0.12, -0.12), ("black", "white"), ("black", GREY), strict=True
-            ):
-                look = {"color": hue, "marker": "o", "markerfacecolor": face}
-                figures.interval(ax, estimate, -row + shift, look, linewidth=2)
-        ax.axvline(0, color="black", linewidth=0.8)
-        ax.set(title=title, xlabel="nats per output")
-    axes[0].set_yticks(-np.arange(len(rows)), rows)
-    for face, hue, name in (("black", "black", "over networks"), ("white", GREY, "over lines")):
-        axes[0].plot([], [], "o", color=hue, markerfacecolor=face, label=name)
-    figures.legend_below(fig, axes[0], 2)
     return fig
 
 

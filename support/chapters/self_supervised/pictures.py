@@ -6,10 +6,22 @@ import numpy as np
 from torch import Tensor
 
 from support import geometry
-from support.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES, counted
+from support.chapters.self_supervised.claims import FEATURES, IN_WORDS, OBJECTIVES, counted
 from support.evidence import figures
+from support.evidence.records import Record
 from support.evidence.residual import clusters
-from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm, effects, measured_effects
+from support.evidence.residual.results import (
+    ACROSS,
+    AFTER,
+    ALIKE,
+    BEFORE,
+    RAW_BOUNDARY,
+    SAME_PLACES,
+    ResidualArm,
+    effects,
+    measured_effects,
+    raw_effects,
+)
 from support.evidence.statistics import mean_interval
 from support.training.residual.volumes import MEASURES
 
@@ -26,9 +38,12 @@ def learners(arm: ResidualArm) -> dict[str, list]:
     return {name: list(several.values()) for name, several in (runs | {"with labels": arm.of("supervised")}).items()}
 
 
-def last_effects(arm: ResidualArm) -> dict[str, np.ndarray]:
-    """Of each learner the effects of its last stage: (networks, 2, 2) [untrained or trained, across or within]."""
-    return {name: np.array([effects(run)[:, -1] for run in runs]) for name, runs in learners(arm).items()}
+def last_effects(networks: dict[str, list]) -> dict[str, np.ndarray]:
+    """Of each learner the effects of its last stage: (networks, 2, 2) [untrained or trained, across or within].
+
+    networks: the runs of each learner, as from `learners`.
+    """
+    return {name: np.array([effects(run)[:, -1] for run in runs]) for name, runs in networks.items()}
 
 
 def under_each_measure(arm: ResidualArm, objective: str, when: int = AFTER) -> dict[str, np.ndarray]:
@@ -94,6 +109,32 @@ def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: 
     axes[1, 0].set_ylabel("effect (nats)")
     _name_times(axes[1, 0])
     return fig
+
+
+def normalisation_figure(arm: ResidualArm):
+    """The effect by all singular values with and without normalisation, of each objective, before training (grey) and
+    after it: across a boundary (solid) and within one class (dashed), thin for encoders and thick for means."""
+    fig, axes = figures.subplots(1, len(OBJECTIVES), height=3.4, sharey=True)
+    for ax, (name, objective) in zip(axes, OBJECTIVES.items(), strict=True):
+        found = np.stack([with_and_without(run) for run in counted(arm, objective).values()])
+        for when, hue in ((BEFORE, GREY), (AFTER, "black")):
+            for kind, line, word in ((ACROSS, "-", "across a boundary"), (ALIKE, "--", "within one class")):
+                values, label = found[:, :, when, kind], {} if when == BEFORE else {"label": word}
+                ax.plot(range(3), values.T, line, color=hue, linewidth=0.5, alpha=0.4)
+                ax.plot(range(3), np.nanmean(values, 0), line, color=hue, linewidth=2.2, marker="o", **label)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set(title=name, xticks=range(3), xlim=(-0.35, 2.35))
+        ax.set_xticklabels(("normalised", "not,\nsame places", "not,\nits boundary"))
+    axes[0].set_ylabel("effect (nats per output)")
+    figures.legend_below(fig, axes[0], 2)
+    return fig
+
+
+def with_and_without(run: Record) -> np.ndarray:
+    """(3, 2, 2) [how, network, kind]: the effects of an encoder with normalisation, without it at the same places,
+    and without it at the boundary that the probe then has."""
+    raw = raw_effects(run)[:, FEATURES]
+    return np.stack([measured_effects(run)[:, FEATURES], raw[:, SAME_PLACES], raw[:, RAW_BOUNDARY]])
 
 
 def measures_figure(arm: ResidualArm):

@@ -20,12 +20,13 @@ from support.evidence.records import Record
 from support.evidence.residual.study import ResidualStudy
 from support.geometry.boundary import peak
 from support.training.residual.objectives import HEAD
+from support.training.residual.places import ENDS_AND_CROSSING
 from support.training.residual.volumes import MEASURES, TOP
 
 LEAST_PAIRS = 8  # a network with fewer is not counted
 ACROSS, ALIKE = 0, 1  # kinds of segments and triangles
 BEFORE, AFTER = 0, 1  # networks: untrained, trained
-SAME_PLACES, RAW_BOUNDARY = 0, 1  # where images are not normalised: at the boundary as it is with it, and without
+SAME_PLACES, RAW_BOUNDARY = 0, 1  # without normalisation: the boundary found with it, and the one found without it
 BEATS = 15.0  # points by which the probe of a trained encoder must beat that of the untrained one
 
 
@@ -49,7 +50,7 @@ def _effect(few: np.ndarray) -> np.ndarray:
 def effects(run: Record) -> np.ndarray:
     """(2, 4, 2) [network, stage, kind]: effects in nats per output."""
     volume = run.arrays["segment_volume"].astype(float)
-    return _effect(volume[..., [0, -2, -1]]) / features(run)
+    return _effect(volume[..., ENDS_AND_CROSSING]) / features(run)
 
 
 def learned_contrast(effects: np.ndarray) -> np.ndarray:
@@ -63,7 +64,7 @@ def pair_effects(run: Record, interpolated: bool = False, stage: int = 4) -> np.
 
     interpolated: over the straight line between both ends, at the place of the boundary, instead of over their mean.
     """
-    few = _of_stage(run, stage)[..., [0, -2, -1]]
+    few = _of_stage(run, stage)[..., ENDS_AND_CROSSING]
     if not interpolated:
         return _of_pairs(few)
     t = run.arrays["crossing"].astype(float)
@@ -136,6 +137,12 @@ def raw_effects(run: Record) -> np.ndarray:
     return found / _used(run, found.shape[1])[:, None, None]
 
 
+def raw_pairs(run: Record) -> int:
+    """The number of pairs across the boundary that was found without normalisation, with log-volumes there."""
+    volume = run.arrays["raw_measure"][AFTER, MEASURES.index("features"), RAW_BOUNDARY, ACROSS]
+    return int(np.isfinite(volume).all(-1).sum())
+
+
 def _used(run: Record, number: int) -> np.ndarray:
     """How many singular values each of the first MEASURES uses, (number,)."""
     k = features(run)
@@ -157,7 +164,7 @@ def pairs(run: Record) -> int:
     if run.spec.activation == "relu":
         volume = run.arrays["segment_half"][AFTER, -1]
     else:
-        volume = run.arrays["segment_volume"][AFTER, -1][..., [0, -2, -1]]
+        volume = run.arrays["segment_volume"][AFTER, -1][..., ENDS_AND_CROSSING]
     return int((np.isfinite(run.arrays["crossing"]) & np.isfinite(volume).all((0, 2))).sum())
 
 

@@ -20,7 +20,7 @@ CANDIDATES = 60  # times the wanted number of pairs: between shuffled labels few
 TRIPLES = 60  # times the wanted number of triangles, of each sort
 SEARCHED = 25  # points on a candidate segment at which the class is predicted
 PARTS = 4  # into which a triangle's side is divided
-FEW = [0, -2, -1]  # of the points along a segment: both ends and the crossing
+ENDS_AND_CROSSING = [0, -2, -1]  # of the points along a segment
 
 
 def lattice(parts: int = PARTS) -> Tensor:
@@ -41,7 +41,7 @@ def count(spec: ResidualSpec) -> dict[str, int]:
         "line": len(LINES) * spec.line,
         "plane": spec.plane**2,
         "triangle": 2 * spec.triples * POINTS,
-        "raw": 2 * 2 * spec.pairs * len(FEW) if spec.raw else 0,
+        "raw": 2 * 2 * spec.pairs * len(ENDS_AND_CROSSING) if spec.raw else 0,
     }
 
 
@@ -80,14 +80,14 @@ def check(spec: ResidualSpec, labels: Tensor) -> None:
 def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Predict, predict_raw: Predict) -> Places:
     """The places between test images x, (N, d), of a network's `predict`, (M, d) -> (M,) classes, all on the CPU.
 
-    All networks have the same candidates. predict_raw: the same of images that are not normalised.
+    All networks have the same candidates. predict_raw: what the network predicts if it does not normalise the points.
     """
     a, b = (x[ends] for ends in candidates(labels, CANDIDATES * spec.pairs))
     pairs = find_pairs(predict, a, b, spec.pairs, SEARCHED)
     segments, raw = _filled(pairs.along(spec.points), spec.pairs), x.new_empty(0, x.shape[1])
     if spec.raw:
         others = find_pairs(predict_raw, a, b, spec.pairs, SEARCHED).along(spec.points)
-        raw = torch.stack([segments, _filled(others, spec.pairs)])[..., FEW, :]
+        raw = torch.stack([segments, _filled(others, spec.pairs)])[..., ENDS_AND_CROSSING, :]
     lines, plane = x.new_empty(len(LINES), 0, x.shape[1]), x.new_empty(0, 0, x.shape[1])
     if spec.line or spec.plane:
         ends = corners(x, labels)

@@ -150,7 +150,7 @@ class _Run:
         survey, spec = self.survey or _Survey(self.learner, self.data), self.spec
         parts = dict(zip(self.counts, self.values.split(list(self.counts.values()), 1), strict=True))
         segments = parts["segment"].view(NETWORKS, 2, spec.pairs, spec.points + 1, -1).permute(0, 4, 1, 2, 3)
-        few = segments[..., places.FEW]
+        few = segments[..., places.ENDS_AND_CROSSING]
         first = len(OF_STAGES) * STAGES
         spectra = few[:, -self.features :].clamp(min=LEAST).log().permute(0, 2, 3, 4, 1)
         spectrum = torch.stack([spectra[:, :, :, :2].mean(3), spectra[:, :, :, 2]], 2)
@@ -165,7 +165,9 @@ class _Run:
             "triangle_size": survey.places.size,
         }
         if spec.raw:
-            raw = parts["raw"].view(NETWORKS, 2, 2, spec.pairs, len(places.FEW), -1)[..., first : -self.features]
+            raw = parts["raw"].view(NETWORKS, 2, 2, spec.pairs, len(places.ENDS_AND_CROSSING), -1)[
+                ..., first : -self.features
+            ]
             found["raw_measure"] = raw.permute(0, 5, 1, 2, 3, 4)
         if spec.line:
             lines = parts["line"].view(NETWORKS, len(places.LINES), spec.line, -1)
