@@ -53,6 +53,12 @@ def test_a_chapter_opens_with_question_answer_figure_and_verdicts(name):
     assert len(f"{head} {said}".split()) <= 220
 
 
+def test_the_front_page_asks_the_question_of_each_chapter_and_answers_it():
+    (bullets,) = [source for _, source in cells("book/index") if "../notebooks/" in source]
+    for name, title in chapters.titles().items():
+        assert f"- [{title}](../notebooks/{name}.ipynb) **" in bullets
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_shows_its_experiment_by_hand_and_asserts_that_it_agrees(name):
     (by_hand,) = [(tags, source) for tags, source in cells(f"notebooks/{name}") if "by-hand" in tags]
