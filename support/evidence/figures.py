@@ -32,6 +32,7 @@ COORDINATES, DIGITS = (
 )  # hundredths of a point are enough
 
 HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
+GREY, ACCENT = "#888888", "#D55E00"  # what is compared with, and what to look at
 PLATE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # behind words that lie on data
 OUTPUTS = {  # (head, whether there is an output activation, negated) -> line, marker
     ("linear", False, False): ("-", "o"),

@@ -8,13 +8,13 @@ from torch import nn
 
 from support import geometry
 from support.evidence import figures
+from support.evidence.figures import ACCENT, GREY
 from support.evidence.records import Record
 from support.evidence.residual import clusters, results
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from support.evidence.statistics import mean_interval
 from support.training.residual.places import lattice
 
-GREY, ACCENT = "#888888", "#D55E00"
 TOY_HALF, TOY_POINTS = 1.6, 33  # of the square that is drawn: half a side, and points on a side
 STAGES = (1, 2, 3, 4)
 LOOKS = ((BEFORE, GREY, "white", "before training"), (AFTER, "black", "black", "after training"))

@@ -8,10 +8,11 @@ from torch import nn
 from support.chapters.from_mahalanobis_to_riemann.rulers import Ruler
 from support.chapters.from_mahalanobis_to_riemann.toys import Toy, log_volume
 from support.evidence import figures
+from support.evidence.figures import GREY
 from support.geometry import geodesic, pullback_metric, square
 from support.networks.architectures import architecture
 
-GREY, BOUNDARY, CLASS = "#888888", "#0072B2", "#D55E00"
+BOUNDARY, CLASS = "#0072B2", "#D55E00"
 
 
 def geodesics_figure(panels: dict[str, tuple]):

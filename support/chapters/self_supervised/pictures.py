@@ -8,6 +8,7 @@ from torch import Tensor
 from support import geometry
 from support.chapters.self_supervised.claims import FEATURES, IN_WORDS, OBJECTIVES, counted
 from support.evidence import figures
+from support.evidence.figures import ACCENT, GREY
 from support.evidence.records import Record
 from support.evidence.residual import clusters
 from support.evidence.residual.results import (
@@ -25,7 +26,6 @@ from support.evidence.residual.results import (
 from support.evidence.statistics import mean_interval
 from support.training.residual.volumes import MEASURES
 
-GREY, ACCENT = "#888888", "#D55E00"
 HUES = {"Barlow Twins": "#0072B2", "SimCLR": "#CC79A7"}
 LEARNERS = (*OBJECTIVES, "with labels")
 HALF, POINTS = 1.6, 33  # of the square that is drawn: half a side, and points on a side

@@ -6,12 +6,12 @@ import torch
 from support import geometry
 from support.chapters.volume_element.results import weights
 from support.evidence import figures, turns
+from support.evidence.figures import GREY
 from support.training.sigmoid.stack import logits
 from support.training.sigmoid.views import log_volume
 
 HALF = 1.5  # of the square that the paper draws
 CLIP = 100.0  # curvatures are clipped to +-CLIP before they are drawn, as the paper's
-GREY = "#888888"
 
 
 def ricci_map(w, x, layer=None):

@@ -12,14 +12,12 @@ import torch
 
 from support import geometry
 from support.chapters.volume_element.ambiguity import LEAST, AmbiguityArm
-from support.chapters.volume_element.maps import GREY
 from support.chapters.volume_element.results import VolumeArm, at
 from support.evidence import figures
+from support.evidence.figures import ACCENT, GREY
 from support.evidence.statistics import mean_interval
 from support.geometry.boundary import Pairs, along
 from support.training.sigmoid import views
-
-ACCENT = "#D55E00"
 
 
 def toy_figure(log_volume, pairs: Pairs, points: int = 101):

@@ -9,11 +9,10 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from support.evidence import figures
+from support.evidence.figures import GREY
 from support.evidence.records import Record
 from support.evidence.residual.results import ACROSS, AFTER, by_line, over_mirror, pair_contrasts
 from support.evidence.statistics import Estimate, mean_interval
-
-GREY = "#888888"
 
 
 def _interpolated(run: Record) -> np.ndarray:
