@@ -123,8 +123,8 @@ def normalisation_figure(arm: ResidualArm):
                 ax.plot(range(3), values.T, line, color=hue, linewidth=0.5, alpha=0.4)
                 ax.plot(range(3), np.nanmean(values, 0), line, color=hue, linewidth=2.2, marker="o", **label)
         ax.axhline(0, color="black", linewidth=0.8)
-        ax.set(title=name, xticks=range(3), xlim=(-0.35, 2.35))
-        ax.set_xticklabels(("normalised", "not,\nsame places", "not,\nits boundary"))
+        ax.set(title=name, xticks=range(3), xlim=(-0.35, 2.35), xlabel="normalisation")
+        ax.set_xticklabels(("with it", "without,\nsame places", "without, at\nits boundary"))
     axes[0].set_ylabel("effect (nats per output)")
     figures.legend_below(fig, axes[0], 2)
     return fig
