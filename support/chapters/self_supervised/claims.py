@@ -62,6 +62,7 @@ from support.evidence.residual.results import (
     ACROSS,
     AFTER,
     BEATS,
+    FEATURES,
     LEAST_PAIRS,
     RAW_BOUNDARY,
     SAME_PLACES,
@@ -73,7 +74,6 @@ from support.training.residual.volumes import MEASURES
 
 STUDY = "self-supervised"
 OBJECTIVES = {"Barlow Twins": "barlow", "SimCLR": "simclr"}
-FEATURES = MEASURES.index("features")
 IN_WORDS = {  # measures, in words
     "features": "features",
     "top": "features, 10 values",

@@ -6,7 +6,7 @@ import numpy as np
 from torch import Tensor
 
 from support import geometry
-from support.chapters.self_supervised.claims import FEATURES, IN_WORDS, OBJECTIVES, counted
+from support.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES, counted
 from support.evidence import figures
 from support.evidence.figures import ACCENT, GREY
 from support.evidence.records import Record
@@ -16,6 +16,7 @@ from support.evidence.residual.results import (
     AFTER,
     ALIKE,
     BEFORE,
+    FEATURES,
     RAW_BOUNDARY,
     SAME_PLACES,
     ResidualArm,

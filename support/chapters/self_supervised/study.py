@@ -1,7 +1,6 @@
 """The studies of the chapter: two objectives with the same encoder, data, views, batch and length.
 
-Minutes are those of two quiet cores with AVX-512: about 310 for CIFAR-10, 46 for the narrow encoders that are
-measured without normalisation, and 25 for the digits.
+`records/README.md` has the minutes that they were planned to take, and those that they took.
 """
 
 from support.evidence.residual.study import ResidualStudy

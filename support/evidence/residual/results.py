@@ -23,6 +23,7 @@ from support.training.residual.objectives import HEAD
 from support.training.residual.places import ENDS_AND_CROSSING
 from support.training.residual.volumes import MEASURES, TOP
 
+FEATURES = MEASURES.index("features")
 LEAST_PAIRS = 8  # a network with fewer is not counted
 ACROSS, ALIKE = 0, 1  # kinds of segments and triangles
 BEFORE, AFTER = 0, 1  # networks: untrained, trained
@@ -139,7 +140,7 @@ def raw_effects(run: Record) -> np.ndarray:
 
 def raw_pairs(run: Record) -> int:
     """The number of pairs across the boundary that was found without normalisation, with log-volumes there."""
-    volume = run.arrays["raw_measure"][AFTER, MEASURES.index("features"), RAW_BOUNDARY, ACROSS]
+    volume = run.arrays["raw_measure"][AFTER, FEATURES, RAW_BOUNDARY, ACROSS]
     return int(np.isfinite(volume).all(-1).sum())
 
 
