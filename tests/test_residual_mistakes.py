@@ -11,7 +11,15 @@ import pytest
 from agreement import plant
 from test_ambiguous import test_the_loss_is_the_evidence_bound as evidence_bound
 from test_residual_study import record
+from test_residual_training import (
+    test_planes_go_through_the_first_images_that_are_classified_correctly as planes_of_images,
+)
 from test_residual_training import test_the_objectives_are_those_of_their_papers as the_objectives
+from test_residual_training import (
+    test_triangles_of_one_class_are_of_that_class_all_over_and_their_corners_are_right as triangles_of_one_class,
+)
+from test_residual_training import test_views_are_resized_and_mirrored_crops_of_their_images as crops_of_views
+from test_residual_training import test_views_have_the_colours_of_torchvision as colours_of_views
 from test_residual_training import test_volumes_are_those_of_the_whole_map as whole_map
 
 from support import chapters
@@ -19,7 +27,7 @@ from support.evidence import statistics
 from support.evidence.residual import results
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE
 from support.networks.autoencoder import Autoencoder
-from support.training.residual import objectives, volumes
+from support.training.residual import augmentation, objectives, places, volumes
 from support.training.residual.volumes import MEASURES
 
 volumes_of_an_encoder = partial(whole_map, "simclr")
@@ -39,6 +47,50 @@ def numbers_of_a_run():
     np.testing.assert_allclose(results.rise(run)[0], np.array([0.6, 0.3]) / 12)  # at one of twelve inner points
 
 
+def numbers_of_random_arrays():
+    """Of random volumes every number is computed again, one network, pair and point at a time."""
+    spec = chapters.studies()["deep-resnet34-long"].questions()[0]
+    random, k = np.random.default_rng(0), 16
+    run = record(spec)
+    sides = {"plane": (11, 11), "planes": (4, 15, 15)}
+    run.arrays |= {
+        "segment_volume": random.normal(size=(2, 4, 2, 8, 8)), "triangle_volume": random.normal(size=(2, 2, 4, 15)),
+        "images_volume": random.normal(size=(2, 4, 3)), "spectrum": np.zeros((2, 2, 2, k)),
+        **{f"{name}_{of}": random.normal(size=(2, *side)) for name, side in sides.items() for of in
+           ("volume", "entropy")},
+    }  # fmt: skip
+    volume, triangle = run.arrays["segment_volume"], run.arrays["triangle_volume"]
+    for i in (BEFORE, AFTER):
+        for kind in (ACROSS, ALIKE):
+            over = [v[-1] - (v[0] + v[-2]) / 2 for v in volume[i, 2, kind]]
+            assert np.isclose(results.effects(run)[i, 2, kind], np.mean(over) / k)
+            rises = [sum(t[3:]) / 12 - sum(t[:3]) / 3 for t in triangle[i, kind]]
+            assert np.isclose(results.rise(run)[i, kind], np.mean(rises) / k)
+        ranges = [max(v) - min(v) for v in volume[i, 1, ACROSS]]
+        assert np.isclose(results.spread(run)[i, 1], np.mean(ranges) / k)
+        assert np.isclose(results.entropy_rank(run)[i], rank_correlation(run, "plane", i))
+        own = [rank_correlation(run, "planes", (i, p), in_triangle(15)) for p in range(4)]
+        of_one = rank_correlation(run, "plane", i, in_triangle(11))
+        assert np.allclose(results.inside_ranks(run)[i], [np.mean([*own[:2], of_one]), np.mean(own[2:])])
+        inside = run.arrays["planes_volume"][i][:, in_triangle(15)].mean(1) - run.arrays["images_volume"][i].mean(1)
+        assert np.allclose(results.plane_rise(run)[i] * k, [inside[:2].mean(), inside[2:].mean()])
+
+
+def rank_correlation(run, plane, where, inside=True):
+    """The correlation of ranks, counted by hand."""
+    values = [run.arrays[f"{plane}_{of}"][where] for of in ("entropy", "volume")]
+    some = [v[inside] if inside is not True else v.ravel() for v in values]
+    ranks = [np.array([(v < one).sum() for one in v]) for v in some]
+    return np.corrcoef(ranks)[0, 1]
+
+
+def in_triangle(side):
+    """Of the points of a square grid, those on the inner side of all edges of the equilateral triangle."""
+    u, v = np.meshgrid(np.linspace(-1, 1, side), np.linspace(-1, 1, side))
+    top, slope, low = 0.5 / np.sqrt(3), np.sqrt(3), -1 / np.sqrt(3)
+    return (v <= top + 1e-9) & (v - low >= slope * u - 1e-9) & (v - low >= -slope * u - 1e-9)
+
+
 def interval_over_splits():
     """By hand, for five splits that share training data: variance times (1/n + 1/4)."""
     values = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
@@ -56,7 +108,8 @@ MISTAKES = {
         volumes_of_an_encoder),
     "one value too few behind the head": (
         volumes.Measurer, "_measured", "min(k, len(codes)) - 1", "min(k, len(codes)) - 2", volumes_of_an_encoder),
-    "R instead of its transpose": (volumes.Measurer, "_measured", "svdvals(H @ R.T)", "svdvals(H @ R)",
+    "R instead of its transpose": (volumes.Measurer, "_measured", "_singular_values(H @ R.T)",
+                                   "_singular_values(H @ R)",
                                    volumes_of_an_encoder),
     "codes on no sphere": (volumes.Measurer, "_measured", "_onto_sphere(codes) @ H", "H", volumes_of_an_encoder),
     "all values in the half": (volumes.Measurer, "_values", "len(s) // 2", "len(s)", volumes_of_an_encoder),
@@ -69,8 +122,27 @@ MISTAKES = {
     "divergence with its sign turned": (Autoencoder, "loss", "- 1 - log_variance", "- 1 + log_variance",
                                         evidence_bound),
     "SD for its logarithm": (Autoencoder, "loss", "(log_variance / 2).exp()", "log_variance.exp()", evidence_bound),
-    "ends added up": (results, "_of_pairs", "few[..., :2].mean(-1)", "few[..., :2].sum(-1) + 1", numbers_of_a_run),
-    "not for each output": (results, "effects", " / features(run)", "", numbers_of_a_run),
+    "ends added up": (results, "_of_pairs", "few[..., :2].mean(-1)", "few[..., :2].sum(-1)",
+                      numbers_of_random_arrays),
+    "one end alone": (results, "_of_pairs", "few[..., :2].mean(-1)", "few[..., 0]", numbers_of_random_arrays),
+    "one corner alone": (results, "rise", "volume[..., :3].mean(-1)", "volume[..., 0]", numbers_of_random_arrays),
+    "above the first point": (results, "spread", "volume.min(-1)", "volume[..., 0]", numbers_of_random_arrays),
+    "no ranks": (results, "_rank", "spearmanr", "pearsonr", numbers_of_random_arrays),
+    "everywhere inside": (results, "in_triangle", "weights > -1e-9", "weights > -9", numbers_of_random_arrays),
+    "kinds of planes mixed up": (results, "_kind", "== 3", "== 1", numbers_of_random_arrays),
+    "images left out of a rise": (results, "plane_rise", ' - run.arrays["images_volume"].mean(-1)', "",
+                                  numbers_of_random_arrays),
+    "wrong corners": (places, "_triangles", "(classes == labels) if", "(classes == classes) if",
+                      triangles_of_one_class),
+    "classes inside": (places, "_triangles", "alike = alike[(inside == inside[:, :1]).all(1)]", "",
+                       triangles_of_one_class),
+    "wrong images of a plane": (places, "_corners", " & (classes == kind)", "", planes_of_images),
+    "no saturation": (augmentation, "_coloured", "1 + saturation", "1", colours_of_views),
+    "contrast from the batch": (augmentation, "_coloured", "mean((2, 3), keepdim=True)",
+                                "mean((0, 2, 3), keepdim=True)", colours_of_views),
+    "never mirrored": (augmentation, "_resized_crop", "-1.0, 1.0)", "1.0, 1.0)", crops_of_views),
+    "never resized": (augmentation, "_resized_crop", "clamp(max=1.0)", "clamp(min=1.0)", crops_of_views),
+    "not for each output": (results, "effects", " / outputs(run)", "", numbers_of_a_run),
     "k values on every sphere": (results, "_used", '"sphere": k - 1', '"sphere": k', numbers_of_a_run),
     "contrast the wrong way round": (
         results, "learned_contrast", "contrast[..., AFTER, :] - contrast[..., BEFORE, :]",
@@ -82,7 +154,8 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("check", [volumes_of_an_encoder, the_objectives, evidence_bound, numbers_of_a_run,
-                                   interval_over_splits])  # fmt: skip
+                                   numbers_of_random_arrays, triangles_of_one_class, planes_of_images,
+                                   colours_of_views, crops_of_views, interval_over_splits])  # fmt: skip
 def test_without_a_mistake_the_check_passes(check):
     check()
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from support import chapters
 from support.chapters.deep_networks import claims as deep
-from support.chapters.deep_networks.pictures import relu_figure, shuffled_figure
+from support.chapters.deep_networks.pictures import groups_figure, relu_figure
 from support.chapters.deep_networks.study import STUDIES as DEEP
 from support.chapters.self_supervised import claims as encoders
 from support.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
@@ -419,10 +419,10 @@ def test_the_figure_of_relu_shows_half_effects_and_the_share_of_full_rank():
 def test_the_figure_of_shuffled_labels_shows_each_group_of_networks_in_its_own_panel():
     specs = list(chapters.studies()["deep-resnet10-fitted"].questions())
     groups = {
-        title: {spec.seed: record(spec, noise=0.0, across=across, alike=0.1) for spec in specs}
+        title: np.stack([results.effects(record(spec, noise=0.0, across=across, alike=0.1)) for spec in specs])
         for title, across in (("true", 0.4), ("shuffled", 0.2))
     }
-    for ax, (title, across) in zip(shuffled_figure(groups).axes, (("true", 0.4), ("shuffled", 0.2)), strict=True):
+    for ax, (title, across) in zip(groups_figure(groups).axes, (("true", 0.4), ("shuffled", 0.2)), strict=True):
         means = [line.get_ydata() for line in ax.lines if line.get_linewidth() == 2.2]
         assert ax.get_title(loc="left") + ax.get_title() == title
         assert means[2][-1] == pytest.approx(across) and means[3][-1] == pytest.approx(0.1)

@@ -17,7 +17,7 @@ from support.training.residual import learner as learning
 from support.training.residual.learner import MEAN, SD, Learner, rate_at
 from support.training.residual.places import Places
 from support.training.residual.specs import ResidualSpec
-from support.training.residual.training import _Run, curves_again, train
+from support.training.residual.training import curves_again, train
 from support.training.residual.volumes import MEASURES, TOP, Measurer, measures
 from support.training.specs import digest, specification
 
@@ -170,6 +170,45 @@ def test_hues_turn_as_those_of_torchvision(turn):
     )
 
 
+def test_views_have_the_colours_of_torchvision():
+    import_torchvision()
+    from torchvision.transforms import functional as of_images
+
+    x, random = torch.rand(40, 3, 8, 8, generator=named(5, 0, "images")), named(1, 1, "some")
+    found = augmentation._coloured(x, named(1, 1, "some"))
+    factors = (2 * torch.rand(4, 40, generator=random) - 1).tolist()
+    changed, greyed = torch.rand(2, 40, generator=random)
+    for i in range(40):
+        wanted = x[i]
+        if changed[i] < 0.8:
+            for change, size, factor in zip(
+                (of_images.adjust_brightness, of_images.adjust_contrast, of_images.adjust_saturation),
+                (0.4, 0.4, 0.2),
+                factors,
+                strict=False,
+            ):
+                wanted = change(wanted, 1 + size * factor[i])
+            wanted = of_images.adjust_hue(wanted, 0.1 * factors[3][i])
+        if greyed[i] < 0.2:
+            wanted = of_images.rgb_to_grayscale(wanted, 3)
+        torch.testing.assert_close(found[i], wanted, rtol=0, atol=2e-3)  # torchvision rounds the weights of grey
+
+
+def test_views_are_resized_and_mirrored_crops_of_their_images():
+    rows, columns = torch.meshgrid(torch.arange(16.0), torch.arange(16.0), indexing="ij")
+    x = torch.stack([rows, columns, 0 * rows])[None].expand(200, -1, -1, -1) / 16  # a pixel says where it comes from
+    found = augmentation._resized_crop(x, named(1, 1, "some"))[:, :2, 1:-1, 1:-1] * 16 + 0.5
+    height = (found[:, 0, -1, 0] - found[:, 0, 0, 0]) / 13 * 16
+    width = (found[:, 1, 0, -1] - found[:, 1, 0, 0]) / 13 * 16
+    inside = (found.flatten(1).amin(1) > 1) & (
+        found.flatten(1).amax(1) < 15
+    )  # the others are reflected, or the border
+    assert 0.4 < (width < 0).float().mean() < 0.6 and (height > 0).all() and inside.sum() > 50
+    area, ratio = (width.abs() * height / 256)[inside], (width.abs() / height)[inside]
+    assert area.min() > 0.079 and area.max() < 1 and area.min() < 0.15 and area.max() > 0.5
+    assert ratio.min() > 0.74 and ratio.max() < 1.34 and ratio.min() < 0.8 and ratio.max() > 1.25
+
+
 def test_views_differ_and_follow_from_seed_and_epoch():
     x = torch.rand(6, 3, 16, 16)
     random = named(0, 1, "images 0")
@@ -250,6 +289,42 @@ def test_without_normalisation_the_same_places_come_first_and_then_those_of_the_
     assert not found_places().groups["raw"].numel()
 
 
+def rings(x):
+    """A classifier of flat points by their length, in three classes of which the outer two are not convex."""
+    return torch.bucketize(x.norm(dim=1), x.new_tensor([3.4, 4.2]))
+
+
+def test_triangles_of_one_class_are_of_that_class_all_over_and_their_corners_are_right():
+    x = torch.randn(400, 16, generator=torch.Generator().manual_seed(0))
+    labels = torch.where(torch.arange(400) % 3 == 0, (rings(x) + 1) % 3, rings(x))  # a third are wrong
+    found = places.find(spec(triples=3), x, labels, rings, rings)
+    across, alike = found.groups["triangle"]
+    assert across.isfinite().all() and alike.isfinite().all()
+    inside = rings(alike.flatten(0, 1)).view(3, places.POINTS)
+    assert (inside == inside[:, :1]).all()
+    for corners in (across[:, :3], alike[:, :3]):
+        number = (x == corners.reshape(-1, 1, 16)).all(2).float().argmax(1)
+        assert (number % 3 != 0).all()
+
+
+def test_planes_go_through_the_first_images_that_are_classified_correctly():
+    x = torch.randn(90, 16, generator=torch.Generator().manual_seed(0))
+    labels = torch.arange(90) % 9
+    right = torch.arange(90) >= 9  # the first of each class is wrong
+    of_image = {
+        tuple(image.tolist()): int(c) for image, c in zip(x, torch.where(right, labels, 8 - labels), strict=True)
+    }
+    predict = lambda points: torch.tensor([of_image.get(tuple(p.tolist()), 0) for p in points])  # noqa: E731
+    found = places.find(spec(planes=3, triples=0), x, labels, predict, predict)
+    images, planes = found.groups["images"], found.groups["planes"]
+    wanted = [(14, 15, 10), (14, 15, 16), (9, 18, 27), (15, 24, 33)]
+    torch.testing.assert_close(images, x[torch.tensor(wanted)])
+    torch.testing.assert_close(planes[2, 1, 1], x[[9, 18, 27]].mean(0))
+    assert planes.shape == (4, 3, 3, 16)
+    few = places.find(spec(planes=3, triples=0), x, labels % 5, lambda p: torch.zeros(len(p)).long(), predict)
+    assert few.groups["planes"][[0, 1, 3]].isnan().all() and few.groups["planes"][2].isfinite().all()
+
+
 def test_triangles_of_one_class_have_one_class_and_the_size_of_the_others():
     found = found_places(triples=3)
     across, alike = (quadrants(group.flatten(0, 1)).view(3, places.POINTS) for group in found.groups["triangle"])
@@ -260,7 +335,7 @@ def test_triangles_of_one_class_have_one_class_and_the_size_of_the_others():
 
 
 def test_the_number_of_points_follows_from_the_specification_and_what_is_not_found_is_nan():
-    one, x = spec(pairs=3, points=4, line=5, plane=3, triples=2, raw=True), torch.rand(40, 16)
+    one, x = spec(pairs=3, points=4, line=5, plane=3, planes=2, triples=2, raw=True), torch.rand(40, 16)
     nothing = lambda x: torch.zeros(len(x)).long()  # noqa: E731
     found = places.find(one, x, torch.arange(40) % 10, nothing, nothing)
     assert {name: group.numel() // 16 for name, group in found.groups.items()} == places.count(one)
@@ -298,11 +373,20 @@ def test_volumes_are_those_of_the_whole_map(objective):
         "head": (lambda x: head(network.features(x)), k), "head_top": (lambda x: head(network.features(x)), TOP),
         "head_sphere": (lambda x: torch.nn.functional.normalize(head(network.features(x))), k - 1),
     }  # fmt: skip
-    names = measures(objective == "supervised")
+    names = measures(objective == "simclr")
     wanted = torch.stack([jacobian(maps[name][0])[: maps[name][1]].sum() for name in names])
     torch.testing.assert_close(values[12:-k], wanted, rtol=1e-4, atol=2e-3)
     torch.testing.assert_close(values[-k:].log(), stages[-1], rtol=1e-3, atol=1e-3)
     assert names == (MEASURES if objective == "simclr" else MEASURES[:2])
+
+
+def test_an_encoder_whose_features_are_all_zero_has_rank_zero_and_no_volume():
+    learner = Learner(spec(activation="relu", objective="simclr", **VIEWS), DATA, CPU)
+    learner.settle()
+    with torch.no_grad():
+        learner.network.layer4[0].bn2.bias.fill_(-1e6)
+    values = Measurer(learner).at(learner.unit(learner.test_images)[0].flatten(), True)
+    assert values[11] == 0 and values[12:18].isnan().all() and values[3].isnan() and values[0].isfinite()
 
 
 def test_a_point_where_outputs_do_not_move_has_no_volume_but_a_rank():
@@ -325,7 +409,7 @@ def test_a_point_where_outputs_do_not_move_has_no_volume_but_a_rank():
 
 
 def test_what_is_stored_has_the_shapes_that_are_said_and_is_small():
-    one = spec(epochs=3, pairs=4, points=5, line=4, plane=3, triples=2, rate=0.05)
+    one = spec(epochs=3, pairs=4, points=5, line=4, plane=3, planes=2, triples=2, rate=0.05)
     (m,) = train([one], data=DATA, device="cpu")
     shapes = {name: array.shape for name, array in m.arrays.items()}
     k = 16
@@ -335,7 +419,8 @@ def test_what_is_stored_has_the_shapes_that_are_said_and_is_small():
         "segment_half": (2, 4, 2, 4, 3), "segment_rank": (2, 4, 2, 4, 3), "segment_measure": (2, 2, 2, 4, 3),
         "spectrum": (2, 2, 2, k), "triangle_volume": (2, 2, 2, 15), "triangle_size": (2, 2),
         "line_volume": (2, 4, 3, 4), "line_class": (2, 3, 4), "plane_volume": (2, 3, 3), "plane_entropy": (2, 3, 3),
-        "plane_class": (2, 3, 3),
+        "plane_class": (2, 3, 3), "planes_volume": (2, 4, 2, 2), "planes_entropy": (2, 4, 2, 2),
+        "planes_class": (2, 4, 2, 2), "images_volume": (2, 4, 3),
     }  # fmt: skip
     assert m.steps.tolist() == [0, 1, 2, 3] and m.diverged_at is None and specification(vars(m.spec) | {}) == one
     final = one.final_numbers(m.arrays)
@@ -417,7 +502,11 @@ def test_a_run_may_continue_on_another_device_and_says_so(tmp_path):
         assert np.array_equal(moved.arrays[name], array, equal_nan=True), name
 
 
-def test_a_run_that_moves_while_it_is_measured_is_measured_from_its_first_point(tmp_path):
+@pytest.mark.parametrize(
+    "moved",
+    [lambda note: {"machine": note["machine"] | {"processor": "another one"}}, lambda note: {"device": "cuda"}],
+)
+def test_a_run_that_moves_while_it_is_measured_is_measured_from_its_first_point(tmp_path, moved):
     """With other rounding the places may be others. Here the values of one place are spoilt instead."""
     one, path = spec(), tmp_path / "block.safetensors"
     here = {"data": DATA, "device": "cpu", "checkpoint": path}
@@ -428,12 +517,12 @@ def test_a_run_that_moves_while_it_is_measured_is_measured_from_its_first_point(
     identity = digest([one.key, batches + 2 * sum(places.count(one).values())])
     saved = checkpoints.read(path, identity)
     assert saved.note["step"] == batches + 3
-    elsewhere = saved.note | {"machine": saved.note["machine"] | {"processor": "another one"}}
+    elsewhere = saved.note | moved(saved.note)
     saved.tensors["values"][0, 0] += 1
     checkpoints.write(path, identity, elsewhere, saved.tensors)
-    (moved,) = train([one], **here)
+    (again,) = train([one], **here)
     for name, array in whole.arrays.items():
-        assert np.array_equal(moved.arrays[name], array, equal_nan=True), name
+        assert np.array_equal(again.arrays[name], array, equal_nan=True), name
 
 
 def test_data_that_cannot_be_measured_are_refused_before_the_training(monkeypatch):
@@ -441,10 +530,15 @@ def test_data_that_cannot_be_measured_are_refused_before_the_training(monkeypatc
     few = made_up(n=6, classes=6)
     with pytest.raises(ValueError, match="too few pairs"):
         train([ResidualSpec.of(few, **SMALL | {"batch": 6}, seed=0)], data=few, device="cpu")
-    gap = torch.tensor([0, 2]).repeat(20)  # no image of class 1
+    gap = replace(DATA, test_labels=np.tile([0, 2], 32))  # no image of class 1
     places.check(spec(), gap)
     with pytest.raises(ValueError, match="too few test images of class 1"):
         places.check(spec(plane=2), gap)
+    odd = made_up(side=12)
+    with pytest.raises(ValueError, match="12 x 12 pixels.*multiples of 8"):
+        train([ResidualSpec.of(odd, **SMALL, seed=0)], data=odd, device="cpu")
+    with pytest.raises(ValueError, match="ResNet-50 of width 30 has 960 outputs, but an image .* has 768 values"):
+        train([spec(depth=50, width=30)], data=DATA, device="cpu")
 
 
 def test_a_network_that_diverges_is_recorded_as_such():
@@ -479,11 +573,3 @@ def test_bad_blocks_and_data_say_what_is_wrong():
         train([spec()], 3, data=DATA)
     with pytest.raises(ValueError, match="specified for 'made-up' with digest 0000"):
         train([replace(spec(), data_digest="0000")], data=DATA)
-
-
-def test_everything_that_a_step_changes_is_in_the_checkpoint():
-    run = _Run(spec(objective="simclr", **VIEWS), DATA, CPU, 8)
-    before = {name: value.clone() for name, value in run.state().items()}
-    run.advance(1)
-    changed = {name for name, value in run.learner.state().items() if not torch.equal(value, before[name])}
-    assert {name.split(".")[0] for name in changed} == {"network", "head", "optimiser", "total"}, changed

@@ -60,6 +60,7 @@ COLUMNS = {  # name -> unit or type, meaning
         "residual: whether the volume element is also measured on images that are not normalised",
     ),
     "plane": ("count", "volume, residual: points a side of the plane of images; 0 for none"),
+    "planes": ("count", "residual: points a side of each of four more planes of images; 0 for none"),
     "diverged_at": ("step", "first recorded step with a loss that is not finite; empty if there is none"),
     "final_train_loss": ("nats", "mean cross-entropy on the training data at the last step"),
     "final_train_accuracy": ("percent", "training data classified correctly at the last step"),

@@ -31,7 +31,14 @@ BITS: dict[str, dict[str, Bits]] = {
     "centres": {"moments": (18, 18, 7), "weight": 7},
     "mahalanobis": {},
     "volume": {"peak": 23, "profile": 23, "same_profile": 23, "spectrum": 23},
-    "residual": {"plane_volume": 16, "plane_entropy": 16, "line_volume": 14, "spectrum": 14},  # float32; pictures
+    "residual": {  # float32; pictures
+        "plane_volume": 16,
+        "plane_entropy": 16,
+        "planes_volume": 16,
+        "planes_entropy": 16,
+        "line_volume": 14,
+        "spectrum": 14,
+    },
 }
 # More bits where chapters compute from the weights: fits of hyperplanes behind these first layers, and the nearest
 # points behind those of "-L2-Neg", depend on the last digits.

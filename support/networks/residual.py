@@ -65,6 +65,11 @@ DEPTHS: dict[int, tuple[type[BasicBlock] | type[Bottleneck], tuple[int, ...]]] =
 }
 
 
+def outputs(depth: int, width: int) -> int:
+    """The number of features of a ResNet of this depth and width: channels of its last stage."""
+    return 8 * width * DEPTHS[depth][0].expansion
+
+
 class ResNet(nn.Module):
     """A residual network; (N, channels, H, W) -> (N, classes), H and W multiples of 8.
 
@@ -115,7 +120,7 @@ class ResNet(nn.Module):
                 inputs = block.expansion * size
             stages.append(nn.Sequential(*layers))
         self.layer1, self.layer2, self.layer3, self.layer4 = stages
-        self.fc = nn.Linear(inputs, classes)
+        self.fc = nn.Linear(outputs(depth, width), classes)
 
     def stages(self, x: torch.Tensor) -> list[torch.Tensor]:
         """The maps after each of the four stages, (N, C, H, W) each, of images x, (N, channels, H, W)."""

@@ -21,16 +21,21 @@ As the paper says it:
     RG-5.1-e  test accuracy with GELU minus that with ReLU, paired by seed, within 1 point (`IMPACT` of the other
               chapters)
     RG-5.1-h  the effect of the last stage in networks with shuffled labels, whose boundaries are all incorrect; and
-              RG-I-h the accuracies that the paper prints, within 1 point of 92% and above 99%. Both were written when
-              the records of ResNet-10 were known
+              RG-I-h accuracies as the paper prints them: above 99% of the training images, and above 91% of the test
+              images, one point less than printed. Both were written when the records of ResNet-10 were known
     RG-5.1-f  share of images, at the ends and at the boundary, at which the last stage's Jacobian has full rank,
-              minus 99%; and RG-I-g the same with ReLU in every place: the paper's spectra show no numerical problem,
-              but of the activations of its ReLU network all but one were GELU
+              which must be above 99%; and RG-I-g the same with ReLU in every place: the paper's spectra show no
+              numerical problem, but of the activations of its ReLU network all but one were GELU
     RG-5.2-a  the effect of a network whose every activation is ReLU, by the larger half of the singular values, where
               that of the GELU networks by the same measure is positive. A ReLU network has outputs that do not move,
               so that its volume element by all singular values is 0 at many images
+    RG-5.1-i  as RG-5.1-b, in planes instead of triangles: half of the rise between three images of three classes
+              minus the rise between three images of one class. The network classifies the images correctly, and may
+              see other classes between them. Two planes of each kind, in networks that were not trained yet
     RG-I-f    in one plane, of the same three test images for all networks, the rank correlation of entropy and
               log-volume: positive after training, and larger than before
+    RG-I-j    as RG-I-f, but only between the three images, and in the mean over the measured planes of three classes.
+              Written when it was known for the networks of 20 epochs, which have one such plane
 
 Of our own, because segments between any two images leave the data:
 
@@ -42,10 +47,13 @@ Of our own, because segments between any two images leave the data:
     OWN-8-d   that of OWN-8-a in networks that have learned 90% of their 5,000 labels. It was written when the five
               networks with true labels of OWN-8-c were known (+0.08, +0.11, +0.05, +0.08 and +0.11 nats per output),
               so it is asked of five new ones
+    OWN-8-e   the rank correlation of RG-I-j minus that between three images of one class, where entropy and volume
+              could rise together without a boundary
 
-Three of these, RG-5.1-a, RG-I-h and OWN-8-a, are also asked of five new ResNet-34 that are trained for 40 epochs. We
+All claims on networks that are trained on all images are also asked of five new ResNet-34, trained for 40 epochs. We
 added these arms when the five of 20 epochs were known (test accuracy 86.8%, effect +0.48, change of the contrast
-+0.34), and before any of the new ones was trained.
++0.34). RG-5.1-a, RG-I-h and OWN-8-a were added before any of the new networks was begun. The others, and RG-5.1-i and
+OWN-8-e, were added when the first had done less than a third of its training, and none had been measured.
 
 So the claim that training magnifies areas near boundaries is refuted by networks whose volume element is no larger
 there than at the ends (RG-5.1-a). If that holds and OWN-8-a fails, what training magnifies is the space between the
@@ -62,8 +70,6 @@ network of width 8 was trained for 8 epochs on 4,000 images and measured at 8 pa
 import math
 from dataclasses import replace
 from functools import partial
-
-import numpy as np
 
 from support.chapters.deep_networks.study import STUDIES
 from support.evidence import claims
@@ -89,6 +95,7 @@ ARMS = {  # name -> study and activation
     "5,000 images": ("deep-resnet10-shuffled", "gelu"),
     "5,000 images, new seeds": ("deep-resnet10-fitted", "gelu"),
 }
+ALL_IMAGES = ("ResNet-34", "ResNet-34, 40 epochs", "ResNet-10")  # trained on all of them
 
 
 def arms(records) -> dict[str, ResidualArm]:
@@ -100,9 +107,13 @@ def arms(records) -> dict[str, ResidualArm]:
 # -- numbers of each network ---------------------------------------------------------------------------------------
 
 
-EFFECT = each(
-    lambda run: results.effects(run)[AFTER, LAST, ACROSS],
-    "log-volume at the boundary minus the mean of the ends: {:+.3f} nats per output",
+EFFECT, EFFECT_WITH_SHUFFLED_LABELS = (
+    each(
+        lambda run: results.effects(run)[AFTER, LAST, ACROSS],
+        "log-volume at the boundary minus the mean of the ends: {:+.3f} nats per output",
+        among=partial(ResidualArm.of, labels=labels),
+    )
+    for labels in ("true", "shuffled")
 )
 IN_EVERY_STAGE = each(
     lambda run: results.effects(run)[AFTER, :, ACROSS],
@@ -134,6 +145,36 @@ ENTROPY_FOLLOWS = each(
     "rank correlation of entropy and log-volume minus that before training: {:+.2f}",
     "rank correlation of entropy and log-volume: {:+.2f}",
 )
+FLAT_IN_A_PLANE = each(
+    lambda run: SHARE * results.plane_rise(run)[AFTER, ACROSS] - results.plane_rise(run)[AFTER, ALIKE],
+    "half the rise between images of three classes minus that of one class: {:+.3f} nats per output",
+)
+PLANE_RISES = each(
+    lambda run: results.plane_rise(run)[AFTER, ACROSS],
+    "rise between images of three classes: {:+.3f} nats per output",
+)
+ENTROPY_FOLLOWS_INSIDE = each(
+    lambda run: [
+        results.inside_ranks(run)[AFTER, ACROSS] - results.inside_ranks(run)[BEFORE, ACROSS],
+        results.inside_ranks(run)[AFTER, ACROSS],
+    ],
+    "rank correlation of entropy and log-volume minus that before training: {:+.2f}",
+    "rank correlation of entropy and log-volume: {:+.2f}",
+)
+MORE_ACROSS = each(
+    lambda run: results.inside_ranks(run)[AFTER, ACROSS] - results.inside_ranks(run)[AFTER, ALIKE],
+    "rank correlation of entropy and log-volume minus that within one class: {:+.2f}",
+)
+AS_ACCURATE = each(
+    lambda run: [
+        run.arrays["train_accuracy"][-1] - LEARNED,
+        run.arrays["test_accuracy"][-1] - (PRINTED - IMPACT),
+    ],
+    f"training accuracy minus {LEARNED:g}%: {{:+.1f}} points",
+    f"test accuracy minus {PRINTED - IMPACT:g}%: {{:+.1f}} points",
+    among=ResidualArm.every,
+)
+FULL_RANK = each(lambda run: 100 * results.full_rank(run), "images with full rank: {:.1f}%", among=ResidualArm.every)
 HALF_EFFECT = each(
     lambda run: results.half_effects(run)[AFTER, LAST, ACROSS],
     "effect by half of the singular values: {:+.3f} nats for each",
@@ -148,27 +189,6 @@ def accuracies(arm: ResidualArm) -> Numbers:
     )
     differences = [gelu[seed] - relu[seed] for seed in sorted(gelu.keys() & relu.keys())]
     return {"test accuracy with GELU minus that with ReLU: {:+.2f} points": differences}
-
-
-def effect_with_shuffled_labels(arm: ResidualArm) -> Numbers:
-    """RG-5.1-h."""
-    found = [results.effects(run)[AFTER, LAST, ACROSS] for run in arm.of(labels="shuffled").values()]
-    return {"log-volume at the boundary minus the mean of the ends: {:+.3f} nats per output": found}
-
-
-def as_accurate(arm: ResidualArm) -> Numbers:
-    """RG-I-h."""
-    last = [(run.arrays["train_accuracy"][-1], run.arrays["test_accuracy"][-1]) for run in arm.every().values()]
-    train, test = np.reshape(last, (-1, 2)).T
-    return {
-        f"training accuracy minus {LEARNED:g}%: {{:+.1f}} points": train - LEARNED,
-        f"test accuracy minus {PRINTED - IMPACT:g}%: {{:+.1f}} points": test - (PRINTED - IMPACT),
-    }
-
-
-def has_full_rank(arm: ResidualArm) -> Numbers:
-    """RG-5.1-f and RG-I-g."""
-    return {"images with full rank: {:.1f}%": [100 * results.full_rank(run) for run in arm.every().values()]}
 
 
 def half_effect_with_gelu(arm: ResidualArm) -> Numbers:
@@ -208,13 +228,18 @@ def networks(*names: str) -> Arms:
 
 
 def stages(records: Records) -> list[ResidualArm]:
-    """Each stage of both networks."""
-    return [stage for name in ("ResNet-34", "ResNet-10") for stage in arms(records)[name].by_stage()]
+    """Each stage of the networks that are trained on all images."""
+    return [stage for name in ALL_IMAGES for arm in [arms(records)[name]] for stage in by_stage(arm)]
 
 
-_BOTH = networks("ResNet-34", "ResNet-10")
-_LONGER = networks("ResNet-34", "ResNet-34, 40 epochs", "ResNet-10")
+def by_stage(arm: ResidualArm) -> list[ResidualArm]:
+    """An arm for each stage."""
+    return [replace(arm, name=f"{arm.name}, stage {s}", level=arm.name, stage=s) for s in (1, 2, 3, 4)]
+
+
+_ALL_IMAGES = networks(*ALL_IMAGES)
 _RISES = Signed(RISES, "rise in triangles of three classes", absent="no rise in triangles of three classes")
+_PLANE_RISES = Signed(PLANE_RISES, "rise between three classes", absent="no rise between three classes")
 _GELU_RISES = Signed(half_effect_with_gelu, "effect with GELU", absent="no effect with GELU")
 _FITTED = Signed(
     fitted,
@@ -229,48 +254,56 @@ _TRUE_FITTED = Signed(
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-5.1-a", "section 5.1", "In residual networks the volume element is large near decision boundaries.",
-           Signed(EFFECT, "effect of the last stage"), _LONGER),
+           Signed(EFFECT, "effect of the last stage"), _ALL_IMAGES),
     _claim("RG-5.1-b", "section 5.1 and appendix I.3",
            "Residual networks do not expand areas between three correctly classified images of one class.",
            Signed(FLAT_IN_A_CLASS, "half the rise across classes minus the rise in one", premises=(_RISES,)),
-           _BOTH, amended=claims.amended(
+           _ALL_IMAGES, amended=claims.amended(
                "The largest of many volumes exceeds their mean wherever volumes differ, even without a hill. So the "
                "rise is now the mean over the triangle but its corners, minus the mean of the corners.",
                "the rise was the largest log-volume in the triangle minus the mean of its corners", "fails",
                "2026-11-25")),
+    _claim("RG-5.1-i", "section 5.1 and appendix I.3",
+           "In planes through three correctly classified images of one class residual networks do not expand areas.",
+           Signed(FLAT_IN_A_PLANE, "half the rise across classes minus the rise in one", premises=(_PLANE_RISES,)),
+           networks("ResNet-34, 40 epochs"), kind="variant"),
     _claim("RG-5.1-c", "section 5.1",
            "After each stage the volume element is larger at the decision boundary than at the images.",
-           Signed(IN_EVERY_STAGE, "effect of each stage"), _BOTH),
+           Signed(IN_EVERY_STAGE, "effect of each stage"), _ALL_IMAGES),
     _claim("RG-5.1-g", "section 5.1",
            "After each stage the volume element peaks at the decision boundary, not merely between the images.",
            Signed(AT_THE_BOUNDARY, "distance of the peak to the middle minus to the boundary, in each stage,",
-                  "of the segment"), _BOTH, late=True),
+                  "of the segment"), _ALL_IMAGES, late=True),
     _claim("RG-5.1-h", "section 5.1 and appendix I.3",
            "Residual networks expand areas near incorrect decision boundaries, too, here between shuffled labels.",
-           Signed(effect_with_shuffled_labels, "effect with shuffled labels", premises=(_FITTED,)),
+           Signed(EFFECT_WITH_SHUFFLED_LABELS, "effect with shuffled labels", premises=(_FITTED,)),
            networks("5,000 images"), kind="variant", late=True),
     _claim("RG-5.1-d", "section 5.1",
            "The range of the volume along a path is least in the first stage and largest in the last.",
-           Signed(DEEPER, "range of a stage minus that of a lower one"), _BOTH),
+           Signed(DEEPER, "range of a stage minus that of a lower one"), _ALL_IMAGES),
     _claim("RG-5.1-e", "section 5.1", "GELU and ReLU reach comparable test accuracy.",
            Near(accuracies, "GELU - ReLU", "points", (-IMPACT, IMPACT)), networks("ResNet-10"), kind="variant"),
     _claim("RG-5.1-f", "section 5.1", "The Jacobian of a residual network's features has full rank.",
-           Signed(has_full_rank, "images with full rank", "%", (FULL, math.inf)), _BOTH),
+           Signed(FULL_RANK, "images with full rank", "%", (FULL, math.inf)), _ALL_IMAGES),
     _claim("RG-I-g", "appendix I.3", "With ReLU the spectrum shows no numerical problem either.",
-           Signed(has_full_rank, "images with full rank", "%", (FULL, math.inf)), networks("ResNet-10, ReLU"),
+           Signed(FULL_RANK, "images with full rank", "%", (FULL, math.inf)), networks("ResNet-10, ReLU"),
            kind="variant"),
     _claim("RG-I-h", "section 5.1 and appendix I.3",
            "Residual networks get more than 99% of the training images right, and about 92% of the test images.",
-           Signed(as_accurate, f"training accuracy - {LEARNED:g}%, and test accuracy - {PRINTED - IMPACT:g}%,",
-                  "points"), _LONGER, kind="variant", late=True),
+           Signed(AS_ACCURATE, f"training accuracy - {LEARNED:g}%, and test accuracy - {PRINTED - IMPACT:g}%,",
+                  "points"), _ALL_IMAGES, kind="variant", late=True),
     _claim("RG-5.2-a", "section 5.2 and appendix I.3", "With ReLU the volume element behaves as with GELU.",
            Signed(HALF_EFFECT, "effect with ReLU", "nats for each singular value", premises=(_GELU_RISES,)),
            networks("ResNet-10, ReLU"), kind="variant"),
     _claim("RG-I-f", "appendix I.3", "Where the entropy of the output is high, the volume element is large.",
            Signed(ENTROPY_FOLLOWS, "rank correlation in one plane of test images, and its change with training,", ""),
-           _BOTH),
+           _ALL_IMAGES),
+    _claim("RG-I-j", "appendix I.3",
+           "Between three images of different classes the volume element is large where the entropy is high.",
+           Signed(ENTROPY_FOLLOWS_INSIDE, "rank correlation between the three images, and its change with training,",
+                  ""), _ALL_IMAGES, kind="variant", late=True),
     own("OWN-8-a", "Training raises the volume element at a boundary by more than between images of one class.",
-        Signed(learned_contrast, "contrast minus that before training"), _LONGER),
+        Signed(learned_contrast, "contrast minus that before training"), _ALL_IMAGES),
     own("OWN-8-b", "Stage by stage, training raises the volume element at a boundary by more than within a class.",
         Signed(learned_contrast, "contrast of a stage minus that before training"), Arms(stages)),
     own("OWN-8-c", "Networks on shuffled labels gain less than half of the contrast.",
@@ -280,4 +313,7 @@ CLAIMS = (
         "boundary by more than between images of one class.",
         Signed(learned_contrast, "contrast minus that before training", premises=(_TRUE_FITTED,)),
         networks("5,000 images, new seeds")),
+    own("OWN-8-e", "Entropy and volume go together more between images of three classes than between images of one.",
+        Signed(MORE_ACROSS, "rank correlation between three classes minus that within one class", ""),
+        networks("ResNet-34, 40 epochs")),
 )  # fmt: skip

@@ -15,10 +15,10 @@ from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, Resi
 from support.evidence.statistics import mean_interval
 from support.training.residual.places import lattice
 
-TOY_HALF, TOY_POINTS = 1.6, 33  # of the square that is drawn: half a side, and points on a side
 STAGES = (1, 2, 3, 4)
 LOOKS = ((BEFORE, GREY, "white", "before training"), (AFTER, "black", "black", "after training"))
 KINDS = ((ACROSS, "-", "across a boundary"), (ALIKE, "--", "within one class"))
+NAMES = tuple(f"{kind},\n{moment}" for *_, moment in LOOKS for _, _, kind in KINDS)
 
 
 def toy_figure(blocks: nn.Sequential, effects: np.ndarray):
@@ -26,18 +26,13 @@ def toy_figure(blocks: nn.Sequential, effects: np.ndarray):
 
     effects: (networks, 2, 2, blocks) [network, untrained or trained, across or within one class].
     """
-    number, square = len(blocks), geometry.square(TOY_POINTS, TOY_HALF)
-    volumes = [geometry.log_volume_element(blocks[: k + 1], square).detach() for k in range(number)]
+    number = len(blocks)
+    volumes = [clusters.volumes(blocks[: k + 1]) for k in range(number)]
     fig, axes = figures.subplots(1, number + 1, height=2.8, width_ratios=[1] * number + [1.7])
     low, high = np.quantile(np.stack(volumes), [0.01, 1])
     for k, (ax, values) in enumerate(zip(axes, volumes, strict=False)):
-        image = ax.imshow(
-            values.view(TOY_POINTS, -1).numpy(), origin="lower", extent=(-TOY_HALF, TOY_HALF) * 2, vmin=low, vmax=high
-        )
-        for segment, line in ((clusters.ACROSS, "-"), (clusters.ALIKE, "--")):
-            ax.plot(*np.transpose(segment), line, color=ACCENT, marker="o", markersize=4)
-        ax.set(xticks=(-1, 1), yticks=(-1, 1), title=f"block {k + 1}")
-        ax.grid(visible=False)
+        image = clusters.draw(ax, values, vmin=low, vmax=high)
+        ax.set_title(f"block {k + 1}")
         if k:
             ax.set_yticklabels([])
     fig.colorbar(
@@ -47,9 +42,6 @@ def toy_figure(blocks: nn.Sequential, effects: np.ndarray):
     by_depth(axes[-1], effects.transpose(0, 3, 1, 2), "block", ("", "", NAMES[2], others))
     axes[-1].set_ylabel("effect (nats)")
     return fig
-
-
-NAMES = tuple(f"{kind},\n{moment}" for *_, moment in LOOKS for _, _, kind in KINDS)
 
 
 def by_depth(ax, effects: np.ndarray, word: str, names: Sequence[str] = NAMES) -> None:
@@ -100,26 +92,20 @@ def stages_figure(arms: Sequence[ResidualArm]):
     return fig
 
 
-def shuffled_figure(several: dict[str, dict[int, Record]]):
-    """The left panel of `stages_figure` for each of these groups of networks by title; the last names the lines."""
-    fig, axes = figures.subplots(
-        1, len(several), height=3.4, sharey=True, width_ratios=[1] * (len(several) - 1) + [1.7]
-    )
-    for ax, (title, runs) in zip(axes, several.items(), strict=True):
-        effects = np.stack([results.effects(run) for run in runs.values()])  # (networks, 2, 4, 2)
+def groups_figure(groups: dict[str, np.ndarray]):
+    """The left panel of `stages_figure` for each of these groups of networks by title; the last names the lines.
+
+    groups: effects (networks, 2, 4, 2) [network, untrained or trained, stage, across or within one class].
+    """
+    widths = [1] * (len(groups) - 1) + [1.7]
+    fig, axes = figures.subplots(1, len(groups), height=3.4, sharey=True, width_ratios=widths, squeeze=False)
+    axes = axes[0]
+    for ax, (title, effects) in zip(axes, groups.items(), strict=True):
         by_depth(ax, effects.transpose(0, 2, 1, 3), "stage", NAMES if ax is axes[-1] else [""] * len(NAMES))
         if ax is not axes[-1]:
             ax.set_xlim(0.8, len(STAGES) + 0.2)
         ax.set_title(title)
     axes[0].set_ylabel("effect (nats per output)")
-    return fig
-
-
-def live_figure(effects: np.ndarray):
-    """The left panel of `stages_figure`; effects: (networks, 2, 4, 2)."""
-    fig, ax = figures.subplots(height=3.2)
-    by_depth(ax, effects.transpose(0, 2, 1, 3), "stage")
-    ax.set_ylabel("effect (nats per output)")
     return fig
 
 
@@ -144,7 +130,7 @@ def _profile(run: Record, when: int, kind: int) -> np.ndarray:
     """(T,), the mean over pairs of the last stage's log-volume minus the mean of the ends, per output."""
     volume = run.arrays["segment_volume"][when, -1, kind, :, :-1].astype(float)
     over = volume - volume[:, [0, -1]].mean(1, keepdims=True)
-    return np.nanmean(over, 0) / results.features(run)
+    return np.nanmean(over, 0) / results.outputs(run)
 
 
 def plane_figure(run: Record):
@@ -153,16 +139,19 @@ def plane_figure(run: Record):
     a, side = run.arrays, np.linspace(-1, 1, run.spec.plane)
     one, two, three = torch.eye(3, dtype=torch.float64)
     triangle = geometry.plane(one, two, three, 2).anchors[[0, 1, 2, 0]]
-    k = results.features(run)
+    volumes = a["plane_volume"].astype(float) / results.outputs(run)
     panels = [
-        (title.capitalize(), a["plane_volume"][when] / k, when, "log-volume (nats per output)")
+        (
+            title.capitalize(),
+            volumes[when] - np.nanmean(volumes[when]),
+            when,
+            "log-volume minus its mean\n(nats per output)",
+        )
         for when, _, _, title in LOOKS
     ]
-    panels.append(("Entropy after training", a["plane_entropy"][AFTER], AFTER, "entropy (nats)"))
+    panels.append(("Entropy after training", a["plane_entropy"][AFTER].astype(float), AFTER, "entropy (nats)"))
     fig, axes = figures.subplots(1, 3, height=3.2, sharex=True, sharey=True)
     for ax, (title, values, when, label) in zip(axes, panels, strict=True):
-        values = values.astype(float)
-        values = values - np.nanmean(values) if "volume" in label else values
         image = ax.imshow(values, origin="lower", extent=(-1, 1, -1, 1))
         classes = a["plane_class"][when]
         for c in np.unique(classes):
@@ -178,7 +167,7 @@ def plane_figure(run: Record):
 def triangles_figure(run: Record):
     """The last stage's log-volume after training in triangles of three classes and of one, minus its mean at the
     corners, at the points where it was measured."""
-    volume = run.arrays["triangle_volume"][AFTER].astype(float) / results.features(run)  # (2, triples, points)
+    volume = run.arrays["triangle_volume"][AFTER].astype(float) / results.outputs(run)  # (2, triples, points)
     risen = volume - volume[..., :3].mean(-1, keepdims=True)
     where = lattice().numpy() @ [(0, 0), (1, 0), (0.5, np.sqrt(3) / 2)]
     fig, axes = figures.subplots(2, risen.shape[1], height=3.6, sharex=True, sharey=True)
@@ -196,7 +185,7 @@ def triangles_figure(run: Record):
 def lines_figure(run: Record, titles: Sequence[str]):
     """The log-volume of every stage along three lines between images, over the mean of the ends: before training
     (grey) and after it; ticks: where the network's prediction changes."""
-    volume = run.arrays["line_volume"].astype(float) / results.features(run)  # (2, 4, 3, points)
+    volume = run.arrays["line_volume"].astype(float) / results.outputs(run)  # (2, 4, 3, points)
     t = np.linspace(0, 1, volume.shape[-1])
     fig, axes = figures.subplots(1, 3, height=3.0, sharex=True, sharey=True)
     for line, ax in enumerate(axes):

@@ -8,9 +8,10 @@ from support.chapters.parameters import Limits
 from support.chapters.settings import TrainedHere
 from support.evidence.residual.study import ResidualStudy, of_small_images
 from support.networks.data import load
-from support.networks.residual import DEPTHS
+from support.networks.residual import DEPTHS, outputs
 
-NARROW = 4  # channels of the first stage for small images: fewer outputs, 32, than an 8 x 8 image has pixels
+OUTPUTS = 32  # of networks for small images: fewer than an 8 x 8 image has pixels
+DEPTH = 10
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Settings(TrainedHere):
     def presets(given: dict) -> dict:
         """Which images, how many networks, and for how many epochs."""
         sizes = {"smoke": (2, 2), "laptop": (2, 8), "paper": (5, 20)}
-        usual = {"data": "digits", "depth": 10, "width": NARROW, "activation": "gelu"}
-        own = {name: given[name] or value for name, value in usual.items()}
+        width = OUTPUTS // outputs(given["depth"] or DEPTH, 1)
+        own = {"data": "digits", "depth": DEPTH, "width": width, "activation": "gelu"}
         return own | dict(zip(("seeds", "epochs"), sizes[given["scale"]], strict=True))
 
     def images(self) -> ResidualStudy:

@@ -7,7 +7,7 @@ chapter 9 now train for 20 epochs instead of 30, and `deep-resnet10` has 5 seeds
 when five GELU networks and one ReLU network were trained, and OWN-8-a was unclear. By
 our estimate all studies planned then take less than 15 hours of two cores. `deep-resnet10-fitted` came later, and
 takes another hour. `deep-resnet34-long` came when the five networks of 20 epochs were known. It takes 8 hours of two
-cores, or about 20 minutes of a GPU.
+cores, or about 20 minutes of a GPU. It also has four more planes of images.
 """
 
 from support.evidence.residual.study import ResidualStudy
@@ -20,7 +20,7 @@ STUDIES = by_name(
                   depth=34),
     # new seeds, and twice the length, because those of 20 epochs get less than 88% of the test images
     ResidualStudy("deep-resnet34-long", CIFAR, 40, "ResNet-34 of width 16 with GELU, CIFAR-10 (JPEG copy), 40 epochs",
-                  depth=34, first_seed=100, first_line=0, first_plane=11),
+                  depth=34, first_seed=100, first_line=0, first_plane=11, planes=15),
     ResidualStudy("deep-resnet10", CIFAR, 20,
                   "ResNet-10 of width 16 with GELU and with a true ReLU, CIFAR-10 (JPEG copy), 20 epochs",
                   activations=("gelu", "relu"), in_bf16=True),

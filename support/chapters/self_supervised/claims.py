@@ -68,7 +68,7 @@ from support.evidence.residual.results import (
     SAME_PLACES,
     ResidualArm,
 )
-from support.evidence.residual.rules import Numbers, Signed
+from support.evidence.residual.rules import Numbers, Signed, each
 from support.evidence.rules import BELOW_0
 from support.training.residual.volumes import MEASURES
 
@@ -86,7 +86,7 @@ IN_WORDS = {  # measures, in words
 
 def counted(arm: ResidualArm, objective: str) -> dict:
     """The encoders whose probe beats that of the untrained encoder by BEATS points, by seed."""
-    return {seed: run for seed, run in arm.of(objective).items() if results.gain(run) >= BEATS}
+    return {seed: run for seed, run in arm.of(objective).items() if results.probe_gain(run) >= BEATS}
 
 
 def effect_of(run, measure: str) -> float:
@@ -99,27 +99,34 @@ def contrast_of(run, measure: str) -> float:
     return results.learned_contrast(results.measured_effects(run))[MEASURES.index(measure)]
 
 
-def effect(arm: ResidualArm, objective: str, measure: str = "features") -> Numbers:
-    """RG-5.3-a to RG-5.3-c, OWN-9-f, and the premise of OWN-9-i."""
-    found = [effect_of(run, measure) for run in counted(arm, objective).values()]
-    return {f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per singular value": found}
+def of_arm(arm: ResidualArm) -> dict:
+    """The encoders of the arm's objective that count, by seed."""
+    return counted(arm, arm.objective)
 
 
-def contrast(arm: ResidualArm, objective: str) -> Numbers:
-    """OWN-9-c, OWN-9-d and OWN-9-g."""
-    found = [contrast_of(run, "features") for run in counted(arm, objective).values()]
-    return {"contrast minus that before training: {:+.3f} nats per output": found}
+def effect(measure: str = "features"):
+    """The effect of every encoder: RG-5.3-a to RG-5.3-c, OWN-9-f, and the premise of OWN-9-i."""
+    sentence = f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per singular value"
+    return each(lambda run: effect_of(run, measure), sentence, among=of_arm)
+
+
+# of every encoder, in OWN-9-c, OWN-9-d and OWN-9-g
+CONTRAST = each(
+    lambda run: contrast_of(run, "features"),
+    "contrast minus that before training: {:+.3f} nats per output",
+    among=of_arm,
+)
 
 
 def difference(arm: ResidualArm, of, what: str) -> Numbers:
-    """OWN-9-a and OWN-9-b; paired by seed, both encoders must count."""
+    """Barlow Twins minus SimCLR, in OWN-9-a and OWN-9-b; paired by seed, both encoders must count."""
     barlow, simclr = counted(arm, "barlow"), counted(arm, "simclr")
     found = [of(barlow[s], arm.measure) - of(simclr[s], arm.measure) for s in barlow if s in simclr]
-    return {f"{what} of Barlow Twins minus that of SimCLR: {{:+.3f}} nats per output": found}
+    return {f"{what} of Barlow Twins minus that of SimCLR: {{:+.3f}} nats per singular value": found}
 
 
 def falls_if_not_normalised(arm: ResidualArm) -> Numbers:
-    """OWN-9-e; the mean of both objectives for each seed."""
+    """What a probe loses without normalisation, OWN-9-e; the mean of both objectives for each seed."""
     both = [counted(arm, objective) for objective in ("barlow", "simclr")]
 
     def fall(run) -> float:
@@ -129,48 +136,41 @@ def falls_if_not_normalised(arm: ResidualArm) -> Numbers:
     return {"test accuracy of the probe minus that without normalisation: {:+.1f} points": found}
 
 
-def raw_effect(arm: ResidualArm) -> Numbers:
-    """OWN-9-i."""
-    found = [
-        results.raw_effects(run)[AFTER, FEATURES, RAW_BOUNDARY, ACROSS]
-        for run in counted(arm, arm.objective).values()
-        if results.raw_pairs(run) >= LEAST_PAIRS
-    ]
-    return {"effect without normalisation: {:+.3f} nats per output": found}
+def with_raw_pairs(arm: ResidualArm) -> dict:
+    """The encoders that count and have enough pairs across the boundary that was found without normalisation."""
+    return {s: run for s, run in of_arm(arm).items() if results.number_of_raw_pairs(run) >= LEAST_PAIRS}
 
 
-def raw_difference(arm: ResidualArm) -> Numbers:
-    """OWN-9-j."""
-    found = [
-        results.raw_effects(run)[AFTER, FEATURES, SAME_PLACES, ACROSS] - effect_of(run, "features")
-        for run in counted(arm, arm.objective).values()
-    ]
-    return {"effect without normalisation minus that with it: {:+.3f} nats per output": found}
-
-
-def per_objective(arm: ResidualArm, of) -> Numbers:
-    """OWN-9-f and OWN-9-g, and the premise of OWN-9-i: `effect` or `contrast` of the arm's objective."""
-    return of(arm, arm.objective)
+RAW_EFFECT = each(
+    lambda run: results.raw_effects(run)[AFTER, FEATURES, RAW_BOUNDARY, ACROSS],
+    "effect without normalisation: {:+.3f} nats per output",
+    among=with_raw_pairs,
+)
+RAW_DIFFERENCE = each(
+    lambda run: results.raw_effects(run)[AFTER, FEATURES, SAME_PLACES, ACROSS] - effect_of(run, "features"),
+    "effect without normalisation minus that with it: {:+.3f} nats per output",
+    among=of_arm,
+)
 
 
 def more_with_labels(arm: ResidualArm) -> Numbers:
-    """OWN-9-h; paired by seed."""
-    without, labelled = counted(arm, arm.objective), arm.of("supervised")
+    """What labels add to the gain in contrast, OWN-9-h; paired by seed."""
+    without, labelled = of_arm(arm), arm.of("supervised")
     found = [
         contrast_of(labelled[s], "features") - contrast_of(without[s], "features") for s in without if s in labelled
     ]
     return {f"gain in contrast with labels minus that of {arm.name}: {{:+.3f}} nats per output": found}
 
 
-def encoders(records: Records) -> list[ResidualArm]:
-    """The study."""
-    return [records.once(results.arm, "ResNet-10", STUDIES[STUDY], "gelu")]
+def encoders(records: Records, objective: str = "barlow") -> list[ResidualArm]:
+    """The study, of which claims on one objective ask that one."""
+    return [replace(records.once(results.arm, "ResNet-10", STUDIES[STUDY], "gelu"), objective=objective)]
 
 
 def by_measure(records: Records) -> list[ResidualArm]:
     """An arm for each of the measures."""
     (whole,) = encoders(records)
-    return whole.by_measure({name: IN_WORDS[name] for name in MEASURES})
+    return [replace(whole, name=IN_WORDS[name], factor="measure", measure=name) for name in MEASURES]
 
 
 def by_objective(records: Records, name: str, study: str) -> list[ResidualArm]:
@@ -183,26 +183,26 @@ digits = partial(by_objective, name="digits", study=f"{STUDY}-digits")
 raw = partial(by_objective, name="ResNet-10", study=f"{STUDY}-raw")
 ABSENT = f"too few probes beat the untrained encoder's by {BEATS:g} points"
 _rule = partial(Signed, unit="nats per singular value", absent=ABSENT)
-_DIPS = _rule(partial(effect, objective="simclr", measure="top"), "effect of SimCLR, 10 values", accepts=BELOW_0)
+_DIPS = _rule(effect("top"), "effect of SimCLR, 10 values", accepts=BELOW_0)
 _PREMISE = replace(_DIPS, absent="SimCLR does not dip")
 _RISES = _rule(
-    partial(per_objective, of=effect),
+    effect(),
     "effect with normalisation",
     absent="the effect with normalisation is not clearly positive",
 )
 _without = partial(_rule, accepts=BELOW_0, unit="nats per output")
+_BARLOW, _SIMCLR = (Arms(partial(encoders, objective=objective)) for objective in OBJECTIVES.values())
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-5.3-a", "section 5.3 and appendix I.4",
            "Barlow Twins expands areas near the decision boundaries of a linear probe.",
-           _rule(partial(effect, objective="barlow", measure="features"), "effect of Barlow Twins"), Arms(encoders)),
+           _rule(effect(), "effect of Barlow Twins"), _BARLOW),
     _claim("RG-5.3-b", "appendix I.4", "With SimCLR the volume element dips at the boundaries of a linear probe.",
-           _DIPS, Arms(encoders),
+           _DIPS, _SIMCLR,
            contradiction=lambda: "section 5.3 says that no clear pattern is visible, appendix I.4 that it dips"),
     _claim("RG-5.3-c", "section 5.3 and appendix I.4",
            "SimCLR differs because its codes lie on a sphere, whose metric should be pulled back.",
-           _rule(partial(effect, objective="simclr", measure="head_sphere"), "effect of SimCLR on the sphere",
-                 premises=(_PREMISE,)), Arms(encoders)),
+           _rule(effect("head_sphere"), "effect of SimCLR on the sphere", premises=(_PREMISE,)), _SIMCLR),
     own("OWN-9-a", "Barlow Twins magnifies a probe's boundaries more than SimCLR does.",
         _rule(partial(difference, of=effect_of, what="effect"), "effect of Barlow Twins minus SimCLR"),
         Arms(by_measure)),
@@ -211,24 +211,22 @@ CLAIMS = (
         _rule(partial(difference, of=contrast_of, what="contrast"), "contrast of Barlow Twins minus SimCLR"),
         Arms(by_measure)),
     own("OWN-9-c", "Barlow Twins raises the volume element at a boundary by more than within a class.",
-        _rule(partial(contrast, objective="barlow"), "contrast minus that before training", unit="nats per output"),
-        Arms(encoders)),
+        _rule(CONTRAST, "contrast minus that before training", unit="nats per output"), _BARLOW),
     own("OWN-9-d", "SimCLR raises the volume element at a boundary by more than within a class.",
-        _rule(partial(contrast, objective="simclr"), "contrast minus that before training", unit="nats per output"),
-        Arms(encoders)),
+        _rule(CONTRAST, "contrast minus that before training", unit="nats per output"), _SIMCLR),
     own("OWN-9-e", "A probe loses accuracy on test images that are not normalised.",
-        _rule(falls_if_not_normalised, "normalised minus not", unit="points"), Arms(encoders)),
+        _rule(falls_if_not_normalised, "normalised minus not", unit="points"), _BARLOW),
     own("OWN-9-f", "On the digits the volume element is larger at a probe's boundary than at the images.",
-        _rule(partial(per_objective, of=effect), "effect"), Arms(digits)),
+        _rule(effect(), "effect"), Arms(digits)),
     own("OWN-9-g",
         "On the digits training raises the volume element at a probe's boundary by more than within a class.",
-        _rule(partial(per_objective, of=contrast), "contrast minus that before training", unit="nats per output"),
+        _rule(CONTRAST, "contrast minus that before training", unit="nats per output"),
         Arms(digits)),
     own("OWN-9-h", "On the digits the contrast grows more with labels than without.",
         _rule(more_with_labels, "gain in contrast with labels minus without", unit="nats per output"), Arms(digits)),
     own("OWN-9-i",
         "On CIFAR-10, without normalisation, the volume element is smaller at a probe's boundary than at the images.",
-        _without(raw_effect, "effect without normalisation", premises=(_RISES,)), Arms(raw)),
+        _without(RAW_EFFECT, "effect without normalisation", premises=(_RISES,)), Arms(raw)),
     own("OWN-9-j", "On CIFAR-10 leaving out normalisation lowers the effect at the same places.",
-        _without(raw_difference, "effect without normalisation minus that with it"), Arms(raw)),
+        _without(RAW_DIFFERENCE, "effect without normalisation minus that with it"), Arms(raw)),
 )  # fmt: skip

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from torch import Tensor
 
-from support import geometry
 from support.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES, counted
 from support.evidence import figures
-from support.evidence.figures import ACCENT, GREY
+from support.evidence.figures import GREY
 from support.evidence.records import Record
 from support.evidence.residual import clusters
 from support.evidence.residual.results import (
@@ -29,7 +28,6 @@ from support.training.residual.volumes import MEASURES
 
 HUES = {"Barlow Twins": "#0072B2", "SimCLR": "#CC79A7"}
 LEARNERS = (*OBJECTIVES, "with labels")
-HALF, POINTS = 1.6, 33  # of the square that is drawn: half a side, and points on a side
 KINDS = ("within\none class", "across a\nboundary")
 
 
@@ -96,15 +94,10 @@ def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: 
     encoders: those of each learner. found: of each learner (networks, 2, 2), see `slopes`.
     """
     fig, axes = figures.subplots(2, len(LEARNERS), height=5.6, sharey="row")
-    square = geometry.square(POINTS, HALF)
     for ax, name, several, effect in zip(axes[0], LEARNERS, encoders, found, strict=True):
         typical = np.abs(effect[:, AFTER] - effect[:, AFTER].mean(0)).sum(1).argmin()
-        values = geometry.log_volume_element(several[typical], square).detach().view(POINTS, -1).numpy()
-        ax.imshow(values, origin="lower", extent=(-HALF, HALF) * 2)
-        for segment, line in ((clusters.ACROSS, "-"), (clusters.ALIKE, "--")):
-            ax.plot(*np.transpose(segment), line, color=ACCENT, marker="o", markersize=4)
-        ax.set(xticks=(-1, 1), yticks=(-1, 1), title=name)
-        ax.grid(visible=False)
+        clusters.draw(ax, clusters.volumes(several[typical]))
+        ax.set_title(name)
     for ax, several in zip(axes[1], found, strict=True):
         slopes(ax, several)
     axes[1, 0].set_ylabel("effect (nats)")

@@ -20,8 +20,9 @@ class Settings(TrainedHere):
     def presets(given: dict) -> dict:
         """Which images, how many encoders of each objective, and for how many epochs."""
         sizes = {"smoke": (2, 1), "laptop": (2, 3), "paper": (5, 30)}
-        own = {name: given[name] or value for name, value in {"data": "digits", "width": NARROW}.items()}
-        return own | dict(zip(("seeds", "epochs"), sizes[given["scale"]], strict=True))
+        return {"data": "digits", "width": NARROW} | dict(
+            zip(("seeds", "epochs"), sizes[given["scale"]], strict=True)
+        )
 
     def images(self) -> ResidualStudy:
         """Encoders of these images with both objectives, and the same networks trained with labels."""

@@ -9,7 +9,7 @@ out pairs with a NaN.
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from support.evidence.records import Record
 from support.evidence.residual.study import ResidualStudy
 from support.geometry.boundary import peak
 from support.training.residual.objectives import HEAD
-from support.training.residual.places import ENDS_AND_CROSSING
+from support.training.residual.places import ENDS_AND_CROSSING, PLANES
 from support.training.residual.volumes import MEASURES, TOP
 
 FEATURES = MEASURES.index("features")
@@ -44,14 +44,14 @@ def _of_pairs(few: np.ndarray) -> np.ndarray:
 
 
 def _effect(few: np.ndarray) -> np.ndarray:
-    """The same in the mean over the pairs."""
+    """The mean effect over pairs, (...)."""
     return _mean(_of_pairs(few))
 
 
 def effects(run: Record) -> np.ndarray:
     """(2, 4, 2) [network, stage, kind]: effects in nats per output."""
     volume = run.arrays["segment_volume"].astype(float)
-    return _effect(volume[..., ENDS_AND_CROSSING]) / features(run)
+    return _effect(volume[..., ENDS_AND_CROSSING]) / outputs(run)
 
 
 def learned_contrast(effects: np.ndarray) -> np.ndarray:
@@ -100,7 +100,7 @@ def over_mirror(run: Record) -> np.ndarray:
 
 def _of_stage(run: Record, stage: int) -> np.ndarray:
     """(2, 2, P, T + 1): log-volumes of a stage in nats per output."""
-    return run.arrays["segment_volume"][:, stage - 1].astype(float) / features(run)
+    return run.arrays["segment_volume"][:, stage - 1].astype(float) / outputs(run)
 
 
 def by_line(runs: Iterable[Record], of: Callable[[Record], np.ndarray]) -> dict[float, np.ndarray]:
@@ -108,7 +108,7 @@ def by_line(runs: Iterable[Record], of: Callable[[Record], np.ndarray]) -> dict[
 
     The networks of a study choose among the same candidates, so that they share many lines, and an interval over
     networks says nothing about other lines. of: of a network (..., P), the numbers of its lines. A line without a
-    number in any network is left out.
+    number in any network is left out. Lengths are rounded to 0.001, and lines that then agree count as one.
     """
     found = defaultdict(list)
     for run in runs:
@@ -119,26 +119,29 @@ def by_line(runs: Iterable[Record], of: Callable[[Record], np.ndarray]) -> dict[
 
 
 def half_effects(run: Record) -> np.ndarray:
-    """(2, 4, 2) [network, stage, kind]: the same by the larger half of the singular values, per singular value."""
-    return _effect(run.arrays["segment_half"].astype(float)) / (features(run) // 2)
+    """(2, 4, 2) [network, stage, kind]: effects by the larger half of the singular values, in nats for each."""
+    return _effect(run.arrays["segment_half"].astype(float)) / (outputs(run) // 2)
 
 
 def measured_effects(run: Record) -> np.ndarray:
-    """(2, M, 2) [network, measure, kind]: the same of the last stage by each of the run's measures."""
+    """(2, M, 2) [network, measure, kind]: effects of the last stage by each of the run's measures.
+
+    In nats per singular value that the measure uses.
+    """
     found = _effect(run.arrays["segment_measure"].astype(float))
     return found / _used(run, found.shape[1])[:, None]
 
 
 def raw_effects(run: Record) -> np.ndarray:
-    """(2, M, 2, 2) [network, measure, place, kind]: the same where images are not normalised.
+    """(2, M, 2, 2) [network, measure, place, kind]: effects of the last stage on images that are not normalised.
 
-    place: SAME_PLACES or RAW_BOUNDARY.
+    In nats per singular value that the measure uses. place: SAME_PLACES or RAW_BOUNDARY.
     """
     found = _effect(run.arrays["raw_measure"].astype(float))
     return found / _used(run, found.shape[1])[:, None, None]
 
 
-def raw_pairs(run: Record) -> int:
+def number_of_raw_pairs(run: Record) -> int:
     """The number of pairs across the boundary that was found without normalisation, with log-volumes there."""
     volume = run.arrays["raw_measure"][AFTER, FEATURES, RAW_BOUNDARY, ACROSS]
     return int(np.isfinite(volume).all(-1).sum())
@@ -146,18 +149,18 @@ def raw_pairs(run: Record) -> int:
 
 def _used(run: Record, number: int) -> np.ndarray:
     """How many singular values each of the first MEASURES uses, (number,)."""
-    k = features(run)
+    k = outputs(run)
     codes = min(k, HEAD)
     used = {"top": min(TOP, k), "sphere": k - 1, "head": codes, "head_top": min(TOP, codes), "head_sphere": codes - 1}
     return np.array([used.get(name, k) for name in MEASURES[:number]])
 
 
-def features(run: Record) -> int:
+def outputs(run: Record) -> int:
     """The number of outputs of every stage."""
     return run.arrays["spectrum"].shape[-1]
 
 
-def pairs(run: Record) -> int:
+def number_of_pairs(run: Record) -> int:
     """The number of pairs that were found and have log-volumes in the last stage of the trained network.
 
     Those of ReLU networks are counted by the larger half of the singular values: all of them exist at few images.
@@ -172,19 +175,19 @@ def pairs(run: Record) -> int:
 def full_rank(run: Record, stage: int = 4) -> float:
     """The share of points, ends and crossings, at which a stage of the trained network has full rank."""
     rank = run.arrays["segment_rank"][AFTER, stage - 1]
-    return float((rank[rank >= 0] == features(run)).mean()) if (rank >= 0).any() else float("nan")
+    return float((rank[rank >= 0] == outputs(run)).mean()) if (rank >= 0).any() else float("nan")
 
 
 def spread(run: Record) -> np.ndarray:
     """(2, 4) [network, stage]: largest minus smallest log-volume on segments across a boundary, nats per output."""
     volume = run.arrays["segment_volume"][:, :, ACROSS].astype(float)
-    return _mean(volume.max(-1) - volume.min(-1)) / features(run)
+    return _mean(volume.max(-1) - volume.min(-1)) / outputs(run)
 
 
 def rise(run: Record) -> np.ndarray:
     """(2, 2) [network, kind]: mean log-volume over a triangle but its corners, minus theirs, nats per output."""
     volume = run.arrays["triangle_volume"].astype(float)
-    return _mean(volume[..., 3:].mean(-1) - volume[..., :3].mean(-1)) / features(run)
+    return _mean(volume[..., 3:].mean(-1) - volume[..., :3].mean(-1)) / outputs(run)
 
 
 def nearer(run: Record) -> np.ndarray:
@@ -193,8 +196,7 @@ def nearer(run: Record) -> np.ndarray:
     In lengths of the segment, as in `geometry.boundary`; over the segments with finite volumes.
     """
     profile = torch.from_numpy(run.arrays["segment_volume"][:, :, ACROSS, :, :-1].astype(float))  # (2, 4, P, T)
-    top = peak(profile.flatten(0, 2)).view(profile.shape[:3]).numpy()
-    top[~profile.isfinite().all(-1).numpy()] = np.nan
+    top = peak(profile.flatten(0, 2)).view(profile.shape[:3]).numpy()  # NaN where a volume is NaN
     return _mean(np.abs(top - 0.5) - np.abs(top - run.arrays["crossing"]))
 
 
@@ -203,26 +205,61 @@ def entropy_rank(run: Record, where: np.ndarray | None = None) -> np.ndarray:
 
     where: (plane, plane) of bool, the points that count; by default all.
     """
+    both = zip(run.arrays["plane_entropy"], run.arrays["plane_volume"], strict=True)
+    return np.array([_rank(entropy, volume, where) for entropy, volume in both])
+
+
+def _rank(entropy: np.ndarray, volume: np.ndarray, where: np.ndarray | None) -> float:
     from scipy import stats
 
-    found = []
-    for entropy, volume in zip(run.arrays["plane_entropy"], run.arrays["plane_volume"], strict=True):
-        fine = np.isfinite(volume) & np.isfinite(entropy)
-        fine &= True if where is None else where
-        varied = fine.sum() > 2 and np.ptp(volume[fine]) > 0 and np.ptp(entropy[fine]) > 0
-        found.append(stats.spearmanr(entropy[fine], volume[fine]).statistic if varied else np.nan)
-    return np.array(found, float)
+    fine = np.isfinite(volume) & np.isfinite(entropy)
+    fine &= True if where is None else where
+    varied = fine.sum() > 2 and np.ptp(volume[fine]) > 0 and np.ptp(entropy[fine]) > 0
+    return float(stats.spearmanr(entropy[fine], volume[fine]).statistic) if varied else float("nan")
 
 
-def in_triangle(run: Record) -> np.ndarray:
-    """(plane, plane): whether a point of the run's plane lies in the triangle of its three images."""
-    side = run.spec.plane
+def inside_ranks(run: Record) -> np.ndarray:
+    """(2, 2) [network, kind]: rank correlation of entropy and log-volume between the three images of a plane.
+
+    The mean over planes through images of three classes, and of one class; NaN where none was measured.
+    """
+    found = np.full((2, 2, len(PLANES)), np.nan)
+    if run.spec.planes:
+        entropies, volumes = run.arrays["planes_entropy"], run.arrays["planes_volume"]
+        for network, plane in np.ndindex(entropies.shape[:2]):
+            kind = _kind(plane)
+            found[network, kind, plane] = _rank(
+                entropies[network, plane], volumes[network, plane], in_triangle(run.spec.planes)
+            )
+    of_plane = np.full((2, 2, 1), np.nan)
+    of_plane[:, ACROSS, 0] = entropy_rank(run, in_triangle(run.spec.plane))
+    return _mean(np.concatenate([found, of_plane], -1))
+
+
+def plane_rise(run: Record) -> np.ndarray:
+    """(2, 2) [network, kind]: mean log-volume between the three images of a plane minus that of the images, nats per
+    output; the mean over two planes of three classes, and of one class. NaN where they were not measured."""
+    if not run.spec.planes:
+        return np.full((2, 2), np.nan)
+    inside = run.arrays["planes_volume"].astype(float)[..., in_triangle(run.spec.planes)].mean(-1)
+    rises = (inside - run.arrays["images_volume"].mean(-1)) / outputs(run)  # (2, planes)
+    kinds = np.array([_kind(plane) for plane in range(len(PLANES))])
+    return np.stack([_mean(rises[:, kinds == kind]) for kind in (ACROSS, ALIKE)], -1)
+
+
+def _kind(plane: int) -> int:
+    """Of the planes of `PLANES`."""
+    return ACROSS if len(set(PLANES[plane])) == 3 else ALIKE
+
+
+def in_triangle(side: int) -> np.ndarray:
+    """(side, side): whether a point of a plane with so many points a side lies between its three images."""
     a, b, c = torch.eye(3, dtype=torch.float64)  # each image as a unit vector: coordinates are shares of the images
     weights = geometry.plane(a, b, c, side).points
     return (weights > -1e-9).all(-1).view(side, side).numpy()
 
 
-def gain(run: Record) -> float:
+def probe_gain(run: Record) -> float:
     """By how many points the probe of the trained encoder beats that of the untrained one, on test images."""
     before, after = run.arrays["probe_test_accuracy"]
     return float(after - before)
@@ -262,19 +299,13 @@ class ResidualArm(StudyArm):
 
     def of(self, objective: str = "supervised", labels: str = "true") -> dict[int, Record]:
         """Those that have enough pairs."""
-        return {seed: run for seed, run in self.every(objective, labels).items() if pairs(run) >= LEAST_PAIRS}
-
-    def by_stage(self) -> "list[ResidualArm]":
-        """An arm for each stage."""
-        return [replace(self, name=f"{self.name}, stage {s}", level=self.name, stage=s) for s in (1, 2, 3, 4)]
+        return {
+            seed: run for seed, run in self.every(objective, labels).items() if number_of_pairs(run) >= LEAST_PAIRS
+        }
 
     @property
     def factors(self) -> dict[str, str]:
         return {self.factor: self.level or self.name, "stage": str(self.stage)}
-
-    def by_measure(self, names: dict[str, str]) -> "list[ResidualArm]":
-        """An arm for each measure, with its name in words."""
-        return [replace(self, name=word, factor="measure", measure=name) for name, word in names.items()]
 
 
 def arm(name: str, study: ResidualStudy, activation: str, records) -> ResidualArm:

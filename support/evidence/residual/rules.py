@@ -21,11 +21,18 @@ from support.evidence.verdicts import LEAST_SEEDS
 Numbers = dict[str, Sequence[float] | np.ndarray]  # sentence with a place for the mean -> value of each network
 
 
-def each(of: Callable[[Record], Any], *sentences: str) -> Callable[[ResidualArm], Numbers]:
-    """The numbers of every network that has enough pairs: of(run), one for each sentence."""
+def each(
+    of: Callable[[Record], Any],
+    *sentences: str,
+    among: Callable[[ResidualArm], dict[int, Record]] = ResidualArm.of,
+) -> Callable[[ResidualArm], Numbers]:
+    """The numbers of(run) of every network of an arm, one for each sentence.
+
+    among: the networks by seed; by default those that have enough pairs.
+    """
 
     def numbers(arm: ResidualArm) -> Numbers:
-        found = np.reshape([of(run) for run in arm.of().values()], (-1, len(sentences)))
+        found = np.reshape([of(run) for run in among(arm).values()], (-1, len(sentences)))
         return dict(zip(sentences, found.T, strict=True))
 
     return numbers
@@ -33,7 +40,10 @@ def each(of: Callable[[Record], Any], *sentences: str) -> Callable[[ResidualArm]
 
 @dataclass(frozen=True)
 class Signed(Means):
-    """The means of these numbers of a network lie on one side of a line; networks with a NaN are left out.
+    """The means of these numbers of a network lie on one side of a line.
+
+    Each part leaves out the networks in which its number is NaN.
+
 
     absent: also what to say where too few networks can be asked.
     """

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from support.evidence.sweep import Block, Study
 from support.networks.data import Dataset, title
-from support.networks.residual import ResNet
+from support.networks.residual import ResNet, outputs
 from support.training.machine import resolve_device
 from support.training.residual import places
 from support.training.residual.learner import EVALUATED
@@ -35,7 +35,6 @@ LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops 
 LAYER = 8e-4  # seconds that a layer costs at least, in a step or in the Jacobian of one point
 VIEWS = 6e-5  # seconds an image and view for colours and crops
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
-STAGE_STRIDES = 8  # by which the last stage has fewer pixels a side than the image
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +67,7 @@ class ResidualStudy(Study):
     line: int = 0
     plane: int = 11
     triples: int = 4
+    planes: int = 0
     raw: bool = False
     first_line: int = 25
     first_plane: int = 21
@@ -94,11 +94,11 @@ class ResidualStudy(Study):
         length = f"{self.steps}{short} epochs"
         if self.until:
             length = f"at most {length}, until {self.until:g}% of the labels are learned"
-        earlier = f" ({self.activations[0].upper()} networks: bf16)" if self.in_bf16 else ""
+        in_bf16 = f" ({self.activations[0].upper()} networks: bf16)" if self.in_bf16 else ""
         few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
             f"{title(self.data)}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
-            f"{length}, {self.precision}{earlier}, up to {self.pairs} pairs per network"
+            f"{length}, {self.precision}{in_bf16}, up to {self.pairs} pairs per network"
         )
 
     @property
@@ -121,7 +121,7 @@ class ResidualStudy(Study):
         return train(list(specs), self.steps, data=dataset, **options)
 
     def cost(self, block: Block, dataset: Dataset, device: str) -> tuple[float, float]:
-        """Training, evaluations, the search for pairs and the Jacobians; see `minutes_of`."""
+        """Minutes and megabytes: training, evaluations, the search for pairs and the Jacobians; see `minutes_of`."""
         (spec,), kind = block.specs, resolve_device(device).type
         training, jacobians = minutes_of(spec, dataset, kind)
         if kind == "cpu" and "AVX512" not in torch.backends.cpu.get_cpu_capability():
@@ -134,21 +134,17 @@ class ResidualStudy(Study):
 def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> ResidualStudy:
     """A study that a reader trains on small images in a chapter: no triangles, plane or lines.
 
-    own: fields of `ResidualStudy`; `steps` and `seeds` must be among them. Raises ValueError for images whose sides
-    the four stages cannot halve three times.
+    own: fields of `ResidualStudy`; `steps` and `seeds` must be among them. Raises ValueError as `places.check`.
     """
-    height, width = dataset.image_shape[:2]
-    if height % STAGE_STRIDES or width % STAGE_STRIDES:
-        raise ValueError(
-            f"data is {dataset.name!r} with images of {height} x {width} pixels, but the stages need sides that are "
-            f"multiples of {STAGE_STRIDES}, as those of digits or cifar10"
-        )
     small = {"pairs": 8, "points": 3} if scale == "smoke" else {}
     looks: dict[str, Any] = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0}
     own = {"images": len(dataset.train_images)} | looks | small | own
     own["batch"] = min(own.get("batch", ResidualStudy.batch), own["images"])
     name = f"chapter {chapter}, {dataset.name} at {scale} scale"
-    return ResidualStudy(name, dataset.name, title="residual networks on small images", **own)
+    study = ResidualStudy(name, dataset.name, title="residual networks on small images", **own)
+    for block in study.blocks(dataset):
+        places.check(block.specs[0], dataset)
+    return study
 
 
 def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, float]:
@@ -171,12 +167,14 @@ def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, 
     looks += NETWORKS * (2 * spec.images + len(dataset.test_images)) if spec.self_supervised else 0
     looks += len(dataset.test_images) + places.CANDIDATES * spec.pairs * SEARCHED
     seconds += looks * forward / slow
-    features = spec.width * 8 * (4 if spec.depth >= 50 else 1)
     counts = places.count(spec)
     whole = counts["segment"] + counts["line"]
     last = sum(counts.values()) - whole
     a_row = whole * sum(stages) + last * stages[-1]
-    jacobians = max(2 * features * a_row / JACOBIAN_RATE[kind][deep], (3 * whole + last) * spec.depth * LAYER)
+    jacobians = max(
+        2 * outputs(spec.depth, spec.width) * a_row / JACOBIAN_RATE[kind][deep],
+        (3 * whole + last) * spec.depth * LAYER,
+    )
     return seconds / 60, NETWORKS * jacobians / 60
 
 

@@ -17,8 +17,10 @@ from support.training.residual.specs import ResidualSpec
 MEAN, SD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)  # of CIFAR-10's channels, as the paper prints them
 EVALUATED = 5000  # training images on which loss and accuracy are measured, the first ones
 ROWS = 500  # images at a time where nothing is learned
+# Width from which images lie channels last, which is faster. With fewer channels oneDNN's AVX2 routines write past
+# the end of a tensor.
+LEAST_FOR_CHANNELS_LAST = 8
 SETTLED = 5000  # training images from which an untrained network's batch norm takes its statistics, at most
-NARROW = 8  # channels of the first stage
 # of torch's OneCycleLR: the share of the rise, start = peak / START_DIVISOR, end = start / END_DIVISOR
 RISE, START_DIVISOR, END_DIVISOR = 0.3, 25.0, 1e4
 
@@ -67,8 +69,11 @@ def evaluated(forward, x: Tensor) -> Tensor:
 
 
 class Learner:
-    """A network with its head, if it has one, and its optimiser. `roll` rotates the images of a batch, which changes
-    only the order of sums."""
+    """A network with its head, if it has one, and its optimiser.
+
+    data: the whole set, of which the first `spec.images` are learned; raises DataError if there are fewer. roll:
+    rotates the images of a batch, which changes only the order of sums.
+    """
 
     def __init__(self, spec: ResidualSpec, data: Dataset, device: torch.device, roll: int = 0):
         self.spec, self.device, self.roll, self.scale = spec, device, roll, data.maximum
@@ -90,8 +95,7 @@ class Learner:
             self.network = ResNet(spec.depth, spec.width, activation, self.classes, self.train_images.shape[1])
             self.head = objectives.projector(self.network.fc.in_features, activation)
         self.normalise = Normalise(data).to(device)
-        # channels last is faster, but with few channels oneDNN's AVX2 routines write past the end of a tensor
-        self.layout = torch.channels_last if spec.width >= NARROW else torch.contiguous_format
+        self.layout = torch.channels_last if spec.width >= LEAST_FOR_CHANNELS_LAST else torch.contiguous_format
         self.network = self.network.to(device).to(memory_format=self.layout)  # type: ignore[call-overload]
         self.head = self.head.to(device)
         unused = "network.fc." if spec.self_supervised else "head."

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from support import geometry
 from support.geometry.boundary import candidates, find_pairs, matched
+from support.networks.data import Dataset
+from support.networks.residual import outputs
 from support.training.residual.specs import ResidualSpec
 from support.training.sigmoid.views import LINES, corners
 
@@ -19,7 +21,14 @@ Predict = Callable[[Tensor], Tensor]  # (M, d) -> (M,) classes
 CANDIDATES = 60  # times the wanted number of pairs: between shuffled labels few segments stay in one class
 TRIPLES = 60  # times the wanted number of triangles, of each sort
 SEARCHED = 25  # points on a candidate segment at which the class is predicted
+STRIDES = 8  # by which the last stage has fewer pixels a side than the image
 PARTS = 4  # into which a triangle's side is divided
+PLANES = (
+    (5, 6, 1),
+    (5, 6, 7),
+    (0, 0, 0),
+    (6, 6, 6),
+)  # classes of the images, two planes of three classes, two of one
 ENDS_AND_CROSSING = [0, -2, -1]  # of the points along a segment
 
 
@@ -40,6 +49,8 @@ def count(spec: ResidualSpec) -> dict[str, int]:
         "segment": segments,
         "line": len(LINES) * spec.line,
         "plane": spec.plane**2,
+        "planes": len(PLANES) * spec.planes**2,
+        "images": len(PLANES) * 3 if spec.planes else 0,
         "triangle": 2 * spec.triples * POINTS,
         "raw": 2 * 2 * spec.pairs * len(ENDS_AND_CROSSING) if spec.raw else 0,
     }
@@ -50,9 +61,10 @@ class Places:
     """All points of one network, by group.
 
     groups: "segment" (2, P, T + 1, d), across a boundary and in one class, the last point at the crossing; "line"
-    (3, line, d); "plane" (plane, plane, d); "triangle" (2, triples, POINTS, d), of three classes and of one; "raw"
-    (2, 2, P, 3, d), to be measured without normalisation: ends and crossings of "segment", and of the segments across
-    the boundary that the network has where images are not normalised.
+    (3, line, d); "plane" (plane, plane, d); "planes" (4, planes, planes, d), through the "images" (4, 3, d), the
+    first of the classes `PLANES` that the network gets right; "triangle" (2, triples, POINTS, d), of three classes
+    and of one; "raw" (2, 2, P, 3, d), to be measured without normalisation: ends and crossings of "segment", and of
+    the segments across the boundary that the network has where images are not normalised.
     crossing: (P,). length: (2, P) of the segments. size: (2, triples), sums of the sides.
     """
 
@@ -67,11 +79,24 @@ class Places:
         return torch.cat([group.flatten(0, -2) for group in self.groups.values()])
 
 
-def check(spec: ResidualSpec, labels: Tensor) -> None:
-    """Raises ValueError if a class has too few test images, before the training and not after it.
+def check(spec: ResidualSpec, data: Dataset) -> None:
+    """Raises ValueError if a network could be trained on these data but not measured.
 
-    labels: (N,) of the test images.
+    A class may have too few test images. The sides of the images may not be multiples of 8, as the pooling of the
+    stages needs. Or the network may have more outputs than an image has values, so that its volume element is 0.
     """
+    (height, width), values = data.image_shape[:2], data.test_images.shape[1]
+    if height % STRIDES or width % STRIDES:
+        raise ValueError(
+            f"data is {data.name!r} with images of {height} x {width} pixels, but the stages need sides that are "
+            f"multiples of {STRIDES}, as those of digits or cifar10"
+        )
+    if outputs(spec.depth, spec.width) > values:
+        raise ValueError(
+            f"ResNet-{spec.depth} of width {spec.width} has {outputs(spec.depth, spec.width):,} outputs, but an "
+            f"image of {data.name!r} has {values:,} values, so that the volume element is 0; choose a smaller width"
+        )
+    labels = torch.from_numpy(data.test_labels)
     candidates(labels, CANDIDATES * spec.pairs)
     if spec.line or spec.plane:
         corners(labels, labels)
@@ -95,17 +120,38 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Predict, predic
             lines = torch.stack([geometry.line(ends[i], ends[j], spec.line).float() for i, j in LINES])
         if spec.plane:
             plane = geometry.plane(ends[0], ends[1], ends[2], spec.plane).points.float()
-    triangles = _triangles(spec, x, labels, predict)
+    planes, images = x.new_empty(len(PLANES), 0, 0, x.shape[1]), x.new_empty(len(PLANES), 0, x.shape[1])
+    if spec.planes:
+        images = _corners(x, labels, predict(x))
+        planes = x.new_full((len(PLANES), spec.planes, spec.planes, x.shape[1]), torch.nan)
+        for i, (a, b, c) in enumerate(images):
+            if images[i].isfinite().all():
+                planes[i] = geometry.plane(a, b, c, spec.planes).points
+    triangles = _triangles(spec, x, labels, predict) if spec.triples else x.new_empty(2, 0, 3, x.shape[1])
     groups = {
         "segment": segments,
         "line": lines,
         "plane": plane,
+        "planes": planes,
+        "images": images,
         "triangle": _filled(lattice() @ triangles, spec.triples),
         "raw": raw,
     }
     length = torch.stack([(pairs.b - pairs.a).norm(dim=1), (pairs.same_b - pairs.same_a).norm(dim=1)])
     return Places(groups, _filled(pairs.crossing[None], spec.pairs)[0], _filled(length, spec.pairs),
                   _filled(_size(triangles), spec.triples))  # fmt: skip
+
+
+def _corners(x: Tensor, labels: Tensor, classes: Tensor) -> Tensor:
+    """The first images (len(PLANES), 3, d) of the classes `PLANES` that are classified correctly; else NaN."""
+    found = x.new_full((len(PLANES), 3, x.shape[1]), torch.nan)
+    for plane, wanted in enumerate(PLANES):
+        for corner, kind in enumerate(wanted):
+            right = ((labels == kind) & (classes == kind)).nonzero()[:, 0]
+            number = wanted[:corner].count(kind)  # of the images of this class, those before are other corners
+            if number < len(right):
+                found[plane, corner] = x[right[number]]
+    return found
 
 
 def _filled(found: Tensor, wanted: int) -> Tensor:
@@ -125,7 +171,7 @@ def _triangles(spec: ResidualSpec, x: Tensor, labels: Tensor, predict) -> Tensor
     classes = predict(x)
     right = (classes == labels) if spec.labels == "true" else torch.ones_like(classes, dtype=torch.bool)
     usable = right.nonzero()[:, 0]
-    if not (number and len(usable)):
+    if not len(usable):
         return x.new_empty(2, 0, 3, x.shape[1])
     draws = usable[torch.randint(len(usable), (50 * number, 3), generator=random)]
     across = draws[_number_of(classes[draws]) == 3][:number]

@@ -34,7 +34,8 @@ class ResidualSpec(Spec):
     factor of the off-diagonal terms of Barlow Twins. pairs, points: segments across the network's own boundary, and
     as many of one class, with points on each. raw: whether ends and crossings are also measured without
     normalisation, see `places.Places`. line: points on each of three lines between images. plane: points a side of
-    the plane of three images. triples: triangles of three classes, and as many of one class.
+    the plane of three images. planes: the same of four more planes, `places.PLANES`. triples: triangles of three
+    classes, and as many of one class.
     """
 
     measured_at_end = True
@@ -62,13 +63,16 @@ class ResidualSpec(Spec):
     plane: int = 0
     triples: int = 4
     raw: bool = False
+    planes: int = 0
     experiment: str = "residual"
 
     def __post_init__(self):
         self._check_known(**KNOWN)
         if self.depth not in DEPTHS:
             raise ValueError(f"depth must be one of {', '.join(map(str, DEPTHS))}, not {self.depth!r}")
-        self._check_whole(seed=0, images=1, width=1, epochs=0, batch=2, pairs=1, points=3, line=0, plane=0, triples=0)
+        self._check_whole(
+            seed=0, images=1, width=1, epochs=0, batch=2, pairs=1, points=3, line=0, plane=0, planes=0, triples=0
+        )
         self._check_positive("rate", "temperature")
         self._check_positive("momentum", "decay", "until", "redundancy", or_0=True)
         if self.self_supervised != (self.augmentation == "views"):

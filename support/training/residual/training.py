@@ -2,8 +2,8 @@
 
     (measurement,) = train([ResidualSpec.of(load("folder:cifar10-jpeg"), seed=0)])
 
-A step of the loop is a batch, and behind the last batch one point at which the volume element is measured, of the
-untrained network and then of the trained one. So measuring is resumed like training. The random numbers of a batch
+The loop takes a step for each batch, and then one for each point at which a volume element is measured: first of the
+untrained network, then of the trained one. So measuring is resumed like training. The random numbers of a batch
 follow from seed, epoch and batch alone, and are drawn on the CPU; so a block may continue on another device. A
 recorded step is an epoch; step 0 is before training.
 """
@@ -43,9 +43,9 @@ def train(
         "crossing", "length", "spectrum", "segment_volume", "segment_half", "segment_rank", and "segment_measure" by
             `volumes.measures`; with `raw` also "raw_measure"
         "triangle_volume", "triangle_size", "line_volume", "line_class"
-        "plane_volume", "plane_entropy", "plane_class"
+        "plane_volume", "plane_entropy", "plane_class", and the same of "planes", with "images_volume" at their images
 
-    What was not found or measured is NaN. With `line` or `plane` 0 their arrays are left out.
+    What was not found or measured is NaN. With `line`, `plane` or `planes` 0 their arrays are left out.
 
     Args:
         steps: the number of epochs, by default that of the specification; the rate is that of its whole length.
@@ -63,7 +63,7 @@ def train(
         raise ValueError(f"steps must be from 0 to the {spec.epochs:,} epochs of the run, not {steps!r}")
     data = data or load(spec.data)
     spec.check_data(data.name, data.digest)
-    places.check(spec, torch.from_numpy(data.test_labels))
+    places.check(spec, data)
     at = recorded_steps(epochs)
     last = epochs * spec.batches
     course = loop.Course(
@@ -73,8 +73,9 @@ def train(
     with threads(begun_with), _exact(course.device):
         run = _Run(spec, data, course.device, last)
         machine = {name: course.here[name] for name in MACHINE}
-        if course.saved and course.saved.note["step"] > last and course.saved.note.get("machine") != machine:
-            course.saved.note["step"] = last  # with other rounding the places may be others, so all are measured here
+        saved = course.saved
+        if saved and saved.note["step"] > last and (course.moved or saved.note.get("machine") != machine):
+            saved.note["step"] = last  # other rounding may find other places, so all are measured here
         note = {"threads": torch.get_num_threads(), "machine": machine}
         look = {epoch * spec.batches for epoch in at}
         seen = course.follow(run, loop.each(run.advance), lambda _: {"curves": run.learner.curves()}, look, note)
@@ -106,7 +107,7 @@ def curves_again(
 
 
 def _exact(device: torch.device) -> contextlib.AbstractContextManager:
-    """On a GPU: the same algorithms in every run, and float32 that is float32."""
+    """On a GPU: deterministic algorithms of cuDNN, and no TF32."""
     if device.type != "cuda":
         return contextlib.nullcontext()
     return torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
@@ -174,6 +175,10 @@ class _Run:
             found["line_volume"] = lines.permute(0, 3, 1, 2)[:, :STAGES]
         if spec.plane:
             found["plane_volume"] = parts["plane"][..., STAGES - 1].view(NETWORKS, spec.plane, spec.plane)
+        if spec.planes:
+            shape = (NETWORKS, len(places.PLANES), spec.planes, spec.planes)
+            found["planes_volume"] = parts["planes"][..., STAGES - 1].view(shape)
+            found["images_volume"] = parts["images"][..., STAGES - 1].view(NETWORKS, len(places.PLANES), 3)
         stored = {name: value.float().numpy() for name, value in found.items()}
         stored["segment_rank"] = few[:, 2 * STAGES : first].nan_to_num(-1).to(torch.int16).numpy()
         return stored | survey.predicted(spec) | survey.probed()
@@ -212,18 +217,18 @@ class _Survey:
         return learner.network(x) if of_features is None else of_features(learner.network.features(x))
 
     def predicted(self, spec: ResidualSpec) -> dict[str, np.ndarray]:
-        """Classes and entropies on lines and in the plane."""
+        """Classes and entropies on lines and in planes."""
         found = {}
-        for name, there in (("line", spec.line), ("plane", spec.plane)):
+        for name, there in (("line", spec.line), ("plane", spec.plane), ("planes", spec.planes)):
             if not there:
                 continue
             points = self.places.groups[name]
             logits = torch.stack([self.logits(i, points.flatten(0, -2)) for i in range(NETWORKS)])
             logits = logits.view(NETWORKS, *points.shape[:-1], -1)
             found[f"{name}_class"] = logits.argmax(-1).to(torch.int16).numpy()
-            if name == "plane":
+            if name != "line":
                 entropies = geometry.entropy(logits.nan_to_num(0, 0, 0)).where(logits.isfinite().all(-1), torch.nan)
-                found["plane_entropy"] = entropies.float().numpy()
+                found[f"{name}_entropy"] = entropies.float().numpy()
         return found
 
     def probed(self) -> dict[str, np.ndarray]:

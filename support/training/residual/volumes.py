@@ -14,7 +14,7 @@ from support.geometry.deep import jacobian_triangles
 from support.training.residual.learner import Learner
 
 STAGES = 4
-CHUNK = {"cpu": 16, "cuda": 128}  # rows of a Jacobian at a time, the same everywhere so that resumed runs agree
+CHUNK = {"cpu": 16, "cuda": 128}  # rows of a Jacobian at a time, fixed so that resumed runs agree
 TOP = 10  # singular values that the paper's measurement of SimCLR took into account
 # Of the features: all singular values, or the TOP largest; of the features on the unit sphere; of the head's codes:
 # all, the TOP largest, and on the unit sphere, which SimCLR compares. Both measures on a sphere use k - 1 singular
@@ -25,9 +25,9 @@ OF_STAGES = ("volume", "half", "rank")  # with all singular values; with the lar
 EPS = 10 * torch.finfo(torch.float32).eps  # of the largest singular value: below it is rounding
 
 
-def measures(supervised: bool) -> tuple[str, ...]:
+def measures(self_supervised: bool) -> tuple[str, ...]:
     """The measures of the last stage: a supervised network has no head, and its features lie on no sphere."""
-    return MEASURES[:2] if supervised else MEASURES
+    return MEASURES if self_supervised else MEASURES[:2]
 
 
 class Measurer:
@@ -40,7 +40,8 @@ class Measurer:
         learner.mode(training=False)
         self.network, self.head, self.device = learner.network, learner.head, learner.device
         self.shape = learner.train_images.shape[1:]
-        self.names = measures(not learner.spec.self_supervised)
+        self.self_supervised = learner.spec.self_supervised
+        self.names = measures(self.self_supervised)
         first = learner.normalise if normalised else nn.Identity()
         self.taps = [nn.Sequential(first, self.network.tap(s)).eval() for s in range(1, STAGES + 1)]
         self.outputs = self.network.fc.in_features
@@ -51,22 +52,24 @@ class Measurer:
         """The number of values of a point, see `at`."""
         return len(OF_STAGES) * STAGES + len(self.names) + self.outputs
 
-    def at(self, point: Tensor, whole: bool) -> Tensor:
+    def at(self, point: Tensor, all_stages: bool) -> Tensor:
         """The values of a point, (width,): OF_STAGES by stage, the measures, and the singular values of the last
         stage.
 
-        A log-volume is NaN where the Jacobian lacks so many singular values, as that of a ReLU network often does.
-        whole: of all stages; otherwise only the last has values.
+        A log-volume is NaN where fewer singular values than it uses are above rounding, as often in a ReLU network.
+        all_stages: otherwise only the last one has values.
         """
         if self.sound and point.isfinite().all():
             with contextlib.suppress(NotFinite):  # finite weights of a network that diverged may overflow here
-                return self._values(point, whole)
+                return self._values(point, all_stages)
         return torch.full((self.width,), torch.nan, dtype=torch.float64)
 
-    def _values(self, point: Tensor, whole: bool) -> Tensor:
+    def _values(self, point: Tensor, all_stages: bool) -> Tensor:
         x = point.view(1, *self.shape).to(self.device)
         stages = torch.full((len(OF_STAGES), STAGES), torch.nan, dtype=torch.float64)
-        for stage in range(0 if whole else STAGES - 1, STAGES):  # small matrices go to the CPU: a GPU is slow there
+        for stage in range(
+            0 if all_stages else STAGES - 1, STAGES
+        ):  # small matrices go to the CPU: a GPU is slow there
             R = jacobian_triangles(self.taps[stage], x, CHUNK[x.device.type])[0].cpu()
             s = torch.linalg.svdvals(R)
             stages[:, stage] = torch.tensor(
@@ -78,19 +81,24 @@ class Measurer:
     def _measured(self, R: Tensor, s: Tensor, x: Tensor) -> dict[str, float]:
         k = self.outputs
         found = {"features": _log_volume(s), "top": _log_volume(s, TOP)}
-        if len(self.names) == len(found):
+        if not self.self_supervised:
             return found
         with torch.no_grad():
             on_device = self.taps[-1](x)[0]
             codes = self.head(on_device[None])[0].double().cpu()
             H = torch.func.jacrev(lambda f: self.head(f[None])[0])(on_device).double().cpu()  # (codes, k)
             features = on_device.double().cpu()
-        found["sphere"] = _log_volume(torch.linalg.svdvals(_onto_sphere(features) @ R.T), k - 1)
-        head = torch.linalg.svdvals(H @ R.T)
+        found["sphere"] = _log_volume(_singular_values(_onto_sphere(features) @ R.T), k - 1)
+        head = _singular_values(H @ R.T)
         found |= {"head": _log_volume(head), "head_top": _log_volume(head, TOP)}
-        on_sphere = torch.linalg.svdvals(_onto_sphere(codes) @ H @ R.T)
+        on_sphere = _singular_values(_onto_sphere(codes) @ H @ R.T)
         found["head_sphere"] = _log_volume(on_sphere, min(k, len(codes)) - 1)
         return found
+
+
+def _singular_values(A: Tensor) -> Tensor:
+    """In descending order; NaN if A is not finite, as on the sphere where all features are 0."""
+    return torch.linalg.svdvals(A) if A.isfinite().all() else A.new_full((min(A.shape),), torch.nan)
 
 
 def _onto_sphere(y: Tensor) -> Tensor:
