@@ -32,7 +32,12 @@ from support.training.sigmoid import views
 
 P, T, K = 10, 7, 128  # of made-up records
 LONG = "deep-resnet34-long"  # is meant for a GPU
-BEYOND = (LONG, "self-supervised-raw")  # studies that came after the plan
+BEYOND = (
+    LONG,
+    "self-supervised-raw",
+    "self-supervised-unnormalised",
+    "self-supervised-half-batch",
+)  # studies that came after the plan
 STUDIES = [chapters.studies()[name] for name in ("deep-resnet34", "deep-resnet10", "deep-resnet10-shuffled",
                                                  "self-supervised")]  # fmt: skip
 

@@ -147,6 +147,15 @@ def test_statistics_of_an_untrained_network_come_from_data():
 # -- images, objectives, probe --------------------------------------------------------------------------------------
 
 
+def test_without_normalisation_the_network_is_trained_on_images_as_they_are():
+    with_it, without = (
+        Learner(spec(augmentation="none", normalised=n), DATA, CPU).batch(1, 0)[0][0] for n in (True, False)
+    )
+    assert without.min() >= 0 and without.max() <= 1
+    mean, sd = (torch.tensor(values)[:, None, None] for values in (MEAN, SD))
+    torch.testing.assert_close(with_it, (without - mean) / sd)
+
+
 def test_crops_and_flips_are_those_of_padded_images():
     x = torch.rand(40, 3, 16, 16)
     found = augmentation.crop_and_flip(x, named(1, 1, "some"))
@@ -556,6 +565,8 @@ def test_a_network_that_diverges_is_recorded_as_such():
         ({"objective": "barlow"}, "augmentation 'views' belongs to self-supervision"),
         ({"augmentation": "views"}, "augmentation 'views' belongs to self-supervision"),
         ({"objective": "simclr", "until": 90.0, **VIEWS}, "self-supervision sees no labels"),
+        ({"raw": 1}, "raw must be True or False"),
+        ({"raw": True, "normalised": False}, "raw compares with normalised images"),
         ({"batch": 100}, "batch must be at most the 64 images"),
         ({"rate": float("nan")}, "rate must be a positive number"),
         ({"decay": -1.0}, "decay must be finite and at least 0"),

@@ -59,6 +59,7 @@ COLUMNS = {  # name -> unit or type, meaning
         "true or false",
         "residual: whether the volume element is also measured on images that are not normalised",
     ),
+    "normalised": ("true or false", "residual: whether images are normalised, in training and where it is measured"),
     "plane": ("count", "volume, residual: points a side of the plane of images; 0 for none"),
     "planes": ("count", "residual: points a side of each of four more planes of images; 0 for none"),
     "diverged_at": ("step", "first recorded step with a loss that is not finite; empty if there is none"),

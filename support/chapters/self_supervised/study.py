@@ -3,8 +3,25 @@
 `records/README.md` has the minutes that they were planned to take, and those that they took.
 """
 
+from typing import Any
+
 from support.evidence.residual.study import ResidualStudy
 from support.evidence.sweep import by_name
+
+
+def _simclr(name: str, how: str, **other: Any) -> ResidualStudy:
+    options: dict[str, Any] = {
+        "batch": 256,
+        "optimiser": "adam",
+        "rate": 2e-3,
+        "decay": 1e-6,
+        "augmentation": "views",
+    } | other
+    return ResidualStudy(f"self-supervised-{name}", "folder:cifar10-jpeg", 10,
+                         f"SimCLR {how}, ResNet-10 of width 8 on CIFAR-10 (JPEG copy), 10 epochs",
+                         width=8, objectives=("simclr",), first_seed=10, points=3, triples=0, plane=0, first_line=0,
+                         first_plane=0, **options)  # fmt: skip
+
 
 STUDIES = by_name(
     ResidualStudy("self-supervised", "folder:cifar10-jpeg", 20,
@@ -16,6 +33,9 @@ STUDIES = by_name(
                   width=8, objectives=("barlow", "simclr"), first_seed=10, batch=256,
                   optimiser="adam", rate=2e-3, decay=1e-6, augmentation="views", points=3, triples=0, plane=0,
                   first_line=0, first_plane=0, raw=True),
+    # one thing at a time as in the paper, the others as above; the same seeds
+    _simclr("unnormalised", "without normalisation", normalised=False),
+    _simclr("half-batch", "with half the batch", batch=128),
     # "supervised" are the same networks with labels and without views, for comparison
     ResidualStudy("self-supervised-digits", "digits", 30,
                   "Barlow Twins, SimCLR and labels, ResNet-10 of width 4 on scikit-learn's digits, 30 epochs",

@@ -69,6 +69,7 @@ class ResidualStudy(Study):
     triples: int = 4
     planes: int = 0
     raw: bool = False
+    normalised: bool = True
     first_line: int = 25
     first_plane: int = 21
 
@@ -95,10 +96,11 @@ class ResidualStudy(Study):
         if self.until:
             length = f"at most {length}, until {self.until:g}% of the labels are learned"
         in_bf16 = f" ({self.activations[0].upper()} networks: bf16)" if self.in_bf16 else ""
+        plain = "" if self.normalised else ", without normalisation"
         few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
         return (
             f"{title(self.data)}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
-            f"{length}, {self.precision}{in_bf16}, up to {self.pairs} pairs per network"
+            f"{length}, {self.precision}{in_bf16}{plain}, up to {self.pairs} pairs per network"
         )
 
     @property

@@ -94,7 +94,7 @@ class Learner:
             torch.manual_seed(spec.seed)
             self.network = ResNet(spec.depth, spec.width, activation, self.classes, self.train_images.shape[1])
             self.head = objectives.projector(self.network.fc.in_features, activation)
-        self.normalise = Normalise(data).to(device)
+        self.normalise = (Normalise(data) if spec.normalised else nn.Identity()).to(device)
         self.layout = torch.channels_last if spec.width >= LEAST_FOR_CHANNELS_LAST else torch.contiguous_format
         self.network = self.network.to(device).to(memory_format=self.layout)  # type: ignore[call-overload]
         self.head = self.head.to(device)

@@ -33,9 +33,9 @@ class ResidualSpec(Spec):
     or bf16 with master weights in fp32; measurements are always in fp32. temperature: of SimCLR. redundancy: the
     factor of the off-diagonal terms of Barlow Twins. pairs, points: segments across the network's own boundary, and
     as many of one class, with points on each. raw: whether ends and crossings are also measured without
-    normalisation, see `places.Places`. line: points on each of three lines between images. plane: points a side of
-    the plane of three images. planes: the same of four more planes, `places.PLANES`. triples: triangles of three
-    classes, and as many of one class.
+    normalisation, see `places.Places`. normalised: whether images are normalised in training and in measurements.
+    line: points on each of three lines between images. plane: points a side of the plane of three images. planes: the
+    same of four more planes, `places.PLANES`. triples: triangles of three classes, and as many of one class.
     """
 
     measured_at_end = True
@@ -63,6 +63,7 @@ class ResidualSpec(Spec):
     plane: int = 0
     triples: int = 4
     raw: bool = False
+    normalised: bool = True
     planes: int = 0
     experiment: str = "residual"
 
@@ -82,8 +83,11 @@ class ResidualSpec(Spec):
             )
         if self.self_supervised and (self.labels != "true" or self.until):
             raise ValueError("self-supervision sees no labels: labels must be 'true' and until 0")
-        if not isinstance(self.raw, bool):
-            raise ValueError(f"raw must be True or False, not {self.raw!r}")
+        for name in ("raw", "normalised"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        if self.raw and not self.normalised:
+            raise ValueError("raw compares with normalised images, but normalised is False")
         if self.images < self.batch:
             raise ValueError(f"batch must be at most the {self.images:,} images, not {self.batch!r}")
 
@@ -108,7 +112,8 @@ class ResidualSpec(Spec):
         """Network and training in words."""
         objective = {"supervised": "", "barlow": ", Barlow Twins", "simclr": ", SimCLR"}[self.objective]
         shuffled = "" if self.labels == "true" else ", shuffled labels"
-        return f"ResNet-{self.depth} of width {self.width}, {self.activation}{objective}{shuffled}"
+        plain = "" if self.normalised else ", without normalisation"
+        return f"ResNet-{self.depth} of width {self.width}, {self.activation}{objective}{shuffled}{plain}"
 
     @property
     def label(self) -> str:
