@@ -65,6 +65,8 @@ def test_the_studies_take_what_was_planned():
     digits = SimpleNamespace(image_shape=(8, 8), test_images=range(360))
     planned = {}
     for study in (*DEEP.values(), *SELF_SUPERVISED.values()):
+        if study.name.endswith("-full"):
+            continue  # for a GPU
         data = digits if study.data == "digits" else cifar
         minutes = [sum(minutes_of(spec, data, "cpu")) for spec in study.questions()]
         planned[study.name] = round(sum(minutes))

@@ -8,6 +8,9 @@ when five GELU networks and one ReLU network were trained, and OWN-8-a was uncle
 our estimate all studies planned then take less than 15 hours of two cores. `deep-resnet10-fitted` came later, and
 takes another hour. `deep-resnet34-long` came when the five networks of 20 epochs were known. It takes 8 hours of two
 cores, or about 20 minutes of a GPU. It also has four more planes of images.
+
+`deep-resnet34-full` has the paper's width and number of epochs. By our estimate each of its networks takes three
+hours of an H200. We have trained none.
 """
 
 from support.evidence.residual.study import ResidualStudy
@@ -21,6 +24,9 @@ STUDIES = by_name(
     # new seeds, and twice the length, because those of 20 epochs get less than 88% of the test images
     ResidualStudy("deep-resnet34-long", CIFAR, 40, "ResNet-34 of width 16 with GELU, CIFAR-10 (JPEG copy), 40 epochs",
                   depth=34, first_seed=100, first_line=0, first_plane=11, planes=15),
+    ResidualStudy("deep-resnet34-full", "cifar10", 200,
+                  "ResNet-34 of width 64 with GELU, CIFAR-10, 200 epochs as in the paper; for a GPU",
+                  depth=34, width=64, planes=15),
     ResidualStudy("deep-resnet10", CIFAR, 20,
                   "ResNet-10 of width 16 with GELU and with a true ReLU, CIFAR-10 (JPEG copy), 20 epochs",
                   activations=("gelu", "relu"), in_bf16=True),

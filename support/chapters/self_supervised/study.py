@@ -36,6 +36,11 @@ STUDIES = by_name(
     # one thing at a time as in the paper, the others as above; the same seeds
     _simclr("unnormalised", "without normalisation", normalised=False),
     _simclr("half-batch", "with half the batch", batch=128),
+    # the paper's network and number of epochs; by our estimate 30 hours of an H200 for each encoder
+    ResidualStudy("self-supervised-full", "cifar10", 1000,
+                  "Barlow Twins and SimCLR, ResNet-34 of width 64, CIFAR-10, 1,000 epochs as in the paper; for a GPU",
+                  depth=34, width=64, objectives=("barlow", "simclr"), batch=256,
+                  optimiser="adam", rate=2e-3, decay=1e-6, augmentation="views"),
     # "supervised" are the same networks with labels and without views, for comparison
     ResidualStudy("self-supervised-digits", "digits", 30,
                   "Barlow Twins, SimCLR and labels, ResNet-10 of width 4 on scikit-learn's digits, 30 epochs",
