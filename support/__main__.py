@@ -25,7 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns the exit status. Errors that a user can cause give a message without traceback."""
     options = _parser().parse_args(arguments)
     try:
-        return options.command(options) or 0
+        status = options.command(options) or 0
+        sys.stdout.flush()  # here, where a closed pipe is expected, and not when Python ends
+        return status
     except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -302,7 +304,8 @@ def _records(options):
 
         print(f"{export(store, options.key or 'runs.csv')} runs exported")
     elif options.action == "derive":
-        return _derive(options.key)
+        _use(options.folder)
+        return _derive(options.key, store.roots[0])
     else:
         from support.evidence.replay import replay
 
@@ -349,7 +352,7 @@ def _show(store, key: str | None) -> None:
     print(json.dumps(content, indent=1))  # JSON escapes control characters
 
 
-def _derive(name: str | None):
+def _derive(name: str | None, folder):
     from support import chapters, check
     from support.evidence import derived
 
@@ -360,7 +363,7 @@ def _derive(name: str | None):
         return 0
     if name not in known:
         raise ValueError(f"no derived table {name!r}{suggest(name, known)}")
-    print(f"written: {derived.make(name, known[name])}")
+    print(f"written: {derived.make(name, known[name], folder)}")
     return 0
 
 

@@ -45,6 +45,14 @@ def check(name: str | None = None, device: str = "auto") -> int:
         UnknownClaim: for an id that does not exist; the message suggests one.
     """
     claim = find(name or DEFAULT)
+    try:
+        return _checked(claim, device)
+    except (ValueError, RuntimeError, OSError) as error:  # damaged records, no data, or no such device
+        print(f"cannot be checked here: {error}")
+        return CANNOT
+
+
+def _checked(claim: Claim, device: str) -> int:
     store = list(Store())
     (row,) = chapters.ledger(ids={claim.id})
     print(f"{row['id']}: {row['says']}\nverdict: {ledger.verdict_in_words(row)}")
@@ -61,11 +69,7 @@ def check(name: str | None = None, device: str = "auto") -> int:
         return CANNOT
     chosen = min(here, key=lambda r: (not named(r, row["asks"]), *cost(r)))
     print(f"behind it are {counted(len(behind), 'run')}; the first steps of the cheapest one are trained again here")
-    try:
-        return replay.replay(Store(), chosen.key, device=device, progress=Progress("replay", seconds=SECONDS))
-    except (data.DataError, RuntimeError) as error:  # without data, or without the device
-        print(f"cannot be checked here: {error}")
-        return CANNOT
+    return replay.replay(Store(), chosen.key, device=device, progress=Progress("replay", seconds=SECONDS))
 
 
 def find(name: str) -> Claim:

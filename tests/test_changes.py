@@ -58,6 +58,11 @@ def test_a_version_that_lacks_entries_is_compared_in_the_others():
     assert found["What changed"] == "the same rule on the same runs"
 
 
+def test_a_rule_whose_first_version_is_unknown_is_not_called_amended():
+    (found,) = moved([{"id": "A-1", "verdict": "holds"}], [row("A-1", "fails", amended={"date": "2026-01-01"})])
+    assert (found["What changed"], found["Date"]) == ("the same rule on the same runs", "2027-01-02")
+
+
 def test_the_command_compares_the_file_of_a_site_with_the_output_of_claims(tmp_path, capsys):
     old, new = tmp_path / "claims.json", tmp_path / "new.json"
     old.write_text(json.dumps({"title": "", "claims": [row("A-1", "holds")], "aliases": []}))

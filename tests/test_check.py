@@ -10,6 +10,7 @@ from fabricate import measurement, records
 from support import chapters, check
 from support.__main__ import main
 from support.evidence import derived
+from support.evidence.files import RecordError
 from support.networks import data
 
 CLAIM = "MDX-1-a"
@@ -71,6 +72,16 @@ def test_without_images_it_says_which_are_missing(runs, monkeypatch, tmp_path, c
     said = capsys.readouterr().out
     assert "cannot be checked here" in said and "MNIST/raw with train-images-idx3-ubyte.gz" in said
     assert "BOOK_DATA" in said
+
+
+def test_what_cannot_be_done_here_is_no_disagreement(runs, monkeypatch, capsys):
+    def damaged():
+        raise RecordError("its lines are damaged")
+
+    runs([classifier()], "LDM-5.2-a")
+    monkeypatch.setattr(check, "Store", damaged)
+    assert main(["check", "LDM-5.2-a"]) == check.CANNOT
+    assert "cannot be checked here: its lines are damaged" in capsys.readouterr().out
 
 
 def test_a_claim_without_runs_cannot_be_checked(runs, capsys):

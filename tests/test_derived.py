@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from support import chapters
+from support.__main__ import main
 from support.evidence import derived
 from support.evidence.records import RecordError
 
@@ -23,6 +25,19 @@ def test_a_table_is_read_back_to_six_digits(tmp_path):
     assert found["square"].tolist() == [0.142857, 0.571429, 1.28571]
     content = json.loads(derived.path("squares", tmp_path).read_text())
     assert content["runs"] == ["a", "b"] and content["made_by"].endswith("squares")
+
+
+def test_a_table_that_cannot_be_written_is_not_computed(tmp_path):
+    (tmp_path / "derived").write_text("a file in place of the folder")
+    with pytest.raises(RecordError, match="cannot write to .*derived"):
+        derived.make("squares", lambda: pytest.fail("it was computed"), tmp_path)
+
+
+def test_the_command_writes_into_the_records_that_it_is_given(tmp_path, monkeypatch):
+    monkeypatch.setattr(chapters, "derived", lambda: {"squares": squares})
+    (tmp_path / "own").mkdir()
+    assert main(["records", "derive", "squares", "--records", str(tmp_path / "own")]) == 0
+    assert derived.table("squares", tmp_path / "own")["x"].tolist() == [1, 2, 3]
 
 
 def test_an_altered_number_is_refused(tmp_path):

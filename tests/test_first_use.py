@@ -157,7 +157,7 @@ def left(store, tmp_path):
     old = [
         cache / "checkpoints" / "a.claim",
         cache / "checkpoints" / "b.writing",
-        root / "build" / "runs" / "01.running",
+        root / "build" / "runs" / "scale-smoke" / "01.running",
         next(iter(store)).path.with_name(".half.npz.123"),
         next(iter(store)).path.with_name("0123456789abcdef-000005.npz"),
     ]
@@ -183,9 +183,16 @@ def test_clean_removes_leftovers_and_nothing_else(left, store, capsys):
     assert capsys.readouterr().out.startswith("removed: 5 items")
 
 
-def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store):
+def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store, capsys):
     _, _, where = left
+    size = sum(
+        path.stat().st_size
+        for path in (*where["cache"].rglob("*"), *(where["root"] / "build").rglob("*"))
+        if path.is_file()
+    )
+    leftovers = sum(path.stat().st_size for path in left[0] if path.is_relative_to(where["records"]))
     clean.clean(everything=True, **where)
+    assert capsys.readouterr().out == f"removed: 4 items, {(size + leftovers) / 1e6:.1f} MB\n"
     assert not where["cache"].exists() and not (where["root"] / "build").exists()
     assert store.verify() == {} and len(list(store)) == 4
 

@@ -19,7 +19,7 @@ from support.__main__ import main
 from support.chapters.volume_element.study import STUDIES as VOLUME
 from support.evidence import export, files, packing, table
 from support.evidence.files import RecordError, text_digest
-from support.evidence.records import Store
+from support.evidence.records import Store, read
 from support.training.specs import SPECIFICATIONS, recorded_steps
 
 
@@ -185,6 +185,19 @@ def test_packed_folders_are_merged_by_copying_and_duplicates_are_read_once(tmp_p
     packing.pack(left)
     assert sorted(r.spec.seed for r in left) == [0, 1, 2, 3] and left.verify() == {}
     assert not list(folder(left).glob("*.json"))
+
+
+def test_a_result_that_contradicts_the_packed_one_is_kept_and_named(tmp_path, capsys):
+    packed, other = records(tmp_path / "packed", runs([1])), tmp_path / "other"
+    contradicting = runs([1])[0]
+    contradicting.arrays["test_accuracy"] = contradicting.arrays["test_accuracy"] - 60
+    Store(other).write(contradicting, keep_weights=False)
+    packing.pack(packed)
+    shutil.copytree(other, packed.roots[0], dirs_exist_ok=True)
+    assert packing.pack(packed) == 1
+    assert "its measurements are not those of the packed record" in "".join(capsys.readouterr())
+    (kept,) = folder(packed).glob("*.json")
+    assert read(kept).arrays["test_accuracy"][-1] == 30
 
 
 class Killed(BaseException):

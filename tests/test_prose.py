@@ -126,6 +126,12 @@ def test_numbers_that_are_no_difference_are_let_be():
     assert prose.rounded_apart("{a:.0%}, {b:.0%}, {c:.1%}", {"a": 0.104, "b": 0.076, "c": 0.028}) == []
 
 
+def test_a_difference_of_negative_numbers_is_seen_and_so_is_each_way_to_print_a_number():
+    numbers = {"a": 7.6, "b": 10.4, "d": -2.8}
+    assert len(prose.rounded_apart("{a:.0f} - {b:.0f} = {d:.0f}", numbers)) == 1
+    assert len(prose.rounded_apart("{a:.0f} - {b:.0f} = {d:.0f}, exactly {d:.3f}", numbers)) == 1
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_one_digit_more_lets_a_difference_follow(seed):
     draw = random.Random(seed)

@@ -177,6 +177,11 @@ BREAK = {
         "color: black",
         "src: url(https://elsewhere/x.woff2)",
     ),
+    "fetches https://cdn.org/b.svg": (
+        "book/index.html",
+        '<div class="colophon"',
+        '<source srcset="../_static/a.css 1x, https://cdn.org/b.svg 2x"><div class="colophon"',
+    ),
     "fetches //cdn.org/a.js": (
         "book/index.html",
         '<div class="colophon"',

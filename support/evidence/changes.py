@@ -19,7 +19,7 @@ def read(text: str) -> list[dict]:
         content = json.loads(text)
         rows = content["claims"] if isinstance(content, dict) else content
         return [row for row in rows if row["id"] and "replaced_by" not in row and row["verdict"]]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"this is no version of the ledger (claims.json or claims --json): {error!r}") from error
 
 
@@ -35,7 +35,7 @@ def changes(old: Iterable[dict], new: Iterable[dict], today: str | None = None) 
         for name in ids_of(row):
             was = before.get(name)
             if was and was["verdict"] != row["verdict"]:
-                amended = row["amended"] if row["amended"] != was.get("amended") else None
+                amended = row["amended"] if "amended" in was and row["amended"] != was["amended"] else None
                 when = amended["date"] if amended else today or date.today().isoformat()
                 into = "" if name == row["id"] else f" (merged into {row['id']})"
                 facts = "; ".join(_facts(was, row, amended is not None))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from support.evidence.files import RecordError, atomically
+from support.evidence.files import RecordError, atomically, probe
 from support.evidence.paths import COMMITTED
 from support.training.machine import environment
 
@@ -54,8 +54,10 @@ def make(name: str, function: Callable[[], tuple[pd.DataFrame, Iterable[str]]], 
     """Computes the table and writes it.
 
     function: returns the rows and the keys of the runs that were measured, none where no run was.
-    Returns the file.
+    Returns the file. Raises RecordError, before anything is computed, where it cannot be written.
     """
+    file = path(name, folder)
+    probe(file.parent, "write to")
     found, keys = function()
     rows = [{column: _plain(value) for column, value in row.items()} for row in found.to_dict("records")]
     content = {
@@ -66,8 +68,6 @@ def make(name: str, function: Callable[[], tuple[pd.DataFrame, Iterable[str]]], 
         "sha256": _digest(rows),
         "rows": rows,
     }
-    file = path(name, folder)
-    file.parent.mkdir(parents=True, exist_ok=True)
     atomically(file, json.dumps(content, indent=1, allow_nan=False) + "\n")
     return file
 

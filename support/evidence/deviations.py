@@ -69,10 +69,10 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
         r"RG-5-a", REPLICATION, ("Three layers of a sigmoid network on the sinusoid stand in for deeper networks.",)
     ),
     Kind(
-        r"RG-5\.[12]-[a-h]|RG-I-[fgh]",
+        r"RG-5\.[12]-[a-i]|RG-I-[fghj]",
         REPLICATION,
         (
-            "The residual networks are narrower than the paper's, and ResNet-10 is also shallower.",
+            "The residual networks with records are narrower than the paper's, and ResNet-10 is also shallower.",
             "The images are a JPEG copy.",
             "Segments, planes and triangles are measured in many networks; the paper shows some of single networks.",
         ),

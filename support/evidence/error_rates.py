@@ -3,7 +3,7 @@
 For every arm of the ledger that has an interval, the experiment is repeated with as many runs as were recorded and
 with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on
 the rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, or equal SDs. Of
-rules with several parts it is the part that the arm reports. Left out are rules on runs
+rules with several parts it is the part that the arm reports. A premise is taken as met. Left out are rules on runs
 that share training data, rules that an interval alone does not decide or whose interval is not over the seeds, and
 arms whose values are all alike, so that their spread is not known.
 Means are judged by Student's interval alone; the bootstrap's, which the rules use from ten values on if it is wider,

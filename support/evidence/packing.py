@@ -104,7 +104,8 @@ def _pack(folder: Path) -> tuple[int, list[str]]:
                 record = read(path)
                 wrong = record.faults()
                 faults += [f"{path}: {fault}" for fault in wrong]
-                loose += [] if wrong else [record]
+                if not wrong:
+                    loose.append(record)
         except RecordError as error:
             faults.append(str(error))
     if loose:
@@ -112,12 +113,22 @@ def _pack(folder: Path) -> tuple[int, list[str]]:
         there = {record.name: record for record in Store.of(folder, loose=False)}
     done = [path for path in sorted(folder.glob("*.json")) if path.stem in there]
     for path in done:
-        if wrong := there[path.stem].faults():
+        if wrong := there[path.stem].faults() or _contradiction(path, there[path.stem]):
             faults += [f"{path} is not deleted: {fault}" for fault in wrong]
             continue
         for suffix in (".npz", ".safetensors", ".json"):  # JSON last: while it exists, the next call deletes the rest
             path.with_suffix(suffix).unlink(missing_ok=True)
     return len(loose), faults
+
+
+def _contradiction(path: Path, packed: Record) -> list[str]:
+    """A fault if a loose record has other measurements than the packed one of its name, as a copied folder may."""
+    try:
+        loose, kept = read(path).content, packed.content | packed.content["measured"]
+    except RecordError as error:
+        return [str(error)]
+    same = all(loose[digest] == kept[digest] for digest in ("arrays_sha256", "weights_sha256"))
+    return [] if same else ["its measurements are not those of the packed record"]
 
 
 def _write(folder: Path, records: list[Record]) -> None:

@@ -136,7 +136,7 @@ def rounded_apart(text: str, numbers: Mapping) -> list[str]:
     []
     """
     faults = []
-    for three in itertools.combinations({one.name: one for one in _printed(text, numbers)}.values(), 3):
+    for three in itertools.combinations({(one.name, one.text): one for one in _printed(text, numbers)}.values(), 3):
         high, *low = sorted(three, key=lambda one: -one.value)
         unit = max(one.unit for one in three)
         coarse = sum(one.unit == unit for one in three)
@@ -160,5 +160,5 @@ def _printed(text: str, numbers: Mapping):
         decimals = len(shown.strip("%").partition(".")[2])
         if math.isfinite(value):
             yield _Printed(
-                field, shown, scale * float(value), float(shown.strip("%").replace(",", "")), 10**-decimals
+                field, shown, abs(scale * float(value)), float(shown.strip("%").replace(",", "")), 10**-decimals
             )

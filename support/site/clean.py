@@ -27,7 +27,8 @@ def clean(everything: bool = False, records: Path = COMMITTED, cache: Path = CAC
         held = [path for path in cache.rglob("*.claim") if not _free(path)]
         if held:
             raise ValueError(f"a sweep is running: {held[0]} is locked; nothing was removed")
-        found += [path for path in (cache, root / "build") if path.exists()]
+        whole = [path for path in (cache, root / "build") if path.exists()]
+        found = [path for path in found if not any(path.is_relative_to(folder) for folder in whole)] + whole
     size = sum(_size(path) for path in found)
     for path in found:
         if path.is_dir():
@@ -44,7 +45,7 @@ def _leftovers(records: Path, cache: Path, root: Path) -> Iterator[Path]:
             yield path
     stores = [folder for folder in (records, cache / "records", cache / "records-with-weights") if folder.is_dir()]
     written = [path for store in stores for path, faults in Store(store).verify().items() if LEFTOVER in faults]
-    cut = [*written, *cache.rglob("*.writing"), *(root / "build").glob("*/*.running")]
+    cut = [*written, *cache.rglob("*.writing"), *(root / "build").rglob("*.running")]
     yield from (path for path in cut if path.stat().st_mtime < old)
 
 

@@ -81,14 +81,12 @@ def _action(name: str, study, records: list[Record]) -> dict | None:
     runs = [r for r in records if study.asks_for(r.spec)]
     if not runs:
         return None
-    dates = sorted(run.content["environment"]["date"] for run in runs)
     return {
         "@id": f"#study-{name}",
         "@type": "CreateAction",
         "name": name,
         "description": f"{study.title}. {counted(len(runs), 'run')}: python -m support sweep {name}",
-        "startTime": dates[0],
-        "endTime": dates[-1],
+        "endTime": max(run.content["environment"]["date"] for run in runs),
         "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
         "instrument": {"@id": PACKAGE},
         "object": {"@id": f"#data-{study.data.replace(':', '-')}"},

@@ -10,6 +10,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from bs4 import BeautifulSoup
 
@@ -38,6 +39,8 @@ class Page:
         self.alternatives = {tag.get("alt") for tag in tags if tag.name == "img"}
         fetching = [tag for tag in tags if tag.name in FETCHED and tag.get("rel") not in LINKS_ONLY]
         self.fetched = [address for tag in fetching if (address := tag.get(FETCHED[tag.name]))]
+        choices = [choice for tag in tags for choice in tag.get("srcset", "").split(",")]  # an address and its width
+        self.fetched += [choice.split()[0] for choice in choices if choice.strip()]
 
 
 def _pages(site: Path) -> list[Path]:
@@ -97,6 +100,6 @@ def faults(site: Path) -> list[str]:
         name = file.relative_to(site)
         if re.match(r"(https?:)?//", address):
             found.append(f"{name} fetches {address}")
-        elif not re.match(r"data:|#", address) and not (file.parent / re.split("[?#]", address)[0]).exists():
+        elif not re.match(r"data:|#", address) and not (file.parent / unquote(re.split("[?#]", address)[0])).exists():
             found.append(f"{name} fetches {address}, which does not exist")
     return found

@@ -172,6 +172,7 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
     start = time.perf_counter()
     copy.parent.mkdir(parents=True, exist_ok=True)
     running = copy.with_suffix(".running")
+    running.unlink(missing_ok=True)  # of an earlier failure
     command = [sys.executable, "-m", "support.site.attached", str(source), str(running), "--kernel", "python3"]
     command += ["--no-progress-bar", "--cwd", str(source.parent), "--execution-timeout", str(CELL_LIMIT)]
     if parameters:
