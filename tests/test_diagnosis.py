@@ -9,7 +9,7 @@ from torch import nn
 
 from support import diagnose, diagnosis
 from support.geometry import SingularMetric, log_volume_element
-from support.networks.inside import Network
+from support.networks.inside import Network, active_shares
 from support.networks.layers import Neg, OffsetL2
 from support.training.classifiers.class_metrics import Frame, hidden_metrics, metrics_of
 
@@ -366,3 +366,39 @@ def test_pictures_show_the_numbers(data, model):
     cross = 10 ** parts["steps"].plot().axes[0].lines[0].get_xydata()[0]
     np.testing.assert_allclose(cross, [parts["steps"].preactivation, 0.1 * parts["steps"].curvature])
     assert len(parts["units"].plot().axes[0].patches) == 3 * len(parts["units"].table)
+
+
+class Pair(nn.Module):
+    """Returns what a model with several outputs does."""
+
+    def forward(self, x):
+        return x, x
+
+
+class Twice(nn.Module):
+    """Wants a second argument."""
+
+    def forward(self, x, mask):
+        return x * mask
+
+
+@pytest.mark.parametrize(
+    ("model", "number", "message"),
+    [
+        (Pair(), 4, "gives tuple in place of a tensor"),
+        (Twice(), 4, "the model cannot take inputs of shape"),
+        (nn.Linear(3, 2), 0, "there are no inputs"),
+    ],
+)
+def test_models_and_inputs_that_cannot_be_measured_are_one_error(model, number, message):
+    with pytest.raises(ValueError, match=message):
+        Network(model, torch.rand(number, 3), torch.arange(number) % 2)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+def test_the_units_inside_a_transformer_are_counted():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
+    model = nn.Sequential(nn.Unflatten(1, (3, 4)), layer, nn.Flatten(), nn.Linear(12, 2))
+    found = active_shares(Network(model, torch.rand(10, 12), torch.arange(10) % 2))
+    assert {len(shares) for shares in found.values()} == {8, 2}

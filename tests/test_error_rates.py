@@ -8,7 +8,7 @@ from scipy import stats
 from support.chapters.distance_or_intensity.claims import NeverDead
 from support.evidence import error_rates
 from support.evidence.claims import Claim
-from support.evidence.classifiers.rules import AsPrinted, Equal, Exceeds, MoreVariable
+from support.evidence.classifiers.rules import AsPrinted, Equal, Exceeds, MoreVariable, Steady
 
 
 def arm(n=20, spread=2.0, unit="points", level=0.95):
@@ -40,12 +40,31 @@ def test_a_share_is_judged_by_all_its_outcomes():
     assert holds == fails == pytest.approx(stats.binom.sf(14, 20, 0.5))
 
 
+def test_a_share_in_percent_is_a_share():
+    rule = type("Most", (Exceeds,), {"accepts": (50.0, math.inf)})("a", "b", 50.0)
+    holds, fails = error_rates.rates(rule, arm(n=20, unit="percent"), 50.0)
+    assert holds == fails == pytest.approx(stats.binom.sf(14, 20, 0.5))
+    assert "none" not in error_rates.effects(rule, arm(unit="percent") | {"threshold": 50.0})
+
+
+def test_an_sd_is_judged_by_its_chi_square_interval():
+    rule = Steady(("ReLU",), 2.0)
+    on_the_line = arm(n=12) | {"threshold": 2.0}
+    holds, fails = error_rates.rates(rule, on_the_line, 2.0)
+    assert holds == pytest.approx(0.025, abs=0.002) and fails == pytest.approx(0.025, abs=0.002)
+    expected = stats.chi2.cdf(stats.chi2.ppf(0.025, 11) * (2.0 / 1.5) ** 2, 11)
+    assert error_rates.rates(rule, on_the_line, 1.5)[0] == pytest.approx(expected, abs=0.005)
+    assert "none" not in error_rates.effects(rule, on_the_line)
+
+
 def test_equal_sds_are_rarely_found_markedly_different():
     holds, fails = error_rates.rates(MoreVariable("ReLU2", "ReLU"), arm(unit="times"), 1.0)
     assert holds < 0.02 < fails
 
 
 def test_the_printed_effect_is_the_paper_s():
+    assert error_rates.effects(Exceeds("ReLU", "ReLU2", 10.0), arm())["none"] == 0
+    assert error_rates.effects(MoreVariable("ReLU2", "Abs2"), arm(unit="times"))["none"] == 1
     assert error_rates.effects(Exceeds("ReLU", "ReLU2", 10.0), arm())["printed"] == pytest.approx(95.69 - 39.94)
     assert error_rates.effects(MoreVariable("ReLU2", "Abs2"), arm(unit="times"))["printed"] == pytest.approx(
         12 / 0.17
@@ -64,10 +83,15 @@ def test_arms_without_spread_and_rules_that_no_interval_decides_are_left_out():
     raw = arm() | {"threshold": 10.0}
     alike, void = raw | {"low": 3.0, "high": 3.0, "name": "alike"}, raw | {"state": "void", "name": "void"}
     other = raw | {"name": "another part of the rule", "unit": "times"}
+    single = raw | {"name": "one run", "n": 1}
     claims = [
         Claim("A-1", "", "", Exceeds("ReLU", "ReLU2", 10.0), None, "own"),
         Claim("A-2", "", "", NeverDead(("Abs2",)), None, "own"),
+        *(
+            Claim(f"A-{i}", "", "", type("Excluded", (Exceeds,), other)("ReLU", "ReLU2", 10.0), None, "own")
+            for i, other in ((3, {"overlapping": True}), (4, {"by_seed": False}), (5, {"by_interval": False}))
+        ),
     ]
-    rows = [{"id": claim.id, "arms": [raw, alike, void, other]} for claim in claims]
+    rows = [{"id": claim.id, "arms": [raw, alike, void, other, single]} for claim in claims]
     found = error_rates.simulated(claims, rows)
     assert set(zip(found["claim"], found["arm"], strict=True)) == {("A-1", "raw")}

@@ -105,8 +105,10 @@ def test_a_constant_volume_has_no_effect_and_a_slope_none_on_average():
 
 def test_the_peak_is_that_of_a_parabola_and_the_ends_stay_ends():
     t = torch.linspace(0, 1, 11, dtype=torch.float64)
-    profiles = torch.stack([-((t - 0.43) ** 2), t, -t])
-    assert peak(profiles).tolist() == pytest.approx([0.43, 1, 0])
+    profiles = torch.stack(
+        [-((t - 0.43) ** 2), t, -t, -((t - 1.1) ** 2), -((t + 0.1) ** 2)]
+    )  # the last two are curved
+    assert peak(profiles).tolist() == pytest.approx([0.43, 1, 0, 1, 0])
 
 
 def test_where_the_metric_is_singular_there_is_no_peak():

@@ -473,7 +473,7 @@ MISTAKES = {
     "mean of the slopes for the slope of the log": (
         kernels, "_conformal_factor", "exponent.softmax(1)", "exponent.exp()", conformal_kernel),
     "one argument of the kernel twice": (
-        kernels, "kernel_metric", "jacrev(jacrev(kernel, 1), 0)", "jacrev(jacrev(kernel, 0), 0)", conformal_kernel),
+        kernels, "kernel_metric", "jacrev(jacrev(alone, 1), 0)", "jacrev(jacrev(alone, 0), 0)", conformal_kernel),
     "unsymmetric kernels allowed": (
         kernels, "kernel_metric", "> 1e-8 *", "> 1e8 *", one_argument_twice),
     "2q for 4q": (bayes, "bayes_chi", "d + 4 * q - 2", "d + 2 * q - 2", one_example),

@@ -9,6 +9,7 @@ import torch
 from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
 from torch import nn
 
+from support import geometry
 from support.geometry import (
     jacobians,
     log_volume_element,
@@ -463,3 +464,55 @@ def test_layers_that_are_refused(arguments, message):
     for function in (shallow_pullback_metric, shallow_log_volume_element):
         with pytest.raises(ValueError, match=message):
             function(*arguments)
+
+
+def stepped_back(x):
+    """A map that works in place."""
+    x -= 1
+    return torch.cat([x**2, x.prod()[None]])
+
+
+@pytest.mark.parametrize("name", ["log_volume_element", "pullback_metric", "ricci_scalar", "path_length"])
+def test_a_map_that_works_in_place_neither_changes_the_points_nor_the_result(name):
+    x = torch.tensor([[2.0, 3.0], [4.0, 7.0], [5.0, 1.0]], dtype=torch.float64)
+    before, of = x.clone(), getattr(geometry, name)
+    found = of(stepped_back, x)
+    assert torch.equal(x, before)
+    assert (
+        found == of(lambda x: stepped_back(x.clone()), x)
+        if name == "path_length"
+        else torch.equal(found, of(lambda x: stepped_back(x.clone()), x))
+    )
+
+
+def test_a_module_that_works_in_place_is_refused_or_measured_as_one_that_does_not():
+    torch.manual_seed(0)
+    linear = nn.Linear(3, 2).double()
+    x = torch.rand(2, 3, dtype=torch.float64) + 0.1
+    before = x.clone()
+    inplace, other = (nn.Sequential(nn.ReLU(inplace=i), linear).eval() for i in (True, False))
+    with pytest.raises(ValueError, match="f changes its input in place"):
+        geometry.pullback_metric(inplace, x)
+    found, wanted = (geometry.deep_log_volume_element(module, x) for module in (inplace, other))
+    assert torch.equal(found, wanted) and torch.equal(x, before)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+def test_attention_has_a_metric_in_both_modes():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True).double().eval().requires_grad_(False)
+
+    class Flat(nn.Module):
+        def __init__(self, outputs):
+            super().__init__()
+            self.layer, self.last = layer, nn.Linear(12, outputs, dtype=torch.float64).requires_grad_(False)
+
+        def forward(self, x):
+            return self.last(self.layer(x.view(-1, 3, 4)).flatten(1))
+
+    x = torch.rand(2, 12, dtype=torch.float64)
+    for outputs in (3, 20):  # rows, and columns in forward mode
+        module = Flat(outputs).eval()
+        J = torch.stack([torch.autograd.functional.jacobian(lambda p, m=module: m(p[None])[0], point) for point in x])
+        torch.testing.assert_close(geometry.pullback_metric(module, x), J.mT @ J)
+    assert torch.backends.mha.get_fastpath_enabled()

@@ -566,3 +566,9 @@ def test_the_scale_says_how_often_the_data_are_split():
     assert (settings().data, settings(task="wine").data) == ("iris", "wine")
     with pytest.raises(ValueError, match="task cannot be 'win'"):
         settings(task="win")
+
+
+def test_targets_without_a_column_are_refused():
+    x = np.random.default_rng(0).normal(size=(6, 2))
+    with pytest.raises(ValueError, match=r"wanted targets \(N, C\) for 6 inputs, got shape \(6,\)"):
+        feature_machines.learn(x, x[:, 0])

@@ -86,6 +86,7 @@ def test_claims_are_as_their_schema_says(written, rows, tmp_path):
     found = {claim["id"]: claim for claim in written["claims.json"]["claims"]}
     assert found["LDM-5.2-a"]["link"] == "book/ledger.html#LDM-5.2-a"
     assert found["LDM-5.2-a"]["relation"] == data.RELATIONS.get(found["LDM-5.2-a"]["verdict"])
+    assert "confirms" in data.RELATIONS["holds"] and "disputes" in data.RELATIONS["fails"]
     assert found["OWN-2-a"]["relation"] is None
     assert {entry["replaced_by"] for entry in written["claims.json"]["aliases"]} == {"MDX-2-a"}
     with pytest.raises(jsonschema.ValidationError, match="perhaps"):

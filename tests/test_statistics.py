@@ -17,6 +17,7 @@ from support.evidence.statistics import (
     from_summary,
     holm,
     mean_interval,
+    resampled_interval,
     sd_interval,
     sd_ratio_interval,
 )
@@ -288,3 +289,33 @@ def test_the_interval_for_both_errors_misses_as_often_as_its_level_says():
 def test_errors_repeat_what_was_passed(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+SAMPLE = np.random.default_rng(3).normal(2.0, 1.0, 12)
+
+
+@pytest.mark.parametrize(
+    "interval",
+    [
+        lambda level: mean_interval(SAMPLE, level, "t"),
+        lambda level: mean_interval(SAMPLE, level, "bootstrap"),
+        lambda level: mean_interval(SAMPLE, level),
+        lambda level: resampled_interval(SAMPLE, 1 / 4, level),
+        lambda level: sd_interval(SAMPLE, level),
+        lambda level: sd_ratio_interval(SAMPLE, SAMPLE[:8] ** 2, level),
+    ],
+)
+def test_a_lower_level_gives_a_narrower_interval_around_the_same_value(interval):
+    wide, narrow = interval(0.95), interval(0.8)
+    assert wide.low < narrow.low < narrow.value == wide.value < narrow.high < wide.high
+    assert (wide.level, narrow.level) == (0.95, 0.8)
+
+
+def test_an_interval_ends_where_values_do_at_both_ends():
+    assert mean_interval([50, 50, 50.1], within=(50, 100)).low == 50
+    assert mean_interval([99.9, 100, 100], within=(50, 100)).high == 100
+
+
+def test_a_ratio_has_the_smaller_number_of_values_and_none_from_a_single_one():
+    assert sd_ratio_interval(SAMPLE, SAMPLE[:5] ** 2).n == 5
+    assert np.isnan([sd_ratio_interval([1.0], SAMPLE).value, sd_ratio_interval(SAMPLE, [1.0]).value]).all()

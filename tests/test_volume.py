@@ -146,6 +146,8 @@ def test_the_first_points_of_a_task_are_its_own():
     digits, some = task("digits"), task("digits-first-100")
     assert torch.equal(some.train[1], digits.train[1][:100])
     assert torch.equal(some.pictures(some.train[0])[:, some.kept], some.train[0])
+    with pytest.raises(ValueError, match=r"wanted points \(\.\.\., \d+\), got shape \(2, 64\)"):
+        some.pictures(torch.zeros(2, 64))
     assert VolumeSpec.of(few, 5, 1, 0).rate == VolumeSpec.of(whole, 5, 1, 0).rate
 
 

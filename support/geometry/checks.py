@@ -53,13 +53,13 @@ def of_one_point(f: Callable, shape: tuple[int, ...] = (-1,)) -> Callable:
     when called, if the module does not give (1, m).
     """
     if not isinstance(f, nn.Module):
-        return f if shape == (-1,) else lambda point: f(point.view(shape))
+        return lambda point: f(point.clone().view(point.shape if shape == (-1,) else shape))  # f may work in place
     for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
         if tensor.is_floating_point() and tensor.dtype != torch.float64:
             raise ValueError(f"{name} of the module is {tensor.dtype}; call .double() on the module first")
 
     def alone(point):
-        batch = point.reshape(1, *shape)
+        batch = point.clone().reshape(1, *shape)  # the module may work in place
         y = f(batch)
         if not isinstance(y, Tensor) or y.ndim != 2 or len(y) != 1:
             got = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__

@@ -113,7 +113,7 @@ def _precision(module) -> torch.dtype:
 def _outputs(module, x) -> int:
     try:
         with torch.no_grad():
-            y = module(x)
+            y = module(x.clone())  # it may work in place
     except RuntimeError as error:
         raise ValueError(f"the module cannot take a batch of shape {tuple(x.shape)}: {error}") from error
     if not isinstance(y, Tensor) or y.ndim != 2 or len(y) != 1 or y.dtype != x.dtype:
@@ -132,7 +132,7 @@ def _triangle(module, point, m, chunk_size):
         stop = min(m, start + size)
         with torch.no_grad():  # of the parameters, whose graph would be kept
             J = torch.func.jacrev(
-                lambda x, a=start, b=stop: module(x[None])[0, a:b], chunk_size=min(chunk_size, stop - start)
+                lambda x, a=start, b=stop: module(x[None].clone())[0, a:b], chunk_size=min(chunk_size, stop - start)
             )(point)
         J = J.flatten(1).double()
         if not J.sum().isfinite():

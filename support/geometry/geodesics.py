@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from support.geometry import checks
-from support.geometry.jacobians import load_forward_mode
+from support.geometry.jacobians import load_forward_mode, plain_attention
 
 COARSE = 0.05  # relative change of the length that is allowed when every side is cut into FINER parts
 FINER = 8
@@ -53,7 +53,8 @@ def path_length(f: Callable, points: torch.Tensor) -> float:
 def _sides(f, path):
     load_forward_mode()
     middles, steps = (path[1:] + path[:-1]) / 2, path.diff(dim=0)
-    return torch.vmap(lambda x, dx: torch.func.jvp(f, (x,), (dx,))[1])(middles, steps)
+    with plain_attention():
+        return torch.vmap(lambda x, dx: torch.func.jvp(f, (x,), (dx,))[1])(middles, steps)
 
 
 def geodesic(

@@ -5,11 +5,13 @@ graph of the parameters is kept, which is what needs the memory in `autograd.fun
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from support.geometry import checks
 
@@ -21,7 +23,8 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
 
     start: index of the group's first point. A batch of images, (N, ...), is flattened; f takes one image, and a
     module a batch of one.
-    Raises ValueError where df/dx is not finite.
+    Shape (N, ...), or (...) for one point. Raises ValueError where df/dx is not finite, and where f changes its input
+    in place and torch cannot differentiate that.
     """
     x, shape = torch.as_tensor(x), (-1,)
     if x.ndim > 2:
@@ -40,6 +43,8 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
             found.append(reduce(J, start))
             start += len(group)
         except RuntimeError as error:  # torch.OutOfMemoryError is one
+            if "inplace" in str(error):
+                raise ValueError("f changes its input in place, which torch cannot differentiate here") from error
             if passes == 1 or "memory" not in str(error):
                 raise
             passes //= 2
@@ -60,8 +65,20 @@ def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
         rows = torch.func.vmap(lambda v: pull(v)[0], chunk_size=passes)
         return rows(torch.eye(m, dtype=x.dtype, device=x.device))
 
-    with torch.no_grad():  # of the parameters, whose graph would be kept: 6 GB for a ResNet-34
+    with torch.no_grad(), plain_attention():  # of the parameters, whose graph would be kept: 6 GB for a ResNet-34
         return torch.func.vmap(one)(x)
+
+
+@contextmanager
+def plain_attention() -> Iterator[None]:
+    """Attention in single operations: torch's fused ones have no forward mode, and hide their activations."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 @cache
@@ -88,7 +105,7 @@ def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
 
     noted = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
     with checks.called_modules() as called, torch.enable_grad(), noted:
-        y = f(x.clone().requires_grad_())
+        y = f(x.clone().requires_grad_().clone())  # the last one because f may work in place
     own = {p.untyped_storage().data_ptr() for module in called for p in module.parameters()}
     return y, [size for storage, size in saved if storage not in own]
 

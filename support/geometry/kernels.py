@@ -31,16 +31,20 @@ def kernel_metric(kernel: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> Tens
     [[1.0, 0.0], [0.0, 1.0]]
     """
     x, single = checks.points(x)
+
+    def alone(a, b):
+        return kernel(a.clone(), b.clone())  # it may work in place
+
     try:
         with torch.no_grad():
-            value = kernel(x[0], x[0])
+            value = alone(x[0], x[0])
     except RuntimeError as error:
         raise ValueError(f"kernel cannot take two points of shape {tuple(x[0].shape)}: {error}") from error
     if not isinstance(value, Tensor) or value.shape != () or value.dtype != torch.float64:
         got = f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"kernel must give one float64 number, a tensor of shape (), but gave {got}")
     with torch.no_grad():
-        g = vmap(jacrev(jacrev(kernel, 1), 0))(x, x).mT  # [n, j, i] before the transposition
+        g = vmap(jacrev(jacrev(alone, 1), 0))(x, x).mT  # [n, j, i] before the transposition
     scale = g.abs().amax((1, 2), keepdim=True)
     for name, check in (  # in this order: the later ones need a matrix that passed the earlier ones
         ("is not twice differentiable", lambda: ~g.isfinite()),

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.module_tracker import ModuleTracker
 
 from support.geometry.checks import real
+from support.geometry.jacobians import plain_attention
 from support.networks.layers import OffsetL2
 
 ACTIVATIONS = ("relu", "clamp_min", "threshold", "hardtanh", "leaky_relu", "elu", "gelu", "silu", "mish", "sigmoid")
@@ -43,13 +44,18 @@ class Network:
             shapes = f"inputs {tuple(self.x.shape)} and labels {tuple(labels.shape)} of {labels.dtype}"
             raise ValueError(f"wanted inputs (N, ...) and whole numbers as labels, (N,), got {shapes}")
         self.labels = labels.long()
+        if 0 in self.x.shape:
+            raise ValueError(f"there are no inputs, or they are empty: shape {tuple(self.x.shape)}")
         self.classes = self.labels.unique()
         if len(self.classes) < 2:
             raise ValueError(f"all {len(labels)} labels are {int(self.classes[0])}; wanted two or more classes")
         try:
-            self.logits = torch.cat([self.model(x) for x in self.batches()])
-        except (RuntimeError, ValueError, IndexError) as error:
+            made = [self.model(x) for x in self.batches()]
+        except (RuntimeError, ValueError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"the model cannot take inputs of shape {tuple(self.x.shape)}: {error}") from error
+        if not all(isinstance(y, Tensor) for y in made):
+            raise ValueError(f"the model gives {type(made[0]).__name__} in place of a tensor; wrap it to return one")
+        self.logits = torch.cat(made)
         if self.logits.ndim != 2 or not 0 <= int(self.classes[0]) <= int(self.classes[-1]) < self.logits.shape[1]:
             about = f"outputs of shape {tuple(self.logits.shape)} for labels up to {int(self.classes[-1])}"
             raise ValueError(f"wanted one output a class, (N, C), and labels from 0 to C - 1, got {about}")
@@ -151,7 +157,7 @@ def active_shares(network: Network) -> dict[str, np.ndarray]:
     active, low, high = {}, {}, {}
     for x in network.batches():
         watch = _Watch(channels)
-        with watch.modules, watch:
+        with watch.modules, watch, plain_attention():
             made = network.model(x)
         for name, values in (watch.seen | {"outputs": made[..., None]}).items():
             active[name] = active.get(name, 0) + (values != 0).any(-1).sum(0)

@@ -41,10 +41,14 @@ class Task:
         return self.train[0].shape[1]
 
     def pictures(self, x: torch.Tensor) -> torch.Tensor:
-        """Whole images, (..., pixels), from points (..., d). Raises ValueError for a task without images."""
+        """Whole images, (..., pixels), from points (..., d). Raises ValueError for others, and without images."""
         if self.kept is None:
             raise ValueError(f"{self.name} has no images")
-        return x.new_zeros(*x.shape[:-1], len(self.kept)).masked_scatter_(self.kept, x)
+        if x.shape[-1] != self.inputs:
+            raise ValueError(f"wanted points (..., {self.inputs}), got shape {tuple(x.shape)}")
+        found = x.new_zeros(*x.shape[:-1], len(self.kept))
+        found[..., self.kept] = x
+        return found
 
 
 def resampled(name: str) -> bool:

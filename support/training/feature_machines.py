@@ -56,7 +56,12 @@ def distances(x: np.ndarray, y: np.ndarray, M: np.ndarray) -> np.ndarray:
 
 
 def fit(x: np.ndarray, targets: np.ndarray, M: np.ndarray, length: float, ridge: float = RIDGE) -> FeatureMachine:
-    """Kernel ridge regression on inputs (N, d) and targets (N, C), with M as it is."""
+    """Kernel ridge regression on inputs (N, d) and targets (N, C), with M as it is.
+
+    Raises ValueError for targets of another shape.
+    """
+    if targets.ndim != 2 or len(targets) != len(x):
+        raise ValueError(f"wanted targets (N, C) for {len(x)} inputs, got shape {targets.shape}")
     gram = np.exp(-distances(x, x, M) / length) + ridge * np.eye(len(x))
     offset = targets.mean(0)
     return FeatureMachine(x, M, length, np.linalg.solve(gram, targets - offset), offset)
@@ -78,7 +83,7 @@ def outer_products(machine: FeatureMachine) -> np.ndarray:
 
 
 def learn(x: np.ndarray, targets: np.ndarray, rounds: int = ROUNDS) -> FeatureMachine:
-    """The machine after so many updates of M; arguments and errors as in `learning`."""
+    """The machine after `rounds` updates of M; arguments and errors as in `learning`."""
     *_, machine = learning(x, targets, rounds)
     return machine
 
@@ -89,7 +94,8 @@ def learning(x: np.ndarray, targets: np.ndarray, rounds: int, variant: Variant =
     Args:
         x: training inputs, (N, d). targets: (N, C).
     Raises:
-        ValueError: if most inputs are equal, or the fitted function is constant. Then L, or M, is 0.
+        ValueError: for targets of another shape, if most inputs are equal, or the fitted function is constant. Then
+            L, or M, is 0.
     """
     M = np.eye(x.shape[1])
     length = variant.length * _median(x, M)
