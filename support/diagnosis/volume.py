@@ -74,9 +74,9 @@ def volume(
         ends: indices of two inputs for a line, or of three for a plane; by default the first two inputs of different
             class that are predicted right.
         points: along the line, or along each side of the plane.
-        pooled: take the means of so many groups of outputs; by default POOLED where the layer is wider.
-        first: take the first so many outputs instead.
-        leading: take so many of the largest singular values (see `geometry.log_volume_element`).
+        pooled: take the means of this many groups of outputs; by default POOLED where the layer is wider.
+        first: take this many outputs, the first ones, instead.
+        leading: take only this many singular values, the largest ones (see `geometry.log_volume_element`).
     Raises:
         ValueError: where the metric is singular; the message says what to choose.
     """

@@ -32,7 +32,7 @@ COLUMNS = {  # name -> unit or type, meaning
     "objective": ("text", "residual: supervised, barlow (Barlow Twins) or simclr"),
     "augmentation": ("text", "residual: of the training images"),
     "schedule": ("text", "residual: of the learning rate"),
-    "until": ("percent", "residual: training stops when so many training labels are learned; 0: never"),
+    "until": ("percent", "residual: training stops when this percentage of the training labels is learned; 0: never"),
     "temperature": ("number", "residual: of SimCLR"),
     "redundancy": ("number", "residual: weight of the off-diagonal terms of Barlow Twins"),
     "layers": ("count", "volume: hidden layers"),

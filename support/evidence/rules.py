@@ -132,7 +132,7 @@ class Rule(ABC):
         return 1 - self.error
 
     def sharing(self, parts: int) -> "Rule":
-        """This rule as one of so many parts that share its error."""
+        """This rule as one of several parts that share its error."""
         made = copy(self)
         object.__setattr__(made, "error", self.error / parts)  # a rule is frozen
         return made
@@ -193,7 +193,7 @@ class Means(Rule):
         return self.numbers(arm)
 
     def part(self, sentence: str, values: Sequence[float], parts: int = 1) -> Finding:
-        """The finding on one of so many means that share the error."""
+        """The finding on one of several means that share the error."""
         if not np.isfinite(values).all():
             mean = np.mean(np.asarray(values, float))
             return self.unclear(f"{sentence.format(mean)} (not finite for every network)")

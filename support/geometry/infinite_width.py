@@ -66,8 +66,9 @@ def nngp_ricci_scalar(
 ) -> Tensor:
     """The Ricci scalar of the infinitely wide layer, a scalar, or (N,) for a batch.
 
-    0 at the origin, where it is defined there. That is the limit for a smooth activation. For one whose derivative
-    has a kink, as elu, the limit is another number. Arguments and errors as in `nngp_metric`. Source: the same, E.23.
+    At the origin it is NaN where the metric vanishes, else 0. For a smooth activation 0 is the limit. For one whose
+    derivative has a kink, as elu, the limit is another number. Arguments and errors as in `nngp_metric`. Source: the
+    same, E.23.
     """
     x, single = checks.points(x)
     d = x.shape[1]

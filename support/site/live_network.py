@@ -43,7 +43,7 @@ def logits(kind: str, w: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tens
 
 
 def train(kind: str, w: dict[str, torch.Tensor], points: torch.Tensor, rate: float, steps: int, scale: float = 1.0):
-    """The weights after so many steps of full-batch gradient descent on inputs times `scale`."""
+    """The weights after `steps` steps of full-batch gradient descent on inputs times `scale`."""
     w = {name: value.clone().requires_grad_() for name, value in w.items()}
     names = [name for name in w if name != "c" or kind == "sigmoid"]
     x, labels = scale * points[:, :2], points[:, 2].long()

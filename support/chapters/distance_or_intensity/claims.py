@@ -171,7 +171,7 @@ _WORSE = (
 
 
 def _amended(first_verdict: str, *changes: tuple[str, str], **date: str) -> claims.Amendment:
-    """An amendment of so many changes, each the reason and what the rule was."""
+    """An amendment of one or more changes, each the reason and what the rule was."""
     reasons, first = zip(*changes, strict=True)
     return amended(" ".join(reasons), "; ".join(first), first_verdict, **date)
 

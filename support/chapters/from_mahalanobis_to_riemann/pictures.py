@@ -116,7 +116,7 @@ def front_figure(rows: dict[str, tuple[pd.Series, str]], pooled: float, of: int)
     """A row of dots for each group of networks, at their mismatches.
 
     rows: title -> mismatches in nats, and the face of the markers, a colour. pooled: the mismatch of the inverse of
-    the pooled covariance, dotted across the last rows, `of` so many.
+    the pooled covariance, dotted across the last `of` rows.
     """
     fig, ax = figures.subplots(height=2.1)
     for place, (values, face) in enumerate(rows.values()):

@@ -31,7 +31,7 @@ def fit_distances(
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each of C classes a distance |W h| that is small for the class and large for all others.
 
-    W has `count` normals, H at most: one is a hyperplane through the origin, more are the place where so many
+    W has `count` normals, H at most: one is a hyperplane through the origin, more are the place where as many
     hyperplanes meet. They minimise, by L-BFGS, a logistic loss in which both sides weigh the same:
 
         mean of log(1 + exp(|W h| - b)) over the class  +  mean of log(1 + exp(b - |W h|)) over the others
@@ -103,7 +103,7 @@ def _misordered_by_class(distances: np.ndarray, hot: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class AgainstFitted:
-    """What the outputs of one network do on test images: as learned, and fitted anew with so many of `NORMALS`.
+    """What the outputs of one network do on test images: as learned, and fitted with each number of `NORMALS`.
 
     wrong: (1 + len(NORMALS), C) share of pairs in the wrong order (`misordered`), by class.
     accuracy: (1 + len(NORMALS),) in percent, of all outputs together.

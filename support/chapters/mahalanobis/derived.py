@@ -35,7 +35,7 @@ def descents(arm: DistanceArm, evaluations: int = 300) -> pd.DataFrame:
 
 
 def _turns(d: int) -> int:
-    return d * (d - 1) // 2  # so many directions are rotations of the units, along which nothing changes
+    return d * (d - 1) // 2  # the number of rotations of the units, along which nothing changes
 
 
 def all_descents() -> tuple[pd.DataFrame, Iterable[str]]:

@@ -92,7 +92,7 @@ def whole(study: DistanceStudy, records: Iterable) -> ReachArm:
 
 
 def within_reach(run, steps: int) -> bool:
-    """Whether Adam can move, in so many steps at the run's rate, from its start to some exact network."""
+    """Whether Adam can move, in the steps of the run at its rate, from its start to some exact network."""
     _, bias = weights(run, 0)
     return landscape.required_move(run.spec.draw().gaussian, bias) <= landscape.reach(steps, run.spec.rate)
 

@@ -42,7 +42,7 @@ class Settings(TrainedHere):
         )
 
     def _width(self, share: float) -> int:
-        """The hidden units that were asked for, else so many a pixel, in tens; ValueError for fewer than pixels."""
+        """The hidden units: as asked for, else `share` a pixel, in tens. ValueError for fewer than pixels."""
         pixels = task(self.data, 0, self.data_folder).inputs
         width = self.width or 10 * ceil(share * pixels / 10)
         if width < pixels:

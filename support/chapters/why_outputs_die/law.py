@@ -185,7 +185,7 @@ class _Share(_WholeStudy):
     unit = "percent"
 
     def of(self, network: str, arm: Arm, parts: int = 1) -> rules.Finding:
-        """The finding on one network, as one of so many parts that share the error."""
+        """The finding on one network, as one of `parts` parts that share the error."""
         fails = arm.failing(network)
         share = statistics.percent(int(fails.sum()), len(fails), self.sharing(parts).level)
         return self.finding(share, f"{fails.sum()} of {len(fails)} runs of {network} fail")

@@ -83,7 +83,7 @@ class Arm(claims.Arm):
         return np.array([r.arrays[quantity][:S] for r in self.records[name]], float)
 
     def moments(self, name: str, steps: int | None = None, side: str = "test") -> np.ndarray:
-        """(seeds, C, C, 3) moments of each output's preactivation by class, after so many steps, by default all."""
+        """(seeds, C, C, 3) moments of each output's preactivation by class, after `steps` steps, by default all."""
         index, steps = ("train", "test").index(side), self.steps if steps is None else steps
         return np.array([r.at("moments", steps, "moment_steps")[index] for r in self.records[name]], float)
 

@@ -134,7 +134,7 @@ class MoreVariable(Rule):
         wide, narrow = arm.accuracy(self.first), arm.accuracy(self.second)
         found = statistics.sd_ratio_interval(wide, narrow, self.level)
         sds = (
-            f"{wide.std(ddof=1):#.4g} / {narrow.std(ddof=1):#.4g}"  # so many digits that the ratio follows from them
+            f"{wide.std(ddof=1):#.4g} / {narrow.std(ddof=1):#.4g}"  # enough digits that the ratio follows from them
         )
         return self.finding(found, f"SD {self.first} / SD {self.second} = {sds} = {found.value:.1f}")
 

@@ -51,7 +51,7 @@ class Plan(Study):
 
     specification: ClassVar[type[RunSpec]] = RunSpec  # of its runs
 
-    images: int  # the first so many training images
+    images: int  # of the training set, the first ones
     architectures: tuple[str, ...]
     scalings: tuple[str, ...]
     seeds: int

@@ -253,7 +253,7 @@ def _kind(plane: int) -> int:
 
 
 def in_triangle(side: int) -> np.ndarray:
-    """(side, side): whether a point of a plane with so many points a side lies between its three images."""
+    """(side, side): whether a point of a plane with `side` points a side lies between its three images."""
     a, b, c = torch.eye(3, dtype=torch.float64)  # each image as a unit vector: coordinates are shares of the images
     weights = geometry.plane(a, b, c, side).points
     return (weights > -1e-9).all(-1).view(side, side).numpy()

@@ -137,7 +137,7 @@ def metrics_of(
 ) -> Tensor:
     """The metric U^T J^T J U of any map of a batch, (N, ...) -> (N, m), averaged over members of a class: (C, k, k).
 
-    members: at most so many of each class, the first ones. progress: called after each direction of U, (D, k).
+    members: at most this many of each class, the first ones. progress: called after each direction of U, (D, k).
     """
     load_forward_mode()
     classes = range(int(labels.max()) + 1)

@@ -184,12 +184,12 @@ class Group:
 
     # -- update -----------------------------------------------------------------------------------------------
 
-    def descend(self, gradients: dict[str, Tensor], warmth: float | Tensor) -> None:
-        """One step of gradient descent, in place. warmth multiplies every rate; it is 1 after the warm-up."""
+    def descend(self, gradients: dict[str, Tensor], factor: float | Tensor) -> None:
+        """One step of gradient descent, in place. factor multiplies every rate; it is 1 after the warm-up."""
         p = self.parameters
-        rate = warmth * self.rate
+        rate = factor * self.rate
         # chain rule through the folded scaling: x = gain * byte + offset, and weight holds gain * W
-        step = self.per_unit(warmth * self.first_weight_rate * self.gain**2)
+        step = self.per_unit(factor * self.first_weight_rate * self.gain**2)
         p["weight"].addcmul_(gradients["weight"], step, value=-1)
         if self.shifted:
             p["weight"].sub_(step * self.per_unit(self.offset / self.gain) * gradients["bias"])
@@ -198,7 +198,7 @@ class Group:
             shape = (-1,) + (1,) * (p[name].dim() - 1)
             p[name].sub_(rate.view(shape) * gradients[name])
 
-    def adam_step(self, gradients: dict[str, Tensor], warmth: float | Tensor, number: int) -> None:
+    def adam_step(self, gradients: dict[str, Tensor], factor: float | Tensor, number: int) -> None:
         """Step `number` (the first is 1) of Adam, in place, on the unscaled weights of the networks.
 
         Adam's step is not linear in the gradient. So the folded scaling is undone before and applied after it, and
@@ -207,7 +207,7 @@ class Group:
         gain, offset = self.per_unit(self.gain), self.per_unit(self.offset)
         shift = offset * gradients["bias"]
         for name, gradient in (gradients | {"constant": shift}).items():
-            rate = warmth * (self.first_weight_rate if name in ("weight", "constant") else self.rate)
+            rate = factor * (self.first_weight_rate if name in ("weight", "constant") else self.rate)
             if name in ("weight", "bias", "constant"):
                 rate = self.per_unit(rate)
             else:

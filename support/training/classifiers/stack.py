@@ -222,14 +222,14 @@ class Stack:
         """Step `number` (the first is 1) of every network, along its own gradient."""
         self.compute_gradients()
         for group, gradients in zip(self.groups, self.gradients, strict=True):
-            warmth = 1.0
+            factor = 1.0
             if number <= self.warmup:  # never within a captured graph, which cannot read from the CPU
                 warmup = [max(self.specs[m].warmup, 1) for m in group.members]
-                warmth = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
+                factor = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
             if group.adam:
-                group.adam_step(gradients, warmth, number)
+                group.adam_step(gradients, factor, number)
             else:
-                group.descend(gradients, warmth)
+                group.descend(gradients, factor)
 
     def stepper(self) -> Callable[[int], None]:
         """`step`, or on CUDA a function that replays it as a captured graph, without Python and launch costs.
