@@ -133,9 +133,7 @@ class MoreVariable(Rule):
     def __call__(self, arm: Arm) -> Finding:
         wide, narrow = arm.accuracy(self.first), arm.accuracy(self.second)
         found = statistics.sd_ratio_interval(wide, narrow, self.level)
-        sds = (
-            f"{wide.std(ddof=1):#.4g} / {narrow.std(ddof=1):#.4g}"  # enough digits that the ratio follows from them
-        )
+        sds = f"{wide.std(ddof=1):#.4g} / {narrow.std(ddof=1):#.4g}"  # enough digits that the ratio follows from them
         return self.finding(found, f"SD {self.first} / SD {self.second} = {sds} = {found.value:.1f}")
 
 
