@@ -79,6 +79,11 @@ def test_the_studies_take_what_was_planned():
         runs = chapters.studies()[name].among(committed)
         assert int(recorded) == len(runs)
         assert sum(map(int, re.findall(r"\d+", taken))) == pytest.approx(sum(r.minutes for r in runs), abs=1.5)
+    (whole,) = (
+        [int(cell) for cell in line.strip("|").split("|")[1:]] for line in lines if line.startswith("| all |")
+    )
+    cells = [[sum(map(int, re.findall(r"\d+", cell))) for cell in row[1:]] for row in rows if row[0] in planned]
+    assert whole == [sum(column) for column in zip(*cells, strict=True)]
     within = {name: minutes for name, minutes in planned.items() if name not in BEYOND}
     assert sum(within.values()) < 15 * 60 and planned["deep-resnet34"] < 5 * 60
 
