@@ -44,7 +44,6 @@ class Signed(Means):
 
     Each part leaves out the networks in which its number is NaN.
 
-
     absent: also what to say where too few networks can be asked.
     """
 
