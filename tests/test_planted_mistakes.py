@@ -43,10 +43,10 @@ MISTAKES = {
         Group, "descend", "self.first_weight_rate * self.gain", "self.rate * self.gain", "ReLU", "unit"),
     "rate of the first layer's weights for its bias": (
         Group, "descend", "self.per_unit(rate) * gradients",
-        "self.per_unit(warmth * self.first_weight_rate) * gradients", "ReLU", "unit"),
+        "self.per_unit(factor * self.first_weight_rate) * gradients", "ReLU", "unit"),
     "the neighbour's rate": (
         Group, "per_unit", "repeat_interleave(self.hidden)", "repeat(self.hidden)", "ReLU", "unit"),
-    "warm-up ignored": (Group, "descend", "rate = warmth * self.rate", "rate = self.rate", "ReLU", "unit"),
+    "warm-up ignored": (Group, "descend", "rate = factor * self.rate", "rate = self.rate", "ReLU", "unit"),
     "warm-up off by one": (Stack, "step", "(number /", "((number - 1) /", "ReLU", "unit"),
     "head gradient transposed": (
         Group, "head_backward", '{"head": torch.bmm(dv, h)}',
