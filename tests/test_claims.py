@@ -24,8 +24,8 @@ from support.evidence import kept, paths, verdicts
 from support.evidence.claims import judge, printed
 from support.evidence.classifiers import claims as classifiers
 from support.evidence.classifiers import rules
-from support.evidence.classifiers.claims import Studies, recompute
-from support.evidence.classifiers.results import Arm
+from support.evidence.classifiers.claims import Studies, evidence, recompute
+from support.evidence.classifiers.results import Arm, runs_of
 from support.evidence.classifiers.rules import (
     AsPrinted,
     DistanceAhead,
@@ -38,6 +38,7 @@ from support.evidence.classifiers.rules import (
     Steady,
 )
 from support.evidence.ledger import details
+from support.evidence.rules import Means
 from support.evidence.statistics import mean_interval
 from support.evidence.verdicts import KINDS, LEAST_SEEDS, VERDICTS
 from support.networks.architectures import SIX
@@ -224,6 +225,7 @@ def inside(own, others):
         (88, 95, "void"),
         (88, 40, "void"),
         (80, 40, "unclear"),  # whether it fails is open
+        (79.4, 95, "unclear"),  # more than ten points behind in the mean, but not by the interval
         (80, 98, "unclear"),
     ],
 )
@@ -358,6 +360,17 @@ def test_a_mean_is_held_against_the_printed_one(name, shift, spread, state):
     assert found.threshold == ((-2.56, 2.56) if name == "Abs2-Neg" else (-1.0, 1.0)) and found.times == np.inf
 
 
+def test_the_interval_around_the_printed_mean_is_welchs():
+    """The paper's SDs have n in the denominator, so ours has here, too."""
+    paper = printed()["oursland2025"]
+    (mean, sd), n = paper["sets"]["prose"]["accuracy"]["Abs2"], paper["n"]
+    values = mean + WIGGLE
+    found = AsPrinted("prose")(arm({"Abs2": values}))
+    ours, theirs = values.var(ddof=1) / 8, sd**2 / (n - 1)  # squared standard errors
+    freedom = (ours + theirs) ** 2 / (ours**2 / 7 + theirs**2 / (n - 1))
+    assert found.high - found.value == pytest.approx(stats.t.ppf(0.95, freedom) * np.sqrt(ours + theirs), rel=1e-4)
+
+
 def test_a_printed_mean_has_an_error_of_its_own():
     """Our mean alone is known well enough for the margin of 12 points, its difference from the printed one is not."""
     values = 47.2 + 21.5 * WIGGLE
@@ -390,6 +403,16 @@ def test_centres_stay_and_the_accuracy_owes_nothing_to_them(rule, moved, cost, s
         for x in WIGGLE
     ]
     assert rule(arm({"a": runs})).state == state and rule.needs == ("a",)
+
+
+def test_a_premise_that_is_unclear_or_fails_leaves_nothing_to_ask():
+    def above(line):
+        return Means(lambda arm: {"{:.1f} points": arm.accuracy("a") - line}, "accuracy", absent="no premise")
+
+    networks = arm({"a": 90 + WIGGLE})
+    asked = [replace(above(50), premises=(above(0), above(line)))(networks) for line in (80, 90, 99)]
+    assert [found.state for found in asked] == ["holds", "void", "void"]
+    assert [found.text for found in asked] == ["40.0 points", "no premise", "no premise"]
 
 
 def test_the_interval_is_of_differences_paired_by_seed():
@@ -469,6 +492,48 @@ def test_runs_of_another_protocol_or_that_diverged_do_not_count():
     # a longer run answers; a shorter one does not
     assert judged(made("holds", "holds", steps=50_000))["n"] == 8
     assert judged(made("holds", "holds", steps=3000))["n"] == 0
+
+
+def test_of_several_records_of_a_run_the_shortest_counts():
+    plan, runs = chapters.studies()["mnist-10k"], made("holds", "holds")
+    longer = made("fails", "fails", steps=50_000)
+    for several in (runs + longer, longer + runs):
+        assert judged(several)["verdict"] == "holds"
+        assert {r.steps for r in runs_of(plan, map(record, several))} == {plan.steps}
+
+
+def test_where_no_study_has_enough_seeds_the_fullest_shows_how_many():
+    few, more = made("holds", "holds", study="mnist-60k", seeds=2), made("holds", "holds", seeds=4)
+    row = judged(few + more)
+    assert (row["verdict"], row["n"]) == ("untested", 4) and "10,000 of 60,000" in row["protocol"]
+    assert judged(made("holds", "holds", study="mnist-60k", seeds=4) + made("holds", seeds=2))["n"] == 4
+
+
+def test_networks_of_another_study_count_for_the_seeds_that_both_have():
+    studies = chapters.studies()
+    plan, baseline = studies["mnist-remedies"], studies["mnist-10k"]
+    recipe = plan.recipes[0]
+    names = {"ReLU2": (plan, recipe, range(6)), "ReLU2-Neg": (baseline, baseline.recipes[0], range(2, 8))}
+    runs = [
+        measurement(study.spec(tiny(), name, "raw", seed, of), plan.steps if seed == 5 else 5000, 80 + seed)
+        for name, (study, of, seeds) in names.items()
+        for seed in seeds
+    ]
+    asked = Studies((replace(plan, architectures=("ReLU2",)),), ("raw",), recipe, baseline=baseline)
+    ((found,), *others) = asked.options_for(tuple(names), list(map(record, runs)))
+    assert not others and found.n == 4 and found.borrowed == "mnist-10k"
+    assert {name: [r.spec.seed for r in kept] for name, kept in found.records.items()} == dict.fromkeys(
+        names, [2, 3, 4, 5]
+    )
+    assert [found.accuracy(name).tolist() for name in names] == [[82, 83, 84, 85]] * 2
+
+
+def test_figures_are_drawn_of_the_study_that_judges_where_it_has_runs():
+    part = made("holds", "holds") + made("holds", study="mnist-60k", seeds=10)
+    plan, several = evidence(("ReLU", "ReLU2"), list(map(record, part)))
+    assert plan.name == "mnist-10k" and [a.scaling for a in several] == ["raw", "standardised"]
+    plan, several = evidence(("ReLU", "ReLU2"), list(map(record, made("holds", study="mnist-60k"))))
+    assert plan.name == "mnist-60k" and [a.scaling for a in several] == ["raw"]
 
 
 def test_each_network_is_an_arm_of_its_own():
@@ -639,6 +704,19 @@ def test_where_the_source_contradicts_itself():
     assert all(said.values())
     assert "t = 11.76, p = 3e-14" in said["LDM-5.1-a"] and "t(38) = -12.78" in said["LDM-5.3-b"]
     assert "Table 5" in said["LDM-T2-a"]
+
+
+@pytest.mark.parametrize("p", [0.04, 0.06, 0.4])
+def test_printed_numbers_contradict_equality_only_below_five_percent(p, monkeypatch):
+    source = json.loads(json.dumps(printed()))
+    t = stats.t.ppf(1 - p / 2, 38)
+    source["oursland2025"]["sets"]["table5"]["accuracy"] |= {
+        "ReLU": [95 + t * np.sqrt(2 / 19), 1.0],
+        "Abs": [95, 1.0],
+    }
+    monkeypatch.setattr(classifiers, "printed", lambda: source)
+    assert recompute("ReLU", "Abs", "table5").student_p == pytest.approx(p)
+    assert bool(classifiers.says_equal_but("ReLU", "Abs", "table5")()) == (p < 0.05)
 
 
 @pytest.mark.parametrize("claim_id", ["LDM-5.1-a", "LDM-5.3-b", "LDM-T2-a"])

@@ -140,6 +140,7 @@ def judged(*arms, rule=None, smaller=(), **options):
 def test_the_interval_decides_and_shrinks_with_the_root_of_n(ends, numbers, state, times):
     found = Line(ends)(Made("raw", numbers))
     assert found.state == state and found.times == pytest.approx(times)
+    assert found.leans == ("holds" if ends[0] < numbers[1] < ends[1] else "fails")
 
 
 def test_the_threshold_is_a_line_or_a_band():
@@ -189,6 +190,20 @@ def test_parts_fail_by_holm(pvalues, states):
     assert [f.state == "fails" for f in found] == (holm(pvalues) < 0.05).tolist()
     alone = [p for p, f in zip(pvalues, found, strict=True) if "not after Holm" in f.text]
     assert alone == [p for p, f in zip(pvalues, found, strict=True) if p < 0.05 and f.state == "unclear"]
+
+
+def test_a_part_that_fails_alone_waits_for_the_seeds_of_the_corrected_interval():
+    def fails_alone(parts):
+        return Finding("fails" if parts == 1 else "unclear", "it", times=0.9 * parts)
+
+    found, _ = after_holm([fails_alone, lambda parts: Finding("holds", "other")])
+    assert (found.state, found.times) == ("unclear", 1.8)
+
+
+def test_a_row_has_six_digits_of_a_number():
+    assert Finding("holds", "", 0.123456789, -12345678.0, math.inf).row() | {"text": ""} == {
+        "state": "holds", "value": 0.123457, "low": -12345700.0, "high": None,
+        "n": 0, "unit": "", "threshold": None, "text": ""}  # fmt: skip
 
 
 def test_a_rule_shares_its_error_among_parts():
@@ -257,6 +272,17 @@ def test_an_absent_premise_is_void():
 
     row = judged(Made("raw", HOLDS), rule=Explains())
     assert (row["verdict"], row["flags"], row["undecided"]) == ("untested", [verdicts.PREMISE], ["raw"])
+
+
+def test_arms_where_nothing_can_be_asked_do_not_count_their_seeds():
+    @dataclass(frozen=True)
+    class Asked(Line):
+        def __call__(self, arm):
+            return self.void("nothing to explain") if arm.name == "raw" else super().__call__(arm)
+
+    row = judged(Made("raw", HOLDS, n=6), Made("standardised", HOLDS, n=9), rule=Asked())
+    assert (row["verdict"], row["n"], row["undecided"]) == ("holds", 9, ["raw"])
+    assert [arm["n"] for arm in row["arms"]] == [6, 9]
 
 
 def test_smaller_studies_stand_beside_if_they_can_be_judged():
