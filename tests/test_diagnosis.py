@@ -283,7 +283,7 @@ def test_an_input_that_is_constant_within_a_class_costs_one_part_only(data, mode
     x[data[1] == 0, 3] = 0
     report = diagnose(model, x, data[1])
     assert report.missing == {"metrics": "a class does not vary in all 4 directions; pass fewer directions="}
-    with pytest.raises(ValueError, match="members must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="members must be a whole number from 1 on, got 0"):
         diagnosis.metrics(model, *data, members=0)
 
 

@@ -118,7 +118,7 @@ def test_where_the_metric_is_singular_there_is_no_peak():
     assert np.isnan(told["nearer"]) and np.isnan(told["correlation"])
 
 
-@pytest.mark.parametrize("points", [1, 2])
+@pytest.mark.parametrize("points", [1, 2, 4.5, True])
 def test_a_peak_needs_three_points(points):
     with pytest.raises(ValueError, match=f"points must be a whole number from 3 on, got {points}"):
         measure(ridge(EDGE), some_pairs(), points)

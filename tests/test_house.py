@@ -14,7 +14,7 @@ import pytest
 from support.__main__ import UNFINISHED
 
 PACKAGE = Path(__file__).resolve().parents[1] / "support"
-BELOW, ABOVE = ("words", "folders", "progress", "activations"), ("check", "diagnosis", "__main__")
+BELOW, ABOVE = ("words", "arguments", "folders", "progress", "activations"), ("check", "diagnosis", "__main__")
 ROOMS = (*BELOW, "geometry", "networks", "training", "evidence", "chapters", "site", *ABOVE)
 
 

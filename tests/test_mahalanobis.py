@@ -445,8 +445,10 @@ def test_bad_specifications_are_refused():
             replace(good, **changes)
     with pytest.raises(ValueError, match="unknown network 'Abs'"):
         networks.module("Abs", torch.eye(2), torch.zeros(2))
-    with pytest.raises(ValueError, match="samples must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="samples must be a whole number from 1 on, got 0"):
         gaussians.draw("gaussian-2", 0)
+    with pytest.raises(ValueError, match="samples must be a whole number from 1 on, got 0"):
+        DistanceSpec.of("MD_Abs", "gaussian-2", 0, samples=0)
 
 
 def test_bad_blocks_are_refused():

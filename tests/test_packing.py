@@ -1,12 +1,14 @@
 """Packed records: what is written, what a kill leaves, which damage is found, and what a table shows."""
 
+import contextlib
 import io
 import json
 import os
 import pkgutil
 import shutil
 import zipfile
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +18,12 @@ from agreement import spec, tiny
 from fabricate import measurement, records
 
 from support.__main__ import main
+from support.chapters import studies
 from support.chapters.volume_element.study import STUDIES as VOLUME
 from support.evidence import export, files, packing, table
 from support.evidence.files import RecordError, text_digest
 from support.evidence.records import Store, read
+from support.training.distances.specs import DistanceSpec
 from support.training.specs import SPECIFICATIONS, recorded_steps
 
 
@@ -139,6 +143,17 @@ def test_narrow_networks_keep_all_digits_of_their_weights():
     assert all("accuracy" not in n and "loss" not in n for table in packing.BITS.values() for n in table)
 
 
+def test_weights_that_a_chapter_computes_from_keep_more_bits():
+    spec = partial(studies()["mnist-10k"].spec, tiny(), scaling="raw", seed=0)
+    fitted = [packing.bits_of(replace(spec("Abs2-Neg"), images=n)).get("weight") for n in (10_000, 10_001)]
+    assert fitted == [None, packing.BITS["classifier"]["weight"]]
+    assert packing.bits_of(spec("ReLU"))["weight"] == packing.BITS["classifier"]["weight"]
+    l2 = packing.bits_of(replace(spec("ReLU2"), architecture="ReLU-L2-Neg", images=60_000))
+    assert l2["weight"] == packing.L2_BITS
+    narrow, wide = (packing.bits_of(DistanceSpec.of("MD_Abs", f"gaussian-{d}", 0, 50)) for d in (50, 100))
+    assert (narrow, wide) == ({}, packing.WIDE_BITS["mahalanobis"])
+
+
 def test_equal_records_make_equal_files(store, tmp_path):
     other = shutil.copytree(store.roots[0], tmp_path / "other")
     packing.pack(store)
@@ -146,9 +161,11 @@ def test_equal_records_make_equal_files(store, tmp_path):
     assert names(store) == names(Store(other))
 
 
-def test_runs_that_measure_other_things_and_many_runs_are_in_several_shards(tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "MOST_RUNS", 2)
+@pytest.mark.parametrize("limit", ["MOST_RUNS", "MOST_BYTES"])
+def test_runs_that_measure_other_things_and_many_runs_are_in_several_shards(tmp_path, monkeypatch, limit):
     store = records(tmp_path / "records", runs(range(3)) + runs([0], steps=100))
+    size = sum(a.nbytes for a in store.find(runs([0])[0].spec, 10).arrays.values())
+    monkeypatch.setattr(packing, limit, {"MOST_RUNS": 2, "MOST_BYTES": 3 * size - 1}[limit])
     packing.pack(store)
     assert [name.split("-")[0] for name in names(store)] == ["curves"] * 3 + ["runs"]
     assert len(list(store)) == 4 and store.verify() == {}
@@ -370,6 +387,20 @@ def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch, compression, ho
         files.unpacked(bytes(content))
 
 
+def test_a_file_of_more_bytes_or_longer_lines_than_the_limit_is_refused(tmp_path, monkeypatch):
+    text = files.lines_bytes(["0" * 2**12])
+    path = tmp_path / files.shard_name("runs", text)
+    path.write_bytes(text)
+    for limit, problem in (
+        (2**12 + 1, ""),
+        (2**12, "unpacks to more than 4,096"),
+        (len(text) - 1, "it has more than"),
+    ):
+        monkeypatch.setattr(files, "MOST_BYTES", limit)
+        with pytest.raises(RecordError, match=problem) if problem else contextlib.nullcontext():
+            assert files.lines(path) == ["0" * 2**12]
+
+
 def resigned(**changes):
     def change(content):
         for name, value in changes.items():
@@ -389,6 +420,7 @@ JSON = {
     "NaN seconds": resigned(environment={"seconds": float("nan")}),
     "negative seconds": resigned(environment={"seconds": -1.0}),
     "seconds in words": resigned(environment={"seconds": "long"}),
+    "a final number that is NaN": lambda content: content | {"final": content["final"] | {"test_loss": float("nan")}},
     "another experiment": lambda content: content | {"spec": content["spec"] | {"experiment": "os:system"}},
     "no steps": without("steps"),
     "steps in words": resigned(steps="ten"),
@@ -463,6 +495,16 @@ def test_the_exported_table_has_all_runs_and_explains_all_columns(store, tmp_pat
     found, meanings = pd.read_csv(path), pd.read_csv(path.with_suffix(".columns.csv"))
     assert list(meanings.column) == list(found.columns) and meanings.notna().all(axis=None)
     assert list(found.key) == list(loose.key) and list(found.final_test_accuracy) == [90.0] * 3
+
+
+def test_whole_numbers_stay_whole_and_every_column_must_be_explained(tmp_path, monkeypatch):
+    first, second = runs(range(2))
+    found = table(records(tmp_path, [first, replace(second, diverged_at=8)]).roots[0])
+    assert [found[name].dtype for name in ("seed", "steps", "diverged_at")] == ["Int64"] * 3
+    assert sorted(found.diverged_at.dropna()) == [8] and found.diverged_at.isna().sum() == 1
+    monkeypatch.delitem(export.COLUMNS, "warmup")
+    with pytest.raises(ValueError, match=r"\['warmup'\] are not explained"):
+        table(tmp_path)
 
 
 def test_every_field_of_every_specification_is_explained():

@@ -282,6 +282,8 @@ def test_a_store_reads_several_folders_and_writes_the_first(tmp_path):
     both = Store(tmp_path / "cache", tmp_path / "committed")
     both.write(m[1])
     assert {r.spec.seed for r in both} == {0, 1} and content(committed) == before
+    shutil.copytree(committed.roots[0], both.roots[0], dirs_exist_ok=True)
+    assert [r.spec.seed for r in sorted(both, key=lambda r: r.spec.seed)] == [0, 1]  # each once
 
 
 # -- longer and shorter -------------------------------------------------------------------------------------------

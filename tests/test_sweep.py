@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from fabricate import measurement
 from PIL import Image
 
 from support.__main__ import UNFINISHED
@@ -183,6 +184,34 @@ def test_a_dry_run_trains_and_writes_nothing(store, cache, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "16 runs: 0 from records, 16 to train" in said
     assert said.count("to do: ") == 4 and "min" in said and "MB" in said
+
+
+def test_the_outlook_counts_what_a_block_trains_again_and_names_its_cost(store, dataset, monkeypatch):
+    blocks = PLAN.blocks(dataset)
+    costs = {block.label: (len(block.specs) + 0.5, 101.0 + i) for i, block in enumerate(blocks)}
+    monkeypatch.setattr(study.Plan, "cost", lambda self, block, *_: costs[block.label])
+    sizes = [len(block.specs) for block in blocks]
+    assert sweep.outlook(blocks, store, dataset) == (
+        f"16 runs: 0 from records, 16 to train (about {16 + 0.5 * len(blocks):.0f} min, {100 + len(blocks)} MB)"
+    )
+    store.write(measurement(blocks[0].specs[0], PLAN.steps))
+    assert sweep.outlook(blocks[:1], store, dataset).startswith(
+        f"{sizes[0]} runs: 1 from records, {sizes[0] - 1} to train, and 1 again, because a block trains whole (about "
+    )
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"), [(0.26, "0.3 min"), (9.9, "9.9 min"), (10, "10 min"), (179.4, "179 min"), (180, "3 h")]
+)
+def test_estimated_times_are_rounded_to_what_they_are_worth(minutes, words):
+    assert sweep.lasting(minutes) == words
+
+
+@pytest.mark.parametrize("light", [False, True])
+def test_a_light_study_records_no_moments(store, dataset, light):
+    plan = replace(PLAN, steps=5, seeds=1, light=light)
+    (found,) = {"moments" in record.arrays for record in ensure(plan, dataset, store, verbose=False)}
+    assert found == (not light)
 
 
 def test_what_is_recorded_is_not_trained_again(store, dataset, undisturbed, monkeypatch):

@@ -4,13 +4,14 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from agreement import tiny
 from fabricate import measurement, record, records
 
 from support.chapters import studies
 from support.chapters.volume_element.study import STUDIES as VOLUME
-from support.evidence import replay, sweep
+from support.evidence import derived, replay, sweep
 from support.evidence.classifiers.study import Plan, Recipe
 from support.evidence.files import arrays_digest, text_digest
 from support.evidence.paths import COMMITTED
@@ -61,6 +62,16 @@ def test_every_fault_is_a_line_and_a_count_and_the_rest_is_still_counted(tmp_pat
     for path, word in ((first, "cannot be read"), (second, "arrays"), (third.with_suffix(".npz"), "cut short")):
         assert any(line.startswith(f"{path}: ") and word in line for line in said), word
     assert "mnist-10k: 1 of 240 runs; in part: seed 0 (1 of 12)" in said and said[-2] == "1 sound records, 3 faults"
+
+
+def test_an_altered_derived_table_is_a_fault(tmp_path, capsys):
+    store = records(tmp_path, runs([0])[:1])
+    file = derived.make("squares", lambda: (pd.DataFrame({"x": [1, 4]}), ["key"]), tmp_path)
+    assert verify.verify(store) == 0
+    file.write_text(file.read_text().replace('"x": 4', '"x": 5'))
+    assert verify.verify(store) == 1
+    said = capsys.readouterr().out
+    assert f"{file}: " in said and said.endswith("1 sound records, 1 faults\n")
 
 
 def test_records_of_two_different_data_sets_under_one_name_are_a_fault(tmp_path, capsys):
@@ -132,7 +143,7 @@ def test_a_true_record_agrees_with_its_replay(trained, run, capsys):
     assert "at 13 recorded steps up to 40" in said and "tolerance = 10 x" in said and " s\n" in said
 
 
-def test_a_float32_run_is_replayed_in_float64_too(tmp_path, capsys):
+def test_a_float32_run_is_replayed_in_float64_too(tmp_path, monkeypatch, capsys):
     """The replays of a chaotic run share the order within a product: they part less than rounding makes them."""
     plan = Plan("fp32", "digits", 60, architectures=("Abs2-Neg",), **SMALL)
     with pytest.MonkeyPatch.context() as patch:
@@ -141,6 +152,22 @@ def test_a_float32_run_is_replayed_in_float64_too(tmp_path, capsys):
     assert replay.replay(Store(tmp_path / "records"), run.key, device="cpu") == 0
     said = capsys.readouterr().out
     assert "training the first 60 of 60 steps" in said and "agrees with 4 replays" in said
+    multiplied(monkeypatch, replay, "train", 1.02)
+    assert replay.replay(Store(tmp_path / "records"), run.key, 10, "cpu") == 1
+    assert "train_loss     DISAGREES" in capsys.readouterr().out
+
+
+def multiplied(monkeypatch, module, name, factor):
+    """What trains the replays gives this multiple of the training loss."""
+    train = getattr(module, name)
+
+    def other(*arguments, **options):
+        found = train(*arguments, **options)
+        for arrays in [found[1]] if isinstance(found, tuple) else [m.arrays for m in found]:
+            arrays["train_loss"] = factor * np.asarray(arrays["train_loss"])
+        return found
+
+    monkeypatch.setattr(module, name, other)
 
 
 def test_a_handful_of_points_has_no_slack_of_three():
@@ -240,7 +267,7 @@ def test_what_is_not_finite_agrees_only_with_the_same():
     assert replay.compare(stored, curves, 1.0, 10.0)[1].tolist() == [0, 0, inf, inf, inf, inf]
 
 
-def test_a_volume_run_agrees_with_its_replay_and_another_seeds_does_not(tmp_path, capsys):
+def test_a_volume_run_agrees_with_its_replay_and_another_seeds_does_not(tmp_path, monkeypatch, capsys):
     study = replace(VOLUME["volume-sinusoid"], widths=(5,), steps=30, seeds=1, labels=("true",), pairs=3, points=5)
     ensure(study, study.dataset(), Store(tmp_path), verbose=False)
     (run,) = Store(tmp_path)
@@ -251,3 +278,5 @@ def test_a_volume_run_agrees_with_its_replay_and_another_seeds_does_not(tmp_path
     other = volume.curves_again(replace(run.spec, seed=1), 30, "cpu")[1]["train_loss"]
     spread, distance, tolerance = replay.compare(other, list(again.values()), 1e-9, 10.0)
     assert (distance > tolerance).all()
+    multiplied(monkeypatch, volume, "curves_again", 1 + 1e-6)
+    assert replay.replay(Store(tmp_path), run.key, 30, "cpu") == 1

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from support.arguments import whole
 from support.diagnosis.part import Part, span
 from support.networks.inside import Network
 from support.progress import Progress
@@ -120,8 +121,7 @@ def metrics(model: Any, inputs: Any = None, labels: Any = None, directions: int 
     inputs of each class over which the metric is averaged. Raises ValueError if a class does not vary in one of the
     directions.
     """
-    if members < 1:
-        raise ValueError(f"members must be at least 1, got {members!r}")
+    whole("members", members, 1)
     net = Network.of(model, inputs, labels)
     name, f = net.features()
     flat, index = net.x.flatten(1), torch.unique(net.labels, return_inverse=True)[1]

@@ -1,10 +1,11 @@
 """How a Bayesian network of finite width expands or contracts its input space around one training point."""
 
-from numbers import Integral
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from support.arguments import whole
 
 
 def bayes_chi(q: int, rho: Any, d: int) -> Tensor:
@@ -34,9 +35,8 @@ def bayes_chi(q: int, rho: Any, d: int) -> Tensor:
     >>> bayes_chi(1, 0.5, 3), bayes_chi(2, 0.0, 3)
     (tensor(2., dtype=torch.float64), tensor(4., dtype=torch.float64))
     """
-    for name, value in (("q", q), ("d", d)):
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
+    whole("q", q, 1)
+    whole("d", d, 1)
     from scipy.special import hyp2f1  # here: a sweep imports this module, and may have torch and numpy alone
 
     rho = torch.as_tensor(rho, dtype=torch.float64)

@@ -21,6 +21,8 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
+from support.arguments import whole
+
 WITHIN = 0.1  # relative difference in length, and in ink, that a matched segment may have
 ROUNDS = 25  # of bisection
 
@@ -160,8 +162,7 @@ def measure(log_volume: Callable, pairs: Pairs, points: int) -> Measured:
 
     Raises ValueError for fewer than 3 points.
     """
-    if points < 3:
-        raise ValueError(f"points must be a whole number from 3 on, got {points!r}")
+    whole("points", points, 3)
     values = torch.stack([of_points(log_volume, x) for x in pairs.along(points)])  # (2, P, T + 1)
     values = values - (values[..., :1] + values[..., points - 1 : points]) / 2
     (profile, same_profile), (effect, same_effect) = values[..., :-1], values[..., -1]

@@ -5,11 +5,10 @@ So its rows are computed a few at a time, without a graph of the parameters, and
 free memory. Networks may be in float32, as they are trained, but all factorisations are in float64.
 """
 
-from numbers import Integral
-
 import torch
 from torch import Tensor, nn
 
+from support.arguments import whole
 from support.geometry import checks
 from support.geometry.jacobians import free_memory, saved_bytes
 
@@ -47,8 +46,8 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
     >>> round(float(deep_log_volume_element(double, torch.ones(3))), 4)  # 2 log 2
     1.3863
     """
-    if chunk_size is not None and not (isinstance(chunk_size, Integral) and chunk_size > 0):
-        raise ValueError(f"chunk_size must be a whole number from 1 on, got {chunk_size!r}")
+    if chunk_size is not None:
+        whole("chunk_size", chunk_size, 1)
     x, single = _points(x)
     triangles, precision = jacobian_triangles(module, x, chunk_size), _precision(module)
     found = [_log_volume(R, precision, number) for number, R in enumerate(triangles)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from support.arguments import whole
 from support.geometry import checks
 
 
@@ -70,6 +71,5 @@ def _anchors(points, **anchors):
     if found[0].ndim == 0 or any(value.shape != found[0].shape for value in found):
         shapes = ", ".join(f"{name} {tuple(value.shape)}" for name, value in zip(anchors, found, strict=True))
         raise ValueError(f"anchors must share one shape, (d,) or that of an image, got {shapes}")
-    if not isinstance(points, int) or points < 2:
-        raise ValueError(f"points must be a whole number from 2 on, got {points!r}")
+    whole("points", points, 2)
     return found

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 
 import torch
 
+from support.arguments import whole
 from support.networks.draws import initial
 
 FREEDOM = 3  # degrees of freedom of the Student t: the fourth moment is infinite, the variance is not
@@ -127,8 +128,7 @@ def draw(name: str, samples: int, trial: int = 0) -> DistanceData:
     Source: Oursland, interpreting_nn_through_md, "Training and Test Data".
     """
     family, d, resampled = parse(name)
-    if samples < 1:
-        raise ValueError(f"samples must be at least 1, not {samples!r}")
+    whole("samples", samples, 1)
     seed = trial if resampled else 0
 
     def random(distribution, role, *shape):

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from support.activations import ACTIVATIONS
+from support.arguments import whole
 from support.words import suggest
 
 
@@ -102,8 +103,7 @@ class ResNet(nn.Module):
         super().__init__()
         if depth not in DEPTHS:
             raise ValueError(f"depth must be one of {', '.join(map(str, DEPTHS))}, got {depth!r}")
-        if not isinstance(width, int) or width < 1:
-            raise ValueError(f"width must be a whole number from 1 on, got {width!r}")
+        whole("width", width, 1)
         if isinstance(activation, nn.Module):
             raise ValueError(f"activation must make a module, such as nn.GELU, but is one: {activation}")
         if not callable(activation) and activation not in ACTIVATIONS:

@@ -41,7 +41,8 @@ class DistanceSpec(Spec):
     @classmethod
     def of(cls, network: str, data: str, seed: int, samples: int | None = None, **settings) -> "DistanceSpec":
         """The specification with its data's digest; samples: by default 1,000, and 10,000 above 10 dimensions."""
-        samples = samples or (1000 if parse(data)[1] <= 10 else 10_000)
+        if samples is None:
+            samples = 1000 if parse(data)[1] <= 10 else 10_000
         drawn = draw(data, samples, seed if parse(data)[2] else 0)
         return cls(network=network, data=data, data_digest=drawn.digest[:16], seed=seed, samples=samples, **settings)
 
