@@ -34,6 +34,8 @@ def test_the_loss_is_the_evidence_bound():
     assert torch.allclose(net.loss(x, noise), (divergence - decoded.log_prob(x).sum(1)).mean())
     with pytest.raises(ValueError, match="intensities must be from 0 to 1"):
         net.loss(255 * x, noise)
+    with pytest.raises(ValueError, match=r"noise must have shape \(4, 2\), got \(4, 1\)"):
+        net.loss(x, noise[:, :1])
 
 
 def test_training_follows_from_the_seed():

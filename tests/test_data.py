@@ -15,6 +15,7 @@ from PIL import Image
 
 from support.networks import data, sources
 from support.networks.data import DataError, load
+from support.networks.tasks import task
 
 BOOK_DATA = os.environ.get("BOOK_DATA")  # read before any fixture hides it
 IMAGES, LABELS = sources.FILES[:2]
@@ -213,6 +214,10 @@ def test_unknown_names_get_a_suggestion(given, meant):
         load(given)
     with pytest.raises(DataError, match=r"unknown data set 'xyz' \(known: digits, mnist"):
         load("xyz")
+    with pytest.raises(DataError, match="unknown data set 'xorr'; did you mean 'xor'"):
+        task("xorr-first-2")
+    with pytest.raises(DataError, match=r"'xyz' \(known: xor, sinusoid, sinusoid-resampled, digits, mnist"):
+        task("xyz")
 
 
 def offline(urls, path, md5):

@@ -15,6 +15,7 @@ from torch import nn
 
 from support.activations import Abs
 from support.geometry import (
+    NotFinite,
     curvature,
     log_volume_element,
     oracle,
@@ -280,7 +281,7 @@ def test_curvature_needs_outputs():
 
 
 def test_an_infinite_slope_has_no_curvature():
-    with pytest.raises(ValueError, match="df/dx is not finite everywhere on points 0 to 1"):
+    with pytest.raises(NotFinite, match="df/dx is not finite everywhere on points 0 to 1"):
         ricci_scalar(lambda x: x.sqrt(), torch.zeros(2, 2))
 
 
@@ -339,7 +340,7 @@ def test_a_pool_is_named_in_a_warning():
 
 
 def test_second_derivatives_that_are_not_finite_are_refused():
-    with pytest.raises(ValueError, match="second derivatives are not finite everywhere on points 0 to 0"):
+    with pytest.raises(NotFinite, match="second derivatives are not finite everywhere on points 0 to 0"):
         ricci_scalar(lambda x: torch.cat([x, (x.abs() ** 1.5).sum()[None]]), torch.zeros(2))
 
 

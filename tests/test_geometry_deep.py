@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from support.geometry import SingularMetric, deep, deep_log_volume_element, log_volume_element
+from support.geometry import NotFinite, SingularMetric, deep, deep_log_volume_element, log_volume_element
 from support.networks.residual import Pool, ResNet
 
 
@@ -192,5 +192,5 @@ def test_a_jacobian_that_is_not_finite_is_refused():
         def forward(self, x):
             return x.sqrt()
 
-    with pytest.raises(ValueError, match="df/dx is not finite everywhere"):
+    with pytest.raises(NotFinite, match="df/dx is not finite everywhere"):
         deep_log_volume_element(Root(), torch.zeros(3))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from geometry_cases import two_layers
 
-from support.geometry import geodesic, log_volume_element, path_length, pullback_metric, ricci_scalar
+from support.geometry import NotFinite, geodesic, log_volume_element, path_length, pullback_metric, ricci_scalar
 from support.networks.distance_networks import exact
 from support.networks.gaussians import draw
 
@@ -91,7 +91,7 @@ def test_bad_input_gets_one_clear_error(changes, says):
 
 def test_a_path_on_which_the_map_has_no_derivative_is_refused():
     for measure in (lambda x: path_length(torch.sqrt, x), lambda x: geodesic(torch.sqrt, *x)):
-        with pytest.raises(ValueError, match="df/dx is not finite in the middle of the side from point 0 to point 1"):
+        with pytest.raises(NotFinite, match="df/dx is not finite in the middle of the side from point 0 to point 1"):
             measure(torch.tensor([[-1.0], [-0.5]]))
 
 

@@ -11,6 +11,7 @@ from torch import nn
 
 from support import geometry
 from support.geometry import (
+    NotFinite,
     jacobians,
     log_volume_element,
     oracle,
@@ -322,8 +323,9 @@ def linear(d, m):
 ])  # fmt: skip
 def test_maps_and_points_that_are_refused(f, x, message):
     for function in (pullback_metric, log_volume_element):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=message) as refused:
             function(f, x)
+        assert isinstance(refused.value, NotFinite) == message.startswith("df/dx")
 
 
 def noisy():

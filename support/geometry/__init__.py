@@ -8,7 +8,7 @@ carry no gradient: they are measurements, and no terms of a loss.
 """
 
 from support.geometry.bayes import bayes_chi
-from support.geometry.checks import SingularMetric
+from support.geometry.checks import NotFinite, SingularMetric
 from support.geometry.curvature import ricci_scalar, shallow_ricci_scalar, shallow_slog_ricci_scalar
 from support.geometry.deep import deep_log_volume_element
 from support.geometry.geodesics import Geodesic, geodesic, path_length

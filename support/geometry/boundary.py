@@ -136,7 +136,7 @@ def peak(profile: Tensor) -> Tensor:
     inner = top.clamp(1, T - 2)
     left, here, right = (profile.gather(1, (inner + k)[:, None])[:, 0] for k in (-1, 0, 1))
     bend = left - 2 * here + right
-    shift = torch.where(bend < 0, (left - right) / (2 * bend), torch.zeros_like(bend)).clamp(-0.5, 0.5)
+    shift = torch.where(bend < 0, (left - right) / (2 * bend), torch.zeros_like(bend))  # within half a step
     found = (top + torch.where(top == inner, shift, torch.zeros_like(shift))) / (T - 1)
     return found.masked_fill(profile.isnan().any(1), torch.nan)
 

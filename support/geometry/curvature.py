@@ -58,7 +58,7 @@ def ricci_scalar(f: Callable, x: Tensor) -> Tensor:
             H = torch.func.vmap(torch.func.jacfwd(torch.func.jacfwd(f)))(group)  # (N, m, d, d)
         if not H.isfinite().all():
             last = start + len(group) - 1
-            raise ValueError(f"the second derivatives are not finite everywhere on points {start} to {last}")
+            raise checks.NotFinite(f"the second derivatives are not finite everywhere on points {start} to {last}")
         inverse = torch.linalg.solve_triangular(R, torch.eye(d, dtype=R.dtype, device=R.device), upper=True)
         H = torch.einsum("nmab,nac,nbe->nmce", H, inverse, inverse)
         normal = H - torch.einsum("nmk,nkab->nmab", Q, torch.einsum("nmk,nmab->nkab", Q, H))
@@ -186,7 +186,7 @@ def _groups(values, numbers, most=NUMBERS):
 def _check_rank(R, start):
     """Raises SingularMetric unless Jacobians with triangular factors R, (N, d, d), have full rank."""
     if not R.isfinite().all():
-        raise ValueError(f"df/dx is not finite everywhere on points {start} to {start + len(R) - 1}")
+        raise checks.NotFinite(f"df/dx is not finite everywhere on points {start} to {start + len(R) - 1}")
     s = torch.linalg.svdvals(R)
     flat = s[:, -1] <= 10 * R.shape[-1] * EPS * s[:, 0]
     if flat.any():

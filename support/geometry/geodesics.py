@@ -46,7 +46,7 @@ def path_length(f: Callable, points: torch.Tensor) -> float:
     sides = _sides(f, points).detach().norm(dim=1)
     if not sides.isfinite().all():
         side = int((~sides.isfinite()).nonzero()[0, 0])
-        raise ValueError(f"df/dx is not finite in the middle of the side from point {side} to point {side + 1}")
+        raise checks.NotFinite(f"df/dx is not finite in the middle of the side from point {side} to point {side + 1}")
     return float(sides.sum())
 
 

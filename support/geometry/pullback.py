@@ -33,7 +33,8 @@ def pullback_metric(f: Callable, x: Tensor) -> Tensor:
             batch of images, (N, ...): f then takes one image, and d is the number of its values. So one image is
             x[None]. (`deep_log_volume_element` takes three axes as one image.)
     Raises:
-        ValueError: for points or outputs of another shape or type, or values that are not finite.
+        NotFinite: where df/dx is not.
+        ValueError: for points or outputs of another shape or type, or points that are not finite.
     Source: Zavatone-Veth et al. 2025, section 2.
 
     >>> pullback_metric(lambda x: 2 * x, torch.zeros(2)).tolist()

@@ -31,11 +31,13 @@ class Autoencoder(nn.Module):
         bound for pixels of 0 and 1; for grey ones it is the usual cross-entropy.
 
         x: (N, pixels), from 0 to 1. noise: (N, latent), drawn from N(0, 1). Raises ValueError for other intensities,
-        such as bytes, for which the cross-entropy has no lower bound.
+        such as bytes, for which the cross-entropy has no lower bound, and for noise of another shape.
         """
         if not ((x >= 0) & (x <= 1)).all():
             raise ValueError(f"intensities must be from 0 to 1, got {float(x.min()):g} to {float(x.max()):g}")
         mean, log_variance = self.encode(x)
+        if noise.shape != mean.shape:  # it could broadcast
+            raise ValueError(f"noise must have shape {tuple(mean.shape)}, got {tuple(noise.shape)}")
         logits = self.decoder(mean + noise * (log_variance / 2).exp())
         pixels = nn.functional.binary_cross_entropy_with_logits(logits, x, reduction="sum")
         divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum() / 2

@@ -11,6 +11,7 @@ import importlib
 import os
 import time
 import zlib
+from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
@@ -115,10 +116,10 @@ def _archived(name, folder):
     return Parts(*map(read_idx, paths), CLASSES[name], paths[0].parent)
 
 
-def check_known(name: str) -> None:
-    """Raises DataError for a name that is not one of NAMES and names no folder."""
+def check_known(name: str, others: Iterable[str] = ()) -> None:
+    """Raises DataError for a name that is not one of NAMES and names no folder. others: names to suggest, too."""
     if name not in NAMES and not name.startswith("folder:"):
-        raise DataError(f"unknown data set {name!r}{suggest(name, (*NAMES, 'folder:PATH'))}")
+        raise DataError(f"unknown data set {name!r}{suggest(name, (*others, *NAMES, 'folder:PATH'))}")
 
 
 def missing(name: str, folder: str | Path | None = None) -> str:

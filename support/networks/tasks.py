@@ -14,6 +14,7 @@ import torch
 
 from support.networks import data
 from support.networks.data import load
+from support.networks.sources import check_known
 from support.words import suggest
 
 TEST_POINTS = 1000  # of the tasks in the plane
@@ -69,6 +70,7 @@ def task(name: str, seed: int = 0, folder: str | None = None) -> Task:
     """
     whole, few = parse(name)
     if whole not in DRAWN:
+        check_known(whole, DRAWN)
         return _images(whole, folder, few)
     found = _planar(whole, seed if resampled(whole) else 0)
     _check_few(name, few, len(found.train[0]))
