@@ -1,12 +1,13 @@
 """Error rates of rules: simulated ones against those that the theory of their intervals gives."""
 
 import math
+import re
 
 import pytest
 from scipy import stats
 
 from support.chapters.distance_or_intensity.claims import NeverDead
-from support.evidence import error_rates
+from support.evidence import cards, error_rates
 from support.evidence.claims import Claim
 from support.evidence.classifiers.rules import AsPrinted, Equal, Exceeds, MoreVariable, Steady
 
@@ -95,3 +96,21 @@ def test_arms_without_spread_and_rules_that_no_interval_decides_are_left_out():
     rows = [{"id": claim.id, "arms": [raw, alike, void, other, single]} for claim in claims]
     found = error_rates.simulated(claims, rows)
     assert set(zip(found["claim"], found["arm"], strict=True)) == {("A-1", "raw")}
+
+
+def test_a_row_has_the_shares_in_which_the_rule_holds_and_then_fails():
+    rule = Exceeds("ReLU", "ReLU2", 10.0)
+    raw = arm() | {"threshold": 10.0}
+    found = error_rates.simulated([Claim("A-1", "", "", rule, None, "own")], [{"id": "A-1", "arms": [raw]}])
+    found = found.set_index("effect")
+    assert found["holds (%)"].to_dict() == pytest.approx({"line": 2.5, "none": 0, "printed": 100}, abs=0.6)
+    assert found["fails (%)"].to_dict() == pytest.approx({"line": 2.5, "none": 100, "printed": 0}, abs=0.6)
+    assert found["value"].to_dict() == pytest.approx({"line": 10, "none": 0, "printed": 95.69 - 39.94})
+
+
+def test_a_card_shows_them_under_their_heads(monkeypatch):
+    row = {"arm": "<raw>", "effect": "line", "value": 10.0, "holds (%)": 2, "fails (%)": 97}
+    monkeypatch.setattr(cards, "_simulated", lambda: {"A-1": [row]})
+    cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", cards._error_rates("A-1"))
+    assert cells == ["arm", "true value", "holds", "fails", "&lt;raw&gt;", "on the rule's line (10)", "2%", "97%"]
+    assert cards._error_rates("A-2") == ""

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -95,7 +96,7 @@ def tree(tmp_path, monkeypatch):
     return write
 
 
-def test_fingerprint_sees_source_package_records_and_parameters(tree):
+def test_fingerprint_sees_source_package_records_parameters_and_versions(tree, monkeypatch):
     root = tree("1")
     path = root / "notebooks" / "01_x.ipynb"
     seen = [publish.fingerprint(path, {})]
@@ -106,9 +107,20 @@ def test_fingerprint_sees_source_package_records_and_parameters(tree):
     (root / "records").mkdir()
     (root / "records" / "a.json").write_text("{}")
     seen.append(publish.fingerprint(path, {}))
+    for name in ("style.css", "book.mplstyle", "printed.json"):  # what the package reads besides its code
+        (root / "support" / name).write_text("{}")
+        seen.append(publish.fingerprint(path, {}))
     tree("2")
     seen.append(publish.fingerprint(path, {}))
-    assert len(set(seen)) == len(seen)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            publish.importlib.metadata, "distributions", lambda: [SimpleNamespace(name="torch", version="0")]
+        )
+        seen.append(publish.fingerprint(path, {}))
+    with monkeypatch.context() as patch:
+        patch.setattr(publish, "notebooks", lambda: ["01_x", "02_y"])
+        seen.append(publish.fingerprint(path, {}))
+    assert len(set(seen)) == len(seen) == 10
 
 
 def test_execution_replaces_parameters_and_is_used_again(tree, capsys):
@@ -119,6 +131,22 @@ def test_execution_replaces_parameters_and_is_used_again(tree, capsys):
     assert any("seeds: 3" in "".join(o.get("text", "")) for c in copy["cells"] for o in c["outputs"])
     assert publish.execute(["notebooks/01_x"], {"seeds": 3}) == {"01_x": None}
     assert capsys.readouterr().out.count("executing 01_x") == 1
+
+
+@pytest.mark.parametrize(("chapters", "given", "threads"), [(1, None, None), (2, None, "3"), (2, "5", "5")])
+def test_chapters_side_by_side_share_the_cores(tree, monkeypatch, chapters, given, threads):
+    root, seen = tree("1"), []
+    text = (root / "notebooks" / "01_x.ipynb").read_text()
+    pages = [f"notebooks/0{number}_x" for number in range(1, chapters + 1)]
+    for page in pages:
+        (root / f"{page}.ipynb").write_text(text)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if given:
+        monkeypatch.setenv("OMP_NUM_THREADS", given)
+    monkeypatch.setattr(publish.os, "cpu_count", lambda: 6)
+    monkeypatch.setattr(publish, "_papermill", lambda *job: seen.append(job[-1].get("OMP_NUM_THREADS")) or 1.0)
+    publish.execute(pages, {})
+    assert seen == [threads] * chapters
 
 
 def test_a_failing_chapter_is_named_with_its_error_and_leaves_no_copy(tree):
@@ -239,11 +267,22 @@ def test_settling_makes_a_site_work_without_network(tmp_path):
         '<link rel="preload" as="font" href="_static/icons.woff2" />'
         '<script>const THEBE_JS_URL = "https://unpkg.com/thebe"; let a</script><script src="keep.js"></script>'
         '<script defer="defer" src="_static/mathjax/tex-chtml.js"></script>'
+        '<script>localStorage.getItem("mode") || ""</script>'
     )
+    download = tmp_path / "_sources" / "notebooks" / "01_x.ipynb"
+    download.parent.mkdir(parents=True)
+    ran = code("1 + 1", [shown()]) | {"execution_count": 1}
+    download.write_text(json.dumps(notebook(ran, {"cell_type": "markdown", "metadata": {}, "source": "# One"})))
     (tmp_path / "keep.js").write_text("")
     offline.settle(tmp_path)
     page = (tmp_path / "page.html").read_text()
-    assert page == '<script src="keep.js"></script><script defer="defer" src="_static/mathjax/tex-svg.js"></script>'
+    assert page == (
+        '<script src="keep.js"></script><script defer="defer" src="_static/mathjax/tex-svg.js"></script>'
+        '<script>localStorage.getItem("mode") || "auto"</script>'
+    )
+    cell, prose = json.loads(download.read_text())["cells"]
+    assert (cell["source"], cell["outputs"], cell["execution_count"]) == ("1 + 1", [], None)
+    assert prose == {"cell_type": "markdown", "metadata": {}, "source": "# One"}
     assert (static / "all.css").read_text() == 'src:url(data:font/woff2;base64,Zm9udA==) format("woff2")'
     left = {p.relative_to(static).as_posix() for p in static.rglob("*") if p.is_file()}
     assert left == {"all.css", "mathjax/tex-svg.js", "mathjax/input/tex/extensions/bbox.js"}

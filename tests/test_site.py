@@ -160,6 +160,7 @@ def test_the_runs_are_described_for_catalogues(written):
 def test_the_citation_is_that_of_the_citation_file():
     known = data.citation()
     assert known["title"] in data.bibtex() and f"version = {{{known['version']}}}" in data.bibtex()
+    assert re.search(r"  year = \{(.*)\},", data.bibtex())[1] == str(known["date-released"])[:4] > "2000"
     assert known["message"] in data.cite() and data.bibtex() in data.cite()
 
 

@@ -235,6 +235,9 @@ def test_a_row_shows_undecided_arms_beside_the_verdict():
         (-0.0004, 0.52, 0.0, "[-0.0004, 0.52]"),
         (0.9996, 1.52, [-1.0, 1.0], "[0.9996, 1.52]"),
         (0.0, 0.52, 0.0, "[0.00, 0.52]"),
+        (None, 0.0004, 0.0, "[?, 0.0004]"),
+        (None, 0.0016, 0.0, "[?, 0.002]"),
+        (None, 1.0, 0.0, "[?, 1.00]"),
         (100.0, 100.0, 99.0, "(all runs agree)"),
         (None, 0.25, 0.5, "[?, 0.250]"),
     ],
@@ -348,6 +351,17 @@ def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
     assert "● raw: holds" in shown and "12 [11.0, 13.0], n = 20" in shown
     assert "✕ &lt;b&gt;: fails" in shown and "<b>:" not in shown
     assert "– third: untested" in shown and "3 seeds, 5 needed" in shown and "Holds if:" in shown
+
+
+def test_a_card_says_what_the_runs_cost_and_what_an_amendment_changed():
+    amended = Amendment("2026-11-23", "it misread the source.", "> 20 points", "unclear")
+    row = judged(Made("raw", HOLDS, n=6), amended=amended)
+    shown = cards.card(row, anchor=False)
+    assert "rests on 6 runs of theirs, 3 minutes of training" in shown
+    assert "First rule: &gt; 20 points. First verdict: unclear." in shown
+    rows = [row, row | {"verdict": "unclear"}, row | {"amended": None}]
+    page = cards.ledger(rows, {"01_x": "1. X"})
+    assert "2 of 3 claims have one." in page and "For 1 of the 2, the verdict is not the first one any more" in page
 
 
 def test_a_chapter_shows_the_claims_of_its_answer_first_and_folds_the_others():
