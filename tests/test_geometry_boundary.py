@@ -134,6 +134,9 @@ def test_candidates_are_half_of_each_kind_and_never_a_point_with_itself():
     labels = torch.tensor([0, 0, 0, 1, 1, 2])
     first, second = candidates(labels, 40)
     assert int((labels[first] == labels[second]).sum()) == 20 and not bool((first == second).any())
+    again, other = candidates(labels, 40, 0), candidates(labels, 40, 1)
+    assert torch.equal(torch.stack([first, second]), torch.stack(again))
+    assert not torch.equal(torch.stack(again), torch.stack(other))
     with pytest.raises(ValueError, match="4 points give too few pairs"):
         candidates(torch.tensor([0, 1, 2, 3]), 10)
 
@@ -365,6 +368,9 @@ def test_pairs_can_be_matched_in_ink_too():
     by_length, by_both = (find_pairs(island, a, b, 1, POINTS, ink=ink) for ink in (False, True))
     assert by_length.same_a.tolist() == [[0.0, 2.5]]
     assert by_both.same_a.tolist() == [[0.0, 1.1]]
+    down = torch.tensor([[0.0, 10.0]], dtype=torch.float64)  # the same with ink below 0
+    below = find_pairs(island, a - down, b - down, 1, POINTS, ink=True)
+    assert below.same_a.tolist() == [[0.0, 1.1 - 10]]
 
 
 @pytest.mark.parametrize(("sign", "state"), [(1, "holds"), (-1, "fails")])

@@ -1,6 +1,7 @@
 import itertools
 
 import pytest
+import scipy.optimize
 import torch
 from geometry_cases import two_layers
 
@@ -70,6 +71,25 @@ def test_it_is_no_longer_than_the_segment_or_its_first_guess():
     assert found[0] == pytest.approx(found[1], rel=1e-6)
     assert found[0] < geodesic(f, a, b).straight
     assert torch.equal(geodesic(f, a, b).points[[0, -1]], torch.stack([a, b]))
+
+
+def test_the_first_guess_bows_at_a_right_angle_by_so_many_lengths(monkeypatch):
+    def starts(residuals, start, *_, **__):
+        seen.append(torch.from_numpy(start).view(-1, 3))
+        raise RuntimeError("seen")
+
+    seen, a, b = [], torch.tensor([1.0, 0.0, 2.0]).double(), torch.tensor([2.0, -2.0, 4.0]).double()
+    monkeypatch.setattr(scipy.optimize, "least_squares", starts)
+    for bow in (0.0, 0.2, -0.2):
+        with pytest.raises(RuntimeError, match="seen"):
+            geodesic(lambda x: x, a, b, points=5, bow=bow)
+    straight, up, down = seen
+    assert torch.allclose(straight, torch.lerp(a, b, torch.tensor([[0.25], [0.5], [0.75]]).double()))
+    aside = up - straight
+    assert torch.allclose(aside, straight - down) and torch.allclose(aside @ (b - a), torch.zeros(3).double())
+    assert float(aside[1].norm()) == pytest.approx(0.2 * 3) and float(aside[0].norm()) == pytest.approx(
+        0.6 * 0.5**0.5
+    )
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,8 @@ def test_kernels_whose_metric_is_known():
      r"is not twice differentiable at y = x at point 0, \[1\.0, 1\.0\]"),
     (lambda x, y: (x @ y) * x[0], torch.eye(2), "is not symmetric, nor is its metric, at y = x at point 1"),
     (lambda x, y: ((x - y) ** 2).sum(), torch.ones(2), "has a kink or is not positive"),
+    (lambda x, y: 1e6 * (x @ y + 1e-6 * x[0] * y[1]), torch.ones(2), "is not symmetric, nor is its metric"),
+    (lambda x, y: x[0] * y[0] - 1e-6 * x[1] * y[1], torch.ones(2), "has a kink or is not positive"),
 ])  # fmt: skip
 def test_what_is_no_kernel(kernel, x, message):
     with pytest.raises(ValueError, match=message):

@@ -306,6 +306,12 @@ def linear(d, m):
     return nn.Linear(d, m, dtype=torch.float64)
 
 
+def buffered():
+    module = linear(2, 3)
+    module.register_buffer("scale", torch.ones(3))
+    return module
+
+
 @pytest.mark.parametrize("f, x, message", [
     (linear(2, 3), torch.tensor([1, 2]), r"x must be float64 or float32, got torch.int64 of shape \(2,\)"),
     (linear(2, 3), torch.zeros(()), r"x must be one point, \(d,\), or a batch, \(N, d\), got shape \(\)"),
@@ -313,6 +319,8 @@ def linear(d, m):
     (linear(2, 3), torch.zeros(0, 2), r"got shape \(0, 2\)"),
     (linear(2, 3), torch.tensor([1.0, math.nan]), r"x of shape \(2,\) is not finite"),
     (nn.Linear(2, 3), torch.zeros(2), r"weight of the module is torch.float32; call \.double\(\)"),
+    (nn.Sequential(linear(2, 3), nn.BatchNorm1d(3)).eval(), torch.zeros(2), "1.weight .* is torch.float32"),
+    (buffered(), torch.zeros(2), r"scale of the module is torch.float32; call \.double\(\)"),
     (linear(2, 3), torch.zeros(4, 3), r"f cannot take a point of shape \(3,\): .*shapes cannot be multiplied"),
     (lambda x: x.sqrt(), torch.zeros(3, 2), "df/dx is not finite everywhere on points 0 to 2"),
     (lambda x: x.float(), torch.zeros(2), "f gave torch.float32 at a float64 point"),
@@ -326,6 +334,14 @@ def test_maps_and_points_that_are_refused(f, x, message):
         with pytest.raises(ValueError, match=message) as refused:
             function(f, x)
         assert isinstance(refused.value, NotFinite) == message.startswith("df/dx")
+
+
+def test_the_points_without_a_derivative_are_named_by_their_group(monkeypatch):
+    monkeypatch.setattr(jacobians, "NUMBERS", 2 * 2 * 2)
+    x = torch.ones(7, 2)
+    x[4] = 0
+    with pytest.raises(NotFinite, match="on points 4 to 5$"):
+        pullback_metric(lambda x: x.sqrt(), x)
 
 
 def noisy():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from matplotlib import pyplot
 
-from support.chapters.infinite_width import claims, pictures, random_layers
+from support.chapters.infinite_width import claims, one_example, pictures, random_layers
 from support.chapters.infinite_width.one_example import Sampled
 from support.chapters.infinite_width.tangent_kernel import Tangent
 from support.geometry.wide_layers import Wide
@@ -46,6 +46,29 @@ def test_the_table_counts_layers_that_are_positively_curved_somewhere():
         0.0,
         -3.0,
     ]
+    assert found.index.tolist() == [16, 64]
+    assert found["scatter of log-volume (nats)"].tolist() == [1.02, 0.51]
+    assert found["scatter of R"].tolist() == [1.02, 1.02]
+    assert found["its limit"].tolist() == [round(float(ERF.ricci(RADII)[drawn().at(1.0)]), 3)] * 2
+
+
+def test_the_change_by_one_example_is_that_of_the_weighted_mean_metric():
+    """By hand, with whole matrices. The mean of the metrics is that of infinite width."""
+    rng, n, q, d, y2 = np.random.default_rng(0), 50, 2, 4, 0.7
+    kernels = rng.uniform(0.5, 2.0, 40)
+    exact = np.diag([q**2] + (d - 1) * [q**2 / (2 * q - 1)])
+    parts = 0.2 * rng.normal(size=(40, 4))
+    parts += [exact[0, 0], 0.0, exact[1, 1], exact[1, 1]] - parts.mean(0)
+    weights = kernels**-0.5 * np.exp(-y2 / (2 * kernels))
+    matrices = np.zeros((40, d, d))
+    matrices[:, 0, 0], matrices[:, 1, 1] = parts[:, 0], parts[:, 2]
+    matrices[:, 0, 1] = matrices[:, 1, 0] = parts[:, 1]
+    matrices[:, 2, 2] = matrices[:, 3, 3] = parts[:, 3]
+    volume = np.sqrt(np.linalg.det((weights[:, None, None] * matrices).sum(0) / weights.sum()) / np.linalg.det(exact))
+    slopes = np.trace(np.linalg.solve(exact, matrices - exact), axis1=1, axis2=2) / 2  # of the volume in the metric
+    error = n * np.std((weights / weights.mean() - 1) * slopes, ddof=1) / np.sqrt(40)
+    found = one_example._change(torch.from_numpy(kernels), torch.from_numpy(parts), y2, q, d, n)
+    assert found == pytest.approx((n * (volume - 1), error))
 
 
 def test_the_share_of_layers_with_positive_curvature_is_taken_at_one_distance():

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from matplotlib import pyplot
+from sklearn.model_selection import StratifiedKFold
 from test_chapters import figures_of, run
 
 from support import chapters
@@ -142,6 +143,46 @@ def test_a_comparison_has_errors_parameters_and_the_contrast_at_the_boundary():
     z = magnified.standardised(x, train, together=False)
     tau = magnified.choose(magnified.inner_errors(z[train], labels[train]))["support"].tau
     assert row["rises"] == 100 * (tau < 1) and row["support"] == row[f"error {tau:g}"]
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_inner_errors_are_those_of_machines_on_the_folds_of_the_seed(seed):
+    x, labels = blobs(90, apart=1.5)
+    found = magnified.inner_errors(x, labels, seed)
+    folds = [*StratifiedKFold(magnified.INNER, shuffle=True, random_state=seed).split(x, labels)]
+    for choice in (magnified.GRID[kind][-1] for kind in magnified.KINDS):
+        wrong = 0
+        for train, test in folds:
+            machine = magnified.machine(x[train], labels[train], choice, seed)
+            wrong += int((machine.predict(x[test]) != labels[test]).sum())
+        assert found[choice] == wrong
+
+
+@pytest.mark.parametrize(("errors", "plain", "chosen", "reported"), [
+    ((5, 5, 5, 2, 5), 8.0, 0.9, {"rises": 100, "widest": 0, "rise ties": 100, "edge": 100}),
+    ((2, 5, 5, 5, 2), 8.0, 8.0, {"rises": 0, "widest": 100, "rise ties": 100, "edge": 100}),
+    ((2, 2, 5, 5, 5), 4.0, 8.0, {"rises": 0, "widest": 100, "rise ties": 0, "edge": 0}),
+    ((5, 5, 2, 5, 5), 8.0, 2.0, {"rises": 0, "widest": 0, "rise ties": 0, "edge": 100}),
+])  # fmt: skip
+def test_a_comparison_reports_the_chosen_parameters_and_measures_between_test_points(
+    monkeypatch, errors, plain, chosen, reported
+):
+    x, labels = blobs(120, apart=2.0)
+    train, test = np.arange(0, 120, 2), np.arange(1, 120, 2)
+    asked = {tau: magnified.Choice("support", 1.0, 10.0, tau) for tau in magnified.TAUS}
+    wrong = {choice: 9 for several in magnified.GRID.values() for choice in several}
+    wrong |= dict(zip(asked.values(), errors, strict=True)) | {magnified.Choice("plain", plain, 1.0, None): 1}
+    monkeypatch.setattr(magnified, "inner_errors", lambda *_: wrong)
+    row = magnified.compared(x, labels, train, test, seed=2)
+    assert {name: row[name] for name in reported} == reported
+    for tau, choice in asked.items():
+        machine = magnified.machine(x[train], labels[train], choice, 2)
+        assert row[f"error {tau:g}"] == 100 * (machine.predict(x[test]) != labels[test]).mean()
+        measured = magnified.contrast(machine, x[test], labels[test], 2)
+        assert row[f"contrast {tau:g}"] == pytest.approx(measured["contrast"], nan_ok=True)
+        if tau == chosen:
+            assert row["effect"] == pytest.approx(measured["effect"], nan_ok=True)
+            assert row["support"] == row[f"error {tau:g}"] and row["vectors"] == 100 * len(machine.centres) / 60
 
 
 def test_support_vectors_at_the_boundary_magnify_it():

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -105,6 +106,23 @@ def off_by_a_hundredth(*arguments):
 def test_a_rule_comes_out_both_ways(holds, fails):
     assert holds().holds
     assert not fails().holds
+
+
+@pytest.mark.parametrize(
+    ("ricci", "value"),
+    [
+        ([-1, -4, -2, -0.2], 0.05),
+        ([-1, -4, -2, -1.0], 0.25),  # too much is left at the end
+        ([-1, -4, -2, -3, -0.1], 1.0),  # turns again
+        ([-4, -2, -0.1], 1.0),  # climbs from the start
+        ([-1, -2, -4], 1.0),  # never climbs
+        ([-1, -4, -2, 0.1], 1.0),  # reaches 0
+    ],
+)
+def test_one_minimum_and_a_climb_towards_0(ricci, value):
+    layers = [SimpleNamespace(ricci=lambda radii, R=R: torch.tensor(R)) for R in ([-1, -4, -0.1, -0.01], ricci)]
+    found = laws.one_minimum(layers, torch.arange(4))
+    assert found.value == pytest.approx(value) and found.holds == (value < 0.1) and found.cases == 8
 
 
 def test_a_finding_names_its_worst_case():
