@@ -400,15 +400,17 @@ MISTAKES = {
     "rounding taken for a rank": (pullback, "_ranked_log_volume", "max(k, 10) * EPS", "0 * EPS", denied_rank),
     "metric's radial part": (infinite_width, "nngp_metric", "radial = 2 *", "radial = ", limit),
     "log-volume without its root": (
-        infinite_width, "nngp_log_volume_element", "torch.log1p(2 * u)) / 2", "torch.log1p(2 * u))", limit),
+        infinite_width, "nngp_log_volume_element", "r.log()) / 2", "r.log())", limit),
     "d - 2 for d + 2": (infinite_width, "nngp_ricci_scalar", "((d + 2) * u", "((d - 2) * u", limit),
     "sign of the limit": (infinite_width, "nngp_ricci_scalar", "-(d - 1)", "(d - 1)", limit),
-    "no square below": (infinite_width, "nngp_ricci_scalar", "(1 + 2 * u) ** 2", "(1 + 2 * u)", limit),
-    "Omega'' of erf": (infinite_width, "_profile", "2 * share**2", "share**2", limit),
-    "Omega'' of monomials": (infinite_width, "_profile", "-(q - 1) * share**2", "(q - 1) * share**2", limit),
-    "log of a mean of squares": (infinite_width, "_profile", "second - first**2", "second", limit),
+    "no square below": (infinite_width, "nngp_ricci_scalar", "r**2", "r", limit),
+    "no ratio above": (infinite_width, "nngp_ricci_scalar", "* u * r + 4", "* u + 4", limit),
+    "Omega' of erf": (infinite_width, "_profile", "-tau / (1 + 2 * s)", "-tau / (1 + s)", limit),
+    "ratio of erf": (infinite_width, "_profile", "(1 + 2 * bias_variance)", "(1 + bias_variance)", limit),
+    "Omega'' of monomials": (infinite_width, "_profile", "-(2 * q - 1) * share", "(2 * q - 1) * share", limit),
+    "log of a mean of squares": (infinite_width, "_profile", "second - 3 * first**2", "second", limit),
     "fourth Hermite polynomial": (infinite_width, "gaussian_means", "6 * u**2", "3 * u**2", limit),
-    "second Hermite polynomial": (infinite_width, "gaussian_means", "(u**2 - 1) / 2", "(u**2 - 1)", limit),
+    "second Hermite polynomial": (infinite_width, "gaussian_means", "(u**2 - 1) / 2", "(u**2 - 1) / 3", limit),
     "variance of the weights for SD": (
         infinite_width, "random_shallow_map", "weight_variance**0.5", "weight_variance", determinants),
     "variance of the biases for SD": (

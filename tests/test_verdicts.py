@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from support.evidence import cards, kept, ledger, paths, verdicts
-from support.evidence.claims import Amendment, Arm, Claim, Evidence, NoRecords, Records, judge
+from support.evidence.claims import Amendment, Arm, Claim, Evidence, NoRecords, Records, judge, least
 from support.evidence.ledger import bound
 from support.evidence.rules import Finding, Rule, after_holm, joined
 from support.evidence.statistics import Estimate, holm
@@ -292,6 +293,16 @@ def test_smaller_studies_stand_beside_if_they_can_be_judged():
     (beside,) = judged(Made("raw", HOLDS), smaller=(Made("raw", FAILS, evidence="fewer"),))["beside"]
     assert (beside["verdict"], beside["evidence"], beside["arms"][0]["n"]) == ("fails", "fewer", 20)
     assert judged(Made("raw", HOLDS), smaller=(Made("raw", FAILS, n=4),))["beside"] == []
+
+
+def test_of_cases_that_are_equal_but_for_rounding_the_first_is_named():
+    ulp = 2.0**-52
+    assert [least(of) for of in ([3, 2 + 4 * ulp, 2, 5], [3, -2, -2 - 4 * ulp], [[0.0, -1e-300], [1, 2]])] == [
+        1,
+        1,
+        1,
+    ]
+    assert least([3, 2 + 1e-6, 2]) == 2 and least(torch.tensor([[5.0, torch.inf], [4.0, 4.0]])) == 2
 
 
 def test_a_rule_without_arms_is_judged_without_records():

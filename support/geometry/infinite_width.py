@@ -2,8 +2,8 @@
 
 Weights are w ~ N(0, weight_variance I), biases b ~ N(0, bias_variance). With t = |x|^2 and z ~ N(0, s), where s =
 weight_variance t + bias_variance, the metric is g = e^Omega (I + 2 Omega' x x^T) with e^Omega = weight_variance
-E[phi'(z)^2]; where primes of Omega are d/dt. Metric and curvature follow from Omega, u = t Omega' and v = t^2
-Omega''.
+E[phi'(z)^2]; where primes of Omega are d/dt. Metric and curvature follow from Omega, u = t Omega', the ratio r = 1 +
+2 u of the metric along x and across, and w = t^2 Omega'' - 2 u^2, which is 0 for erf.
 
 An activation is "erf" (that is erf(z / sqrt 2)) or a whole number q, the monomial z^q / sqrt((2q - 1)!!), both in
 closed form; or "sigmoid", "tanh", "gelu" or a function that is smooth except perhaps at 0, by quadrature.
@@ -21,6 +21,7 @@ from torch import Tensor
 from support.geometry import checks
 from support.geometry.shallow import slopes
 
+LEAST = 1e-9  # ratio r that a quadrature resolves: R, which has its square below, is then right to four digits
 SMALLEST = 1e-200  # variance that stands for 0: at z = 0 itself torch has one slope for both sides of a kink
 
 
@@ -34,14 +35,15 @@ def nngp_metric(
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
         weight_variance, bias_variance: of one weight and one bias; positive, and 0 or positive.
     Raises:
-        ValueError: for other variances, an unknown activation, or if the quadrature does not converge.
+        ValueError: for other variances, an unknown activation, if the quadrature does not converge, or at points so
+            far out that it cannot tell the metric along x from 0.
     Source: Zavatone-Veth et al. 2025, equations E.1-E.12.
 
     >>> nngp_metric("erf", torch.zeros(1), weight_variance=math.pi / 2).tolist()
     [[1.0]]
     """
     x, single = checks.points(x)
-    t, omega, u, _ = _profile(activation, x, weight_variance, bias_variance)
+    t, omega, u, _, _ = _profile(activation, x, weight_variance, bias_variance)
     direction = x / t.sqrt().clamp_min(1e-300)[:, None]
     radial = 2 * u[:, None, None] * direction[:, :, None] * direction[:, None]
     g = omega.exp()[:, None, None] * (torch.eye(x.shape[1], dtype=x.dtype, device=x.device) + radial)
@@ -56,8 +58,8 @@ def nngp_log_volume_element(
     Arguments and errors as in `nngp_metric`. Source: the same, equation E.13.
     """
     x, single = checks.points(x)
-    _, omega, u, _ = _profile(activation, x, weight_variance, bias_variance)
-    value = (x.shape[1] * omega + torch.log1p(2 * u)) / 2
+    _, omega, _, r, _ = _profile(activation, x, weight_variance, bias_variance)
+    value = (x.shape[1] * omega + r.log()) / 2
     return value[0] if single else value
 
 
@@ -72,8 +74,8 @@ def nngp_ricci_scalar(
     """
     x, single = checks.points(x)
     d = x.shape[1]
-    t, omega, u, v = _profile(activation, x, weight_variance, bias_variance)
-    value = -(d - 1) * (-omega).exp() * u * ((d + 2) * u + 2 * (d - 2) * u**2 + 4 * v) / (t * (1 + 2 * u) ** 2)
+    t, omega, u, r, w = _profile(activation, x, weight_variance, bias_variance)
+    value = -(d - 1) * (-omega).exp() * u * ((d + 2) * u * r + 4 * w) / (t * r**2)
     value = torch.where((t == 0) & omega.isfinite(), 0.0, value)
     return value[0] if single else value
 
@@ -126,20 +128,29 @@ def degree(activation: Any) -> int | None:
 
 
 def _profile(activation, x, weight_variance, bias_variance):
-    """t, Omega, u = t Omega' and v = t^2 Omega'' at the points of x, (N,) each."""
+    """t, Omega, u, r and w at the points of x, (N,) each: see the head of this module."""
     check_variances(weight_variance, bias_variance)
     t = (x**2).sum(1)
     tau = weight_variance * t
     s = tau + bias_variance
     if activation == "erf":
-        share, scale = tau / (1 + 2 * s), 2 * weight_variance / math.pi
-        return t, math.log(scale) - torch.log1p(2 * s) / 2, -share, 2 * share**2
+        omega = math.log(2 * weight_variance / math.pi) - torch.log1p(2 * s) / 2
+        return t, omega, -tau / (1 + 2 * s), (1 + 2 * bias_variance) / (1 + 2 * s), torch.zeros_like(t)
     share = tau / torch.where(s == 0, 1.0, s)  # d log s / d log t; 0 at the origin of a map without biases
     if (q := degree(activation)) is not None:
         omega = math.log(weight_variance * q**2 / (2 * q - 1)) + torch.special.xlogy(q - 1, s)
-        return t, omega, (q - 1) * share, -(q - 1) * share**2
+        u = (q - 1) * share
+        return t, omega, u, 1 + 2 * u, -(2 * q - 1) * share * u
     mean, first, second = gaussian_means(activation, s)
-    return t, (weight_variance * mean).log(), share * first, share**2 * (second - first**2)
+    u = share * first
+    r, w = 1 + 2 * u, share**2 * (second - 3 * first**2)
+    if (far := r < LEAST).any():
+        point = int(far.nonzero()[0, 0])
+        raise ValueError(
+            f"point {point}, {float(t[point].sqrt()):.3g} from the origin, is so far out that the quadrature of "
+            f"{activation!r} cannot tell the metric along x from 0; scale the data"
+        )
+    return t, (weight_variance * mean).log(), u, r, w
 
 
 def gaussian_means(activation: str | Callable, s: Tensor, order: int = 1) -> tuple[Tensor, Tensor, Tensor]:

@@ -20,7 +20,7 @@ from scipy import optimize
 from support import geometry
 from support.chapters.infinite_width import one_example, tangent_kernel
 from support.chapters.infinite_width.tangent_kernel import Tangent
-from support.evidence.claims import Worst, formula
+from support.evidence.claims import Worst, formula, least
 from support.geometry import infinite_width, oracle
 from support.geometry.wide_layers import Wide, as_a_map, erf, finite, three_units
 
@@ -74,7 +74,7 @@ def rising(layers: list[Wide], quantity: Callable, radii=RADII) -> Worst:
         values = quantity(layer, radii)
         steps.append(values.diff() / torch.maximum(values[1:].abs(), values[:-1].abs()))
     steps = torch.stack(steps)
-    i, j = divmod(int(steps.argmin()), len(radii) - 1)
+    i, j = divmod(least(steps), len(radii) - 1)
     where = f"{layers[i]}, |x| = {radii[j]:.3g} to {radii[j + 1]:.3g}"
     return Worst(bool(steps.min() > 0), float(steps.min()), where, steps.numel())
 
@@ -153,8 +153,8 @@ def folds(biases=(0.25, 0.5, 1.0), apart=0.01) -> Worst:
     if same > ROUNDING:
         return Worst(False, same, "a rotation that should change nothing", cases)
     broken = {b: float(turned(b, 60).min()) for b in biases}
-    least = min(broken, key=broken.get)
-    return Worst(broken[least] > apart, broken[least], f"bias {least:g}, 60 degrees", cases)
+    bias = min(broken, key=broken.get)
+    return Worst(broken[bias] > apart, broken[bias], f"bias {bias:g}, 60 degrees", cases)
 
 
 def loop_ricci_scalar(f, x, radius=0.005, steps=200) -> float:

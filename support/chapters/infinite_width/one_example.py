@@ -14,7 +14,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from support.evidence.claims import Worst
+from support.evidence.claims import Worst, least
 from support.geometry import bayes_chi
 from support.geometry.wide_layers import monomial
 
@@ -114,10 +114,11 @@ def of_the_rules() -> Sampled:
 
 def positive(degrees: Sequence[int], dimensions: Sequence[int], chi: Callable = bayes_chi) -> Worst:
     """Chi > 0 at every overlap. Refuted by one where it is not; the value is the smallest chi."""
-    found = {(q, d): chi(q, OVERLAPS, d) for q, d in product(degrees, dimensions)}
-    (q, d), least = min(found.items(), key=lambda item: float(item[1].min()))
-    where = f"z^{q}, d = {d}, overlap {OVERLAPS[least.argmin()]:g}"
-    return Worst(bool(least.min() > 0), float(least.min()), where, len(found) * len(OVERLAPS))
+    cases = [*product(degrees, dimensions)]
+    found = torch.stack([chi(q, OVERLAPS, d) for q, d in cases])
+    i, j = divmod(least(found), len(OVERLAPS))
+    where = f"z^{cases[i][0]}, d = {cases[i][1]}, overlap {OVERLAPS[j]:g}"
+    return Worst(bool(found.min() > 0), float(found.min()), where, found.numel())
 
 
 def rises_with_the_overlap(degrees: Sequence[int], dimensions: Sequence[int], chi: Callable = bayes_chi) -> Worst:
@@ -125,13 +126,13 @@ def rises_with_the_overlap(degrees: Sequence[int], dimensions: Sequence[int], ch
 
     Refuted by one step of another kind; the value is the smallest rise for q > 1, in units of chi.
     """
-    steps = {(q, d): chi(q, OVERLAPS, d).diff() / chi(q, OVERLAPS[1:], d) for q, d in product(degrees, dimensions)}
-    constant = all(float(of.abs().max()) < 1e-10 for (q, _), of in steps.items() if q == 1)
-    (q, d), least = min(
-        ((case, of) for case, of in steps.items() if case[0] > 1), key=lambda item: float(item[1].min())
-    )
-    where = f"z^{q}, d = {d}, overlap {OVERLAPS[least.argmin()]:g}"
-    return Worst(constant and bool(least.min() > 0), float(least.min()), where, len(steps) * (len(OVERLAPS) - 1))
+    cases = [*product(degrees, dimensions)]
+    steps = torch.stack([chi(q, OVERLAPS, d).diff() / chi(q, OVERLAPS[1:], d) for q, d in cases])
+    linear = torch.tensor([q == 1 for q, _ in cases])
+    constant = bool((steps[linear].abs() < 1e-10).all())
+    i, j = divmod(least(torch.where(linear[:, None], torch.inf, steps)), len(OVERLAPS) - 1)
+    where = f"z^{cases[i][0]}, d = {cases[i][1]}, overlap {OVERLAPS[j]:g}"
+    return Worst(constant and bool(steps[i, j] > 0), float(steps[i, j]), where, steps.numel())
 
 
 def separates(degrees: Sequence[int], dimensions: Sequence[int], chi: Callable = bayes_chi) -> Worst:
@@ -143,9 +144,9 @@ def separates(degrees: Sequence[int], dimensions: Sequence[int], chi: Callable =
     by_degree = ratio[1:] / ratio[:-1] - 1
     curved = torch.tensor([q > 1 for q in degrees])
     by_dimension = (ratio[:, 1:] / ratio[:, :-1] - 1)[curved]
-    least = min(float(by_degree.min()), float(by_dimension.min()))
-    where = "from a degree to the next" if float(by_degree.min()) == least else "from a dimension to the next"
-    return Worst(least > 0, least, where, by_degree.numel() + by_dimension.numel())
+    growth = min(float(by_degree.min()), float(by_dimension.min()))
+    where = "from a degree to the next" if float(by_degree.min()) == growth else "from a dimension to the next"
+    return Worst(growth > 0, growth, where, by_degree.numel() + by_dimension.numel())
 
 
 def follows_the_formula(
