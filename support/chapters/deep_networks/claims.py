@@ -266,7 +266,7 @@ CLAIMS = (
            Signed(FLAT_IN_A_CLASS, "half the rise across classes minus the rise in one", premises=(_RISES,)),
            _ALL_IMAGES, amended=claims.amended(
                "The largest of many volumes exceeds their mean wherever volumes differ, even without a hill. So the "
-               "rise is now the mean over the triangle but its corners, minus the mean of the corners.",
+               "rise is now the mean over the triangle without its corners, minus the mean of the corners.",
                "the rise was the largest log-volume in the triangle minus the mean of its corners", "fails",
                "2026-11-25")),
     _claim("RG-5.1-i", "section 5.1 and appendix I.3",

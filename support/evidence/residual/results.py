@@ -185,7 +185,7 @@ def spread(run: Record) -> np.ndarray:
 
 
 def rise(run: Record) -> np.ndarray:
-    """(2, 2) [network, kind]: mean log-volume over a triangle but its corners, minus theirs, nats per output."""
+    """(2, 2) [network, kind]: mean log-volume over a triangle without its corners, minus theirs, nats per output."""
     volume = run.arrays["triangle_volume"].astype(float)
     return _mean(volume[..., 3:].mean(-1) - volume[..., :3].mean(-1)) / outputs(run)
 
