@@ -366,7 +366,7 @@ def test_the_interval_around_the_printed_mean_is_welchs():
     (mean, sd), n = paper["sets"]["prose"]["accuracy"]["Abs2"], paper["n"]
     values = mean + WIGGLE
     found = AsPrinted("prose")(arm({"Abs2": values}))
-    ours, theirs = values.var(ddof=1) / 8, sd**2 / (n - 1)  # squared standard errors
+    ours, theirs = values.var() / 7, sd**2 / (n - 1)  # squared standard errors
     freedom = (ours + theirs) ** 2 / (ours**2 / 7 + theirs**2 / (n - 1))
     assert found.high - found.value == pytest.approx(stats.t.ppf(0.95, freedom) * np.sqrt(ours + theirs), rel=1e-4)
 

@@ -98,7 +98,7 @@ def test_arms_without_spread_and_rules_that_no_interval_decides_are_left_out():
     assert set(zip(found["claim"], found["arm"], strict=True)) == {("A-1", "raw")}
 
 
-def test_a_row_has_the_shares_in_which_the_rule_holds_and_then_fails():
+def test_a_row_has_the_shares_in_which_the_rule_holds_and_fails():
     rule = Exceeds("ReLU", "ReLU2", 10.0)
     raw = arm() | {"threshold": 10.0}
     found = error_rates.simulated([Claim("A-1", "", "", rule, None, "own")], [{"id": "A-1", "arms": [raw]}])
@@ -108,7 +108,7 @@ def test_a_row_has_the_shares_in_which_the_rule_holds_and_then_fails():
     assert found["value"].to_dict() == pytest.approx({"line": 10, "none": 0, "printed": 95.69 - 39.94})
 
 
-def test_a_card_shows_them_under_their_heads(monkeypatch):
+def test_a_card_shows_error_rates_under_their_heads(monkeypatch):
     row = {"arm": "<raw>", "effect": "line", "value": 10.0, "holds (%)": 2, "fails (%)": 97}
     monkeypatch.setattr(cards, "_simulated", lambda: {"A-1": [row]})
     cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", cards._error_rates("A-1"))

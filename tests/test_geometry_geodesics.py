@@ -74,22 +74,26 @@ def test_it_is_no_longer_than_the_segment_or_its_first_guess():
 
 
 def test_the_first_guess_bows_at_a_right_angle_by_so_many_lengths(monkeypatch):
-    def starts(residuals, start, *_, **__):
-        seen.append(torch.from_numpy(start).view(-1, 3))
-        raise RuntimeError("seen")
+    class Stop(Exception):
+        pass
 
-    seen, a, b = [], torch.tensor([1.0, 0.0, 2.0]).double(), torch.tensor([2.0, -2.0, 4.0]).double()
-    monkeypatch.setattr(scipy.optimize, "least_squares", starts)
+    seen = []
+
+    def solver(residuals, start, *_, **__):
+        seen.append(torch.from_numpy(start).view(-1, 3))
+        raise Stop
+
+    a, b = torch.tensor([1.0, 0.0, 2.0]).double(), torch.tensor([2.0, -2.0, 4.0]).double()
+    monkeypatch.setattr(scipy.optimize, "least_squares", solver)
     for bow in (0.0, 0.2, -0.2):
-        with pytest.raises(RuntimeError, match="seen"):
+        with pytest.raises(Stop):
             geodesic(lambda x: x, a, b, points=5, bow=bow)
     straight, up, down = seen
     assert torch.allclose(straight, torch.lerp(a, b, torch.tensor([[0.25], [0.5], [0.75]]).double()))
     aside = up - straight
     assert torch.allclose(aside, straight - down) and torch.allclose(aside @ (b - a), torch.zeros(3).double())
-    assert float(aside[1].norm()) == pytest.approx(0.2 * 3) and float(aside[0].norm()) == pytest.approx(
-        0.6 * 0.5**0.5
-    )
+    assert float(aside[1].norm()) == pytest.approx(0.2 * 3)  # in the middle
+    assert float(aside[0].norm()) == pytest.approx(0.2 * 3 * 0.5**0.5)  # at a quarter
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,8 @@ def test_the_first_guess_bows_at_a_right_angle_by_so_many_lengths(monkeypatch):
     [
         ({"b": torch.zeros(3)}, r"one shape \(d,\), got \(2,\) and \(3,\)"),
         ({"b": torch.zeros(2)}, "two different ends"),
-        ({"points": 2}, "points=2"),
+        ({"points": 2}, "points must be a whole number from 3 on, got 2"),
+        ({"points": 4.5}, "points must be a whole number"),
         ({"a": torch.zeros(2, dtype=torch.int64)}, "torch.int64"),
         ({"f": lambda x: x.float()}, "torch.float32"),
         ({"f": lambda x: x.sum()}, r"must map one example, \(d,\) -> \(m,\)"),

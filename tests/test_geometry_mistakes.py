@@ -398,7 +398,7 @@ MISTAKES = {
     "rounding taken for a deep rank": (deep, "_log_volume", "<= 1000 * eps", "<= 0 * eps", deep_rank),
     "gap never looked at": (pullback, "_ranked_log_volume", "(rank < k) *", "(rank < 0) *", denied_rank),
     "rounding taken for a rank": (pullback, "_ranked_log_volume", "max(k, 10) * EPS", "0 * EPS", denied_rank),
-    "metric's radial part": (infinite_width, "nngp_metric", "radial = 2 *", "radial = ", limit),
+    "metric's radial part": (infinite_width, "nngp_metric", "across + r[", "across + (r**2)[", limit),
     "log-volume without its root": (
         infinite_width, "nngp_log_volume_element", "r.log()) / 2", "r.log())", limit),
     "d - 2 for d + 2": (infinite_width, "nngp_ricci_scalar", "((d + 2) * u", "((d - 2) * u", limit),

@@ -94,6 +94,8 @@ def off_by_a_hundredth(*arguments):
      lambda: one_example.rises_with_the_overlap([1, 2], [2], lower_at_the_ends)),
     (lambda: one_example.rises_with_the_overlap([1, 2], [2]),
      lambda: one_example.rises_with_the_overlap([1, 2], [2], lambda q, rho, d: bayes_chi(q, rho, d) + rho)),
+    (lambda: one_example.rises_with_the_overlap([2], [2]),
+     lambda: one_example.rises_with_the_overlap([2], [2], lambda q, rho, d: bayes_chi(q, rho, d) / (rho != 0.5))),
     (lambda: one_example.separates([1, 2], [2, 3]), lambda: one_example.separates([1, 2], [3, 2])),
     (lambda: one_example.separates([1, 2], [2, 3]), lambda: one_example.separates([2, 1], [2, 3])),
     (lambda: one_example.follows_the_formula(few_networks),

@@ -208,7 +208,7 @@ def test_estimated_times_are_rounded_to_what_they_are_worth(minutes, words):
 
 
 @pytest.mark.parametrize("light", [False, True])
-def test_a_light_study_records_no_moments(store, dataset, light):
+def test_only_a_light_study_records_no_moments(store, dataset, light):
     plan = replace(PLAN, steps=5, seeds=1, light=light)
     (found,) = {"moments" in record.arrays for record in ensure(plan, dataset, store, verbose=False)}
     assert found == (not light)

@@ -295,14 +295,19 @@ def test_smaller_studies_stand_beside_if_they_can_be_judged():
     assert judged(Made("raw", HOLDS), smaller=(Made("raw", FAILS, n=4),))["beside"] == []
 
 
-def test_of_cases_that_are_equal_but_for_rounding_the_first_is_named():
-    ulp = 2.0**-52
-    assert [least(of) for of in ([3, 2 + 4 * ulp, 2, 5], [3, -2, -2 - 4 * ulp], [[0.0, -1e-300], [1, 2]])] == [
-        1,
-        1,
-        1,
-    ]
-    assert least([3, 2 + 1e-6, 2]) == 2 and least(torch.tensor([[5.0, torch.inf], [4.0, 4.0]])) == 2
+@pytest.mark.parametrize(
+    ("values", "index"),
+    [
+        ([3, 2 + 1e-15, 2, 5], 1),
+        ([3, -2, -2 - 1e-15], 1),
+        ([3, 2 + 1e-6, 2], 2),
+        ([[5.0, math.inf], [4.0, 4.0]], 2),
+        ([1, -math.inf, 0], 1),
+        ([1, 0, math.nan], 2),
+    ],
+)
+def test_of_cases_that_are_equal_but_for_rounding_the_first_is_named(values, index):
+    assert least(values) == least(torch.tensor(values, dtype=torch.float64)) == index
 
 
 def test_a_rule_without_arms_is_judged_without_records():

@@ -174,10 +174,11 @@ class Worst(NamedTuple):
 def least(values: Any) -> int:
     """The index of the first of the flattened values that is the least but for rounding.
 
-    Cases that theory makes equal differ in their last digits, and these depend on the processor.
+    Cases that theory makes equal differ in their last digits, and these depend on the processor. NaN counts as least.
     """
     values = np.ravel(values)
-    return int(np.argmax(values <= values.min() + 1e-9 * abs(values.min())))
+    low = values.min()
+    return int(np.argmax(values <= low + 1e-9 * abs(low)) if np.isfinite(low) else values.argmin())
 
 
 @dataclass(frozen=True)
@@ -307,11 +308,11 @@ def _findings(claim: Claim, arms: list[Arm]) -> dict[str, Finding]:
 
 
 def _finding(claim: Claim, arm: Arm) -> Finding:
-    n, least = claim.rule.n(arm), claim.rule.seeds_needed(arm)
-    if n >= least:
+    n, needed = claim.rule.n(arm), claim.rule.seeds_needed(arm)
+    if n >= needed:
         return replace(claim.rule(arm), n=n)
     late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
-    return Finding("untested", f"{counted(n, 'seed')}{late}, {least} needed", n=n)
+    return Finding("untested", f"{counted(n, 'seed')}{late}, {needed} needed", n=n)
 
 
 def _rows(findings: dict[str, Finding]) -> list[dict]:

@@ -24,7 +24,7 @@ class SingularMetric(ValueError):
 
 
 class NotFinite(ValueError):
-    """A Jacobian or an output of the map is infinite or NaN at a point."""
+    """A derivative or an output of the map is infinite or NaN at a point."""
 
 
 def real(name: str, value: Any) -> Tensor:

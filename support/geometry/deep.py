@@ -37,7 +37,8 @@ def deep_log_volume_element(module: nn.Module, x: Tensor, chunk_size: int | None
             at most; half as many whenever they do not fit after all.
     Raises:
         SingularMetric: if J has a lower rank than min(m, d); the message names the point and the singular values.
-        ValueError: for points, outputs or modules of another shape, type or mode, or Jacobians that are not finite.
+        NotFinite: for a Jacobian that is not finite.
+        ValueError: for points, outputs or modules of another shape, type or mode.
     Source: Zavatone-Veth et al. 2025, sections 2 and 5 and appendix I.3, where memory ends the study of networks
     deeper than ResNet-34.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
+from support.arguments import whole
 from support.geometry import checks
 from support.geometry.jacobians import load_forward_mode, plain_attention
 
@@ -78,8 +79,9 @@ def geodesic(
     a, b = checks.real("a", a), checks.real("b", b)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(f"a and b must have one shape (d,), got {tuple(a.shape)} and {tuple(b.shape)}")
-    if points < 3 or torch.equal(a, b):
-        raise ValueError(f"a geodesic needs at least 3 points and two different ends, got points={points!r}")
+    whole("points", points, 3)
+    if torch.equal(a, b):
+        raise ValueError(f"a geodesic needs two different ends, got {a.tolist()} twice")
     t = torch.linspace(0, 1, points, dtype=torch.float64)[:, None]
     segment = torch.lerp(a, b, t)
     aside = torch.zeros_like(a)

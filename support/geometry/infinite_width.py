@@ -2,8 +2,8 @@
 
 Weights are w ~ N(0, weight_variance I), biases b ~ N(0, bias_variance). With t = |x|^2 and z ~ N(0, s), where s =
 weight_variance t + bias_variance, the metric is g = e^Omega (I + 2 Omega' x x^T) with e^Omega = weight_variance
-E[phi'(z)^2]; where primes of Omega are d/dt. Metric and curvature follow from Omega, u = t Omega', the ratio r = 1 +
-2 u of the metric along x and across, and w = t^2 Omega'' - 2 u^2, which is 0 for erf.
+E[phi'(z)^2]. A prime of Omega means d/dt. Metric and curvature follow from Omega, u = t Omega', r = 1 + 2 u, the
+metric along x divided by that across it, and w = t^2 Omega'' - 2 u^2, which is 0 for erf.
 
 An activation is "erf" (that is erf(z / sqrt 2)) or a whole number q, the monomial z^q / sqrt((2q - 1)!!), both in
 closed form; or "sigmoid", "tanh", "gelu" or a function that is smooth except perhaps at 0, by quadrature.
@@ -21,7 +21,7 @@ from torch import Tensor
 from support.geometry import checks
 from support.geometry.shallow import slopes
 
-LEAST = 1e-9  # ratio r that a quadrature resolves: R, which has its square below, is then right to four digits
+LEAST = 1e-7  # r that a quadrature resolves: its tolerance of 1e-12 leaves R, divided by r^2, four digits
 SMALLEST = 1e-200  # variance that stands for 0: at z = 0 itself torch has one slope for both sides of a kink
 
 
@@ -35,18 +35,19 @@ def nngp_metric(
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
         weight_variance, bias_variance: of one weight and one bias; positive, and 0 or positive.
     Raises:
-        ValueError: for other variances, an unknown activation, if the quadrature does not converge, or at points so
-            far out that it cannot tell the metric along x from 0.
+        ValueError: for other variances, an unknown activation, if the quadrature does not converge, or, where there
+            is no closed form, at points so far out that the quadrature cannot tell the metric along x from 0.
     Source: Zavatone-Veth et al. 2025, equations E.1-E.12.
 
     >>> nngp_metric("erf", torch.zeros(1), weight_variance=math.pi / 2).tolist()
     [[1.0]]
     """
     x, single = checks.points(x)
-    t, omega, u, _, _ = _profile(activation, x, weight_variance, bias_variance)
-    direction = x / t.sqrt().clamp_min(1e-300)[:, None]
-    radial = 2 * u[:, None, None] * direction[:, :, None] * direction[:, None]
-    g = omega.exp()[:, None, None] * (torch.eye(x.shape[1], dtype=x.dtype, device=x.device) + radial)
+    _, omega, _, r, _ = _profile(activation, x, weight_variance, bias_variance)
+    direction = torch.nn.functional.normalize(x, eps=1e-300)
+    along = direction[:, :, None] * direction[:, None]
+    across = torch.eye(x.shape[1], dtype=x.dtype, device=x.device) - along
+    g = omega.exp()[:, None, None] * (across + r[:, None, None] * along)
     return g[0] if single else g
 
 

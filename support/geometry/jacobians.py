@@ -23,8 +23,8 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
 
     start: index of the group's first point. A batch of images, (N, ...), is flattened; f takes one image, and a
     module a batch of one.
-    Shape (N, ...), or (...) for one point. Raises NotFinite where df/dx is not, and ValueError where f changes its
-    input in place and torch cannot differentiate that.
+    Shape (N, ...), or (...) for one point. Raises NotFinite where df/dx is not finite, and ValueError where f changes
+    its input in place and torch cannot differentiate that.
     """
     x, shape = torch.as_tensor(x), (-1,)
     if x.ndim > 2:

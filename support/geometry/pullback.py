@@ -33,7 +33,7 @@ def pullback_metric(f: Callable, x: Tensor) -> Tensor:
             batch of images, (N, ...): f then takes one image, and d is the number of its values. So one image is
             x[None]. (`deep_log_volume_element` takes three axes as one image.)
     Raises:
-        NotFinite: where df/dx is not.
+        NotFinite: where df/dx is not finite.
         ValueError: for points or outputs of another shape or type, or points that are not finite.
     Source: Zavatone-Veth et al. 2025, section 2.
 

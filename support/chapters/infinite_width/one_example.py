@@ -124,15 +124,16 @@ def positive(degrees: Sequence[int], dimensions: Sequence[int], chi: Callable = 
 def rises_with_the_overlap(degrees: Sequence[int], dimensions: Sequence[int], chi: Callable = bayes_chi) -> Worst:
     """For q > 1 chi rises from each overlap to the next, and for q = 1 it is constant.
 
-    Refuted by one step of another kind; the value is the smallest rise for q > 1, in units of chi.
+    Refuted by one step of another kind; the value is the smallest rise for q > 1, in units of chi. One of the degrees
+    must be above 1.
     """
     cases = [*product(degrees, dimensions)]
     steps = torch.stack([chi(q, OVERLAPS, d).diff() / chi(q, OVERLAPS[1:], d) for q, d in cases])
     linear = torch.tensor([q == 1 for q, _ in cases])
-    constant = bool((steps[linear].abs() < 1e-10).all())
+    holds = bool((steps[linear].abs() < 1e-10).all() and (steps[~linear] > 0).all())
     i, j = divmod(least(torch.where(linear[:, None], torch.inf, steps)), len(OVERLAPS) - 1)
     where = f"z^{cases[i][0]}, d = {cases[i][1]}, overlap {OVERLAPS[j]:g}"
-    return Worst(constant and bool(steps[i, j] > 0), float(steps[i, j]), where, steps.numel())
+    return Worst(holds, float(steps[i, j]), where, steps.numel())
 
 
 def separates(degrees: Sequence[int], dimensions: Sequence[int], chi: Callable = bayes_chi) -> Worst:
