@@ -23,6 +23,13 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
+def lasting(minutes: float) -> str:
+    """A duration in words, rounded to what an estimate is worth: "2.5 min", "40 min", "5 h"."""
+    if minutes >= 180:
+        return f"{minutes / 60:.0f} h"
+    return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
+
+
 def ranged(counts: Iterable[int], noun: str) -> str:
     """The range of several counts: "8 seeds", or "8 to 9 seeds" where they differ; "0 seeds" for no counts."""
     least, most = min(counts := [*counts] or [0]), max(counts)

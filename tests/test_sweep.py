@@ -28,6 +28,7 @@ from support.networks.data import load
 from support.progress import Progress
 from support.training import checkpoints
 from support.training.specs import digest
+from support.words import lasting
 
 PLAN = Plan(
     "try",
@@ -204,7 +205,7 @@ def test_the_outlook_counts_what_a_block_trains_again_and_names_its_cost(store, 
     ("minutes", "words"), [(0.26, "0.3 min"), (9.9, "9.9 min"), (10, "10 min"), (179.4, "179 min"), (180, "3 h")]
 )
 def test_estimated_times_are_rounded_to_what_they_are_worth(minutes, words):
-    assert sweep.lasting(minutes) == words
+    assert lasting(minutes) == words
 
 
 @pytest.mark.parametrize("light", [False, True])

@@ -252,7 +252,7 @@ def test_an_unclear_claim_says_what_would_decide_it():
     """Half the width 3, distance 2, 20 seeds: 2.25 times as many, and one, at half a minute each."""
     row = judged(Made("raw", UNCLEAR), Made("standardised", (0.0, 9.9, 20.0)))
     assert (row["verdict"], row["fresh_seeds"], row["fresh_minutes"]) == ("unclear", 46, 23.0)
-    assert ledger.details(row)[-1] == "what would decide it: a new study of 46 seeds (raw), about 23 minutes"
+    assert ledger.details(row)[-1] == "what would decide it: a new study of 46 seeds (raw), about 23 min"
     on_the_line = judged(Made("raw", (9.0, 10.0, 11.0)), Made("standardised", (0.0, 9.9, 20.0)))
     assert (on_the_line["fresh_seeds"], on_the_line["fresh_minutes"]) == (None, None)
 
@@ -373,7 +373,7 @@ def test_a_card_says_what_the_runs_cost_and_what_an_amendment_changed():
     amended = Amendment("2026-11-23", "it misread the source.", "> 20 points", "unclear")
     row = judged(Made("raw", HOLDS, n=6), amended=amended)
     shown = cards.card(row, anchor=False)
-    assert "rests on 6 runs of theirs, 3 minutes of training" in shown
+    assert "uses 6 of their runs, with 3.0 min of training" in shown
     assert "First rule: &gt; 20 points. First verdict: unclear." in shown
     rows = [row, row | {"verdict": "unclear"}, row | {"amended": None}]
     page = cards.ledger(rows, {"01_x": "1. X"})

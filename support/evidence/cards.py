@@ -12,7 +12,7 @@ from importlib.resources import files
 from support.evidence import deviations
 from support.evidence.ledger import bound, counts, counts_in_words, fresh, interval
 from support.evidence.verdicts import CONTRADICTION, FLAGS, UNDECIDED, VERDICTS
-from support.words import counted
+from support.words import counted, lasting
 
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
 LEDGER = "../book/ledger.html"  # as seen from a chapter; the pages of the site lie in two folders
@@ -266,7 +266,8 @@ def _details(row: dict, shown: list[dict]) -> str:
         lines.append(f"<b>Runs:</b> {_text(row['protocol'])}.")
     study = deviations.of(row)
     if study["study_type"] != deviations.OWN:
-        lines.append(f"<b>{study['study_type'].capitalize()}:</b> {_text(' '.join(study['deviations']))}")
+        different = _text(" ".join(study["deviations"]))
+        lines.append(f"<b>{study['study_type'].capitalize()}.</b> What differs from the paper: {different}")
     for other in row["beside"]:
         several = "; ".join(
             f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}"
@@ -288,7 +289,7 @@ def _details(row: dict, shown: list[dict]) -> str:
     if row["replaces"]:
         lines.append(f"<b>Merged into this claim:</b> {_text(', '.join(row['replaces']))}.")
     if rates := _error_rates(row["id"]):
-        lines.append(f"<b>How often the rule errs</b>, in simulated repetitions with as many runs: {rates}")
+        lines.append(f"<b>How often the rule holds and fails</b> in simulated repetitions with as many runs: {rates}")
     if row["fresh_seeds"]:
         lines.append(f"<b>What would decide it:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
     formulas = not row["evidence"]
@@ -296,10 +297,11 @@ def _details(row: dict, shown: list[dict]) -> str:
         what = "evaluates it again" if formulas else "trains the first steps of its cheapest run again"
         lines.append(f"<b>Check it:</b> <code>python -m support check {row['id']}</code> {what}, in about a minute.")
     if row["record"]:
-        again = "; ".join(f"{command} --records mine" for command in row["command"].split("; "))
+        again = "; ".join(dict.fromkeys(f"{command} --records mine" for command in row["command"].split("; ")))
         lines.append(
-            f"<b>Train the studies again:</b> <code>{_text(again)}</code>, into a new folder. This claim rests on "
-            f"{counted(len(row['record']), 'run')} of theirs, {row['minutes']:.3g} minutes of training."
+            f"<b>Train the studies again</b>, with the same seeds, into a new folder: <code>{_text(again)}</code>. "
+            f"This claim uses {len(row['record']):,} of their runs, with {lasting(row['minutes'])} of training. "
+            f"<code>python -m support claims {row['id']} --records mine</code> judges it on yours."
         )
     elif not formulas:
         lines.append(f"<b>Command:</b> <code>{_text(row['command'])}</code>.")

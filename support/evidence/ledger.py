@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 
 from support.evidence.verdicts import CONTRADICTION, KINDS, UNDECIDED, VERDICTS, of_several
-from support.words import counted
+from support.words import counted, lasting
 
 
 def ids_of(row: dict) -> list[str]:
@@ -83,9 +83,9 @@ def interval(arm: dict) -> str:
 
 
 def fresh(row: dict) -> str:
-    """What would probably decide an unclear claim: "a new study of 46 seeds (raw), about 23 minutes"."""
+    """What would probably decide an unclear claim: "a new study of 46 seeds (raw), about 23 min"."""
     arm = f" ({row['fresh_arm']})" if len(row["arms"]) > 1 else ""
-    cost = f", about {row['fresh_minutes']:.3g} minutes" if row["fresh_minutes"] else ""
+    cost = f", about {lasting(row['fresh_minutes'])}" if row["fresh_minutes"] else ""
     return f"a new study of {counted(row['fresh_seeds'], 'seed')}{arm}{cost}"
 
 

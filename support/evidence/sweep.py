@@ -24,7 +24,7 @@ from support.training import checkpoints
 from support.training.loop import Stopped
 from support.training.machine import resolve_device
 from support.training.specs import Spec, digest
-from support.words import counted
+from support.words import counted, lasting
 
 
 class Diverged(RuntimeError):
@@ -216,13 +216,6 @@ def ensure(plan: Study, dataset: Any, store: Store, *, device: str = "auto", ver
             f"{first.diverged_at}; all runs are recorded. Try a lower rate."
         )
     return records
-
-
-def lasting(minutes: float) -> str:
-    """An estimated time in words, rounded to what the estimate is worth."""
-    if minutes >= 180:
-        return f"{minutes / 60:.0f} h"
-    return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
 
 
 def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto") -> str:

@@ -143,8 +143,9 @@ _PATTERNS_STAY = (
 )
 _BIASED = (STUDIES["mnist-bias"], STUDIES["mnist-10k-heads"])
 _ALL = (
-    "Five seeds with all images had replaced twenty with 10,000. Now all images judge from ten seeds on.",
-    "all images judge from five seeds on",
+    "The first rule used the runs on all 60,000 images as soon as there were five seeds, in place of twenty seeds "
+    "with 10,000 images. Now it uses them from ten seeds on.",
+    "the runs on all images judge as soon as there are five seeds",
 )
 _VOID = (
     "Where ReLU2 does not fail, nothing can recover. Where its interval leaves open whether it fails, the finding is "

@@ -41,7 +41,7 @@ def networks_figure():
 
 
 def wedge_figure(half_angles, measured):
-    """Left, the wedge of hidden vectors and the weights that are dead; right, how often weights are born dead.
+    """Left, the wedge of hidden vectors and the weights that are dead; right, how often weights start dead.
 
     half_angles: radians; measured: share of random weights that are dead, for each of them.
     """
@@ -57,7 +57,7 @@ def wedge_figure(half_angles, measured):
     degrees = np.degrees(half_angles)
     right.plot(degrees, 0.5 - half_angles / np.pi, color="black")
     right.plot(degrees, measured, "o", color="black")
-    right.set(xlabel="half angle of the wedge (degrees)", ylabel="share born dead", ylim=(-0.03, 0.55))
+    right.set(xlabel="half angle of the wedge (degrees)", ylabel="share that starts dead", ylim=(-0.03, 0.55))
     return fig
 
 

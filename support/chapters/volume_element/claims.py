@@ -274,7 +274,7 @@ CLAIMS = (
     _claim("RG-4-d", "section 4.1", "The volume element peaks at the boundary, not merely between the data.",
            _AT_THE_BOUNDARY, Tasks(_BUT_XOR), amended=_BY_WIDTH),
     _claim("RG-4-e", "sections 4.1 and 4.2",
-           "Training raises the volume element at the boundary, over that away from it.",
+           "Training raises the volume element at the boundary, relative to that at both ends of the line.",
            _RAISES, Tasks(), late=True),
     _claim("RG-I-b", "appendix I.1",
            "On XOR the volume element has at initialisation less than half of its contrast after training.",

@@ -82,7 +82,7 @@ CLAIMS = (
       for number, (name, also, trained_by, first) in enumerate((
           ("as published", "within 1,000 steps", "mnist-10k", "mixed"),
           ("warm-up", "even if the first steps are gentle", None, "mixed"),
-          ("centred outputs", "with centred outputs, which cannot be born dead", None, "mixed"),
+          ("centred outputs", "with centred outputs, which cannot start dead", None, "mixed"),
           ("both", "with a warm-up and centred outputs", None, "mixed"),
           ("Adam", "with Adam instead of gradient descent", None, "fails")))),
     # under Adam too there are runs without an inactive output, but no ReLU that was trained by Adam
@@ -102,7 +102,7 @@ CLAIMS = (
         law.Mostly("ReLU2"), law.at_point(OWN["law-1000"])),
     own("LAW-c", "At a step size of 10, from first preactivations of 0.1, ReLU2-Neg fails more often than ReLU2.",
         law.MoreOften("ReLU2-Neg", "ReLU2"), law.at_point(OWN["law-10"])),
-    own("LAW-d", "The map of first steps on MNIST predicts which networks fail on other data.",
+    own("LAW-d", "The map of step size and start, made on MNIST, predicts which networks fail on other data.",
         law.Predicts(), law.elsewhere(OWN["mnist-rates"], OWN["law-digits"], OWN["law-cifar"]),
         amended=amended(
             "A bootstrap over six settings is too narrow. Every other rule uses Student's interval below ten values, "

@@ -106,14 +106,14 @@ class Recovers(Exceeds):
     def __call__(self, arm: Arm) -> Finding:
         control, failing = arm.accuracy(self.baseline), arm.accuracy(self.second)
         behind = statistics.mean_interval(control - failing)
-        ahead = f"{self.baseline} - {self.second} = {behind.value:+.2f} points"
+        ahead = f"{self.baseline} (as published) - {self.second} = {behind.value:+.2f} points"
         if behind.high <= self.least:
             return self.finding(behind, f"{self.second} does not fail here: {ahead}", "void")
         found = super().__call__(arm)
         if behind.low > self.least:
             return found
         unsure = f"whether {self.second} fails here is unclear: {ahead} [{behind.low:.1f}, {behind.high:.1f}]"
-        return replace(found, state="unclear", text=f"{found.text}; {unsure}", times=math.inf)
+        return replace(found, state="unclear", text=f"{unsure}; {found.text}", times=math.inf)
 
 
 @dataclass(frozen=True)
