@@ -100,7 +100,7 @@ kinds.wedge = (data, frame) => {
       last > 1.6 ? [] : [share.upright(last, "turn-guide"), share.word(last - 0.03, 0.06,
         `all dead from ${number(last)} on`, "turn-end turn-halo")],
     ]);
-    frame.say(`${count} of ${outputs.length} outputs are dead: at the start (squares) ${of("born")}, ` +
+    frame.say(`${count} of ${outputs.length} outputs are dead: initially (squares) ${of("born")}, ` +
       `killed by the step (filled dots) ${of("killed")}. The formula gives ${percent(100 * killedShare(t, s))}.`);
     frame.numbers(["size of the step", "counted", "formula"], sizes.filter((_, i) => i % 10 === 0).map(v =>
       [number(v, 1), `${outputs.filter(a => dead(a, t, v)).length} of ${outputs.length}`,
