@@ -75,7 +75,7 @@ CLAIMS = (
            tuple(nearer(name, "trained", "against other classes") for name in LINEAR_AND_L2 if "ReLU" in name)),
           ("c", "An OffsetL2 head measures by a metric nearer to its class's precision than Euclid's.",
            tuple(nearer(name, "of the head", "Euclid's") for name in LINEAR_AND_L2[2:])),
-          ("d", "OffsetL2 networks magnify their boundaries less than networks with a linear head.",
+          ("d", "OffsetL2 networks have less contrast at their boundaries than networks with a linear head.",
            tuple(map(magnifies_less, LINEAR_AND_L2[2:], LINEAR_AND_L2[:2]))),
           ("e", "Training turns a hidden layer's metric towards the directions in which class centres differ.",
            tuple(discriminates(name) for name in LINEAR_AND_L2)))),
