@@ -409,9 +409,7 @@ def test_runs_are_walked_by_keys_and_found_by_the_pointer(turned):
 @pytest.mark.browser
 def test_the_wedge_counts_as_the_formula_and_from_a_large_step_on_all_are_dead(turned):
     page = turned("wedge")
-    said = re.search(
-        r"(\d+) of 100 .* dead: initially \(squares\) (\d+), killed .* (\d+)\. .* (\d+)%", seen(page)[0]
-    )
+    said = re.search(r"(\d+) of 100 .* dead: initially \(squares\) (\d+), killed .* (\d+)\. .* (\d+)%", seen(page)[0])
     counted, born, killed, formula = map(int, said.groups())
     assert counted == born + killed and abs(counted - formula) <= 2
     assert "all dead from 1.31 on" in page.locator(".turn-body svg").text_content()
