@@ -121,6 +121,15 @@ def test_the_sign_of_a_hyperplane_counts_for_a_relu_only():
         assert hp.fits_story(-z, name).all() == name.startswith("Abs")
 
 
+@pytest.mark.parametrize(
+    ("others", "cut", "near"),
+    [((0.1, -0.9, -4), None, True), ((0.1, 2, 3), None, False), ((0.1, 2, 3), 2.5, True), ((5, 6, 7), 4, False)],
+)
+def test_at_least_half_of_the_others_are_near(others, cut, near):
+    z = np.array([of_output((9, *others), i) for i in range(C)])
+    assert hp.half_of_others_near(z, cut).tolist() == [near] * C
+
+
 @pytest.mark.parametrize("name", ["ReLU", "Abs", "Abs-L2", "GELU2", "ReLU2"])
 def test_of_other_networks_no_story_is_told(name):
     with pytest.raises(ValueError, match=f"no such story of the outputs of '{name}'"):
@@ -237,6 +246,22 @@ def test_the_fit_is_as_good_as_brute_force_and_never_worse_than_the_learned_norm
         tries = [minimize(loss, rng.standard_normal(4), method="Nelder-Mead").fun for _ in range(20)]
         assert found < 1.01 * min(tries)
         assert found <= min(minimize(of_learned, p, method="Nelder-Mead").fun for p in ((1, 1), (-1, 1), (0.1, 1)))
+
+
+def test_scale_and_cut_of_a_learned_hyperplane_are_as_good_as_brute_force():
+    rng = np.random.default_rng(4)
+    h, labels, normals = slabs(rng)
+    head = normals + 0.1 * rng.standard_normal(normals.shape)
+    size = np.sqrt((h**2).mean(0))
+    lengths = np.linalg.norm(head * size, axis=1)
+    a, b = fitted.fit_cuts(np.abs(head @ h.T), labels, lengths)
+    for c in range(C):
+
+        def loss(p, c=c):
+            return loss_of(p[0] * head[c] * size, p[1], h / size, labels == c)
+
+        tries = [minimize(loss, p, method="Nelder-Mead").fun for p in ((1, 1), (0.1, 1), (5, 2))]
+        assert a[c] > 0 and loss((a[c], b[c])) < min(tries) + 1e-5
 
 
 def test_what_one_hyperplane_cannot_do_two_normals_can():
@@ -358,7 +383,10 @@ def test_places_are_drawn_before_and_after_training():
         for line in ax.lines
         if len(line.get_xydata()) == 1
     }
-    assert drawn == {(True, 0, 0), (False, 100, 0), (True, 0, 1), (False, 0, 1), (True, 100, 2), (False, 0, 2)}
+    before, after = (0, 0, 100, 100), (100, 0, 0, 0)  # by row
+    assert drawn == {(True, x, row) for row, x in enumerate(before)} | {
+        (False, x, row) for row, x in enumerate(after)
+    }
     assert [label.get_text() for label in ax.get_yticklabels()] == list(pictures.PLACES)
 
 
@@ -384,7 +412,7 @@ def test_shares_by_step_start_before_training_and_end_after_it():
         made.append(record(measurement(plan.spec(tiny(), name, "raw", 0), plan.steps, moments=moments)))
     fig = pictures.steps_figure([arm(plan, made, "raw", ("Abs2", "Abs2-Neg", "ReLU2", "ReLU2-Neg"))])
     ends = [[(c.lines[0].get_ydata()[0], c.lines[0].get_ydata()[-1]) for c in ax.containers] for ax in fig.axes]
-    assert ends == [[(0, 100), (0, 100), (100, 0)], [(0, 100), (0, 100)]]
+    assert ends == [[(0, 100), (0, 100), (100, 0), (100, 0)], [(0, 100), (0, 100)]]
 
 
 def test_the_gap_is_drawn_on_both_sides():

@@ -2,18 +2,25 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, fits_story, own_and_others
+from support.chapters.hyperplanes.hyperplanes import (
+    NEAR,
+    class_distances,
+    fits_story,
+    half_of_others_near,
+    own_and_others,
+)
 from support.evidence import claims, rules, statistics
 from support.evidence.classifiers.claims import SEEN, Studies
 from support.evidence.classifiers.results import Arm
-from support.evidence.classifiers.rules import Exceeds, Rule
+from support.evidence.classifiers.rules import CATASTROPHE, Exceeds, Rule
 from support.evidence.rules import Finding
+from support.evidence.verdicts import LEAST_SEEDS
 
 _MORE = Exceeds("trained", "untrained", 0.0)  # points of a share
 
@@ -58,8 +65,11 @@ class MostOutputs(Rule):
         return 100 * self.has(class_distances(arm.moments(self.name, steps, side))).mean(1)
 
     def __call__(self, arm: Arm) -> Finding:
-        after, before = self.shares(arm), self.shares(arm, 0)
-        found = rules.after_holm(_most_and_more(self, after, before, f"of {self.name}'s outputs {self.so}"))
+        return self.judged(self.shares(arm), self.shares(arm, 0), f"of {self.name}'s outputs {self.so}")
+
+    def judged(self, after: np.ndarray, before: np.ndarray, what: str) -> Finding:
+        """The finding from the shares of some networks after and before training."""
+        found = rules.after_holm(_most_and_more(self, after, before, what))
         decides = rules.joined(found)
         return found[0] if decides.state == "holds" else decides
 
@@ -71,6 +81,42 @@ class FitsStory(MostOutputs):
 
     def has(self, z):
         return fits_story(z, self.name)
+
+
+class LearnersFitStory(FitsStory):
+    """`FitsStory`, asked only of the networks that end within CATASTROPHE points of the mean of ReLU.
+
+    Unclear with fewer than LEAST_SEEDS of them.
+    """
+
+    baseline: ClassVar[str] = "ReLU"
+    wording = FitsStory.wording + ", where the network ends within {self.points:g} points of {self.baseline}"
+    points: ClassVar[float] = CATASTROPHE
+
+    @property
+    def needs(self):
+        return self.name, self.baseline
+
+    def learn(self, arm: Arm) -> np.ndarray:
+        """(seeds,) whether each network learns."""
+        return arm.accuracy(self.name) > arm.accuracy(self.baseline).mean() - self.points
+
+    def n(self, arm: Arm) -> int:
+        """The networks that learn, once there are enough networks to look."""
+        return int(self.learn(arm).sum()) if arm.n >= LEAST_SEEDS else arm.n
+
+    def seeds_needed(self, arm: Arm) -> int:
+        return 0 if arm.n >= LEAST_SEEDS else LEAST_SEEDS
+
+    def __call__(self, arm: Arm) -> Finding:
+        learn = self.learn(arm)
+        who = f"{learn.sum()} of {len(learn)} networks {self.name} learn"
+        if learn.sum() < LEAST_SEEDS:
+            return self.unclear(f"{who}, {LEAST_SEEDS} needed")
+        after, before = (self.shares(arm, steps)[learn] for steps in (None, 0))
+        found = self.judged(after, before, f"of their outputs {self.so}")
+        # how many further networks would learn is not known
+        return replace(found, text=f"{who}: {found.text}", times=math.inf)
 
 
 class OwnIsNear(MostOutputs):
@@ -91,6 +137,28 @@ class OwnIsNearest(MostOutputs):
     def has(self, z):
         own, others = own_and_others(np.abs(z))
         return own < others.min(-1)
+
+
+class OwnIsFarthest(MostOutputs):
+    """Most outputs have the centre of their own class farthest from the hyperplane, in SDs of each class."""
+
+    so = "have their own class farthest"
+
+    def has(self, z):
+        own, others = own_and_others(np.abs(z))
+        return own > others.max(-1)
+
+
+class OthersAreNear(MostOutputs):
+    """Most outputs have the centres of at least half of the other classes within NEAR of the hyperplane.
+
+    The paper says that the hyperplane is near the centres of other classes. How many, and how near, is our choice.
+    """
+
+    so = f"have half of the other classes within {NEAR:g} SD"
+
+    def has(self, z):
+        return half_of_others_near(z)
 
 
 @dataclass(frozen=True)
@@ -119,6 +187,7 @@ class DrivenInside(Rule):
         return rules.joined(rules.after_holm([part for parts in several for part in parts]))
 
 
+_FARTHEST_AND_NEAR = "own class farthest and at least half of the others within 1 SD"
 _claim = partial(claims.Claim, asked=Studies(), source="oursland2025", from_seed=SEEN)
 CLAIMS = (
     _claim("LDM-6.1-a", "section 6.1", "A distance network, Abs2-Neg, places each hyperplane near its own class.",
@@ -130,11 +199,21 @@ CLAIMS = (
            OwnIsNearest("Abs2-Neg"), amended=claims.amended(
                "Nearest is one question and near is another. This claim asks the first, LDM-6.1-a the second.",
                "own class nearest and within 1 SD", "mixed", date="2026-11-24")),
+    _claim("LDM-6.1-d", "section 6.1",
+           "An intensity network, Abs2, places each hyperplane farthest from its own class.",
+           OwnIsFarthest("Abs2"), amended=claims.amended(
+               "Farthest is one question and near is another, as for Abs2-Neg. This claim asks the first, LDM-6.1-b "
+               "the second.", _FARTHEST_AND_NEAR, "fails", date="2026-11-27")),
     _claim("LDM-6.1-b", "section 6.1",
-           "An intensity network, Abs2, places each hyperplane near the other classes, and farthest from its own.",
-          FitsStory("Abs2")),
+           "An intensity network, Abs2, places each hyperplane near the other classes.",
+           OthersAreNear("Abs2"), amended=claims.amended(
+               "Farthest is one question and near is another, as for Abs2-Neg. LDM-6.1-d asks the first, this claim "
+               "the second.", _FARTHEST_AND_NEAR, "fails", date="2026-11-27")),
     _claim("LDM-6.2-c", "section 6.2", "ReLU2-Neg has each output's own class in its zero set, and not the others.",
-          FitsStory("ReLU2-Neg")),
+           LearnersFitStory("ReLU2-Neg"), amended=claims.amended(
+               "The paper says this of networks with nearly the accuracy of ReLU. On standardised pixels some "
+               "networks are far from it, and a mean over both kinds describes neither.",
+               "of all networks, also of those that fail", "holds", date="2026-11-27")),
     _claim("LDM-6.2-d", "section 6.2", "ReLU2 drives the own class of an output into its zero set, with the others.",
            DrivenInside("ReLU2"), amended=claims.amended(
                "The paper says that own and other classes are driven inside. Our first rule had the own class "

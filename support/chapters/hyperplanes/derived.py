@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from support.chapters.hyperplanes.fitted import NORMALS, of_run
+from support.chapters.hyperplanes.fitted import NORMALS, of_run, with_cuts
 from support.chapters.hyperplanes.units import overlap, preactivations, typical, unit_moments
 from support.evidence.classifiers.results import runs_of
 from support.evidence.classifiers.study import STUDIES
@@ -27,6 +27,17 @@ def fitted() -> tuple[pd.DataFrame, list[str]]:
             rows.append([spec.scaling, spec.architecture, spec.seed, normals, wrong, accuracy])
     columns = ["inputs", "network", "seed", "normals", "wrong", "accuracy"]
     return pd.DataFrame(rows, columns=columns), [run.key for run in runs]
+
+
+def cuts() -> tuple[pd.DataFrame, list[str]]:
+    """Abs2-Neg with its learned hyperplanes, and with a scale and a cut fitted to each of them, by network.
+
+    "accuracy" as learned, "with cuts": percent of the test images (`fitted.with_cuts`).
+    """
+    mnist = load("mnist")
+    runs = [run for run in _kept() if run.spec.architecture == "Abs2-Neg"]
+    rows = [[run.spec.scaling, run.spec.seed, *with_cuts(run, mnist)] for run in runs]
+    return pd.DataFrame(rows, columns=["inputs", "seed", "accuracy", "with cuts"]), [run.key for run in runs]
 
 
 def unit() -> tuple[pd.DataFrame, list[str]]:
@@ -62,4 +73,4 @@ def _kept() -> list[Record]:
     return sorted(runs, key=lambda run: (run.spec.scaling, run.spec.architecture, run.spec.seed))
 
 
-DERIVED = {"hyperplanes-fitted": fitted, "hyperplanes-unit": unit}
+DERIVED = {"hyperplanes-fitted": fitted, "hyperplanes-cuts": cuts, "hyperplanes-unit": unit}

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from scipy import stats
 from scipy.linalg import eigh
+from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 from torch.nn.functional import softplus
 
@@ -79,6 +80,31 @@ def fit_distances(
     return np.divide(w, size, out=np.zeros_like(w), where=size > 0), b
 
 
+def fit_cuts(distances: np.ndarray, labels: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each of C learned hyperplanes the length a of its normal and the cut b that minimise the loss of
+    `fit_distances`: what is gained without turning the hyperplane. The loss is convex in a and b.
+
+    Args:
+        distances: (C, N) |w . h| of the images, one w for each class.
+        labels: (N,), each of the C classes at least once.
+        size: (C,) the length of w, with every unit divided by its root mean square.
+    Returns:
+        a (C,), by which the distances are multiplied, and b (C,).
+    """
+    scale = distances.mean(1)
+    found = []
+    for c, d in enumerate(distances / scale[:, None]):
+        own, decay = labels == c, 0.002 * (size[c] / scale[c]) ** 2
+
+        def loss(p, own=own, d=d, decay=decay):
+            a, b = p
+            return np.logaddexp(0, a * d[own] - b).mean() + np.logaddexp(0, b - a * d[~own]).mean() + decay * a**2
+
+        found.append(minimize(loss, [1.0, 1.0], method="BFGS").x)
+    a, b = np.array(found).T
+    return a / scale, b
+
+
 def _nearest(own: np.ndarray, others: np.ndarray, count: int) -> np.ndarray:
     """The normals (count, H), of RMS 1 on the class, along which it is smallest against the others.
 
@@ -144,10 +170,29 @@ def of_run(run: Record, dataset: Dataset) -> AgainstFitted:
 
     dataset: the whole data set that the run saw the first images of.
     """
+    train, test, head = _hidden(run, dataset)
+    return against_fitted(train, test, head, architecture(run.spec.architecture).negated)
+
+
+def with_cuts(run: Record, dataset: Dataset) -> tuple[float, float]:
+    """Percent of the test images that a recorded network of Abs2-Neg gets right, and with the scales and cuts of
+    `fit_cuts`: an image belongs to the class with the largest b - a |w . h|.
+    """
+    (h, labels), (of_test, true), head = _hidden(run, dataset)
+    train, test = (np.abs(head.astype(float) @ x.T) for x in (h, of_test))
+    a, b = fit_cuts(train, labels, np.linalg.norm(head * np.sqrt((h**2).mean(0)), axis=1))
+    learned, cut = (
+        100 * float((score.argmax(0) == true).mean()) for score in (-test, b[:, None] - a[:, None] * test)
+    )
+    return learned, cut
+
+
+def _hidden(run: Record, dataset: Dataset):
+    """Hidden vectors and labels of the images that a recorded network learned from, those of the test, its head."""
     of, weights, name = dataset.first(run.spec.images), run.weights(), run.spec.architecture
     affine = of.affine(run.spec.scaling)
     train, test = (
         (representation(weights, images, affine, name).astype(np.float32), labels)
         for images, labels in ((of.train_images, of.train_labels), (of.test_images, of.test_labels))
     )
-    return against_fitted(train, test, weights["head"].float().numpy(), architecture(name).negated)
+    return train, test, weights["head"].float().numpy()

@@ -4,7 +4,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import NullLocator
 
-from support.chapters.hyperplanes.claims import FitsStory, MostOutputs, OwnIsNear, OwnIsNearest
+from support.chapters.hyperplanes.claims import (
+    FitsStory,
+    MostOutputs,
+    OthersAreNear,
+    OwnIsFarthest,
+    OwnIsNear,
+    OwnIsNearest,
+)
 from support.chapters.hyperplanes.hyperplanes import NEAR, class_distances, own_and_nearest_other, own_and_others
 from support.evidence.classifiers.results import Arm
 from support.evidence.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
@@ -13,14 +20,15 @@ from support.evidence.statistics import mean_interval
 PLACES: dict[str, MostOutputs] = {  # what the rules of the claims count
     "Abs2-Neg:\nown class nearest": OwnIsNearest("Abs2-Neg"),
     "Abs2-Neg:\nown class within 1 SD": OwnIsNear("Abs2-Neg"),
-    "Abs2: own farthest,\nhalf of the others near": FitsStory("Abs2"),
+    "Abs2:\nown class farthest": OwnIsFarthest("Abs2"),
+    "Abs2: half of the\nothers within 1 SD": OthersAreNear("Abs2"),
 }
 CLASSES = ("#000000", "#D55E00", "#0072B2")  # of the toy
 
 
 def places_figure(arms: list[Arm]):
     """One panel an arm: share of outputs that lie as `PLACES` says, before training (hollow) and after, with 95%."""
-    fig, axes = subplots(1, len(arms), height=2.7, squeeze=False, sharex=True, sharey=True)
+    fig, axes = subplots(1, len(arms), height=3.3, squeeze=False, sharex=True, sharey=True)
     for ax, arm in zip(axes[0], arms, strict=True):
         for row, rule in enumerate(PLACES.values()):
             look = style(rule.name) | {"linestyle": "none", "markersize": 7}
@@ -120,7 +128,12 @@ class OwnInside(MostOutputs):
 def steps_figure(arms: list[Arm]):
     """Columns arms, rows activations: share of outputs that lie in some way against the step, with 95% intervals."""
     rows = [
-        {"nearest": OwnIsNearest("Abs2-Neg"), "within 1 SD": OwnIsNear("Abs2-Neg"), "others near": FitsStory("Abs2")},
+        {
+            "nearest": OwnIsNearest("Abs2-Neg"),
+            "within 1 SD": OwnIsNear("Abs2-Neg"),
+            "farthest": OwnIsFarthest("Abs2"),
+            "others near": OthersAreNear("Abs2"),
+        },
         {"own inside, others not": FitsStory("ReLU2-Neg"), "own inside": OwnInside("ReLU2")},
     ]
     fig, axes = subplots(2, len(arms), height=4.6, squeeze=False, sharex="col", sharey=True)

@@ -30,7 +30,7 @@ from support.training.specs import check_shared
 
 ALIGNED = {"cpu": 1, "cuda": 8}  # the number of kept pixels is a multiple of this, if there are enough
 PIXELS = 16  # the same for the pixels of a chunk
-ACTIVE = 1e-6  # an output is active on an image if its absolute value exceeds this (Oursland's threshold)
+ACTIVE = 1e-6  # an output is active on an image if its absolute value exceeds this (the threshold of Oursland's code)
 
 
 def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) -> tuple[Products, Division, dict]:
