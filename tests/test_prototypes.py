@@ -144,6 +144,7 @@ def test_a_head_of_prototypes_is_recognised():
     found = Centres.of(head_of(mean, 1 / variance), h, labels)
     assert (found.offset_share < 1e-9).all() and (found.impossible == 0).all()
     assert found.own_class.all() and found.own_mu.all() and found.correlation == pytest.approx(1)
+    assert found.mean_class.all() and (found.beyond == 0).all()
     assert np.abs(found.null).max() <= 1 and abs(found.null.mean()) < 0.1
     # the mean squared Mahalanobis distance of a class to its own centre is its dimension
     assert np.diag(found.squared) == pytest.approx(6)
@@ -196,9 +197,34 @@ def test_measures_agree_with_a_slow_obvious_computation():
             assert found.offset_share[i] == pytest.approx(100 * centre / distances.mean())
             expected = spearmanr(alpha[i].numpy(), 1 / group.var(0)).statistic
             assert found.correlation[i] == pytest.approx(expected)
+            rest = h[(labels != i) if negated else (labels == i)].numpy()
+            ratio = ((rest - mu[i].numpy()) ** 2).mean(0) / ((group - mu[i].numpy()) ** 2).mean(0)
+            assert found.contrast[i] == pytest.approx(spearmanr(alpha[i].numpy(), ratio).statistic)
+            least, most = h.numpy().min(0), h.numpy().max(0)
+            excess = np.maximum(least - mu[i].numpy(), mu[i].numpy() - most) / (most - least)
+            assert found.beyond[i] == pytest.approx(100 * np.mean(excess > 0.05))
             for c in range(3):
                 plain = ((alpha[i] * (h[labels == c] - mu[i])) ** 2).sum(1).mean().item()
                 assert found.squared[i, c] == pytest.approx(plain)
+
+
+@pytest.mark.parametrize("negated", [True, False])
+def test_only_with_the_sign_change_do_the_means_of_the_groups_name_the_classes(negated):
+    """Without it each group is all other classes, so of many classes the means nearly coincide."""
+    h, labels, mean, _ = clusters(members=50, C=10)
+    found = Centres.of(head_of(mean, torch.ones_like(mean)), h, labels, negated)
+    assert found.mean_class.all() if negated else found.mean_class.sum() <= 5
+    if negated:
+        assert (found.mean_class == found.own_class).all()
+
+
+def test_a_centre_that_is_only_just_outside_the_range_is_not_beyond_it():
+    h, labels, mean, _ = clusters()
+    edge = h.max(0).values.expand_as(mean)
+    width = h.max(0).values - h.min(0).values
+    for step, share in ((0.04, 0), (0.06, 100)):
+        found = Centres.of(head_of(edge + step * width, torch.ones_like(mean)), h, labels)
+        assert (found.impossible == 100).all() and (found.beyond == share).all()
 
 
 @pytest.mark.parametrize("negated", [True, False])
@@ -254,6 +280,16 @@ def test_recorded_networks_are_read_back_as_they_were_trained(tmp_path):
     before, after = (table[table["training"] == when] for when in ("before", "after"))
     assert before["rank"].isna().all() and after["rank"].between(-1, 1).all()
     assert (after["chance low"] < after["chance high"]).all()
+    assert before["accuracy"].isna().all() and after["error"].between(0, 0.5).all()
+    accuracies = [[r.at("test_accuracy", 30) for r in records if r.spec.architecture == name] for name in names]
+    assert after["accuracy"].to_numpy() == pytest.approx(np.mean(accuracies, 1))
+    weights = records[-1].weights()
+    worth = prototypes.elsewhere(records[-1], dataset)
+    without = restored(weights | {"mu": torch.zeros_like(weights["mu"])}, names[1])
+    x = torch.from_numpy(dataset.inputs(dataset.test_images, "standardised")).double()
+    right = 100 * np.mean(without.double()(x).argmax(1).numpy() == dataset.test_labels)
+    assert worth["at zero"] == pytest.approx(right, abs=3)
+    assert worth["largest weight"] == pytest.approx((weights["alpha"] ** 2).max().item())
     first = Centres.of(network[2], h, labels, negated=True)  # of the last run
     assert first.own_class.shape == (4,) and first.crowding >= 0
     forgotten = ensure(Plan(**vars(plan) | {"keep_weights": 0}), dataset, Store(tmp_path / "b"), verbose=False)
@@ -303,6 +339,17 @@ def of_study(seeds, **values):
     ]
 
 
+def test_no_training_moves_the_centres_farther_than_its_losses_allow(tmp_path):
+    dataset = tiny(images=40, inputs=12, classes=4)
+    plan = CentresPlan("t", data="tiny", images=40, architectures=("ReLU-L2", "Abs-L2-Neg"), scalings=("raw",),
+                       seeds=2, recipes=(Recipe(0.2),), steps=50, keep_weights=2)  # fmt: skip
+    for run in ensure(plan, dataset, Store(tmp_path), device="cpu", verbose=False):
+        allowed = looked.allowed(run, run.weights()["alpha"].max().item())
+        assert 1 < run.arrays["mu_moved"].mean() < allowed
+        steps, apart = run.arrays["steps"][-1], torch.pdist(starting_weights(run.spec, 12, 4)["mu"]).mean().item()
+        assert allowed < 100 * 0.2 * steps * 2 / 4 * run.weights()["alpha"].max().item() ** 0.5 / apart
+
+
 def test_the_seeds_that_judge_are_shown():
     found = looked.table(of_study(5))
     assert set(found["seed"]) == set(range(5, 10)) and len(found) == 40
@@ -323,8 +370,9 @@ def test_tests_are_drawn_by_network_with_a_star_for_a_prototype():
     rows = [row | {"network": name, "own class": 10 * k, "rank": 0.1} for k, name in enumerate(L2)]
     (ax,) = pictures.tests_figure(pd.DataFrame([*rows, rows[0] | {"training": "before", "offset": 99}])).axes
     places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() not in ("", "None")]
-    tests = [places[5 * k : 5 * k + 5] for k in range(4)]  # four networks and the star
-    assert tests == [[60] * 4 + [0], [50] * 4 + [0], [0, 10, 20, 30, 100], [10] * 4 + [100]]
+    # four networks and the star; whether a centre names its class says something of -Neg only
+    tests = [places[:5], places[5:10], places[10:13], places[13:]]
+    assert tests == [[60] * 4 + [0], [50] * 4 + [0], [10, 30, 100], [10] * 4 + [100]]
     assert [label.get_text() for label in ax.get_yticklabels()][0] == "offset"
 
 

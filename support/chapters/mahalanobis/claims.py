@@ -9,8 +9,9 @@ All trials count, also those that failed to learn the distance, since the paper 
 adds how many of those that did learn it say yes. MDX-2-a and MDX-2-b ask only the networks that learned the distance.
 A network that diverged says no to everything but failing.
 
-Arms are dimensions, each once as the paper ran it, one Gaussian and one sample for all 20 trials ("d = 2"), and once
-with a new Gaussian and a new sample in every trial ("d = 2, redrawn"; its trial 0 draws what the first arm draws).
+Arms are dimensions, each once as the paper ran it, one Gaussian and one sample for all 20 trials ("d = 2"; the
+Gaussian is our own draw by the paper's rule), and once with a new Gaussian and a new sample in every trial ("d = 2,
+redrawn"; its trial 0 draws what the first arm draws).
 
 When these rules were written, before the committed records, their authors had seen a pilot of d = 2 and d = 10 on the
 very Gaussian and trials that the records have, and the redrawn arms in part; nobody had seen d = 100. The thresholds

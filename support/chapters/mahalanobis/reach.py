@@ -9,7 +9,7 @@ rate x steps.
     OWN-4-c  with ten times the rate most learn it, a new Gaussian in each trial
 
 The rules were written when trials 0 to 19 of the redrawn Gaussians were known: out of reach none of 15 learned it,
-and within reach 6 of 25 did. Trials from 100 on judge, once all of a study are recorded.
+and within reach 7 of 25 did. Trials from 100 on judge, once all of a study are recorded.
 """
 
 from collections.abc import Iterable

@@ -11,7 +11,7 @@ from support.evidence.classifiers.results import Arm
 from support.evidence.classifiers.rules import NOISE
 from support.evidence.figures import interval, jitter, landmarks, legend_below, name_rows, step_axis, style, subplots
 from support.evidence.statistics import mean_interval
-from support.networks.architectures import L2
+from support.networks.architectures import L2, architecture
 from support.networks.layers import OffsetL2
 
 BASELINES = {name: f"{name.split('-')[0]}-Bias" for name in L2}  # the baseline of the same activation
@@ -19,7 +19,7 @@ LEADS = (*BASELINES.items(), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"
 TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and where a prototype is (percent)
     "offset": ("offset", 1, 0),
     "impossible": ("impossible\ncoordinates", 1, 0),
-    "own class": ("names its\nclass", 1, 100),
+    "own class": ("names its\nclass (-Neg)", 1, 100),
     "rank": ("rank correlation\nof α", 100, 100),
 }
 
@@ -104,7 +104,7 @@ def leads_figure(arms: list[Arm], pairs=LEADS):
 def tests_figure(table: pd.DataFrame):
     """One panel an input scaling, a line a test of `prototypes.reading`: every network, and a star for a prototype.
 
-    table: of one data set; the rows after training are drawn.
+    table: of one data set; the rows after training are drawn. Only the -Neg networks have a marker for "own class".
     """
     after = table[table["training"] == "after"]
     scalings = list(dict.fromkeys(after["inputs"]))
@@ -113,6 +113,8 @@ def tests_figure(table: pd.DataFrame):
         of = after[after["inputs"] == scaling].set_index("network")
         for row, (test, (_, percent, prototype)) in enumerate(TESTS.items()):
             for k, name in enumerate(of.index):
+                if test == "own class" and not architecture(name).negated:
+                    continue  # says nothing there
                 label = name if row == 0 else None
                 place = percent * of[test][name], row + 0.14 * (k - 1.5)
                 ax.plot(*place, label=label, **style(name) | {"linestyle": "none"})
