@@ -11,10 +11,13 @@ import torch
 from support import chapters, geometry
 from support.chapters.volume_element import tables
 from support.chapters.volume_element.claims import CLAIMS
-from support.chapters.volume_element.results import COLUMNS, VolumeArm, numbers
+from support.chapters.volume_element.results import COLUMNS, VolumeArm, crest_distances, crests, numbers, weights
 from support.chapters.volume_element.study import STUDIES, VolumeStudy
 from support.evidence.claims import judge
+from support.geometry import square
 from support.geometry.boundary import Pairs, bisect, candidates, find_pairs, measure, peak, summary
+from support.networks.tasks import true_labels
+from support.training.sigmoid.views import log_volume
 
 POINTS = 41
 EDGE = 0.15  # of the class, on the first axis
@@ -345,7 +348,7 @@ def test_shuffled_labels_are_no_control_for_xor_and_without_records_nothing_is_r
     assert "MNIST, no decay" not in A.asked.names
     from_a_table = {"RG-6-a", "OWN-5-d", "OWN-5-e", "OWN-5-f"}
     verdicts = {row["id"]: row["verdict"] for row in chapters.ledger([], "06_volume_element")}
-    assert verdicts.keys() == {*IDS, "OWN-5-c", "RG-I-e"} | from_a_table
+    assert verdicts.keys() == {*IDS, "OWN-5-c", "RG-I-e", "RG-4-f"} | from_a_table
     assert {verdicts[name] for name in verdicts.keys() - from_a_table} == {"untested"}
 
 
@@ -373,16 +376,56 @@ def test_pairs_can_be_matched_in_ink_too():
     assert below.same_a.tolist() == [[0.0, 1.1 - 10]]
 
 
-@pytest.mark.parametrize(("sign", "state"), [(1, "holds"), (-1, "fails")])
-def test_entropy_and_volume_of_a_plane_are_compared_by_their_ranks(sign, state):
+@pytest.mark.parametrize(
+    ("before", "after", "state"), [(0, 1, "holds"), (0, -1, "fails"), (1, 0.1, "fails"), (-1, 1, "holds")]
+)
+def test_entropy_and_volume_of_a_plane_are_compared_by_their_ranks(before, after, state):
+    """How much the volume follows the entropy of the trained network; that of the untrained one is of no account."""
     rng = np.random.default_rng(0)
     runs = {}
     for seed in range(5):
-        entropy = rng.random((2, 4, 4))
-        volume = np.stack([rng.random((4, 4)), sign * np.exp(entropy[1])])
+        entropy, noise = rng.random((2, 2, 8, 8))
+        both = zip((before, after), noise, strict=True)
+        volume = [share * np.exp(entropy[1]) + (1 - abs(share)) * 9 * other for share, other in both]
         runs[2000, "true", seed] = SimpleNamespace(arrays={"plane_entropy": entropy, "plane_volume": volume})
     (width,) = STUDIES["volume-mnist-ink"].widths
     index = pd.MultiIndex.from_tuples(list(runs), names=["width", "labels", "seed"])
     table = pd.DataFrame({"pairs": 12, "contrast": 1.0, "before_contrast": 0.0}, index=index)
     found = BY_ID["RG-I-e"].rule(VolumeArm("MNIST, same ink", STUDIES["volume-mnist-ink"], runs, table))
     assert found.state == state and width == 2000
+
+
+@pytest.mark.parametrize(("start", "end", "state"), [(0.9, 0.1, "holds"), (0.1, 0.1, "unclear"), (0.1, 0.9, "fails")])
+def test_the_largest_volumes_may_lie_near_the_crests_of_the_sinusoid(start, end, state):
+    """All units but two are constant; these two have their largest volume in a corner of the square or at a crest."""
+    crest, far = crests()[3], torch.tensor([-1.0, 1.0], dtype=torch.float64)
+    runs = {}
+    for seed in range(6):
+        shares = (start, end + 0.02 * (-1) ** seed)
+        at = [far + (1 - share) * (crest - far) for share in shares]
+        W1 = np.stack([10 * np.eye(5, 2)] * 2)
+        b1 = np.stack([np.pad(-10 * place.numpy(), (0, 3)) for place in at])
+        arrays = {"W1": W1, "b1": b1, "W2": np.ones((2, 2, 5)), "b2": np.ones((2, 2))}
+        arrays |= {"geometry_steps": np.array([0, 9])}
+        runs[5, "true", seed] = SimpleNamespace(arrays=arrays, spec=SimpleNamespace(layers=1, label="made"))
+    arm = replace(made(widths=(5,), seeds=6), runs=runs)
+    assert BY_ID["RG-4-f"].rule(arm).state == state
+
+
+def test_crests_and_troughs_lie_on_the_boundary_where_it_is_level():
+    found = crests()
+    assert found.shape == (5, 2) and found[:, 1].abs() == pytest.approx(0.6)
+    up = torch.tensor([0.0, 0.01], dtype=torch.float64)
+    assert true_labels("sinusoid", found + up).tolist() == [1] * 5
+    assert true_labels("sinusoid", found - up).tolist() == [0] * 5
+
+
+def test_the_largest_volumes_are_those_of_the_exact_routine():
+    rng = np.random.default_rng(0)
+    arrays = {"W1": rng.normal(size=(2, 20, 2)), "b1": rng.normal(size=(2, 20)), "W2": np.ones((2, 2, 20))}
+    arrays |= {"b2": np.ones((2, 2)), "geometry_steps": np.array([0, 9])}
+    run = SimpleNamespace(arrays=arrays, spec=SimpleNamespace(layers=1, label="made"))
+    x = square(60)
+    apart = torch.cdist(x, crests()).amin(1)
+    exact = [float(apart[log_volume(weights(run, step), x).topk(180).indices].mean()) for step in (0, 9)]
+    assert crest_distances(run) == pytest.approx([float(apart.mean()), *exact])

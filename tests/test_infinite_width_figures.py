@@ -1,5 +1,7 @@
 """The figures and tables of chapter 7 show the numbers that they are given."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -40,9 +42,13 @@ def test_scatter_is_half_the_middle_band():
     assert random_layers.scatter(drawn().log_volume, 1) == pytest.approx([0.68 * 3 / 2, 0.68 * 3 / 4])
 
 
-def test_the_table_counts_layers_that_are_positively_curved_somewhere():
-    found = random_layers.table(drawn())
-    assert found["R > 0 somewhere (%)"].tolist() == [50.0, 0.0] and found["median R at |x| = 1"].tolist() == [
+def test_the_table_counts_layers_that_are_positively_curved_off_the_origin():
+    near = torch.tensor([0.25, 1.0, 2.0], dtype=torch.float64)
+    several = replace(
+        drawn(), radii=near, ricci={n: R * torch.tensor([-1.0, 1, 1]) for n, R in drawn().ricci.items()}
+    )
+    found = random_layers.table(several)
+    assert found[random_layers.POSITIVE].tolist() == [50.0, 0.0] and found["median R at |x| = 1"].tolist() == [
         0.0,
         -3.0,
     ]

@@ -64,8 +64,38 @@ def test_the_bumps_are_compared_in_the_middle_before_and_after_training():
     assert tables.share_in_the_middle(arm, 5) == 9.5 / 16
 
 
+def test_the_contrast_in_standard_deviations_among_pairs():
+    def network(seed):
+        effect = np.array([[1.0, 3.0], [9.0, 9.0], [5.0, 5.0 + 2 * seed]])  # epochs, pairs
+        return {"effect": effect, "same_effect": np.array([[0.0, 2.0], [9.0, 9.0], [0.0, 2.0]])}
+
+    first, second = tables.contrast_in_sds(with_runs(2, network), 5)
+    assert first.tolist() == [1 / 2**0.5, 4.0] and second.tolist() == [1 / 2**0.5, 5 / 2**0.5]
+
+
+def test_how_far_the_first_layer_moves_and_its_last_loss():
+    arm = with_runs(2, lambda seed: {"W1": [[[3.0, 4.0]], [[3.0, 4.0 + 5 * seed]]], "train_loss": [1.0, seed]})
+    assert tables.moves(arm, 5) == 0.5 and tables.last_loss(arm, 5) == 0.5
+
+
+def test_entropy_and_volume_at_equal_distance_from_the_middle_of_the_plane():
+    """What both owe to the distance does not count; what they share besides does."""
+    side = np.linspace(-1, 1, 40)
+    distance = np.hypot(side, side[:, None])
+    noise = np.random.default_rng(0).normal(size=(3, 40, 40))
+    for shared, low, high in ((0.0, -0.1, 0.1), (1.0, 0.4, 0.6), (-1.0, -0.6, -0.4)):
+        entropy, volume = noise[0] + noise[1], shared * noise[0] + noise[2] * (1 if shared else 2)
+        planes = [np.stack([noise[2], values - 9 * distance]) for values in (entropy, volume)]
+        run = measured(plane_entropy=planes[0], plane_volume=planes[1])
+        assert low < tables.entropy_at_equal_distance(run) < high
+
+
 def test_positions_before_and_after_training():
-    row = tables.positions(exact([2.0] * 5, nearer=0.1, before_nearer=-0.2, correlation=0.75)).loc[5]
+    runs = with_runs(5, lambda seed: {"crossing": [0.5, 0.2], "peak": [[0.5, 1.0], [0.52, 0.21]]}).runs
+    arm = replace(exact([2.0] * 5, nearer=0.1, before_nearer=-0.2, correlation=0.75), runs=runs)
+    row = tables.positions(arm).loc[5]
+    assert [row[f"peak at {where} (%)"] for where in ("the boundary", "an end")] == [100, 0]
+    assert [row[f"peak at {where} (%), step 0"] for where in ("the boundary", "an end")] == [50, 50]
     assert row["nearer"] == "+0.100 [0.100, 0.100]" and row["nearer, step 0"] == "-0.200 [-0.200, -0.200]"
     assert row["correlation"] == "+0.75 [0.75, 0.75]" and row["n"] == 5
 

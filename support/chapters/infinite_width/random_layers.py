@@ -12,6 +12,8 @@ from support.geometry import wide_layers
 from support.geometry.wide_layers import Wide
 
 MIDDLE = (0.16, 0.84)  # quantiles of the band that holds the middle 68%
+OFF = 0.5  # distance from the origin; nearer to it R goes to 0, and the sign of a random layer is chance
+POSITIVE = f"R > 0 somewhere, |x| ≥ {OFF} (%)"
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,13 @@ def positive_share(drawn: Drawn, units: int, radius: float = 0.75) -> float:
 
 
 def table(drawn: Drawn) -> pd.DataFrame:
-    """For each width: scatter at |x| = 1, the median of R there, and the share of layers with R > 0 somewhere."""
-    at = drawn.at(1.0)
+    """For each width: scatter at |x| = 1, the median of R there, and the share of layers with R > 0 from OFF on."""
+    at, off = drawn.at(1.0), drawn.radii >= OFF
     columns = {
         "scatter of log-volume (nats)": scatter(drawn.log_volume, at),
         "median R at |x| = 1": [float(R[:, at].median()) for R in drawn.ricci.values()],
         "its limit": float(drawn.layer.ricci(drawn.radii)[at]),
         "scatter of R": scatter(drawn.ricci, at),
-        "R > 0 somewhere (%)": [100 * float((R > 0).any(1).double().mean()) for R in drawn.ricci.values()],
+        POSITIVE: [100 * float((R[:, off] > 0).any(1).double().mean()) for R in drawn.ricci.values()],
     }
     return pd.DataFrame(columns, index=pd.Index(drawn.widths, name="units")).round(3)

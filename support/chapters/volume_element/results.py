@@ -11,6 +11,7 @@ from support.chapters.volume_element.study import STUDIES, VolumeStudy
 from support.evidence import claims
 from support.evidence.claims import Records, StudyArm
 from support.evidence.records import Record
+from support.geometry import square
 from support.geometry.boundary import summary
 from support.words import counted
 
@@ -18,6 +19,7 @@ MEASURED = ("crossing", "effect", "same_effect", "peak")
 SUMMARY = ("effect", "same_effect", "contrast", "nearer", "correlation", "pairs")
 COLUMNS = (*SUMMARY, *(f"before_{name}" for name in SUMMARY), "train_accuracy", "test_accuracy")
 LEAST_PAIRS = 8  # a network with fewer is not counted
+GRID, LARGEST = 60, 0.05  # points a side of the square; the share of them that counts as having the largest volume
 ARMS = {  # tasks on which the claims are judged, and their studies
     "XOR": "volume-xor",
     "sinusoid": "volume-sinusoid",
@@ -69,6 +71,40 @@ def weights(run, epoch: int) -> dict[str, torch.Tensor]:
     """The weights of a run on a task in the plane at a geometry step."""
     index, names = at(run, epoch), [f"{kind}{n}" for n in range(1, run.spec.layers + 2) for kind in "Wb"]
     return {name: torch.from_numpy(np.ascontiguousarray(run.arrays[name][index])) for name in names}
+
+
+def entropy_ranks(run) -> list[float]:
+    """Rank correlations over the plane of three images: the entropy after training with the log-volume before
+    training and with that after it."""
+    from scipy import stats
+
+    entropy, volumes = run.arrays["plane_entropy"][-1].ravel(), run.arrays["plane_volume"]
+    return [float(stats.spearmanr(entropy, volumes[i].ravel()).statistic) for i in (0, -1)]
+
+
+def crests(half: float = 1.0) -> torch.Tensor:
+    """The crests and troughs of the sinusoidal boundary of `tasks.label` in the square, (5, 2) in the usual one."""
+    first = (torch.arange(-20, 20, dtype=torch.float64) * torch.pi + torch.pi / 2 + 1) / 7
+    x = first[first.abs() <= half]
+    return torch.stack([x, 0.6 * torch.sin(7 * x - 1)], 1)
+
+
+def crest_distances(run) -> list[float]:
+    """Mean distances to the nearest of `crests`: of all points of a grid, and of those with the largest volume before
+    training and after it."""
+    x = square(GRID)
+    apart = torch.cdist(x, crests()).amin(1)
+    of = [weights(run, run.arrays["geometry_steps"][i]) for i in (0, -1)]
+    largest = [_squared_volume(w, x).topk(round(LARGEST * len(x))).indices for w in of]
+    return [float(apart.mean()), *(float(apart[top].mean()) for top in largest)]
+
+
+def _squared_volume(w: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    """The square of the volume element of one hidden layer in the plane, times n^2. `views.log_volume` is exact where
+    the metric is nearly singular, and takes a second for a grid; the largest volumes need no such care."""
+    W, s = w["W1"], torch.sigmoid(x @ w["W1"].T + w["b1"])
+    a, b, c = ((s * (1 - s)) ** 2 @ torch.stack([W[:, 0] ** 2, W[:, 0] * W[:, 1], W[:, 1] ** 2], 1)).unbind(1)
+    return a * c - b**2
 
 
 @dataclass(frozen=True)

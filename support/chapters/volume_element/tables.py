@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from support.chapters.volume_element.maps import HALF
 from support.chapters.volume_element.results import VolumeArm, at, weights
@@ -66,6 +67,41 @@ def share_in_the_middle(arm: VolumeArm, width: int) -> float:
     return float(was / now)
 
 
+def contrast_in_sds(arm: VolumeArm, width: int) -> np.ndarray:
+    """(networks, 2) [network, untrained or trained]: the contrast over the SD of an effect among pairs.
+
+    The SD is the root mean square of that of the pairs of two classes and that of their matched pairs.
+    """
+    found = []
+    for seed in arm.of(width).index:
+        a = arm.runs[width, "true", seed].arrays
+        both = [np.asarray(a[name], float)[[0, -1]] for name in ("effect", "same_effect")]
+        spread = np.sqrt(np.mean([values.var(1, ddof=1) for values in both], 0))
+        found.append((both[0] - both[1]).mean(1) / spread)
+    return np.stack(found)
+
+
+def moves(arm: VolumeArm, width: int) -> float:
+    """How far training moves the weights of the first layer, over their norm before it; a mean over networks."""
+    several = [arm.runs[width, "true", seed].arrays["W1"][[0, -1]] for seed in arm.of(width).index]
+    return float(np.mean([np.linalg.norm(end - start) / np.linalg.norm(start) for start, end in several]))
+
+
+def last_loss(arm: VolumeArm, width: int) -> float:
+    """The loss on the training points at the end; a mean over networks."""
+    return float(np.mean([arm.runs[width, "true", seed].arrays["train_loss"][-1] for seed in arm.of(width).index]))
+
+
+def entropy_at_equal_distance(run) -> float:
+    """The partial rank correlation of entropy and log-volume after training over the plane of three images, given the
+    distance from its middle, in the drawing in which the images are an equilateral triangle."""
+    entropy, volume = (run.arrays[name][-1] for name in ("plane_entropy", "plane_volume"))
+    side = np.linspace(-1, 1, len(entropy))
+    ranks = [stats.rankdata(values) for values in (entropy, volume, np.hypot(side, side[:, None]))]
+    between = np.linalg.inv(np.corrcoef(ranks))
+    return float(-between[0, 1] / np.sqrt(between[0, 0] * between[1, 1]))
+
+
 def widths(arm: VolumeArm) -> pd.DataFrame:
     """A row for each width: what the rules judge, as mean and interval over networks, and how well these classify."""
     rows = []
@@ -79,14 +115,21 @@ def widths(arm: VolumeArm) -> pd.DataFrame:
 
 
 def positions(arm: VolumeArm) -> pd.DataFrame:
-    """A row for each width: is the peak nearer to the boundary than to the middle, and do the two move together?"""
+    """A row for each width: is the peak nearer to the boundary than to the middle, and do the two move together?
+
+    The shares are of all pairs, in percent: the peak lies within a twentieth of the line from the boundary ("at the
+    boundary"), or at one of the two ends of the line.
+    """
     rows = []
     for width in arm.study.widths:
         found = arm.of(width)
         row = [width, *(interval(found[name], 3) for name in ("nearer", "before_nearer"))]
-        rows.append([*row, *(interval(found[name]) for name in ("correlation", "before_correlation")), len(found)])
-    columns = ["width", "nearer", "nearer, step 0", "correlation", "correlation, step 0", "n"]
-    return pd.DataFrame(rows, columns=columns).set_index("width")
+        row += [interval(found[name]) for name in ("correlation", "before_correlation")]
+        row += [round(100 * share(arm, width, i)) for share in (near_the_boundary, at_an_end) for i in (-1, 0)]
+        rows.append([*row, len(found)])
+    columns = ["nearer", "correlation", "peak at the boundary (%)", "peak at an end (%)"]
+    columns = [f"{name}{when}" for name in columns for when in ("", ", step 0")]
+    return pd.DataFrame(rows, columns=["width", *columns, "n"]).set_index("width")
 
 
 def accuracies(arms: Iterable[VolumeArm], epochs: Sequence[int] = (1, 5, 10, 20, 30, 50, 100, 200)) -> pd.DataFrame:
@@ -129,6 +172,12 @@ def near_the_boundary(arm: VolumeArm, width: int, index: int, within: float = 0.
     """
     runs = [arm.runs[width, "true", seed].arrays for seed in arm.of(width).index]
     return float(np.mean([np.abs(a["peak"][index] - a["crossing"]) < within for a in runs]))
+
+
+def at_an_end(arm: VolumeArm, width: int, index: int) -> float:
+    """The share of the pairs of all networks whose volume is largest at an end of the line; index: as above."""
+    peaks = [arm.runs[width, "true", seed].arrays["peak"][index] for seed in arm.of(width).index]
+    return float(np.mean([(peak <= 0) | (peak >= 1) for peak in peaks]))
 
 
 def first_epoch(arms: Iterable[VolumeArm], points: int = 20) -> pd.DataFrame:
