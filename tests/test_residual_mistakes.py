@@ -60,12 +60,16 @@ def numbers_of_random_arrays():
            ("volume", "entropy")},
     }  # fmt: skip
     volume, triangle = run.arrays["segment_volume"], run.arrays["triangle_volume"]
+    ends = [v[AFTER, 3, kind, :, t] - v[BEFORE, 3, kind, :, t] for v in [volume] for kind in (0, 1) for t in (0, -2)]
+    assert np.isclose(results.changes(run)[2], np.mean(ends) / k)
     for i in (BEFORE, AFTER):
         for kind in (ACROSS, ALIKE):
             over = [v[-1] - (v[0] + v[-2]) / 2 for v in volume[i, 2, kind]]
             assert np.isclose(results.effects(run)[i, 2, kind], np.mean(over) / k)
             rises = [sum(t[3:]) / 12 - sum(t[:3]) / 3 for t in triangle[i, kind]]
             assert np.isclose(results.rise(run)[i, kind], np.mean(rises) / k)
+            at_place = [after[-1] - before[-1] for before, after in zip(*volume[:, 3, kind], strict=True)]
+            assert np.isclose(results.changes(run)[kind], np.mean(at_place) / k)
         ranges = [max(v) - min(v) for v in volume[i, 1, ACROSS]]
         assert np.isclose(results.spread(run)[i, 1], np.mean(ranges) / k)
         assert np.isclose(results.entropy_rank(run)[i], rank_correlation(run, "plane", i))
@@ -77,8 +81,9 @@ def numbers_of_random_arrays():
 
 
 def rank_correlation(run, plane, where, inside=True):
-    """The correlation of ranks, counted by hand."""
-    values = [run.arrays[f"{plane}_{of}"][where] for of in ("entropy", "volume")]
+    """The correlation of ranks of volume and entropy after training, by hand. where: network, or with a plane."""
+    after = (AFTER, *where[1:]) if isinstance(where, tuple) else AFTER
+    values = [run.arrays[f"{plane}_entropy"][after], run.arrays[f"{plane}_volume"][where]]
     some = [v[inside] if inside is not True else v.ravel() for v in values]
     ranks = [np.array([(v < one).sum() for one in v]) for v in some]
     return np.corrcoef(ranks)[0, 1]
@@ -125,6 +130,8 @@ MISTAKES = {
     "ends added up": (results, "_of_pairs", "few[..., :2].mean(-1)", "few[..., :2].sum(-1)",
                       numbers_of_random_arrays),
     "one end alone": (results, "_of_pairs", "few[..., :2].mean(-1)", "few[..., 0]", numbers_of_random_arrays),
+    "change of the next place": (results, "changes", "change[ALIKE, :, 2]", "change[ACROSS, :, 2]",
+                                 numbers_of_random_arrays),
     "one corner alone": (results, "rise", "volume[..., :3].mean(-1)", "volume[..., 0]", numbers_of_random_arrays),
     "above the first point": (results, "spread", "volume.min(-1)", "volume[..., 0]", numbers_of_random_arrays),
     "no ranks": (results, "_rank", "spearmanr", "pearsonr", numbers_of_random_arrays),

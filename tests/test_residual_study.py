@@ -518,6 +518,31 @@ def test_measures_are_arms_and_show_which_one_turns_the_sign(claim_id):
     assert row["verdict"] == "mixed" and row["on"] == "measure"
 
 
+@pytest.mark.parametrize(("t", "wanted"), [(3.5, "unclear"), (5.5, "holds"), (-3.5, "unclear"), (-5.5, "fails")])
+@pytest.mark.parametrize("claim_id", ["OWN-9-a", "OWN-9-b"])
+def test_one_of_six_measures_decides_after_holms_correction_alone(claim_id, t, wanted):
+    """Of five pairs: t is 2.78 at 95%, and 4.85 where six measures share the error."""
+
+    def apart(mean):
+        return lambda spec: (
+            mean + spec.seed % 5 - 2 if spec.objective == "barlow" else 0.0
+        )  # standard error 0.5 ** 0.5
+
+    one = apart(t * 0.5**0.5)
+    row = judged(encoders.CLAIMS, claim_id, "self-supervised", across=apart(0.0), noise=0.0,
+                 measure=lambda spec: {"top": one(spec)})  # fmt: skip
+    found = {arm["name"]: arm for arm in row["arms"]}
+    top = found.pop("features, 10 values")
+    assert (top["state"], row["verdict"]) == (wanted, wanted) and {arm["state"] for arm in found.values()} == {
+        "unclear"
+    }
+    assert (top["low"] > 0) == (t > 0) and (top["high"] > 0) == (t > 0)
+    assert ("not after Holm" in top["text"]) == (wanted == "unclear")
+    assert "Holm" in row["asks"] and row["fresh_seeds"] == (
+        5 * (4.851 / 3.5) ** 2 // 1 + 1 if wanted == "unclear" else None
+    )
+
+
 def test_a_pair_counts_if_both_probes_beat_the_untrained_encoders():
     def probe(spec):
         return (40.0, 50.0 if spec.objective == "simclr" and spec.seed == 2 else 60.0)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -72,23 +72,24 @@ def joined(findings: Iterable[Finding]) -> Finding:
     return min(failing, key=times) if failing else max(several, key=times)
 
 
-def after_holm(parts: Sequence[Callable[[int], Finding]]) -> list[Finding]:
+def after_holm(parts: Sequence[Callable[[int], Finding]], of: tuple[str, ...] = ("fails",)) -> list[Finding]:
     """The findings of parts that must all hold, where one that fails by itself but not after Holm's correction is
     unclear: with many parts, one of them fails by chance.
 
-    parts: functions of the number of parts that share the error. No correction is needed to hold.
+    parts: functions of the number of parts that share the error. of: the states to correct. Parts that must all hold
+    need no correction to hold. Parts of which each decides need one to hold, too.
     """
-    found, failed = [part(1) for part in parts], set()
+    found, decided = [part(1) for part in parts], set()
     while True:
-        left = [i for i, finding in enumerate(found) if finding.state == "fails" and i not in failed]
-        corrected = {i: parts[i](len(parts) - len(failed)) for i in left}
-        new = {i for i, finding in corrected.items() if finding.state == "fails"}
+        left = [i for i, finding in enumerate(found) if finding.state in of and i not in decided]
+        corrected = {i: parts[i](len(parts) - len(decided)) for i in left}
+        new = {i for i, finding in corrected.items() if finding.state in of}
         if not new:
             for i, finding in corrected.items():
-                text = f"{found[i].text} (fails by itself, but not after Holm's correction)"
+                text = f"{found[i].text} ({found[i].state} by itself, but not after Holm's correction)"
                 found[i] = replace(found[i], state="unclear", text=text, times=finding.times)
             return found
-        failed |= new
+        decided |= new
 
 
 class Rule(ABC):
@@ -131,7 +132,7 @@ class Rule(ABC):
         """Of the interval."""
         return 1 - self.error
 
-    def sharing(self, parts: int) -> "Rule":
+    def sharing(self, parts: int) -> Self:
         """This rule as one of several parts that share its error."""
         made = copy(self)
         object.__setattr__(made, "error", self.error / parts)  # a rule is frozen

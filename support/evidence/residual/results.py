@@ -54,6 +54,16 @@ def effects(run: Record) -> np.ndarray:
     return _effect(volume[..., ENDS_AND_CROSSING]) / outputs(run)
 
 
+def changes(run: Record) -> np.ndarray:
+    """(3,): what training changes the log-volume of the last stage by, in nats per output.
+
+    At the boundary, at the matched places in one class, and at the ends of the segments of both kinds.
+    """
+    few = _of_stage(run, 4)[..., ENDS_AND_CROSSING]
+    change = few[AFTER] - few[BEFORE]  # (kind, P, 3)
+    return np.array([_mean(change[ACROSS, :, 2]), _mean(change[ALIKE, :, 2]), _mean(change[..., :2].ravel())])
+
+
 def learned_contrast(effects: np.ndarray) -> np.ndarray:
     """The contrast after training minus before, (..., K), from effects (..., 2, K, 2) of K stages or measures."""
     contrast = effects[..., ACROSS] - effects[..., ALIKE]
@@ -201,12 +211,13 @@ def nearer(run: Record) -> np.ndarray:
 
 
 def entropy_rank(run: Record, where: np.ndarray | None = None) -> np.ndarray:
-    """(2,) [network]: rank correlation of entropy and log-volume over the plane; NaN without finite values.
+    """(2,) [network]: rank correlation over the plane of each network's log-volume with the entropy after training.
 
-    where: (plane, plane) of bool, the points that count; by default all.
+    Both networks are compared with the same entropy, for that of an untrained network is chance. NaN without finite
+    values. where: (plane, plane) of bool, the points that count; by default all.
     """
-    both = zip(run.arrays["plane_entropy"], run.arrays["plane_volume"], strict=True)
-    return np.array([_rank(entropy, volume, where) for entropy, volume in both])
+    entropy = run.arrays["plane_entropy"][AFTER]
+    return np.array([_rank(entropy, volume, where) for volume in run.arrays["plane_volume"]])
 
 
 def _rank(entropy: np.ndarray, volume: np.ndarray, where: np.ndarray | None) -> float:
@@ -219,7 +230,7 @@ def _rank(entropy: np.ndarray, volume: np.ndarray, where: np.ndarray | None) -> 
 
 
 def inside_ranks(run: Record) -> np.ndarray:
-    """(2, 2) [network, kind]: rank correlation of entropy and log-volume between the three images of a plane.
+    """(2, 2) [network, kind]: as `entropy_rank`, between the three images of a plane.
 
     The mean over planes through images of three classes, and of one class; NaN where none was measured.
     """
@@ -229,7 +240,7 @@ def inside_ranks(run: Record) -> np.ndarray:
         for network, plane in np.ndindex(entropies.shape[:2]):
             kind = _kind(plane)
             found[network, kind, plane] = _rank(
-                entropies[network, plane], volumes[network, plane], in_triangle(run.spec.planes)
+                entropies[AFTER, plane], volumes[network, plane], in_triangle(run.spec.planes)
             )
     of_plane = np.full((2, 2, 1), np.nan)
     of_plane[:, ACROSS, 0] = entropy_rank(run, in_triangle(run.spec.plane))

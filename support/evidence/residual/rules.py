@@ -2,12 +2,14 @@
 
 The unit is the network, which has averaged over its pairs first; an interval is the 95% one of the mean over networks
 (`statistics.mean_interval`). A claim of several parts holds if all intervals lie on the right side, fails if one
-lies on the other, also after Holm's correction, and is unclear otherwise.
+lies on the other, also after Holm's correction, and is unclear otherwise. A claim that is asked of several measures
+of the same encoders is decided by a measure after Holm's correction alone.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from support.evidence.records import Record
 from support.evidence.residual.results import ResidualArm
 from support.evidence.rules import Finding, Means
 from support.evidence.verdicts import LEAST_SEEDS
+from support.training.residual.volumes import MEASURES
 
 Numbers = dict[str, Sequence[float] | np.ndarray]  # sentence with a place for the mean -> value of each network
 
@@ -75,6 +78,27 @@ class Signed(Means):
         if asked < LEAST_SEEDS:
             return self.void(f"{self.absent} ({asked} of {arm.recorded})")
         return super().__call__(arm)
+
+
+@dataclass(frozen=True)
+class ByMeasure(Signed):
+    """`Signed` of one of the measures of the same encoders.
+
+    The measures are several looks at one question, and each decides, so one decides after Holm's correction alone.
+    """
+
+    @property
+    def asks(self):
+        return f"{super().asks}, after Holm's correction over all measures"
+
+    def __call__(self, arm: ResidualArm) -> Finding:
+        measures = [partial(self.alone, replace(arm, measure=name)) for name in MEASURES]
+        found = rules.after_holm(measures, ("holds", "fails"))[MEASURES.index(arm.measure)]
+        return replace(found, times=self.alone(arm, len(MEASURES)).times) if found.state == "unclear" else found
+
+    def alone(self, arm: ResidualArm, parts: int) -> Finding:
+        """The finding by the arm's measure, as one of several that share the error."""
+        return Signed.__call__(self.sharing(parts), arm)
 
 
 @dataclass(frozen=True)
