@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from support.evidence import deviations
 from support.evidence.ledger import bound, counts, counts_in_words, fresh, interval
-from support.evidence.verdicts import CONTRADICTION, FLAGS, UNDECIDED, VERDICTS
+from support.evidence.verdicts import CONTRADICTION, FLAGS, LATE, UNDECIDED, VERDICTS
 from support.words import counted, lasting
 
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
@@ -70,6 +70,7 @@ def overview(rows: list[dict], named: dict[str, str]) -> Html:
     named: chapter -> the title that its line shows. Claims of our own have a dashed border.
     """
     lines, amended = [], sum(bool(row["amended"]) for row in rows)
+    late = sum(LATE in row["flags"] and not row["amended"] for row in rows)
     for chapter, title in named.items():
         tiles = "".join(_tile(row) for row in rows if row["chapter"] == chapter)
         lines.append(f'<a href="../notebooks/{chapter}.html">{_text(title)}</a><div class="tiles">{tiles}</div>')
@@ -78,7 +79,8 @@ def overview(rows: list[dict], named: dict[str, str]) -> Html:
         f'{style()}<section class="claims" aria-label="All claims"><div class="overview">{"".join(lines)}</div>'
         f"<p>{key} Dashed: a hypothesis of this book. Hatched: some arms are undecided. "
         f"{_text(counts_in_words(rows))}. "
-        f'We <a href="{LEDGER}">amended</a> {amended} of the {len(rows)} rules after seeing results.</p></section>'
+        f'We <a href="{LEDGER}">amended</a> {amended} of the {len(rows)} rules after seeing results, '
+        f"and wrote {late} others only then.</p></section>"
     )
 
 
