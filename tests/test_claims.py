@@ -17,9 +17,17 @@ from support import chapters
 from support.__main__ import main
 from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs, Stays
 from support.chapters.from_mahalanobis_to_riemann.claims import discriminates, magnifies_less, nearer
-from support.chapters.hyperplanes.claims import DrivenInside, FitsStory, OwnIsNear, OwnIsNearest
+from support.chapters.hyperplanes.claims import (
+    DrivenInside,
+    FitsStory,
+    LearnersFitStory,
+    OthersAreNear,
+    OwnIsFarthest,
+    OwnIsNear,
+    OwnIsNearest,
+)
 from support.chapters.offset_l2.claims import centres_idle, centres_stay
-from support.chapters.why_outputs_die.claims import WithoutInactive, every_start
+from support.chapters.why_outputs_die.claims import WithoutInactive, under_recipes
 from support.evidence import kept, paths, verdicts
 from support.evidence.claims import judge, printed
 from support.evidence.classifiers import claims as classifiers
@@ -188,6 +196,34 @@ def test_the_own_class_is_near_or_nearest(own, others, near, nearest, before, af
     found = [rule(arm({"Abs2-Neg": runs})) for rule in (OwnIsNear("Abs2-Neg"), OwnIsNearest("Abs2-Neg"))]
     assert [f.state for f in found] == [state if so else "fails" for so in (near, nearest)]
     assert [f.value for f in found] == [10 * np.mean(after) if so else 0 for so in (near, nearest)]
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "near", "farthest"),
+    [(-9.5, 3.0, False, True), (9.5, -0.2, True, True), (2.0, 3.0, False, False), (0.1, 0.5, True, False)],
+)
+def test_the_own_class_is_farthest_or_half_of_the_others_are_near(own, others, near, farthest):
+    before = outputs_at(1.0, 5.0, 10)  # neither
+    runs = [{"moments": (before, outputs_at(own, others, 10))} for _ in range(8)]
+    found = [rule(arm({"Abs2": runs})).state for rule in (OthersAreNear("Abs2"), OwnIsFarthest("Abs2"))]
+    assert found == ["holds" if so else "fails" for so in (near, farthest)]
+
+
+@pytest.mark.parametrize(
+    ("learners", "in_place", "state"), [(8, 10, "holds"), (5, 10, "holds"), (5, 0, "fails"), (4, 10, "unclear")]
+)
+def test_the_story_of_a_network_is_asked_where_it_learns(learners, in_place, state):
+    """The others, ten points and more behind ReLU, lie the other way round."""
+    both = {
+        learns: (moments("ReLU2-Neg", 1), moments("ReLU2-Neg", in_place if learns else 10 - in_place))
+        for learns in (True, False)
+    }
+    runs = [{"accuracy": 80.1 if i < learners else 80.0, "moments": both[i < learners]} for i in range(8)]
+    of, rule = arm({"ReLU2-Neg": runs, "ReLU": 90 + WIGGLE}), LearnersFitStory("ReLU2-Neg")
+    found = rule(of)
+    assert found.state == state and set(rule.needs) == {"ReLU2-Neg", "ReLU"}
+    assert f"{learners} of 8 networks ReLU2-Neg learn" in found.text
+    assert rule.n(of) == learners and rule.seeds_needed(of) <= learners
 
 
 def test_outputs_that_were_near_before_training_do_not_count():
@@ -552,9 +588,9 @@ def test_each_network_is_an_arm_of_its_own():
 
 def test_every_start_and_optimiser_is_an_arm():
     studies = chapters.studies()
-    arms = every_start(studies["mnist-remedies"], studies["mnist-10k"]).options(CLAIMS["LDM-1-a"], [])[0]
-    assert len(arms) == len({a.name for a in arms}) == 12  # five starts of ReLU, one of Abs, in two input scalings
     plan, remedies = studies["mnist-10k"], studies["mnist-remedies"]
+    arms = under_recipes(remedies, plan, ("ReLU2-Neg", "ReLU2")).options(CLAIMS["LDM-1-a"], [])[0]
+    assert len(arms) == len({a.name for a in arms}) == 10  # five starts in two input scalings
     runs = [
         measurement(study.spec(tiny(), name, scaling, seed, recipe), 5000 if study is plan else 1000, 80 + ahead + x)
         for study, recipe in ((plan, plan.recipes[0]), (remedies, remedies.recipes[-1]))
@@ -564,7 +600,7 @@ def test_every_start_and_optimiser_is_an_arm():
     ]
     row = judged(runs, CLAIMS["LDM-1-a"])
     states = {arm["name"]: arm["state"] for arm in row["arms"] if arm["state"] != "untested"}
-    assert states == {f"ReLU, {start}, {scaling}": state for start in ("as published", "Adam")
+    assert states == {f"{start}, {scaling}": state for start in ("as published", "Adam")
                       for scaling, state in (("raw", "holds"), ("standardised", "fails"))}  # fmt: skip
     assert (row["verdict"], row["on"]) == ("mixed", "input scaling")
 
