@@ -24,6 +24,12 @@ def test_on_the_line_each_verdict_comes_in_one_of_forty_repetitions():
     assert holds == pytest.approx(0.025, abs=0.002) and fails == pytest.approx(0.025, abs=0.002)
 
 
+def test_one_of_six_measures_decides_on_the_line_in_a_sixth_of_these_repetitions():
+    rule = type("OfSix", (Exceeds,), {"looks": 6})("ReLU", "ReLU2", 10.0)
+    holds, fails = error_rates.rates(rule, arm(), 10.0)
+    assert holds == pytest.approx(0.025 / 6, abs=0.001) and fails == pytest.approx(0.025 / 6, abs=0.001)
+
+
 def test_the_power_is_that_of_the_noncentral_t():
     holds, fails = error_rates.rates(Exceeds("ReLU", "ReLU2", 10.0), arm(n=8), 12.0)
     expected = stats.nct.sf(stats.t.ppf(0.975, 7), 7, 2.0 / (2.0 / math.sqrt(8)))

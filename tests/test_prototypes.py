@@ -1,5 +1,8 @@
 """OffsetL2 set by hand, its gradients, and the measures of prototypes: closed forms, laws, degenerate ends."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -288,7 +291,17 @@ def test_recorded_networks_are_read_back_as_they_were_trained(tmp_path):
     without = restored(weights | {"mu": torch.zeros_like(weights["mu"])}, names[1])
     x = torch.from_numpy(dataset.inputs(dataset.test_images, "standardised")).double()
     right = 100 * np.mean(without.double()(x).argmax(1).numpy() == dataset.test_labels)
-    assert worth["at zero"] == pytest.approx(right, abs=3)
+    assert worth["at zero"] == pytest.approx(right)
+    spec = records[-1].spec
+    fresh = [starting_weights(replace(spec, seed=10_000 + k), 12, 4)["mu"] for k in range(prototypes.REDRAWN)]
+    anew = [restored(weights | {"mu": mu}, names[1]).double()(x).argmax(1).numpy() for mu in fresh]
+    assert worth["drawn anew"] == pytest.approx(100 * np.mean([one == dataset.test_labels for one in anew]))
+    seen = torch.from_numpy(dataset.inputs(dataset.train_images, "standardised")).double()
+    wrong = (
+        restored(weights, names[1]).double()(seen).softmax(1)
+        - torch.eye(4)[torch.from_numpy(dataset.train_labels).long()]
+    )
+    assert worth["error"] == pytest.approx(wrong.abs().mean().item(), rel=1e-4)
     assert worth["largest weight"] == pytest.approx((weights["alpha"] ** 2).max().item())
     first = Centres.of(network[2], h, labels, negated=True)  # of the last run
     assert first.own_class.shape == (4,) and first.crowding >= 0
@@ -348,6 +361,19 @@ def test_no_training_moves_the_centres_farther_than_its_losses_allow(tmp_path):
         assert 1 < run.arrays["mu_moved"].mean() < allowed
         steps, apart = run.arrays["steps"][-1], torch.pdist(starting_weights(run.spec, 12, 4)["mu"]).mean().item()
         assert allowed < 100 * 0.2 * steps * 2 / 4 * run.weights()["alpha"].max().item() ** 0.5 / apart
+
+
+def test_the_movement_that_losses_allow_is_rate_times_weight_times_error():
+    """By hand: ten steps at a loss of 2 at most, and twenty more, in half of which it falls to 0.5."""
+    spec = STUDIES["mnist-centres"].spec(tiny(), "ReLU-L2", "raw", 5)
+    arrays = {"mu_moved": np.zeros(4), "train_loss": [1.0, 2.0, 2.0, 0.5], "steps": [0, 10, 20, 30]}
+    apart = torch.pdist(starting_weights(spec, 1, 4)["mu"]).mean().item()
+    wanted = 100 * spec.rate * 1.1 * (2 / 4) * 30 * (1 - np.exp(-2)) / apart
+    assert looked.allowed(SimpleNamespace(arrays=arrays, spec=spec), 1.21) == pytest.approx(wanted, rel=1e-5)
+    falling = arrays | {"train_loss": [2.0, 1.0, 0.5, 0.5]}
+    errors = 1 - np.exp(-np.array([2.0, 1.0, 0.5]))
+    found = looked.allowed(SimpleNamespace(arrays=falling, spec=spec), 1.0)
+    assert found == pytest.approx(100 * spec.rate * (2 / 4) * 10 * errors.sum() / apart, rel=1e-5)
 
 
 def test_the_seeds_that_judge_are_shown():

@@ -14,7 +14,7 @@ from support.evidence.claims import Amendment, Arm, Claim, Evidence, NoRecords, 
 from support.evidence.ledger import bound
 from support.evidence.rules import Finding, Rule, after_holm, joined
 from support.evidence.statistics import Estimate, holm
-from support.evidence.verdicts import AMENDED, CONTRADICTION
+from support.evidence.verdicts import AMENDED, CONTRADICTION, LATE
 
 
 @pytest.mark.parametrize(
@@ -491,7 +491,10 @@ def test_the_overview_has_a_tile_for_each_claim():
     rows = [judged(Made("raw", HOLDS)), judged(Made("raw", FAILS)) | {"kind": "own"}]
     shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()
     assert 'class="holds" href' in shown and 'class="fails own" href' in shown and "1. First</a>" in shown
-    assert ">amended</a> 0 of the 2 rules" in shown
+    assert ">amended</a> 0 of the 2 rules" in shown and "and wrote 0 others only then" in shown
+    late, both = ({"flags": [LATE], "amended": {"date": "2026-11-27"} if amended else None} for amended in (0, 1))
+    shown = cards.overview([rows[0] | late, rows[1] | both], {rows[0]["chapter"]: "1. First"})._repr_html_()
+    assert "amended</a> 1 of the 2 rules after seeing results, and wrote 1 other only then" in shown
 
 
 def test_the_tile_of_a_decided_claim_with_an_undecided_arm_is_hatched():

@@ -80,7 +80,7 @@ def overview(rows: list[dict], named: dict[str, str]) -> Html:
         f"<p>{key} Dashed: a hypothesis of this book. Hatched: some arms are undecided. "
         f"{_text(counts_in_words(rows))}. "
         f'We <a href="{LEDGER}">amended</a> {amended} of the {len(rows)} rules after seeing results, '
-        f"and wrote {late} others only then.</p></section>"
+        f"and wrote {late} {'other' if late == 1 else 'others'} only then.</p></section>"
     )
 
 

@@ -62,7 +62,12 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
             "In the arms called redrawn every trial has its own Gaussian; in the paper all trials share one.",
         ),
     ),
-    Kind(r"RG-4-[abdef]", REPLICATION, (_POINTS, _SINUSOID, _PAIRS)),
+    Kind(r"RG-4-[abde]", REPLICATION, (_POINTS, _SINUSOID, _PAIRS)),
+    Kind(
+        r"RG-4-f",
+        REPLICATION,
+        (_POINTS, _SINUSOID, "Volume elements of many networks are measured on a grid; the paper shows single maps."),
+    ),
     Kind(r"RG-I-[bd]", REPLICATION, (_POINTS, _PAIRS)),
     Kind(r"RG-I-a", REPLICATION, ("Images are divided by 255, and pixels that are always 0 are left out.",)),
     Kind(r"RG-I-e", REPLICATION, ("A sigmoid network on MNIST stands in for the paper's residual network.",)),

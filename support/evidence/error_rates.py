@@ -107,6 +107,8 @@ def _intervals(rule: Rule, arm: dict, true: float) -> tuple[np.ndarray, np.ndarr
     reach = stats.t.ppf((1 + rule.level) / 2, n - 1) / math.sqrt(n)
     spread = (arm["high"] - arm["low"]) / 2 / reach
     mean = true + spread / math.sqrt(n) * rng.standard_normal(DRAWS)
+    alone = 1 - rule.error / getattr(rule, "looks", 1)  # of one of several measures that each decide
+    reach = stats.t.ppf((1 + alone) / 2, n - 1) / math.sqrt(n)
     half = reach * spread * np.sqrt(rng.chisquare(n - 1, DRAWS) / (n - 1))
     return mean - half, mean + half
 

@@ -34,8 +34,8 @@ As the paper says it:
     RG-5.1-i  as RG-5.1-b, in planes instead of triangles: half of the rise between three images of three classes
               minus the rise between three images of one class. The network classifies the images correctly, and may
               see other classes between them. Two planes of each kind, in networks that had not been measured
-    RG-I-f    in one plane, of the same three test images for all networks, the rank correlation of entropy and
-              log-volume: positive after training, and larger than before
+    RG-I-f    in one plane, of the same three test images for all networks, the rank correlation of the entropy
+              after training and the log-volume: positive, and larger than with the log-volume before training
     RG-I-j    as RG-I-f, but only between the three images, and in the mean over the measured planes of three classes.
               Written when it was known for the networks of 20 epochs, which have one such plane
 
@@ -150,7 +150,7 @@ ENTROPY_FOLLOWS = each(
         results.entropy_rank(run)[AFTER] - results.entropy_rank(run)[BEFORE],
         results.entropy_rank(run)[AFTER],
     ],
-    "rank correlation of entropy and log-volume minus that before training: {:+.2f}",
+    "rank correlation of entropy and log-volume minus that with the volume before training: {:+.2f}",
     "rank correlation of entropy and log-volume: {:+.2f}",
 )
 FLAT_IN_A_PLANE = each(
@@ -166,7 +166,7 @@ ENTROPY_FOLLOWS_INSIDE = each(
         results.inside_ranks(run)[AFTER, ACROSS] - results.inside_ranks(run)[BEFORE, ACROSS],
         results.inside_ranks(run)[AFTER, ACROSS],
     ],
-    "rank correlation of entropy and log-volume minus that before training: {:+.2f}",
+    "rank correlation of entropy and log-volume minus that with the volume before training: {:+.2f}",
     "rank correlation of entropy and log-volume: {:+.2f}",
 )
 MORE_ACROSS = each(
@@ -288,7 +288,7 @@ CLAIMS = (
            "After each stage the volume element is larger at the decision boundary than at the images.",
            Signed(IN_EVERY_STAGE, "effect of each stage"), _ALL_IMAGES),
     _claim("RG-5.1-g", "a stricter form of section 5.1",
-           "After each stage the volume element peaks at the decision boundary, not merely between the images.",
+           "After each stage the boundary is a better guess for the peak of the volume than the middle of the line.",
            Signed(AT_THE_BOUNDARY, "distance of the peak to the middle minus to the boundary, in each stage,",
                   "of the segment"), _ALL_IMAGES, late=True),
     _claim("RG-5.1-h", "section 5.1 and appendix I.3",

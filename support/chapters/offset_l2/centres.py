@@ -41,11 +41,12 @@ def measured(runs: Iterable[Record], steps: int, dataset: Dataset) -> pd.DataFra
 def allowed(run: Record, weight: float) -> float:
     """How far gradient descent can have moved the centres of a run, as a mean over them, given its training losses.
 
-    In percent of the mean distance between two centres at the start. weight: the largest alpha, none being negative.
+    In percent of the mean distance between two centres at the start. weight: the largest alpha of the training, none
+    being negative. An estimate where alpha is known at the end only, or of other runs.
     The gradient of one image by mu_i is |p_i - 1_i| |alpha_i o| / sqrt(sum alpha_i o^2) long, where o is the offset
     and 1_i the label. The quotient is at most sqrt(weight). The mean of |p_i - 1_i| over C outputs is
     2 (1 - p_y) / C, and by Jensen the mean of 1 - p_y over the images is at most 1 - exp(-loss). Between two recorded
-    steps the larger loss counts.
+    steps the larger loss counts, so a peak between them would be missed.
     """
     arrays, classes = run.arrays, len(run.arrays["mu_moved"])
     loss, steps = np.asarray(arrays["train_loss"], float), np.asarray(arrays["steps"], float)

@@ -15,7 +15,7 @@ networks (`statistics.mean_interval`). A rule names numbers of a network whose m
     RG-4-e  effect minus that of step 0: training raises the log-volume at the boundary, over that at the ends (a
             comparison of times; RG-4-a compares places)
     RG-4-f  asked of the sinusoid, of each width by itself: how much nearer to a crest or trough of the boundary the
-            twentieth of a grid with the largest volume lies than an average point, and that minus the same at step 0
+            twentieth of a grid with the largest volume lies than an average point of the boundary, and than at step 0
     RG-I-b  and RG-I-d: as RG-4-b and RG-4-d, on XOR, each width by itself
 
     RG-5-a  contrast of each hidden layer after the first minus that of the layer below; asked of the deep task alone
@@ -34,7 +34,7 @@ controls learned 90% of their shuffled labels; a task without such a width is vo
 So the claim is refuted by networks whose volume element is no larger at the boundary than at the same place of a
 segment without one (RG-4-a), or that had the same contrast before training (RG-4-b). If RG-4-c fails, the contrast
 goes with any boundary that was fitted, whether or not there was something to learn; if RG-4-d fails, the middle of
-the segment is as good a guess for the peak as the boundary.
+the segment is as good a guess for the peak as the boundary, or training did not make the boundary a better one.
 
 Of networks with several hidden layers the volume element is that of the last. Of images it is that of the pixels that
 are not 0 in all training images, see `tasks.task`.
@@ -153,10 +153,10 @@ def entropy_follows(arm: VolumeArm, width: int) -> Numbers:
 def near_the_crests(arm: VolumeArm, width: int) -> Numbers:
     """RG-4-f."""
     rows = {seed: results.crest_distances(arm.runs[width, "true", seed]) for seed in arm.of(width).index}
-    found = pd.DataFrame.from_dict(rows, orient="index", columns=["average", "before", "after"], dtype=float)
+    found = pd.DataFrame.from_dict(rows, orient="index", columns=["along", "before", "after"], dtype=float)
     return {
         "the largest volumes are nearer to a crest than at step 0 by {:+.3f}": found["before"] - found["after"],
-        "the largest volumes are nearer to a crest than an average point by {:+.3f}": found["average"]
+        "the largest volumes are nearer to a crest than an average point of the boundary by {:+.3f}": found["along"]
         - found["after"],
     }
 

@@ -82,21 +82,28 @@ def entropy_ranks(run) -> list[float]:
     return [float(stats.spearmanr(entropy, volumes[i].ravel()).statistic) for i in (0, -1)]
 
 
-def crests(half: float = 1.0) -> torch.Tensor:
-    """The crests and troughs of the sinusoidal boundary of `tasks.label` in the square, (5, 2) in the usual one."""
-    first = (torch.arange(-20, 20, dtype=torch.float64) * torch.pi + torch.pi / 2 + 1) / 7
-    x = first[first.abs() <= half]
+def _on_the_curve(x: torch.Tensor) -> torch.Tensor:
+    """Points (N, 2) of the sinusoidal boundary of `tasks.true_labels`."""
     return torch.stack([x, 0.6 * torch.sin(7 * x - 1)], 1)
 
 
+def crests() -> torch.Tensor:
+    """The crests and troughs of the sinusoidal boundary in the square, (5, 2)."""
+    level = (torch.arange(-20, 20, dtype=torch.float64) * torch.pi + torch.pi / 2 + 1) / 7
+    return _on_the_curve(level[level.abs() <= 1])
+
+
 def crest_distances(run) -> list[float]:
-    """Mean distances to the nearest of `crests`: of all points of a grid, and of those with the largest volume before
-    training and after it."""
+    """Mean distances to the nearest of `crests`: along the boundary, and of the points with the largest volume of a
+    grid, before training and after it."""
+    curve = _on_the_curve(torch.linspace(-1, 1, 4001, dtype=torch.float64))
+    pieces, middles = (curve[1:] - curve[:-1]).norm(dim=1), (curve[1:] + curve[:-1]) / 2
+    along = (torch.cdist(middles, crests()).amin(1) @ pieces) / pieces.sum()
     x = square(GRID)
     apart = torch.cdist(x, crests()).amin(1)
     of = [weights(run, run.arrays["geometry_steps"][i]) for i in (0, -1)]
     largest = [_squared_volume(w, x).topk(round(LARGEST * len(x))).indices for w in of]
-    return [float(apart.mean()), *(float(apart[top].mean()) for top in largest)]
+    return [float(along), *(float(apart[top].mean()) for top in largest)]
 
 
 def _squared_volume(w: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:

@@ -87,6 +87,8 @@ class ByMeasure(Signed):
     The measures are several looks at one question, and each decides, so one decides after Holm's correction alone.
     """
 
+    looks = len(MEASURES)
+
     @property
     def asks(self):
         return f"{super().asks}, after Holm's correction over all measures"
@@ -94,7 +96,7 @@ class ByMeasure(Signed):
     def __call__(self, arm: ResidualArm) -> Finding:
         measures = [partial(self.alone, replace(arm, measure=name)) for name in MEASURES]
         found = rules.after_holm(measures, ("holds", "fails"))[MEASURES.index(arm.measure)]
-        return replace(found, times=self.alone(arm, len(MEASURES)).times) if found.state == "unclear" else found
+        return replace(found, times=self.alone(arm, self.looks).times) if found.state == "unclear" else found
 
     def alone(self, arm: ResidualArm, parts: int) -> Finding:
         """The finding by the arm's measure, as one of several that share the error."""
