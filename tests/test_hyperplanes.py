@@ -248,6 +248,16 @@ def test_the_fit_is_as_good_as_brute_force_and_never_worse_than_the_learned_norm
         assert found <= min(minimize(of_learned, p, method="Nelder-Mead").fun for p in ((1, 1), (-1, 1), (0.1, 1)))
 
 
+def test_scale_and_cut_help_hyperplanes_whose_lengths_are_wrong(monkeypatch):
+    """Good hyperplanes, one of them a hundred times too long: its class is then never the nearest."""
+    h, labels, normals = slabs(np.random.default_rng(4))
+    head = normals * np.where(np.arange(C) == 0, 100, 1)[:, None]
+    monkeypatch.setattr(fitted, "_hidden", lambda run, data: ((h, labels), (h, labels), head))
+    before, after = fitted.with_cuts(None, None)
+    assert before == pytest.approx(100 * np.mean(np.abs(head @ h.T).argmin(0) == labels))
+    assert after > before + 5
+
+
 def test_scale_and_cut_of_a_learned_hyperplane_are_as_good_as_brute_force():
     rng = np.random.default_rng(4)
     h, labels, normals = slabs(rng)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from support.chapters.volume_element import tables
 from support.chapters.volume_element.results import COLUMNS, VolumeArm
@@ -70,12 +71,12 @@ def test_the_contrast_in_standard_deviations_among_pairs():
         return {"effect": effect, "same_effect": np.array([[0.0, 2.0], [9.0, 9.0], [0.0, 2.0]])}
 
     first, second = tables.contrast_in_sds(with_runs(2, network), 5)
-    assert first.tolist() == [1 / 2**0.5, 4.0] and second.tolist() == [1 / 2**0.5, 5 / 2**0.5]
+    assert first == pytest.approx([1 / 2**0.5, 4.0]) and second == pytest.approx([1 / 2**0.5, 5 / 2**0.5])
 
 
 def test_how_far_the_first_layer_moves_and_its_last_loss():
     arm = with_runs(2, lambda seed: {"W1": [[[3.0, 4.0]], [[3.0, 4.0 + 5 * seed]]], "train_loss": [1.0, seed]})
-    assert tables.moves(arm, 5) == 0.5 and tables.last_loss(arm, 5) == 0.5
+    assert tables.moves(arm, 5) == pytest.approx(0.5) and tables.last_loss(arm, 5) == pytest.approx(0.5)
 
 
 def test_entropy_and_volume_at_equal_distance_from_the_middle_of_the_plane():

@@ -7,7 +7,8 @@ rules with several parts it is the part that the arm reports. A premise is taken
 that share training data, rules that an interval alone does not decide or whose interval is not over the seeds, and
 arms whose values are all alike, so that their spread is not known.
 Means are judged by Student's interval alone; the bootstrap's, which the rules use from ten values on if it is wider,
-can only turn a verdict into "unclear".
+can only turn a verdict into "unclear". One of several measures that each decide (`looks`) is taken at the first step
+of Holm's correction, as if no other decided.
 """
 
 import math
