@@ -53,6 +53,10 @@ Of our own, because segments between any two images leave the data:
               so it is asked of five new ones
     OWN-8-e   the rank correlation of RG-I-j minus that between three images of one class, where entropy and volume
               could rise together without a boundary
+    OWN-8-f   contrast of the trained network at its boundary minus that of the same network, untrained, at boundaries
+              of random linear classifiers of its features (`derived`), paired by seed. A boundary lies where outputs
+              change, and this alone could give a contrast. Written when the contrasts of all trained networks were
+              known, and that of 12 untrained ResNet-10 on digits (+0.04), but none of the untrained networks asked
 
 All claims on GELU networks trained on all images are also asked of five new ResNet-34, trained for 40 epochs. We
 added these arms when the five of 20 epochs were known (test accuracy 86.8%, effect +0.48, change of the contrast
@@ -78,8 +82,9 @@ import math
 from dataclasses import replace
 from functools import partial
 
+from support.chapters.deep_networks.derived import TABLE
 from support.chapters.deep_networks.study import STUDIES
-from support.evidence import claims
+from support.evidence import claims, derived
 from support.evidence.claims import Arms, Records, own
 from support.evidence.residual import results
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
@@ -227,6 +232,18 @@ def not_shuffled(arm: ResidualArm) -> Numbers:
     return {"half the contrast minus that with shuffled labels: {:+.3f} nats per output": found}
 
 
+def over_random(arm: ResidualArm) -> Numbers:
+    """OWN-8-f; paired by seed."""
+    untrained = derived.rows(TABLE, study=arm.study.name)
+    found = []
+    for seed, run in arm.of().items():
+        at_random = untrained[untrained["seed"] == seed] if len(untrained) else untrained
+        if len(at_random):
+            own = results.effects(run)[AFTER, LAST]
+            found.append(own[ACROSS] - own[ALIKE] - (at_random["across"] - at_random["within"]).mean())
+    return {"contrast minus that of the untrained network at random boundaries: {:+.3f} nats per output": found}
+
+
 # -- where they are asked -------------------------------------------------------------------------------------------
 
 
@@ -335,4 +352,8 @@ CLAIMS = (
     own("OWN-8-e", "Entropy and volume go together more between images of three classes than between images of one.",
         Signed(MORE_ACROSS, "rank correlation between three classes minus that within one class", ""),
         networks("ResNet-34, 40 epochs")),
+    own("OWN-8-f", "Trained networks have more contrast at their boundaries than the same networks, untrained, at "
+        "boundaries of random linear classifiers of their features.",
+        Signed(over_random, "contrast minus that of the untrained network at random boundaries",
+               absent="the untrained networks were not measured"), _ALL_IMAGES, late=True),
 )  # fmt: skip

@@ -43,7 +43,7 @@ def _of_pairs(few: np.ndarray) -> np.ndarray:
     return few[..., 2] - few[..., :2].mean(-1)
 
 
-def _effect(few: np.ndarray) -> np.ndarray:
+def mean_effect(few: np.ndarray) -> np.ndarray:
     """The mean effect over pairs, (...)."""
     return _mean(_of_pairs(few))
 
@@ -51,7 +51,7 @@ def _effect(few: np.ndarray) -> np.ndarray:
 def effects(run: Record) -> np.ndarray:
     """(2, 4, 2) [network, stage, kind]: effects in nats per output."""
     volume = run.arrays["segment_volume"].astype(float)
-    return _effect(volume[..., ENDS_AND_CROSSING]) / outputs(run)
+    return mean_effect(volume[..., ENDS_AND_CROSSING]) / outputs(run)
 
 
 def changes(run: Record) -> np.ndarray:
@@ -130,7 +130,7 @@ def by_line(runs: Iterable[Record], of: Callable[[Record], np.ndarray]) -> dict[
 
 def half_effects(run: Record) -> np.ndarray:
     """(2, 4, 2) [network, stage, kind]: effects by the larger half of the singular values, in nats for each."""
-    return _effect(run.arrays["segment_half"].astype(float)) / (outputs(run) // 2)
+    return mean_effect(run.arrays["segment_half"].astype(float)) / (outputs(run) // 2)
 
 
 def measured_effects(run: Record) -> np.ndarray:
@@ -138,7 +138,7 @@ def measured_effects(run: Record) -> np.ndarray:
 
     In nats per singular value that the measure uses.
     """
-    found = _effect(run.arrays["segment_measure"].astype(float))
+    found = mean_effect(run.arrays["segment_measure"].astype(float))
     return found / _used(run, found.shape[1])[:, None]
 
 
@@ -147,7 +147,7 @@ def raw_effects(run: Record) -> np.ndarray:
 
     In nats per singular value that the measure uses. place: SAME_PLACES or RAW_BOUNDARY.
     """
-    found = _effect(run.arrays["raw_measure"].astype(float))
+    found = mean_effect(run.arrays["raw_measure"].astype(float))
     return found / _used(run, found.shape[1])[:, None, None]
 
 
