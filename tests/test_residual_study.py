@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from matplotlib import pyplot
@@ -13,7 +14,7 @@ from PIL import Image
 
 from support import chapters
 from support.chapters.deep_networks import claims as deep
-from support.chapters.deep_networks.pictures import groups_figure, relu_figure
+from support.chapters.deep_networks.pictures import groups_figure, planes_figure, relu_figure
 from support.chapters.deep_networks.study import STUDIES as DEEP
 from support.chapters.self_supervised import claims as encoders
 from support.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
@@ -302,6 +303,25 @@ def test_the_rules_about_depth_have_every_outcome(claim_id, changes, wanted):
     assert "JPEG copy" in row["protocol"] and row["command"] == "python -m support sweep deep-resnet34"
 
 
+@pytest.mark.parametrize(
+    ("untrained", "seeds", "wanted"),
+    [(0.1, range(5), "holds"), (0.5, range(5), "fails"), (0.3, range(5), "unclear"), (0.1, range(4), "void")],
+)
+def test_a_contrast_is_compared_with_that_of_the_same_network_at_random_boundaries(
+    monkeypatch, untrained, seeds, wanted
+):
+    rows = pd.DataFrame(
+        [
+            {"study": study, "seed": seed, "across": untrained + way + 0.01 * (-1) ** seed, "within": way}
+            for study, way in (("deep-resnet34", 0.2), ("deep-resnet34", -0.7), ("deep-resnet10", 5.0))
+            for seed in seeds
+        ]
+    )
+    monkeypatch.setattr(deep.derived, "rows", lambda name, study: rows[rows["study"] == study])
+    row = judged(deep.CLAIMS, "OWN-8-f", "deep-resnet34", across=0.5, alike=0.2)
+    assert state(row, "ResNet-34") == wanted
+
+
 @pytest.mark.parametrize(("top", "nearer", "wanted"), [(0.25, 0.25, "holds"), (0.5, -0.25, "fails")])
 def test_the_peak_is_compared_with_the_boundary_and_the_middle(top, nearer, wanted):
     made = [record(spec) for spec in chapters.studies()["deep-resnet34"].questions()]
@@ -426,6 +446,20 @@ def test_the_figure_of_relu_shows_half_effects_and_the_share_of_full_rank():
     means = [[line.get_ydata() for line in ax.lines if line.get_linewidth() == 2.2] for ax in (left, right)]
     assert np.allclose(means[0], np.repeat([[0.2]] * 2 + [[0.3]] * 2, 4, 1))
     assert np.allclose(means[1], [[100] * 4, [30] * 4])
+
+
+def test_the_figure_of_planes_shows_the_volume_over_that_of_its_images():
+    run, generator = record(DEEP["deep-resnet34"].questions()[0]), np.random.default_rng(0)
+    volumes = K * generator.standard_normal((2, 4, 5, 5))
+    at_images = K * np.arange(12.0).reshape(4, 3)
+    classes = np.zeros((2, 4, 5, 5), int)
+    run.arrays |= {"planes_volume": volumes, "images_volume": np.stack([0 * at_images, at_images]),
+                   "planes_class": classes}  # fmt: skip
+    fig = planes_figure(run, ("a", "b", "c", "d"))
+    for plane, ax in enumerate(fig.axes[:4]):
+        shown = ax.images[0].get_array()
+        assert np.allclose(shown, volumes[1, plane] / K - (3 * plane + 1)) and ax.get_title(loc="left") == "abcd"[plane]
+    pyplot.close(fig)
 
 
 def test_the_figure_of_shuffled_labels_shows_each_group_of_networks_in_its_own_panel():

@@ -13,7 +13,6 @@ from support.evidence.records import Record
 from support.evidence.residual import clusters, results
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from support.evidence.statistics import mean_interval
-from support.training.residual.places import lattice
 
 STAGES = (1, 2, 3, 4)
 LOOKS = ((BEFORE, GREY, "white", "before training"), (AFTER, "black", "black", "after training"))
@@ -68,21 +67,29 @@ def by_depth(ax, effects: np.ndarray, word: str, names: Sequence[str] = NAMES) -
     ax.set(xticks=depths, xlabel=f"after {word}", xlim=(0.85, depths[-1] + 0.6 * len(depths)))
 
 
-def stages_figure(arms: Sequence[ResidualArm]):
+def stages_figure(arms: Sequence[ResidualArm], again: ResidualArm):
     """By stage, of each of two arms, the mean effect of every network across a boundary and within one class, before
-    and after training, in nats per output; right, what training adds to their difference, with 95% intervals."""
+    and after training, in nats per output; right, what training adds to their difference, with 95% intervals, also of
+    the arm `again`."""
     fig, (*panels, right) = figures.subplots(1, len(arms) + 1, height=3.6, width_ratios=(1.9, 1, 1.2))
     panels[1].sharey(panels[0])
-    for ax, arm, hue, shift in zip(panels, arms, ("black", ACCENT), (-0.1, 0.1), strict=True):
+    named = []
+    looks = ((arms[0], "black", "black", -0.2), (again, "black", "white", 0.0), (arms[1], ACCENT, ACCENT, 0.2))
+    for arm, hue, face, shift in looks:
         found = np.stack([results.effects(run) for run in arm.of().values()])  # (networks, 2, 4, 2)
-        by_depth(ax, found.transpose(0, 2, 1, 3), "stage", NAMES if ax is panels[0] else [""] * len(NAMES))
-        ax.set_title(arm.name)
+        if arm in arms:
+            ax = panels[arms.index(arm)]
+            by_depth(ax, found.transpose(0, 2, 1, 3), "stage", NAMES if ax is panels[0] else [""] * len(NAMES))
+            ax.set_title(arm.name)
         for stage, values in zip(STAGES, results.learned_contrast(found).T, strict=True):
             mean = mean_interval(values)
             right.plot(np.full(len(values), stage + shift), values, "o", color=hue, markersize=3, alpha=0.4)
             right.plot([stage + shift] * 2, [mean.low, mean.high], color=hue, linewidth=2)
-            right.plot(stage + shift, mean.value, "o", color=hue, markersize=6)
-        right.text(STAGES[-1] + 0.35, mean.value, arm.name, color=hue, va="center", fontsize=8)
+            right.plot(stage + shift, mean.value, "o", color=hue, markerfacecolor=face, markersize=6)
+        named.append((mean.value, arm.name.replace(", ", ",\n"), hue))
+    heights = figures.labels_apart(np.array([end for end, *_ in named]), 0.1)
+    for height, (_, name, hue) in zip(heights, named, strict=True):
+        right.text(STAGES[-1] + 0.45, height, name, color=hue, va="center", fontsize=8, linespacing=0.95)
     panels[1].set_xlim(0.8, len(STAGES) + 0.2)
     panels[1].tick_params(labelleft=False)
     panels[0].set_ylabel("effect (nats per output)")
@@ -136,9 +143,7 @@ def _profile(run: Record, when: int, kind: int) -> np.ndarray:
 def plane_figure(run: Record):
     """The plane of three images: the log-volume before and after training, and the entropy of the outputs after it;
     white: boundaries; the images are the corners of the triangle."""
-    a, side = run.arrays, np.linspace(-1, 1, run.spec.plane)
-    one, two, three = torch.eye(3, dtype=torch.float64)
-    triangle = geometry.plane(one, two, three, 2).anchors[[0, 1, 2, 0]]
+    a = run.arrays
     volumes = a["plane_volume"].astype(float) / results.outputs(run)
     panels = [
         (
@@ -152,34 +157,40 @@ def plane_figure(run: Record):
     panels.append(("Entropy after training", a["plane_entropy"][AFTER].astype(float), AFTER, "entropy (nats)"))
     fig, axes = figures.subplots(1, 3, height=3.2, sharex=True, sharey=True)
     for ax, (title, values, when, label) in zip(axes, panels, strict=True):
-        image = ax.imshow(values, origin="lower", extent=(-1, 1, -1, 1))
-        classes = a["plane_class"][when]
-        for c in np.unique(classes):
-            if (classes != c).any():
-                ax.contour(side, side, (classes == c).astype(float), (0.5,), colors="white", linewidths=0.8)
-        ax.plot(*triangle.T, "-o", color=ACCENT, linewidth=1, markersize=4)
-        ax.set(xticks=(), yticks=(), title=title)
-        ax.grid(visible=False)
+        image = _draw_plane(ax, values, a["plane_class"][when])
+        ax.set_title(title)
         fig.colorbar(image, ax=ax, label=label, location="bottom", shrink=0.9)
     return fig
 
 
-def triangles_figure(run: Record):
-    """The last stage's log-volume after training in triangles of three classes and of one, minus its mean at the
-    corners, at the points where it was measured."""
-    volume = run.arrays["triangle_volume"][AFTER].astype(float) / results.outputs(run)  # (2, triples, points)
-    risen = volume - volume[..., :3].mean(-1, keepdims=True)
-    where = lattice().numpy() @ [(0, 0), (1, 0), (0.5, np.sqrt(3) / 2)]
-    fig, axes = figures.subplots(2, risen.shape[1], height=3.6, sharex=True, sharey=True)
-    for row, several, of in zip(axes, risen, ("three classes", "one class"), strict=True):
-        for ax, values in zip(row, several, strict=True):
-            image = ax.tripcolor(*where.T, values, vmin=risen.min(), vmax=risen.max())
-            ax.set(xticks=(), yticks=(), aspect="equal")
-            ax.grid(visible=False)
-            ax.spines[:].set_visible(False)
-        row[0].set_ylabel(of)
-    fig.colorbar(image, ax=list(axes.flat), label="above the corners (nats per output)", shrink=0.7)
+def planes_figure(run: Record, titles: Sequence[str]):
+    """The last stage's log-volume after training in the four planes of `places.PLANES`, minus its mean at the three
+    images of each; drawn as in `plane_figure`."""
+    volumes, at_images = (run.arrays[name][AFTER].astype(float) for name in ("planes_volume", "images_volume"))
+    risen = (volumes - at_images.mean(-1)[:, None, None]) / results.outputs(run)
+    fig, axes = figures.subplots(1, len(risen), height=3.0, sharex=True, sharey=True)
+    for ax, values, classes, title in zip(axes, risen, run.arrays["planes_class"][AFTER], titles, strict=True):
+        image = _draw_plane(ax, values, classes, vmin=risen.min(), vmax=risen.max())
+        ax.set_title(title)
+    label = "log-volume over the three images (nats per output)"
+    fig.colorbar(image, ax=list(axes), label=label, location="bottom", shrink=0.5)
     return fig
+
+
+def _draw_plane(ax, values: np.ndarray, classes: np.ndarray, **limits):
+    """Values and classes, (n, n), in the plane of three images, which are the corners of the triangle; white:
+    boundaries."""
+    side = np.linspace(-1, 1, len(values))
+    one, two, three = torch.eye(3, dtype=torch.float64)
+    triangle = geometry.plane(one, two, three, 2).anchors[[0, 1, 2, 0]]
+    image = ax.imshow(values, origin="lower", extent=(-1, 1, -1, 1), **limits)
+    for c in np.unique(classes):
+        if (classes != c).any():
+            ax.contour(side, side, (classes == c).astype(float), (0.5,), colors="white", linewidths=0.8)
+    ax.plot(*triangle.T, "-o", color=ACCENT, linewidth=1, markersize=4)
+    ax.set(xticks=(), yticks=())
+    ax.grid(visible=False)
+    return image
 
 
 def lines_figure(run: Record, titles: Sequence[str]):

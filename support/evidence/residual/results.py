@@ -234,17 +234,17 @@ def inside_ranks(run: Record) -> np.ndarray:
 
     The mean over planes through images of three classes, and of one class; NaN where none was measured.
     """
-    found = np.full((2, 2, len(PLANES)), np.nan)
-    if run.spec.planes:
-        entropies, volumes = run.arrays["planes_entropy"], run.arrays["planes_volume"]
-        for network, plane in np.ndindex(entropies.shape[:2]):
-            kind = _kind(plane)
-            found[network, kind, plane] = _rank(
-                entropies[AFTER, plane], volumes[network, plane], in_triangle(run.spec.planes)
-            )
-    of_plane = np.full((2, 2, 1), np.nan)
-    of_plane[:, ACROSS, 0] = entropy_rank(run, in_triangle(run.spec.plane))
-    return _mean(np.concatenate([found, of_plane], -1))
+    of_plane = entropy_rank(run, in_triangle(run.spec.plane))[:, None]
+    if not run.spec.planes:
+        return np.concatenate([of_plane, np.full((2, 1), np.nan)], -1)
+    across, alike = _by_kind(ranks_in_planes(run, in_triangle(run.spec.planes)))
+    return np.stack([_mean(np.concatenate([across, of_plane], -1)), _mean(alike)], -1)
+
+
+def ranks_in_planes(run: Record, where: np.ndarray | None = None) -> np.ndarray:
+    """(2, 4) [network, plane]: as `entropy_rank`, in each of `PLANES`."""
+    entropies, volumes = run.arrays["planes_entropy"][AFTER], run.arrays["planes_volume"]
+    return np.array([[_rank(*both, where) for both in zip(entropies, of, strict=True)] for of in volumes])
 
 
 def plane_rise(run: Record) -> np.ndarray:
@@ -252,15 +252,20 @@ def plane_rise(run: Record) -> np.ndarray:
     output; the mean over two planes of three classes, and of one class. NaN where they were not measured."""
     if not run.spec.planes:
         return np.full((2, 2), np.nan)
+    return np.stack([_mean(rises) for rises in _by_kind(rises_in_planes(run))], -1)
+
+
+def rises_in_planes(run: Record) -> np.ndarray:
+    """(2, 4) [network, plane]: mean log-volume between the three images of each of `PLANES` minus that of the images,
+    nats per output."""
     inside = run.arrays["planes_volume"].astype(float)[..., in_triangle(run.spec.planes)].mean(-1)
-    rises = (inside - run.arrays["images_volume"].mean(-1)) / outputs(run)  # (2, planes)
-    kinds = np.array([_kind(plane) for plane in range(len(PLANES))])
-    return np.stack([_mean(rises[:, kinds == kind]) for kind in (ACROSS, ALIKE)], -1)
+    return (inside - run.arrays["images_volume"].mean(-1)) / outputs(run)
 
 
-def _kind(plane: int) -> int:
-    """Of the planes of `PLANES`."""
-    return ACROSS if len(set(PLANES[plane])) == 3 else ALIKE
+def _by_kind(of_planes: np.ndarray) -> list[np.ndarray]:
+    """Of (..., planes) the part of planes through images of three classes, and that of one class."""
+    classes = np.array([len(set(several)) for several in PLANES])
+    return [of_planes[..., classes == number] for number in (3, 1)]
 
 
 def in_triangle(side: int) -> np.ndarray:
