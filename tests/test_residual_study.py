@@ -458,7 +458,9 @@ def test_the_figure_of_planes_shows_the_volume_over_that_of_its_images():
     fig = planes_figure(run, ("a", "b", "c", "d"))
     for plane, ax in enumerate(fig.axes[:4]):
         shown = ax.images[0].get_array()
-        assert np.allclose(shown, volumes[1, plane] / K - (3 * plane + 1)) and ax.get_title(loc="left") == "abcd"[plane]
+        assert (
+            np.allclose(shown, volumes[1, plane] / K - (3 * plane + 1)) and ax.get_title(loc="left") == "abcd"[plane]
+        )
     pyplot.close(fig)
 
 
