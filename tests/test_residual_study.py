@@ -35,6 +35,7 @@ P, T, K = 10, 7, 128  # of made-up records
 LONG = "deep-resnet34-long"  # is meant for a GPU
 BEYOND = (
     LONG,
+    "deep-resnet10-long",
     "self-supervised-raw",
     "self-supervised-unnormalised",
     "self-supervised-half-batch",
@@ -320,6 +321,24 @@ def test_a_contrast_is_compared_with_that_of_the_same_network_at_random_boundari
     monkeypatch.setattr(deep.derived, "rows", lambda name, study: rows[rows["study"] == study])
     row = judged(deep.CLAIMS, "OWN-8-f", "deep-resnet34", across=0.5, alike=0.2)
     assert state(row, "ResNet-34") == wanted
+
+
+@pytest.mark.parametrize(
+    ("deeper", "train", "wanted"),
+    [(0.3, 92.0, "holds"), (0.0, 92.0, "fails"), (0.1, 92.0, "unclear"), (0.3, 90.0, "void"), (0.3, 99.0, "holds")],
+)
+def test_depths_are_compared_where_the_shallower_networks_fit_their_images_as_well(deeper, train, wanted):
+    def few(spec):
+        return train + 0.1 * by_seed(spec)
+
+    made = [record(s, across=deeper, train=93.5) for s in DEEP["deep-resnet34"].questions()]
+    made += [
+        record(s, across=0.1 + (0.1 * by_seed(s) if wanted == "unclear" else 0), train=few(s))
+        for s in DEEP["deep-resnet10-long"].questions()
+    ]
+    claim: Claim = next(c for c in deep.CLAIMS if c.id == "OWN-8-g")
+    (arm,) = judge(claim, made, "08")["arms"]
+    assert arm["state"] == wanted
 
 
 @pytest.mark.parametrize(("top", "nearer", "wanted"), [(0.25, 0.25, "holds"), (0.5, -0.25, "fails")])

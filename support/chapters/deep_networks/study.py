@@ -8,7 +8,7 @@ when five GELU networks and one ReLU network were trained, and OWN-8-a was uncle
 our estimate all studies planned then take less than 15 hours of two cores. `deep-resnet10-fitted` came later, and
 takes another hour. `deep-resnet34-long` came when the five networks of 20 epochs were known. It takes 8 hours of two
 cores, or about 20 minutes of a GPU. It also has four more planes of images. `deep-resnet10-long` came when these were
-known. It takes 5 hours of two cores, or 5 minutes of a GPU.
+known. It takes over two hours of two cores, or about 6 minutes of a GPU.
 
 `deep-resnet34-full` has the paper's width and number of epochs. By our estimate each of its networks takes three
 hours of an H200. We have trained none.
