@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from matplotlib import pyplot
@@ -311,16 +310,20 @@ def test_the_rules_about_depth_have_every_outcome(claim_id, changes, wanted):
 def test_a_contrast_is_compared_with_that_of_the_same_network_at_random_boundaries(
     monkeypatch, untrained, seeds, wanted
 ):
-    rows = pd.DataFrame(
-        [
-            {"study": study, "seed": seed, "across": untrained + way + 0.01 * (-1) ** seed, "within": way}
-            for study, way in (("deep-resnet34", 0.2), ("deep-resnet34", -0.7), ("deep-resnet10", 5.0))
-            for seed in seeds
-        ]
-    )
-    monkeypatch.setattr(deep.derived, "rows", lambda name, study: rows[rows["study"] == study])
+    at_random = {"deep-resnet34": {seed: untrained + 0.01 * (-1) ** seed for seed in seeds}}
+    tables = {"deep-random-boundaries": at_random, "deep-probe-boundaries": {}}
+    monkeypatch.setattr(deep, "contrasts", lambda table, study: tables[table].get(study, {}))
     row = judged(deep.CLAIMS, "OWN-8-f", "deep-resnet34", across=0.5, alike=0.2)
     assert state(row, "ResNet-34") == wanted
+    assert state(judged(deep.CLAIMS, "OWN-8-h", "deep-resnet34", across=0.5, alike=0.2), "ResNet-34") == "void"
+
+
+@pytest.mark.parametrize(("untrained", "wanted"), [(0.1, "holds"), (0.5, "fails"), (0.3, "unclear")])
+def test_an_encoder_is_compared_with_itself_before_training_at_a_boundary_of_its_own(monkeypatch, untrained, wanted):
+    rows = {seed: untrained + 0.01 * (-1) ** seed for seed in range(5)}
+    monkeypatch.setattr(encoders, "contrasts", lambda table, study: rows if study == "self-supervised" else {})
+    row = judged(encoders.CLAIMS, "OWN-9-l", "self-supervised", across=0.5, alike=0.2)
+    assert state(row, "Barlow Twins") == state(row, "SimCLR") == wanted
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,11 @@ adding it to both objectives, changes the sign. An arm is decided after Holm's c
               objective
     OWN-9-k   the effect of SimCLR is positive where one thing is as in the paper: an arm trained and measured without
               normalisation, and one with half the batch, which is the paper's ratio of its two batches
+    OWN-9-l   contrast after training minus that of the encoder before training, each at the boundary of its own
+              probe, paired by seed; an arm for each objective, on CIFAR-10 and on the digits, and one for labels on
+              the digits. A boundary lies where features change, and this alone could give a contrast. OWN-9-c, -d and -g
+              compare both at the boundary of the trained encoder. Written when OWN-8-f was known to be unclear, and
+              the contrasts of all trained encoders, but before an untrained one was measured
 
 When the rules up to OWN-9-e were written no encoder had been trained. Later, before the records, one was trained with
 Barlow Twins for 4 epochs on 10,000 images, for its probe's accuracy alone: 44% of 1,000 test images, untrained 31%.
@@ -61,10 +66,12 @@ their encoders was trained. The effects of SimCLR at width 8 were +0.09 by all s
 from dataclasses import replace
 from functools import partial
 
+from support.chapters.self_supervised.derived import PROBE
 from support.chapters.self_supervised.study import STUDIES
 from support.evidence import claims
 from support.evidence.claims import Arms, Records, own
 from support.evidence.residual import results
+from support.evidence.residual.own_boundaries import contrasts
 from support.evidence.residual.results import (
     ACROSS,
     AFTER,
@@ -170,6 +177,16 @@ def more_with_labels(arm: ResidualArm) -> Numbers:
     return {f"gain in contrast with labels minus that of {arm.name}: {{:+.3f}} nats per output": found}
 
 
+def over_untrained(arm: ResidualArm) -> Numbers:
+    """OWN-9-l; paired by seed. Networks with labels have no probe, and their own boundary."""
+    trained = arm.of("supervised") if arm.objective == "supervised" else of_arm(arm)
+    untrained, found = contrasts(PROBE, arm.study.name), []
+    for seed in trained.keys() & untrained.keys():
+        across, alike = results.measured_effects(trained[seed])[AFTER, FEATURES]
+        found.append(across - alike - untrained[seed])
+    return {"contrast minus that of the untrained encoder at its own boundary: {:+.3f} nats per output": found}
+
+
 def encoders(
     records: Records, objective: str = "barlow", name: str = "ResNet-10", study: str = STUDY
 ) -> list[ResidualArm]:
@@ -197,6 +214,13 @@ def as_in_the_paper(records: Records, *names: str) -> list[ResidualArm]:
 def of_any_size(records: Records, objective: str) -> list[ResidualArm]:
     """The study, and that of the paper's size."""
     return [*encoders(records, objective), *encoders(records, objective, "ResNet-34, full size", f"{STUDY}-full")]
+
+
+def at_own_boundaries(records: Records) -> list[ResidualArm]:
+    """The encoders of OWN-9-l."""
+    with_labels = replace(digits(records)[0], name="labels", objective="supervised")
+    on_digits = [replace(arm, name=f"{arm.name}, digits") for arm in [*digits(records), with_labels]]
+    return [*by_objective(records, "ResNet-10", STUDY), *on_digits]
 
 
 digits = partial(by_objective, name="digits", study=f"{STUDY}-digits")
@@ -265,4 +289,8 @@ CLAIMS = (
     own("OWN-9-k", "After SimCLR the volume element is larger at a probe's boundary than at the images, also without "
         "normalisation in training or with half the batch.",
         _rule(effect(), "effect of SimCLR"), Arms(lambda records: as_in_the_paper(records, *AS_IN_THE_PAPER))),
+    own("OWN-9-l", "Encoders have more contrast at the boundary of their probe than they had before training at that "
+        "of an own probe.",
+        Signed(over_untrained, "contrast minus that of the untrained encoder at its own boundary",
+               absent="the untrained encoders were not measured"), Arms(at_own_boundaries), late=True),
 )  # fmt: skip
