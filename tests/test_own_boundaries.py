@@ -47,7 +47,7 @@ def test_a_learned_classifier_knows_the_labels(learner):
         kind: (classes(learner, kind(learner, 0), test) == learner.test_labels).float().mean()
         for kind in (learned_classifier, random_classifier)
     }
-    assert right[learned_classifier] > 0.3 > 2 * right[random_classifier]
+    assert right[learned_classifier] > 2 * right[random_classifier]
 
 
 @pytest.mark.parametrize("classifier", [learned_classifier, random_classifier])

@@ -7,10 +7,12 @@ import torch
 from torch import nn
 
 from support import geometry
+from support.chapters.deep_networks.derived import PROBE, RANDOM
 from support.evidence import figures
 from support.evidence.figures import ACCENT, GREY
 from support.evidence.records import Record
 from support.evidence.residual import clusters, results
+from support.evidence.residual.own_boundaries import contrasts
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from support.evidence.statistics import mean_interval
 
@@ -69,34 +71,44 @@ def by_depth(ax, effects: np.ndarray, word: str, names: Sequence[str] = NAMES) -
 
 def stages_figure(arms: Sequence[ResidualArm], again: ResidualArm):
     """By stage, of each of two arms, the mean effect of every network across a boundary and within one class, before
-    and after training, in nats per output; right, what training adds to their difference, with 95% intervals, also of
-    the arm `again`."""
-    fig, (*panels, right) = figures.subplots(1, len(arms) + 1, height=3.6, width_ratios=(1.9, 1, 1.2))
+    and after training, in nats per output; right, their difference after the last stage, see `own_boundaries_panel`,
+    also of the arm `again`."""
+    fig, (*panels, right) = figures.subplots(1, len(arms) + 1, height=3.6, width_ratios=(1.8, 0.9, 1.6))
     panels[1].sharey(panels[0])
-    named = []
-    looks = ((arms[0], "black", "black", -0.2), (again, "black", "white", 0.0), (arms[1], ACCENT, ACCENT, 0.2))
-    for arm, hue, face, shift in looks:
+    for ax, arm in zip(panels, arms, strict=True):
         found = np.stack([results.effects(run) for run in arm.of().values()])  # (networks, 2, 4, 2)
-        if arm in arms:
-            ax = panels[arms.index(arm)]
-            by_depth(ax, found.transpose(0, 2, 1, 3), "stage", NAMES if ax is panels[0] else [""] * len(NAMES))
-            ax.set_title(arm.name)
-        for stage, values in zip(STAGES, results.learned_contrast(found).T, strict=True):
-            mean = mean_interval(values)
-            right.plot(np.full(len(values), stage + shift), values, "o", color=hue, markersize=3, alpha=0.4)
-            right.plot([stage + shift] * 2, [mean.low, mean.high], color=hue, linewidth=2)
-            right.plot(stage + shift, mean.value, "o", color=hue, markerfacecolor=face, markersize=6)
-        named.append((mean.value, arm.name.replace(", ", ",\n"), hue))
-    heights = figures.labels_apart(np.array([end for end, *_ in named]), 0.1)
-    for height, (_, name, hue) in zip(heights, named, strict=True):
-        right.text(STAGES[-1] + 0.45, height, name, color=hue, va="center", fontsize=8, linespacing=0.95)
+        by_depth(ax, found.transpose(0, 2, 1, 3), "stage", NAMES if ax is panels[0] else [""] * len(NAMES))
+        ax.set_title(arm.name)
+    own_boundaries_panel(right, (arms[0], again, arms[1]))
     panels[1].set_xlim(0.8, len(STAGES) + 0.2)
     panels[1].tick_params(labelleft=False)
     panels[0].set_ylabel("effect (nats per output)")
-    right.axhline(0, color="black", linewidth=0.8)
-    right.set(xticks=STAGES, xlabel="after stage", xlim=(0.6, 6.4))
-    right.set_title("solid minus dashed:\nchange by training")
     return fig
+
+
+def own_boundaries_panel(ax, arms: Sequence[ResidualArm]) -> None:
+    """The contrast after the last stage of three arms, with 95% intervals: before training at boundaries of random
+    classifiers and of a probe, and after training at the network's own boundary."""
+    looks = (("black", "black", -0.22), ("black", "white", 0.0), (ACCENT, ACCENT, 0.22))
+    for arm, (hue, face, shift) in zip(arms, looks, strict=True):
+        name = arm.study.name
+        for place, values in enumerate(
+            (
+                contrasts(RANDOM, name).values(),
+                contrasts(PROBE, name).values(),
+                [np.diff(results.effects(run)[AFTER, -1, ::-1])[0] for run in arm.of().values()],
+            )
+        ):
+            if values:
+                x, mean = place + shift, mean_interval(list(values))
+                ax.plot([x] * len(values), list(values), "o", color=hue, markersize=3, alpha=0.4)
+                ax.plot([x, x], [mean.low, mean.high], color=hue, linewidth=2)
+                ax.plot(x, mean.value, "o", color=hue, markerfacecolor=face, markersize=6)
+        ax.plot([], [], "o", color=hue, markerfacecolor=face, label=arm.name)
+    ax.axhline(0, color="black", linewidth=0.8)
+    ax.set(xlim=(-0.5, 2.5), title="solid minus dashed,\nafter stage 4")
+    ax.set_xticks(range(3), ("before:\nrandom", "before:\nprobe", "after"), fontsize=8)
+    ax.legend(fontsize=7, loc="upper right")
 
 
 def groups_figure(groups: dict[str, np.ndarray]):

@@ -41,9 +41,9 @@ adding it to both objectives, changes the sign. An arm is decided after Holm's c
               normalisation, and one with half the batch, which is the paper's ratio of its two batches
     OWN-9-l   contrast after training minus that of the encoder before training, each at the boundary of its own
               probe, paired by seed; an arm for each objective, on CIFAR-10 and on the digits, and one for labels on
-              the digits. A boundary lies where features change, and this alone could give a contrast. OWN-9-c, -d and -g
-              compare both at the boundary of the trained encoder. Written when OWN-8-f was known to be unclear, and
-              the contrasts of all trained encoders, but before an untrained one was measured
+              the digits. A boundary lies where features change, and this alone could give a contrast. OWN-9-c, -d
+              and -g compare both at the boundary of the trained encoder. Written when OWN-8-f was known to be
+              unclear, and the contrasts of all trained encoders, but before an untrained one was measured
 
 When the rules up to OWN-9-e were written no encoder had been trained. Later, before the records, one was trained with
 Barlow Twins for 4 epochs on 10,000 images, for its probe's accuracy alone: 44% of 1,000 test images, untrained 31%.
