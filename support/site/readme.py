@@ -40,8 +40,8 @@ def findings() -> str:
               each on a new Gaussian. Those that learn it have hyperplanes through the mean and whiten the data, as
               the loss demands.
             - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
-              labels. On MNIST, {before:.0%} of the contrast was there before training (mid-line {middle:.0%}). Deep
-              networks magnify it within one class, too.
+              labels. On MNIST, {before:.0%} of the contrast was there before training (mid-line {middle:.0%}). In
+              deep networks boundaries stand out before training, too.
             - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
               is positive at some distances. By our reading, the authors' code gives {times:.0f}
               times the curvature.
@@ -70,7 +70,7 @@ def findings() -> str:
                 "RG-4-a": "holds",
                 "RG-4-c/sinusoid, 30 points": "fails",
                 "RG-5.1-a": "holds",
-                "RG-5.1-b": "fails",
+                "OWN-8-f": "unclear",
                 "middle": (0.2, 0.4),
                 "before": (0.4, 0.7),
                 "RG-3-a": "holds",
