@@ -388,17 +388,17 @@ CLAIMS = (
            "Between three images of different classes the volume element is large where the entropy is high.",
            Signed(ENTROPY_FOLLOWS_INSIDE, "rank correlation between the three images, and its change with training,",
                   ""), _ALL_IMAGES, kind="variant", late=True, amended=_SAME_ENTROPY("holds")),
-    own("OWN-8-a", "Training raises the volume element at a boundary, relative to the images, by more than between "
-        "images of one class.",
+    own("OWN-8-a", "At the places of the trained boundary training raises the volume element, relative to the "
+        "images, by more than between images of one class.",
         Signed(learned_contrast, "contrast minus that before training"), _ALL_SIZES),
-    own("OWN-8-b", "Stage by stage, training raises the volume element at a boundary, relative to the images, by "
-        "more than within a class.",
+    own("OWN-8-b", "Stage by stage, at the places of the trained boundary training raises the volume element, "
+        "relative to the images, by more than within a class.",
         Signed(learned_contrast, "contrast of a stage minus that before training"), Arms(stages)),
     own("OWN-8-c", "Networks on shuffled labels gain less than half of the contrast.",
         Signed(not_shuffled, "half the gain minus that with shuffled labels", premises=(_FITTED,)),
         networks("5,000 images")),
-    own("OWN-8-d", "In networks that have learned their training images, training raises the volume element at a "
-        "boundary, relative to the images, by more than between images of one class.",
+    own("OWN-8-d", "In networks that have learned their training images, at the places of the trained boundary "
+        "training raises the volume element, relative to the images, by more than between images of one class.",
         Signed(learned_contrast, "contrast minus that before training", premises=(_TRUE_FITTED,)),
         networks("5,000 images, new seeds")),
     own("OWN-8-e", "Entropy and volume go together more between images of three classes than between images of one.",

@@ -264,19 +264,19 @@ CLAIMS = (
         "Barlow Twins magnifies a boundary more than SimCLR, beyond what both do in a class and before training.",
         _by_measure(partial(difference, of=contrast_of, what="contrast"), "contrast of Barlow Twins minus SimCLR"),
         Arms(by_measure), amended=_HOLM("unclear")),
-    own("OWN-9-c", "Barlow Twins raises the volume element at a boundary, relative to the images, by more than "
-        "within a class.",
+    own("OWN-9-c", "At the places of its probe's boundary Barlow Twins raises the volume element, relative to the "
+        "images, by more than within a class.",
         _rule(CONTRAST, "contrast minus that before training", unit="nats per output"), _BARLOW),
-    own("OWN-9-d", "SimCLR raises the volume element at a boundary, relative to the images, by more than within a "
-        "class.",
+    own("OWN-9-d", "At the places of its probe's boundary SimCLR raises the volume element, relative to the images, "
+        "by more than within a class.",
         _rule(CONTRAST, "contrast minus that before training", unit="nats per output"), _SIMCLR),
     own("OWN-9-e", "A probe loses accuracy on test images that are not normalised.",
         _rule(falls_if_not_normalised, "normalised minus not", unit="points"), _BARLOW),
     own("OWN-9-f", "On the digits the volume element is larger at a probe's boundary than at the images.",
         _rule(effect(), "effect"), Arms(digits)),
     own("OWN-9-g",
-        "On the digits training raises the volume element at a probe's boundary, relative to the images, by more "
-        "than within a class.",
+        "On the digits, at the places of a probe's boundary, training raises the volume element, relative to the "
+        "images, by more than within a class.",
         _rule(CONTRAST, "contrast minus that before training", unit="nats per output"),
         Arms(digits)),
     own("OWN-9-h", "On the digits the contrast grows more with labels than without.",
