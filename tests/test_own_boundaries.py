@@ -75,8 +75,9 @@ def test_effects_are_those_of_the_jacobian_at_the_boundary_of_the_classifier(lea
     assert [row["across"], row["within"]] == pytest.approx(by_hand, abs=1e-3)
 
 
-def test_a_contrast_is_the_mean_over_the_classifiers_of_a_network(monkeypatch):
-    rows = pd.DataFrame([[1, 0.5, 0.1], [1, 0.3, 0.3], [2, -0.2, 0.2]], columns=["seed", "across", "within"])
+def test_a_contrast_is_the_mean_over_the_classifiers_that_have_enough_pairs(monkeypatch):
+    values = [[1, 0.5, 0.1, 8], [1, 0.3, 0.3, 12], [1, 9.0, 0.0, 7], [2, -0.2, 0.2, 9], [3, 1.0, 0.0, 2]]
+    rows = pd.DataFrame(values, columns=["seed", "across", "within", "pairs"])
     monkeypatch.setattr(derived, "rows", lambda table, study: rows if study == "one" else rows[:0])
     assert own_boundaries.contrasts("t", "one") == pytest.approx({1: 0.2, 2: -0.4})
     assert own_boundaries.contrasts("t", "other") == {}

@@ -41,7 +41,7 @@ def findings() -> str:
               the loss demands.
             - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
               labels. On MNIST, {before:.0%} of the contrast was there before training (mid-line {middle:.0%}). In
-              deep networks boundaries stand out before training, too.
+              a ResNet-34, training is not shown to make boundaries special.
             - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
               is positive at some distances. By our reading, the authors' code gives {times:.0f}
               times the curvature.
@@ -70,7 +70,7 @@ def findings() -> str:
                 "RG-4-a": "holds",
                 "RG-4-c/sinusoid, 30 points": "fails",
                 "RG-5.1-a": "holds",
-                "OWN-8-f": "unclear",
+                "OWN-8-f": "fails",
                 "middle": (0.2, 0.4),
                 "before": (0.4, 0.7),
                 "RG-3-a": "holds",

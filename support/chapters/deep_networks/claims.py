@@ -327,9 +327,16 @@ _AS_FITTED = Signed(as_fitted, "training accuracy of ResNet-10 - ResNet-34", "po
 
 def _over_untrained(table: str) -> Signed:
     return Signed(partial(over_untrained, table=table), "contrast minus that of the untrained network at its own "
-                  "boundary", absent="the untrained networks were not measured")  # fmt: skip
+                  "boundary", absent="too few untrained networks have enough pairs")  # fmt: skip
 
 
+_ENOUGH_PAIRS = partial(
+    claims.amended,
+    "A trained network with fewer than 8 pairs does not count. The rule for untrained ones was less strict: it took "
+    "classifiers with 2 to 7 pairs, too.",
+    "all classifiers counted, with however few pairs",
+    date="2026-11-27",
+)
 _claim = partial(claims.Claim, source="zavatoneveth2025")
 _SAME_ENTROPY = partial(
     claims.amended,
@@ -406,10 +413,10 @@ CLAIMS = (
         networks("ResNet-34, 40 epochs")),
     own("OWN-8-f", "Trained networks have more contrast at their boundaries than the same networks, untrained, at "
         "boundaries of random linear classifiers of their features.",
-        _over_untrained(RANDOM), _ALL_IMAGES, late=True),
+        _over_untrained(RANDOM), _ALL_IMAGES, late=True, amended=_ENOUGH_PAIRS("unclear")),
     own("OWN-8-h", "Trained networks have more contrast at their boundaries than the same networks, untrained, at "
         "boundaries of linear probes of their features.",
-        _over_untrained(PROBE), _ALL_IMAGES, late=True),
+        _over_untrained(PROBE), _ALL_IMAGES, late=True, amended=_ENOUGH_PAIRS("fails")),
     own("OWN-8-g", "ResNet-34 have more contrast than ResNet-10 that fit their training images about as well.",
         Signed(deeper_has_more, "contrast of ResNet-34 of 20 epochs minus that of ResNet-10 of 40",
                premises=(_AS_FITTED,)), Arms(depths)),

@@ -67,7 +67,7 @@ def checks_figure(several: dict[str, dict[str, tuple[Estimate, Estimate]]]):
                 look = {"color": hue, "marker": "o", "markerfacecolor": face}
                 figures.interval(ax, estimate, -row + shift, look, linewidth=2)
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set(title=title, xlabel="nats per output")
+        ax.set(title=title.replace(", ", ",\n"), xlabel="nats per output")
     axes[0].set_yticks(-np.arange(len(rows)), rows)
     for face, hue, name in (("black", "black", "over networks"), ("white", GREY, "over lines")):
         axes[0].plot([], [], "o", color=hue, markerfacecolor=face, label=name)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from support.evidence import derived
-from support.evidence.residual.results import mean_effect
+from support.evidence.residual.results import LEAST_PAIRS, mean_effect
 from support.networks.data import Dataset
 from support.networks.draws import named
 from support.training.residual import places, probe
@@ -92,10 +92,19 @@ def of_studies(
     return pd.DataFrame(found)
 
 
-def contrasts(table: str, study: str) -> dict[int, float]:
-    """By seed the contrast of the untrained network at its own boundary, the mean over its classifiers, in nats per
-    output; none if the table has not been made."""
+def by_network(table: str, study: str) -> pd.DataFrame:
+    """By seed, "across" and "within" of an untrained network: means over its classifiers, in nats per output.
+
+    A classifier with fewer than LEAST_PAIRS pairs does not count, like a trained network. Empty if the table has not
+    been made.
+    """
     rows = derived.rows(table, study=study)
     if rows.empty:
-        return {}
-    return (rows["across"] - rows["within"]).groupby(rows["seed"]).mean().to_dict()
+        return pd.DataFrame(columns=["across", "within"])
+    return rows[rows["pairs"] >= LEAST_PAIRS].groupby("seed")[["across", "within"]].mean()
+
+
+def contrasts(table: str, study: str) -> dict[int, float]:
+    """By seed the contrast of the untrained network at its own boundary."""
+    effects = by_network(table, study)
+    return (effects["across"] - effects["within"]).to_dict()
