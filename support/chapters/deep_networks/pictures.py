@@ -106,8 +106,8 @@ def own_boundaries_panel(ax, arms: Sequence[ResidualArm]) -> None:
                 ax.plot(x, mean.value, "o", color=hue, markerfacecolor=face, markersize=6)
         ax.plot([], [], "o", color=hue, markerfacecolor=face, label=arm.name)
     ax.axhline(0, color="black", linewidth=0.8)
-    ax.set(xlim=(-0.5, 2.5), title="solid minus dashed,\nafter stage 4")
-    ax.set_xticks(range(3), ("before:\nrandom", "before:\nprobe", "after"), fontsize=8)
+    ax.set(xlim=(-0.5, 2.5), title="boundary minus matched,\nown boundaries, stage 4")
+    ax.set_xticks(range(3), ("before:\nrandom", "before:\nfitted", "after"), fontsize=8)
     ax.set_ylim(top=1.25 * ax.get_ylim()[1])  # room for the names
     ax.legend(fontsize=7, loc="upper right")
 
