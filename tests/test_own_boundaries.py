@@ -72,7 +72,7 @@ def test_effects_are_those_of_the_jacobian_at_the_boundary_of_the_classifier(lea
     images = found.groups["segment"].unflatten(-1, learner.test_images.shape[1:])
     volumes = np.array([[[log_volume(x[None]) for x in line] for line in kind] for kind in images])
     by_hand = np.nanmean(volumes[..., -1] - volumes[..., [0, 2]].mean(-1), 1)
-    assert [row["across"], row["within"]] == pytest.approx(by_hand, abs=1e-3)
+    assert [row["across"], row["within"]] == pytest.approx(by_hand, abs=3e-3)
 
 
 def test_a_contrast_is_the_mean_over_the_classifiers_that_have_enough_pairs(monkeypatch):
