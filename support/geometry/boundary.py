@@ -84,15 +84,26 @@ def find_pairs(predict: Callable, a: Tensor, b: Tensor, most: int, points: int, 
     both ends.
     """
     t = torch.linspace(0, 1, points, dtype=a.dtype)
-    classes = of_points(predict, along(a, b, t))
-    changes = (classes[:, 1:] != classes[:, :-1]).sum(1)
-    length, inks = (b - a).norm(dim=1), (a + b).sum(1) / 2
-    once, never = ((changes == k).nonzero()[:, 0] for k in (1, 0))
+    return pairs_among(of_points(predict, along(a, b, t)), predict, a, b, most, ink)
+
+
+def pairs_among(
+    classes: Tensor, predict: Callable, a: Tensor, b: Tensor, most: int, ink: bool = False, middle: float = 1.0
+) -> Pairs:
+    """The pairs of `find_pairs`, where the classes (N, T) at T evenly spaced points of the segments are known.
+
+    middle: the share of a segment, around its middle, in which it must cross the boundary.
+    """
+    t = torch.linspace(0, 1, classes.shape[1], dtype=a.dtype)
+    changes = classes[:, 1:] != classes[:, :-1]
+    first = changes.int().argmax(1)  # the point before the change
+    central = torch.minimum(t[first], 1 - t[first + 1]) >= (1 - middle) / 2 - 1e-6
+    number, length, inks = changes.sum(1), (b - a).norm(dim=1), (a + b).sum(1) / 2
+    once, never = ((number == 1) & central).nonzero()[:, 0], (number == 0).nonzero()[:, 0]
     alike = (inks[once, None] - inks[never]).abs() <= WITHIN * inks[once, None].abs() if ink else None
     i, j = matched(length[once], length[never], most, alike)
     chosen, same = once[i], never[j]
-    where = (classes[chosen][:, 1:] != classes[chosen][:, :-1]).int().argmax(1)
-    crossing = bisect(predict, a[chosen], b[chosen], t[where], t[where + 1])
+    crossing = bisect(predict, a[chosen], b[chosen], t[first[chosen]], t[first[chosen] + 1])
     return Pairs(a[chosen], b[chosen], crossing, a[same], b[same])
 
 

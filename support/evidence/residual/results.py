@@ -44,14 +44,21 @@ def _of_pairs(few: np.ndarray) -> np.ndarray:
 
 
 def mean_effect(few: np.ndarray) -> np.ndarray:
-    """The mean effect over pairs, (...)."""
-    return _mean(_of_pairs(few))
+    """The mean effect, (..., kind), of few (..., kind, P, 3), over the pairs that have one of both kinds."""
+    effect = _of_pairs(few)
+    return _mean(np.where(np.isfinite(effect).all(-2, keepdims=True), effect, np.nan))
 
 
 def effects(run: Record) -> np.ndarray:
     """(2, 4, 2) [network, stage, kind]: effects in nats per output."""
     volume = run.arrays["segment_volume"].astype(float)
     return mean_effect(volume[..., ENDS_AND_CROSSING]) / outputs(run)
+
+
+def contrast(run: Record) -> float:
+    """Of the last stage after training, in nats per output."""
+    across, alike = effects(run)[AFTER, -1]
+    return across - alike
 
 
 def changes(run: Record) -> np.ndarray:
