@@ -65,6 +65,12 @@ def test_the_bumps_are_compared_in_the_middle_before_and_after_training():
     assert tables.share_in_the_middle(arm, 5) == 9.5 / 16
 
 
+def test_the_contrast_at_boundaries_of_their_own():
+    arm = with_runs(2, lambda seed: {"own_contrast": np.array([1.0 + seed, 99.0, 5.0])})  # epochs
+    assert tables.at_own_boundaries(arm, 5).tolist() == [[1, 5], [2, 5]]
+    assert tables.share_at_own_boundaries(arm, 5) == 1.5 / 5
+
+
 def test_the_contrast_in_standard_deviations_among_pairs():
     def network(seed):
         effect = np.array([[1.0, 3.0], [9.0, 9.0], [5.0, 5.0 + 2 * seed]])  # epochs, pairs

@@ -67,6 +67,21 @@ def share_in_the_middle(arm: VolumeArm, width: int) -> float:
     return float(was / now)
 
 
+def at_own_boundaries(arm: VolumeArm, width: int) -> np.ndarray:
+    """(networks, 2) [network, untrained or trained]: the contrast at the network's own boundary, in nats.
+
+    The other measures look at the untrained network at the places of the trained boundary.
+    """
+    seeds = arm.of(width).index
+    return np.stack([arm.runs[width, "true", seed].arrays["own_contrast"][[0, -1]] for seed in seeds])
+
+
+def share_at_own_boundaries(arm: VolumeArm, width: int) -> float:
+    """The mean of that contrast before training, over the mean of that after it."""
+    was, now = at_own_boundaries(arm, width).mean(0)
+    return float(was / now)
+
+
 def contrast_in_sds(arm: VolumeArm, width: int) -> np.ndarray:
     """(networks, 2) [network, untrained or trained]: the contrast over the SD of an effect among pairs.
 
