@@ -96,7 +96,8 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
         REPLICATION,
         (
             "The encoder is a ResNet-10 of width 16, trained on a JPEG copy.",
-            "Both objectives have the same data, views, batch, head and optimiser; in the paper they differ.",
+            "In the authors' code views, batch and head differ between the two methods. Here they are the same.",
+            "Training uses Adam instead of SGD, and the views have no blur and no solarisation.",
         ),
     ),
     Kind(r"RG-(3|D|E|F|G)-[a-g]", REPRODUCTION, (_FORMULAS,)),
