@@ -5,6 +5,7 @@ how other networks on these lines would differ, that over lines how these networ
 """
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from support.evidence.records import Record
 from support.evidence.residual.results import ACROSS, AFTER, by_line, over_mirror, pair_contrasts
 from support.evidence.statistics import Estimate, mean_interval
 
+# of both intervals: shift, face, hue, name
+LOOKS = ((0.12, "black", "black", "over networks"), (-0.12, "white", GREY, "over lines"))
 
-def _interpolated(run: Record) -> np.ndarray:
-    return pair_contrasts(run, interpolated=True)
+_interpolated = partial(pair_contrasts, interpolated=True)
 
 
 def _over_mirror(run: Record) -> np.ndarray:
@@ -61,15 +63,13 @@ def checks_figure(several: dict[str, dict[str, tuple[Estimate, Estimate]]]):
     fig, axes = figures.subplots(1, len(several), height=3.4, sharex=True, sharey=True)
     for ax, (title, rows) in zip(axes, several.items(), strict=True):
         for row, found in enumerate(rows.values()):
-            for estimate, shift, face, hue in zip(
-                found, (0.12, -0.12), ("black", "white"), ("black", GREY), strict=True
-            ):
+            for estimate, (shift, face, hue, _) in zip(found, LOOKS, strict=True):
                 look = {"color": hue, "marker": "o", "markerfacecolor": face}
                 figures.interval(ax, estimate, -row + shift, look, linewidth=2)
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set(title=title.replace(", ", ",\n"), xlabel="nats per output")
     axes[0].set_yticks(-np.arange(len(rows)), rows)
-    for face, hue, name in (("black", "black", "over networks"), ("white", GREY, "over lines")):
+    for _, face, hue, name in LOOKS:
         axes[0].plot([], [], "o", color=hue, markerfacecolor=face, label=name)
     figures.legend_below(fig, axes[0], 2)
     return fig
