@@ -45,9 +45,9 @@ def last_effects(networks: dict[str, list]) -> dict[str, np.ndarray]:
     return {name: np.array([effects(run)[:, -1] for run in runs]) for name, runs in networks.items()}
 
 
-def under_each_measure(arm: ResidualArm, objective: str, when: int = AFTER) -> dict[str, np.ndarray]:
-    """Of each measure the effects of the encoders that count: (encoders, 2) [across or within]."""
-    found = np.array([measured_effects(run)[when] for run in counted(arm, objective).values()])
+def under_each_measure(arm: ResidualArm, objective: str) -> dict[str, np.ndarray]:
+    """Of each measure the effects, after training, of the encoders that count: (encoders, 2) [across or within]."""
+    found = np.array([measured_effects(run)[AFTER] for run in counted(arm, objective).values()])
     return {measure: found[:, MEASURES.index(measure)] for measure in IN_WORDS}
 
 

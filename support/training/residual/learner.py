@@ -224,7 +224,7 @@ class Learner:
         for m in several:
             m.reset_running_stats()
             m.momentum = None
-        size = min(self.spec.batch, len(self.train_images), SETTLED)  # a larger batch would leave none
+        size = min(self.spec.batch, SETTLED)  # a larger batch would leave none
         with torch.no_grad():
             for part in self.train_images[: min(SETTLED, self.spec.images) // size * size].split(size):
                 self.head(self.network.features(self.normalise(self.unit(part))))

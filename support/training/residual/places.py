@@ -124,9 +124,9 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Predict, predic
     if spec.planes:
         images = _corners(x, labels, predict(x))
         planes = x.new_full((len(PLANES), spec.planes, spec.planes, x.shape[1]), torch.nan)
-        for i, (a, b, c) in enumerate(images):
-            if images[i].isfinite().all():
-                planes[i] = geometry.plane(a, b, c, spec.planes).points
+        for i, three in enumerate(images):
+            if three.isfinite().all():
+                planes[i] = geometry.plane(*three, spec.planes).points
     triangles = _triangles(spec, x, labels, predict) if spec.triples else x.new_empty(2, 0, 3, x.shape[1])
     groups = {
         "segment": segments,
@@ -178,7 +178,7 @@ def _triangles(spec: ResidualSpec, x: Tensor, labels: Tensor, predict) -> Tensor
     alike = draws[(_number_of(classes[draws]) == 1) & (_number_of(draws) == 3)][:number]
     inside = predict((lattice() @ x[alike]).flatten(0, 1)).view(len(alike), POINTS)
     alike = alike[(inside == inside[:, :1]).all(1)]
-    sizes, own = _size(x[across][None])[0], _size(x[alike][None])[0]
+    sizes, own = _size(x[across]), _size(x[alike])
     first, second = matched(sizes, own, spec.triples)
     return torch.stack([x[across[first]], x[alike[second]]])
 
