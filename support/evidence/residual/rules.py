@@ -43,11 +43,9 @@ def each(
 
 @dataclass(frozen=True)
 class Signed(Means):
-    """The means of these numbers of a network lie on one side of a line.
+    """The means of these numbers lie on one side of a line.
 
-    Each part leaves out the networks in which its number is NaN.
-
-    absent: also what to say where too few networks can be asked.
+    A network whose number is NaN is left out of that part. Void with `absent` where fewer than LEAST_SEEDS are left.
     """
 
     unit: str = "nats per output"
@@ -65,16 +63,20 @@ class Signed(Means):
         found = {sentence: np.array(values, float) for sentence, values in self.numbers(arm).items()}
         return {sentence: values[np.isfinite(values)] for sentence, values in found.items()}
 
+    def asked(self, arm: ResidualArm) -> int:
+        """The fewest networks with a finite value in any part."""
+        return min(map(len, self.values(arm).values()))
+
     def n(self, arm: ResidualArm) -> int:
-        """The fewest networks with a finite value in any part.
+        """Those that are asked.
 
         If they are fewer than `LEAST_SEEDS`, the number that is recorded, so that the arm is void and not untested.
         """
-        asked = min(map(len, self.values(arm).values()))
+        asked = self.asked(arm)
         return asked if asked >= LEAST_SEEDS else arm.recorded
 
     def __call__(self, arm: ResidualArm) -> Finding:
-        asked = min(map(len, self.values(arm).values()))
+        asked = self.asked(arm)
         if asked < LEAST_SEEDS:
             return self.void(f"{self.absent} ({asked} of {arm.recorded})")
         return super().__call__(arm)
@@ -87,8 +89,6 @@ class ByMeasure(Signed):
     The measures are several looks at one question, and each decides, so one decides after Holm's correction alone.
     """
 
-    looks = len(MEASURES)
-
     @property
     def asks(self):
         return f"{super().asks}, after Holm's correction over all measures"
@@ -96,7 +96,7 @@ class ByMeasure(Signed):
     def __call__(self, arm: ResidualArm) -> Finding:
         measures = [partial(self.alone, replace(arm, measure=name)) for name in MEASURES]
         found = rules.after_holm(measures, ("holds", "fails"))[MEASURES.index(arm.measure)]
-        return replace(found, times=self.alone(arm, self.looks).times) if found.state == "unclear" else found
+        return replace(found, times=self.alone(arm, len(MEASURES)).times) if found.state == "unclear" else found
 
     def alone(self, arm: ResidualArm, parts: int) -> Finding:
         """The finding by the arm's measure, as one of several that share the error."""
