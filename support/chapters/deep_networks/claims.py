@@ -88,8 +88,11 @@ network of width 8 was trained for 8 epochs on 4,000 images and measured at 8 pa
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+
+import numpy as np
 
 from support.chapters.deep_networks.derived import TABLE
 from support.chapters.deep_networks.study import STUDIES
@@ -98,7 +101,7 @@ from support.evidence.claims import Arms, Records, own
 from support.evidence.records import Record
 from support.evidence.residual import results
 from support.evidence.residual.own_boundaries import gains
-from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
+from support.evidence.residual.results import ACROSS, AFTER, ALIKE, ResidualArm
 from support.evidence.residual.rules import Near, Numbers, Signed, each
 
 SHARE = 0.5  # of the contrast, or of the rise
@@ -134,6 +137,21 @@ def arms(records) -> dict[str, ResidualArm]:
 # -- numbers of each network ---------------------------------------------------------------------------------------
 
 
+def _ranges(run: Record) -> list[float]:
+    spread = results.spread(run)[AFTER]
+    return [spread[high] - spread[low] for high, low in STEPS]
+
+
+def _with_change(of: Callable[[Record], np.ndarray]) -> Callable[[Record], list[float]]:
+    """The change by training of a number of both networks, and the number after it."""
+
+    def found(run: Record) -> list[float]:
+        before, after = of(run)
+        return [after - before, after]
+
+    return found
+
+
 EFFECT, EFFECT_WITH_SHUFFLED_LABELS = (
     each(
         lambda run: results.effects(run)[AFTER, LAST, ACROSS],
@@ -152,7 +170,7 @@ AT_THE_BOUNDARY = each(
       for word in STAGES),
 )  # fmt: skip
 DEEPER = each(
-    lambda run: [results.spread(run)[AFTER, high] - results.spread(run)[AFTER, low] for high, low in STEPS],
+    _ranges,
     *(f"range along a segment, {STAGES[high]} stage minus {STAGES[low]}: {{:+.3f}} nats per output"
       for high, low in STEPS),
 )  # fmt: skip
@@ -164,14 +182,12 @@ FLAT_IN_A_CLASS = each(
     lambda run: SHARE * results.rise(run)[AFTER, ACROSS] - results.rise(run)[AFTER, ALIKE],
     "half the rise in triangles of three classes minus that in one class: {:+.3f} nats per output",
 )
-ENTROPY_FOLLOWS = each(
-    lambda run: [
-        results.entropy_rank(run)[AFTER] - results.entropy_rank(run)[BEFORE],
-        results.entropy_rank(run)[AFTER],
-    ],
+RANKS = (
     "rank correlation of entropy and log-volume minus that with the volume before training: {:+.2f}",
     "rank correlation of entropy and log-volume: {:+.2f}",
 )
+ENTROPY_FOLLOWS = each(_with_change(results.entropy_rank), *RANKS)
+ENTROPY_FOLLOWS_INSIDE = each(_with_change(lambda run: results.inside_ranks(run)[:, ACROSS]), *RANKS)
 FLAT_IN_A_PLANE = each(
     lambda run: SHARE * results.plane_rise(run)[AFTER, ACROSS] - results.plane_rise(run)[AFTER, ALIKE],
     "half the rise between images of three classes minus that of one class: {:+.3f} nats per output",
@@ -179,14 +195,6 @@ FLAT_IN_A_PLANE = each(
 PLANE_RISES = each(
     lambda run: results.plane_rise(run)[AFTER, ACROSS],
     "rise between images of three classes: {:+.3f} nats per output",
-)
-ENTROPY_FOLLOWS_INSIDE = each(
-    lambda run: [
-        results.inside_ranks(run)[AFTER, ACROSS] - results.inside_ranks(run)[BEFORE, ACROSS],
-        results.inside_ranks(run)[AFTER, ACROSS],
-    ],
-    "rank correlation of entropy and log-volume minus that with the volume before training: {:+.2f}",
-    "rank correlation of entropy and log-volume: {:+.2f}",
 )
 MORE_ACROSS = each(
     lambda run: results.inside_ranks(run)[AFTER, ACROSS] - results.inside_ranks(run)[AFTER, ALIKE],
