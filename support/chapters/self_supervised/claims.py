@@ -69,16 +69,18 @@ their encoders was trained. The effects of SimCLR at width 8 were +0.09 by all s
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from support.chapters.self_supervised.derived import TABLE
 from support.chapters.self_supervised.study import STUDIES
 from support.evidence import claims
 from support.evidence.claims import Arms, Records, own
+from support.evidence.records import Record
 from support.evidence.residual import results
 from support.evidence.residual.own_boundaries import gains
 from support.evidence.residual.results import (
     ACROSS,
     AFTER,
-    BEATS,
     FEATURES,
     LEAST_PAIRS,
     RAW_BOUNDARY,
@@ -89,6 +91,7 @@ from support.evidence.residual.rules import ByMeasure, Numbers, Signed, each
 from support.evidence.rules import BELOW_0
 from support.training.residual.volumes import MEASURES
 
+BEATS = 15.0  # points by which the probe of a trained encoder must beat that of the untrained one
 STUDY = "self-supervised"
 OBJECTIVES = {"Barlow Twins": "barlow", "SimCLR": "simclr"}
 AS_IN_THE_PAPER = {"without normalisation": f"{STUDY}-unnormalised", "half the batch": f"{STUDY}-half-batch"}
@@ -102,9 +105,15 @@ IN_WORDS = {  # measures, in words
 }
 
 
+def probe_gain(run: Record) -> float:
+    """By how many points the probe of the trained encoder beats that of the untrained one, on test images."""
+    before, after = run.arrays["probe_test_accuracy"]
+    return float(after - before)
+
+
 def counted(arm: ResidualArm, objective: str) -> dict:
     """The encoders whose probe beats that of the untrained encoder by BEATS points, by seed."""
-    return {seed: run for seed, run in arm.of(objective).items() if results.probe_gain(run) >= BEATS}
+    return {seed: run for seed, run in arm.of(objective).items() if probe_gain(run) >= BEATS}
 
 
 def effect_of(run, measure: str) -> float:
@@ -154,9 +163,15 @@ def falls_if_not_normalised(arm: ResidualArm) -> Numbers:
     return {"test accuracy of the probe minus that without normalisation: {:+.1f} points": found}
 
 
+def number_of_raw_pairs(run: Record) -> int:
+    """The number of pairs across the boundary that was found without normalisation, with log-volumes there."""
+    volume = run.arrays["raw_measure"][AFTER, FEATURES, RAW_BOUNDARY, ACROSS]
+    return int(np.isfinite(volume).all(-1).sum())
+
+
 def with_raw_pairs(arm: ResidualArm) -> dict:
     """The encoders that count and have enough pairs across the boundary that was found without normalisation."""
-    return {s: run for s, run in of_arm(arm).items() if results.number_of_raw_pairs(run) >= LEAST_PAIRS}
+    return {s: run for s, run in of_arm(arm).items() if number_of_raw_pairs(run) >= LEAST_PAIRS}
 
 
 RAW_EFFECT = each(
@@ -182,7 +197,7 @@ def more_with_labels(arm: ResidualArm) -> Numbers:
 
 def over_untrained(arm: ResidualArm) -> Numbers:
     """OWN-9-l and OWN-9-m; paired by seed. Networks with labels have no probe, and their own boundary."""
-    trained = arm.of("supervised") if arm.objective == "supervised" else of_arm(arm)
+    trained = arm.of() if arm.objective == "supervised" else of_arm(arm)
     return {
         f"contrast minus that of the untrained encoder at {words}: {{:+.3f}} nats per output": gains(
             trained, TABLE, arm.study.name, classifier
@@ -233,7 +248,9 @@ def digits_with_labels(records: Records) -> list[ResidualArm]:
 
 digits = partial(by_objective, name="digits", study=f"{STUDY}-digits")
 raw = partial(by_objective, name="ResNet-10", study=f"{STUDY}-raw")
-ABSENT = f"too few probes beat the untrained encoder's by {BEATS:g} points"
+ABSENT = (
+    f"too few encoders count: {LEAST_PAIRS} pairs, and a probe {BEATS:g} points over that of the untrained encoder"
+)
 _rule = partial(Signed, unit="nats per singular value", absent=ABSENT)
 _DIPS = _rule(effect("top"), "effect of SimCLR, 10 values", accepts=BELOW_0)
 _PREMISE = replace(_DIPS, absent="SimCLR does not dip")

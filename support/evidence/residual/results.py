@@ -28,10 +28,9 @@ LEAST_PAIRS = 8  # a network with fewer is not counted
 ACROSS, ALIKE = 0, 1  # kinds of segments and triangles
 BEFORE, AFTER = 0, 1  # networks: untrained, trained
 SAME_PLACES, RAW_BOUNDARY = 0, 1  # without normalisation: the boundary found with it, and the one found without it
-BEATS = 15.0  # points by which the probe of a trained encoder must beat that of the untrained one
 
 
-def _mean(values: np.ndarray, axis: int = -1) -> np.ndarray:
+def finite_mean(values: np.ndarray, axis: int = -1) -> np.ndarray:
     """The mean without NaN; NaN where nothing is left."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -46,7 +45,7 @@ def _of_pairs(few: np.ndarray) -> np.ndarray:
 def mean_effect(few: np.ndarray) -> np.ndarray:
     """The mean effect, (..., kind), of few (..., kind, P, 3), over the pairs that have one of both kinds."""
     effect = _of_pairs(few)
-    return _mean(np.where(np.isfinite(effect).all(-2, keepdims=True), effect, np.nan))
+    return finite_mean(np.where(np.isfinite(effect).all(-2, keepdims=True), effect, np.nan))
 
 
 def effects(run: Record) -> np.ndarray:
@@ -68,7 +67,9 @@ def changes(run: Record) -> np.ndarray:
     """
     few = _of_stage(run, 4)[..., ENDS_AND_CROSSING]
     change = few[AFTER] - few[BEFORE]  # (kind, P, 3)
-    return np.array([_mean(change[ACROSS, :, 2]), _mean(change[ALIKE, :, 2]), _mean(change[..., :2].ravel())])
+    return np.array(
+        [finite_mean(change[ACROSS, :, 2]), finite_mean(change[ALIKE, :, 2]), finite_mean(change[..., :2].ravel())]
+    )
 
 
 def learned_contrast(effects: np.ndarray) -> np.ndarray:
@@ -131,7 +132,7 @@ def by_line(runs: Iterable[Record], of: Callable[[Record], np.ndarray]) -> dict[
     for run in runs:
         for length, numbers in zip(run.arrays["length"][ACROSS], np.moveaxis(of(run), -1, 0), strict=True):
             found[round(float(length), 3)].append(numbers)
-    means = {length: _mean(np.stack(several), 0) for length, several in found.items()}
+    means = {length: finite_mean(np.stack(several), 0) for length, several in found.items()}
     return {length: mean for length, mean in means.items() if np.isfinite(mean).all()}
 
 
@@ -156,12 +157,6 @@ def raw_effects(run: Record) -> np.ndarray:
     """
     found = mean_effect(run.arrays["raw_measure"].astype(float))
     return found / _used(run, found.shape[1])[:, None, None]
-
-
-def number_of_raw_pairs(run: Record) -> int:
-    """The number of pairs across the boundary that was found without normalisation, with log-volumes there."""
-    volume = run.arrays["raw_measure"][AFTER, FEATURES, RAW_BOUNDARY, ACROSS]
-    return int(np.isfinite(volume).all(-1).sum())
 
 
 def _used(run: Record, number: int) -> np.ndarray:
@@ -198,13 +193,13 @@ def full_rank(run: Record, stage: int = 4) -> float:
 def spread(run: Record) -> np.ndarray:
     """(2, 4) [network, stage]: largest minus smallest log-volume on segments across a boundary, nats per output."""
     volume = run.arrays["segment_volume"][:, :, ACROSS].astype(float)
-    return _mean(volume.max(-1) - volume.min(-1)) / outputs(run)
+    return finite_mean(volume.max(-1) - volume.min(-1)) / outputs(run)
 
 
 def rise(run: Record) -> np.ndarray:
     """(2, 2) [network, kind]: mean log-volume over a triangle without its corners, minus theirs, nats per output."""
     volume = run.arrays["triangle_volume"].astype(float)
-    return _mean(volume[..., 3:].mean(-1) - volume[..., :3].mean(-1)) / outputs(run)
+    return finite_mean(volume[..., 3:].mean(-1) - volume[..., :3].mean(-1)) / outputs(run)
 
 
 def nearer(run: Record) -> np.ndarray:
@@ -214,7 +209,7 @@ def nearer(run: Record) -> np.ndarray:
     """
     profile = torch.from_numpy(run.arrays["segment_volume"][:, :, ACROSS, :, :-1].astype(float))  # (2, 4, P, T)
     top = peak(profile.flatten(0, 2)).view(profile.shape[:3]).numpy()  # NaN where a volume is NaN
-    return _mean(np.abs(top - 0.5) - np.abs(top - run.arrays["crossing"]))
+    return finite_mean(np.abs(top - 0.5) - np.abs(top - run.arrays["crossing"]))
 
 
 def entropy_rank(run: Record, where: np.ndarray | None = None) -> np.ndarray:
@@ -245,7 +240,7 @@ def inside_ranks(run: Record) -> np.ndarray:
     if not run.spec.planes:
         return np.concatenate([of_plane, np.full((2, 1), np.nan)], -1)
     across, alike = _by_kind(ranks_in_planes(run, in_triangle(run.spec.planes)))
-    return np.stack([_mean(np.concatenate([across, of_plane], -1)), _mean(alike)], -1)
+    return np.stack([finite_mean(np.concatenate([across, of_plane], -1)), finite_mean(alike)], -1)
 
 
 def ranks_in_planes(run: Record, where: np.ndarray | None = None) -> np.ndarray:
@@ -259,7 +254,7 @@ def plane_rise(run: Record) -> np.ndarray:
     output; the mean over two planes of three classes, and of one class. NaN where they were not measured."""
     if not run.spec.planes:
         return np.full((2, 2), np.nan)
-    return np.stack([_mean(rises) for rises in _by_kind(rises_in_planes(run))], -1)
+    return np.stack([finite_mean(rises) for rises in _by_kind(rises_in_planes(run))], -1)
 
 
 def rises_in_planes(run: Record) -> np.ndarray:
@@ -280,12 +275,6 @@ def in_triangle(side: int) -> np.ndarray:
     a, b, c = torch.eye(3, dtype=torch.float64)  # each image as a unit vector: coordinates are shares of the images
     weights = geometry.plane(a, b, c, side).points
     return (weights > -1e-9).all(-1).view(side, side).numpy()
-
-
-def probe_gain(run: Record) -> float:
-    """By how many points the probe of the trained encoder beats that of the untrained one, on test images."""
-    before, after = run.arrays["probe_test_accuracy"]
-    return float(after - before)
 
 
 @dataclass(frozen=True)
@@ -315,12 +304,12 @@ class ResidualArm(StudyArm):
 
     n = recorded
 
-    def every(self, objective: str = "supervised", labels: str = "true") -> dict[int, Record]:
-        """The networks of a kind by seed."""
-        wanted = (self.activation, objective, labels)
+    def every(self, objective: str | None = None, labels: str = "true") -> dict[int, Record]:
+        """The networks of a kind by seed. objective: by default the arm's."""
+        wanted = (self.activation, objective or self.objective, labels)
         return {key[3]: run for key, run in sorted(self.runs.items()) if key[:3] == wanted}
 
-    def of(self, objective: str = "supervised", labels: str = "true") -> dict[int, Record]:
+    def of(self, objective: str | None = None, labels: str = "true") -> dict[int, Record]:
         """Those that have enough pairs."""
         return {
             seed: run for seed, run in self.every(objective, labels).items() if number_of_pairs(run) >= LEAST_PAIRS
