@@ -124,9 +124,9 @@ def find(spec: ResidualSpec, x: Tensor, labels: Tensor, predict: Predict, predic
     if spec.planes:
         images = _corners(x, labels, predict(x))
         planes = x.new_full((len(PLANES), spec.planes, spec.planes, x.shape[1]), torch.nan)
-        for i, three in enumerate(images):
-            if three.isfinite().all():
-                planes[i] = geometry.plane(*three, spec.planes).points
+        for i, (first, second, third) in enumerate(images):
+            if images[i].isfinite().all():
+                planes[i] = geometry.plane(first, second, third, spec.planes).points
     triangles = _triangles(spec, x, labels, predict) if spec.triples else x.new_empty(2, 0, 3, x.shape[1])
     groups = {
         "segment": segments,
