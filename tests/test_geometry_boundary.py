@@ -1,6 +1,6 @@
 """The measures of the boundary on maps with a known answer, and the rules driven to each of their outcomes."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +15,18 @@ from support.chapters.volume_element.results import COLUMNS, VolumeArm, crest_di
 from support.chapters.volume_element.study import STUDIES, VolumeStudy
 from support.evidence.claims import judge
 from support.geometry import square
-from support.geometry.boundary import Pairs, bisect, candidates, find_pairs, measure, peak, summary
+from support.geometry.boundary import (
+    Pairs,
+    along,
+    bisect,
+    candidates,
+    find_pairs,
+    measure,
+    of_points,
+    pairs_among,
+    peak,
+    summary,
+)
 from support.networks.tasks import true_labels
 from support.training.sigmoid.views import log_volume
 
@@ -64,6 +75,29 @@ def test_segments_that_cross_twice_belong_to_neither_kind():
     pairs = find_pairs(island, a, b, 9, POINTS)
     assert pairs.a.tolist() == [[-1.0, 0]] and pairs.b.tolist() == [[0.0, 0]]
     assert pairs.same_a.tolist() == [[0.9, 0.3]] and float(pairs.crossing[0]) == pytest.approx(0.5, abs=1e-6)
+
+
+def classes_along(a, b):
+    return of_points(predict, along(a, b, torch.linspace(0, 1, POINTS, dtype=a.dtype)))
+
+
+def test_a_segment_that_crosses_outside_of_the_middle_share_is_left_out():
+    crossing = torch.tensor([0.01, 0.24, 0.26, 0.5, 0.74, 0.76, 0.99], dtype=torch.float64)
+    across = torch.stack([EDGE - crossing, crossing], 1)
+    a = torch.cat([across, torch.ones_like(across)])  # as many that do not cross
+    b = a + torch.tensor([1.0, 0.0])
+    for middle, places in ((0.5, crossing[2:5]), (1.0, crossing)):
+        found = pairs_among(classes_along(a, b), predict, a, b, 9, middle=middle)
+        torch.testing.assert_close(found.crossing, places, rtol=0, atol=1e-6)
+
+
+def test_among_known_classes_the_pairs_in_the_whole_segment_are_those_that_a_search_finds():
+    a, b = torch.rand(2, 60, 2, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    searched = find_pairs(predict, a, b, 9, POINTS)
+    found = pairs_among(classes_along(a, b), predict, a, b, 9, middle=1.0)
+    assert len(found) > 3
+    for one, other in zip(astuple(found), astuple(searched), strict=True):
+        assert torch.equal(one, other)
 
 
 def test_bisection_finds_the_first_of_the_two_sides():

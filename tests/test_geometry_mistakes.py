@@ -19,6 +19,7 @@ from geometry_cases import ACTIVATIONS, exact, mp, shallow_case, two_layers
 from support import activations, geometry
 from support.geometry import (
     bayes,
+    boundary,
     curvature,
     deep,
     geodesics,
@@ -309,6 +310,19 @@ def shortest_path():
     return max(0.0, apart(geometry.geodesic(f, a, b, 33).length, torch.arccos(f(a) @ f(b))) - 1e-3)
 
 
+def central_boundaries():
+    """How many segments are wrongly found in the middle half, or left out, of some that cross at these places."""
+    places = torch.tensor([0.05, 0.24, 0.26, 0.5, 0.74, 0.76, 0.95], dtype=torch.float64)
+    a = torch.cat([-places, torch.ones_like(places)])[:, None]  # as many that do not cross
+
+    def predict(x):
+        return (x[:, 0] > 0).long()
+
+    classes = boundary.of_points(predict, boundary.along(a, a + 1, torch.linspace(0, 1, 41, dtype=torch.float64)))
+    found = boundary.pairs_among(classes, predict, a, a + 1, 9, middle=0.5)
+    return float(len({round(float(t), 4) for t in found.crossing} ^ {0.26, 0.5, 0.74}))
+
+
 # what is wrong: (owner, function, right text, wrong text, the check that breaks)
 MISTAKES = {
     "sign of the quadratic terms": (
@@ -497,6 +511,10 @@ MISTAKES = {
         geodesics, "path_length", ".norm(dim=1)", ".square()", shortest_path),
     "measured at the near ends": (geodesics, "_sides", "(path[1:] + path[:-1]) / 2", "path[:-1]", shortest_path),
     "end point not reached": (slices, "line", "(points - 1)", "points", drawing),
+    "boundaries near the other end": (
+        boundary, "pairs_among", "torch.minimum(t[first], 1 - t[first + 1])", "t[first]", central_boundaries),
+    "the middle share on each side": (boundary, "pairs_among", "(1 - middle) / 2", "1 - middle", central_boundaries),
+    "boundaries anywhere": (boundary, "pairs_among", " & central", "", central_boundaries),
     "entropy in base 10": (slices, "entropy", ".sum(-1)", ".sum(-1) / 2.302585", drawing),
 }  # fmt: skip
 
