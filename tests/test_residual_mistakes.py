@@ -11,6 +11,9 @@ import pytest
 from agreement import plant
 from test_ambiguous import test_the_loss_is_the_evidence_bound as evidence_bound
 from test_residual_study import record
+from test_residual_study import (
+    test_a_tilted_line_has_no_effect_over_its_interpolated_ends_nor_over_its_mirror_place as tilted_line,
+)
 from test_residual_training import (
     test_planes_go_through_the_first_images_that_are_classified_correctly as planes_of_images,
 )
@@ -42,9 +45,9 @@ def numbers_of_a_run():
     effects = results.effects(run)
     np.testing.assert_allclose(effects, np.repeat(known[:, None], 4, 1))
     np.testing.assert_allclose(results.measured_effects(run), np.repeat(known[:, None], len(MEASURES), 1))
-    np.testing.assert_allclose(results.half_effects(run), 0.4)
+    np.testing.assert_allclose(results.half_effects(run)[AFTER, :, ACROSS], 0.4)
     np.testing.assert_allclose(results.learned_contrast(effects), 0.3 + 0.2)
-    np.testing.assert_allclose(results.rise(run)[0], np.array([0.6, 0.3]) / 12)  # at one of twelve inner points
+    np.testing.assert_allclose(results.rise(run)[AFTER], np.array([0.6, 0.3]) / 12)  # at one of twelve inner points
 
 
 def numbers_of_random_arrays():
@@ -130,6 +133,8 @@ MISTAKES = {
     "ends added up": (results, "_of_pairs", "few[..., :2].mean(-1)", "few[..., :2].sum(-1)",
                       numbers_of_random_arrays),
     "one end alone": (results, "_of_pairs", "few[..., :2].mean(-1)", "few[..., 0]", numbers_of_random_arrays),
+    "mirror at the boundary": (results, "over_mirror", "1 - t[i[-1]]", "t[i[-1]]", tilted_line),
+    "ends exchanged": (results, "pair_effects", "(1 - t) * few[..., 0]", "t * few[..., 0]", tilted_line),
     "change of the next place": (results, "changes", "change[ALIKE, :, 2]", "change[ACROSS, :, 2]",
                                  numbers_of_random_arrays),
     "one corner alone": (results, "rise", "volume[..., :3].mean(-1)", "volume[..., 0]", numbers_of_random_arrays),
@@ -161,7 +166,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("check", [volumes_of_an_encoder, the_objectives, evidence_bound, numbers_of_a_run,
-                                   numbers_of_random_arrays, triangles_of_one_class, planes_of_images,
+                                   numbers_of_random_arrays, tilted_line, triangles_of_one_class, planes_of_images,
                                    colours_of_views, crops_of_views, interval_over_splits])  # fmt: skip
 def test_without_a_mistake_the_check_passes(check):
     check()

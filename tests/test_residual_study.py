@@ -21,6 +21,7 @@ from support.evidence import export, packing, replay
 from support.evidence.claims import Claim, judge
 from support.evidence.records import Store
 from support.evidence.residual import checks, results
+from support.evidence.residual.results import AFTER, ALIKE
 from support.evidence.residual.study import ResidualStudy, minutes_of, multiplications
 from support.evidence.sweep import sweep
 from support.networks import sources
@@ -196,14 +197,28 @@ def test_cifar10_is_read_by_torchvision(monkeypatch, tmp_path):
 # -- made-up records ------------------------------------------------------------------------------------------------
 
 
+def entropies_of(side):
+    """Entropies at the points of a plane."""
+    return np.linspace(0, 1, side**2).reshape(side, side)
+
+
+def following(entropies, share):
+    """Volumes that go with the entropies: 1 in the same order, -1 in the opposite one, 0 in none."""
+    return share * entropies + (1 - abs(share)) * np.cos(40 * entropies)
+
+
 def record(spec, across=0.0, alike=0.0, before=(0.0, 0.0), stages=(1.0,) * 4, half=None, ranges=None, full=1.0,
            rises=(1.0, 0.0), entropy=(0.0, 1.0), accuracy=90.0, train=95.0, measure=None, probe=(40.0, 60.0),
-           raw=50.0, without=(), found=P, noise=0.01):  # fmt: skip
+           raw=50.0, without=(), found=P, raw_found=P, plane_rises=(1.0, 0.0), alike_entropy=0.0,
+           noise=0.01):  # fmt: skip
     """A run of a study. across, alike: effects of the last stage in nats per output; before: both before training.
 
-    stages: factors of both by stage. full: share of pairs at which all singular values exist. ranges: by stage.
+    stages: factors of effects by stage. full: share of pairs at which all singular values exist. ranges: by stage.
     measure: effect across by measure, otherwise across. without: effects across without normalisation, at the same
-    places and at the other boundary.
+    places and at the other boundary, where raw_found pairs are found. rises, plane_rises: in triangles and planes of
+    three classes and of one. entropy: how much the volume follows it in planes, before and after training;
+    alike_entropy: after it, in planes of one class. Half-effects and ranges are 0 in one class, and
+    like rises 0 before training.
     """
     generator = np.random.default_rng(spec.seed)
 
@@ -214,13 +229,14 @@ def record(spec, across=0.0, alike=0.0, before=(0.0, 0.0), stages=(1.0,) * 4, ha
     volume = np.zeros((2, 4, 2, P, T + 1))
     volume[..., -1] = K * (effect[:, None] * np.array(stages)[:, None] + jitter())[..., None]
     for stage, size in enumerate(ranges or ()):
-        volume[:, stage, 0, :, 1] = K * (size + jitter())
+        volume[1, stage, 0, :, 1] = K * (size + jitter())
     lost = int(round((1 - full) * P))
     rank = np.full((2, 4, 2, P, 3), K)
     rank[:, :, :, :lost] = K - 9
     volume[:, :, :, :lost] = np.nan
     halves = np.zeros((2, 4, 2, P, 3))
-    halves[..., 2] = K // 2 * ((across if half is None else half) + jitter())
+    by_half = np.array(stages) * (across if half is None else half)
+    halves[1, :, 0, :, 2] = K // 2 * (by_half[:, None] + jitter())
     names = MEASURES if spec.self_supervised else MEASURES[:2]
     measures = np.zeros((2, len(names), 2, P, 3))
     used = {"top": 10, "head_top": 10, "sphere": K - 1, "head_sphere": K - 1}
@@ -229,23 +245,31 @@ def record(spec, across=0.0, alike=0.0, before=(0.0, 0.0), stages=(1.0,) * 4, ha
         own[1, 0] = (measure or {}).get(name, across)
         measures[:, i, ..., 2] = used.get(name, K) * (own + jitter())[..., None]
     triangles = np.zeros((2, 2, 3, places.POINTS))
-    triangles[:, :, :, 7] = K * (np.array(rises) + jitter())[:, None]
-    entropies = np.linspace(0, 1, 9).reshape(3, 3)
-    planes = np.stack([s * entropies + (1 - abs(s)) * np.cos(40 * entropies) for s in entropy])
+    triangles[1, :, :, 7] = K * (np.array(rises) + jitter())[:, None]
+    entropies = entropies_of(spec.plane)
     crossing = np.full(P, np.nan)
     crossing[:found] = 0.5
     not_normalised = np.zeros((2, len(names), 2, 2, P, 3))
     for place, there in enumerate(without):
         not_normalised[1, 0, place, 0, :, 2] = K * (there + jitter())
+    not_normalised[:, :, 1, 0, raw_found:] = np.nan
     arrays = {
         "steps": np.array([0, spec.epochs]), "crossing": crossing, "segment_volume": volume, "segment_half": halves,
         "segment_rank": rank,
         "segment_measure": measures, "spectrum": np.zeros((2, 2, 2, K)), "triangle_volume": triangles,
-        "plane_volume": planes, "plane_entropy": np.stack([entropies] * 2),
+        "plane_volume": np.stack([following(entropies, s) for s in entropy]),
+        "plane_entropy": np.stack([entropies] * 2),
         "train_accuracy": np.array([10.0, train]), "test_accuracy": np.array([10.0, accuracy + jitter()]),
         "probe_test_accuracy": np.array(probe), "probe_raw_accuracy": np.array([10.0, raw + jitter()]),
         "raw_measure": not_normalised,
     }  # fmt: skip
+    if spec.planes:
+        entropies, volumes = entropies_of(spec.planes), np.zeros((2, 4, spec.planes, spec.planes))
+        for plane in range(4):  # two of three classes, two of one
+            rising = K * (plane_rises[plane // 2] + jitter()) * results.in_triangle(spec.planes)
+            volumes[1, plane] = rising + following(entropies, (entropy[1], alike_entropy)[plane // 2])
+        arrays |= {"planes_volume": volumes, "planes_entropy": np.tile(entropies, (2, 4, 1, 1)),
+                   "images_volume": np.zeros((2, 4, 3))}  # fmt: skip
     return SimpleNamespace(spec=spec, arrays=arrays, steps=spec.epochs, diverged_at=None, key=spec.key, minutes=1.0)
 
 
@@ -289,6 +313,9 @@ def by_seed(spec):
         ("RG-I-f", {"entropy": (0.0, 1.0)}, "holds"),
         ("RG-I-f", {"entropy": (1.0, 0.9)}, "fails"),
         ("RG-I-f", {"entropy": (0.0, -1.0)}, "fails"),
+        ("RG-I-j", {"entropy": (0.0, 1.0)}, "holds"),
+        ("RG-I-j", {"entropy": (1.0, 0.9)}, "fails"),
+        ("RG-I-j", {"entropy": (0.0, -1.0)}, "fails"),
         ("OWN-8-a", {"across": 0.5, "alike": 0.3, "before": (-0.3, -0.3)}, "holds"),
         ("OWN-8-a", {"across": 0.5, "alike": 0.5, "before": (-0.3, -0.5)}, "fails"),
         ("OWN-8-a", {"across": lambda spec: by_seed(spec)}, "unclear"),
@@ -301,6 +328,22 @@ def test_the_rules_about_depth_have_every_outcome(claim_id, changes, wanted):
     row = judged(deep.CLAIMS, claim_id, "deep-resnet34", **changes)
     assert state(row, "ResNet-34") == wanted and state(row, "ResNet-10") == "untested"
     assert "JPEG copy" in row["protocol"] and row["command"] == "python -m support sweep deep-resnet34"
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "changes", "wanted"),
+    [
+        ("RG-5.1-i", {"plane_rises": (1.0, 0.1)}, "holds"),
+        ("RG-5.1-i", {"plane_rises": (1.0, 0.8)}, "fails"),
+        ("RG-5.1-i", {"plane_rises": (-1.0, -0.8)}, "void"),
+        ("RG-5.1-i", {"plane_rises": lambda spec: (1.0, 0.5 + 0.4 * by_seed(spec))}, "unclear"),
+        ("OWN-8-e", {"entropy": (0.0, 1.0), "alike_entropy": 0.0}, "holds"),
+        ("OWN-8-e", {"entropy": (0.0, 0.0), "alike_entropy": 1.0}, "fails"),
+        ("OWN-8-e", {"entropy": lambda spec: (0.0, by_seed(spec)), "alike_entropy": 0.0}, "unclear"),
+    ],
+)
+def test_the_rules_about_more_planes_have_every_outcome(claim_id, changes, wanted):
+    assert state(judged(deep.CLAIMS, claim_id, LONG, **changes), "ResNet-34, 40 epochs") == wanted
 
 
 @pytest.mark.parametrize(
@@ -340,8 +383,8 @@ def test_depths_are_compared_where_the_shallower_networks_fit_their_images_as_we
         for s in DEEP["deep-resnet10-long"].questions()
     ]
     claim: Claim = next(c for c in deep.CLAIMS if c.id == "OWN-8-g")
-    (arm,) = judge(claim, made, "08")["arms"]
-    assert arm["state"] == wanted
+    row = judge(claim, made, "08")
+    assert row["arms"][0]["state"] == wanted and len(row["record"]) == len(made)
 
 
 @pytest.mark.parametrize(("top", "nearer", "wanted"), [(0.25, 0.25, "holds"), (0.5, -0.25, "fails")])
@@ -375,7 +418,7 @@ def test_contrasts_of_a_line_are_averaged_over_the_networks_that_share_it():
     assert found.pop(5.0) == pytest.approx([0, 0.1 + 0.4 * np.mean(seeds)]) and not np.any(list(found.values()))
 
 
-def test_a_tilted_line_has_no_effect_over_its_interpolated_ends_and_a_mirror_place_is_as_far_from_the_middle():
+def test_a_tilted_line_has_no_effect_over_its_interpolated_ends_nor_over_its_mirror_place():
     run = record(chapters.studies()["deep-resnet34"].questions()[0], noise=0.0)
     crossing = run.arrays["crossing"] = np.linspace(0.2, 0.9, P)
     t = np.concatenate([np.tile(np.linspace(0, 1, T), (P, 1)), crossing[:, None]], 1)  # (P, T + 1)
@@ -408,6 +451,22 @@ def test_each_check_has_an_interval_over_networks_and_one_over_lines():
     places_of_means = [np.ravel(line.get_xdata())[0] for line in fig.axes[0].lines if len(line.get_xdata()) == 1]
     assert places_of_means[:2] == pytest.approx([0.2, 0.2]) and len(fig.axes) == 2
     pyplot.close(fig)
+
+
+def test_a_pair_without_an_effect_of_one_kind_counts_for_neither():
+    run = record(chapters.studies()["deep-resnet34"].questions()[0])
+    volume = run.arrays["segment_volume"] = np.random.default_rng(0).standard_normal((2, 4, 2, P, T + 1))
+    volume[AFTER, -1, ALIKE, 0, 0] = np.nan
+    contrasts = results.pair_contrasts(run)[AFTER]
+    assert np.isnan(contrasts[0]) and results.contrast(run) == pytest.approx(np.mean(contrasts[1:]))
+
+
+def test_networks_are_by_default_those_of_the_arms_objective():
+    study = chapters.studies()["self-supervised-digits"]
+    arm = results.arm("digits", study, "gelu", [record(spec) for spec in study.questions()])
+    one = replace(arm, objective="simclr")
+    assert one.every() == one.of() == arm.of("simclr") and len(one.of()) == study.seeds
+    assert one.of("supervised") == arm.of() and {run.spec.objective for run in arm.of().values()} == {"supervised"}
 
 
 def test_a_rise_does_not_come_from_noise():
@@ -453,7 +512,7 @@ def test_relu_is_asked_by_half_of_the_singular_values_where_gelu_has_an_effect(g
     def full(spec):
         return 1.0 if spec.activation == "gelu" else 0.3
 
-    row = judged(deep.CLAIMS, "RG-5.2-a", "deep-resnet10", half=half, full=full)
+    row = judged(deep.CLAIMS, "RG-5.2-a", "deep-resnet10", half=half, full=full, stages=(-1.0, -1.0, -1.0, 1.0))
     assert state(row, "ResNet-10, ReLU") == wanted
     assert judged(deep.CLAIMS, "RG-I-g", "deep-resnet10", full=full)["verdict"] == "fails"
     assert judged(deep.CLAIMS, "RG-I-g", "deep-resnet10", full=1.0)["verdict"] == "holds"
@@ -466,7 +525,7 @@ def test_the_figure_of_relu_shows_half_effects_and_the_share_of_full_rank():
     arms = [results.arm("", study, activation, made) for activation in of]
     left, right = relu_figure(*arms).axes
     means = [[line.get_ydata() for line in ax.lines if line.get_linewidth() == 2.2] for ax in (left, right)]
-    assert np.allclose(means[0], np.repeat([[0.2]] * 2 + [[0.3]] * 2, 4, 1))
+    assert np.allclose(means[0], np.repeat([[0.2], [0], [0.3], [0]], 4, 1))
     assert np.allclose(means[1], [[100] * 4, [30] * 4])
 
 
@@ -643,7 +702,7 @@ def test_without_records_every_claim_is_untested_and_says_how_to_run_it():
 
 def test_the_margins_are_those_that_were_fixed_beforehand():
     assert (deep.SHARE, deep.IMPACT, deep.FITTED) == (0.5, 1.0, 90.0)
-    assert (results.BEATS, results.LEAST_PAIRS) == (15.0, 8)
+    assert (encoders.BEATS, results.LEAST_PAIRS) == (15.0, 8)
     both = (*deep.CLAIMS, *encoders.CLAIMS)
     assert len({claim.id for claim in both}) == len(both) and {claim.kind for claim in both} <= {
         "paper",
@@ -675,6 +734,8 @@ def test_the_rules_about_the_digits_have_every_outcome(claim_id, changes, wanted
         ("OWN-9-i", {"across": 0.2, "without": (0.1, -0.1)}, "holds"),
         ("OWN-9-i", {"across": 0.2, "without": (-0.1, 0.1)}, "fails"),
         ("OWN-9-i", {"across": -0.2, "without": (0.1, -0.1)}, "void"),
+        ("OWN-9-i", {"across": 0.2, "without": (0.1, -0.1), "raw_found": 8}, "holds"),
+        ("OWN-9-i", {"across": 0.2, "without": (0.1, -0.1), "raw_found": 7}, "void"),
         ("OWN-9-j", {"across": 0.2, "without": (0.1, 0.3)}, "holds"),
         ("OWN-9-j", {"across": 0.2, "without": (0.3, 0.1)}, "fails"),
     ],
@@ -682,6 +743,12 @@ def test_the_rules_about_the_digits_have_every_outcome(claim_id, changes, wanted
 def test_the_rules_about_normalisation_ask_at_their_own_boundary(claim_id, changes, wanted):
     row = judged(encoders.CLAIMS, claim_id, "self-supervised-raw", **changes)
     assert [state(row, name) for name in encoders.OBJECTIVES] == [wanted] * 2
+
+
+@pytest.mark.parametrize(("across", "wanted"), [(0.2, "holds"), (-0.2, "fails"), (by_seed, "unclear")])
+def test_simclr_is_asked_as_in_the_paper(across, wanted):
+    row = judged(encoders.CLAIMS, "OWN-9-k", "self-supervised-unnormalised", across=across)
+    assert state(row, "without normalisation") == wanted and state(row, "half the batch") == "untested"
 
 
 def test_each_objective_is_judged_by_its_own_encoders():
