@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from matplotlib import pyplot
@@ -13,6 +14,7 @@ from PIL import Image
 
 from support import chapters
 from support.chapters.deep_networks import claims as deep
+from support.chapters.deep_networks import pictures as deep_pictures
 from support.chapters.deep_networks.pictures import groups_figure, planes_figure, relu_figure
 from support.chapters.deep_networks.study import STUDIES as DEEP
 from support.chapters.self_supervised import claims as encoders
@@ -20,7 +22,7 @@ from support.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
 from support.evidence import export, packing, replay
 from support.evidence.claims import Claim, judge
 from support.evidence.records import Store
-from support.evidence.residual import checks, results
+from support.evidence.residual import checks, own_boundaries, results
 from support.evidence.residual.results import AFTER, ALIKE
 from support.evidence.residual.study import ResidualStudy, minutes_of, multiplications
 from support.evidence.sweep import sweep
@@ -346,27 +348,65 @@ def test_the_rules_about_more_planes_have_every_outcome(claim_id, changes, wante
     assert state(judged(deep.CLAIMS, claim_id, LONG, **changes), "ResNet-34, 40 epochs") == wanted
 
 
+def untrained_contrasts(monkeypatch, **of_classifier):
+    """Gives untrained networks, `seeds` of them, these contrasts at boundaries of their own."""
+
+    def before_training(table, study, classifier):
+        mean, seeds = of_classifier.get(classifier, (0.0, ()))
+        values = [mean + 0.01 * (-1) ** seed for seed in seeds]
+        return pd.DataFrame({name: values for name in own_boundaries.NUMBERS}, index=list(seeds))
+
+    monkeypatch.setattr(own_boundaries, "before_training", before_training)
+
+
 @pytest.mark.parametrize(
     ("untrained", "seeds", "wanted"),
     [(0.1, range(5), "holds"), (0.5, range(5), "fails"), (0.3, range(5), "unclear"), (0.1, range(4), "void")],
 )
-def test_a_contrast_is_compared_with_that_of_the_same_network_at_random_boundaries(
-    monkeypatch, untrained, seeds, wanted
+@pytest.mark.parametrize(
+    ("claim_id", "classifier", "other"), [("OWN-8-f", "random", "OWN-8-h"), ("OWN-8-h", "probe", "OWN-8-f")]
+)
+def test_a_contrast_is_compared_with_that_of_the_same_network_before_training(
+    monkeypatch, claim_id, classifier, other, untrained, seeds, wanted
 ):
-    at_random = {"deep-resnet34": {seed: untrained + 0.01 * (-1) ** seed for seed in seeds}}
-    tables = {"deep-random-boundaries": at_random, "deep-probe-boundaries": {}}
-    monkeypatch.setattr(deep, "contrasts", lambda table, study: tables[table].get(study, {}))
-    row = judged(deep.CLAIMS, "OWN-8-f", "deep-resnet34", across=0.5, alike=0.2)
-    assert state(row, "ResNet-34") == wanted
-    assert state(judged(deep.CLAIMS, "OWN-8-h", "deep-resnet34", across=0.5, alike=0.2), "ResNet-34") == "void"
+    untrained_contrasts(monkeypatch, **{classifier: (untrained, seeds)})
+    states = {
+        key: state(judged(deep.CLAIMS, key, "deep-resnet34", across=0.5, alike=0.2), "ResNet-34")
+        for key in (claim_id, other)
+    }
+    assert states == {claim_id: wanted, other: "void"}
 
 
-@pytest.mark.parametrize(("untrained", "wanted"), [(0.1, "holds"), (0.5, "fails"), (0.3, "unclear")])
-def test_an_encoder_is_compared_with_itself_before_training_at_a_boundary_of_its_own(monkeypatch, untrained, wanted):
-    rows = {seed: untrained + 0.01 * (-1) ** seed for seed in range(5)}
-    monkeypatch.setattr(encoders, "contrasts", lambda table, study: rows if study == "self-supervised" else {})
+def test_contrasts_before_and_after_training_are_drawn_with_their_means(monkeypatch):
+    def found(*values):
+        return pd.DataFrame({name: values for name in own_boundaries.MEASURES})
+
+    before = {"random": found(-0.1, -0.3), "probe": found(0.2, 0.4)}
+    monkeypatch.setattr(deep_pictures, "before_training", lambda table, study, classifier: before[classifier])
+    monkeypatch.setattr(deep_pictures, "after_training", lambda runs: found(*runs))
+    arm = SimpleNamespace(name="one", study=SimpleNamespace(name="s"), of=lambda: (0.1, 0.2))
+    for ax in deep_pictures.own_boundaries_figure([arm, arm]).axes:
+        means = [
+            line.get_ydata()[0] for line in ax.lines if line.get_markersize() == 6 and len(line.get_ydata()) == 1
+        ]
+        assert means == pytest.approx([-0.2, 0.3, 0.15] * 2)
+
+
+@pytest.mark.parametrize(
+    ("random", "probe", "wanted"),
+    [(0.1, 0.1, "holds"), (0.1, 0.5, "fails"), (0.5, 0.1, "fails"), (0.1, 0.3, "unclear"), (0.3, 0.1, "unclear")],
+)
+def test_an_encoder_is_compared_with_itself_before_training_at_boundaries_of_its_own(
+    monkeypatch, random, probe, wanted
+):
+    seeds = {
+        spec.seed for study in ("", "-digits") for spec in SELF_SUPERVISED[f"self-supervised{study}"].questions()
+    }
+    untrained_contrasts(monkeypatch, random=(random, seeds), probe=(probe, seeds))
     row = judged(encoders.CLAIMS, "OWN-9-l", "self-supervised", across=0.5, alike=0.2)
     assert state(row, "Barlow Twins") == state(row, "SimCLR") == wanted
+    digits = judged(encoders.CLAIMS, "OWN-9-m", "self-supervised-digits", across=0.5, alike=0.2)
+    assert state(digits, "labels, digits") == wanted
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import torch
 from torch import nn
 
 from support import geometry
-from support.chapters.deep_networks.derived import PROBE, RANDOM
+from support.chapters.deep_networks.derived import TABLE
 from support.evidence import figures
 from support.evidence.figures import ACCENT, GREY
 from support.evidence.records import Record
 from support.evidence.residual import clusters, results
-from support.evidence.residual.own_boundaries import contrasts
+from support.evidence.residual.own_boundaries import MEASURES, after_training, before_training
 from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from support.evidence.statistics import mean_interval
 
@@ -69,47 +69,57 @@ def by_depth(ax, effects: np.ndarray, word: str, names: Sequence[str] = NAMES) -
     ax.set(xticks=depths, xlabel=f"after {word}", xlim=(0.85, depths[-1] + 0.6 * len(depths)))
 
 
-def stages_figure(arms: Sequence[ResidualArm], again: ResidualArm):
+def stages_figure(arms: Sequence[ResidualArm], compared: Sequence[ResidualArm]):
     """By stage, of each of two arms, the mean effect of every network across a boundary and within one class, before
-    and after training, in nats per output; right, their difference after the last stage, see `own_boundaries_panel`,
-    also of the arm `again`."""
+    and after training, in nats per output; right, of the arms `compared`, the panel of `own_boundaries_figure` that
+    the claims judge."""
     fig, (*panels, right) = figures.subplots(1, len(arms) + 1, height=3.6, width_ratios=(1.8, 0.9, 1.6))
     panels[1].sharey(panels[0])
     for ax, arm in zip(panels, arms, strict=True):
         found = np.stack([results.effects(run) for run in arm.of().values()])  # (networks, 2, 4, 2)
         by_depth(ax, found.transpose(0, 2, 1, 3), "stage", NAMES if ax is panels[0] else [""] * len(NAMES))
         ax.set_title(arm.name)
-    own_boundaries_panel(right, (arms[0], again, arms[1]))
+    _own_boundaries(right, compared, "interpolated")
+    right.set_title("boundary minus matched,\nown boundaries, stage 4")
+    right.set_ylim(top=1.3 * right.get_ylim()[1])  # room for the names
+    right.legend(fontsize=7, loc="upper right")
     panels[1].set_xlim(0.8, len(STAGES) + 0.2)
     panels[1].tick_params(labelleft=False)
     panels[0].set_ylabel("effect (nats per output)")
     return fig
 
 
-def own_boundaries_panel(ax, arms: Sequence[ResidualArm]) -> None:
-    """The contrast after the last stage of three arms, with 95% intervals: before training at boundaries of random
-    classifiers and of a probe, and after training at the network's own boundary."""
-    looks = (("black", "black", -0.22), ("black", "white", 0.0), (ACCENT, ACCENT, 0.22))
-    for arm, (hue, face, shift) in zip(arms, looks, strict=True):
-        name = arm.study.name
-        for place, values in enumerate(
-            (
-                contrasts(RANDOM, name).values(),
-                contrasts(PROBE, name).values(),
-                [np.diff(results.effects(run)[AFTER, -1, ::-1])[0] for run in arm.of().values()],
-            )
-        ):
-            if values:
-                x, mean = place + shift, mean_interval(list(values))
-                ax.plot([x] * len(values), list(values), "o", color=hue, markersize=3, alpha=0.4)
+def own_boundaries_figure(arms: Sequence[ResidualArm]):
+    """The last stage of untrained and trained networks at boundaries of their own, by each of
+    `own_boundaries.MEASURES`, with 95% intervals: before training at boundaries of random classifiers and of probes,
+    and after training."""
+    fig, axes = figures.subplots(1, len(MEASURES), height=3.2, sharey=True)
+    titles = ("contrast", "contrast,\nends interpolated", "boundary minus\nmirror place")
+    for ax, measure, title in zip(axes, MEASURES, titles, strict=True):
+        _own_boundaries(ax, arms, measure)
+        ax.set_title(title)
+    axes[0].set_ylabel("nats per output")
+    figures.legend_below(fig, axes[0], len(arms))
+    return fig
+
+
+def _own_boundaries(ax, arms: Sequence[ResidualArm], measure: str) -> None:
+    """Of each arm a dot for each network, and their mean with its interval."""
+    looks = (("black", "black"), ("black", "white"), (ACCENT, ACCENT), (ACCENT, "white"))
+    shifts = np.linspace(-0.27, 0.27, len(arms))
+    for arm, (hue, face), shift in zip(arms, looks, shifts, strict=False):
+        before = [before_training(TABLE, arm.study.name, classifier) for classifier in ("random", "probe")]
+        for place, found in enumerate((*before, after_training(arm.of()))):
+            values = found[measure].to_numpy()
+            if len(values) > 1:
+                x, mean = place + shift, mean_interval(values)
+                ax.plot([x] * len(values), values, "o", color=hue, markersize=3, alpha=0.4)
                 ax.plot([x, x], [mean.low, mean.high], color=hue, linewidth=2)
                 ax.plot(x, mean.value, "o", color=hue, markerfacecolor=face, markersize=6)
         ax.plot([], [], "o", color=hue, markerfacecolor=face, label=arm.name)
     ax.axhline(0, color="black", linewidth=0.8)
-    ax.set(xlim=(-0.5, 2.5), title="boundary minus matched,\nown boundaries, stage 4")
+    ax.set_xlim(-0.5, 2.5)
     ax.set_xticks(range(3), ("before:\nrandom", "before:\nfitted", "after"), fontsize=8)
-    ax.set_ylim(top=1.25 * ax.get_ylim()[1])  # room for the names
-    ax.legend(fontsize=7, loc="upper right")
 
 
 def groups_figure(groups: dict[str, np.ndarray]):
@@ -204,28 +214,6 @@ def _draw_plane(ax, values: np.ndarray, classes: np.ndarray, **limits):
     ax.set(xticks=(), yticks=())
     ax.grid(visible=False)
     return image
-
-
-def lines_figure(run: Record, titles: Sequence[str]):
-    """The log-volume of every stage along three lines between images, over the mean of the ends: before training
-    (grey) and after it; ticks: where the network's prediction changes."""
-    volume = run.arrays["line_volume"].astype(float) / results.outputs(run)  # (2, 4, 3, points)
-    t = np.linspace(0, 1, volume.shape[-1])
-    fig, axes = figures.subplots(1, 3, height=3.0, sharex=True, sharey=True)
-    for line, ax in enumerate(axes):
-        for stage, shade in zip(STAGES, figures.shades(len(STAGES)), strict=True):
-            values = volume[AFTER, stage - 1, line]
-            ax.plot(t, values - values[[0, -1]].mean(), color=shade, linewidth=2, label=f"stage {stage}")
-        values = volume[BEFORE, -1, line]
-        ax.plot(t, values - values[[0, -1]].mean(), "--", color=GREY, label="stage 4, before training")
-        classes = run.arrays["line_class"][AFTER, line]
-        changes = np.flatnonzero(classes[1:] != classes[:-1])
-        ax.plot((t[changes] + t[changes + 1]) / 2, np.full(len(changes), 0.02), "|", color=ACCENT, markersize=8,
-                transform=ax.get_xaxis_transform())  # fmt: skip
-        ax.set(xticks=(0, 0.5, 1), xlabel="place on the line", title=titles[line])
-    axes[0].set_ylabel("log-volume over the ends\n(nats per output)")
-    figures.legend_below(fig, axes[0], 3)
-    return fig
 
 
 def spectra_figure(arms: Sequence[ResidualArm]):

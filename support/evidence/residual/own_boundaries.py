@@ -24,6 +24,7 @@ from support.evidence.residual.results import (
     AFTER,
     ALIKE,
     LEAST_PAIRS,
+    finite_mean,
     outputs,
     over_mirror,
     pair_contrasts,
@@ -192,7 +193,9 @@ def _of_trained(run: Record) -> list[float]:
     counts = (off_middle <= MIDDLE / 2) & np.isfinite(several[0])
     if not counts.any():
         return [0] + [np.nan] * len(NUMBERS)
-    means = [np.nanmean(values[counts]) for values in (*several, off_middle)]
+    means = [
+        finite_mean(values[counts]) for values in (*several, off_middle)
+    ]  # digits have too few points for mirrors
     return [counts.sum(), *means, np.nanstd(ends.astype(float)[:, counts]) / outputs(run)]
 
 
