@@ -81,7 +81,7 @@ def stages_figure(arms: Sequence[ResidualArm], compared: Sequence[ResidualArm]):
         ax.set_title(arm.name)
     _own_boundaries(right, compared, "interpolated")
     right.set_title("boundary minus matched,\nown boundaries, stage 4")
-    right.set_ylim(top=1.3 * right.get_ylim()[1])  # room for the names
+    right.set_ylim(top=1.7 * right.get_ylim()[1])  # room for the names
     right.legend(fontsize=7, loc="upper right")
     panels[1].set_xlim(0.8, len(STAGES) + 0.2)
     panels[1].tick_params(labelleft=False)
