@@ -3,7 +3,7 @@
 A boundary lies where the outputs of a network change, and this alone could make its volume element larger there. The
 studies measure the untrained network at the places of the trained boundary, which cannot show this. So here a linear
 classifier of the untrained network's features has a boundary. It has two classes. Either its weights are random, or
-it is a probe that tells five of the ten classes from the others.
+it is a probe that tells five of the ten classes from the others, also with its labels in random order.
 
 A boundary that lies near one image of a line has nearly the volume of that image. So both networks, the untrained and
 the trained one, are compared on lines that cross the boundary in their middle half.
@@ -41,6 +41,7 @@ from support.training.residual.volumes import STAGES, Measurer
 Classify = Callable[[Tensor], Tensor]  # features (N, k) -> classes (N,)
 
 MIDDLE = 0.5  # the share of a line, around its middle, in which the boundary must lie
+CLASSIFIERS = ("random", "probe", "shuffled")  # methods of `Untrained`
 DRAWS = 4  # classifiers of each sort
 PAIRS = 16  # of lines for each classifier, at most
 PROBED = 10_000  # training images that a probe learns, at most
@@ -58,9 +59,9 @@ class Untrained:
         self.spec, self.learner = spec, Learner(spec, dataset, torch.device("cpu"))
         self.learner.settle()
         self.shape = self.learner.test_images.shape[1:]
-        images = self.learner.unit(self.learner.test_images).contiguous().flatten(1)
+        self.images = self.learner.unit(self.learner.test_images).contiguous().flatten(1)
         first, second = candidates(self.learner.test_labels, CANDIDATES * spec.pairs)
-        self.a, self.b = images[first], images[second]
+        self.a, self.b = self.images[first], self.images[second]
         self.lines = of_points(self.features, along(self.a, self.b, torch.linspace(0, 1, SEARCHED)))  # (N, T, k)
 
     def features(self, x: Tensor) -> Tensor:
@@ -86,9 +87,26 @@ class Untrained:
 
     def probe(self, draw: int) -> Classify:
         """A probe that tells half of the classes, drawn at random, from the others."""
+        return self._fitted(self._half(draw)[self.learner.train_labels[:PROBED]])
+
+    def shuffled(self, draw: int) -> Classify:
+        """A probe like `probe` that learns its labels in random order, so that it can only memorise them."""
+        labels = self._half(draw)[self.learner.train_labels[:PROBED]]
+        order = torch.randperm(len(labels), generator=named(self.spec.seed, draw, "shuffled boundary"))
+        return self._fitted(labels[order])
+
+    def accuracy(self, draw: int) -> float:
+        """The share of test images, in percent, that `probe` sorts right."""
+        sorted_as = self.probe(draw)(self.features(self.images))
+        return 100 * float((sorted_as == self._half(draw)[self.learner.test_labels]).double().mean())
+
+    def _half(self, draw: int) -> Tensor:
+        """0 or 1 for each class."""
         number, random = self.learner.classes, named(self.spec.seed, draw, "probe boundary")
-        half = torch.isin(torch.arange(number), torch.randperm(number, generator=random)[: number // 2]).long()
-        fitted = probe.fit(self.learned, half[self.learner.train_labels[:PROBED]], 2)
+        return torch.isin(torch.arange(number), torch.randperm(number, generator=random)[: number // 2]).long()
+
+    def _fitted(self, labels: Tensor) -> Classify:
+        fitted = probe.fit(self.learned, labels, 2)
         return lambda features: fitted(features).argmax(1)
 
     def segments(self, classify: Classify) -> tuple[Tensor, Tensor]:
@@ -115,17 +133,19 @@ def measured(spec: ResidualSpec, dataset: Dataset) -> Iterator[dict]:
     """A row for each classifier of the untrained network of a run.
 
     MEASURES, means over the pairs that have all volumes; "pairs", how many these are; "off_middle", how far their
-    boundary lies from the middle, in lengths of the line; "sd" of the log-volume among the ends, in nats per output.
+    boundary lies from the middle, in lengths of the line; "sd" of the log-volume among the ends, in nats per output;
+    "accuracy" of a probe on test images, in percent.
     """
     network = Untrained(spec, dataset)
     measurer = Measurer(network.learner)
-    for name, classifier in (("random", network.random), ("probe", network.probe)):
+    for name in CLASSIFIERS:
         for draw in range(DRAWS):
-            crossing, points = network.segments(classifier(draw))
+            crossing, points = network.segments(getattr(network, name)(draw))
             volumes = [measurer.at(point, all_stages=False)[STAGES - 1] for point in points.flatten(0, 2)]
             volume = torch.stack(volumes).view(points.shape[:3]).numpy() / measurer.outputs
             row = {"seed": spec.seed, "classifier": name, "draw": draw}
-            yield row | summary(volume, crossing.double().numpy())
+            accuracy = network.accuracy(draw) if name == "probe" else np.nan
+            yield row | summary(volume, crossing.double().numpy()) | {"accuracy": accuracy}
 
 
 def summary(volume: np.ndarray, t: np.ndarray) -> dict[str, float]:
@@ -163,7 +183,7 @@ def of_studies(studies: Iterable) -> pd.DataFrame:
 
 
 def before_training(table: str, study: str, classifier: str) -> pd.DataFrame:
-    """By seed the numbers of `measured`, means over all pairs of a network's "random" or "probe" classifiers.
+    """By seed the numbers of `measured`, means over all pairs of a network's classifiers of one of CLASSIFIERS.
 
     table: of `derived`, without rows if it has not been made. A network with fewer than LEAST_PAIRS pairs does not
     count.
