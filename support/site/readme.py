@@ -45,7 +45,7 @@ def findings() -> str:
             - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
               labels. On MNIST, {before:.0%} of the contrast was there before training at the same places (mid-line
               {middle:.0%}, untrained networks' own boundaries {own:.0%}). In
-              a ResNet-34, boundaries that learned the labels stand out before training, too.
+              a ResNet-34, boundaries fitted to the labels stand out before training, too.
             - A random layer of infinite width has negative curvature, or none, in the paper's examples. For GELU it
               is positive at some distances. By our reading, the authors' code gives {times:.0f}
               times the curvature.

@@ -60,7 +60,7 @@ Of our own, because segments between any two images leave the data:
               trained networks were known. The first rule asked it of boundaries at any place, over the mean of the
               ends. Its numbers were known (-0.26, -0.28 and -0.03) when this one was written, and that most of the
               contrast of two untrained networks was a difference between the two images
-    OWN-8-h   the same with linear probes in place of random weights. A boundary that has learned the labels may lie
+    OWN-8-h   the same with linear probes in place of random weights. A boundary that is fitted to the labels may lie
               elsewhere
     OWN-8-g   contrast of ResNet-34 of 20 epochs minus that of ResNet-10 of 40 epochs, after training, in the order of
               their seeds, which have nothing in common. Asked where the ResNet-10 fit their training images less than

@@ -17,6 +17,10 @@ from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE, Resi
 from support.evidence.statistics import mean_interval
 
 STAGES = (1, 2, 3, 4)
+BEFORE_TRAINING = {  # classifiers of `own_boundaries`, in words
+    "random": "before:\nrandom",
+    "probe": "before:\nfitted",
+}
 LOOKS = ((BEFORE, GREY, "white", "before training"), (AFTER, "black", "black", "after training"))
 KINDS = ((ACROSS, "-", "across a boundary"), (ALIKE, "--", "within one class"))
 NAMES = tuple(f"{kind},\n{moment}" for *_, moment in LOOKS for _, _, kind in KINDS)
@@ -91,8 +95,8 @@ def stages_figure(arms: Sequence[ResidualArm], compared: Sequence[ResidualArm]):
 
 def own_boundaries_figure(arms: Sequence[ResidualArm]):
     """The last stage of untrained and trained networks at boundaries of their own, by each of
-    `own_boundaries.MEASURES`, with 95% intervals: before training at boundaries of random classifiers and of probes,
-    and after training."""
+    `own_boundaries.MEASURES`, with 95% intervals: before training at the boundaries of BEFORE_TRAINING, and after it
+    at those of the network."""
     fig, axes = figures.subplots(1, len(MEASURES), height=3.2, sharey=True)
     titles = ("contrast", "contrast,\nends interpolated", "boundary minus\nmirror place")
     for ax, measure, title in zip(axes, MEASURES, titles, strict=True):
@@ -108,7 +112,7 @@ def _own_boundaries(ax, arms: Sequence[ResidualArm], measure: str) -> None:
     looks = (("black", "black"), ("black", "white"), (ACCENT, ACCENT), (ACCENT, "white"))
     shifts = np.linspace(-0.27, 0.27, len(arms))
     for arm, (hue, face), shift in zip(arms, looks, shifts, strict=False):
-        before = [before_training(TABLE, arm.study.name, classifier) for classifier in ("random", "probe")]
+        before = [before_training(TABLE, arm.study.name, classifier) for classifier in BEFORE_TRAINING]
         for place, found in enumerate((*before, after_training(arm.of()))):
             values = found[measure].to_numpy()
             if len(values) > 1:
@@ -118,8 +122,8 @@ def _own_boundaries(ax, arms: Sequence[ResidualArm], measure: str) -> None:
                 ax.plot(x, mean.value, "o", color=hue, markerfacecolor=face, markersize=6)
         ax.plot([], [], "o", color=hue, markerfacecolor=face, label=arm.name)
     ax.axhline(0, color="black", linewidth=0.8)
-    ax.set_xlim(-0.5, 2.5)
-    ax.set_xticks(range(3), ("before:\nrandom", "before:\nfitted", "after"), fontsize=8)
+    ax.set_xlim(-0.5, len(BEFORE_TRAINING) + 0.5)
+    ax.set_xticks(range(len(BEFORE_TRAINING) + 1), (*BEFORE_TRAINING.values(), "after\ntraining"), fontsize=7)
 
 
 def groups_figure(groups: dict[str, np.ndarray]):

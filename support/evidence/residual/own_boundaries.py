@@ -3,7 +3,7 @@
 A boundary lies where the outputs of a network change, and this alone could make its volume element larger there. The
 studies measure the untrained network at the places of the trained boundary, which cannot show this. So here a linear
 classifier of the untrained network's features has a boundary. It has two classes. Either its weights are random, or
-it is a probe that tells five of the ten classes from the others, also with its labels in random order.
+it is a probe that tells five of the ten classes from the others.
 
 A boundary that lies near one image of a line has nearly the volume of that image. So both networks, the untrained and
 the trained one, are compared on lines that cross the boundary in their middle half.
@@ -41,7 +41,7 @@ from support.training.residual.volumes import STAGES, Measurer
 Classify = Callable[[Tensor], Tensor]  # features (N, k) -> classes (N,)
 
 MIDDLE = 0.5  # the share of a line, around its middle, in which the boundary must lie
-CLASSIFIERS = ("random", "probe", "shuffled")  # methods of `Untrained`
+CLASSIFIERS = ("random", "probe")  # methods of `Untrained`
 DRAWS = 4  # classifiers of each sort
 PAIRS = 16  # of lines for each classifier, at most
 PROBED = 10_000  # training images that a probe learns, at most
@@ -53,7 +53,7 @@ NUMBERS = (*MEASURES, "off_middle", "sd")
 
 
 class Untrained:
-    """The untrained network of a run, and its features on the candidate lines between test images."""
+    """The untrained network of a run, and candidate lines between test images."""
 
     def __init__(self, spec: ResidualSpec, dataset: Dataset):
         self.spec, self.learner = spec, Learner(spec, dataset, torch.device("cpu"))
@@ -62,13 +62,22 @@ class Untrained:
         self.images = self.learner.unit(self.learner.test_images).contiguous().flatten(1)
         first, second = candidates(self.learner.test_labels, CANDIDATES * spec.pairs)
         self.a, self.b = self.images[first], self.images[second]
-        self.lines = of_points(self.features, along(self.a, self.b, torch.linspace(0, 1, SEARCHED)))  # (N, T, k)
 
     def features(self, x: Tensor) -> Tensor:
         """The features, (N, k), of flat images (N, d) in the unit range."""
         learner = self.learner
         images = learner.laid_out(x.unflatten(1, self.shape))
         return evaluated(lambda part: learner.network.features(learner.normalise(part)), images)
+
+    @cached_property
+    def lines(self) -> Tensor:
+        """The features (N, T, k) at T points of the candidate lines."""
+        return of_points(self.features, along(self.a, self.b, torch.linspace(0, 1, SEARCHED)))
+
+    @cached_property
+    def tested(self) -> Tensor:
+        """The features of the test images."""
+        return self.features(self.images)
 
     @cached_property
     def learned(self) -> Tensor:
@@ -87,27 +96,18 @@ class Untrained:
 
     def probe(self, draw: int) -> Classify:
         """A probe that tells half of the classes, drawn at random, from the others."""
-        return self._fitted(self._half(draw)[self.learner.train_labels[:PROBED]])
-
-    def shuffled(self, draw: int) -> Classify:
-        """A probe like `probe` that learns its labels in random order, so that it can only memorise them."""
-        labels = self._half(draw)[self.learner.train_labels[:PROBED]]
-        order = torch.randperm(len(labels), generator=named(self.spec.seed, draw, "shuffled boundary"))
-        return self._fitted(labels[order])
+        fitted = probe.fit(self.learned, self._half(draw)[self.learner.train_labels[:PROBED]], 2)
+        return lambda features: fitted(features).argmax(1)
 
     def accuracy(self, draw: int) -> float:
         """The share of test images, in percent, that `probe` sorts right."""
-        sorted_as = self.probe(draw)(self.features(self.images))
+        sorted_as = self.probe(draw)(self.tested)
         return 100 * float((sorted_as == self._half(draw)[self.learner.test_labels]).double().mean())
 
     def _half(self, draw: int) -> Tensor:
         """0 or 1 for each class."""
         number, random = self.learner.classes, named(self.spec.seed, draw, "probe boundary")
         return torch.isin(torch.arange(number), torch.randperm(number, generator=random)[: number // 2]).long()
-
-    def _fitted(self, labels: Tensor) -> Classify:
-        fitted = probe.fit(self.learned, labels, 2)
-        return lambda features: fitted(features).argmax(1)
 
     def segments(self, classify: Classify) -> tuple[Tensor, Tensor]:
         """Pairs of lines of a classifier: the places of its boundary, (P,), and the points (2, P, 4, d).
