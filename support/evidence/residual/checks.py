@@ -67,7 +67,8 @@ def checks_figure(several: dict[str, dict[str, tuple[Estimate, Estimate]]]):
                 look = {"color": hue, "marker": "o", "markerfacecolor": face}
                 figures.interval(ax, estimate, -row + shift, look, linewidth=2)
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set(title=title.replace(", ", ",\n"), xlabel="nats per output")
+        ax.set_title(title.replace(", ", ",\n"))
+        ax.set_xlabel("nats per output", fontsize=8)
     axes[0].set_yticks(-np.arange(len(rows)), rows)
     for _, face, hue, name in LOOKS:
         axes[0].plot([], [], "o", color=hue, markerfacecolor=face, label=name)
