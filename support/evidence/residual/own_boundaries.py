@@ -213,9 +213,7 @@ def _of_trained(run: Record) -> list[float]:
     counts = (off_middle <= MIDDLE / 2) & np.isfinite(several[0])
     if not counts.any():
         return [0] + [np.nan] * len(NUMBERS)
-    means = [
-        finite_mean(values[counts]) for values in (*several, off_middle)
-    ]  # digits have too few points for mirrors
+    means = [finite_mean(values[counts]) for values in (*several, off_middle)]  # digits have no mirrors: NaN
     return [counts.sum(), *means, np.nanstd(ends.astype(float)[:, counts]) / outputs(run)]
 
 
