@@ -101,6 +101,9 @@ def _parser() -> argparse.ArgumentParser:
         "--minutes", type=_positive, help="stop at a checkpoint after this time; the next call continues"
     )
     sweep.add_argument("--seeds", type=_count, help="only this many seeds, the first ones")
+    sweep.add_argument(
+        "--only", default="", help="only the blocks whose label, as printed by --dry-run, contains this"
+    )
     sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
     sweep.add_argument(
         "--precision",
@@ -389,7 +392,7 @@ def _sweep(options):
     if changes.get("seeds", 0) > plan.seeds:
         raise ValueError(f"study {plan.name!r} has {plan.seeds} seeds, not {options.seeds}")
     plan = replace(plan, **changes)
-    how = {k: getattr(options, k) for k in ("folder", "device", "dry_run", "minutes", "scheduler", "workers")}
+    how = {k: getattr(options, k) for k in ("folder", "device", "only", "dry_run", "minutes", "scheduler", "workers")}
     left = sweep(plan, Store(given(options.records) if options.records else COMMITTED), **how)
     return UNFINISHED if left and not options.dry_run else 0
 

@@ -361,7 +361,7 @@ def test_a_part_that_fails_by_itself_may_be_a_part_that_fails_by_chance():
 
 def test_the_margins_and_the_least_n_are_those_that_were_fixed_beforehand():
     assert (rules.NOISE, rules.CATASTROPHE, rules.SPREAD, SHARE, LEAST_SEEDS) == (0.5, 10, 3, 10, 5)
-    assert (rules.IMPACT, rules.STEADY) == (1, 0.14)
+    assert (rules.IMPACT, rules.STEADY) == (1, 0.5)
 
 
 def test_runs_with_an_inactive_output_are_not_asked_how_they_do():

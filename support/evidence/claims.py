@@ -219,7 +219,7 @@ class Claim:
 
     kind: a key of `verdicts.KINDS`. contradiction: returns how the paper contradicts itself, or "". from_seed: seeds
     below this were recorded before the rule was written, and do not judge it. late: the rule was written when the
-    records that judge it were known. replaces: ids of claims that were merged into this one.
+    records that judge it were known. least: seeds from which on it is judged, instead of the rule's. replaces: ids of claims that were merged into this one.
     """
 
     id: str
@@ -233,6 +233,7 @@ class Claim:
     from_seed: int = 0
     amended: Amendment | None = None
     late: bool = False
+    least: int | None = None
     replaces: tuple[str, ...] = ()
 
 
@@ -308,7 +309,7 @@ def _findings(claim: Claim, arms: list[Arm]) -> dict[str, Finding]:
 
 
 def _finding(claim: Claim, arm: Arm) -> Finding:
-    n, needed = claim.rule.n(arm), claim.rule.seeds_needed(arm)
+    n, needed = claim.rule.n(arm), claim.least or claim.rule.seeds_needed(arm)
     if n >= needed:
         return replace(claim.rule(arm), n=n)
     late = f" from seed {claim.from_seed} on" if claim.from_seed else ""

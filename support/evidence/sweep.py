@@ -238,6 +238,7 @@ def sweep(
     *,
     folder: str | None = None,
     device: str = "auto",
+    only: str = "",
     dry_run: bool = False,
     minutes: float | None = None,
     scheduler: str | None = None,
@@ -248,6 +249,7 @@ def sweep(
     Args:
         store: where records are read and written; by default the committed `records/`.
         folder: the data folder, by default the one that BOOK_DATA names.
+        only: only the blocks whose label contains this.
         minutes: stop at a checkpoint after this many minutes; the next call continues from there.
         scheduler: address of a Dask scheduler. Each worker loads the data and writes its records itself.
         workers: start a local Dask cluster with this many processes instead.
@@ -255,7 +257,7 @@ def sweep(
     store = store or Store(COMMITTED)
     resolve_device(device)  # before anything else says that it can be done
     dataset = plan.dataset(folder)
-    blocks = plan.blocks(dataset)
+    blocks = [block for block in plan.blocks(dataset) if only in block.label]
     todo = [b for b in blocks if b.missing(store)]
     print(f"{plan.name}: {plan.title}; {dataset}")
     cut = f"in {counted(len(blocks), 'block')}, {len(todo):,} of them to do"

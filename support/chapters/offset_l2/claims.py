@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from support.chapters.offset_l2.study import LEAST_TABLE5
 from support.chapters.offset_l2.study import STUDIES as OWN
 from support.evidence.claims import Claim, amended, own
 from support.evidence.classifiers.claims import EachNetwork, Studies
@@ -20,7 +21,7 @@ from support.evidence.classifiers.rules import (
     Recovers,
     Steady,
 )
-from support.evidence.classifiers.study import STUDIES
+from support.evidence.classifiers.study import BOTH, STUDIES
 from support.evidence.rules import Means
 from support.networks.architectures import L2, SIX_BIAS
 
@@ -70,9 +71,11 @@ def _baseline(name: str) -> str:
     return f"{name.split('-')[0]}-Bias"
 
 
+# 6.4-a to 6.4-d and T5-a ask for raw pixels, as in the code that printed the table, and judge from four seeds on. At
+# first 6.4-d asked for an SD of at most 0.14, the largest that is printed: networks that have it pass in no case.
 CLAIMS = (
-    *(Claim(f"LDM-6.4-{letter}{also}", "section 6.4", f"{says}{within}.", rule, Studies((study,)),
-            source="oursland2025", kind=kind, amended=_AMENDED.get(letter + also))
+    *(Claim(f"LDM-6.4-{letter}{also}", "section 6.4", f"{says}{within}.", rule, Studies((study,), scalings),
+            source="oursland2025", kind=kind, amended=_AMENDED.get(letter + also), least=least)
       for letter, says, rule in (
           ("a", "With OffsetL2 the gap between normal and negated variants disappears",
            Every((Equal("ReLU-L2", "ReLU-L2-Neg"), Equal("Abs-L2", "Abs-L2-Neg")))),
@@ -82,16 +85,18 @@ CLAIMS = (
            Every(tuple(Exceeds(name, _baseline(name), 0.0) for name in L2))),
           ("d", f"The SD of every OffsetL2 network is at most {STEADY} points",
            Every(tuple(Steady(name) for name in L2))))
-      for also, within, study, kind in (("", "", OWN["mnist-l2"], "paper"),
-                                        ("-0", _SHORT, STUDIES["mnist-10k-heads"], "variant"))
+      for also, within, study, kind, scalings, least in (
+          ("", "", OWN["mnist-l2"], "paper", ("raw",), LEAST_TABLE5),
+          ("-0", _SHORT, STUDIES["mnist-10k-heads"], "variant", BOTH, None))
       if letter + also != "d-0"),
     Claim("LDM-6.4-d-0", "section 6.4", f"The SD of every OffsetL2 network is at most that of its baseline{_SHORT}.",
           Every(tuple(NoMoreVariable(name, _baseline(name)) for name in L2)), Studies((STUDIES["mnist-10k-heads"],)),
           source="oursland2025", kind="variant", amended=amended(
               "The printed SD is of 50,000 steps and all images. After a tenth of them the baseline is the control.",
-              f"SD at most {STEADY} points", "fails")),
+              "SD at most 0.14 points", "fails")),
     Claim("LDM-T5-a", "Table 5", "With raw inputs these networks reach the accuracies of Table 5.",
-          AsPrinted("table5"), EachNetwork(OWN["mnist-l2"], SIX_BIAS + L2, "raw"), source="oursland2025"),
+          AsPrinted("table5"), EachNetwork(OWN["mnist-l2"], SIX_BIAS + L2, "raw"), source="oursland2025",
+          least=LEAST_TABLE5),
     # written when seeds 0 and 1 of the same runs were known, before the records of mnist-centres, seeds 5 to 9
     *(own(f"OWN-3-{letter}", says, Every(tuple(map(rule, L2))), Studies((OWN["mnist-centres"],)))
       for letter, says, rule in (

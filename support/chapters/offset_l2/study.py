@@ -8,6 +8,9 @@ from support.networks.architectures import L2, LINEAR_AND_L2, SIX_BIAS
 from support.training.classifiers.centres import look
 from support.training.classifiers.specs import CentresSpec
 
+HEADS = ("ReLU-Bias", "Abs-Bias", "ReLU2-Bias")  # the baselines, and the failure that OffsetL2 is said to avoid
+LEAST_TABLE5 = 4  # seeds: at the printed means and SDs the gap is decided with power 0.96, the four leads with 0.97
+
 
 @dataclass(frozen=True)
 class CentresPlan(Plan):
@@ -17,7 +20,10 @@ class CentresPlan(Plan):
 
 
 STUDIES = by_name(
-    Plan("mnist-l2", architectures=SIX_BIAS + L2, scalings=BOTH, steps=50_000, **MNIST,
+    # raw, as in the code that printed the table; a block is two seeds of one network, two to two and a half hours of
+    # two cores. The networks that decide the claims of section 6.4 come first.
+    Plan("mnist-l2", architectures=(*L2, *HEADS, *(n for n in SIX_BIAS if n not in HEADS)), scalings=("raw",),
+         steps=50_000, **MNIST, architectures_per_block=1, judges_from=LEAST_TABLE5,
          title="the paper's Table 5: ten networks, all images, 50,000 steps"),
     Plan("cifar10-heads", data="folder:cifar10-jpeg", images=10_000, architectures=LINEAR_AND_L2, steps=500,
          scalings=("standardised",), seeds=5, recipes=(Recipe(0.003, optimiser="adam"),),

@@ -130,7 +130,7 @@ class Plan(Study):
                     ]
                     how = recipes[0] if len(recipes) == 1 else f"{len(recipes)} recipes"
                     label = f"{scaling}, {how}, {named(seeds)}"
-                    label += f", {names[0]} to {names[-1]}" if len(parts) > 1 else ""
+                    label += f", {' to '.join(dict.fromkeys((names[0], names[-1])))}" if len(parts) > 1 else ""
                     blocks.append(Block(self, label, tuple(specs)))
         return blocks
 
@@ -149,6 +149,9 @@ STUDIES = {  # those that several chapters read; the others stand in the room of
              title="six architectures, first 10,000 images, 5,000 steps"),
         Plan("mnist-60k", architectures=SIX, scalings=BOTH, steps=5000, **ALL_IMAGES,
              title="six architectures, all 60,000 images, 5,000 steps"),
+        Plan("mnist-60k-abs", architectures=("Abs",), scalings=("raw",), steps=5000,
+             **ALL_IMAGES | {"seeds": 10, "seeds_per_block": 5, "architectures_per_block": None},
+             title="Abs of mnist-60k by itself, raw pixels, ten seeds"),
         Plan("mnist-10k-heads", architectures=SIX_BIAS + L2, scalings=BOTH, steps=5000,
              **MNIST | KEPT,
              title="six with an output bias and four with OffsetL2, first 10,000 images, 5,000 steps"),
