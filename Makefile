@@ -8,15 +8,15 @@ PYTHON ?= python3
 BIN = .venv/bin
 
 book: .venv/ready
-	@$(BIN)/python -m support book
+	@$(BIN)/python -m book book
 test: .venv/ready
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --no-error-summary && OMP_NUM_THREADS=1 $(BIN)/pytest $(XDIST) -m "not slow and not gpu and not browser"
 lab: .venv/ready
 	@$(BIN)/jupyter lab notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB)
 bench: .venv/ready
-	@$(BIN)/python -m support bench
+	@$(BIN)/python -m book bench
 sweep: .venv/ready
-	@$(BIN)/python -m support sweep $(STUDY)
+	@$(BIN)/python -m book sweep $(STUDY)
 
 # The stamp is written last, so that an install that was killed starts again; plain pip takes up where it was left.
 .venv/ready: pyproject.toml constraints.txt

@@ -1,4 +1,4 @@
-"""Speed and precision, measured: `python -m support bench`. The results are a page of the book, never a test.
+"""Speed and precision, measured: `python -m book bench`. The results are a page of the book, never a test.
 
 A part is a module with `measure(device, precision, quick) -> dict`. With `--keep` its answer goes into results/, in a
 file named after the machine.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from support.evidence.files import atomically
+from book.records.files import atomically
 from support.training.classifiers.products import PRECISIONS
 from support.training.distances.stack import DTYPES
 from support.training.machine import resolve_device

@@ -1,4 +1,4 @@
-"""What the exact log-volume of a deep network costs: `geometry.deep` of `python -m support bench geometry`.
+"""What the exact log-volume of a deep network costs: `geometry.deep` of `python -m book bench geometry`.
 
 Of a ResNet-50 of full width at one image, 2,048 outputs, in float32, which is more than the paper could hold in
 memory. Memory is the peak minus what was resident before the call, each in a process of its own. The usual way,

@@ -14,8 +14,8 @@ from numpy.linalg import norm
 from scipy import stats
 
 from benchmarks.train import say
-from support.evidence.classifiers.study import Plan, Recipe
-from support.evidence.statistics import compare, holm
+from book.claims.statistics import compare, holm
+from book.measures.classifiers.study import Plan, Recipe
 from support.networks.data import Dataset, load
 from support.training.classifiers.products import Products, relative_error
 from support.training.classifiers.stack import Stack

@@ -73,7 +73,7 @@ against_the_loop() {
     local size=--quick
     "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' && size=
     # shellcheck disable=SC2086  # an empty size is no argument
-    timeout $((seconds / 2 + 1)) "$python" -m support bench train $size --json >"$work/checks/train.json"
+    timeout $((seconds / 2 + 1)) "$python" -m book bench train $size --json >"$work/checks/train.json"
 }
 
 # However the slice ends: archive what is new, and leave the checkpoints of the blocks that are unfinished.
@@ -112,5 +112,5 @@ fi
 for study in "$@"; do
     left=$(awk "BEGIN { print ($seconds - $SECONDS - 20) / 60 }") # 20 s to load the data and to archive
     awk "BEGIN { exit !($left > 0.1) }" || break
-    run_step "$study" together "$python" -m support sweep "$study" --device auto --minutes "$left" --records "$work/records"
+    run_step "$study" together "$python" -m book sweep "$study" --device auto --minutes "$left" --records "$work/records"
 done

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from benchmarks.contenders import Images, Loop, Trainer, Vmap
-from support.evidence.classifiers.study import Plan, Recipe
+from book.measures.classifiers.study import Plan, Recipe
 from support.networks.architectures import SIX
 from support.networks.data import Dataset, load
 from support.training.classifiers.products import FP32_ERROR, Products

@@ -5,7 +5,7 @@ from pathlib import Path
 
 # where the command was given, for the kernels of chapters, which work in the folder of the notebook
 FROM = "BOOK_FROM"
-NOTEBOOKS = tuple(Path(__file__).resolve().parents[1] / name for name in ("notebooks", "book"))
+NOTEBOOKS = tuple(Path(__file__).resolve().parents[1] / name for name in ("notebooks", "book/pages"))
 
 
 def given(path: str | Path) -> Path:

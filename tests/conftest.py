@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from support.evidence import kept
+from book.records import kept
 from support.networks import data, sources
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does: before torch, and for children
@@ -67,7 +67,7 @@ def archives(tmp_path, monkeypatch, idx_bytes):
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """A folder for checkpoints of this test alone, for this process and those that it starts."""
-    from support.evidence import sweep
+    from book.records import sweep
 
     folder = tmp_path / "cache"
     monkeypatch.setattr(sweep, "CACHE", folder)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from support.evidence.records import Record, Store
+from book.records.store import Record, Store
 from support.training.specs import Measurement, moment_steps, recorded_steps
 
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from matplotlib import pyplot
 
-from support import chapters
-from support.chapters.volume_element import ambiguity, ambiguous, derived, pictures
-from support.chapters.volume_element.claims import CLAIMS
-from support.evidence.claims import Claim
+from book import chapters
+from book.chapters.volume_element import ambiguity, ambiguous, derived, pictures
+from book.chapters.volume_element.claims import CLAIMS
+from book.claims.judge import Claim
 from support.networks.autoencoder import Autoencoder
 from support.networks.tasks import task
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 from agreement import tiny
 
-from support.site import speed
-from support.site.publish import ROOT
+from book.site import speed
+from book.site.publish import ROOT
 
 sys.path.insert(0, str(ROOT))  # the benchmarks stand beside the package, not in it
 benchmarks = importlib.import_module("benchmarks")
@@ -91,7 +91,7 @@ def test_a_spread_has_three_digits():
 @pytest.mark.slow
 def test_bench_prints_one_object():
     before = {p: p.read_bytes() for p in (ROOT / "benchmarks" / "results").iterdir()}
-    command = [sys.executable, "-m", "support", "bench", "--quick", "--json"]
+    command = [sys.executable, "-m", "book", "bench", "--quick", "--json"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     result = json.loads(run.stdout)
@@ -296,7 +296,7 @@ def test_the_compiler_is_judged_by_what_a_step_would_gain(ratio, verdict):
 
 
 def test_every_key_of_the_results_is_explained_on_the_page_of_speed():
-    page = (ROOT / "book" / "speed.md").read_text(encoding="utf-8")
+    page = (ROOT / "book" / "pages" / "speed.md").read_text(encoding="utf-8")
     results = [json.loads(path.read_text()) for path in sorted((ROOT / "benchmarks" / "results").glob("*.json"))]
     keys = {key for found in results for part in found.values() if isinstance(part, dict) for key in part}
     assert len(keys) > 20

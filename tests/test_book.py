@@ -7,9 +7,9 @@ import re
 import pytest
 import yaml
 
-from support import chapters
-from support.evidence.paths import HERE
-from support.site import publish
+from book import chapters
+from book.records.paths import HERE
+from book.site import publish
 
 ROOT = HERE
 CHAPTERS = sorted(chapters.rooms())
@@ -54,9 +54,9 @@ def test_a_chapter_opens_with_question_answer_figure_and_verdicts(name):
 
 
 def test_the_front_page_asks_the_question_of_each_chapter_and_answers_it():
-    (bullets,) = [source for _, source in cells("book/index") if "../notebooks/" in source]
+    (bullets,) = [source for _, source in cells("book/pages/index") if "../notebooks/" in source]
     for name, title in chapters.titles().items():
-        assert f"- [{title}](../notebooks/{name}.ipynb) **" in bullets
+        assert f"- [{title}](../../notebooks/{name}.ipynb) **" in bullets
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -68,7 +68,12 @@ def test_a_chapter_shows_its_experiment_by_hand_and_asserts_that_it_agrees(name)
     assert len(source.splitlines()) <= 30
 
 
-PAGES = [*(f"notebooks/{name}" for name in CHAPTERS), "book/index", "book/primer", "book/own_network"]
+PAGES = [
+    *(f"notebooks/{name}" for name in CHAPTERS),
+    "book/pages/index",
+    "book/pages/primer",
+    "book/pages/own_network",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

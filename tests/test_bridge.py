@@ -12,10 +12,10 @@ from agreement import tiny
 from fabricate import measurement, record
 from matplotlib import pyplot
 
-from support.chapters.from_mahalanobis_to_riemann import derived, pictures, results, rulers, toys
-from support.chapters.from_mahalanobis_to_riemann.study import STUDIES
-from support.evidence.distances.results import DistanceArm
-from support.evidence.distances.study import STUDIES as DISTANCE_STUDIES
+from book.chapters.from_mahalanobis_to_riemann import derived, pictures, results, rulers, toys
+from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
+from book.measures.distances.results import DistanceArm
+from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
 from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import load
 from support.networks.distance_networks import exact, module

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from support import __main__ as command_line
-from support import chapters
-from support.evidence import changes
-from support.evidence.paths import HERE
-from support.evidence.verdicts import VERDICTS
+from book import __main__ as command_line
+from book import chapters
+from book.claims import changes
+from book.claims.verdicts import VERDICTS
+from book.records.paths import HERE
 
 
 def row(name, verdict, **more):
@@ -85,7 +85,7 @@ def test_another_file_is_refused_in_one_line(tmp_path, capsys, content):
 
 
 def test_changes_md_leads_from_the_first_verdicts_to_those_of_today():
-    """Whoever moves a verdict writes the row: `python -m support changes OLD` prints all but why."""
+    """Whoever moves a verdict writes the row: `python -m book changes OLD` prints all but why."""
     lines = (HERE / "CHANGES.md").read_text(encoding="utf-8").splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
     assert tuple(cells[0]) == changes.HEAD

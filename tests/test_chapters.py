@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from support import chapters
-from support.chapters import parameters
-from support.evidence.classifiers.claims import evidence
-from support.evidence.records import Store
+from book import chapters
+from book.chapters import parameters
+from book.measures.classifiers.claims import evidence
+from book.records.store import Store
 from support.networks.architectures import SIX
 from support.networks.data import load
 
@@ -177,7 +177,7 @@ def test_a_missing_gpu_is_said_before_anything_is_read_or_trained(monkeypatch):
 
 
 def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
-    monkeypatch.setattr("support.chapters.settings.ensure", lambda *_, **__: pytest.fail("it trained"))
+    monkeypatch.setattr("book.chapters.settings.ensure", lambda *_, **__: pytest.fail("it trained"))
     study, arms = evidence(SIX, list(Store()))
     asked = settings(scale="paper")
     found = asked.live_records(asked.plan())
@@ -234,7 +234,7 @@ def test_no_chapter_gives_another_meaning_to_a_name_that_it_imports():
 def test_every_chapter_of_the_table_of_contents_declares_its_parameters():
     notebooks = {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert notebooks == set(chapters.rooms())
-    packages = {path.parent.name for path in (ROOT / "support" / "chapters").glob("*/__init__.py")}
+    packages = {path.parent.name for path in (ROOT / "book" / "chapters").glob("*/__init__.py")}
     assert packages == {name.split("_", 1)[1] for name in chapters.rooms()}
     with pytest.raises(ValueError, match="no chapter '12_kernels'; did you mean '10_kernels'?"):
         chapters.settings_of("12_kernels")

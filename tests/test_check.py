@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from fabricate import measurement, records
 
-from support import chapters, check
-from support.__main__ import main
-from support.evidence import derived
-from support.evidence.files import RecordError
+from book import chapters
+from book.__main__ import main
+from book.records import derived
+from book.records.files import RecordError
+from book.site import check
 from support.networks import data
 
 CLAIM = "MDX-1-a"
@@ -26,7 +27,7 @@ def runs(tmp_path, monkeypatch):
         for record, spent in zip(found, seconds, strict=False):
             record.content["environment"]["seconds"] = spent
         row = {"id": claim, "says": "It is so.", "verdict": verdict, "on": None, "arms": [], "asks": asks}
-        row |= {"record": [r.name for r in found], "command": "python -m support sweep study"}
+        row |= {"record": [r.name for r in found], "command": "python -m book sweep study"}
         monkeypatch.setattr(chapters, "ledger", lambda ids: [row])
         monkeypatch.setattr(check, "Store", lambda: found)
         return found
@@ -87,7 +88,7 @@ def test_what_cannot_be_done_here_is_no_disagreement(runs, monkeypatch, capsys):
 def test_a_claim_without_runs_cannot_be_checked(runs, capsys):
     runs([], verdict="untested")
     assert main(["check", CLAIM]) == check.CANNOT
-    assert "it has no runs yet; they come from: python -m support sweep study" in capsys.readouterr().out
+    assert "it has no runs yet; they come from: python -m book sweep study" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

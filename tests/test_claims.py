@@ -13,11 +13,11 @@ from agreement import tiny
 from fabricate import measurement, record, records
 from scipy import stats
 
-from support import chapters
-from support.__main__ import main
-from support.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs, Stays
-from support.chapters.from_mahalanobis_to_riemann.claims import discriminates, magnifies_less, nearer
-from support.chapters.hyperplanes.claims import (
+from book import chapters
+from book.__main__ import main
+from book.chapters.distance_or_intensity.claims import SHARE, NeverDead, ShareOfOutputs, Stays
+from book.chapters.from_mahalanobis_to_riemann.claims import discriminates, magnifies_less, nearer
+from book.chapters.hyperplanes.claims import (
     DrivenInside,
     FitsStory,
     LearnersFitStory,
@@ -26,15 +26,19 @@ from support.chapters.hyperplanes.claims import (
     OwnIsNear,
     OwnIsNearest,
 )
-from support.chapters.offset_l2.claims import centres_idle, centres_stay
-from support.chapters.why_outputs_die.claims import WithoutInactive, under_recipes
-from support.evidence import kept, paths, verdicts
-from support.evidence.claims import judge, printed
-from support.evidence.classifiers import claims as classifiers
-from support.evidence.classifiers import rules
-from support.evidence.classifiers.claims import Studies, evidence, recompute
-from support.evidence.classifiers.results import Arm, runs_of
-from support.evidence.classifiers.rules import (
+from book.chapters.offset_l2.claims import centres_idle, centres_stay
+from book.chapters.why_outputs_die.claims import WithoutInactive, under_recipes
+from book.claims import verdicts
+from book.claims.judge import judge, printed
+from book.claims.ledger import details
+from book.claims.rules import Means
+from book.claims.statistics import mean_interval
+from book.claims.verdicts import KINDS, LEAST_SEEDS, VERDICTS
+from book.measures.classifiers import claims as classifiers
+from book.measures.classifiers import rules
+from book.measures.classifiers.claims import Studies, evidence, recompute
+from book.measures.classifiers.results import Arm, runs_of
+from book.measures.classifiers.rules import (
     AsPrinted,
     DistanceAhead,
     Equal,
@@ -45,12 +49,9 @@ from support.evidence.classifiers.rules import (
     Recovers,
     Steady,
 )
-from support.evidence.ledger import details
-from support.evidence.rules import Means
-from support.evidence.statistics import mean_interval
-from support.evidence.verdicts import KINDS, LEAST_SEEDS, VERDICTS
+from book.records import kept, paths
+from book.site import readme
 from support.networks.architectures import SIX
-from support.site import readme
 
 CLAIMS = {claim.id: claim for several in chapters.claims().values() for claim in several}
 NOTEBOOK = "01_distance_or_intensity"
@@ -509,7 +510,7 @@ def test_all_images_judge_from_ten_seeds_on_and_stand_next_to_the_verdict_before
     assert [other["evidence"] for other in row["beside"]] == ["all 60,000 training images"]
     row = judged(part + enough)
     assert row["verdict"] == "fails" and "all 60,000" in row["protocol"] and row["n"] == 10
-    assert row["command"] == "python -m support sweep mnist-60k"
+    assert row["command"] == "python -m book sweep mnist-60k"
     (other,) = row["beside"]
     assert other["verdict"] == "holds" and [arm["n"] for arm in other["arms"]] == [8, 8]
     *_, evidence, beside = details(row)
@@ -667,7 +668,7 @@ def test_the_ledger_is_strict_json_with_all_its_keys(some_records, capsys):
     for row in rows:
         assert row.keys() == KEYS and row["verdict"] in VERDICTS and all(a.keys() == ARM_KEYS for a in row["arms"])
         assert isinstance(row["n"], int) and isinstance(row["minutes"], int | float)
-        assert row["chapter"] in chapters.rooms() and row["command"].startswith("python -m support ")
+        assert row["chapter"] in chapters.rooms() and row["command"].startswith("python -m book ")
     by_id = {row["id"]: row for row in rows}
     assert by_id["LDM-5.2-a"]["verdict"] == "mixed" and len(by_id["LDM-5.2-a"]["record"]) == 32
     assert by_id["LDM-5.3-e"]["verdict"] == "unclear" and by_id["LDM-5.3-e"]["arms"][0]["high"] is None
@@ -697,7 +698,7 @@ def test_kept_rows_belong_to_the_names_of_the_chapters(tmp_path, monkeypatch):
 
 def test_kept_rows_are_read_without_torch(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from support.evidence import kept; from support.__main__ import main\n"
+        "import sys; from pathlib import Path; from book.records import kept; from book.__main__ import main\n"
         f"kept.FOLDER = Path({str(tmp_path)!r}); kept.digest = lambda *_: 'here'\n"
         "(kept.FOLDER / 'here.json').write_text('[]')\n"
         "assert main(['claims']) == 0 and not {'torch', 'scipy', 'pandas'} & set(sys.modules)"
@@ -762,7 +763,7 @@ def test_other_printed_numbers_would_raise_no_flag(claim_id, monkeypatch):
     source["oursland2025"]["sets"]["table2"]["accuracy"] |= {"ReLU": [95.87, 0.22], "Abs": [95.87, 0.22]}
     source["oursland2025"]["comparisons"] = [c | {"t": 1.0} for c in source["oursland2025"]["comparisons"]]
     monkeypatch.setattr(classifiers, "printed", lambda: source)
-    monkeypatch.setattr("support.chapters.distance_or_intensity.claims.printed", lambda: source)
+    monkeypatch.setattr("book.chapters.distance_or_intensity.claims.printed", lambda: source)
     row = judge(CLAIMS[claim_id], [], NOTEBOOK)
     assert row["contradiction"] == "" and "the paper contradicts itself" not in row["flags"]
     assert row["verdict"] == ("holds" if claim_id == "LDM-T2-a" else "untested")
@@ -773,7 +774,7 @@ def test_other_printed_numbers_would_raise_no_flag(claim_id, monkeypatch):
 
 def test_readme_shows_the_ledger_of_the_committed_records():
     assert readme.check(readme.parts(chapters.ledger(), chapters.titles())), (
-        "write it again: python -m support claims --write-readme"
+        "write it again: python -m book claims --write-readme"
     )
 
 

@@ -8,11 +8,11 @@ import torch
 from agreement import tiny
 from torch import nn
 
-from support.chapters.from_mahalanobis_to_riemann.study import MetricPlan
-from support.evidence.classifiers import study
-from support.evidence.classifiers.study import Plan, Recipe
-from support.evidence.records import Store
-from support.evidence.sweep import ensure
+from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan
+from book.measures.classifiers import study
+from book.measures.classifiers.study import Plan, Recipe
+from book.records.store import Store
+from book.records.sweep import ensure
 from support.geometry import log_volume_element
 from support.networks.architectures import LINEAR_AND_L2, restored
 from support.training.classifiers.class_metrics import (

@@ -10,12 +10,12 @@ import torch
 from agreement import tiny
 from fabricate import measurement, records
 
-from support import chapters
-from support.__main__ import main
-from support.evidence import records as records_module
-from support.evidence import sweep
-from support.evidence.classifiers import study
-from support.site import publish
+from book import chapters
+from book.__main__ import main
+from book.measures.classifiers import study
+from book.records import store as records_module
+from book.records import sweep
+from book.site import publish
 
 
 def refused(capsys, *arguments):
@@ -231,7 +231,7 @@ def test_the_exit_status_reaches_the_shell():
         ("records", "lisst"): (2, "invalid choice: 'lisst'"),
     }
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    started = {c: subprocess.Popen([sys.executable, "-m", "support", *c], **pipes) for c in cases}
+    started = {c: subprocess.Popen([sys.executable, "-m", "book", *c], **pipes) for c in cases}
     for command, (status, message) in cases.items():
         _, said = started[command].communicate(timeout=60)
         assert started[command].returncode == status, command

@@ -7,9 +7,9 @@ from matplotlib import pyplot
 from test_chapters import figures_of, run
 from torch import nn
 
-from support import chapters
-from support.chapters.deep_networks import pictures
-from support.evidence.residual import clusters
+from book import chapters
+from book.chapters.deep_networks import pictures
+from book.measures.residual import clusters
 
 
 def settings(**given):

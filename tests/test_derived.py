@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from support import chapters
-from support.__main__ import main
-from support.evidence import derived
-from support.evidence.records import RecordError
+from book import chapters
+from book.__main__ import main
+from book.records import derived
+from book.records.store import RecordError
 
 
 def squares():

@@ -122,7 +122,7 @@ def test_dead_and_rare_units_are_counted_also_behind_functions():
     x[7] = 1
     found = diagnosis.units(Functional(), x, torch.arange(200) % 2)
     assert found.shares["relu"].tolist() == [1.0, 0.0, 1 / 200, 0.0]
-    assert found.table.loc["relu"].tolist() == [4, 2, 1, 0]
+    assert list(found.table["relu"].values()) == [4, 2, 1, 0]
     assert found.never == (1, 2)
 
 
@@ -402,3 +402,13 @@ def test_the_units_inside_a_transformer_are_counted():
     model = nn.Sequential(nn.Unflatten(1, (3, 4)), layer, nn.Flatten(), nn.Linear(12, 2))
     found = active_shares(Network(model, torch.rand(10, 12), torch.arange(10) % 2))
     assert {len(shares) for shares in found.values()} == {8, 2}
+
+
+def test_the_map_of_first_steps_is_that_of_the_records():
+    from book.chapters.why_outputs_die import law, study
+    from book.records.store import Store
+
+    runs = law.runs(study.STUDIES["mnist-rates"], Store.of(Store().roots[0] / "classifier" / "mnist"))
+    shares = runs.groupby(["curvature", "preactivation", "network"])["fails"].mean()
+    held = {(r["curvature"], r["preactivation"], r["network"]): r["fails"] for r in diagnosis.training.failing()}
+    assert held == pytest.approx(shares.to_dict())

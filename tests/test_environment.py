@@ -14,7 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from support.site.publish import ROOT, pages
+from book.site.publish import ROOT, pages
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
@@ -66,7 +66,12 @@ def test_constraints_name_no_build_of_torch():
 
 
 def test_every_file_that_the_package_reads_is_installed_with_it():
-    kinds = {path.suffix for path in (ROOT / "support").rglob("*.*")} - {".py", ".pyc"}
+    kinds = {
+        path.suffix
+        for name in ("support", "book")
+        for path in (ROOT / name).rglob("*.*")
+        if "pages" not in path.parts
+    } - {".py", ".pyc"}
     assert {f"*{kind}" for kind in kinds} == set(PYPROJECT["tool"]["setuptools"]["package-data"]["*"])
 
 

@@ -6,10 +6,11 @@ import re
 import pytest
 from scipy import stats
 
-from support.chapters.distance_or_intensity.claims import NeverDead
-from support.evidence import cards, error_rates
-from support.evidence.claims import Claim
-from support.evidence.classifiers.rules import AsPrinted, Equal, Exceeds, MoreVariable, Steady
+from book.chapters.distance_or_intensity.claims import NeverDead
+from book.claims import cards
+from book.claims.judge import Claim
+from book.measures import error_rates
+from book.measures.classifiers.rules import AsPrinted, Equal, Exceeds, MoreVariable, Steady
 
 
 def arm(n=20, spread=2.0, unit="points", level=0.95):
@@ -58,8 +59,8 @@ def test_an_sd_is_judged_by_its_chi_square_interval():
     rule = Steady(("ReLU",), 2.0)
     on_the_line = arm(n=12) | {"threshold": 2.0}
     holds, fails = error_rates.rates(rule, on_the_line, 2.0)
-    assert holds == pytest.approx(0.025, abs=0.002) and fails == pytest.approx(0.025, abs=0.002)
-    expected = stats.chi2.cdf(stats.chi2.ppf(0.025, 11) * (2.0 / 1.5) ** 2, 11)
+    assert holds == pytest.approx(0.05, abs=0.003) and fails == pytest.approx(0.05, abs=0.003)
+    expected = stats.chi2.cdf(stats.chi2.ppf(0.05, 11) * (2.0 / 1.5) ** 2, 11)
     assert error_rates.rates(rule, on_the_line, 1.5)[0] == pytest.approx(expected, abs=0.005)
     assert "none" not in error_rates.effects(rule, on_the_line)
 

@@ -9,13 +9,13 @@ from agreement import tiny
 from fabricate import measurement, record
 from matplotlib import pyplot
 
-from support.chapters import studies
-from support.chapters.distance_or_intensity import pictures as one
-from support.chapters.why_outputs_die import pictures as dying
-from support.chapters.why_outputs_die import turning
-from support.chapters.why_outputs_die.tables import remedies
-from support.evidence.classifiers import shared
-from support.evidence.classifiers.results import arm
+from book.chapters import studies
+from book.chapters.distance_or_intensity import pictures as one
+from book.chapters.why_outputs_die import pictures as dying
+from book.chapters.why_outputs_die import turning
+from book.chapters.why_outputs_die.tables import remedies
+from book.measures.classifiers import shared
+from book.measures.classifiers.results import arm
 
 PLAN = studies()["mnist-10k"]
 

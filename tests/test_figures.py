@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from support.evidence import figures, narrow
+from book.figures import figures, narrow
 from support.networks.architectures import TABLE
 
 

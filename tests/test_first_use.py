@@ -13,11 +13,12 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, records
 
-from support import chapters, folders
-from support.__main__ import main
-from support.evidence import kept, sweep
+from book import chapters
+from book.__main__ import main
+from book.records import kept, sweep
+from book.site import clean, publish
+from support import folders
 from support.networks import data, sources
-from support.site import clean, publish
 from support.training import checkpoints
 from support.words import printable, suggest
 
@@ -66,7 +67,7 @@ def test_images_are_found_from_where_the_command_was_given(archives, tmp_path, m
 
 def test_a_relative_cache_is_not_made_in_notebooks(tmp_path):
     environment = os.environ | {"BOOK_CACHE": "mine", folders.FROM: str(tmp_path), "PYTHONPATH": str(ROOT)}
-    program = "from support.evidence.paths import CACHE; print(CACHE.absolute())"
+    program = "from book.records.paths import CACHE; print(CACHE.absolute())"
     run = [sys.executable, "-c", program]
     said = subprocess.run(run, env=environment, cwd=ROOT / "notebooks", capture_output=True, text=True, check=True)
     assert said.stdout.strip() == str(tmp_path / "mine")
@@ -97,7 +98,7 @@ def test_one_option_names_the_folder_of_data(command, capsys):
 def test_one_claim_is_judged_alone(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(kept, "FOLDER", tmp_path)
     monkeypatch.setattr(kept, "rows", lambda: pytest.fail("all claims were judged"))
-    monkeypatch.setattr("support.evidence.records.Store.__iter__", lambda store: iter(()))
+    monkeypatch.setattr("book.records.store.Store.__iter__", lambda store: iter(()))
     assert main(["claims", "RG-E-c"]) in (0, None)
     said = capsys.readouterr().out
     assert said.startswith("RG-E-c") and "1 claim:" in said
@@ -299,7 +300,7 @@ def test_a_sweep_writes_nothing_outside_its_folders(tmp_path):
     places = {"HOME": "home", "TMPDIR": "tmp", "BOOK_CACHE": "cache"}
     environment = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
     environment |= {"PYTHONPATH": str(ROOT)} | {k: str(tmp_path / v) for k, v in places.items()}
-    run = [sys.executable, "-m", "support", "sweep", "mahalanobis-2", "--records", str(tmp_path / "records")]
+    run = [sys.executable, "-m", "book", "sweep", "mahalanobis-2", "--records", str(tmp_path / "records")]
     done = subprocess.run([*run, "--minutes", "0.001"], cwd=tmp_path / "here", env=environment, capture_output=True)
     assert done.returncode == 3 and [*(tmp_path / "cache" / "checkpoints").iterdir()], done.stderr
     assert not [*(tmp_path / "home").rglob("*"), *(tmp_path / "here").iterdir()]

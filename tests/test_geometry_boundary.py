@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 import torch
 
-from support import chapters, geometry
-from support.chapters.volume_element import tables
-from support.chapters.volume_element.claims import CLAIMS
-from support.chapters.volume_element.results import COLUMNS, VolumeArm, crest_distances, crests, numbers, weights
-from support.chapters.volume_element.study import STUDIES, VolumeStudy
-from support.evidence.claims import judge
+from book import chapters
+from book.chapters.volume_element import tables
+from book.chapters.volume_element.claims import CLAIMS
+from book.chapters.volume_element.results import COLUMNS, VolumeArm, crest_distances, crests, numbers, weights
+from book.chapters.volume_element.study import STUDIES, VolumeStudy
+from book.claims.judge import judge
+from support import geometry
 from support.geometry import square
 from support.geometry.boundary import (
     Pairs,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.evidence.records import Store
+from book.records.store import Store
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 

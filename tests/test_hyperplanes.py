@@ -11,10 +11,10 @@ from fabricate import measurement, record
 from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
-from support.chapters import studies
-from support.chapters.hyperplanes import derived, fitted, pictures, tables, units
-from support.chapters.hyperplanes import hyperplanes as hp
-from support.evidence.classifiers.results import arm
+from book.chapters import studies
+from book.chapters.hyperplanes import derived, fitted, pictures, tables, units
+from book.chapters.hyperplanes import hyperplanes as hp
+from book.measures.classifiers.results import arm
 
 C = 4
 

@@ -6,13 +6,13 @@ from dataclasses import fields, replace
 
 import pytest
 
-from support.chapters import studies
-from support.chapters.from_mahalanobis_to_riemann.study import MetricPlan
-from support.chapters.offset_l2.study import CentresPlan
-from support.chapters.why_outputs_die.study import PhaseGrid
-from support.evidence.classifiers.study import Plan, Recipe
-from support.evidence.distances.study import DistanceStudy
-from support.evidence.residual.study import ResidualStudy
+from book.chapters import studies
+from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan
+from book.chapters.offset_l2.study import CentresPlan
+from book.chapters.why_outputs_die.study import PhaseGrid
+from book.measures.classifiers.study import Plan, Recipe
+from book.measures.distances.study import DistanceStudy
+from book.measures.residual.study import ResidualStudy
 from support.networks.architectures import L2, LINEAR_AND_L2
 from support.training.specs import SPECIFICATIONS
 

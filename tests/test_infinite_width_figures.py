@@ -7,9 +7,9 @@ import pytest
 import torch
 from matplotlib import pyplot
 
-from support.chapters.infinite_width import claims, one_example, pictures, random_layers
-from support.chapters.infinite_width.one_example import Sampled
-from support.chapters.infinite_width.tangent_kernel import Tangent
+from book.chapters.infinite_width import claims, one_example, pictures, random_layers
+from book.chapters.infinite_width.one_example import Sampled
+from book.chapters.infinite_width.tangent_kernel import Tangent
 from support.geometry.wide_layers import Wide
 
 ERF = Wide("erf", 2, 1.0, 0.25)

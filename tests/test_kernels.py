@@ -11,10 +11,10 @@ from matplotlib import pyplot
 from sklearn.model_selection import StratifiedKFold
 from test_chapters import figures_of, run
 
-from support import chapters
-from support.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
-from support.evidence import derived as evidence_derived
-from support.evidence import statistics
+from book import chapters
+from book.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
+from book.claims import statistics
+from book.records import derived as evidence_derived
 from support.geometry import kernel_metric
 from support.training import feature_machines
 from support.training.feature_machines import ROUNDS, USUAL, Variant

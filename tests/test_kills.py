@@ -129,7 +129,7 @@ def test_killed_five_times_it_ends_with_the_same_bits(start, tmp_path):
 EXECUTES = """
 import os, sys
 from pathlib import Path
-from support.site import publish
+from book.site import publish
 
 publish.ROOT = Path(sys.argv[1])
 publish._papermill(publish.ROOT / "a.ipynb", publish.ROOT / "out" / "a.ipynb", "mark", {}, dict(os.environ))

@@ -6,10 +6,10 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support.chapters import studies
-from support.chapters.why_outputs_die import law
-from support.chapters.why_outputs_die.study import REMEDIES
-from support.evidence.classifiers.claims import Studies
+from book.chapters import studies
+from book.chapters.why_outputs_die import law
+from book.chapters.why_outputs_die.study import REMEDIES
+from book.measures.classifiers.claims import Studies
 
 
 def failing(k: int, n: int = 20) -> np.ndarray:

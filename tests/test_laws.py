@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from support import chapters
-from support.chapters.infinite_width import claims as laws
-from support.chapters.infinite_width import one_example, tangent_kernel
-from support.chapters.infinite_width.claims import wide
+from book import chapters
+from book.chapters.infinite_width import claims as laws
+from book.chapters.infinite_width import one_example, tangent_kernel
+from book.chapters.infinite_width.claims import wide
 from support.geometry import (
     bayes_chi,
     infinite_width,

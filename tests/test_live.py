@@ -16,9 +16,9 @@ import pytest
 from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
-from support.evidence import figures, live
-from support.evidence.classifiers import live as digits
-from support.evidence.paths import HERE
+from book.figures import figures, live
+from book.measures.classifiers import live as digits
+from book.records.paths import HERE
 from support.training.classifiers import training
 from support.training.classifiers.specs import RunSpec
 
@@ -33,7 +33,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 CONTROLS = {"rate": live.Control("rate", (1.0, 2.0), 2.0), "kind": live.Control("kind", ("a", "b"), "a")}
 ENDLESS = """
 import time
-from support.evidence import figures, live
+from book.figures import figures, live
 
 def train(note, rate):
     for step in range(10_000):
@@ -233,7 +233,7 @@ def test_one_can_step_back_and_turn_what_is_drawn(panel, monkeypatch):
 def test_the_cell_stands_below_a_figure_and_is_off_the_page(chapter):
     cells = json.loads((HERE / "notebooks" / f"{chapter}.ipynb").read_text(encoding="utf-8"))["cells"]
     (place,) = [i for i, cell in enumerate(cells) if "sliders.offer()" in "".join(cell["source"])]
-    assert f"from support.chapters.{ROOMS[chapter]} import sliders" in "".join(cells[place]["source"])
+    assert f"from book.chapters.{ROOMS[chapter]} import sliders" in "".join(cells[place]["source"])
     assert cells[place]["metadata"]["tags"] == ["remove-cell"]
     assert "figures.show(" in "".join(cells[place - 1]["source"])
     words = " ".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
@@ -243,7 +243,7 @@ def test_the_cell_stands_below_a_figure_and_is_off_the_page(chapter):
 @pytest.mark.parametrize("which", [0, -1])
 @pytest.mark.parametrize("room", ROOMS.values())
 def test_every_panel_trains_and_draws_at_both_ends_of_its_sliders(room, which, monkeypatch, panel):
-    module, asked = import_module(f"support.chapters.{room}.sliders"), []
+    module, asked = import_module(f"book.chapters.{room}.sliders"), []
     monkeypatch.setattr(module, "panel", lambda *arguments: asked.append(arguments))
     module.offer()
     about, train, drawn, controls, *turned = asked[0]
@@ -275,7 +275,7 @@ def test_the_training_is_that_of_the_book():
 
 def test_the_brightest_pixel_is_the_scale_of_the_inputs(monkeypatch):
     """Pixels from 0 to 16, as they are stored, are the scaling "raw"."""
-    from support.chapters.distance_or_intensity import sliders
+    from book.chapters.distance_or_intensity import sliders
 
     found, expected = [], []
     sliders.train(lambda *seen: found.append(seen[2]), brightest=16.0, rate=0.01, steps=20, seed=0)

@@ -7,9 +7,9 @@ import pytest
 import torch
 from test_planted_mistakes import plant
 
-from support.chapters.mahalanobis.quadratic import quadratic_fit
-from support.evidence.distances import measures, recovery
-from support.evidence.distances.measures import (
+from book.chapters.mahalanobis.quadratic import quadratic_fit
+from book.measures.distances import measures, recovery
+from book.measures.distances.measures import (
     abs_pairs,
     best,
     deduplicated,

@@ -12,22 +12,22 @@ from fabricate import record
 from scipy.stats import ortho_group
 from test_chapters import figures_of, outputs, run
 
-from support import chapters
-from support.__main__ import main
-from support.chapters.mahalanobis import claims, derived, experiments, landscape, pictures, tables
-from support.chapters.mahalanobis.claims import CLAIMS, MostTrials
-from support.chapters.mahalanobis.settings import Settings
-from support.evidence import replay
-from support.evidence.claims import Records, judge
-from support.evidence.distances import recovery
-from support.evidence.distances.measures import mean_squared_error, rotated
-from support.evidence.distances.results import ARMS, DistanceArm, arm, measures, runs_of
-from support.evidence.distances.study import STUDIES, DistanceStudy
-from support.evidence.files import arrays_digest, text_digest
-from support.evidence.records import Store
+from book import chapters
+from book.__main__ import main
+from book.chapters.mahalanobis import claims, derived, experiments, landscape, pictures, tables
+from book.chapters.mahalanobis.claims import CLAIMS, MostTrials
+from book.chapters.mahalanobis.settings import Settings
+from book.claims.judge import Records, judge
+from book.measures.distances import recovery
+from book.measures.distances.measures import mean_squared_error, rotated
+from book.measures.distances.results import ARMS, DistanceArm, arm, measures, runs_of
+from book.measures.distances.study import STUDIES, DistanceStudy
+from book.records import replay
+from book.records.files import arrays_digest, text_digest
+from book.records.store import Store
+from book.site import verify
 from support.networks.distance_networks import UNITS, exact, initial_weights
 from support.networks.gaussians import Gaussian, draw
-from support.site import verify
 from support.training.distances.training import train
 from support.training.specs import Measurement
 

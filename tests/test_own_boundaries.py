@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 import torch
 
-from support.evidence import derived
-from support.evidence.residual import own_boundaries
-from support.evidence.residual.own_boundaries import MIDDLE, Untrained, summary
-from support.evidence.residual.study import ResidualStudy
+from book.measures.residual import own_boundaries
+from book.measures.residual.own_boundaries import MIDDLE, Untrained, summary
+from book.measures.residual.study import ResidualStudy
+from book.records import derived
 from support.networks.data import load
 from support.training.residual.specs import ResidualSpec
 

@@ -17,12 +17,12 @@ import pytest
 from agreement import spec, tiny
 from fabricate import measurement, records
 
-from support.__main__ import main
-from support.chapters import studies
-from support.chapters.volume_element.study import STUDIES as VOLUME
-from support.evidence import export, files, packing, table
-from support.evidence.files import RecordError, text_digest
-from support.evidence.records import Store, read
+from book.__main__ import main
+from book.chapters import studies
+from book.chapters.volume_element.study import STUDIES as VOLUME
+from book.records import export, files, packing, table
+from book.records.files import RecordError, text_digest
+from book.records.store import Store, read
 from support.training.distances.specs import DistanceSpec
 from support.training.specs import SPECIFICATIONS, recorded_steps
 

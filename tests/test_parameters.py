@@ -9,9 +9,9 @@ from typing import Annotated
 
 import pytest
 
-from support import chapters
-from support.chapters import parameters
-from support.chapters.parameters import Limits, ParameterError
+from book import chapters
+from book.chapters import parameters
+from book.chapters.parameters import Limits, ParameterError
 
 
 @dataclass(frozen=True)

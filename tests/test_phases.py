@@ -7,9 +7,9 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support.chapters import studies
-from support.chapters.why_outputs_die import law, phases, turning
-from support.evidence.classifiers.study import BOTH
+from book.chapters import studies
+from book.chapters.why_outputs_die import law, phases, turning
+from book.measures.classifiers.study import BOTH
 from support.networks.data import load
 
 GRID = replace(

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from test_book import FOLDED, calls
 
-from support.evidence import cards
-from support.evidence.paths import HERE
-from support.site import primer
+from book.claims import cards
+from book.records.paths import HERE
+from book.site import primer
 
 CELLS = [
     (c["cell_type"], set(c["metadata"].get("tags", [])), "".join(c["source"]))
-    for c in json.loads((HERE / "book" / "primer.ipynb").read_text(encoding="utf-8"))["cells"]
+    for c in json.loads((HERE / "book" / "pages" / "primer.ipynb").read_text(encoding="utf-8"))["cells"]
 ]
 TEXT = "\n".join(source for kind, _, source in CELLS if kind == "markdown")
 LABELS = re.findall(r"^\(([a-z0-9-]+)\)=$", TEXT, re.MULTILINE)
@@ -76,7 +76,11 @@ def test_the_glossary_has_the_words_of_the_book_in_one_sentence_each():
         assert text.endswith(".") and ". " not in text, term
 
 
-PAGES = [*(HERE / "notebooks").glob("*.ipynb"), *(HERE / "book").glob("*.ipynb"), *(HERE / "book").glob("*.md")]
+PAGES = [
+    *(HERE / "notebooks").glob("*.ipynb"),
+    *(HERE / "book" / "pages").glob("*.ipynb"),
+    *(HERE / "book" / "pages").glob("*.md"),
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -96,7 +100,7 @@ def test_the_cards_link_to_entries_of_the_glossary():
 def test_a_link_to_a_label_or_a_term_in_another_file_is_resolved(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
-    (source / "conf.py").write_text("extensions = ['myst_parser', 'support.site.anchors']\n")
+    (source / "conf.py").write_text("extensions = ['myst_parser', 'book.site.anchors']\n")
     (source / "index.md").write_text(
         "# Front\n\n```{toctree}\nwords.md\n```\n\n[one](words.md#a-label) [two](words.md#term-volume-element)\n"
     )

@@ -10,8 +10,9 @@ import sys
 
 import pytest
 
-from support.evidence import claim, kept, paths, prose, say
-from support.evidence.prose import Unsupported
+from book.claims import claim, prose, say
+from book.claims.prose import Unsupported
+from book.records import kept, paths
 from support.words import difference
 
 ARMS = [
@@ -84,14 +85,14 @@ def test_a_mistake_of_the_author_is_one_clear_error(wrong, message):
 @pytest.mark.slow
 def test_the_build_fails_and_names_the_paragraph_where_an_execution_by_hand_goes_on(tmp_path):
     code = {"cell_type": "code", "outputs": [], "execution_count": None, "metadata": {}, "id": "a"}
-    source = "from support import chapters\nfrom support.evidence import say\n"
+    source = "from book import chapters\nfrom book.claims import say\n"
     source += "say('Nothing holds here.', relies_on={'LDM-5.2-a/raw': 'void'})"
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     content = {"cells": [code | {"source": source}], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "a.ipynb").write_text(json.dumps(content))
     program = (
-        "import sys, pathlib; from support.site import publish\n"
+        "import sys, pathlib; from book.site import publish\n"
         f"publish.ROOT = pathlib.Path({str(tmp_path)!r}); publish.fingerprint = lambda *_: ''\n"
         f"publish.execute(['notebooks/a'], {{}}, publish.ROOT / 'runs', strict=sys.argv[1] == 'strict')"
     )

@@ -14,15 +14,15 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from torch import nn
 
-from support.chapters.offset_l2 import centres as looked
-from support.chapters.offset_l2 import exact, heads, pictures, prototypes
-from support.chapters.offset_l2.prototypes import Centres
-from support.chapters.offset_l2.study import STUDIES, CentresPlan
-from support.evidence.classifiers.results import arm
-from support.evidence.classifiers.study import STUDIES as SHARED
-from support.evidence.classifiers.study import Plan, Recipe
-from support.evidence.records import Store
-from support.evidence.sweep import ensure
+from book.chapters.offset_l2 import centres as looked
+from book.chapters.offset_l2 import exact, heads, pictures, prototypes
+from book.chapters.offset_l2.prototypes import Centres
+from book.chapters.offset_l2.study import STUDIES, CentresPlan
+from book.measures.classifiers.results import arm
+from book.measures.classifiers.study import STUDIES as SHARED
+from book.measures.classifiers.study import Plan, Recipe
+from book.records.store import Store
+from book.records.sweep import ensure
 from support.networks.architectures import L2, restored
 from support.networks.gaussians import Gaussian
 from support.networks.layers import Abs, Neg, OffsetL2

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from book.site import accounts, offline, publish
+from book.site.publish import PublishError
 from support import activations
 from support.networks import architectures
-from support.site import accounts, offline, publish
-from support.site.publish import PublishError
 
 FIGURE = {"name": "fig-accuracy", "caption": "Accuracy of 20 runs.", "alt": 'ReLU2 stays "far" below & apart.'}
 
@@ -35,9 +35,7 @@ def notebook(*cells, **metadata):
 
 def test_importing_is_light():
     heavy = "{'torch', 'papermill', 'nbformat', 'IPython', 'matplotlib', 'sphinx'} & set(sys.modules)"
-    subprocess.run(
-        [sys.executable, "-c", f"import sys, support.site.publish; assert not {heavy}, {heavy}"], check=True
-    )
+    subprocess.run([sys.executable, "-c", f"import sys, book.site.publish; assert not {heavy}, {heavy}"], check=True)
 
 
 def test_pages_come_in_reading_order(tmp_path):
@@ -290,7 +288,7 @@ def test_settling_makes_a_site_work_without_network(tmp_path):
 
 
 def test_the_parts_that_the_book_offers_work_as_printed(tmp_path, monkeypatch, capsys):
-    text = (publish.ROOT / "book" / "how_to_use.md").read_text()
+    text = (publish.ROOT / "book" / "pages" / "how_to_use.md").read_text()
     blocks = [b for b in re.findall(r"```python\n(.*?)```", text, re.S) if "dask" not in b]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(activations.ACTIVATIONS, "softplus", None)  # what they add goes with the test
@@ -332,7 +330,7 @@ def test_a_signal_ends_running_and_queued_chapters_with_their_kernels(tmp_path, 
     for name in "abcd":
         (tmp_path / "notebooks" / f"{name}.ipynb").write_text(json.dumps(notebook(code(source))))
     program = (
-        "import sys, pathlib; from support import __main__; from support.site import publish\n"
+        "import sys, pathlib; from support import __main__; from book.site import publish\n"
         f"publish.ROOT = pathlib.Path({str(tmp_path)!r}); publish.fingerprint = lambda *_: ''\n"
         f"names = [f'notebooks/{{c}}' for c in 'abcd']; runs = pathlib.Path({str(tmp_path / 'runs')!r})\n"
         "publish.book = lambda given: publish.execute(names, given, runs)\n"

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import torch
 
-from support.chapters.mahalanobis import landscape, reach
-from support.evidence.distances.study import STUDIES
+from book.chapters.mahalanobis import landscape, reach
+from book.measures.distances.study import STUDIES
 from support.networks.gaussians import draw
 
 STUDY = STUDIES["mahalanobis-2-centred"]

@@ -12,12 +12,12 @@ import pytest
 from agreement import spec, tiny
 from fabricate import measurement, records
 
-from support.chapters import studies
-from support.evidence import sweep
-from support.evidence.classifiers import study
-from support.evidence.classifiers.results import runs_of
-from support.evidence.files import text_digest
-from support.evidence.records import RecordError, Store, read
+from book.chapters import studies
+from book.measures.classifiers import study
+from book.measures.classifiers.results import runs_of
+from book.records import sweep
+from book.records.files import text_digest
+from book.records.store import RecordError, Store, read
 from support.training.classifiers.specs import RunSpec, output_counts
 from support.training.classifiers.training import train
 from support.training.loop import Stopped

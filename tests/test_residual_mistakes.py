@@ -25,10 +25,10 @@ from test_residual_training import test_views_are_resized_and_mirrored_crops_of_
 from test_residual_training import test_views_have_the_colours_of_torchvision as colours_of_views
 from test_residual_training import test_volumes_are_those_of_the_whole_map as whole_map
 
-from support import chapters
-from support.evidence import statistics
-from support.evidence.residual import results
-from support.evidence.residual.results import ACROSS, AFTER, ALIKE, BEFORE
+from book import chapters
+from book.claims import statistics
+from book.measures.residual import results
+from book.measures.residual.results import ACROSS, AFTER, ALIKE, BEFORE
 from support.networks.autoencoder import Autoencoder
 from support.training.residual import augmentation, objectives, places, volumes
 from support.training.residual.volumes import MEASURES

@@ -12,20 +12,20 @@ import torch
 from matplotlib import pyplot
 from PIL import Image
 
-from support import chapters
-from support.chapters.deep_networks import claims as deep
-from support.chapters.deep_networks import pictures as deep_pictures
-from support.chapters.deep_networks.pictures import groups_figure, planes_figure, relu_figure
-from support.chapters.deep_networks.study import STUDIES as DEEP
-from support.chapters.self_supervised import claims as encoders
-from support.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
-from support.evidence import export, packing, replay
-from support.evidence.claims import Claim, judge
-from support.evidence.records import Store
-from support.evidence.residual import checks, own_boundaries, results
-from support.evidence.residual.results import AFTER, ALIKE
-from support.evidence.residual.study import ResidualStudy, minutes_of, multiplications
-from support.evidence.sweep import sweep
+from book import chapters
+from book.chapters.deep_networks import claims as deep
+from book.chapters.deep_networks import pictures as deep_pictures
+from book.chapters.deep_networks.pictures import groups_figure, planes_figure, relu_figure
+from book.chapters.deep_networks.study import STUDIES as DEEP
+from book.chapters.self_supervised import claims as encoders
+from book.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
+from book.claims.judge import Claim, judge
+from book.measures.residual import checks, own_boundaries, results
+from book.measures.residual.results import AFTER, ALIKE
+from book.measures.residual.study import ResidualStudy, minutes_of, multiplications
+from book.records import export, packing, replay
+from book.records.store import Store
+from book.records.sweep import sweep
 from support.networks import sources
 from support.networks.data import DataError, load
 from support.networks.residual import ResNet
@@ -329,7 +329,7 @@ def by_seed(spec):
 def test_the_rules_about_depth_have_every_outcome(claim_id, changes, wanted):
     row = judged(deep.CLAIMS, claim_id, "deep-resnet34", **changes)
     assert state(row, "ResNet-34") == wanted and state(row, "ResNet-10") == "untested"
-    assert "JPEG copy" in row["protocol"] and row["command"] == "python -m support sweep deep-resnet34"
+    assert "JPEG copy" in row["protocol"] and row["command"] == "python -m book sweep deep-resnet34"
 
 
 @pytest.mark.parametrize(

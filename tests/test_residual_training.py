@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from support.evidence.export import COLUMNS
+from book.records.export import COLUMNS
 from support.networks.data import _dataset, import_torchvision
 from support.networks.draws import named
 from support.training import checkpoints

@@ -6,10 +6,10 @@ from matplotlib import pyplot
 from test_chapters import figures_of, run
 from test_residual_study import record
 
-from support import chapters
-from support.chapters.self_supervised import claims, pictures
-from support.evidence.residual import results
-from support.evidence.residual.results import ALIKE
+from book import chapters
+from book.chapters.self_supervised import claims, pictures
+from book.measures.residual import results
+from book.measures.residual.results import ALIKE
 
 
 def settings(**given):

@@ -8,9 +8,9 @@ import jsonschema
 import pandas as pd
 import pytest
 
-from support import chapters
-from support.evidence import cards, deviations
-from support.site import accessible, data
+from book import chapters
+from book.claims import cards, deviations
+from book.site import accessible, data
 
 TABLE = """<table border="1" class="dataframe"><thead><tr><th></th><th>rate</th></tr><tr><th>units</th><th> </th></tr>
 </thead><tbody><tr><th>ten</th><td>1</td></tr><tr><th scope="rowgroup">all</th><td>2</td></tr></tbody></table>"""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from support.evidence.statistics import (
+from book.claims.statistics import (
     Estimate,
     compare,
     difference_from_printed,

@@ -17,13 +17,13 @@ import torch
 from fabricate import measurement
 from PIL import Image
 
-from support.__main__ import UNFINISHED
-from support.chapters import studies
-from support.evidence import sweep
-from support.evidence.classifiers import study
-from support.evidence.classifiers.study import Plan, Recipe
-from support.evidence.records import RecordError, Store
-from support.evidence.sweep import Busy, Diverged, ensure, run_block
+from book.__main__ import UNFINISHED
+from book.chapters import studies
+from book.measures.classifiers import study
+from book.measures.classifiers.study import Plan, Recipe
+from book.records import sweep
+from book.records.store import RecordError, Store
+from book.records.sweep import Busy, Diverged, ensure, run_block
 from support.networks.data import load
 from support.progress import Progress
 from support.training import checkpoints
@@ -283,10 +283,10 @@ CHILD = f"""
 import sys
 
 if __name__ == "__main__":
-    from support.chapters import studies
-    from support.evidence import sweep
-    from support.__main__ import main
-    from support.evidence.classifiers.study import Plan, Recipe
+    from book.chapters import studies
+    from book.records import sweep
+    from book.__main__ import main
+    from book.measures.classifiers.study import Plan, Recipe
 
     studies()["try"] = {LONG!r}
     sweep.Progress = lambda label: lambda step, steps: print("step", step, label, flush=True)

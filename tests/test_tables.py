@@ -7,13 +7,13 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record
 
-from support.chapters import studies
-from support.chapters.distance_or_intensity import tables as one_tables
-from support.chapters.why_outputs_die import tables as dying_tables
-from support.evidence import ledger
-from support.evidence.classifiers import shared
-from support.evidence.classifiers.results import arm
-from support.evidence.rules import number
+from book.chapters import studies
+from book.chapters.distance_or_intensity import tables as one_tables
+from book.chapters.why_outputs_die import tables as dying_tables
+from book.claims import ledger
+from book.claims.rules import number
+from book.measures.classifiers import shared
+from book.measures.classifiers.results import arm
 
 PLAN = studies()["mnist-10k"]
 

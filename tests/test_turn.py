@@ -17,20 +17,20 @@ import pytest
 import torch
 from matplotlib import pyplot
 
+from book.chapters.distance_or_intensity import pictures as distance_or_intensity
+from book.chapters.hyperplanes import turning as hyperplanes
+from book.chapters.mahalanobis import pictures as mahalanobis
+from book.chapters.volume_element import maps as volume_element
+from book.chapters.why_outputs_die import law
+from book.chapters.why_outputs_die import turning as why_outputs_die
+from book.claims.statistics import Estimate
+from book.figures import figures, turns
+from book.records.paths import HERE
+from book.site import live_network, offline
 from support import geometry
-from support.chapters.distance_or_intensity import pictures as distance_or_intensity
-from support.chapters.hyperplanes import turning as hyperplanes
-from support.chapters.mahalanobis import pictures as mahalanobis
-from support.chapters.volume_element import maps as volume_element
-from support.chapters.why_outputs_die import law
-from support.chapters.why_outputs_die import turning as why_outputs_die
-from support.evidence import figures, turns
-from support.evidence.paths import HERE
-from support.evidence.statistics import Estimate
 from support.networks import distance_networks, gaussians
-from support.site import live_network, offline
 
-ASSETS = HERE / "book" / "_assets"
+ASSETS = HERE / "book" / "pages" / "_assets"
 SCRIPTS = ("turn.js", "turn_kinds.js", "turn_network.js")
 KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "network")
 PIXEL = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/%3E"
@@ -401,7 +401,7 @@ def test_runs_are_walked_by_keys_and_found_by_the_pointer(turned):
     slide(page, "Run", "ArrowRight")
     assert seen(page)[0] == "ReLU2, raw inputs, seed 1: 36.7 points."
     commands = page.locator(".turn-commands code").all_text_contents()
-    assert commands == [f"python -m support records replay {side}{1:015x}" for side in "ab"]
+    assert commands == [f"python -m book records replay {side}{1:015x}" for side in "ab"]
     page.locator(".turn-body svg path[fill='#D55E00']").last.hover()
     assert re.match(r"Abs2-Neg, standardised inputs, seed \d", seen(page)[0])
 

@@ -9,12 +9,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from support.evidence import cards, kept, ledger, paths, verdicts
-from support.evidence.claims import Amendment, Arm, Claim, Evidence, NoRecords, Records, judge, least
-from support.evidence.ledger import bound
-from support.evidence.rules import Finding, Rule, after_holm, joined
-from support.evidence.statistics import Estimate, holm
-from support.evidence.verdicts import AMENDED, CONTRADICTION, LATE
+from book.claims import cards, ledger, verdicts
+from book.claims.judge import Amendment, Arm, Claim, Evidence, NoRecords, Records, judge, least
+from book.claims.ledger import bound
+from book.claims.rules import Finding, Rule, after_holm, joined
+from book.claims.statistics import Estimate, holm
+from book.claims.verdicts import AMENDED, CONTRADICTION, LATE
+from book.records import kept, paths
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ class Made(Arm):
     n: int = 20
     evidence: str = "some data"
     protocol: str = "as it was done"
-    command: str = "python -m support sweep some"
+    command: str = "python -m book sweep some"
 
     @property
     def factors(self):
@@ -311,7 +312,7 @@ def test_of_cases_that_are_equal_but_for_rounding_the_first_is_named(values, ind
 
 
 def test_a_rule_without_arms_is_judged_without_records():
-    asked = NoRecords("formulas", "a grid", "python -m support run 06")
+    asked = NoRecords("formulas", "a grid", "python -m book run 06")
     made = Claim("X-2", "section 2", "It is so.", lambda: Finding("fails", "R = 1", 1.0, n=12), asked, "own", "own")
     row = judge(made, [], "06_x")
     assert (row["verdict"], row["n"], row["command"], row["protocol"]) == ("fails", 12, asked.command, "a grid")

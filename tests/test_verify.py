@@ -9,16 +9,16 @@ import pytest
 from agreement import tiny
 from fabricate import measurement, record, records
 
-from support.chapters import studies
-from support.chapters.volume_element.study import STUDIES as VOLUME
-from support.evidence import derived, replay, sweep
-from support.evidence.classifiers.study import Plan, Recipe
-from support.evidence.files import arrays_digest, text_digest
-from support.evidence.paths import COMMITTED
-from support.evidence.records import Store
-from support.evidence.sweep import ensure
+from book.chapters import studies
+from book.chapters.volume_element.study import STUDIES as VOLUME
+from book.measures.classifiers.study import Plan, Recipe
+from book.records import derived, replay, sweep
+from book.records.files import arrays_digest, text_digest
+from book.records.paths import COMMITTED
+from book.records.store import Store
+from book.records.sweep import ensure
+from book.site import readme, verify
 from support.networks.data import load
-from support.site import readme, verify
 from support.training.classifiers.specs import RunSpec
 from support.training.sigmoid import training as volume
 

@@ -8,10 +8,11 @@ import torch
 from agreement import plant
 from torch.nn.functional import cross_entropy
 
-from support import chapters, geometry
-from support.chapters.volume_element.study import VolumeStudy
-from support.evidence.records import Store
-from support.evidence.sweep import ensure
+from book import chapters
+from book.chapters.volume_element.study import VolumeStudy
+from book.records.store import Store
+from book.records.sweep import ensure
+from support import geometry
 from support.networks.data import load
 from support.networks.tasks import Task, task, true_labels
 from support.training.loop import Stopped

@@ -8,7 +8,7 @@ import torch
 from matplotlib import pyplot
 from test_volume_tables import exact, measured, with_runs
 
-from support.chapters.volume_element import maps, pictures
+from book.chapters.volume_element import maps, pictures
 from support.geometry.boundary import Pairs
 from support.training.sigmoid import views
 

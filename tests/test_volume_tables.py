@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from support.chapters.volume_element import tables
-from support.chapters.volume_element.results import COLUMNS, VolumeArm
-from support.chapters.volume_element.study import VolumeStudy
+from book.chapters.volume_element import tables
+from book.chapters.volume_element.results import COLUMNS, VolumeArm
+from book.chapters.volume_element.study import VolumeStudy
 
 
 def exact(values, **more):

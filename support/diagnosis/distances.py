@@ -8,6 +8,7 @@ import torch
 
 from support.arguments import whole
 from support.diagnosis.part import Part, span
+from support.geometry.hyperplanes import class_distances
 from support.networks.inside import Network
 from support.progress import Progress
 from support.training.classifiers.class_metrics import Frame, metrics_of, mismatch
@@ -67,8 +68,6 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
     The outputs are those of the last Linear, before any activation, or the distances of an OffsetL2. A layer reads as
     distances if most outputs have their own class nearest, and as intensities if they have it farthest.
     """
-    from support.chapters.hyperplanes.hyperplanes import class_distances
-
     net = Network.of(model, inputs, labels)
     name, head = net.head()
     values = torch.cat([net.at(head, x, output=True) for x in net.batches()])

@@ -25,9 +25,7 @@ class Part(ABC):
         """The picture of this part as a matplotlib figure, which a notebook shows as a cell's last line."""
         from matplotlib import pyplot
 
-        from support.evidence.figures import subplots
-
-        fig, ax = subplots(height=height)
+        fig, ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")
         self.draw(ax)
         pyplot.close(fig)  # or a notebook would show it twice
         return fig

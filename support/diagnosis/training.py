@@ -1,11 +1,13 @@
 """What training leaves and how it steps: dead and rare units, and the size of the first layer's steps."""
 
+import json
 import math
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from support.diagnosis.part import Part
 from support.networks.inside import Network, active_shares, first_layer
@@ -21,21 +23,25 @@ class Units(Part):
     title = "Which units are dead or rare"
 
     @property
-    def table(self) -> pd.DataFrame:
-        """A row a layer: units, and those that are dead, rare (under 1% of the inputs) and scarce (under 5%)."""
-        rows = {name: {"units": len(s)} | output_counts(s) for name, s in self.shares.items()}
-        return pd.DataFrame.from_dict(rows, orient="index").astype(int)
+    def table(self) -> dict[str, dict[str, int]]:
+        """For each layer: units, and those that are dead, rare (under 1% of the inputs) and scarce (under 5%)."""
+        counts = {name: {"units": len(s)} | output_counts(s) for name, s in self.shares.items()}
+        return {name: {kind: int(count) for kind, count in row.items()} for name, row in counts.items()}
 
     def __str__(self) -> str:
         dead = ", ".join(map(str, self.never))
-        return f"{self.table.to_string()}\nClasses that are never predicted: {dead or 'none'}."
+        kinds = ("units", "dead", "rare", "scarce")
+        wide = max(map(len, self.table), default=0)
+        lines = [" ".join(["".ljust(wide), *(kind.rjust(6) for kind in kinds)])]
+        lines += [" ".join([n.ljust(wide), *(str(row[k]).rjust(6) for k in kinds)]) for n, row in self.table.items()]
+        return "\n".join(lines) + f"\nClasses that are never predicted: {dead or 'none'}."
 
     def draw(self, ax: Any) -> None:
         """A bar a layer: percent of its units that are dead, rare and scarce."""
-        left = np.zeros(len(self.table))
+        left, units = np.zeros(len(self.table)), np.array([row["units"] for row in self.table.values()])
         for kind, shade in (("dead", "0.1"), ("rare", "0.5"), ("scarce", "0.8")):
-            width = 100 * self.table[kind].to_numpy() / self.table["units"].to_numpy()
-            ax.barh(self.table.index, width, left=left, color=shade, label=kind)
+            width = 100 * np.array([row[kind] for row in self.table.values()]) / units
+            ax.barh(list(self.table), width, left=left, color=shade, label=kind)
             left += width
         ax.set(xlim=(0, 100), xlabel="percent of the units")
         ax.invert_yaxis()
@@ -51,6 +57,15 @@ def units(model: Any, inputs: Any = None, labels: Any = None) -> Units:
     return Units(active_shares(net), tuple(c for c in range(net.logits.shape[1]) if c not in predicted))
 
 
+@cache
+def failing() -> list[dict]:
+    """The book's map: for each curvature (rate x curvature), preactivation and network the share of runs that fail.
+
+    It is made from the records of the study mnist-rates, and a test compares it with them.
+    """
+    return json.loads(files("support.diagnosis").joinpath("first_steps.json").read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True)
 class Steps(Part):
     """The first layer; largest eigenvalue of its inputs' second moment; RMS of its preactivations; the rate."""
@@ -61,25 +76,16 @@ class Steps(Part):
     rate: float | None
     title = "How large the first layer's steps are"
 
-    @property
-    def fails(self) -> pd.Series:
-        """The share of the runs on MNIST that fail, by curvature and preactivation, then network; the book's map."""
-        from support.chapters.why_outputs_die import law, study
-        from support.evidence.records import Store
-
-        plan = study.STUDIES["mnist-rates"]
-        runs = law.runs(plan, Store.of(Store().roots[0] / "classifier" / "mnist"))
-        return runs.groupby(["curvature", "preactivation", "network"])["fails"].mean()
-
     def __str__(self) -> str:
         text = f"{self.layer}: curvature {self.curvature:.3g}, preactivations {self.preactivation:.2g} (RMS)."
         if self.rate is None:
             return f"{text} A rate of {100 / self.curvature:.2g} makes rate x curvature 100. Pass rate= for the map."
-        fails, size = self.fails, self.rate * self.curvature
-        points = fails.index.droplevel("network").unique()
+        size = self.rate * self.curvature
+        points = sorted({(row["curvature"], row["preactivation"]) for row in failing()})
         apart = [abs(np.log10(c / size)) + abs(np.log10(p / self.preactivation)) for c, p in points]
         near = points[int(np.argmin(apart))]
-        shares = ", ".join(f"{name} {share:.0%}" for name, share in fails[near].items())
+        there = [row for row in failing() if (row["curvature"], row["preactivation"]) == near]
+        shares = ", ".join(f"{row['network']} {row['fails']:.0%}" for row in there)
         far = "" if min(apart) < 1.5 else " The map does not reach this far."
         return (
             f"{text} Rate x curvature = {size:.3g}.{far}\nNearest point of the book's map (start of a run on MNIST): "
@@ -88,8 +94,12 @@ class Steps(Part):
 
     def draw(self, ax: Any) -> None:
         """The map, dark where no network fails, and a cross where this network is."""
-        grid = self.fails.groupby(["curvature", "preactivation"]).mean().unstack()
-        x, y = np.log10(grid.columns), np.log10(grid.index)
+        down, along = (sorted({row[name] for row in failing()}) for name in ("curvature", "preactivation"))
+        grid = np.full((len(down), len(along)), np.nan)
+        for i, j in np.ndindex(grid.shape):
+            several = [r["fails"] for r in failing() if (r["curvature"], r["preactivation"]) == (down[i], along[j])]
+            grid[i, j] = np.mean(several) if several else np.nan
+        x, y = np.log10(along), np.log10(down)
         image = ax.pcolormesh(x, y, 100 * grid, vmin=0, vmax=100, shading="nearest")
         ax.set(xlabel="log10 of the first preactivations (RMS)", ylabel="log10 of rate x curvature")
         ax.grid(visible=False)

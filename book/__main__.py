@@ -1,0 +1,414 @@
+"""The command line: `python -m book --help`."""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from support.words import printable, suggest
+
+UNFINISHED = 3  # exit status of a sweep that stopped at a checkpoint: `until make sweep; do :; done`
+
+
+class Terminated(BaseException):
+    """Raised on SIGTERM, which ends running chapters like Ctrl-C."""
+
+
+def _terminate(*_) -> None:
+    raise Terminated
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command and returns the exit status. Errors that a user can cause give a message without traceback."""
+    options = _parser().parse_args(arguments)
+    try:
+        status = options.command(options) or 0
+        sys.stdout.flush()  # here, where a closed pipe is expected, and not when Python ends
+        return status
+    except BrokenPipeError:  # the reader of the pipe has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except Terminated:
+        print("terminated", file=sys.stderr)
+        return 143
+    except (ValueError, RuntimeError, OSError) as error:
+        if os.environ.get("BOOK_TRACEBACK"):
+            raise
+        print(f"error: {_told(error)}", file=sys.stderr)
+        return getattr(error, "status", 1)
+
+
+def _told(error: Exception) -> str:
+    """What an error says, without the number that the operating system gives it."""
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m book", description="The book's command line.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name, function, text):
+        found = commands.add_parser(name, help=text, description=text)
+        found.set_defaults(command=function)
+        return found
+
+    book = command("book", _book, "execute the chapters, build the site and check it")
+    _parameters(book)
+    run = command("run", _run, "execute one chapter with your parameters")
+    run.add_argument("chapter", help="a chapter, or the beginning of its name: 01")
+    run.add_argument("--html", action="store_true", help="write a page of HTML, too")
+    _parameters(run)
+    claims = command("claims", _claims, "print the ledger of claims and verdicts")
+    claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
+    claims.add_argument("--records", help="judge another folder of records")
+    claims.add_argument("--json", action="store_true", help="as a JSON array")
+    claims.add_argument("--write-readme", action="store_true", help="put findings and table into README.md")
+    changes = command("changes", _changes, "print the verdicts that differ between two versions of the ledger")
+    changes.add_argument("old", help="claims.json of a site, or what `claims --json` printed")
+    changes.add_argument("new", nargs="?", help="the same, later; by default the ledger of the committed records")
+    check = command(
+        "check",
+        _check,
+        "check a claim in about a minute: train the first steps of its cheapest run again, or evaluate its formulas "
+        "again (exit 0: agrees; 1: disagrees; 2: no such claim; 3: cannot be checked here)",
+    )
+    check.add_argument("claim", nargs="?", help="its id; by default a claim that needs no images")
+    check.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    check.add_argument("--folder", help="the data folder, by default BOOK_DATA")
+    actions = ("list", "show", "verify", "replay", "pack", "export", "derive")
+    records = command("records", _records, f"{', '.join(actions[:-1])} or derive from the committed records")
+    records.add_argument("action", choices=actions, nargs="?", default="list")
+    records.add_argument(
+        "key",
+        nargs="?",
+        help="list: only the runs of this study, or with this text in their line; show, replay: a key or its "
+        "beginning; export: a CSV file; derive: a table",
+    )
+    records.add_argument("--records", help="another folder of records")
+    records.add_argument("--folder", help="replay: the data folder, by default BOOK_DATA")
+    records.add_argument("--steps", type=int, help="replay: number of steps (default: about a minute's, at most 100)")
+    records.add_argument("--device", default="auto", help="replay: auto, cpu or cuda")
+    sweep = command("sweep", _sweep, "run a study, block by block, into the records")
+    sweep.add_argument("study", nargs="?", help="name of the study; without one, the studies are listed")
+    sweep.add_argument("--dry-run", action="store_true", help="only print what is left to do")
+    sweep.add_argument(
+        "--minutes", type=_positive, help="stop at a checkpoint after this time; the next call continues"
+    )
+    sweep.add_argument("--seeds", type=_count, help="only this many seeds, the first ones")
+    sweep.add_argument(
+        "--only", default="", help="only the blocks whose label, as printed by --dry-run, contains this"
+    )
+    sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    sweep.add_argument(
+        "--precision",
+        help="fp32, tf32, bf16x3, bf16x2 or float64; only the study's own precision, the default, is judged",
+    )
+    sweep.add_argument("--folder", help="the data folder, by default BOOK_DATA")
+    sweep.add_argument("--records", help="another folder of records")
+    sweep.add_argument("--scheduler", type=_address, help="address of a Dask scheduler, tcp://...")
+    sweep.add_argument("--workers", type=_count, help="start a local Dask cluster with this many processes")
+    clean = command("clean", _clean, "remove what interrupted work left: locks, cut files, copies of failed chapters")
+    clean.add_argument(
+        "--all", action="store_true", help="the cache (live runs, checkpoints) and the built site, too"
+    )
+    clean.add_argument("--records", help="another folder of records")
+    bench = command("bench", _bench, "measure speed or precision on this machine, compared with the usual methods")
+    bench.add_argument(
+        "part", nargs="?", choices=("train", "mahalanobis", "geometry", "equivalence"), default="train"
+    )
+    bench.add_argument("--json", action="store_true", help="print one JSON object")
+    bench.add_argument("--quick", action="store_true", help="small sizes, seconds")
+    bench.add_argument("--keep", action="store_true", help="write the results into benchmarks/results/")
+    bench.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    bench.add_argument(
+        "--precision", help="of the products; by default fp32, on a GPU bf16x3, for distances and geometry float64"
+    )
+    return parser
+
+
+def _wanted(what: str, read: Callable, fits: Callable) -> Callable:
+    """A type of arguments: what `read` makes of the text, if it fits."""
+
+    def argument(text: str):
+        with contextlib.suppress(ValueError):
+            if fits(value := read(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"wanted {what}, not {text!r}")
+
+    return argument
+
+
+_count = _wanted("a whole number of at least 1", int, lambda number: number >= 1)
+_positive = _wanted("a number above 0", float, lambda number: number > 0)
+_address = _wanted("an address such as tcp://host:8786", str, lambda text: "://" in text)
+
+
+def _parameters(parser):
+    text = "a parameter of the chapter; may be repeated"
+    parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help=text)
+
+
+def _given(options, *settings) -> dict:
+    """The parameters of the command line, read as YAML scalars and checked."""
+    import yaml
+
+    from book.chapters import parameters
+
+    if empty := [name for name, value in options.p if not value.strip()]:
+        raise ValueError(f"-p {empty[0]} has no value; null leaves it to the scale")
+    try:
+        given = {name: yaml.safe_load(value) for name, value in options.p}
+    except yaml.YAMLError as error:
+        raise ValueError(f"a value after -p is no YAML: {' '.join(str(error).split())}") from error
+    for name, value in given.items():
+        if isinstance(value, str):  # YAML reads 1e-3 as text
+            try:
+                given[name] = float(value)
+            except ValueError:
+                continue
+    parameters.check(given, *settings)
+    return given
+
+
+def _book(options):
+    signal.signal(signal.SIGTERM, _terminate)
+    from book import chapters
+    from book.site import publish
+
+    publish.book(_given(options, *map(chapters.settings_of, chapters.rooms())))
+
+
+def _run(options):
+    signal.signal(signal.SIGTERM, _terminate)
+    from book import chapters
+    from book.site import publish
+
+    number = options.chapter
+    if number.isdigit():
+        number = f"{number.zfill(2)}_"
+    names = [name for name in chapters.rooms() if name.startswith(number)]
+    if len(names) != 1:
+        # the one old name that resembles no new one
+        wanted = number.replace("02_abs2_neg_geometry", "03_hyperplanes")
+        raise ValueError(f"no chapter {options.chapter!r}{suggest(wanted, chapters.rooms())}")
+    given = _given(options, chapters.settings_of(names[0]))
+    copy = publish.runs_with(given) / f"{names[0]}.ipynb"
+    seconds = publish.execute([f"notebooks/{names[0]}"], given, copy.parent)[names[0]]
+    done = "executed" if seconds is not None else "unchanged since it was executed"
+    print(f"{done}: {copy.relative_to(publish.ROOT)}")
+    if options.html:
+        print(f"its page: {publish.page_of(copy).relative_to(publish.ROOT)}")
+
+
+def _clean(options):
+    from book.site.clean import clean
+
+    return clean(options.all, **({"records": _folder_of(options)} if options.records else {}))
+
+
+def _folder_of(options):
+    """The folder of records that --records names, by default the committed one."""
+    from book.records.paths import COMMITTED
+    from support.folders import given
+
+    folder = given(options.records) if options.records else COMMITTED
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder of records {folder}")
+    return folder
+
+
+def _claims(options):
+    from book import chapters
+    from book.claims import ledger
+    from book.records import kept
+
+    if not options.records and kept.known():  # rows that are kept need neither torch nor the rules
+        names = {row["id"]: ledger.ids_of(row) for row in chapters.ledger()}
+    else:
+        names = {c.id: (c.id, *c.replaces) for several in chapters.claims().values() for c in several}
+    known = [name for several in names.values() for name in several]
+    if unknown := [part for part in options.id if not any(part.lower() in name.lower() for name in known)]:
+        raise ValueError(f"no claim {unknown[0]!r}{suggest(unknown[0], known)}")
+    asked = {i for i, several in names.items() if any(p.lower() in n.lower() for p in options.id for n in several)}
+    store = None
+    if options.records:
+        from book.records.store import Store
+
+        store = Store(_folder_of(options))
+    if options.write_readme:
+        from book.site import readme
+
+        if options.id or options.records:
+            raise ValueError("--write-readme takes all claims and the committed records")
+        return readme.write(readme.parts(chapters.ledger(), chapters.titles()))
+    rows = chapters.ledger(store, ids=asked if options.id else None)
+    if options.json:
+        print(json.dumps(rows + ledger.aliases(rows), indent=1, allow_nan=False))
+        return None
+    for row in rows:
+        print(f"{row['id']:11} {ledger.verdict_in_words(row):26} {row['says']}")
+        for line in ledger.details(row):
+            print(f"{'':11} {line}")
+    print(ledger.counts_in_words(rows))
+
+
+def _changes(options):
+    from pathlib import Path
+
+    from book import chapters
+    from book.claims import changes
+    from support.folders import given
+
+    old, *new = (
+        changes.read(given(Path(name)).read_text(encoding="utf-8")) for name in (options.old, options.new) if name
+    )
+    if found := changes.changes(old, new[0] if new else chapters.ledger()):
+        print(changes.table(found), end="")
+    else:
+        print("no verdict differs")
+
+
+def _check(options):
+    from book.site.check import check
+
+    _use(options.folder)
+    return check(options.claim, options.device)
+
+
+def _use(folder: str | None) -> None:
+    """Reads images from this folder."""
+    if folder:
+        os.environ["BOOK_DATA"] = folder
+
+
+def _records(options):
+    from book.records import store as records
+
+    store = records.Store(_folder_of(options))
+    if options.action == "list":
+        _list(store, options.key)
+    elif options.action == "show":
+        _show(store, options.key)
+    elif options.action == "verify":
+        from book.site.verify import verify
+
+        return verify(store)
+    elif options.action == "pack":
+        from book.records.packing import pack
+
+        return pack(store)
+    elif options.action == "export":
+        from book.records.export import export
+
+        print(f"{export(store, options.key or 'runs.csv')} runs exported")
+    elif options.action == "derive":
+        _use(options.folder)
+        return _derive(options.key, store.roots[0])
+    else:
+        from book.records.replay import replay
+
+        if not options.key:
+            raise ValueError("say which run to replay: records replay KEY")
+        _use(options.folder)
+        return replay(store, options.key, options.steps, options.device)
+
+
+def _list(store, text: str | None) -> None:
+    from book import chapters
+
+    def by_kind(r):
+        first = ("experiment", "data", "images", "scaling", "architecture", "network", "rate", "seed")
+        return [(value is not None, value) for value in (getattr(r.spec, name, None) for name in first)]
+
+    study = chapters.studies().get(text)
+    lines = [
+        printable(f"{r.key} {r.steps:7,} steps  {r.spec.listed(r.content['final'])}")
+        for r in sorted(store, key=by_kind)
+        if not study or study.asks_for(r.spec)
+    ]
+    if text and not study:
+        lines = [line for line in lines if text.lower() in line.lower()]
+        if not lines:
+            raise ValueError(
+                f"unknown study {text!r}{suggest(text, chapters.studies())}, and no run has it in its line"
+            )
+    print(
+        f"{'key':16} {'length':>13}  what was run, and its result on the test data" if lines else "none recorded yet"
+    )
+    print("".join(line + "\n" for line in lines), end="")
+
+
+def _show(store, key: str | None) -> None:
+    """Prints one record: its JSON, the shapes of its arrays, and where it lies."""
+    from book.records.replay import pick
+
+    if not key:
+        raise ValueError("say which run to show: records show KEY")
+    record = pick(store, key)
+    shapes = {name: list(value.shape) for name, value in record.arrays.items()}
+    content = {"label": record.spec.label} | record.content | {"arrays": shapes, "file": str(record.path)}
+    print(json.dumps(content, indent=1))  # JSON escapes control characters
+
+
+def _derive(name: str | None, folder):
+    from book import chapters
+    from book.records import derived
+    from book.site import check
+
+    known = chapters.derived() | check.DERIVED
+    if name is None:
+        for table, function in known.items():
+            print(f"{table:24} {(function.__doc__ or '').splitlines()[0]}")
+        return 0
+    if name not in known:
+        raise ValueError(f"no derived table {name!r}{suggest(name, known)}")
+    print(f"written: {derived.make(name, known[name], folder)}")
+    return 0
+
+
+def _sweep(options):
+    from dataclasses import replace
+
+    from book import chapters
+    from book.records.paths import COMMITTED
+    from book.records.store import Store
+    from book.records.sweep import sweep
+    from support.folders import given
+
+    if options.study is None:
+        for plan in chapters.studies().values():
+            print(f"{plan.name:24} {plan.title}")
+        return 0
+    if options.study not in chapters.studies():
+        raise ValueError(f"unknown study {options.study!r}{suggest(options.study, chapters.studies())}")
+    plan = chapters.studies()[options.study]
+    changes = {k: v for k in ("seeds", "precision") if (v := getattr(options, k)) is not None}
+    if missing := [name for name in changes if not hasattr(plan, name)]:
+        raise ValueError(f"study {plan.name!r} has no {missing[0]} to change")
+    if changes.get("seeds", 0) > plan.seeds:
+        raise ValueError(f"study {plan.name!r} has {plan.seeds} seeds, not {options.seeds}")
+    plan = replace(plan, **changes)
+    how = {k: getattr(options, k) for k in ("folder", "device", "only", "dry_run", "minutes", "scheduler", "workers")}
+    left = sweep(plan, Store(given(options.records) if options.records else COMMITTED), **how)
+    return UNFINISHED if left and not options.dry_run else 0
+
+
+def _bench(options):
+    from book.records.paths import HERE
+
+    sys.path.insert(0, str(HERE))  # the benchmarks are not part of the package
+    import benchmarks
+
+    choices = {name: getattr(options, name) for name in ("device", "precision", "quick", "keep")}
+    found = benchmarks.run(options.part, **choices)
+    print(json.dumps(found, indent=None if options.json else 1, allow_nan=False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

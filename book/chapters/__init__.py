@@ -1,0 +1,138 @@
+"""One room for each chapter: its settings, claims, studies, measures, tables and figures.
+
+A room is a package in this folder that is named like the chapter's notebook, without its number. It may have the
+modules `settings` (a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`) and `derived` (`DERIVED`); nothing
+else has to be registered. No room imports another.
+"""
+
+import json
+import pkgutil
+from collections.abc import Collection, Iterable
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from book.records import kept
+from book.records.paths import HERE, notebooks
+from support.words import suggest
+
+
+@cache
+def rooms() -> dict[str, ModuleType]:
+    """The packages of the chapters by the names of their notebooks, in the order of the book."""
+    packages = {found.name for found in pkgutil.iter_modules(__path__) if found.ispkg}
+    stems = notebooks()
+    names = {stem: stem.split("_", 1)[1] for stem in stems}
+    return {stem: import_module(f"{__name__}.{name}") for stem, name in names.items() if name in packages}
+
+
+def titles() -> dict[str, str]:
+    """The titles of the chapters by the names of their notebooks, with their numbers: "1. Do networks ...?"."""
+    found = {}
+    for notebook in rooms():
+        cells = json.loads((HERE / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+        heading = "".join(cells[0]["source"]).split("\n")[0].lstrip("# ")
+        found[notebook] = f"{int(notebook.split('_')[0])}. {heading}"
+    return found
+
+
+def _parts(name: str) -> list[ModuleType]:
+    """The module of that name of every room that has one."""
+    names = [f"{room.__name__}.{name}" for room in rooms().values()]
+    return [import_module(path) for path in names if find_spec(path)]
+
+
+def settings_of(notebook: str) -> type:
+    """The class of a chapter's settings. Raises ValueError for a notebook without a room."""
+    if notebook not in rooms():
+        raise ValueError(f"no chapter {notebook!r}{suggest(notebook, rooms())}")
+    return import_module(f"{rooms()[notebook].__name__}.settings").Settings
+
+
+def read(namespace: dict, notebook: str):
+    """The settings of a chapter from its notebook's globals(), complete and checked; see `parameters.read`.
+
+    Raises RuntimeError for a device that this machine lacks, whether or not anything will have to be trained on it.
+    """
+    from book.chapters import parameters
+    from support.training.machine import resolve_device
+
+    found = parameters.read(namespace, settings_of(notebook))
+    resolve_device(found.device)
+    return found
+
+
+def beside(namespace: dict, notebook: str):
+    """The settings for experiments that a chapter has no records of: at paper scale they are trained as at laptop
+    scale, with the parameters that were given."""
+    return read(namespace | ({"scale": "laptop"} if namespace.get("scale") == "paper" else {}), notebook)
+
+
+@cache
+def studies() -> dict:
+    """All studies of the book by name."""
+    from book.measures.classifiers.study import STUDIES as shared
+    from book.measures.distances.study import STUDIES as distances
+
+    found = shared | distances
+    for part in _parts("study"):
+        found |= part.STUDIES
+    return found
+
+
+def derived() -> dict:
+    """The functions that make the derived tables of all chapters, by the name of the table."""
+    own = {name: function for part in _parts("derived") for name, function in part.DERIVED.items()}
+    return own | {"error-rates": error_rates}
+
+
+def error_rates():
+    """How often each rule of the ledger errs, by simulation (`book.measures.error_rates`)."""
+    from book.measures.error_rates import simulated
+
+    return simulated([claim for several in claims().values() for claim in several], ledger()), []
+
+
+def claims() -> dict[str, list]:
+    """The claims of every chapter, by the name of its notebook."""
+    parts = {room.__name__: notebook for notebook, room in rooms().items()}
+    return {parts[part.__package__]: list(part.CLAIMS) for part in _parts("claims")}
+
+
+def ids() -> list[str]:
+    """The ids of all claims, in the order of the ledger; none is judged."""
+    return [claim.id for several in claims().values() for claim in several]
+
+
+def ledger(
+    records: Iterable | None = None, notebook: str | None = None, ids: Collection[str] | None = None
+) -> list[dict]:
+    """The rows of the ledger (`book.claims.judge.judge`), in the order of the chapters.
+
+    records: by default the committed ones, whose rows are kept until a record or the package changes. notebook: the
+    name of a chapter's notebook; only its claims are judged. ids: only these claims are judged.
+    """
+    if records is None and (ids is None or kept.known()):
+        return [
+            row for row in kept.rows() if notebook in (None, row["chapter"]) and (ids is None or row["id"] in ids)
+        ]
+    from book.claims.judge import Records, judge
+
+    if records is None:
+        from book.records.store import Store
+
+        records = Store()
+    records = Records.of(records)
+    asked = {name: several for name, several in claims().items() if notebook in (None, name)}
+    return [judge(c, records, name) for name, several in asked.items() for c in several if ids is None or c.id in ids]
+
+
+def _judge(folder: Path) -> list[dict]:
+    from book.records.store import Store
+
+    return ledger(Store(folder))
+
+
+kept.judge_by(_judge)

@@ -1,0 +1,216 @@
+"""The figures of the chapter."""
+
+import numpy as np
+import pandas as pd
+
+from book.claims.statistics import Estimate
+from book.figures import turns
+from book.figures.figures import (
+    PLATE,
+    jitter,
+    labels_apart,
+    learning_curves,
+    legend_below,
+    step_axis,
+    style,
+    subplots,
+)
+from support.networks.architectures import architecture
+from support.training.classifiers.specs import RARE, output_counts
+
+
+def networks_figure():
+    """The six networks as rows of boxes, the two activations together, and what the sign of an output means."""
+    fig, ax = subplots(height=2.5)
+    rows = {
+        "ReLU, Abs": (["linear", "φ", "linear"], "any sign"),
+        "ReLU2, Abs2": (["linear", "φ", "linear", "φ"], "0 or more: large means “my class”"),
+        "ReLU2-Neg, Abs2-Neg": (["linear", "φ", "linear", "φ", "−"], "0 or less: 0 means “my class”"),
+    }
+    frame = {"boxstyle": "round,pad=0.35", "facecolor": "#f2f2f2", "edgecolor": "black", "linewidth": 0.8}
+    for row, (name, (boxes, meaning)) in enumerate(rows.items()):
+        ax.text(0, -row, name, va="center", weight="bold")
+        for k, box in enumerate(boxes):
+            ax.text(4.2 + 0.93 * k, -row, box, ha="center", va="center", bbox=frame)
+        ax.text(8.6, -row, meaning, va="center")
+    ax.text(8.6, 0.62, "its outputs", va="center", color="#555555")
+    ax.text(3.85, 0.62, "from the pixels to the outputs", va="center", color="#555555")
+    ax.set(xlim=(0, 12.5), ylim=(-2.5, 0.9))
+    ax.axis("off")
+    return fig
+
+
+def wedge_figure(half_angles, measured):
+    """Left, the wedge of hidden vectors and the weights that are dead; right, how often weights start dead.
+
+    half_angles: radians; measured: share of random weights that are dead, for each of them.
+    """
+    from matplotlib.patches import Wedge
+
+    fig, (left, right) = subplots(1, 2, height=2.7, width_ratios=(1, 1.6))
+    left.add_patch(Wedge((0, 0), 1, -35, 35, color="#9ecae1"))
+    left.add_patch(Wedge((0, 0), 1, 125, 235, color="#444444"))
+    left.text(0.62, 0, "hidden\nvectors", ha="center", va="center")
+    left.text(-0.6, 0, "dead\nweights", ha="center", va="center", color="white")
+    left.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
+    left.axis("off")
+    degrees = np.degrees(half_angles)
+    right.plot(degrees, 0.5 - half_angles / np.pi, color="black")
+    right.plot(degrees, measured, "o", color="black")
+    right.set(xlabel="half angle of the wedge (degrees)", ylabel="share that starts dead", ylim=(-0.03, 0.55))
+    return fig
+
+
+def images_figure(table: pd.DataFrame):
+    """Gaps between networks with few and with all images, one panel an input scaling, from `shared.by_images`."""
+    pairs = table[table.index.get_level_values(1).str.contains(" - ")]
+    scalings = pairs.index.unique(0)
+    fig, axes = subplots(1, len(scalings), height=3.2, squeeze=False, sharey=True)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        ends = labels_apart(pairs.loc[scaling].iloc[:, 1], least=6)
+        for (pair, r), end in zip(pairs.loc[scaling].iterrows(), ends, strict=True):
+            before, after = r.iloc[:2]
+            look = style(pair.split(" - ")[1])
+            error = [[r["change"] - r["95% low"]], [r["95% high"] - r["change"]]]
+            ax.plot([0, 1], [before, after], **look)
+            ax.errorbar(1, after, error, color=look["color"], linewidth=1, alpha=0.6)
+            ax.text(1.15, end, pair, va="center", fontsize=8.5, bbox=PLATE)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set(title=f"{scaling} inputs", xlim=(-0.15, 2.2))
+        ax.set_xticks([0, 1], [label.removesuffix(" images") for label in table.columns[:2]])
+        ax.set_xlabel("training images", loc="left")
+    axes[0][0].set_ylabel("difference (points)")
+    return fig
+
+
+def changes_figure(table: pd.DataFrame):
+    """Change of accuracy with its interval, network by network, one panel an input scaling, from `shared.changes`."""
+    scalings = table.index.unique(0)
+    fig, axes = subplots(1, len(scalings), height=2.8, squeeze=False, sharey=True)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        for row, (name, r) in enumerate(table.loc[scaling].iterrows()):
+            look = style(name) | {"linestyle": "none"}
+            ax.plot([r["95% low"], r["95% high"]], [row, row], color=look["color"])
+            ax.plot(r["points"], row, **look)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(table.loc[scaling])), table.loc[scaling].index)
+        ax.set(title=f"{scaling} inputs", xlabel="change with a bias (points)")
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
+    axes[0][0].invert_yaxis()
+    return fig
+
+
+def curves_figure(arms):
+    """Test accuracy against the step, every run thin and the mean on top.
+
+    Columns arms, rows the networks that differ in the activation alone.
+    """
+    alike = {}
+    for name in arms[0].records:
+        a = architecture(name)
+        alike.setdefault((a.head, a.output is None, a.negated, a.output_bias, a.form), []).append(name)
+    height = 0.8 + 1.5 * len(alike)
+    fig, axes = subplots(len(alike), len(arms), height=height, squeeze=False, sharex="col", sharey=True)
+    for row, names in zip(axes, alike.values(), strict=True):
+        for ax, arm in zip(row, arms, strict=True):
+            for name in names:
+                learning_curves(ax, arm.steps_recorded, arm.curve("test_accuracy", name), name)
+            step_axis(ax)
+            ax.set(title=f"{arm.scaling} inputs", ylim=(0, 100))
+        row[0].legend(loc="upper left")
+    for ax in axes[:-1].flat:
+        ax.set_xlabel("")
+    fig.supylabel("test accuracy (%)", fontsize=10)
+    return fig
+
+
+def lost_classes(arm) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """By network, a place for every run and the expected accuracy at each of the places.
+
+    The place is the number of inactive outputs of ReLU2, not counting output 0; of ReLU2-Neg it is the lowest that is
+    inactive, or the number of classes. Expected is ReLU's mean accuracy, less the classes that a dead output would
+    cost: its own for ReLU2, except for output 0, which wins where all outputs are 0; those with a higher index for
+    ReLU2-Neg, where a dead output has the largest logit.
+    """
+    inactive = {name: arm.active(name) < RARE[0] for name in ("ReLU2", "ReLU2-Neg")}
+    classes = inactive["ReLU2"].shape[1]
+    at = np.arange(classes + 1)
+    lowest = np.where(inactive["ReLU2-Neg"].any(1), inactive["ReLU2-Neg"].argmax(1), classes)
+    top = arm.accuracy("ReLU").mean()
+    return {
+        "ReLU2": (inactive["ReLU2"][:, 1:].sum(1), top * (classes - at[:-1]) / classes),
+        "ReLU2-Neg": (lowest, top * np.minimum(at + 1, classes) / classes),
+    }
+
+
+def lost_classes_turn(arms) -> dict:
+    """The runs of `lost_classes_figure`: a row for each place that has runs, and the expected accuracy as its bar."""
+    rows, found = {}, []
+    for panel, arm in enumerate(arms):
+        for name, (places, expected) in lost_classes(arm).items():
+            for place in np.unique(places):
+                lowest = "none inactive" if place == len(expected) - 1 else f"lowest inactive {place}"
+                row = f"{place} inactive" if name == "ReLU2" else lowest
+                rows[row] = (name, place)
+                found.append((panel, row, arm, name, places == place, float(expected[place])))
+    order = sorted(rows, key=rows.__getitem__)
+    groups = [
+        turns.runs(
+            name,
+            arm.accuracy(name)[chosen],
+            [(record,) for record, is_in in zip(arm.records[name], chosen, strict=True) if is_in],
+            Estimate(expected, expected, expected, int(chosen.sum()), 1.0, "expected"),
+            panel=panel,
+            row=order.index(row),
+        )
+        for panel, row, arm, name, chosen, expected in found
+    ]
+    look = (
+        "Point at a mark, or walk through the runs with the slider. Squares: ReLU2, by how many of the outputs "
+        "1 to 9 are inactive. Triangles: ReLU2-Neg, by the lowest inactive output. Ticks: expected accuracy, also "
+        "the number at the right. What to look for: runs far from their tick."
+    )
+    panels, bar = [f"{arm.scaling} inputs" for arm in arms], "tick: expected accuracy, also the number at the right"
+    return turns.runs_figure(look, panels, order, groups, bar, digits=0, **turns.ACCURACY)
+
+
+def lost_classes_figure(arms):
+    """Columns arms: accuracy by how many outputs are inactive (ReLU2), and by the lowest that is (ReLU2-Neg).
+
+    Line: the expected accuracy, see `lost_classes`.
+    """
+    classes = arms[0].active("ReLU2").shape[1]
+    fig, axes = subplots(2, len(arms), height=4.4, squeeze=False, sharex="row", sharey=True)
+    at = np.arange(classes + 1)
+    for column, arm in zip(axes.T, arms, strict=True):
+        for ax, (name, (place, expected)) in zip(column, lost_classes(arm).items(), strict=True):
+            ax.plot(at[: len(expected)], expected, color="black", linewidth=0.8)
+            x = place + 0.3 * (jitter(len(place)) - 0.5)
+            ax.plot(x, arm.accuracy(name), **style(name) | {"linestyle": "none", "alpha": 0.7})
+            ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, 100))
+        column[0].set(xlabel="inactive outputs, of 1 to 9", xticks=at[:-1])
+        column[1].set(xlabel="lowest inactive output")
+        column[1].set_xticks(at, [*map(str, at[:-1]), "none"])
+    fig.supylabel("test accuracy (%)", fontsize=10)
+    return fig
+
+
+def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg")):
+    """Rows networks, columns arms: mean number of dead and rarely active outputs against the step, stacked."""
+    classes = arms[0].active(names[0]).shape[1]
+    fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
+    labels = {"dead": "active on no image", "rare": "on under 1%", "scarce": "on 1 to 5%"}
+    greys = ("#222222", "#777777", "#bbbbbb")
+    for row, name in zip(axes, names, strict=True):
+        for ax, arm in zip(row, arms, strict=True):
+            counts = output_counts(arm.curve("test_active", name))
+            stack = [counts[kind].mean(0) for kind in labels]
+            ax.stackplot(arm.steps_recorded, stack, labels=labels.values(), colors=greys)
+            step_axis(ax)
+            ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, classes))
+    for ax in axes[0]:
+        ax.set_xlabel("")
+    fig.supylabel(f"output nodes, of {classes}", fontsize=10)
+    legend_below(fig, axes[0][0])
+    return fig

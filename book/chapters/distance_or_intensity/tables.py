@@ -1,0 +1,108 @@
+"""The tables of the chapter, as pandas frames."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from book.claims import statistics
+from book.claims.judge import printed
+from book.measures.classifiers.claims import recompute
+from book.measures.classifiers.results import Arm
+from support.networks.architectures import SIX
+
+
+def beside_paper(arms: list[Arm]) -> pd.DataFrame:
+    """Mean and SD of the test accuracy in percent, here by input scaling, and in each of the paper's tables.
+
+    The SDs are the paper's kind, of a population: they divide by n and not by n - 1.
+    """
+    paper = printed()["oursland2025"]
+    columns = {
+        f"here, {arm.scaling}, n = {arm.seeds}": {
+            name: (arm.accuracy(name).mean(), arm.accuracy(name).std()) for name in arm.records
+        }
+        for arm in arms
+    } | {of["short"]: of["accuracy"] for of in paper["sets"].values()}
+    names = list(dict.fromkeys(name for arm in arms for name in arm.records))
+    told = {
+        column: [f"{of[name][0]:.1f} ± {of[name][1]:.1f}" if name in of else "" for name in names]
+        for column, of in columns.items()
+    }
+    return pd.DataFrame(told, index=pd.Index(names, name="network"))
+
+
+def as_in_table3(arm: Arm) -> pd.DataFrame:
+    """Mean and SD of the test accuracy in percent, of networks with an output bias, here and in Table 3.
+
+    The SDs are those of `beside_paper`.
+    """
+    paper = printed()["oursland2025"]
+    found = {name: arm.accuracy(name) for name in arm.records}
+    here = {name: (round(float(of.mean()), 6), of.std()) for name, of in found.items()}
+    there = {name: paper["sets"]["table3"]["accuracy"][name.removesuffix("-Bias")] for name in here}
+    columns = {f"here, n = {arm.seeds}": here, f"Table 3, n = {paper['n']}": there}
+    told = {head: [f"{mean:.2f} ± {sd:.2f}" for mean, sd in of.values()] for head, of in columns.items()}
+    return pd.DataFrame(told, index=pd.Index(here, name="network"))
+
+
+def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
+    """Every pair of these networks, by input scaling: difference in points with its interval, and three tests of it.
+
+    "Student" assumes equal variances and is the paper's test; "Welch" does not (with equal n its t is the same);
+    "paired" pairs the runs by seed. The p-values are Holm's, test by test, over all pairs of one scaling. d is
+    Cohen's, g Hedges'. A styled frame; `.data` has all digits.
+    """
+    chances = ["p Student", "p Welch", "p paired"]
+    columns = ["inputs", "pair", "points", "95% interval", "t", *chances, "d", "g"]
+    parts = []
+    for arm in arms:
+        rows = []
+        for first, second in combinations(names, 2):
+            a, b = arm.accuracy(first), arm.accuracy(second)
+            found, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
+            row = [arm.scaling, f"{first} - {second}", found.difference, f"{interval.low:.2f} to {interval.high:.2f}"]
+            row += [found.student_t, found.student_p, found.welch_p, found.paired_p, found.cohens_d, found.hedges_g]
+            rows.append(row)
+        part = pd.DataFrame(rows, columns=columns)
+        for chance in chances:
+            if part[chance].notna().all():
+                part[chance] = statistics.holm(part[chance])
+        parts.append(part)
+    table = pd.concat(parts) if parts else pd.DataFrame(columns=columns)
+    return table.style.hide(axis="index").format(precision=2).format("{:.1g}", subset=chances)
+
+
+def printed_tests():
+    """Each t and Cohen's d that the paper prints, and the t that follows from each of its own tables.
+
+    "d from t": the |d| that follows from the printed t with n runs an arm, |t| sqrt(2 / n). "follows from": the
+    tables that give the printed t.
+    """
+    source, rows = printed()["oursland2025"], []
+    for row in source["comparisons"]:
+        pair, follows, meets = (row["first"], row["second"]), [], []
+        for table, content in source["sets"].items():
+            if not content["accuracy"].keys() >= set(pair):
+                follows.append(np.nan)
+                continue
+            follows.append(recompute(*pair, table).student_t)
+            low, high = rounded_t_range(*(content["accuracy"][name] for name in pair), source["n"])
+            if low <= abs(row["t"]) <= high:
+                meets.append(content["short"])
+        implied = abs(row["t"]) * (2 / source["n"]) ** 0.5
+        told = [row["where"], " - ".join(pair), row["d"], implied, row["t"]]
+        rows.append([*told, *follows, ", ".join(meets) or "none"])
+    columns = ["where", "pair", "d printed", "d from t", "t printed"]
+    columns += [*(c["short"] for c in source["sets"].values()), "follows from"]
+    return pd.DataFrame(rows, columns=columns).style.hide(axis="index").format(precision=2, na_rep="")
+
+
+def rounded_t_range(first, second, n: int) -> tuple[float, float]:
+    """Least and largest |t| of two printed (mean, SD) whose last digit, the second decimal, was rounded."""
+    ts = [0.0] if abs(first[0] - second[0]) < 0.01 else []
+    for gap in (-0.01, 0.01):
+        for sd in (-0.005, 0.005):
+            arms = (first[0] + gap, first[1] + sd, n, second[0], second[1] + sd, n)
+            ts.append(abs(statistics.from_summary(*arms).student_t))
+    return min(ts), max(ts)

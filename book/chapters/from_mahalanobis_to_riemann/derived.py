@@ -1,0 +1,46 @@
+"""The derived table of the chapter: what metrics that nobody trained score on the MNIST images of its study."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+import torch
+
+from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
+from support.networks.data import Dataset, load
+from support.training.classifiers.class_metrics import Frame, discriminant_share, mismatch
+from support.training.classifiers.specs import MetricSpec
+
+
+def references(spec: MetricSpec, dataset: Dataset) -> pd.DataFrame:
+    """Scores on the images of a run, in the directions of `training.classifiers.class_metrics.look`.
+
+    A row for each metric, "Euclid", the "pooled" precision, and "another" class's precision: "mismatch", the mean
+    over the classes of the mismatch in nats; "share" of the metric in the directions in which centres differ, and
+    "variance" of the images in the directions, both in percent.
+    """
+    frame = Frame.asked_for(spec, dataset)
+    euclid, precisions = torch.eye(spec.components).double(), torch.linalg.inv(frame.covariances)
+    pooled = torch.linalg.inv(frame.covariances.mean(0))
+    every = mismatch(precisions[:, None], frame.covariances[None])
+    classes = len(every)
+    mismatches = {
+        "Euclid": float(mismatch(euclid, frame.covariances).mean()),
+        "pooled": float(mismatch(pooled, frame.covariances).mean()),
+        "another": float((every.sum() - every.trace()) / (classes * (classes - 1))),
+    }
+    shares = {"Euclid": discriminant_share(euclid, frame), "pooled": discriminant_share(pooled, frame)}
+    rows = [
+        {"metric": name, "mismatch": value, "share": 100 * float(shares.get(name, torch.nan))}
+        for name, value in mismatches.items()
+    ]
+    return pd.DataFrame(rows).assign(variance=100 * frame.share)
+
+
+def mnist_references() -> tuple[pd.DataFrame, Iterable[str]]:
+    """The references on the images of the study; no run is measured."""
+    study, dataset = STUDIES["mnist-metric"], load("mnist")
+    spec = study.spec(dataset, study.architectures[0], study.scalings[0], seed=0)
+    return references(spec, dataset), []
+
+
+DERIVED = {"mnist-metric-references": mnist_references}

@@ -1,0 +1,28 @@
+"""The studies of the chapter: linear and OffsetL2 heads, whose metric is looked at after training."""
+
+from dataclasses import dataclass
+
+from book.measures.classifiers.study import MNIST, SMALL, Plan, Recipe
+from book.records.sweep import by_name
+from support.networks.architectures import LINEAR_AND_L2
+from support.networks.data import Dataset
+from support.training.classifiers.class_metrics import Frame, look
+from support.training.classifiers.specs import MetricSpec
+
+
+@dataclass(frozen=True)
+class MetricPlan(Plan):
+    """A plan that looks at the metric of each trained network, by the defaults of `MetricSpec`."""
+
+    specification, look = MetricSpec, staticmethod(look)
+
+    def train(self, specs, dataset: Dataset, **options):
+        Frame.asked_for(specs[0], dataset)  # too few images should be said before the training
+        return super().train(specs, dataset, **options)
+
+
+STUDIES = by_name(
+    MetricPlan("mnist-metric", architectures=LINEAR_AND_L2, scalings=("standardised",),
+               **MNIST | SMALL | {"recipes": (Recipe(0.001, optimiser="adam"),), "seeds_per_block": 4},
+               title="linear and OffsetL2 heads, whose metric is looked at, 10,000 images, 1,000 steps of Adam"),
+)  # fmt: skip

@@ -1,0 +1,76 @@
+"""The derived tables of the chapter: what the kept weights of study mnist-10k do on the images of MNIST."""
+
+import numpy as np
+import pandas as pd
+
+from book.chapters.hyperplanes.fitted import NORMALS, of_run, with_cuts
+from book.chapters.hyperplanes.units import overlap, preactivations, typical, unit_moments
+from book.measures.classifiers.results import runs_of
+from book.measures.classifiers.study import STUDIES
+from book.records.store import Record, Store
+from support.networks.data import Dataset, load
+
+BINS = 20
+
+
+def fitted() -> tuple[pd.DataFrame, list[str]]:
+    """Outputs of Abs2 and Abs2-Neg as learned and fitted anew with some normals per class, by network.
+
+    "wrong": pairs of test images in the wrong order, percent, mean over the classes (`fitted.misordered`).
+    "accuracy": percent. Normals 0: as learned.
+    """
+    mnist, rows = load("mnist"), []
+    runs = [run for run in _kept() if run.spec.architecture in ("Abs2", "Abs2-Neg")]
+    for run in runs:
+        found, spec = of_run(run, mnist), run.spec
+        for normals, wrong, accuracy in zip((0, *NORMALS), 100 * found.wrong.mean(1), found.accuracy, strict=True):
+            rows.append([spec.scaling, spec.architecture, spec.seed, normals, wrong, accuracy])
+    columns = ["inputs", "network", "seed", "normals", "wrong", "accuracy"]
+    return pd.DataFrame(rows, columns=columns), [run.key for run in runs]
+
+
+def cuts() -> tuple[pd.DataFrame, list[str]]:
+    """Abs2-Neg with its learned hyperplanes, and with a scale and a cut fitted to each of them, by network.
+
+    "accuracy" as learned, "with cuts": percent of the test images (`fitted.with_cuts`).
+    """
+    mnist = load("mnist")
+    runs = [run for run in _kept() if run.spec.architecture == "Abs2-Neg"]
+    rows = [[run.spec.scaling, run.spec.seed, *with_cuts(run, mnist)] for run in runs]
+    return pd.DataFrame(rows, columns=["inputs", "seed", "accuracy", "with cuts"]), [run.key for run in runs]
+
+
+def unit() -> tuple[pd.DataFrame, list[str]]:
+    """The classes along the typical hidden unit of the first ReLU network, raw inputs, as in the paper's Figure 1."""
+    run = next(run for run in _kept() if (run.spec.architecture, run.spec.scaling) == ("ReLU", "raw"))
+    return along_typical_unit(run.weights(), load("mnist")), [run.key]
+
+
+def along_typical_unit(weights: dict, dataset: Dataset) -> pd.DataFrame:
+    """A row for each class: mean, SD, skewness and histogram of the typical unit's preactivation on raw test images.
+
+    "low", "high": the ends of the histogram's BINS bins. "median overlap": of two classes, over all units and pairs;
+    "least overlap" and "most overlap": its 5th and 95th centile.
+    """
+    labels, classes = dataset.test_labels, dataset.classes
+    z = preactivations(weights, dataset.test_images, dataset.affine("raw"))
+    overlaps = overlap(z, labels, len(classes), BINS)
+    least, median, most = np.percentile(overlaps[:, ~np.eye(len(classes), dtype=bool)], (5, 50, 95))
+    chosen = typical(overlaps)
+    edges = np.histogram_bin_edges(z[:, chosen], BINS)
+    rows = []
+    for c, (mean, sd, skewness) in enumerate(unit_moments(z[:, [chosen]], labels, len(classes))[0]):
+        counts = np.histogram(z[labels == c, chosen], edges)[0].tolist()
+        row = {"unit": chosen, "class": classes[c], "mean": mean, "sd": sd, "skewness": skewness}
+        row |= {"low": edges[0], "high": edges[-1], "images": counts}
+        rows.append(row | {"least overlap": least, "median overlap": median, "most overlap": most})
+    return pd.DataFrame(rows)
+
+
+def _kept() -> list[Record]:
+    """The runs of mnist-10k whose weights are recorded, by seed."""
+    runs = [run for run in runs_of(STUDIES["mnist-10k"], Store()) if run.weights(STUDIES["mnist-10k"].steps)]
+    return sorted(runs, key=lambda run: (run.spec.scaling, run.spec.architecture, run.spec.seed))
+
+
+DERIVED = {"hyperplanes-fitted": fitted, "hyperplanes-cuts": cuts, "hyperplanes-unit": unit}

@@ -1,0 +1,244 @@
+"""The figures of the chapter on infinite width."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from matplotlib.colors import ListedColormap, SymLogNorm
+from torch import Tensor
+
+from book.chapters.infinite_width.one_example import Sampled
+from book.chapters.infinite_width.random_layers import MIDDLE, Drawn, scatter
+from book.chapters.infinite_width.tangent_kernel import Tangent
+from book.figures import figures
+from support import geometry
+from support.geometry import shallow_log_volume_element, shallow_ricci_scalar, wide_layers
+from support.geometry.wide_layers import Wide
+
+GREY, ACCENT = "#777777", "#D55E00"
+SIGNS = ListedColormap(["#4a6fa5", ACCENT])  # negative, positive
+
+
+def signs_figure(radii: Tensor, layers: dict[str, Wide]):
+    """Left, the stretch along a ray over that across it; right, the sign of the curvature; the last layer is bold.
+
+    Both by the distance from the origin. In two dimensions the curvature is negative where the ratio leaves 1 and
+    positive where it returns.
+    """
+    fig, (left, right) = figures.subplots(1, 2, height=3.0, width_ratios=(1.25, 1))
+    left.hlines(1, 0, float(radii[-1]), color="black", linewidth=0.8)
+    ends = np.array([float(layer.stretch_ratio(radii)[-1]) for layer in layers.values()])
+    heights = np.exp(figures.labels_apart(np.log(ends), 0.16))
+    bold = len(layers) - 1
+    for row, ((name, layer), height) in enumerate(zip(layers.items(), heights, strict=True)):
+        look = {"color": "black", "linewidth": 2.5} if row == bold else {"color": GREY}
+        left.plot(radii, layer.stretch_ratio(radii), **look)
+        left.text(1.03 * float(radii[-1]), height, name, va="center", fontsize=9, color=look["color"])
+        positive = layer.ricci(radii).numpy() > 0
+        right.imshow(positive[None], cmap=SIGNS, vmin=0, vmax=1, aspect="auto", interpolation="nearest",
+                     extent=(0, float(radii[-1]), row + 0.36, row - 0.36))  # fmt: skip
+        if positive.any():
+            right.text(float(radii[positive].mean()), row, "positive", color="white", ha="center", va="center")
+    right.text(float(radii.mean()), 0, "negative", color="white", ha="center", va="center")
+    left.set(title="outward stretch / sideways stretch", xlabel="distance from the origin $|x|$", yscale="log")
+    left.set_yticks([0.25, 0.5, 1, 2], ["1/4", "1/2", "1", "2"])
+    left.minorticks_off()
+    left.set_xlim(0, 1.4 * float(radii[-1]))
+    left.set_xticks(range(int(radii[-1]) + 1))
+    right.set(title="sign of the curvature", xlabel="distance from the origin $|x|$", ylim=(bold + 0.6, -0.6))
+    right.set_yticks(range(len(layers)), layers)
+    right.grid(visible=False)
+    return fig
+
+
+def constant_figure(radii, loops, formula, flipped):
+    """R of the paraboloid over the distance from its axis: small loops (dots), the formula, and with flipped sign."""
+    fig, ax = figures.subplots(height=3.0)
+    ax.axhline(0, color="black", linewidth=0.8)
+    ax.plot(radii, formula, color="black")
+    ax.plot(radii, flipped, "--", color=ACCENT)
+    ax.plot(radii, loops, "o", color="black", markersize=5)
+    where = len(radii) // 4
+    ax.annotate("textbook, and small loops", (radii[where], formula[where]), (8, 4), textcoords="offset points")
+    look = {"color": ACCENT, "ha": "right", "va": "bottom", "textcoords": "offset points"}
+    ax.annotate("with the sign of the public code", (radii[-1], flipped[-1]), (0, 6), **look)
+    ax.set(xlabel="distance from the axis", ylabel="curvature $R$")
+    return fig
+
+
+def three_units_figure(biases: Sequence[float], points: int = 61):
+    """Log-volume (top) and Ricci scalar (bottom) of three erf units, a column for each common bias.
+
+    Crosses: where a pair of units has its bump. Circle: |x| = 2b.
+    """
+    side = torch.linspace(-2.25, 2.25, points, dtype=torch.float64)
+    x = torch.cartesian_prod(side, side)
+    layers = [(*wide_layers.three_units(b), "erf", x) for b in biases]
+    volumes = [shallow_log_volume_element(*layer).view(points, points).T.numpy() for layer in layers]
+    curvatures = [shallow_ricci_scalar(*layer).view(points, points).T.numpy() for layer in layers]
+    signed = [np.sign(R) * np.log1p(np.abs(R)) for R in curvatures]
+    top = np.abs(signed).max()
+    rows = (
+        (volumes, "log-volume (nats)", {"vmin": np.min(volumes), "vmax": np.max(volumes)}),
+        (signed, "sign $R$ log(1 + $|R|$)", {"cmap": "RdBu_r", "vmin": -top, "vmax": top}),
+    )
+    fig, axes = figures.subplots(2, len(biases), height=4.4, squeeze=False, sharex=True, sharey=True)
+    turn = torch.linspace(0, 2 * torch.pi, 200)
+    for line, (values, label, look) in zip(axes, rows, strict=True):
+        for ax, v in zip(line, values, strict=True):
+            image = ax.pcolormesh(side.numpy(), side.numpy(), v, shading="nearest", rasterized=True, **look)
+            ax.grid(visible=False)
+            ax.set_aspect("equal")
+        fig.colorbar(image, ax=line, label=label)
+    for (above, below), b in zip(axes.T, biases, strict=True):
+        above.set_title(f"bias {b:g}")
+        if b:
+            above.plot(*(2 * b * wide_layers.three_units(b)[0]).T, "x", color="white")
+            below.plot(2 * b * turn.cos(), 2 * b * turn.sin(), color="black", linewidth=0.8)
+    return fig
+
+
+def monomials_figure(radii: Tensor, layers: dict[str, wide_layers.Wide], turning: Sequence[float]):
+    """Left, the log-volume, right, the Ricci scalar over the distance from the origin, with names on the lines.
+
+    turning: for each layer the distance at which its curvature is claimed to be strongest (dots).
+    """
+    fig, (left, right) = figures.subplots(1, 2, height=3.4)
+    shades = [str(grey) for grey in np.linspace(0.6, 0, len(layers))]
+    ends = np.array([float(layer.log_volume(radii)[-1]) for layer in layers.values()])
+    span = ends.max() - float(min(layer.log_volume(radii)[0] for layer in layers.values()))
+    heights = figures.labels_apart(ends, least=0.07 * span)
+    for (name, layer), point, shade, height in zip(layers.items(), turning, shades, heights, strict=True):
+        left.plot(radii, layer.log_volume(radii), color=shade)
+        left.text(1.1 * float(radii[-1]), height, name, color=shade, va="center")
+        right.plot(radii, layer.ricci(radii), color=shade)
+        lowest = float(layer.ricci(point))
+        right.plot(point, lowest, "o", color=shade)
+        right.plot([point, 1.3], [lowest, lowest], ":", color=shade, linewidth=0.8)
+        right.text(1.4, lowest, name, color=shade, va="center")
+    left.set(xscale="log", xlabel="$|x|$ (log scale)", ylabel="log-volume (nats)")
+    right.set(xscale="log", xlabel="$|x|$ (log scale)", ylabel="curvature $R$", ylim=(None, 0))
+    return fig
+
+
+def gelu_figure(radii: Tensor, spreads: Tensor, R: Tensor):
+    """The sign and size of GELU's Ricci scalar over the distance from the origin and the SD of the biases.
+
+    R: (spreads, radii).
+    """
+    fig, ax = figures.subplots(height=3.2)
+    grid = radii.numpy(), spreads.numpy(), R.numpy()
+    norm = SymLogNorm(1e-4, vmin=-1, vmax=1)
+    image = ax.pcolormesh(*grid, cmap="RdBu_r", norm=norm, shading="nearest", rasterized=True)
+    ax.contour(*grid, [0], colors="black", linewidths=1)
+    ax.grid(visible=False)
+    ax.set(xlabel="distance from the origin $|x|$", ylabel="SD of the biases")
+    bar = fig.colorbar(image, ax=ax, label="curvature $R$", extend="min")
+    bar.set_ticks([-1, -1e-2, -1e-4, 0, 1e-4, 1e-2, 1])
+    return fig
+
+
+def tangent_figure(radii: Tensor, layers: Sequence[Tangent], sampled: Sequence[Drawn]):
+    """Log-volume (left) and Ricci scalar (right) over the distance from the origin, of NNGP and tangent kernels.
+
+    layers: the second, if there is one, is dashed. sampled: random networks, each with the middle 68% as a bar.
+    Curves leave the axis of R at -6.
+    """
+    fig, axes = figures.subplots(1, 2, height=3.4)
+    for layer, line in zip(layers, ("-", "--"), strict=False):
+        nngp = Wide(layer.activation, layer.d, layer.weight_variance, layer.bias_variance)
+        words = "with biases" if layer.biased else "no biases"
+        for of, kernel, color in ((nngp, "NNGP", GREY), (layer, "tangent", ACCENT)):
+            for ax, values in zip(axes, (of.log_volume(radii), of.ricci(radii)), strict=True):
+                ax.plot(radii, values, line, color=color, label=f"{kernel}, {words}")
+    for of in sampled:
+        for ax, (values,) in zip(axes, (of.log_volume.values(), of.ricci.values()), strict=True):
+            low, middle, high = np.quantile(values.numpy(), (MIDDLE[0], 0.5, MIDDLE[1]), axis=0)
+            face = "white" if of.layer.bias_variance else ACCENT
+            ax.vlines(of.radii, low, high, color=ACCENT, linewidth=1)
+            ax.plot(of.radii, middle, "o", color=ACCENT, mfc=face, markersize=5)
+    axes[1].axhline(0, color="black", linewidth=0.8)
+    for ax, label in zip(axes, ("log-volume (nats)", "curvature $R$"), strict=True):
+        ax.set(xlabel="distance from the origin $|x|$", ylabel=label, xlim=(0, float(radii[-1])))
+    axes[1].set_ylim(-6, 0.6)
+    figures.legend_below(fig, axes[0], 2)
+    return fig
+
+
+def one_example_figure(sampled: Sampled, degrees: Sequence[int] = (1, 2, 3, 4)):
+    """The profile chi over the overlap with the example, a panel for each dimension; its axis is logarithmic.
+
+    Lines: the formula. Dots: sampled networks, with two standard errors; filled where the example expands.
+    """
+    fig, axes = figures.subplots(1, len(sampled.dimensions), height=3.4, sharey=True, squeeze=False)
+    overlaps = torch.linspace(0, 1, 101, dtype=torch.float64)
+    shades = [str(grey) for grey in np.linspace(0.6, 0, len(degrees))]
+    size = (4 / sampled.signed().abs()).expand_as(sampled.change)
+    values, errors = size * sampled.change.abs(), 2 * size * sampled.error
+    for k, (ax, d) in enumerate(zip(axes[0], sampled.dimensions, strict=True)):
+        for q, shade in zip(degrees, shades, strict=True):
+            line = geometry.bayes_chi(q, overlaps, d)
+            ax.plot(overlaps, line, color=shade)
+            ax.annotate(
+                f"$z^{q}$", (1, float(line[-1])), (9, 0), textcoords="offset points", color=shade, va="center"
+            )
+        for i, q in enumerate(sampled.degrees):
+            for j, (face, aside) in enumerate((("white", -0.012), (shades[degrees.index(q)], 0.012))):
+                at = np.array(sampled.overlaps) + aside
+                ax.errorbar(at, values[i, j, k], errors[i, j, k], fmt="o", color=shades[degrees.index(q)],
+                            mfc=face, markersize=4.5, linewidth=1)  # fmt: skip
+        ax.set_title(f"{d} inputs")
+        ax.set(yscale="log", xlabel="overlap with the example", xlim=(-0.05, 1.1))
+    axes[0, 0].set_ylabel("profile of the change, $\\chi$")
+    return fig
+
+
+def finite_figure(drawn: Sequence[Drawn]):
+    """Columns layers, rows log-volume and Ricci scalar, over the distance from the origin: the infinitely wide layer
+    (line), and bands that hold the middle 68% of the random ones of each width."""
+    fig, axes = figures.subplots(2, len(drawn), height=5.4, squeeze=False, sharex=True)
+    shades = [str(grey) for grey in np.linspace(0.86, 0.45, len(drawn[0].widths))]
+    for column, of in zip(axes.T, drawn, strict=True):
+        exact = of.layer.log_volume(of.radii), of.layer.ricci(of.radii)
+        for ax, values, limit in zip(column, (of.log_volume, of.ricci), exact, strict=True):
+            for (n, measured), shade in zip(values.items(), shades, strict=True):
+                band = np.quantile(measured.numpy(), MIDDLE, axis=0)
+                ax.fill_between(of.radii, *band, color=shade, label=f"{n} units", linewidth=0)
+            ax.plot(of.radii, limit, color=ACCENT, label="infinite width")
+        column[0].set_title(_name(of.layer))
+        column[1].set_xlabel("$|x|$")
+    axes[0, 0].set_ylabel("log-volume (nats)")
+    axes[1, 0].set_ylabel("curvature $R$")
+    figures.legend_below(fig, axes[0, 0], len(shades) + 1)
+    return fig
+
+
+def rates_figure(drawn: Drawn, shortfall: np.ndarray, kappa: float):
+    """How far the log-volume at |x| = 1 is from infinite width, over the width: one layer, and the mean of many.
+
+    shortfall: (widths, 2) of the mean, with its standard error. kappa: gives the line that the mean follows.
+    """
+    fig, ax = figures.subplots(height=3.2)
+    n = np.array(drawn.widths)
+    one = scatter(drawn.log_volume, drawn.at(1.0))
+    middle = np.exp(np.mean(np.log(one * np.sqrt(n))))
+    for values, line, mark in ((one, middle / np.sqrt(n), "o"), (shortfall[:, 0], (kappa - 2) / (4 * n), "s")):
+        ax.plot(n, line, color="black", linewidth=0.8)
+        ax.plot(n, values, mark, color="black", mfc="white" if mark == "s" else "black", markersize=6)
+    ax.errorbar(n, shortfall[:, 0], 2 * shortfall[:, 1], fmt="none", color="black")
+    for text, height in (
+        ("one layer,\nfalls as $n^{-1/2}$", one[-1]),
+        ("mean of many,\nfalls as $1/n$", shortfall[-1, 0]),
+    ):
+        ax.annotate(text, (n[-1], height), (10, 0), textcoords="offset points", va="center", fontsize=9)
+    ax.set(xscale="log", yscale="log", xlabel="units $n$", ylabel="off by (nats of log-volume)")
+    ax.set_xlim(n[0] / 1.4, n[-1] * 3)
+    ax.set_xticks(n, n)
+    ax.minorticks_off()
+    return fig
+
+
+def _name(layer: wide_layers.Wide) -> str:
+    if isinstance(layer.activation, int):
+        return f"$z^{layer.activation}$"
+    return "GELU" if layer.activation == "gelu" else str(layer.activation)

@@ -1,0 +1,164 @@
+"""The derived tables of the chapter: support vector machines and feature machines on scikit-learn's data sets."""
+
+import numpy as np
+import pandas as pd
+
+from book.chapters.kernels import features, magnified
+from support.networks.data import load
+from support.training import feature_machines
+
+REPETITIONS, FOLDS, FIRST = 5, 5, 100  # of cross-validation; seed of its first repetition
+PAIRS = ((3, 8), (4, 9), (1, 7), (5, 6), (0, 2))  # of digits: each digit once, those that look alike first
+PAIRED = "pairs of digits"
+BLOCKS = {"digits": 6, PAIRED: 12, "breast cancer": 5}  # disjoint training sets
+DRAWS = 10  # of the toy
+MNIST_SIZES, MNIST_BLOCKS, MNIST_TEST = (300, 1000), 10, 5000  # training images, disjoint sets of them, test images
+TABLES = ("iris", "wine", "breast cancer")
+
+
+def data(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and classes of a data set of scikit-learn; pixels that never vary are left out. KeyError for others."""
+    from sklearn import datasets
+
+    loaders = {
+        "iris": datasets.load_iris,
+        "wine": datasets.load_wine,
+        "breast cancer": datasets.load_breast_cancer,
+        "digits": datasets.load_digits,
+    }
+    x, labels = loaders[name](return_X_y=True)
+    return x[:, x.std(0) > 0], labels
+
+
+def of_pair(x: np.ndarray, labels: np.ndarray, pair: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """The images of two digits, without the pixels that vary in neither, and 1 for the second."""
+    both = np.isin(labels, pair)
+    x = x[both]
+    return x[:, x.std(0) > 0], (labels[both] == pair[1]).astype(int)
+
+
+def machines() -> tuple[pd.DataFrame, list[str]]:
+    """Errors of plain and magnified support vector machines: repeated cross-validation, and blocks of digit pairs."""
+    found = [compared(name, REPETITIONS, FOLDS, FIRST) for name in TABLES]
+    return pd.concat([*found, compared(PAIRED, 1, BLOCKS[PAIRED], FIRST)], ignore_index=True), []
+
+
+def compared(name: str, repetitions: int, folds: int, first: int = 0) -> pd.DataFrame:
+    """A row of `magnified.compared` for each split of one data set; of pairs of digits the mean over the pairs.
+
+    Machines train on all folds but one, and on pairs of digits on one fold. first: number of the first repetition.
+    """
+    rows = _compared(name, repetitions, folds, first).drop(columns="task")
+    return rows.groupby(["data", "repetition", "fold"], sort=False).mean().reset_index()
+
+
+def pairs() -> tuple[pd.DataFrame, list[str]]:
+    """What `machines` averages over the pairs of digits: a row for each pair and block."""
+    return _compared(PAIRED, 1, BLOCKS[PAIRED], FIRST), []
+
+
+def _compared(name: str, repetitions: int, folds: int, first: int) -> pd.DataFrame:
+    small = name == PAIRED
+    tasks = {f"{a} and {b}": of_pair(*data("digits"), (a, b)) for a, b in PAIRS} if small else {name: data(name)}
+    rows = []
+    for task, (x, labels) in tasks.items():
+        for repetition, fold, train, test in magnified.splits(labels, repetitions, folds, small, first):
+            z = magnified.standardised(x, train, together=small)
+            found = magnified.compared(z, labels, train, test, seed=folds * repetition + fold)
+            rows.append({"data": name, "task": task, "repetition": repetition, "fold": fold} | found)
+    return pd.DataFrame(rows)
+
+
+def _blocks():
+    """Data set, block, training inputs and targets, test inputs and labels, and the toy's plane."""
+    for draw in range(DRAWS):
+        x, labels, plane, train = features.toy(draw)
+        yield "toy", draw, x[train], features.one_hot(labels[train]), x[~train], labels[~train], plane
+    for name in ("digits", "breast cancer"):
+        x, labels = data(name)
+        for _, block, train, test in magnified.splits(labels, 1, BLOCKS[name], small=True):
+            z = magnified.standardised(x, train, together=name == "digits")
+            yield name, block, z[train], features.one_hot(labels[train]), z[test], labels[test], None
+
+
+def learned_metrics() -> tuple[pd.DataFrame, list[str]]:
+    """Feature machines and the first layers of trained networks: a toy, digits and breast cancer."""
+    rows = []
+    for name, block, x, targets, test, wanted, plane in _blocks():
+        found = features.compared(x, targets, test, wanted, block, plane)
+        rows += [{"data": name, "block": block} | row for row in found]
+    return pd.DataFrame(rows), []
+
+
+def own_products() -> tuple[pd.DataFrame, list[str]]:
+    """First layers of the same networks against the outer products of their own gradients."""
+    rows = []
+    for name, block, x, targets, *_ in _blocks():
+        rows += [{"data": name, "block": block} | row for row in features.ansatz(x, targets, block)]
+    return pd.DataFrame(rows), []
+
+
+def rounds() -> tuple[pd.DataFrame, list[str]]:
+    """Test errors of feature machines after each update of M: the same data, and fresh images of MNIST."""
+    rows = []
+    for name, block, x, targets, test, wanted, _ in _blocks():
+        rows += _rounds(name, block, x, targets, test, wanted)
+    mnist = load("mnist")
+    for size in MNIST_SIZES:
+        for block in range(MNIST_BLOCKS):
+            train = mnist.train_images[block * size : (block + 1) * size].astype(float)
+            varies = train.std(0) > 0
+            mean, sd = train[:, varies].mean(), train[:, varies].std()
+            x, test = ((images[:, varies] - mean) / sd for images in (train, mnist.test_images[:MNIST_TEST]))
+            targets = features.one_hot(mnist.train_labels[block * size : (block + 1) * size])
+            rows += _rounds(f"MNIST, {size:,} images", block, x, targets, test, mnist.test_labels[:MNIST_TEST])
+    return pd.DataFrame(rows), []
+
+
+def settings() -> tuple[pd.DataFrame, list[str]]:
+    """Test errors of feature machines on the digits before and after the updates of M, with other settings."""
+    rows = []
+    for name, block, x, targets, test, wanted, _ in _blocks():
+        if name == "digits":
+            for setting, variant in features.VARIANTS.items():
+                errors = features.by_round(x, targets, test, wanted, variant=variant)
+                rows.append({"setting": setting, "block": block, "first": errors[0], "last": errors[-1]})
+    return pd.DataFrame(rows), []
+
+
+def _rounds(name, block, *data) -> list[dict]:
+    return [
+        {"data": name, "block": block, "round": number, "error": error}
+        for number, error in enumerate(features.by_round(*data))
+    ]
+
+
+def pixels() -> tuple[pd.DataFrame, list[str]]:
+    """The diagonals of M and of W'W on the first block of digits, by pixel; 0 where a pixel never varies."""
+    from sklearn.datasets import load_digits
+
+    x, labels = load_digits(return_X_y=True)
+    varies = x.std(0) > 0
+    _, _, train, _ = next(magnified.splits(labels, 1, BLOCKS["digits"], small=True))
+    z = magnified.standardised(x[:, varies], train, together=True)[train]
+    targets = features.one_hot(labels[train])
+    columns = {"M": feature_machines.learn(z, targets).M}
+    for start, scale in features.STARTS.items():
+        net, before = features.network(z, targets, scale, 0)
+        W = features.weights(net)
+        columns |= {start: W.T @ W, f"{start}, untrained": before.T @ before}
+    table = pd.DataFrame(0.0, index=range(64), columns=list(columns))
+    for name, A in columns.items():
+        table.loc[varies, name] = np.diag(A) / np.trace(A)
+    return table, []
+
+
+DERIVED = {
+    "kernel-machines": machines,
+    "kernel-pairs": pairs,
+    "kernel-metrics": learned_metrics,
+    "kernel-ansatz": own_products,
+    "kernel-rounds": rounds,
+    "kernel-settings": settings,
+    "kernel-pixels": pixels,
+}

@@ -1,0 +1,228 @@
+"""The figures of the chapter."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from matplotlib.patheffects import withStroke
+
+from book.chapters.kernels import checks, derived, magnified
+from book.claims.statistics import mean_interval
+from book.figures.figures import labels_apart, name_rows, shades, subplots
+
+LOOKS = {
+    "plain": {"marker": "o", "markerfacecolor": "white", "color": "black"},
+    "support": {"marker": "o", "color": "black"},
+    "random": {"marker": "s", "color": "#999999"},
+}
+LINES = ("#0072B2", "#D55E00", "#007A5A", "#777777")  # of data sets, apart from each other for the colour-blind too
+NAMES = {"plain": "plain", "support": "magnified at support vectors", "random": "magnified at random inputs"}
+
+
+def errors_figure(table: pd.DataFrame, arms: list[dict], line: float):
+    """Left: mean test errors of the three kinds of machine. Right: what magnifying gains, with intervals.
+
+    table: rows of "kernel-machines". arms: of the claim on the gain, as in the ledger. line: of its rule.
+    """
+    fig, (left, right) = subplots(1, 2, height=3.0, sharey=True)
+    means = table.groupby("data")[list(LOOKS)].mean()
+    for row, arm in enumerate(arms):
+        for offset, (kind, look) in zip((-0.2, 0, 0.2), LOOKS.items(), strict=True):
+            label = NAMES[kind] if row == 0 else None
+            left.plot(means.loc[arm["name"], kind], row + offset, label=label, linestyle="none", **look)
+        if arm["low"] is not None:
+            right.plot([arm["low"], arm["high"]], [row, row], color="black", linewidth=2)
+        right.plot(arm["value"], row, linestyle="none", **LOOKS["support"])
+        right.text(1.01, row, f"{arm['value']:+z.2f}", transform=right.get_yaxis_transform(), va="center", fontsize=9)
+    right.axvline(0, color="black", linewidth=0.8)
+    right.axvline(line, color="black", linewidth=0.8, linestyle="--")
+    name_rows(left, [arm["name"].replace(" of ", "\nof ") for arm in arms])
+    left.set_xlim(left=0)
+    left.set(xlabel="test error (%)", title="errors")
+    right.set(xlabel="plain - magnified (points)", title="gain by magnifying")
+    right.grid(axis="y", visible=False)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return fig
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Log-volume around one support vector, less that of the plain kernel, by distance in units of tau."""
+
+    ratio: float  # tau sqrt(d) / sigma
+    distances: np.ndarray  # (T,)
+    values: np.ndarray  # (T,) nats
+    peak: float  # the distance that the formula names
+
+
+def shells(d: int, ratios=checks.RATIOS, points: int = 61) -> list[Shell]:
+    """One for each ratio, with sigma = 1, from two derivatives of the kernel."""
+    found = []
+    for ratio in ratios:
+        tau = ratio / np.sqrt(d)
+        distances = np.linspace(0, 1.5, points)
+        values = np.array([checks.ray(r * tau, d, 1.0, tau) for r in distances])
+        found.append(Shell(ratio, distances, values, checks.shell_radius(d, 1.0, tau) / tau))
+    return found
+
+
+def shells_figure(by_dimension: dict[int, list[Shell]]):
+    """A panel for each dimension: a curve for each width of h, with the formula's maximum as a dot."""
+    fig, axes = subplots(1, len(by_dimension), height=3.2, squeeze=False, sharey=True)
+    for ax, (d, several) in zip(axes[0], by_dimension.items(), strict=True):
+        for shell, colour in zip(several, shades(len(several)), strict=True):
+            ax.plot(shell.distances, shell.values, color=colour, label=f"{shell.ratio:g}")
+            top = np.interp(shell.peak, shell.distances, shell.values)
+            ax.plot(shell.peak, top, "o", color=colour, clip_on=False)
+        ax.axhline(0, color="black", linewidth=0.8, linestyle="--")
+        ax.set(title=f"{d} inputs", xlabel="distance from the vector (τ)", xlim=(0, 1.5), ylim=(-1.5, 1.0))
+    axes[0][0].set_ylabel("log-volume,\nmagnified - plain (nats)")
+    legend = fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    legend.set_title("τ in units of σ/√d")
+    return fig
+
+
+def plane_figure(x: np.ndarray, labels: np.ndarray, machines: dict[str, magnified.Machine], side: int = 121):
+    """A panel for each magnified machine on two inputs: its log-volume, boundary, data and support vectors.
+
+    x: (N, 2), length and width of petals, standardised; support vectors of the plain machine are ringed.
+    """
+    outlined = [withStroke(linewidth=3.2, foreground="white")]
+    fig, axes = subplots(1, len(machines), height=3.4, squeeze=False, sharex=True, sharey=True)
+    low, high = x.min(0) - 0.3, x.max(0) + 0.3
+    grid = [np.linspace(low[k], high[k], side) for k in (0, 1)]
+    points = np.stack(np.meshgrid(*grid), -1).reshape(-1, 2)
+    for ax, (name, machine) in zip(axes[0], machines.items(), strict=True):
+        values = machine.log_volume(torch.from_numpy(points)).numpy().reshape(side, side)
+        image = ax.pcolormesh(*grid, values - values.max(), vmin=-4, vmax=0, shading="nearest", rasterized=True)
+        for k, marker in zip(range(labels.max() + 1), "os^", strict=False):
+            ax.plot(*x[labels == k].T, marker, color="white", markeredgecolor="black", markersize=3.5, mew=0.6)
+        ax.plot(*x[machine.centres].T, "o", markerfacecolor="none", markeredgecolor="black", markersize=8,
+                path_effects=outlined)  # fmt: skip
+        classes = machine.predict(points).reshape(side, side)
+        lines = ax.contour(*grid, classes, levels=np.arange(labels.max()) + 0.5, colors="black", linewidths=1.4)
+        lines.set(path_effects=outlined)
+        ax.set(title=name, xlabel="petal length (SD)")
+        ax.grid(visible=False)
+    axes[0][0].set_ylabel("petal width (SD)")
+    fig.colorbar(image, ax=axes, label="log-volume (nats, largest = 0)", shrink=0.9)
+    return fig
+
+
+def widths_figure(table: pd.DataFrame, bold: str = "pairs of digits"):
+    """What magnifying gains in test error over the plain machine by the width of h, a line for each data set.
+
+    table: "kernel-machines". Shaded: widths at which the volume is largest on a shell around a support vector.
+    """
+    names, taus = list(dict.fromkeys(table["data"])), sorted(magnified.TAUS)
+    means = table.groupby("data").mean(numeric_only=True)
+    gains = {n: [means.loc[n, "plain"] - means.loc[n, f"error {tau:g}"] for tau in taus] for n in names}
+    fig, ax = subplots(height=3.2)
+    ax.axvspan(-0.5, sum(tau < 1 for tau in taus) - 0.5, color="#eeeeee", linewidth=0)
+    ax.hlines(0, -0.5, len(taus) - 1, color="black", linewidth=0.8)
+    end = len(taus) - 1
+    heights = labels_apart(np.array([gain[-1] for gain in gains.values()]), 0.2)
+    for (name, gain), colour, height in zip(gains.items(), LINES, heights, strict=False):
+        look = {"color": "black", "linewidth": 2.5} if name == bold else {"color": colour, "linewidth": 1.5}
+        ax.plot(range(len(taus)), gain, marker="o", **look)
+        if name == bold:
+            own = table[table["data"] == name]
+            found = [mean_interval(own["plain"] - own[f"error {tau:g}"], method="t") for tau in taus]
+            ends = [[f.value - f.low for f in found], [f.high - f.value for f in found]]
+            ax.errorbar(range(len(taus)), gain, ends, fmt="none", color="black", capsize=3, linewidth=1.2)
+        ax.plot(
+            [end, end + 0.35], [gain[-1], height], color=look["color"], linewidth=0.8
+        )  # from the line to its label
+        ax.text(end + 0.4, height, name, va="center", color=look["color"])
+    ax.text(-0.45, 0.99, "volume is largest\non a shell", transform=ax.get_xaxis_transform(), fontsize=9, va="top")
+    ax.set_xticks(range(len(taus)), [f"{tau:g}" for tau in taus])
+    ax.set(xlabel="width of h (τ, in units of σ/√d)", ylabel="gain by magnifying (points)")
+    ax.set(xlim=(-0.5, len(taus) + 0.6))
+    return fig
+
+
+def rounds_figure(table: pd.DataFrame):
+    """The test error of feature machines after each update of M: a panel for each data set, thin lines blocks."""
+    names = list(dict.fromkeys(table["data"]))
+    columns = min(3, len(names))
+    lines = -(-len(names) // columns)
+    fig, axes = subplots(lines, columns, height=0.4 + 2.1 * lines, squeeze=False)
+    for ax in axes.flat[len(names) :]:
+        ax.remove()
+    for ax, name in zip(axes.flat, names, strict=False):
+        errors = table[table["data"] == name].pivot(index="round", columns="block", values="error")
+        ax.plot(errors.index, errors, color="#999999", linewidth=0.6)
+        ax.plot(errors.index, errors.mean(axis=1), "-o", color="black")
+        ax.set(title=name, ylim=(0, None), xticks=errors.index)
+    for line in axes:
+        line[0].set_ylabel("test error (%)")
+    fig.supxlabel("updates of M", fontsize=10)
+    return fig
+
+
+def likeness_figure(table: pd.DataFrame):
+    """For each data set and start: likeness of M to the trained and untrained first layer, and of a turned M."""
+    looks = {
+        "trained": ({"marker": "o", "color": "black"}, "trained layer"),
+        "untrained": ({"marker": "o", "markerfacecolor": "white", "color": "black"}, "untrained layer"),
+        "turned": ({"marker": "s", "color": "#999999"}, "turned M, trained layer"),
+    }
+    arms = list(dict.fromkeys(zip(table["data"], table["start"], strict=True)))
+    fig, ax = subplots(height=3.2)
+    for row, (data, start) in enumerate(arms):
+        of = table[(table["data"] == data) & (table["start"] == start)]
+        for offset, (name, (look, label)) in zip((-0.2, 0, 0.2), looks.items(), strict=True):
+            ax.plot(of[name], np.full(len(of), row + offset), linestyle="none", alpha=0.6, markersize=4,
+                    label=label if row == 0 else None, **look)  # fmt: skip
+        ax.text(1.01, row, f"{of['trained'].mean():.2f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+    ax.axvline(0, color="black", linewidth=0.8)
+    name_rows(ax, [f"{data},\n{start}" for data, start in arms])
+    ax.set(xlabel="likeness to M", xlim=(-0.6, 1.05))
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return fig
+
+
+def pixels_figure(table: pd.DataFrame):
+    """The diagonals of metrics on the pixels of the digits, each scaled to its largest value.
+
+    table: (64, names), the share of the trace by pixel.
+    """
+    fig, axes = subplots(1, table.shape[1], height=2.0, squeeze=False)
+    for ax, name in zip(axes[0], table, strict=True):
+        ax.imshow(table[name].to_numpy().reshape(8, 8), vmin=0)
+        ax.set_title(name.replace(", ", "\n"))
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.grid(visible=False)
+    return fig
+
+
+def shares_figure(table: pd.DataFrame):
+    """A panel for each data set: the share of metrics in the relevant directions before (hollow) and after training.
+
+    Small dots: draws or blocks after training; large: means.
+    """
+    names = list(dict.fromkeys(table["data"]))
+    fig, axes = subplots(1, len(names), height=2.4, sharey=True, sharex=True, squeeze=False)
+    for ax, name in zip(axes[0], names, strict=True):
+        of = {start: rows for start, rows in table[table["data"] == name].groupby("start", sort=False)}
+        first, *_ = of.values()
+        lines = {"M of the feature\nmachine": (first["share Euclid"], first["share M"])}
+        lines |= {f"first layer,\n{start}": (rows["share W before"], rows["share W"]) for start, rows in of.items()}
+        for row, (before, after) in enumerate(lines.values()):
+            ax.plot([before.mean(), after.mean()], [row, row], color="#aaaaaa", linewidth=1, zorder=1)
+            ax.plot(after, np.full(len(after), row + 0.22), ".", color="#777777", markersize=4)
+            ax.plot(before.mean(), row, "o", color="black", markersize=7, markerfacecolor="white")
+            ax.plot(after.mean(), row, "o", color="black", markersize=7)
+        name_rows(ax, lines)
+        ax.set(title=name, xlabel="share (%)", xlim=(0, 104))
+    return fig
+
+
+def described(table: pd.DataFrame) -> str:
+    """What the rows of "kernel-machines" are, for captions."""
+    folds = f"{derived.REPETITIONS} times {derived.FOLDS} folds"
+    tables = ", ".join(name for name in dict.fromkeys(table["data"]) if name in derived.TABLES)
+    blocks = int((table["data"] == "pairs of digits").sum())
+    return f"{tables}: {folds}; {len(derived.PAIRS)} pairs of digits: {blocks} disjoint training sets"

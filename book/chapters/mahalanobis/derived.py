@@ -1,0 +1,47 @@
+"""The derived table of the chapter: where a descent that knows the curvature gets from Adam's starts and ends."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from book.chapters.mahalanobis.landscape import descend
+from book.measures.distances.results import DistanceArm, arms, weights
+from book.records.store import Store
+from support.networks.distance_networks import initial_weights
+
+BEGINS = ("Adam's end", "Adam's start")
+
+
+def descents(arm: DistanceArm, evaluations: int = 300) -> pd.DataFrame:
+    """Levenberg-Marquardt from where Adam stopped and from where it started, for every MD_Abs and MD_ReLU of an arm.
+
+    "adam" and "error": percent of the mean distance, on fresh points after Adam, on the training points after the
+    descent; "gradient": its norm where the descent ended; "curvature": the smallest eigenvalue of the Hessian there,
+    of an MD_Abs without the rotations of its units.
+    """
+    rows = []
+    for run in (r for r in arm.records if r.spec.network != "MD_Sigmoid"):
+        network, trial, (x, y) = run.spec.network, run.spec.seed, run.spec.draw().train
+        starts = (weights(run, arm.study.steps), initial_weights(network, trial, x))
+        turns = _turns(arm.study.dimension) if network == "MD_Abs" else 0
+        for begin, (W, b) in zip(BEGINS, starts, strict=True):
+            found = descend(network, W, b, x, y, evaluations)
+            percent = 100 * found.error**0.5 / float(y.mean())
+            least = min(sorted(found.curvatures, key=abs)[turns:])  # along a rotation it is 0, at a saddle too
+            adam = float(arm.table.loc[(network, trial), "error"])
+            rows.append([arm.name, network, begin, trial, adam, percent, found.gradient, least])
+    columns = ["arm", "network", "from", "trial", "adam", "error", "gradient", "curvature"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _turns(d: int) -> int:
+    return d * (d - 1) // 2  # the number of rotations of the units, along which nothing changes
+
+
+def all_descents() -> tuple[pd.DataFrame, Iterable[str]]:
+    """The descents of all arms that have records, and the keys of their runs."""
+    judged = [arm for arm in arms(Store()) if arm.trials]
+    return pd.concat([descents(arm) for arm in judged], ignore_index=True), [r.key for a in judged for r in a.records]
+
+
+DERIVED = {"mahalanobis-descents": all_descents}

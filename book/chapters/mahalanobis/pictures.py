@@ -1,0 +1,228 @@
+"""The figures of the chapter on the Mahalanobis distance."""
+
+import numpy as np
+import pandas as pd
+import torch
+
+from book.chapters.mahalanobis.claims import CHANCE, ERROR, WHITE
+from book.chapters.mahalanobis.derived import BEGINS
+from book.chapters.mahalanobis.landscape import bound, reach
+from book.figures import figures, turns
+from book.measures.distances.results import DistanceArm, weights
+from support.networks.distance_networks import module
+from support.networks.gaussians import DistanceData
+
+LOOKS = {  # the book's colour law: hue is the activation
+    "MD_Abs": {"color": figures.HUES["abs"], "marker": "o"},
+    "MD_ReLU": {"color": figures.HUES["relu"], "marker": "s"},
+    "MD_Sigmoid": {"color": "black", "marker": "^"},
+}
+NAMES = {network: network.removeprefix("MD_") for network in LOOKS}
+LEVELS = (1, 2, 3)  # Mahalanobis distances
+GREY = "#777777"
+
+
+def geometry_figure(arms: list[DistanceArm]):
+    """Every network of the arms: error of its output against error of its metric, both on a logarithmic axis.
+
+    Shaded: what counts as a match of the distance and of the precision.
+    """
+    fig, ax = figures.subplots(height=3.6)
+    low = 1e-6
+    ax.fill_between([1e-3, ERROR], low, WHITE, color="#e8f0e4")
+    ax.axvline(ERROR, color=GREY, linewidth=0.8)
+    ax.axhline(WHITE, color=GREY, linewidth=0.8)
+    for network, look in LOOKS.items():
+        found = pd.concat([arm.of(network) for arm in arms])
+        counted = f"{NAMES[network]}: {int((found['error'] < ERROR).sum())} of {len(found)} learn the distance"
+        places = found["error"], found["precision_error"].clip(lower=2 * low)
+        ax.plot(*places, linestyle="none", alpha=0.55, markersize=5, label=counted, **look)
+    ax.text(1.2e-3, WHITE * 1.3, "whitens, below this line", color=GREY, fontsize=9)
+    ax.text(ERROR * 0.85, 1.5e-6, "learns the distance,\nleft of this line", color=GREY, fontsize=9, ha="right")
+    ax.set(xscale="log", yscale="log", xlim=(1e-3, 100), ylim=(low, 3))
+    ax.set(xlabel="error of the distance, fresh points (%)", ylabel="error of the metric (relative)")
+    figures.legend_below(fig, ax, 2)
+    return fig
+
+
+def plane(ax, data: DistanceData, network: str, W, b, points: int = 150, arrows: bool = False) -> None:
+    """Points, true ellipses (grey) and learned contours at distances 1, 2, 3, and each unit's hyperplane, dashed.
+
+    arrows: along each row w from the foot of the mean on its hyperplane, 1/|w| long, as an eigenvector's half axis.
+    """
+    mean, look = data.gaussian.mean, LOOKS[network]
+    half = 3.6 * data.gaussian.covariance.diagonal().sqrt().max()
+    side = torch.linspace(-1, 1, 121, dtype=torch.float64) * half
+    grid = torch.stack(torch.meshgrid(mean[0] + side, mean[1] + side, indexing="xy"), -1)
+    with torch.no_grad():
+        learned = module(network, W, b)(grid.reshape(-1, 2)).view(121, 121)
+    where = grid[..., 0].numpy(), grid[..., 1].numpy()
+    x = data.train[0][:points]
+    ax.plot(x[:, 0], x[:, 1], ".", color="#bbbbbb", markersize=1.5)
+    ax.contour(*where, data.gaussian.distance(grid).numpy(), LEVELS, colors="#777777", linewidths=0.8)
+    ax.contour(*where, learned.numpy(), LEVELS, colors=look["color"], linewidths=1.2)
+    for w, offset in zip(W, b, strict=True):
+        foot = mean - (w @ mean + offset) / (w @ w) * w
+        along = torch.stack([-w[1], w[0]]) / w.norm() * 4 * half
+        ends = torch.stack([foot - along, foot + along])
+        ax.plot(ends[:, 0], ends[:, 1], "--", color=look["color"], linewidth=0.7)
+        if arrows:
+            tip = foot + w / (w @ w)
+            ax.annotate("", tip.tolist(), foot.tolist(), arrowprops={"arrowstyle": "->", "linewidth": 1.6})
+    low, high = (mean - half).tolist(), (mean + half).tolist()
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xticks=[], yticks=[])
+    ax.grid(visible=False)
+
+
+def rotations_figure(data: DistanceData, solutions: dict[str, tuple]):
+    """One panel an exact MD_Abs: title -> (W, b)."""
+    fig, axes = figures.subplots(1, len(solutions), height=2.5, squeeze=False)
+    for ax, (title, (W, b)) in zip(axes[0], solutions.items(), strict=True):
+        plane(ax, data, "MD_Abs", W, b, arrows=True)
+        ax.set_title(title)
+    return fig
+
+
+def rotations_turn(data: DistanceData, W: torch.Tensor) -> dict:
+    """The exact network with weights W in the plane, which the reader turns."""
+    mean, root = data.gaussian.mean, torch.linalg.inv(W)  # columns: the half axes
+    return {
+        "kind": "whitening",
+        "look": "Turn the weights. What to look for: the ellipses and the distance of the circle stay, while the "
+        "dashed hyperplanes and all weights change. Drag the circle, and turn again.",
+        "legend": [
+            ["orange", "distances 1, 2 and 3"],
+            ["thin", "principal axes"],
+            ["dashed", "hyperplanes of the two rows"],
+            ["knob", "a point to drag"],
+            ["grey", "weights now"],
+            ["upright", "weights before the turn"],
+        ],
+        "mean": turns.rounded(mean),
+        "weight": turns.rounded(W, 6),
+        "root": turns.rounded(root, 6),
+        "half": turns.rounded(3.6 * data.gaussian.covariance.diagonal().sqrt().max()),
+        "largest": turns.rounded(W.norm(dim=0).max()),
+        "points": turns.rounded(data.train[0][:150], 2),
+        "probe": turns.rounded(mean + 2**0.5 * root.sum(1)),  # two standard deviations out, between the axes
+        "degrees": 20,  # of the turn at first
+    }
+
+
+def trials_figure(runs, table, step: int):
+    """Every trial of every network in the plane, a panel each, by network and then by error, which is the title."""
+    by_place = {(r.spec.network, r.spec.seed): r for r in runs}
+    networks = [n for n in LOOKS if n in table.index.get_level_values(0)]
+    columns = min(10, max(table.groupby("network").size()))
+    lines = {n: -(-len(table.loc[n]) // columns) for n in networks}
+    fig, axes = figures.subplots(sum(lines.values()), columns, height=0.86 * sum(lines.values()), squeeze=False)
+    fig.get_layout_engine().set(w_pad=0.01, h_pad=0.01, wspace=0, hspace=0)
+    for ax in axes.flat:
+        ax.set_axis_off()
+    first = 0
+    for network in networks:
+        places = axes[first : first + lines[network]].flat
+        for ax, (trial, error) in zip(places, table.loc[network]["error"].sort_values().items(), strict=False):
+            run = by_place[network, trial]
+            plane(ax, run.spec.draw(), network, *weights(run, step), points=40)
+            ax.set_axis_on()
+            ax.set_title(f"{error:.2g}%", fontsize=7, pad=2)
+        first += lines[network]
+    return fig
+
+
+def ends_figure(panels: dict[str, tuple]):
+    """Networks in the plane with their hyperplanes and contours, two panels a row: title -> (data, network, W, b)."""
+    rows = -(-len(panels) // 2)
+    fig, axes = figures.subplots(rows, 2, height=2.8 * rows, squeeze=False)
+    for ax, (title, (data, network, W, b)) in zip(axes.flat, panels.items(), strict=True):
+        plane(ax, data, network, W, b)
+        ax.set_title(title)
+    return fig
+
+
+def errors_figure(arms: list[DistanceArm]):
+    """A row for each arm and network: every network's error on fresh points, and how many are within ERROR."""
+    fig, ax = figures.subplots(height=0.5 + 0.34 * len(arms) * len(LOOKS))
+    rows = [(arm, network) for arm in arms for network in LOOKS]
+    for row, (arm, network) in enumerate(rows):
+        error = np.sort(arm.of(network)["error"].to_numpy(float))
+        height = row + 0.5 * (figures.jitter(len(error)) - 0.5)
+        ax.plot(error, height, linestyle="none", alpha=0.7, **LOOKS[network])
+        ax.text(130, row, f"{int((error < ERROR).sum())} of {len(error)}", va="center", fontsize=9)
+        if row and row % len(LOOKS) == 0:
+            ax.axhline(row - 0.5, color=GREY, linewidth=0.8)
+    ax.axvline(ERROR, color=GREY, linewidth=0.8, linestyle="--")
+    labels = [f"{arm.name}   {NAMES[n]}" if n == "MD_Abs" else NAMES[n] for arm, n in rows]
+    figures.name_rows(ax, labels, above=0.6, below=0.4)
+    ax.set(xscale="log", xlim=(3e-3, 100))
+    ax.set_xlabel("error on fresh points (% of the mean distance, log scale)")
+    ax.set_title(f"within {ERROR:g}%", loc="right", fontsize=9)
+    return fig
+
+
+def descents_figure(table: pd.DataFrame):
+    """A panel each network, a row each arm: how many match after Adam and after both descents of `derived.descents`.
+
+    A darker cell holds a larger share of the networks.
+    """
+    networks = list(dict.fromkeys(table["network"]))
+    columns = ["Adam", "Adam, then\n2nd order", "2nd order\ninstead"]  # in the order of BEGINS
+    fig, axes = figures.subplots(1, len(networks), height=2.9, squeeze=False, sharey=True)
+    for ax, network in zip(axes[0], networks, strict=True):
+        cells = {}
+        for arm, some in table[table["network"] == network].groupby("arm", sort=False):
+            by_begin = [some[some["from"] == begin] for begin in BEGINS]
+            counts = [(by_begin[0]["adam"] < ERROR).sum(), *((of["error"] < ERROR).sum() for of in by_begin)]
+            cells[arm] = counts, [len(by_begin[0]), *map(len, by_begin)]
+        shares = np.array([np.divide(*of) for of in cells.values()])
+        ax.imshow(shares, cmap="Greys", vmin=0, vmax=1.2, aspect="auto")
+        for row, (counts, of) in enumerate(cells.values()):
+            for column, (count, n) in enumerate(zip(counts, of, strict=True)):
+                hue = "white" if shares[row, column] > 0.7 else "black"
+                ax.text(column, row, f"{count} of {n}", ha="center", va="center", color=hue, fontsize=9)
+        ax.set_title(NAMES[network], color=LOOKS[network]["color"])
+        ax.set_xticks(range(len(columns)), columns, fontsize=8)
+        ax.set_yticks(range(len(cells)), cells)
+        ax.grid(visible=False)
+    return fig
+
+
+def axes_figure(arms: list[DistanceArm]):
+    """A row for each arm and network that has matches: of each match, the share of random rotations of its rows that
+    align as well with the eigenvectors. Shaded: the rare ones, up to CHANCE."""
+    tables = {(arm.name, n): arm.of(n) for arm in arms for n in ("MD_Abs", "MD_ReLU")}
+    rows = {key: t[t["error"] < ERROR]["eigenvector_cosine_own_p"] for key, t in tables.items()}
+    rows = {key: shares for key, shares in rows.items() if len(shares)}
+    fig, ax = figures.subplots(height=1.0 + 0.36 * len(rows))
+    ax.axvspan(0, 100 * CHANCE, color="#e8f0e4")
+    for row, ((_, network), shares) in enumerate(rows.items()):
+        ax.vlines(100 * shares, row - 0.32, row + 0.32, color=LOOKS[network]["color"], linewidth=1.8)
+    figures.name_rows(ax, [f"{name}   {NAMES[network]}" for name, network in rows], above=0.6, below=0.4)
+    ax.set(xlim=(0, 100), xlabel="random rotations that lie as close to the axes (%)")
+    return fig
+
+
+def reach_figure(arms: list[DistanceArm], moves: dict[str, dict]):
+    """One panel an arm: each trial's error against how far its biases have to move at least, and how far Adam gets.
+
+    moves: name of the arm -> (network, trial) -> how far.
+    """
+    fig, axes = figures.subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        for network in ("MD_Abs", "MD_ReLU"):
+            error, look = arm.of(network)["error"], LOOKS[network] | {"linestyle": "none", "alpha": 0.8}
+            ax.plot([moves[arm.name][network, t] for t in error.index], error, label=NAMES[network], **look)
+        steady, most = reach(arm.study.steps), bound(arm.study.steps)
+        ax.set_xscale("symlog", linthresh=1)
+        end = 2 * max([most, *moves[arm.name].values()])
+        ax.set(
+            title=arm.name, yscale="log", xlabel="least distance a bias must move", xlim=(-0.2, end), ylim=(3e-3, 400)
+        )
+        ax.axvspan(steady, most, color="#eeeeee")
+        ax.axvspan(most, end, color="#cccccc")
+        ax.axhline(ERROR, color=GREY, linewidth=0.8, linestyle="--")
+        ax.text(0.99, 0.02, "out of\nreach", fontsize=9, ha="right", transform=ax.transAxes)
+    axes[0][0].set_ylabel("error (%, log scale)")
+    axes[0][0].legend(loc="lower left", handlelength=1)
+    return fig

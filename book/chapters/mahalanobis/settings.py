@@ -1,0 +1,64 @@
+"""The parameters of the chapter, the sizes of each scale, and the plans that follow."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from book.chapters.parameters import Device, Limits, Scale
+from book.chapters.settings import Count
+from book.measures.distances.results import runs_of
+from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
+from book.measures.distances.study import DistanceStudy
+from book.records.paths import CACHE, COMMITTED
+from book.records.store import Record, Store
+from book.records.sweep import ensure
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the chapter on the Mahalanobis distance; None leaves a value to the scale."""
+
+    scale: Scale
+    dimension: Annotated[int | None, Limits(choices=(2, 10, 100))]
+    trials: Count
+    epochs: Count
+    samples: Annotated[int | None, Limits(least=10)]
+    device: Device
+
+    @staticmethod
+    def presets(given: dict) -> dict:
+        """The study's own sizes, for the dimension that was asked for; fewer at smoke scale."""
+        dimension = given["dimension"] or 2
+        study = DISTANCE_STUDIES[f"mahalanobis-{dimension}"]
+        sizes = (3, 200, 200) if given["scale"] == "smoke" else (study.seeds, study.steps, study.samples)
+        return {"dimension": dimension} | dict(zip(("trials", "epochs", "samples"), sizes, strict=True))
+
+    @property
+    def data(self) -> str:
+        return f"gaussian-{self.dimension}"
+
+    @property
+    def seeds(self) -> int:
+        return self.trials
+
+    @property
+    def repeats(self) -> int:
+        """Seeds of the three small experiments at the end."""
+        return 2 if self.scale == "smoke" else 6
+
+    def plan(self) -> DistanceStudy:
+        """All networks on the one Gaussian, as the paper."""
+        return DistanceStudy(
+            f"chapter 5 at {self.scale} scale", self.data, self.epochs, seeds=self.trials, samples=self.samples
+        )
+
+    def live_records(self) -> list[Record]:
+        """The chapter's own runs, trained now or in an earlier reading; at paper scale the committed ones."""
+        plan = self.plan()
+        if self.scale != "paper":
+            return ensure(plan, plan.dataset(), Store(CACHE / "records"), device=self.device)
+        found = runs_of(plan, Store(COMMITTED))
+        if not found:
+            raise ValueError(f"no committed run of {plan.protocol}")
+        if (trials := len({run.spec.seed for run in found})) < self.trials:
+            print(f"committed are {trials} of the {self.trials} trials of {plan.protocol}")
+        return found

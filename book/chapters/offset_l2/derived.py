@@ -1,0 +1,64 @@
+"""The derived tables of the chapter: what kept weights do on images, and runs on small data that take minutes."""
+
+from itertools import product
+
+import pandas as pd
+
+from book.chapters.offset_l2 import centres, heads, prototypes
+from book.claims.statistics import resampled_interval
+from book.measures.classifiers.results import runs_of
+from book.measures.classifiers.study import BOTH, STUDIES, Plan, Recipe
+from book.records.paths import CACHE
+from book.records.store import Record, Store
+from book.records.sweep import ensure
+from support.networks.architectures import L2
+from support.networks.data import load
+
+HEADS = STUDIES["mnist-10k-heads"]
+DIGITS = Plan("OffsetL2 on digits by Adam", data="digits", images=1437, architectures=L2, scalings=BOTH, seeds=5,
+              recipes=(Recipe(0.003, optimiser="adam"),), steps=1000, keep_weights=5)  # fmt: skip
+
+
+def on_digits() -> tuple[pd.DataFrame, list[str]]:
+    """`centres.measured` of networks that Adam trained on the digits; they are trained here, and are in no record."""
+    return centres.measured(_on_digits(), DIGITS.steps, load("digits")), []
+
+
+def tests() -> tuple[pd.DataFrame, list[str]]:
+    """`prototypes.reading` of these, and of the networks of mnist-10k-heads whose weights are kept."""
+    runs = _kept()
+    found = {"MNIST": (runs, "mnist"), "digits, Adam": (_on_digits(), "digits")}
+    tables = [prototypes.reading(several, load(data)).assign(data=name) for name, (several, data) in found.items()]
+    return pd.concat(tables), [run.key for run in runs]
+
+
+def other_tasks() -> tuple[pd.DataFrame, list[str]]:
+    """OffsetL2 minus a linear head behind the same small encoder, by cross-validation, on three small tasks."""
+    digits, names = heads.table("digits")
+    scores = {
+        "breast cancer": heads.cross_validated(*heads.table("breast_cancer"), heads.hidden_layer),
+        "wine": heads.cross_validated(*heads.table("wine"), heads.hidden_layer),
+        "digits read row by row": heads.cross_validated(digits[:400], names[:400], heads.LastState),
+    }
+    rows = []
+    for (task, score), head in product(scores.items(), list(heads.HEADS)[1:]):
+        gap = resampled_interval(score[head] - score["Linear"], 1 / (heads.FOLDS - 1))
+        rows.append([task, head, score[head].mean(), score["Linear"].mean(), gap.value, gap.low, gap.high, gap.n])
+    columns = ["task", "head", "accuracy (%)", "linear (%)", "points", "95% low", "95% high", "folds"]
+    return pd.DataFrame(rows, columns=columns), []
+
+
+def _kept() -> list[Record]:
+    runs = [run for run in runs_of(HEADS, Store()) if run.spec.architecture in L2 and run.weights(HEADS.steps)]
+    return sorted(runs, key=lambda run: (run.spec.scaling, L2.index(run.spec.architecture), run.spec.seed))
+
+
+def _on_digits() -> list[Record]:
+    return ensure(DIGITS, load("digits"), Store(CACHE / "records-with-weights"), device="cpu", verbose=False)
+
+
+DERIVED = {
+    "offset-l2-digits": on_digits,
+    "offset-l2-tests": tests,
+    "offset-l2-heads": other_tasks,
+}

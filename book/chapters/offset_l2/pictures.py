@@ -1,0 +1,144 @@
+"""The figures of the chapter."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import torch
+
+from book.chapters.offset_l2.centres import PARTS
+from book.claims.statistics import mean_interval
+from book.figures.figures import interval, jitter, landmarks, legend_below, name_rows, step_axis, style, subplots
+from book.measures.classifiers.results import Arm
+from book.measures.classifiers.rules import NOISE
+from support.networks.architectures import L2, architecture
+from support.networks.layers import OffsetL2
+
+BASELINES = {name: f"{name.split('-')[0]}-Bias" for name in L2}  # the baseline of the same activation
+LEADS = (*BASELINES.items(), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"))
+TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and where a prototype is (percent)
+    "offset": ("offset", 1, 0),
+    "impossible": ("impossible\ncoordinates", 1, 0),
+    "own class": ("names its\nclass (-Neg)", 1, 100),
+    "rank": ("rank correlation\nof α", 100, 100),
+}
+
+
+def centres_figure(table: pd.DataFrame):
+    """Columns input scalings. Above, how far each centre moved; below, the accuracy with parts put back.
+
+    table: of `centres.table`. Below, a marker is the mean over the networks of a kind.
+    """
+    scalings = list(dict.fromkeys(table["inputs"]))
+    fig, axes = subplots(2, len(scalings), height=4.8, squeeze=False, sharex="row", sharey="row")
+    for (above, below), scaling in zip(axes.T, scalings, strict=True):
+        for row, name in enumerate(L2):
+            of = table[(table["inputs"] == scaling) & (table["network"] == name)]
+            moved = np.sort(np.concatenate(of["moved"].tolist()))
+            look = style(name) | {"linestyle": "none"}
+            above.plot(moved, row + 0.4 * (jitter(len(moved)) - 0.5), **look | {"alpha": 0.6, "markersize": 3.5})
+            below.plot(of[list(PARTS)].mean(), np.arange(len(PARTS)) + 0.1 * (row - 1.5), label=name, **look)
+        above.axvline(100, color="black", linewidth=0.8, linestyle="--")
+        above.text(85, -0.95, "to another centre", ha="right", va="top", fontsize=8)
+        above.set(xscale="log", xlim=(0.1, 200), ylim=(len(L2) - 0.5, -1), title=f"{scaling} inputs")
+        above.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+        above.set_yticks(range(len(L2)), L2)
+        above.set_xlabel("distance moved (% of the\ndistance between two centres)")
+        below.axvline(10, color="black", linewidth=0.8, linestyle="--")
+        below.set(xlabel="test accuracy (%)", xlim=(0, 100), ylim=(len(PARTS) - 0.5, -0.5))
+        below.set_yticks(range(len(PARTS)), PARTS.values())
+    axes[1][0].set_ylabel("put back to its start")
+    legend_below(fig, axes[1][0], 4)
+    return fig
+
+
+def toy_figure(tasks: Mapping[str, tuple], found: Mapping[str, list[OffsetL2]], means: torch.Tensor):
+    """A panel for each task: its points, the means of the blobs, and the centres that several heads learned.
+
+    tasks: title -> points (N, 2), labels (N,) and what else it has; found: title -> heads.
+    """
+    colours, shapes = ("#000000", "#D55E00", "#0072B2"), ("o", "s", "^")
+    fig, axes = subplots(1, len(tasks), height=2.9, sharex=True, sharey=True)
+    for ax, (task, (x, y, *_)) in zip(axes, tasks.items(), strict=True):
+        for i, (colour, shape) in enumerate(zip(colours, shapes, strict=True)):
+            ax.plot(*x[y == i][:150].T, shape, color=colour, markersize=2, alpha=0.25)
+            learned = torch.stack([head.mu[i] for head in found[task]])
+            ax.plot(*learned.T, shape, color="white", markeredgecolor=colour, markeredgewidth=1.5, markersize=8)
+            ax.plot(*means[i], shape, color=colour, markersize=7)
+        ax.set(title=task, xlim=(-4, 9), ylim=(-4, 7))
+    return fig
+
+
+def log_odds_figure(x, offset_l2, rbf):
+    """Log odds of two classes along the line through their centres at -1 and 1, with a label on each curve."""
+    fig, ax = subplots(height=2.4)
+    curves = (offset_l2, "-", "OffsetL2: $d_1 - d_2$"), (rbf, "--", "RBF: $(d_1^2 - d_2^2)\\,/\\,2$")
+    for values, look, label in curves:
+        ax.plot(x, values, look, color="black")
+        ax.text(float(x[-1]) + 0.1, float(values[-1]), label, va="center")
+    ax.set(xlabel="$x$, with centres at $-1$ and $1$", ylabel="log odds of class 2")
+    ax.set(xlim=(-4, 7.5), xticks=range(-4, 5))
+    return fig
+
+
+def leads_figure(arms: list[Arm], pairs=LEADS):
+    """One panel an arm: accuracy of the first network of each pair minus that of the second, with its 95% interval.
+
+    The band is the margin within which two accuracies count as equal. The axis is linear within one point.
+    """
+    fig, axes = subplots(1, len(arms), height=2.9, squeeze=False, sharex=True, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        ax.axvspan(-NOISE, NOISE, color="#dddddd", linewidth=0)
+        for row, (first, second) in enumerate(pairs):
+            interval(ax, mean_interval(arm.accuracy(first) - arm.accuracy(second)), row, style(first))
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
+        ax.set_xlim(-30, 30)
+        ax.set(title=f"{arm.scaling} inputs", xlabel="difference (points)")
+        ax.set_yticks(range(len(pairs)), [f"{first} − {second}" for first, second in pairs])
+        ax.set_ylim(len(pairs) - 0.5, -0.5)
+    return fig
+
+
+def tests_figure(table: pd.DataFrame):
+    """One panel an input scaling, a line a test of `prototypes.reading`: every network, and a star for a prototype.
+
+    table: of one data set; the rows after training are drawn. Only the -Neg networks have a marker for "own class".
+    """
+    after = table[table["training"] == "after"]
+    scalings = list(dict.fromkeys(after["inputs"]))
+    fig, axes = subplots(1, len(scalings), height=3.3, sharex=True, sharey=True, squeeze=False)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        of = after[after["inputs"] == scaling].set_index("network")
+        for row, (test, (_, percent, prototype)) in enumerate(TESTS.items()):
+            for k, name in enumerate(of.index):
+                if test == "own class" and not architecture(name).negated:
+                    continue  # says nothing there
+                label = name if row == 0 else None
+                place = percent * of[test][name], row + 0.14 * (k - 1.5)
+                ax.plot(*place, label=label, **style(name) | {"linestyle": "none"})
+            ax.plot(prototype, row, "*", color="black", markersize=12, clip_on=False)
+            ax.axhline(row + 0.5, color="#cccccc", linewidth=0.8)
+        ax.set(title=f"{scaling} inputs", xlabel="result of the test (%)", xlim=(-4, 104))
+        name_rows(ax, [line for line, *_ in TESTS.values()])
+    axes[0][0].annotate("a prototype", (0, 0), (9, 0), textcoords="offset points", va="center", fontsize=9)
+    legend_below(fig, axes[0][0], 4)
+    return fig
+
+
+def learning_figure(arms: list[Arm], pairs=(("ReLU-Bias", "ReLU-L2"), ("Abs-Bias", "Abs-L2"))):
+    """One panel an arm: mean test accuracy by step of linear layers and of OffsetL2, with 95% intervals."""
+    fig, axes = subplots(1, len(arms), height=3.2, squeeze=False, sharey=True)
+    for ax, arm in zip(axes[0], arms, strict=True):
+        steps = arm.steps_recorded
+        for name in (name for pair in pairs for name in pair):
+            found = [mean_interval(a, within=(0, 100)) for a in arm.curve("test_accuracy", name).T]
+            value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
+            ax.plot(steps, value, label=name, markevery=landmarks(steps), **style(name))
+            ax.fill_between(steps, low, high, color=style(name)["color"], alpha=0.12, linewidth=0)
+        step_axis(ax)
+        ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps), ylim=(0, 100))
+    axes[0][0].set_ylabel("test accuracy (%)")
+    legend_below(fig, axes[0][0], 4)
+    return fig

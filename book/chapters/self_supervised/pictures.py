@@ -1,0 +1,158 @@
+"""The figures of the chapter: black is after training, grey before."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from torch import Tensor
+
+from book.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES, counted
+from book.claims.statistics import mean_interval
+from book.figures import figures
+from book.figures.figures import GREY
+from book.measures.residual import clusters
+from book.measures.residual.results import (
+    ACROSS,
+    AFTER,
+    ALIKE,
+    BEFORE,
+    FEATURES,
+    RAW_BOUNDARY,
+    SAME_PLACES,
+    ResidualArm,
+    effects,
+    measured_effects,
+    raw_effects,
+)
+from book.records.store import Record
+from support.training.residual.volumes import MEASURES
+
+HUES = {"Barlow Twins": "#0072B2", "SimCLR": "#CC79A7"}
+LEARNERS = (*OBJECTIVES, "with labels")
+KINDS = ("within\none class", "across a\nboundary")
+
+
+def learners(arm: ResidualArm) -> dict[str, list]:
+    """The runs of each learner that are judged."""
+    runs = {name: counted(arm, objective) for name, objective in OBJECTIVES.items()}
+    return {name: list(several.values()) for name, several in (runs | {"with labels": arm.of("supervised")}).items()}
+
+
+def last_effects(networks: dict[str, list]) -> dict[str, np.ndarray]:
+    """Of each learner the effects of its last stage: (networks, 2, 2) [untrained or trained, across or within].
+
+    networks: the runs of each learner, as from `learners`.
+    """
+    return {name: np.array([effects(run)[:, -1] for run in runs]) for name, runs in networks.items()}
+
+
+def under_each_measure(arm: ResidualArm, objective: str) -> dict[str, np.ndarray]:
+    """Of each measure the effects, after training, of the encoders that count: (encoders, 2) [across or within]."""
+    found = np.array([measured_effects(run)[AFTER] for run in counted(arm, objective).values()])
+    return {measure: found[:, MEASURES.index(measure)] for measure in IN_WORDS}
+
+
+def with_pairs(found: np.ndarray) -> np.ndarray:
+    """Of found, (networks, 2, 2), the networks in which a pair of each kind was found. The others have NaN."""
+    return found[np.isfinite(found).all((1, 2))]
+
+
+def slopes(ax, found: np.ndarray) -> None:
+    """Lines from the effect within one class to that across a boundary: thin for each network, thick for the means.
+
+    found: (networks, 2, 2) [untrained or trained, across or within one class].
+    """
+    for when, hue in ((BEFORE, GREY), (AFTER, "black")):
+        pairs = found[:, when][:, [ALIKE, ACROSS]]
+        ax.plot((0, 1), pairs.T, color=hue, linewidth=0.5, alpha=0.4)
+        ax.plot((0, 1), pairs.mean(0), color=hue, linewidth=2.2, marker="o")
+    ax.axhline(0, color="black", linewidth=0.8)
+    ax.set(xticks=(0, 1), xlim=(-0.35, 1.35))
+    ax.set_xticklabels(KINDS)
+
+
+def slopes_figure(found: dict[str, np.ndarray]):
+    """`slopes` of each learner, side by side; see `last_effects`."""
+    fig, axes = figures.subplots(1, len(found), height=3.4, sharey=True)
+    for ax, (name, several) in zip(axes, found.items(), strict=True):
+        slopes(ax, several)
+        ax.set_title(name)
+    axes[0].set_ylabel("effect (nats per output)")
+    _name_times(axes[0])
+    return fig
+
+
+def _name_times(ax) -> None:
+    ax.plot([], [], color="black", linewidth=2.2, marker="o", label="after training")
+    ax.plot([], [], color=GREY, linewidth=2.2, marker="o", label="before")
+    figures.legend_below(ax.figure, ax, 2)
+
+
+def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: Sequence[np.ndarray]):
+    """Above, the log-volume over the square of the encoder of each learner whose effects are nearest to their mean;
+    below, the effects of all.
+
+    encoders: those of each learner. found: of each learner (networks, 2, 2), see `slopes`.
+    """
+    fig, axes = figures.subplots(2, len(LEARNERS), height=5.6, sharey="row")
+    for ax, name, several, effect in zip(axes[0], LEARNERS, encoders, found, strict=True):
+        typical = np.abs(effect[:, AFTER] - effect[:, AFTER].mean(0)).sum(1).argmin()
+        clusters.draw(ax, clusters.volumes(several[typical]))
+        ax.set_title(name)
+    for ax, several in zip(axes[1], found, strict=True):
+        slopes(ax, several)
+    axes[1, 0].set_ylabel("effect (nats)")
+    _name_times(axes[1, 0])
+    return fig
+
+
+def normalisation_figure(arm: ResidualArm):
+    """The effect by all singular values with and without normalisation, of each objective, before training (grey) and
+    after it: across a boundary (solid) and within one class (dashed), thin for encoders and thick for means."""
+    fig, axes = figures.subplots(1, len(OBJECTIVES), height=3.4, sharey=True)
+    for ax, (name, objective) in zip(axes, OBJECTIVES.items(), strict=True):
+        found = np.stack([with_and_without(run) for run in counted(arm, objective).values()])
+        for when, hue in ((BEFORE, GREY), (AFTER, "black")):
+            for kind, line, word in ((ACROSS, "-", "across a boundary"), (ALIKE, "--", "within one class")):
+                values, label = found[:, :, when, kind], {} if when == BEFORE else {"label": word}
+                ax.plot(range(3), values.T, line, color=hue, linewidth=0.5, alpha=0.4)
+                ax.plot(range(3), np.nanmean(values, 0), line, color=hue, linewidth=2.2, marker="o", **label)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set(title=name, xticks=range(3), xlim=(-0.35, 2.35), xlabel="normalisation")
+        ax.set_xticklabels(("with it", "without,\nsame places", "without, at\nits boundary"))
+    axes[0].set_ylabel("effect (nats per output)")
+    figures.legend_below(fig, axes[0], 2)
+    return fig
+
+
+def with_and_without(run: Record) -> np.ndarray:
+    """(3, 2, 2) [how, network, kind]: the effects of an encoder with normalisation, without it at the same places,
+    and without it at the boundary that the probe then has."""
+    raw = raw_effects(run)[:, FEATURES]
+    return np.stack([measured_effects(run)[:, FEATURES], raw[:, SAME_PLACES], raw[:, RAW_BOUNDARY]])
+
+
+def measures_figure(arm: ResidualArm):
+    """Both objectives under each measure, in nats per singular value, with 95% intervals.
+
+    Left: the effect at a boundary (filled) and within one class (hollow). Right: their difference; small dots are
+    encoders.
+    """
+    fig, (both, apart) = figures.subplots(1, 2, height=4.0, sharey=True)
+    for shift, (name, objective) in zip((0.17, -0.17), OBJECTIVES.items(), strict=True):
+        for row, found in enumerate(under_each_measure(arm, objective).values()):
+            height, look = -row + shift, {"color": HUES[name], "marker": "o"}
+            label = {} if row else {"label": name}
+            figures.interval(both, mean_interval(found[:, ACROSS]), height, look | label, linewidth=2)
+            hollow = look | {"markerfacecolor": "white"}
+            figures.interval(both, mean_interval(found[:, ALIKE]), height - 0.1, hollow, linewidth=0.8)
+            difference = found[:, ACROSS] - found[:, ALIKE]
+            figures.interval(apart, mean_interval(difference), height, look, linewidth=2)
+            apart.plot(difference, np.full(len(difference), height), "o", color=HUES[name], markersize=3, alpha=0.4)
+    both.plot([], [], "o", color=GREY, markerfacecolor="white", label="within one class")
+    for ax, title in ((both, "effect"), (apart, "boundary minus one class")):
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set(title=title, xlabel="nats per singular value")
+    both.set(yticks=-np.arange(len(IN_WORDS)))
+    both.set_yticklabels(IN_WORDS.values())
+    figures.legend_below(fig, both, 3)
+    return fig

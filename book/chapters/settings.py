@@ -1,0 +1,118 @@
+"""Parameters that chapters on classifiers share, how a chapter trains its own runs, and a rate for any data set."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Annotated
+
+from book.chapters.parameters import Device, Limits, Scale
+from book.measures.classifiers.results import arms
+from book.measures.classifiers.study import Plan, Recipe
+from book.records.paths import CACHE, COMMITTED
+from book.records.store import Record, Store
+from book.records.sweep import Study, ensure
+from support.networks.data import load
+from support.training.classifiers.specs import RunSpec
+
+PAPER_IMAGES = 10_000  # of study mnist-10k, on which the verdicts rest until mnist-60k has enough seeds
+SOURCE_RATE = 0.001  # Oursland's learning rate, for MNIST
+STEP_TO_CURVATURE = 0.3  # elsewhere: rate x largest eigenvalue of the standardised inputs' second moment
+
+Count = Annotated[int | None, Limits(least=1, most=10_000_000)]
+Seeds = Annotated[int | None, Limits(least=1, most=1000)]
+
+
+@dataclass(frozen=True)
+class ClassifierSettings(ABC):
+    """Parameters of the chapters that train classifiers; None leaves a value to the scale."""
+
+    scale: Scale
+    data: str | None
+    images: Count
+    seeds: Seeds
+    steps: Count
+    rate: Annotated[float | None, Limits(least=1e-12, most=1e6)]
+    device: Device
+    data_folder: str | None
+
+    @classmethod
+    def presets(cls, given: dict) -> dict:
+        """What the scale says, for the data set that was asked for."""
+        data = given["data"] or ("mnist" if given["scale"] == "paper" else "digits")
+        sizes = cls.sizes(small=data == "digits")[given["scale"]]
+        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes, strict=True))
+
+    @staticmethod
+    @abstractmethod
+    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
+        """Images, seeds and steps by scale; small: of the 1,437 digits, else of a data set like MNIST."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """Gradient descent with one rate for everything."""
+        return Recipe(self.rate or learning_rate(self.data, self.data_folder))
+
+    def common(self, name: str) -> dict:
+        """What all plans of a chapter share."""
+        return {
+            "name": f"{name} at {self.scale} scale",
+            "data": self.data,
+            "images": self.images,
+            "seeds": self.seeds,
+            "steps": self.steps,
+            "scalings": ("raw", "standardised"),
+            "seeds_per_block": 20,
+        }
+
+    def live_records(self, plan: Plan) -> list[Record]:
+        """The chapter's own runs: from the cache, else trained now.
+
+        At paper scale nothing is trained: committed records only; a ValueError says which there are if none fits.
+        """
+        if self.scale != "paper":
+            dataset = load(self.data, self.data_folder)
+            print(dataset)
+            # a record is never changed once written, so one without weights would stand in the way of one with them
+            folder = CACHE / ("records-with-weights" if plan.keep_weights else "records")
+            return ensure(plan, dataset, Store(folder, COMMITTED), device=self.device)
+        committed = [r for r in Store(COMMITTED) if isinstance(r.spec, RunSpec)]
+        found = [r for r in committed if plan.asks_for(r.spec) and r.measured_at(plan.steps)]
+        judged = arms(plan, found)
+        if not judged:
+            sizes = sorted({f"data {r.spec.data}, images {r.spec.images}, steps {r.steps}" for r in committed})
+            raise ValueError(
+                f"no seed of all {len(plan.architectures)} networks is committed of {plan.protocol}; "
+                f"committed are runs of: {'; '.join(sizes) or 'none'}"
+            )
+        if (fewest := min(arm.seeds for arm in judged)) < plan.seeds:
+            print(f"committed are {fewest} of the {plan.seeds} seeds of {plan.protocol}")
+        return found
+
+
+@dataclass(frozen=True)
+class TrainedHere:
+    """Parameters of the chapters that train networks on images for some epochs; None leaves a value to the scale."""
+
+    scale: Scale
+    data: str | None
+    seeds: Count
+    epochs: Count
+    width: Count
+    device: Device
+    data_folder: str | None
+
+    def live_records(self, study: Study) -> list[Record]:
+        """The runs of the study: committed, or trained now or in an earlier reading."""
+        dataset = study.dataset(self.data_folder)
+        print(dataset)
+        return ensure(study, dataset, Store(CACHE / "records", COMMITTED), device=self.device)
+
+
+def learning_rate(data: str, folder: str | None = None) -> float:
+    """The paper's rate for the paper's data; elsewhere 0.3 over the top eigenvalue of the standardised inputs.
+
+    The rule keeps the first step as large, measured against the curvature that the inputs cause, whatever the
+    number of pixels. Both input scalings get the same rate, because that is what the paper did.
+    """
+    if data == "mnist":
+        return SOURCE_RATE
+    return float(f"{STEP_TO_CURVATURE / load(data, folder).top_eigenvalue('standardised'):.3g}")

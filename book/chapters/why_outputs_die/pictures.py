@@ -1,0 +1,161 @@
+"""The figures of the chapter."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+
+from book.claims.statistics import percent
+from book.figures.figures import HUES, interval, jitter, legend_below, name_rows, style, subplots
+from support.networks.architectures import SIX
+
+
+def gaps_figure(table: pd.DataFrame):
+    """ReLU2-Neg minus ReLU2 under each start, a panel for each input scaling; table: `tables.remedies`."""
+    scalings = table.index.unique(0)
+    fig, axes = subplots(1, len(scalings), height=2.6, squeeze=False, sharex=True, sharey=True)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        of = table.loc[scaling]
+        for row, (_, r) in enumerate(of.iterrows()):
+            ax.plot([r["95% low"], r["95% high"]], [row, row], color=HUES["relu"], linewidth=2)
+            ax.plot(r["gap"], row, **style("ReLU2-Neg"))
+            ax.text(1.01, row, f"{r['gap']:+.0f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(of)), of.index)
+        ax.set(title=f"{scaling} inputs", xlabel="lead of ReLU2-Neg (points)")
+        ax.grid(axis="y", visible=False)
+    axes[0][0].invert_yaxis()
+    return fig
+
+
+def killed_figure(sizes, formula, dead, angles, half_angle, step):
+    """Left, weight vectors after a step and the sector of the dead; right, the share dead by the size of the step.
+
+    Args:
+        sizes, formula, dead: of steps; the share by the formula (line) and among random outputs (dots).
+        angles: of the weight vectors on the left before the step, from the middle of the wedge, in radians.
+        half_angle, step: of the left panel, in radians and lengths of a weight vector.
+    """
+    from matplotlib.patches import Wedge
+
+    fig, (left, right) = subplots(1, 2, height=2.6, width_ratios=(1.25, 1))
+    half = np.degrees(half_angle)
+    left.add_patch(Wedge((0, 0), 5, 90 + half, 270 - half, color="#dddddd"))
+    left.add_patch(Wedge((0, 0), 1, -half, half, color="#9ecae1"))
+    x, y = np.cos(angles) - step, np.sin(angles)
+    gone = np.cos(np.abs(np.arctan2(np.sin(angles), np.cos(angles))) - half_angle) <= step * np.cos(half_angle)
+    left.plot(x[~gone], y[~gone], "o", color=HUES["relu"], markerfacecolor="none")
+    left.plot(x[gone], y[gone], "o", color="black")
+    left.annotate("", (-step, -1.25), (0, -1.25), arrowprops={"arrowstyle": "->", "linewidth": 1.6})
+    left.text(0.05, -1.25, "the step", va="center")
+    left.text(0.5, 0, "hidden\nvectors", ha="center", va="center")
+    left.text(-2.3, 1.05, "dead here")
+    left.set(xlim=(-2.4, 1.2), ylim=(-1.4, 1.4), aspect="equal", title="weight vectors after the step")
+    left.axis("off")
+    right.plot(sizes, formula, color="black")
+    right.plot(sizes, dead, "o", color="black", markersize=4)
+    right.set(xlabel="size of the step", ylabel="share dead", ylim=(-0.03, 1.05))
+    return fig
+
+
+def warmup_figure(sizes, shares: dict, marks: dict[float, str]):
+    """Share of inactive outputs against the step size that a warm-up has reached, for each network.
+
+    Args:
+        sizes: step size at each recorded step; shape (steps,).
+        shares: network -> share of inactive outputs of each run; shape (runs, steps).
+        marks: step size -> the word beside its dashed line.
+    """
+    fig, ax = subplots(height=2.9)
+    rising = (sizes > 0) & (sizes < sizes.max())
+    for name, share in shares.items():
+        color, share = style(name)["color"], 100 * share[:, rising]
+        ax.plot(sizes[rising], share.mean(0), **style(name))
+        ax.fill_between(sizes[rising], *np.quantile(share, (0.1, 0.9), axis=0), color=color, alpha=0.15, linewidth=0)
+        ax.text(sizes[rising][-1] * 1.08, share.mean(0)[-1], name, color=color, va="center")
+    for size, word in marks.items():
+        ax.axvline(size, color="black", linestyle="--", linewidth=1)
+        ax.text(size / 1.06, 97, word, ha="right", va="top")
+    ax.set(xscale="log", xlabel="step size reached", ylabel="inactive outputs (%)", ylim=(-3, 100))
+    ax.set_xlim(right=sizes.max() * 1.7)
+    return fig
+
+
+def law_figure(runs_by_size: dict[int, pd.DataFrame]):
+    """Share of failing runs with its interval, a panel for each step size, a row for each network.
+
+    runs_by_size: step size -> `law.runs`. Filled markers: raw inputs; hollow ones: standardised inputs.
+    """
+    names = list(dict.fromkeys(name for runs in runs_by_size.values() for name in runs["network"]))
+    names.sort(key=SIX.index)
+    fig, axes = subplots(1, len(runs_by_size), height=3.0, squeeze=False, sharey=True)
+    for ax, (size, runs) in zip(axes[0], runs_by_size.items(), strict=True):
+        for (name, scaling), of in runs.groupby(["network", "scaling"])["fails"]:
+            row = names.index(name) + (-0.15 if scaling == "raw" else 0.15)
+            look = style(name) | ({} if scaling == "raw" else {"markerfacecolor": "white"})
+            interval(ax, percent(int(of.sum()), len(of)), row, look)
+        ax.set(title=f"step size {size:,}", xlabel="failing runs (%)", xlim=(-4, 104))
+        ax.set_yticks(range(len(names)), names)
+    axes[0][0].set_ylim(len(names) - 0.5, -0.5)
+    marks = [
+        Line2D([], [], color="black", marker="o", linestyle="none", markerfacecolor=face)
+        for face in ("black", "white")
+    ]
+    fig.legend(marks, ["raw inputs", "standardised inputs"], loc="outside lower center", ncols=2)
+    return fig
+
+
+def remedies_figure(arms_by_remedy: dict):
+    """One panel an input scaling: every run's test accuracy under each remedy, ReLU2 above ReLU2-Neg.
+
+    arms_by_remedy: name of the remedy -> its arms (`results.Arm`).
+    """
+    scalings = list(dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms))
+    fig, axes = subplots(1, len(scalings), height=4.4, squeeze=False, sharex=True, sharey=True)
+    for scaling, ax in zip(scalings, axes[0], strict=True):
+        starts = [(row, a) for row, arms in enumerate(arms_by_remedy.values()) for a in arms if a.scaling == scaling]
+        for row, arm in starts:
+            for offset, name in ((-0.2, "ReLU2"), (0.15, "ReLU2-Neg")):
+                x = np.sort(arm.accuracy(name))
+                height = row + offset + 0.16 * (jitter(len(x)) - 0.5)
+                label = name if row == 0 else None
+                ax.plot(x, height, label=label, **style(name) | {"linestyle": "none", "alpha": 0.7})
+                ax.plot(x.mean(), row + offset, marker="|", markersize=12, markeredgewidth=2, color="black")
+        name_rows(ax, arms_by_remedy)
+        ax.set(title=f"{scaling} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
+    legend_below(fig, axes[0][0], 2)
+    return fig
+
+
+def phase_figure(runs: pd.DataFrame, plan, names: tuple[str, ...], marks: dict | None = None):
+    """Rows input scalings, columns networks: the mean test accuracy at the points of the grid.
+
+    A dot is a point of which some run diverged.
+
+    Args:
+        runs: `law.runs` of the plan.
+        plan: a `study.PhaseGrid`.
+        marks: input scaling -> (curvature, preactivation) of a protocol to mark, a cross.
+    """
+    means = runs.pivot_table(["accuracy", "diverged"], ["scaling", "network", "curvature"], "preactivation")
+    rows = [scaling for scaling in plan.scalings if scaling in means.index]
+    fig, axes = subplots(len(rows), len(names), height=1.2 + 1.5 * len(rows), squeeze=False, sharex=True, sharey=True)
+    x, y = np.log10(plan.preactivations), np.log10(plan.curvatures)
+    for line, scaling in zip(axes, rows, strict=True):
+        for ax, name in zip(line, names, strict=True):
+            of = means.loc[scaling, name]
+            image = ax.pcolormesh(x, y, of["accuracy"], vmin=0, vmax=100, shading="nearest")
+            ax.grid(visible=False)
+            ax.set_xticks(x)
+            lost = np.argwhere(of["diverged"])
+            ax.plot(x[lost[:, 1]], y[lost[:, 0]], ".", color="white", markersize=5)
+            if marks:
+                curvature, size = marks[scaling]
+                cross = ax.plot(np.log10(size), np.log10(curvature), "x", color="white", markersize=9, mew=2.5)
+                cross[0].set_path_effects([withStroke(linewidth=4, foreground="black")])
+            if scaling == rows[0]:
+                ax.set_title(name)
+        line[0].set_ylabel(f"{scaling}\n$\\log_{{10}}$ step size")
+    fig.supxlabel("$\\log_{10}$ RMS of the first preactivations", fontsize=10)
+    fig.colorbar(image, ax=axes, label="test accuracy (%)", shrink=0.9)
+    return fig

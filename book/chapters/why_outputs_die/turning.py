@@ -1,0 +1,114 @@
+"""Data of the chapter's figures that readers turn, see `evidence.turns`."""
+
+import numpy as np
+import pandas as pd
+
+from book.chapters.why_outputs_die.study import PhaseGrid
+from book.claims.statistics import Estimate
+from book.figures import turns
+from book.measures.classifiers.results import Arm
+from book.measures.classifiers.shared import accuracy_dots
+
+PAIR = ("ReLU2-Neg", "ReLU2")
+
+
+def _runs(question: str, rows: list[str], scalings: list[str], groups: list[dict], **more) -> dict:
+    look = (
+        "Point at a mark, or walk through the runs with the slider. The sentence tells its seed. What to look for: "
+    )
+    panels = [f"{scaling} inputs" for scaling in scalings]
+    return turns.runs_figure(look + question, panels, rows, groups, parts=PAIR, **more)
+
+
+def gaps_turn(arms_by_remedy: dict[str, list[Arm]], table: pd.DataFrame) -> dict:
+    """The lead of ReLU2-Neg over ReLU2 from each start number, a dot each; table: `tables.remedies`."""
+    scalings, rows, groups = list(table.index.unique(0)), list(arms_by_remedy), []
+    for row, arms in enumerate(arms_by_remedy.values()):
+        for arm in arms:
+            leads = arm.accuracy(PAIR[0]) - arm.accuracy(PAIR[1])
+            found = table.loc[(arm.scaling, rows[row])]
+            mean = Estimate(found["gap"], found["95% low"], found["95% high"], len(leads), 0.95, "wider")
+            both = zip(arm.records[PAIR[0]], arm.records[PAIR[1]], strict=True)
+            dots = turns.runs(PAIR[0], leads, both, mean, panel=scalings.index(arm.scaling), row=row)
+            groups.append(dots | {"label": " minus ".join(PAIR)})
+    x = {"ends": [-100, 100], "ticks": [-80, -40, 0, 40, 80], "label": "lead of ReLU2-Neg (points)", "zero": 0}
+    question = "under which recipe do the marks lie right of 0 in both panels?"
+    return _runs(question, rows, scalings, groups, x=x, unit="points", digits=0)
+
+
+def remedies_turn(arms_by_remedy: dict[str, list[Arm]]) -> dict:
+    """Test accuracy of every run of ReLU2 and ReLU2-Neg under each start, a dot each."""
+    scalings = list(dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms))
+    groups = [
+        accuracy_dots(arm, name, panel=scalings.index(arm.scaling), row=row, shift=shift, drop=0)
+        for row, arms in enumerate(arms_by_remedy.values())
+        for arm in arms
+        for shift, name in ((-0.22, "ReLU2"), (0.22, "ReLU2-Neg"))
+    ]
+    x = {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"}
+    question = "which recipe trains both networks well?"
+    return _runs(question, list(arms_by_remedy), scalings, groups, x=x, unit="% right", digits=0)
+
+
+def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
+    """A wedge, a step, and outputs whose weights begin with length 1 at these angles from its middle, in radians.
+
+    half_angle: degrees, at first; step: in lengths of a weight vector, at first.
+    """
+    return {
+        "kind": "wedge",
+        "look": "Slide the size of the step: all weight vectors move left, and those that enter the grey sector are "
+        "dead. Then make the wedge narrower. What to look for: at which step does the last output die?",
+        "legend": [
+            ["ring", "alive"],
+            ["disc", "killed by the step"],
+            ["ink", "dead before the step"],
+            ["wedge", "hidden vectors"],
+            ["shade", "dead here"],
+            ["solid", "formula"],
+            ["disc", "large dot at the right: share of dead ones among the outputs at the left"],
+        ],
+        "angles": turns.rounded(angles),
+        "half_angle": half_angle,
+        "step": step,
+    }
+
+
+def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float, float]]) -> dict:
+    """The map of every network and input scaling, with the runs of each of its points.
+
+    runs: `law.runs` of the plan. marks: input scaling -> (curvature, preactivation) of the published setting.
+    """
+    seeds = [seed for seed, of in runs.groupby("seed") if set(of["scaling"]) == set(plan.scalings)]
+    places = {
+        "network": plan.architectures,
+        "scaling": plan.scalings,
+        "curvature": plan.curvatures,
+        "preactivation": plan.preactivations,
+        "seed": seeds,
+    }
+    runs = runs.set_index(list(places)).loc[pd.MultiIndex.from_product(places.values())]
+    accuracy = (100 * runs["accuracy"]).round().astype(int) + 2**15 * runs["diverged"]  # the highest bit
+    return {
+        "kind": "phase",
+        "look": "Choose a network, then multiply the inputs by more or less: the cross moves along the dashed line. "
+        "Step size: learning rate times curvature of the inputs, which grows with the square of the input scale. "
+        "What to look for: which networks keep a high accuracy all along the line? Point at a square, or walk from "
+        "square to square with the arrow keys, for its runs.",
+        "legend": [
+            ["cross", "setting with these inputs"],
+            ["hollow", "published setting"],
+            ["dashed", "settings that a change of input scale can reach"],
+            ["cell", "square of the sentence below"],
+            ["dot", "at a number: a run diverged"],
+        ],
+        "networks": plan.architectures,
+        "network": "ReLU2",
+        "scalings": plan.scalings,
+        "curvatures": plan.curvatures,
+        "preactivations": plan.preactivations,
+        "seeds": seeds,
+        "accuracy": turns.packed(accuracy, "<u2"),
+        "keys": "".join(runs["key"]),
+        "marks": {scaling: turns.rounded(place, 6) for scaling, place in marks.items()},
+    }

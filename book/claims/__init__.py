@@ -1,0 +1,5 @@
+"""Claims, statistics, rules and verdicts; `say` and `claim` put them into sentences."""
+
+from book.claims.prose import claim, say
+
+__all__ = ["claim", "say"]

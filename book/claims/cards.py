@@ -1,0 +1,346 @@
+"""Claims as cards: the verdict, a strip for each arm with its interval and the rule's line, and the rest on a click.
+
+The same cards stand in notebooks, in the chapters and on the ledger page. `overview` shows all claims in one picture.
+"""
+
+import html
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+from book.claims import deviations
+from book.claims.ledger import bound, counts, counts_in_words, fresh, interval
+from book.claims.verdicts import CONTRADICTION, FLAGS, LATE, UNDECIDED, VERDICTS
+from support.words import counted, lasting
+
+MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
+LEDGER = "../book/ledger.html"  # as seen from a chapter; the pages of the site lie in two folders
+WIDTH = 144  # of a strip, in units of its drawing
+UNEVEN = 50  # strips whose ranges differ by more than this factor are drawn on scales of their own
+TERM = '<a href="../book/primer.html#term-{}">{}</a>'.format  # an entry of the glossary
+HOW_TO_READ = (  # above the cards of a chapter
+    f"Each card is one claim. Each of its lines is an {TERM('arm', 'arm')}, one condition such as "
+    f"{TERM('raw-pixels', 'raw')} or {TERM('standardised-pixels', 'standardised')} pixels. In a strip, the dot is "
+    f"our estimate and the bar its {TERM('interval', 'interval')}: 95%, or 90% "
+    "where two things are called equal. The dashed line is the value that decides. Its "
+    f"number stands below the strips, or in each row if the lines differ. Two dashed lines are a "
+    f"{TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
+    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('undecided-arm', 'undecided')}: "
+    f"where other arms decide, they do not change the verdict. One {TERM('nat', 'nat')} is a factor of 2.72."
+)
+
+
+class Html(str):
+    """Markup that a notebook and a page show."""
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+@cache
+def style() -> str:
+    """The style sheet of the cards."""
+    return f"<style>{files('book.claims').joinpath('cards.css').read_text(encoding='utf-8')}</style>"
+
+
+def verdicts(rows: list[dict], first: tuple[str, ...]) -> Html:
+    """The cards of a chapter's claims, below a fold that explains them. Each links to its entry in the ledger.
+
+    first: ids of the few claims that the chapter's answer rests on, in this order. The others are folded behind one
+    line with their number and their verdicts. Raises KeyError for an id that is not among the rows.
+    """
+    of = {row["id"]: row for row in rows}
+    shown = "".join(card(of[name], anchor=False) for name in first)
+    if rest := [row for row in rows if row["id"] not in first]:
+        found = " ".join(
+            f'<span class="{word} word">{MARKS[word]} {count} {word}</span>'
+            for word, count in counts(rest).items()
+            if count
+        )
+        folded = "".join(card(row, anchor=False) for row in rest)
+        shown += f"<details><summary>{counted(len(rest), 'further claim')}: {found}</summary>{folded}</details>"
+    how = f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
+    return Html(f'{style()}<section class="claims" aria-label="Verdicts">{how}{shown}</section>')
+
+
+def overview(rows: list[dict], named: dict[str, str]) -> Html:
+    """All claims in one picture: a line for each chapter, a tile for each claim, linked to the ledger.
+
+    named: chapter -> the title that its line shows. Claims of our own have a dashed border.
+    """
+    lines, amended = [], sum(bool(row["amended"]) for row in rows)
+    late = sum(LATE in row["flags"] and not row["amended"] for row in rows)
+    for chapter, title in named.items():
+        tiles = "".join(_tile(row) for row in rows if row["chapter"] == chapter)
+        lines.append(f'<a href="../notebooks/{chapter}.html">{_text(title)}</a><div class="tiles">{tiles}</div>')
+    key = " ".join(f'<span class="{word} word">{MARKS[word]} {word}</span>' for word in VERDICTS)
+    return Html(
+        f'{style()}<section class="claims" aria-label="All claims"><div class="overview">{"".join(lines)}</div>'
+        f"<p>{key} Dashed: a hypothesis of this book. Hatched: some arms are undecided. "
+        f"{_text(counts_in_words(rows))}. "
+        f'We <a href="{LEDGER}">amended</a> {amended} of the {len(rows)} rules after seeing results, '
+        f"and wrote {late} {'other' if late == 1 else 'others'} only then.</p></section>"
+    )
+
+
+def ledger(rows: list[dict], titles: dict[str, str]) -> str:
+    """The ledger page: every claim with an anchor of its id, and what its filters compare.
+
+    titles: chapter -> its title.
+    """
+    choices = {
+        "paper": dict.fromkeys(_paper(row) for row in rows),
+        "chapter": {row["chapter"]: titles[row["chapter"]] for row in rows},
+        "verdict": dict.fromkeys(VERDICTS),
+        "arm": dict.fromkeys(arm["name"] for row in rows for arm in row["arms"] if arm["name"]),
+        "flag": {flag: f"{flag} ({count})" for flag, count in _flagged(rows).items()},
+    }
+    filters = "".join(
+        f'<label>{name}<select name="{name}"><option value="">all</option>'
+        + "".join(f'<option value="{_text(key)}">{_text(shown or key)}</option>' for key, shown in known.items())
+        + "</select></label>"
+        for name, known in choices.items()
+    )
+    cards = "".join(card(row, anchor=True) for row in rows)
+    return (
+        f'{style()}<section class="claims" aria-label="Ledger">{_amendments(rows)}{_flags(rows)}'
+        f'<form class="filters" hidden>{filters}'
+        f"<output>{counted(len(rows), 'claim')}</output></form>{cards}</section>"
+    )
+
+
+def card(row: dict, anchor: bool) -> str:
+    """One claim. anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it."""
+    on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _undecided(row)
+    name = _text(row["id"])
+    arms = row["arms"] if row["verdict"] != "untested" else row["arms"][:1]
+    ends, apart = _ends(arms), _uneven(arms)
+    lines = {line for arm in arms if ends and (line := _line_in_words(arm))}
+    common = len(lines) == 1  # then it stands once, below all strips
+    attributes = (
+        f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" '
+        f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}" '
+        f'data-flag="{_text("|".join(row["flags"]))}"'
+    )
+    aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in row["replaces"])
+    return (
+        f'<article class="{row["verdict"]}"{attributes if anchor else ""}>{aliases if anchor else ""}'
+        f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{name}</a>'
+        f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
+        f"{''.join(_arm(arm, _ends([arm]) if apart else ends, bool(lines) and not common) for arm in arms)}"
+        f"{_scale(arms, None if apart else ends, lines.pop() if common else '')}{_details(row, arms)}</article>"
+    )
+
+
+def _amendments(rows: list[dict]) -> str:
+    """What an amendment is, how many claims have one, and for how many the verdict is another one today."""
+    amended = [row for row in rows if row["amended"]]
+    other = sum(row["amended"]["first_verdict"] != row["verdict"] for row in amended)
+    return (
+        f"<p><b>Amended rules.</b> An amendment is a change to a rule that we made after we had seen results. "
+        f"{len(amended)} of {counted(len(rows), 'claim')} have one. Their cards keep the first rule, the first "
+        f"verdict and the reason. For {other} of the {len(amended)}, the verdict is not the first one any more. The "
+        f"amendment or new runs changed it.</p>"
+    )
+
+
+def _flags(rows: list[dict]) -> str:
+    """How many claims have a flag, and how many have each."""
+    each = ", ".join(f"{flag} ({count})" for flag, count in _flagged(rows).items())
+    return (
+        f"<p><b>Flags.</b> {sum(bool(row['flags']) for row in rows)} of {counted(len(rows), 'claim')} have a flag ⚑: "
+        f"{each}. A claim may have several flags, so these numbers do not add up.</p>"
+    )
+
+
+def _flagged(rows: list[dict]) -> dict[str, int]:
+    """The number of claims with each flag that occurs."""
+    several = [flag for row in rows for flag in row["flags"]]
+    return {flag: several.count(flag) for flag in FLAGS if flag in several}
+
+
+def _undecided(row: dict) -> str:
+    """How many arms of a decided claim are undecided; nothing if none is."""
+    decided = row["verdict"] not in UNDECIDED
+    return (
+        f", {len(row['undecided'])} of {counted(len(row['arms']), 'arm')} undecided"
+        if row["undecided"] and decided
+        else ""
+    )
+
+
+def _tile(row: dict) -> str:
+    about = f"{row['id']}, {row['verdict']}{_undecided(row)}: {row['says']}"
+    kind = " own" if row["kind"] == "own" else ""
+    kind += " partly" if _undecided(row) else ""
+    return (
+        f'<a class="{row["verdict"]}{kind}" href="{LEDGER}#{_text(row["id"])}" title="{_text(about)}" '
+        f'aria-label="{_text(about)}">{MARKS[row["verdict"]]}</a>'
+    )
+
+
+def _arm(arm: dict, ends: tuple[float, float] | None, named: bool) -> str:
+    """The row of an arm. named: whether it ends with the number of the dashed line."""
+    n = f", n = {arm['n']}" if arm["n"] and arm["state"] != "untested" else ""
+    line = f", {_line_in_words(arm)}" if named else ""
+    return (
+        f'<div class="arm {arm["state"]}">'
+        f'<span class="chip">{MARKS[arm["state"]]} {_text(arm["name"])}: {arm["state"]}</span>'
+        f'{_strip(arm, ends)}<span class="found">{_text(arm["text"] + interval(arm) + n + line)}</span></div>'
+    )
+
+
+def _lines(arm: dict) -> list[float]:
+    """The values of the rule's dashed lines: one, the two ends of a band, or none."""
+    lines = arm["threshold"] if isinstance(arm["threshold"], list) else [arm["threshold"]]
+    return [x for x in lines if x is not None]
+
+
+def _line_in_words(arm: dict) -> str:
+    """Where the dashed lines are, such as "dashed lines at ±0.5"; nothing where none is drawn."""
+    lines = _lines(arm)
+    if arm["value"] is None or not lines:
+        return ""
+    band = len(lines) == 2 and lines[0] == -lines[1]
+    numbers = f"±{lines[1]:g}" if band else " and ".join(f"{x:g}" for x in lines)
+    return f"dashed {'lines' if len(lines) > 1 else 'line'} at {numbers}"
+
+
+def _numbers(arm: dict) -> list[float]:
+    return [x for x in (arm["value"], arm["low"], arm["high"], *_lines(arm)) if x is not None]
+
+
+def _ends(arms: Iterable[dict]) -> tuple[float, float] | None:
+    """The ends of the common scale of the strips; None where no arm has an interval."""
+    numbers = [x for arm in arms if arm["low"] is not None or arm["high"] is not None for x in _numbers(arm)]
+    return (min(numbers), max(numbers)) if numbers and min(numbers) < max(numbers) else None
+
+
+def _uneven(arms: Iterable[dict]) -> bool:
+    """Whether the arms have different units, or ranges of which the smallest would vanish on the largest's scale."""
+    several = [(arm["unit"], ends[1] - ends[0]) for arm in arms if (ends := _ends([arm]))]
+    units, ranges = {unit for unit, _ in several}, [size for _, size in several]
+    return len(units) > 1 or (bool(ranges) and max(ranges) > UNEVEN * min(ranges))
+
+
+def _strip(arm: dict, ends: tuple[float, float] | None) -> str:
+    """The interval as a bar with a dot, and the line of the rule, or its band; an open end reaches the border."""
+    if ends is None or arm["value"] is None:
+        return ""
+
+    def place(x: float) -> str:
+        return f"{6 + (WIDTH - 12) * (x - ends[0]) / (ends[1] - ends[0]):.1f}"
+
+    low = "0" if arm["low"] is None else place(arm["low"])
+    high = str(WIDTH) if arm["high"] is None else place(arm["high"])
+    rule = "".join(
+        f'<path d="M{place(x)} 0V16" stroke="currentColor" stroke-dasharray="3 2" opacity=".8"/>' for x in _lines(arm)
+    )
+    return (
+        f'<svg viewBox="0 0 {WIDTH} 16" preserveAspectRatio="none" aria-hidden="true">{rule}'
+        f'<path d="M{low} 8H{high}" stroke="currentColor" stroke-width="3"/>'
+        f'<circle cx="{place(arm["value"])}" cy="8" r="4.5" fill="currentColor"/></svg>'
+    )
+
+
+def _scale(arms: list[dict], ends: tuple[float, float] | None, line: str) -> str:
+    """Below the strips of a card: ends of their common scale (None: each has its own), unit, common dashed line."""
+    if _ends(arms) is None:
+        return ""
+    units = {arm["unit"] for arm in arms if _ends([arm])}
+    unit = units.pop() if len(units) == 1 else ""
+    low, high = (bound(end) for end in ends) if ends else ("", "")
+    apart = "" if ends else "each strip on its own scale"
+    return (
+        f'<div class="arm scale"><span class="chip"></span><span class="ends"><span>{low}</span><span>{high}</span>'
+        f'</span><span class="found">{_text(", ".join(filter(None, (unit, apart, line))))}</span></div>'
+    )
+
+
+def _details(row: dict, shown: list[dict]) -> str:
+    """What stands behind the click: rule, protocol, smaller studies, untested arms, amendment, costs, command."""
+    place = f"<b>In the paper:</b> {_text(row['where'])}. {_text(row['source'])}."
+    lines = [place if row["kind"] != "own" else "<b>Source:</b> a hypothesis of this book."]
+    if row["asks"]:
+        lines.append(f"<b>Holds if:</b> {_text(row['asks'])}.")
+    if row["protocol"]:
+        lines.append(f"<b>Runs:</b> {_text(row['protocol'])}.")
+    study = deviations.of(row)
+    if study["study_type"] != deviations.OWN:
+        different = _text(" ".join(study["deviations"]))
+        lines.append(f"<b>{study['study_type'].capitalize()}.</b> What differs from the paper: {different}")
+    for other in row["beside"]:
+        several = "; ".join(
+            f"{arm['name']} {arm['state']}: {arm['text']}{interval(arm)}, n = {arm['n']}"
+            for arm in other["arms"]
+            if arm["state"] not in ("void", "untested")
+        )
+        lines.append(f"<b>With {_text(other['evidence'])}:</b> {_text(several)}.")
+    for arm in row["arms"]:
+        if arm not in shown:
+            lines.append(f"<b>{_text(arm['name'])}:</b> untested, {_text(arm['text'])}.")
+    if row["contradiction"]:
+        lines.append(f"<b>{CONTRADICTION.capitalize()}:</b> {_text(row['contradiction'])}.")
+    if row["amended"]:
+        a = row["amended"]
+        lines.append(
+            f"<b>Amended on {a['date']}:</b> {_text(a['reason'])} First rule: {_text(a['first_rule'])}. "
+            f"First verdict: {_text(a['first_verdict'])}."
+        )
+    if row["replaces"]:
+        lines.append(f"<b>Merged into this claim:</b> {_text(', '.join(row['replaces']))}.")
+    if rates := _error_rates(row["id"]):
+        lines.append(f"<b>How often the rule holds and fails</b> in simulated repetitions with as many runs: {rates}")
+    if row["fresh_seeds"]:
+        lines.append(f"<b>What would decide it:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
+    formulas = not row["evidence"]
+    if row["record"] or formulas:
+        what = "evaluates it again" if formulas else "trains the first steps of its cheapest run again"
+        lines.append(f"<b>Check it:</b> <code>python -m book check {row['id']}</code> {what}, in about a minute.")
+    if row["record"]:
+        again = "; ".join(dict.fromkeys(f"{command} --records mine" for command in row["command"].split("; ")))
+        lines.append(
+            f"<b>Train the studies again</b>, with the same seeds, into a new folder: <code>{_text(again)}</code>. "
+            f"This claim uses {len(row['record']):,} of their runs, with {lasting(row['minutes'])} of training. "
+            f"<code>python -m book claims {row['id']} --records mine</code> judges it on yours."
+        )
+    elif not formulas:
+        lines.append(f"<b>Command:</b> <code>{_text(row['command'])}</code>.")
+    inner = "".join(f"<p>{line}</p>" for line in lines)
+    flags = "".join(f'<span class="flag">⚑ {_text(flag)}</span>' for flag in row["flags"])
+    return f"<details><summary>Rule and runs{flags}</summary>{inner}</details>"
+
+
+EFFECTS = {"line": "on the rule's line", "none": "with no effect", "printed": "at the printed effect"}
+
+
+@cache
+def _simulated() -> dict[str, list[dict]]:
+    """The rows of the derived table "error-rates" by claim; none if it has not been made."""
+    from book.records import derived
+
+    if not derived.path("error-rates").exists():
+        return {}
+    return {str(name): of.to_dict("records") for name, of in derived.table("error-rates").groupby("claim")}
+
+
+def _error_rates(name: str) -> str:
+    """For each arm and true effect the shares of repetitions in which the rule holds and fails, as a table."""
+    rows = "".join(
+        f"<tr><td>{_text(r['arm'])}</td><td>{EFFECTS[r['effect']]} ({r['value']:.3g})</td>"
+        f"<td>{r['holds (%)']}%</td><td>{r['fails (%)']}%</td></tr>"
+        for r in _simulated().get(name, [])
+    )
+    head = "".join(f'<th scope="col">{word}</th>' for word in ("arm", "true value", "holds", "fails"))
+    return f"<table><tr>{head}</tr>{rows}</table>" if rows else ""
+
+
+def _paper(row: dict) -> str:
+    """The short name of a paper: its authors and year; "this book" for claims of our own."""
+    found = re.match(r"(.*?), .*\((\d{4})\)", row["source"])
+    return f"{found[1]} ({found[2]})" if found else "this book"
+
+
+def _text(words: str) -> str:
+    return html.escape(str(words))

@@ -1,0 +1,1 @@
+"""Figures: style, captions, shared plots, figures that turn, sliders."""

@@ -1,0 +1,1 @@
+"""Numbers of trained networks, by kind of network: their studies, arms and measures."""

@@ -1,0 +1,184 @@
+"""What the weights of a distance network know of the Gaussian, each measure a function of one network's weights.
+
+Layout: weight W (k, d), bias b (k,), both float64; network a key of `networks.UNITS`; points x (N, d). Lengths are in
+input units, or, where it says so, in Mahalanobis units: standard deviations of the Gaussian in that direction.
+
+Source of those that say "as in the paper": Oursland, interpreting_nn_through_md, "Analysis Methodology" and its code.
+"""
+
+import numpy as np
+import torch
+
+from book.measures.distances.recovery import ROTATIONS, eigen_recovery
+from support.networks.distance_networks import known, module
+from support.networks.gaussians import DistanceData, Gaussian
+
+MIRRORED = -0.999  # the paper's threshold on the cosine of a pair
+
+
+def mean_squared_error(network: str, W, b, x, y) -> float:
+    """Mean of (output - y)^2 over points x with distances y (N,)."""
+    with torch.no_grad():
+        return float((module(network, W, b)(x) - y).square().mean())
+
+
+def best(validation_errors) -> int:
+    """Position of the lowest finite validation error; a ValueError where none is finite."""
+    errors = np.asarray(validation_errors, float)
+    if not np.isfinite(errors).any():
+        raise ValueError(f"none of the {errors.size} validation errors is finite")
+    return int(np.nanargmin(np.where(np.isfinite(errors), errors, np.nan)))
+
+
+# Pairs of ReLUs: relu(z)^2 + relu(-z)^2 = z^2, so a pair w' = -w, b' = -b acts as one Abs unit
+
+
+def mirrored_pairs(W, cosine: float = MIRRORED) -> list[tuple[int, int]]:
+    """Pairs of rows in opposite directions, as in the paper: the first match in order, every row used once."""
+    unit = W / W.norm(dim=1, keepdim=True)
+    opposite, used, pairs = (unit @ unit.T < cosine).tolist(), set(), []
+    for i, row in enumerate(opposite):
+        match = next((j for j in range(i + 1, len(row)) if row[j] and j not in used), None)
+        if i not in used and match is not None:
+            pairs.append((i, match))
+            used |= {i, match}
+    return pairs
+
+
+def pair_mismatch(W, b, gaussian: Gaussian, pairs) -> dict[str, np.ndarray]:
+    """How far each pair is from one Abs unit, three numbers a pair, each 0 for an exact one.
+
+    "direction": length of the sum of the unit vectors, which is the angle from opposite, in radians; "length":
+    |log| of the ratio of lengths; "bias": the distance between the two hyperplanes at the mean, in Mahalanobis units.
+    """
+    i, j = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
+    lengths = W.norm(dim=1)
+    unit = W / lengths[:, None]
+    offset = _offsets(W, b, gaussian)[1]
+    found = {
+        "direction": (unit[i] + unit[j]).norm(dim=1),
+        "length": (lengths[i] / lengths[j]).log().abs(),
+        "bias": (offset[i] + offset[j]).abs(),
+    }
+    return {name: value.numpy() for name, value in found.items()}
+
+
+def abs_pairs(W, b, gaussian: Gaussian, cosine: float = MIRRORED) -> list[tuple[int, int]]:
+    """The mirrored pairs that really act as an Abs unit: length and bias match as closely as the direction must.
+
+    A cosine of -0.999 is a "direction" of sqrt(2 (1 - 0.999)) = 0.045 in `pair_mismatch`; the other two must be below
+    that as well.
+    """
+    pairs, most = mirrored_pairs(W, cosine), (2 * (1 + cosine)) ** 0.5
+    worst = np.max(list(pair_mismatch(W, b, gaussian, pairs).values()), axis=0)
+    return [pair for pair, mismatch in zip(pairs, worst, strict=True) if mismatch < most]
+
+
+def deduplicated(k: int, pairs) -> list[int]:
+    """The rows that are left of k when the second of each pair is dropped, as in the paper."""
+    dropped = {j for _, j in pairs}
+    return [i for i in range(k) if i not in dropped]
+
+
+# Centring
+
+
+def hyperplane_distances(W, b, gaussian: Gaussian) -> tuple[torch.Tensor, torch.Tensor]:
+    """Distance of the mean to each hyperplane w.x + b = 0, (k,), in input units and in Mahalanobis units.
+
+    |w.mean + b| / |w|, whose mean over all units is the paper's measure, and |w.mean + b| / sqrt(w^T Sigma w).
+    """
+    euclidean, mahalanobis = _offsets(W, b, gaussian)
+    return euclidean.abs(), mahalanobis.abs()
+
+
+def _offsets(W, b, gaussian):
+    value = W @ gaussian.mean + b
+    spread = ((W @ gaussian.covariance) * W).sum(1).sqrt()
+    return value / W.norm(dim=1), value / spread
+
+
+def implied_centre(W, b) -> torch.Tensor:
+    """The point (d,) that the hyperplanes come closest to in the least squares of w.x + b: -W^+ b."""
+    return -torch.linalg.pinv(W) @ b
+
+
+# Whitening
+
+
+def sphericity(W, gaussian: Gaussian) -> float:
+    """Frobenius norm of S - I, as in the paper: S = W Sigma W^T over the mean of its diagonal. 0 if W whitens."""
+    M = W @ gaussian.covariance @ W.T
+    return float((M / M.diagonal().mean() - torch.eye(len(W), dtype=W.dtype)).norm())
+
+
+def sphericity_floor(k: int, d: int) -> float:
+    """The least sphericity of k rows in d dimensions: 0 up to k = d, then sqrt(k (k - d) / d), as S has rank d.
+
+    >>> [round(sphericity_floor(k, d), 2) for k, d in ((2, 2), (4, 2), (20, 10), (200, 100))]
+    [0.0, 2.0, 4.47, 14.14]
+    """
+    return (k * max(k - d, 0) / d) ** 0.5
+
+
+def pullback_metric(network: str, W, b, x) -> torch.Tensor:
+    """The metric that the activations pull back to the input, averaged over points x: E[sum_i act'(z_i)^2 w_i w_i^T].
+
+    (d, d). It is what the data identify: W^T W for MD_Abs, and for exact mirrored pairs of ReLUs one w w^T a pair,
+    since one of the two is on. A perfect network has the precision.
+    """
+    known(network)
+    if network == "MD_Abs":
+        return W.T @ W
+    z = x @ W.T + b
+    a = torch.sigmoid(z)
+    slope = (z > 0).to(z.dtype) if network == "MD_ReLU" else a * (1 - a)
+    return W.T @ (slope.square().mean(0)[:, None] * W)
+
+
+def precision_error(metric, gaussian: Gaussian) -> float:
+    """Relative Frobenius error of a metric (d, d) against the precision, the inverse of the covariance."""
+    return float((metric - gaussian.precision).norm() / gaussian.precision.norm())
+
+
+def rotated(W, b, Q) -> tuple[torch.Tensor, torch.Tensor]:
+    """The network after a rotation Q (k, k) of its hidden units, Q W and Q b: the same output, if it is an MD_Abs."""
+    return Q @ W, Q @ b
+
+
+# All of them
+
+
+def geometry(network: str, W, b, data: DistanceData, rotations: int = ROTATIONS) -> dict[str, float]:
+    """Every measure of one network as a number; of an MD_ReLU, sphericity and recovery without the second of a pair.
+
+    "train_mse", "test_mse"; "centring_mean" and "centring_median" over the units in input units,
+    "centring_mahalanobis" their median in Mahalanobis units, "centre_error" the Mahalanobis distance of the implied
+    centre to the mean; "precision_error" of the pullback metric on the test points; "sphericity" and
+    "sphericity_excess" over the floor; the entries of `eigen_recovery`. An MD_ReLU has "mirrored_pairs" and
+    "abs_pairs" as well.
+
+    Raises ValueError for weights that are not finite.
+    """
+    W, b = W.double(), b.double()
+    if not (W.isfinite().all() and b.isfinite().all()):
+        raise ValueError(f"the weights of this {network} are not finite: it diverged")
+    gaussian, (x, y), (k, d) = data.gaussian, data.test, W.shape
+    euclidean, mahalanobis = hyperplane_distances(W, b, gaussian)
+    found = {
+        "train_mse": mean_squared_error(network, W, b, *data.train),
+        "test_mse": mean_squared_error(network, W, b, x, y),
+        "centring_mean": float(euclidean.mean()),
+        "centring_median": float(euclidean.quantile(0.5)),
+        "centring_mahalanobis": float(mahalanobis.quantile(0.5)),
+        "centre_error": float(gaussian.distance(implied_centre(W, b))),
+        "precision_error": precision_error(pullback_metric(network, W, b, x), gaussian),
+    }
+    rows = list(range(k))
+    if network == "MD_ReLU":
+        mirrored, acting = mirrored_pairs(W), abs_pairs(W, b, gaussian)
+        found |= {"mirrored_pairs": len(mirrored), "abs_pairs": len(acting)}
+        rows = deduplicated(k, mirrored)
+    found["sphericity"] = sphericity(W[rows], gaussian)
+    found["sphericity_excess"] = found["sphericity"] - sphericity_floor(len(rows), d)
+    return found | eigen_recovery(W[rows], gaussian, rotations)

@@ -1,0 +1,98 @@
+"""Derived tables: measurements that need images or hours, made once and kept in `records/derived/`.
+
+A chapter's room names its tables in `derived.py`: `DERIVED`, a dictionary from a name to a function without arguments
+that returns the rows. `python -m book records derive NAME` runs the function and writes the file. Pages only read
+it, so that they need no images. A file holds the rows, the function, the keys of the runs that were measured, the
+versions that computed it, and a digest of the rows.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from book.records.files import RecordError, atomically, probe
+from book.records.paths import COMMITTED
+from support.training.machine import environment
+
+DIGITS = 6  # significant digits that are kept: fewer than two processors agree on, more than a page prints
+
+
+def path(name: str, folder: Path | None = None) -> Path:
+    """The file of the table `name`."""
+    return (folder or COMMITTED) / "derived" / f"{name}.json"
+
+
+def table(name: str, folder: Path | None = None) -> pd.DataFrame:
+    """The kept rows of the table `name`.
+
+    Raises RecordError if there is no such file, or if its rows do not have the digest that it names.
+    """
+    file = path(name, folder)
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        rows, digest = content["rows"], content["sha256"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RecordError(f"{file}: no derived table can be read from it ({type(error).__name__})") from error
+    if _digest(rows) != digest:
+        raise RecordError(f"{file}: its rows are not those that were written (sha256 differs)")
+    return pd.DataFrame(rows)
+
+
+def rows(name: str, **where: object) -> pd.DataFrame:
+    """The rows of the table `name` whose columns have these values; none if the table was not made yet."""
+    found = table(name) if path(name).exists() else pd.DataFrame(columns=list(where))
+    for column, value in where.items():
+        found = found[found[column] == value]
+    return found
+
+
+def make(name: str, function: Callable[[], tuple[pd.DataFrame, Iterable[str]]], folder: Path | None = None) -> Path:
+    """Computes the table and writes it.
+
+    function: returns the rows and the keys of the runs that were measured, none where no run was.
+    Returns the file. Raises RecordError, before anything is computed, where it cannot be written.
+    """
+    file = path(name, folder)
+    probe(file.parent, "write to")
+    found, keys = function()
+    rows = [{column: _plain(value) for column, value in row.items()} for row in found.to_dict("records")]
+    content = {
+        "name": name,
+        "made_by": f"{function.__module__}.{function.__name__}",
+        "environment": environment(),
+        "runs": sorted(set(keys)),
+        "sha256": _digest(rows),
+        "rows": rows,
+    }
+    atomically(file, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    return file
+
+
+def faults(folder: Path | None = None) -> dict[Path, list[str]]:
+    """The derived tables that cannot be read or were altered, each with the reason."""
+    found = {}
+    for file in sorted(path("", folder).parent.glob("*.json")):
+        try:
+            table(file.stem, folder)
+        except RecordError as error:
+            found[file] = [str(error)]
+    return found
+
+
+def _plain(value):
+    """A number as JSON has it, to DIGITS significant digits; NaN and infinities become None."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+    return value
+
+
+def _digest(rows: list[dict]) -> str:
+    return sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()

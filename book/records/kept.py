@@ -1,0 +1,79 @@
+"""The rows of the committed records, kept on disk until a record or the package changes; light to import."""
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from book.records import files, paths
+
+FOLDER = paths.CACHE / "ledger"
+PACKAGE = Path(__file__).parents[1]
+
+
+_judge: Callable[[Path], list[dict]] | None = None
+
+
+def judge_by(judge: Callable[[Path], list[dict]]) -> None:
+    """Sets the function that judges a folder of records; `book.chapters`, which knows the claims, calls it."""
+    global _judge
+    _judge = judge
+
+
+def known() -> bool:
+    """Whether the rows of the committed records are kept, so that `rows` costs little."""
+    return _path().exists()
+
+
+def _path() -> Path:
+    return FOLDER / f"{digest(paths.COMMITTED, PACKAGE)}.json"
+
+
+def rows() -> list[dict]:
+    """The rows of the committed records: read from disk if records and package are unchanged, else judged now."""
+    path = _path()
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads(path.read_text(encoding="utf-8"))
+    if _judge is None:
+        raise RuntimeError("nothing knows the claims yet: import book.chapters first")
+    found = _judge(paths.COMMITTED)
+    with contextlib.suppress(OSError):  # a folder that cannot be written costs time, no result
+        _write(path, found)
+    return found
+
+
+def digest(records: Path, package: Path) -> str:
+    """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries.
+
+    Weights are left out: no rule reads them.
+    """
+    read = []
+    for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".py"))):
+        for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
+            if root == package or not path.name.startswith("weights-"):
+                state = path.stat()
+                read.append((root, path, state.st_size, state.st_mtime_ns))
+    return _digest(tuple(read), tuple(paths.notebooks()))
+
+
+@lru_cache(1)  # a chapter asks for hundreds of claims, and 20 MB are read for each digest
+def _digest(read: tuple[tuple[Path, Path, int, int], ...], notebooks: tuple[str, ...]) -> str:
+    total = hashlib.blake2b(digest_size=16)
+    total.update("\n".join(notebooks).encode())
+    for name in ("numpy", "scipy", "torch"):
+        total.update(f"{name} {importlib.metadata.version(name)}\n".encode())
+    for root, path, size, _ in read:
+        total.update(f"{path.relative_to(root)} {size}\n".encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+def _write(path: Path, found: list[dict]) -> None:
+    """In one step, so that a reader never sees half a file; older entries are removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.atomically(path, json.dumps(found, allow_nan=False))
+    for other in path.parent.glob("*.json"):
+        if other != path:
+            other.unlink(missing_ok=True)

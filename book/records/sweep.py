@@ -1,0 +1,338 @@
+"""From a study to records: cut the study into blocks, skip recorded runs, train the rest here or on Dask workers.
+
+Blocks depend on the study alone, not on which runs are missing. So a run always trains with the same other runs.
+"""
+
+import contextlib
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from filelock import FileLock, Timeout
+
+from book.records import files
+from book.records.paths import CACHE, COMMITTED
+from book.records.store import Record, RecordError, Store
+from support.networks.data import load
+from support.progress import Progress
+from support.training import checkpoints
+from support.training.loop import Stopped
+from support.training.machine import resolve_device
+from support.training.specs import Spec, digest
+from support.words import counted, lasting
+
+
+class Diverged(RuntimeError):
+    """Some networks ended in NaN or infinity; all runs of the block are recorded."""
+
+
+@dataclass(frozen=True)
+class Study(ABC):
+    """The runs of an experiment, as a sweep needs them; `classifiers.study.Plan` is the study of classifiers.
+
+    name, title: for the command line, and in words. data, steps: of every run. seeds: how many, from first_seed on.
+    seeds_per_block: how many train together. keep_weights: records keep the final weights of seeds below this number.
+    light: records keep curves and active shares, but no moments. divergence_expected: a run that ends in NaN is a
+    result, not an error.
+    """
+
+    name: str
+    data: str
+    steps: int
+    title: str = ""
+    _: KW_ONLY
+    seeds: int
+    seeds_per_block: int
+    first_seed: int = 0
+    keep_weights: int = 0
+    light: bool = False
+    divergence_expected: bool = False
+
+    @property
+    def runs_a_seed(self) -> int:
+        """How many runs the study has for each seed."""
+        return len(self._questions) // self.seeds
+
+    @property
+    def all_seeds(self) -> range:
+        """The seeds of the study, in order."""
+        return range(self.first_seed, self.first_seed + self.seeds)
+
+    def seed_blocks(self) -> list[range]:
+        """The seeds of each block, in order."""
+        size = self.seeds_per_block
+        return [self.all_seeds[first : first + size] for first in range(0, self.seeds, size)]
+
+    def dataset(self, folder: str | None = None) -> Any:
+        """The data of all runs, whose `str` describes them. folder: the data folder, by default BOOK_DATA."""
+        return load(self.data, folder)
+
+    @abstractmethod
+    def questions(self) -> Iterable[Spec]:
+        """The specifications of all runs, each with an empty data digest; see `Spec.question`."""
+
+    def specified(self, kind: type[Spec], **own) -> Any:
+        """A specification with these values; the study's own fields of the same name supply the others."""
+        shared = {f.name: getattr(self, f.name) for f in fields(kind) if hasattr(self, f.name)}
+        return kind(**shared | own)
+
+    def asks_for(self, spec: Spec) -> bool:
+        """Whether the study contains this run: it equals one of `questions` in every field but the data digest."""
+        # the third comparison implies the first two, which are faster
+        return spec.seed in self.all_seeds and spec.data == self.data and spec.question in self._questions
+
+    def among(self, records: Iterable[Any]) -> list[Any]:
+        """The study's runs among records or measurements. Raises RecordError if some are of other data of that name.
+
+        Otherwise one of two data sets would silently take the place of the other.
+        """
+        found, digests = [run for run in records if self.asks_for(run.spec)], dict[str, str]()
+        for spec in (run.spec for run in found):
+            if (first := digests.setdefault(spec.draw_name, spec.data_digest)) != spec.data_digest:
+                raise RecordError(
+                    f"{self.name} has records of two data sets with the name {spec.draw_name!r}, of the digests "
+                    f"{first} and {spec.data_digest}; `python -m book records verify` lists them"
+                )
+        return found
+
+    @cached_property
+    def _questions(self) -> frozenset[Spec]:
+        return frozenset(self.questions())
+
+    @abstractmethod
+    def blocks(self, dataset: Any) -> list["Block"]:
+        """All runs, in groups that train together; they depend on the study alone."""
+
+    @abstractmethod
+    def train(self, specs: Sequence[Any], dataset: Any, **options) -> list:
+        """Trains the runs and returns one `Measurement` per specification.
+
+        options: fields of `loop.Options`. Raises `loop.Stopped` as the trainers do.
+        """
+
+    @abstractmethod
+    def cost(self, block: "Block", dataset: Any, device: str) -> tuple[float, float]:
+        """Estimated minutes and megabytes of a block."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Runs that train as one stack."""
+
+    plan: Study
+    label: str
+    specs: tuple[Any, ...]  # of one class that extends Spec
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the block keeps its checkpoint."""
+        return CACHE / "checkpoints" / f"{digest([s.key for s in self.specs] + [self.plan.steps])}.safetensors"
+
+    def found(self, store: Store) -> list[Record | None]:
+        """The record of each run, or None. Where weights are to be kept, a longer run does not count as a record."""
+        return [store.find(s, self.plan.steps, weights=s.seed < self.plan.keep_weights) for s in self.specs]
+
+    def missing(self, store: Store) -> list[Spec]:
+        """The runs of the block that have no record."""
+        return [s for s, record in zip(self.specs, self.found(store), strict=True) if record is None]
+
+
+def named(seeds: Sequence[int], what: str = "seed") -> str:
+    """A range of seeds, for the label of a block."""
+    return f"{what} {seeds[0]}" if len(seeds) == 1 else f"{what}s {seeds[0]} to {seeds[-1]}"
+
+
+def run_block(
+    block: Block,
+    dataset: Any,
+    store: Store,
+    *,
+    device: str = "auto",
+    minutes: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Record]:
+    """Trains a block if some of its runs have no record, and returns all its records. One task of a sweep.
+
+    Raises Busy if another process trains this block, Stopped if time ran out; a checkpoint then holds the state.
+    """
+    if block.missing(store):
+        store.check_writable()
+        hint = "; BOOK_CACHE names another folder"
+        files.probe(block.checkpoint.parent, "write checkpoints to", checkpoints.CheckpointError, hint)
+        with _claimed(block):
+            if missing := block.missing(store):  # again: another process may have finished it meanwhile
+                options = {"device": device, "minutes": minutes, "progress": progress}
+                measured = block.plan.train(list(block.specs), dataset, checkpoint=block.checkpoint, **options)
+                for measurement in (m for m in measured if m.spec in missing):
+                    kept = measurement.light() if block.plan.light else measurement
+                    store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
+            checkpoints.remove(block.checkpoint)
+    return cast(list[Record], block.found(store))
+
+
+class Busy(RuntimeError):
+    """Another process is training this block."""
+
+
+@contextlib.contextmanager
+def _claimed(block: Block) -> Iterator[None]:
+    """Locks the block, or raises Busy. The operating system frees the lock when the process ends, however it ends."""
+    path = block.checkpoint.with_suffix(".claim")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(path, blocking=False):
+            yield
+    except Timeout as error:
+        raise Busy(f"another process is training {block.plan.name}: {block.label}") from error
+
+
+def by_name(*studies: Any) -> dict[str, Any]:
+    """The studies by their names."""
+    return {study.name: study for study in studies}
+
+
+def ensure(plan: Study, dataset: Any, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
+    """The records of a plan, in the order of its blocks. Missing runs are trained first, in this process.
+
+    Raises Diverged, after everything is recorded, if a network ended in NaN and the plan does not expect it.
+    """
+    records = []
+    blocks = plan.blocks(dataset)
+    if verbose:
+        print(outlook(blocks, store, dataset, device))
+    for number, block in enumerate(blocks, 1):
+        progress = Progress(f"{plan.name} {number}/{len(blocks)} ({block.label})") if verbose else None
+        records += run_block(block, dataset, store, device=device, progress=progress)
+    bad = [r for r in records if r.diverged_by(plan.steps)]
+    if bad and not plan.divergence_expected:
+        first = bad[0]
+        raise Diverged(
+            f"{len(bad)} of {len(records)} networks of {plan.name!r} diverged, first {first.spec.label} at step "
+            f"{first.diverged_at}; all runs are recorded. Try a lower rate."
+        )
+    return records
+
+
+def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto") -> str:
+    """One line: how many runs are recorded, how many will be trained, and the estimated minutes and memory."""
+    todo = [b for b in blocks if b.missing(store)]
+    runs, train = (sum(len(b.specs) for b in some) for some in (blocks, todo))
+    missing = sum(len(b.missing(store)) for b in todo)
+    line = f"{counted(runs, 'run')}: {runs - missing} from records, {missing} to train"
+    if train > missing:
+        line += f", and {train - missing} again, because a block trains whole"
+    if todo:
+        minutes, megabytes = zip(*(b.plan.cost(b, dataset, device) for b in todo), strict=True)
+        line += f" (about {lasting(sum(minutes))}, {max(megabytes):.0f} MB)"
+    return line
+
+
+def sweep(
+    plan: Study,
+    store: Store | None = None,
+    *,
+    folder: str | None = None,
+    device: str = "auto",
+    only: str = "",
+    dry_run: bool = False,
+    minutes: float | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+) -> int:
+    """Runs a study block by block, prints its progress, and returns how many blocks are left.
+
+    Args:
+        store: where records are read and written; by default the committed `records/`.
+        folder: the data folder, by default the one that BOOK_DATA names.
+        only: only the blocks whose label contains this.
+        minutes: stop at a checkpoint after this many minutes; the next call continues from there.
+        scheduler: address of a Dask scheduler. Each worker loads the data and writes its records itself.
+        workers: start a local Dask cluster with this many processes instead.
+    """
+    store = store or Store(COMMITTED)
+    resolve_device(device)  # before anything else says that it can be done
+    dataset = plan.dataset(folder)
+    blocks = [block for block in plan.blocks(dataset) if only in block.label]
+    todo = [b for b in blocks if b.missing(store)]
+    print(f"{plan.name}: {plan.title}; {dataset}")
+    cut = f"in {counted(len(blocks), 'block')}, {len(todo):,} of them to do"
+    print(f"{outlook(blocks, store, dataset, device)}, {cut}")
+    for block in todo:
+        size, (minutes_, megabytes) = counted(len(block.specs), "network"), plan.cost(block, dataset, device)
+        print(f"  to do: {block.label}: {size}, about {lasting(minutes_)}, {megabytes:.0f} MB")
+    if dry_run or not todo:
+        return len(todo)
+    store.check_writable()
+    if scheduler or workers:
+        return _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers)
+    return _sweep_here(todo, dataset, store, device, minutes)
+
+
+def _sweep_here(todo, dataset, store, device, minutes):
+    begun = time.monotonic()
+    for number, block in enumerate(todo, 1):
+        remaining = None if minutes is None else minutes - (time.monotonic() - begun) / 60
+        if remaining is not None and remaining <= 0:
+            print(f"out of its {minutes:g} minutes")
+            break
+        progress = Progress(f"block {number}/{len(todo)} ({block.label})")
+        try:
+            run_block(block, dataset, store, device=device, minutes=remaining, progress=progress)
+        except Stopped as stopped:
+            print(f"{stopped}; the same command goes on from there")
+            break
+        except Busy as busy:
+            print(f"{busy}; passed over")
+    left = sum(bool(block.missing(store)) for block in todo)  # another process may have finished a skipped one
+    print(f"{counted(left, 'block')} to do")
+    return left
+
+
+def _task(block: Block, roots: list[Path], folder: str | None, device: str, until: float | None) -> str:
+    """The task of a Dask worker: one block, from data to records. Returns why it is not finished, or ""."""
+    with _ALONE:
+        minutes = None if until is None else (until - time.time()) / 60
+        if minutes is not None and minutes <= 0:
+            return "out of time before it began"
+        try:
+            run_block(block, block.plan.dataset(folder), Store(*roots), device=device, minutes=minutes)
+        except (Stopped, Busy) as why:
+            return str(why)
+    return ""
+
+
+_ALONE = threading.Lock()  # the trainer sets global switches of the process, so the threads of a worker take turns
+
+
+def _why(future) -> str:
+    """Why a task of Dask failed; a lost scheduler leaves no exception."""
+    error = future.exception() if future.status == "error" else None
+    return repr(error) if error else "the scheduler was lost; the same command goes on once there is one again"
+
+
+def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
+    from dask.distributed import Client, LocalCluster, as_completed
+
+    # one thread a worker: torch has its own threads, and the trainer sets global switches
+    cluster = scheduler or LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    with contextlib.ExitStack() as closing:
+        if not scheduler:
+            closing.enter_context(cluster)
+        client = closing.enter_context(Client(cluster))
+        # Dask repeats a task up to three times if its worker is lost; the block continues from its checkpoint
+        until = None if minutes is None else time.time() + 60 * minutes
+        # not pure: two sweeps on one scheduler may write to different folders, so they must not share tasks
+        same = {"roots": store.roots, "folder": folder, "device": device, "until": until}
+        futures = client.map(_task, todo, pure=False, **same)
+        left, labels = len(todo), {f.key: b.label for f, b in zip(futures, todo, strict=True)}
+        for future in as_completed(futures):
+            label = labels[future.key]
+            why = future.result() if future.status == "finished" else f"failed: {_why(future)}"
+            left -= not why
+            print(f"{label}: {why or 'recorded'}; {counted(left, 'block')} to do", flush=True)
+    return left

@@ -1,0 +1,27 @@
+"""papermill that ends with the process that started it, even if that one is killed and can say no more.
+
+    python -m book.site.attached SOURCE COPY ...      # the arguments of papermill
+
+Its standard input is a pipe whose other end only the starter holds. When the starter is gone, the pipe is at its end,
+and papermill goes with its kernel. Otherwise both would train on for hours.
+"""
+
+import os
+import threading
+
+
+def _watch() -> None:
+    import psutil
+
+    while os.read(0, 1024):  # not sys.stdin, whose lock the interpreter wants when it ends
+        pass
+    for process in psutil.Process().children(recursive=True):
+        process.kill()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=_watch, daemon=True).start()
+    from papermill.cli import papermill
+
+    papermill(prog_name="papermill")

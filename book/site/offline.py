@@ -1,0 +1,105 @@
+"""Makes a built site work without network and server, and checks that it does.
+
+Browsers refuse font files next to a page that was opened from the file system, so fonts become part of the style
+sheets. Scripts that the theme adds but no page uses are removed, and so are unused variants of MathJax, maps of
+sources, and the outputs in the notebooks that a reader may download. The markup is mended on the way.
+"""
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from bs4 import BeautifulSoup
+
+from book.site import accessible
+
+FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "link": "href"}
+MATHJAX = "tex-svg.js"  # draws with paths and needs no fonts
+LINKS_ONLY = {"author", "canonical", "index", "next", "prev", "search"}  # <link> relations that no browser fetches
+UNUSED = re.compile(  # unused live code cells, icons as scripts, preloading of fonts
+    r"<script>const THEBE_JS_URL.*?</script>|<script[^>]*sphinx-thebe\.js[^>]*></script>"
+    r'|<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>'
+    r"|<script[^>]*/fontawesome/[^>]*></script>"
+    r'|<link rel="preload" as="font"[^>]*>',
+    re.DOTALL,
+)
+
+
+class Page:
+    """An HTML page's `ids`, `classes`, `alternatives` (texts of images) and `fetched` addresses."""
+
+    def __init__(self, path: Path):
+        text = path.read_text(encoding="utf-8")
+        tags: Any = BeautifulSoup(text, "html.parser", multi_valued_attributes=None)(True)  # attributes are texts
+        self.ids = {tag.get("id") for tag in tags}
+        self.classes = {name for tag in tags for name in tag.get("class", "").split()}
+        self.alternatives = {tag.get("alt") for tag in tags if tag.name == "img"}
+        fetching = [tag for tag in tags if tag.name in FETCHED and tag.get("rel") not in LINKS_ONLY]
+        self.fetched = [address for tag in fetching if (address := tag.get(FETCHED[tag.name]))]
+        choices = [choice for tag in tags for choice in tag.get("srcset", "").split(",")]  # an address and its width
+        self.fetched += [choice.split()[0] for choice in choices if choice.strip()]
+
+
+def _pages(site: Path) -> list[Path]:
+    """Every page of the site, without the theme's templates among the static files."""
+    return sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
+
+
+def settle(site: Path) -> None:
+    """Changes a site built by jupyter-book so that it works from the file system without a network."""
+    narrow = {path.stem for path in (site / "_static" / "narrow").glob("*.svg")}
+    for page in _pages(site):
+        text = accessible.mend(UNUSED.sub("", page.read_text(encoding="utf-8")), narrow)
+        text = text.replace('getItem("mode") || ""', 'getItem("mode") || "auto"')  # what the theme means by nothing
+        page.write_text(text.replace("mathjax/tex-chtml.js", f"mathjax/{MATHJAX}"), encoding="utf-8")
+    for notebook in (site / "_sources").rglob("*.ipynb"):
+        notebook.write_text(_without_outputs(notebook), encoding="utf-8")
+    for sheet in site.rglob("*.css"):
+        sheet.write_text(_inline_fonts(sheet), encoding="utf-8")
+    for file in (site / "_static").rglob("*"):
+        icons = file.suffix == ".js" and "fontawesome" in file.parts
+        if icons or file.suffix in (".ttf", ".woff", ".woff2", ".map"):  # the style sheets have fonts and icons
+            file.unlink()
+    mathjax = site / "_static" / "mathjax"
+    for file in mathjax.rglob("*"):
+        if file.is_file() and file.name != MATHJAX and "extensions" not in file.parts:
+            file.unlink()
+
+
+def _without_outputs(notebook: Path) -> str:
+    """An executed notebook as one runs it: the page shows its outputs, and the download need not carry them again."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    return json.dumps(content, indent=1)
+
+
+def _inline_fonts(sheet: Path) -> str:
+    """The style sheet with its woff2 fonts as data URIs, without older font formats."""
+
+    def data_uri(match: re.Match) -> str:
+        font = (sheet.parent / match[1]).resolve()
+        return f"url(data:font/woff2;base64,{base64.b64encode(font.read_bytes()).decode()})"
+
+    text = re.sub(r',url\([^)]+\.ttf\) format\("truetype"\)', "", sheet.read_text(encoding="utf-8"))
+    return re.sub(r"url\(([^):]+\.woff2)\)", data_uri, text)
+
+
+def faults(site: Path) -> list[str]:
+    """Faults of pages and style sheets: addresses on other hosts, and missing files."""
+    wanted = [(page, address) for page in _pages(site) for address in Page(page).fetched]
+    for sheet in sorted(site.rglob("*.css")):
+        text = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.DOTALL)
+        wanted += [(sheet, address) for address in re.findall(r"url\(\s*[\"']?([^\"')]+)", text)]
+    found = []
+    for file, address in wanted:
+        name = file.relative_to(site)
+        if re.match(r"(https?:)?//", address):
+            found.append(f"{name} fetches {address}")
+        elif not re.match(r"data:|#", address) and not (file.parent / unquote(re.split("[?#]", address)[0])).exists():
+            found.append(f"{name} fetches {address}, which does not exist")
+    return found

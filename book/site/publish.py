@@ -1,0 +1,358 @@
+"""From chapters to a static site: papermill executes, jupyter-book only renders, and what is missing stops the build.
+
+    notebooks/*.ipynb --papermill--> build/executed/ --stage--> build/site-src/ --jupyter-book--> build/_build/html/
+
+An executed chapter is used again as long as its fingerprint holds: its source, the package, the committed records,
+the parameters and the installed versions. jupyter-book's own cache knows none of these and stays off.
+"""
+
+import ast
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from urllib.parse import quote
+
+import yaml
+
+from book.claims import cards
+from book.claims.prose import STRICT
+from book.records import files
+from book.records.paths import notebooks
+from book.site import offline, speed
+from book.site.accounts import build_account, built, colophon, declared
+from support.folders import FROM
+from support.words import counted
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+EXECUTED = BUILD / "executed"
+RUNS = BUILD / "runs"  # of single chapters by a reader, who keeps a copy of every choice of parameters
+STAGED = BUILD / "site-src"
+SITE = BUILD / "_build" / "html"
+SIDE_BY_SIDE = 2  # chapters that are executed at the same time
+LEDGER = "book/ledger"
+CELL_LIMIT = 1800  # seconds; papermill's limit holds for each cell
+
+__all__ = ["PublishError", "book", "check", "colophon"]
+
+
+class PublishError(RuntimeError):
+    """The book cannot be built, or what was built is incomplete; the message says where."""
+
+
+def book(parameters: dict | None = None) -> Path:
+    """Executes the chapters, builds the site, checks it, and returns the path of its first page.
+
+    Args:
+        parameters: values for the parameter cells of the chapters; each gets those that it has.
+    Raises:
+        PublishError: for a chapter that fails, a warning of jupyter-book, or an incomplete site.
+    """
+    start = time.perf_counter()
+    took = execute([page for page in pages() if executed(page)], parameters or {}, strict=True)
+    rendering = time.perf_counter()
+    print("rendering the site", flush=True)
+    stage()
+    render()
+    check()
+    took["site"] = time.perf_counter() - rendering
+    took["altogether"] = time.perf_counter() - start
+    print()
+    for name, seconds in took.items():
+        print(f"  {name:<36}" + ("  as before" if seconds is None else f"{seconds:9.1f} s"))
+    first = SITE / "index.html"
+    print(f"\nFirst page: {first.relative_to(ROOT)}")
+    return first
+
+
+def pages(root: Path = ROOT) -> list[str]:
+    """The pages of `_toc.yml`, in reading order, without suffix; the first is the front page."""
+    from sphinx_external_toc.parsing import parse_toc_yaml
+
+    return list(parse_toc_yaml(root / "_toc.yml"))
+
+
+def executed(page: str, root: Path = ROOT) -> bool:
+    """Whether a page is a notebook, as a chapter is."""
+    return (root / f"{page}.ipynb").exists()
+
+
+# Execution
+
+
+def execute(notebooks: list, parameters: dict, folder: Path | None = None, strict: bool = False) -> dict:
+    """Executes what is not up to date; name -> seconds, or None where the last execution still holds.
+
+    notebooks: pages, such as "notebooks/01_distance_or_intensity". folder: where the executed copies are and go, by
+    default EXECUTED. strict: a paragraph that the records do not support is an error (`evidence.prose`).
+    """
+    due = {}
+    files.probe(folder or EXECUTED, "write to", PublishError)
+    for page in notebooks:
+        source, copy = ROOT / f"{page}.ipynb", (folder or EXECUTED) / f"{Path(page).name}.ipynb"
+        own = {k: v for k, v in parameters.items() if k in parameter_names(source)}
+        mark = fingerprint(source, own)
+        last = _read(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
+        if last != mark:
+            due[page] = (source, copy, mark, own)
+    workers = max(1, min(SIDE_BY_SIDE, len(due)))
+    environment = {FROM: os.getcwd()} | dict(os.environ) | ({STRICT: "1"} if strict else {})
+    if workers > 1:  # kernels side by side must not fight for the cores
+        environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+    with ThreadPoolExecutor(workers) as pool:
+        runs = {page: pool.submit(_papermill, *job, environment) for page, job in due.items()}
+        try:
+            wait(runs.values())
+        except BaseException:  # Ctrl-C or SIGTERM: nothing that is queued or running goes on
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in _children():
+                process.kill()
+            raise
+    failures = [str(run.exception()) for run in runs.values() if run.exception()]
+    if failures:
+        raise PublishError("\n".join(failures))
+    return {Path(page).name: runs[page].result() if page in runs else None for page in notebooks}
+
+
+def runs_with(parameters: dict) -> Path:
+    """The folder of runs with these parameters, such as build/runs/scale=smoke,seeds=3."""
+    given = ",".join(f"{name}={value}" for name, value in sorted(parameters.items()))
+    return RUNS / quote(given or "default", safe="=,+")[:200]
+
+
+def page_of(copy: Path) -> Path:
+    """Writes an executed notebook as one page of HTML next to it, and returns its path."""
+    from nbconvert import HTMLExporter
+
+    page, _ = HTMLExporter(exclude_input_prompt=True, exclude_output_prompt=True).from_filename(str(copy))
+    path = copy.with_suffix(".html")
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def parameter_names(notebook: Path) -> set[str]:
+    """The names that the notebook's parameters cell sets."""
+    cells = (c for c in _read(notebook)["cells"] if "parameters" in c["metadata"].get("tags", []))
+    statements = [s for c in cells for s in ast.parse("".join(c["source"])).body if isinstance(s, ast.Assign)]
+    return {target.id for s in statements for target in s.targets}
+
+
+def fingerprint(notebook: Path, parameters: dict) -> str:
+    """Digest of the notebook, the package, the records, the parameters and the versions; not of data elsewhere."""
+    digest = hashlib.sha256()
+    suffixes = (".css", ".json", ".mplstyle", ".py")
+    every = (path for name in ("support", "book") for path in (ROOT / name).rglob("*") if path.suffix in suffixes)
+    package = [path for path in every if ROOT / "book" / "pages" not in path.parents]
+    records = [path for path in (ROOT / "records").rglob("*") if path.is_file()]
+    for path in [notebook, *sorted(package), *sorted(records)]:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+    versions = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
+    surroundings = [parameters, sys.version, versions, notebooks()]
+    digest.update(json.dumps(surroundings, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _children() -> list:
+    """The processes of running chapters: papermill and, in sessions of their own, the kernels."""
+    import psutil
+
+    return psutil.Process().children(recursive=True)
+
+
+def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environment: dict) -> float:
+    name = source.relative_to(ROOT)
+    print(f"executing {copy.stem}", flush=True)
+    start = time.perf_counter()
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    running = copy.with_suffix(".running")
+    running.unlink(missing_ok=True)  # of an earlier failure
+    command = [sys.executable, "-m", "book.site.attached", str(source), str(running), "--kernel", "python3"]
+    command += ["--no-progress-bar", "--cwd", str(source.parent), "--execution-timeout", str(CELL_LIMIT)]
+    if parameters:
+        command += ["--parameters_yaml", yaml.safe_dump(parameters)]
+    end, held = os.pipe()  # its other end closes with this process, however that ends
+    try:
+        run = subprocess.run(command, cwd=ROOT, env=environment, stdin=end, capture_output=True, text=True)
+    finally:
+        os.close(end)
+        os.close(held)
+    # Only the exit code tells: after a time-out or a dead kernel the copy's own metadata claims success.
+    if run.returncode:
+        left = f"\n  what was executed is in {running}" if running.exists() else ""
+        raise PublishError(f"{name} failed: {_explain(running, run.stderr)}{left}")
+    notebook = _read(running)
+    if skipped := [c for c in notebook["cells"] if _has_code(c) and c["execution_count"] is None]:
+        first = "".join(skipped[0]["source"]).strip().split("\n")[0]  # after sys.exit() papermill reports success
+        problem = f"{counted(len(skipped), 'cell')} not executed, the first begins with: {first}"
+        raise PublishError(f"{name} failed: {problem}")
+    seconds = time.perf_counter() - start
+    notebook["metadata"]["support"] = {"fingerprint": mark, "seconds": round(seconds, 1)}
+    running.write_text(json.dumps(notebook))
+    running.replace(copy)
+    return seconds
+
+
+def _has_code(cell: dict) -> bool:
+    return cell["cell_type"] == "code" and bool("".join(cell["source"]).strip())
+
+
+def _explain(copy: Path, log: str) -> str:
+    """The error of the failing cell and its first line; the end of papermill's log where no cell failed."""
+    if "CellTimeoutError" in log:
+        return f"a cell took longer than {CELL_LIMIT} s"
+    cells = _read(copy)["cells"] if copy.exists() else []
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            if output["output_type"] == "error":
+                first = "".join(cell["source"]).strip().split("\n")[0]
+                return f"{output['ename']}: {output['evalue']}\n  in the cell that begins with: {first}"
+    return "papermill ends with\n  " + "\n  ".join(log.strip().splitlines()[-5:])
+
+
+# Pages
+
+
+def finish(notebook: dict) -> dict:
+    """Prepares an executed copy for its page; changes and returns it.
+
+    Figures get their name, caption and alternative text, the injected parameters disappear behind the parameter
+    cell's values, and papermill's paths and times go.
+    """
+    notebook["metadata"].pop("papermill", None)
+    for cell in notebook["cells"]:
+        metadata = cell["metadata"]
+        metadata.pop("papermill", None)
+        tags = metadata.setdefault("tags", [])
+        for tag, look in (("injected-parameters", "remove-input"), ("parameters", "hide-input")):
+            if tag in tags and look not in tags:
+                tags.append(look)
+        for figure in declared(cell, "name"):
+            shown = [o for o in cell["outputs"] if o["output_type"] in ("display_data", "execute_result")]
+            if len(shown) > 1:  # jupyter-book would print the caption under each of them
+                raise PublishError(
+                    f"the cell of figure {figure['name']!r} shows {len(shown)} things; let it show one"
+                )
+            metadata["mystnb"] = {
+                "figure": {"name": figure["name"], "caption": figure["caption"]},
+                "image": {"alt": figure["alt"]},
+            }
+            if hidden := re.search(r"\*\*(.+?)\*\*", figure["caption"]):
+                metadata["mystnb"]["code_prompt_show"] = f"Show a figure: {hidden[1]}"
+    return notebook
+
+
+def on_site(text: str) -> str:
+    """Paths of the checkout as paths of the site, where the pages lie beside the chapters."""
+    return text.replace("book/pages/", "book/").replace("../../notebooks/", "../notebooks/")
+
+
+def stage() -> None:
+    """Lays out the source of the site: configuration, prose, executed chapters, generated snippets."""
+    shutil.rmtree(STAGED, ignore_errors=True)
+    shutil.copytree(ROOT / "book" / "pages", STAGED / "book")
+    for name in ("_config.yml", "_toc.yml"):
+        shutil.copy(ROOT / name, STAGED / name)
+    for path in [*STAGED.glob("*.yml"), *STAGED.glob("book/*.md"), *STAGED.glob("book/*.ipynb")]:
+        path.write_text(on_site(path.read_text(encoding="utf-8")), encoding="utf-8")
+    (STAGED / "notebooks").mkdir()
+    (narrow := STAGED / "book" / "_assets" / "narrow").mkdir()
+    notebooks = {}
+    for page in pages():
+        if executed(page):
+            notebooks[page] = finish(_read(EXECUTED / f"{Path(page).name}.ipynb"))
+            for figure in (item for cell in notebooks[page]["cells"] for item in declared(cell, "name")):
+                if svg := figure.pop("narrow", ""):
+                    (narrow / f"{figure['name']}.svg").write_text(svg)
+            (STAGED / on_site(f"{page}.ipynb")).write_text(on_site(json.dumps(notebooks[page])))
+    from book import chapters as rooms
+    from book.records.store import Store
+    from book.site import data
+
+    generated = STAGED / "_generated"
+    generated.mkdir()
+    rows = rooms.ledger()
+    (generated / "ledger.html").write_text(cards.ledger(rows, rooms.titles()))
+    data.write(generated / "root", rows, Store(), rooms.studies())
+    (generated / "cite.md").write_text(data.cite())
+    shutil.copy(ROOT / "CHANGES.md", generated / "changes.md")
+    (generated / "build.md").write_text(
+        build_account({p: n for p, n in notebooks.items() if "parameters" in _tags(n)})
+    )
+    (generated / "built.md").write_text(built())
+    for name, text in speed.snippets(ROOT / "benchmarks" / "results").items():
+        (generated / name).write_text(text)
+
+
+def _tags(notebook: dict) -> set[str]:
+    return {tag for cell in notebook["cells"] for tag in cell["metadata"].get("tags", [])}
+
+
+# Site
+
+
+def render() -> None:
+    """Runs jupyter-book from clean; every warning is an error.
+
+    Raises: PublishError with the warnings.
+    """
+    shutil.rmtree(SITE.parent, ignore_errors=True)
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(STAGED)]
+    command += ["--path-output", str(BUILD), "-W", "-n", "--keep-going"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if run.returncode:
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", run.stdout + run.stderr).splitlines()
+        told = [line for line in lines if re.search("WARNING|ERROR|Error", line)] or lines[-10:]
+        raise PublishError("jupyter-book failed:\n  " + "\n  ".join(told))
+    offline.settle(SITE)
+
+
+def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = None) -> None:
+    """Compares the built site with what was promised.
+
+    Every page of the table of contents is there and says how it was built; every figure that a chapter declared is
+    on its page with its alternative text; the ledger has an anchor for every claim; nothing is loaded from elsewhere.
+
+    Args:
+        claim_ids: the claims to look for, by default those of the ledger.
+    Raises:
+        PublishError: lists everything that is missing.
+    """
+    if claim_ids is None:
+        from book import chapters as rooms
+
+        claim_ids = rooms.ids()
+    expected = pages(source)
+    faults = [] if (site / "index.html").exists() else ["no first page index.html"]
+    for page in expected:
+        path = site / f"{page}.html"
+        if not path.exists():
+            faults.append(f"no page {page}")
+            continue
+        built = offline.Page(path)
+        if "colophon" not in built.classes:
+            faults.append(f"{page} does not say how it was built")
+        if executed(page, source):
+            cells = _read(source / f"{page}.ipynb")["cells"]
+            for figure in (item for cell in cells for item in declared(cell, "name")):
+                if figure["name"] not in built.ids:
+                    faults.append(f"{page} has no figure {figure['name']!r}")
+                if figure["alt"] not in built.alternatives:
+                    faults.append(f"{page} has no alternative text for figure {figure['name']!r}")
+        if page == LEDGER:
+            faults += [f"the ledger has no anchor for claim {i}" for i in claim_ids if i not in built.ids]
+    faults += offline.faults(site)
+    if faults:
+        raise PublishError("the site is incomplete:\n  " + "\n  ".join(faults))
+
+
+def _read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
