@@ -131,3 +131,20 @@ def test_a_borrowed_network_is_paired_by_seed():
     several = Studies((plan,), ("raw",), recipe, baseline=baseline).options_for(("ReLU2", "ReLU"), records)
     of_each = {name: [r.spec.seed for r in runs] for name, runs in several[0][0].records.items()}
     assert of_each == {"ReLU2": [1, 2], "ReLU": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("at_1000", "at_10", "state"),
+    [(30, -20, "holds"), (30, 5, "fails"), (5, -20, "fails"), (10, -20, "unclear"), (30, 0, "unclear")],
+)
+def test_the_sign_turns_only_if_distances_lead_at_large_steps_and_trail_at_small_ones(at_1000, at_10, state):
+    seeds, wiggle = range(20), np.resize([-1.0, 1.0], 20)
+    rows = [
+        (size, name, seed, 50 + gain * (name == "a") + wiggle[seed] * (name == "a"))
+        for size, gain in ((1000.0, at_1000), (10.0, at_10))
+        for name in "ab"
+        for seed in seeds
+    ]
+    runs = pd.DataFrame(rows, columns=["curvature", "network", "seed", "accuracy"])
+    rule = law.SignTurns("a", "b", 10.0, 1000.0)
+    assert rule(law.Arm("raw", studies()["law-sign"], "input scaling", runs, [])).state == state

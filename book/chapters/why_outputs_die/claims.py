@@ -112,6 +112,13 @@ CLAIMS = (
             "A bootstrap over six settings is too narrow. Every other rule uses Student's interval below ten values, "
             "and Holm's correction for parts that fail.",
             "percentile bootstrap over the settings, no correction", "unclear", "2026-11-25")),
+    # found in the runs of LAW-a to LAW-c, so seeds 120 to 139, drawn after this rule was written, judge it
+    own("LAW-e", "In each input scaling the sign of the preference for distances turns with the step size: at 1,000 "
+        "ReLU2-Neg leads ReLU2 by more than ten points, at 10 it is behind.",
+        law.SignTurns("ReLU2-Neg", "ReLU2", 10.0, 1000.0), law.at_point(OWN["law-sign"])),
+    own("LAW-f", "On other data, too, the sign of the preference for distances turns with the step size.",
+        law.SignTurns("ReLU2-Neg", "ReLU2", 10.0, 1000.0),
+        law.on_data(OWN["law-sign-digits"], OWN["law-sign-cifar"])),
     # LDM-5.2-a to LDM-5.3-e and LAW-a to LAW-d bear on it too
     claims.Claim("LDM-1-a", "section 7", "ReLU networks have a natural bias towards distances: ReLU2-Neg is more "
                  "accurate than ReLU2, however the two start and learn.",

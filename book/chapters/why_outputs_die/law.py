@@ -160,6 +160,21 @@ def at_point(plan: PhaseGrid) -> claims.Arms:
     return claims.Arms(find)
 
 
+def on_data(*plans: PhaseGrid) -> claims.Arms:
+    """Studies at the same points of the map on several data sets: an arm for each data set and input scaling."""
+
+    def find(records: Iterable[Record]) -> list[Arm]:
+        arms = []
+        for plan in plans:
+            table, recorded, data = runs(plan, records), runs_of(plan, records), plan.data.removeprefix("folder:")
+            for s in plan.scalings:
+                own = [r for r in recorded if r.spec.scaling == s]
+                arms.append(Arm(f"{data}, {s}", plan, "data and input scaling", table[table["scaling"] == s], own))
+        return arms
+
+    return claims.Arms(find)
+
+
 def elsewhere(rates: PhaseGrid, *plans: PhaseGrid) -> claims.Arms:
     """Studies on other data than the map: an arm for each."""
 
@@ -238,6 +253,39 @@ class MoreOften(_Share):
         alone = int((first & ~second).sum()), int((second & ~first).sum())
         text = f"{self.first} alone fails in {alone[0]} of {len(first)} seeds, {self.second} alone in {alone[1]}"
         return self.finding(statistics.percent(alone[0], sum(alone)), text) if sum(alone) else self.unclear(text)
+
+
+@dataclass(frozen=True)
+class SignTurns(_WholeStudy):
+    """LAW-e, LAW-f: what `first` gains over `second` is over `least` points at the large steps, below 0 at the small.
+
+    small, large: rate x curvature of the first layer's weights. Two parts; a run that diverged has its last accuracy.
+    """
+
+    first: str
+    second: str
+    small: float
+    large: float
+    least: float = CATASTROPHE
+    unit = "points"
+    accepts = (0.0, math.inf)
+    wording = (
+        "{self.first} - {self.second} > {self.least:g} points at rate x curvature {self.large:,g}, and < 0 at "
+        "{self.small:g}"
+    )
+
+    def __call__(self, arm: Arm) -> rules.Finding:
+        accuracy = arm.runs.pivot(index="seed", columns=["curvature", "network"], values="accuracy")
+
+        def part(size: float, sign: int, least: float, parts: int) -> rules.Finding:
+            gain = (accuracy[size, self.first] - accuracy[size, self.second]).to_numpy(float)
+            found = statistics.mean_interval(sign * gain - least, self.sharing(parts).level)
+            less = f" - {least:g}" if least else ""
+            what = f"{self.first} - {self.second}" if sign > 0 else f"{self.second} - {self.first}"
+            return self.finding(found, f"{what}{less} at {size:,g} = {found.value:+.2f} points")
+
+        parts = [partial(part, self.large, 1, self.least), partial(part, self.small, -1, 0.0)]
+        return rules.joined(rules.after_holm(parts))
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,8 @@ REMEDIES = {
     "Adam": Recipe(0.001, optimiser="adam"),
 }
 MNIST_SIZES = (("raw", 2476871.878964536, 7282.967690199828), ("standardised", 249.10872258394932, 1.0))
+DIGITS_SIZES = (("raw", 2681.5, 60.166), ("standardised", 31.438, 1.0))
+CIFAR_SIZES = (("raw", 48_197_000.0, 18643.0), ("standardised", 881.73, 1.0))
 _LAW = MNIST | SMALL | {"first_seed": 100, "seeds_per_block": 4, "light": True, "divergence_expected": True}
 _LAW |= {"scalings": BOTH, "preactivations": (0.1,), "sizes": MNIST_SIZES}
 _THREE = ("ReLU", "ReLU2", "ReLU2-Neg")
@@ -96,15 +98,22 @@ STUDIES = by_name(
               title="ReLU, ReLU2 and ReLU2-Neg at rate x curvature 1,000, seeds 100 to 119"),
     PhaseGrid("law-10", architectures=_THREE, curvatures=(10.0,), **_LAW,
               title="ReLU, ReLU2 and ReLU2-Neg at rate x curvature 10, seeds 100 to 119"),
+    PhaseGrid("law-sign", architectures=_THREE[1:], curvatures=(10.0, 1000.0), **_LAW | {"first_seed": 120},
+              title="ReLU2 and ReLU2-Neg at rate x curvature 10 and 1,000, seeds 120 to 139"),
+    *(PhaseGrid(f"law-sign-{name}", architectures=_THREE[1:], curvatures=(10.0, 1000.0),
+                **_LAW | {"first_seed": 120, "seeds_per_block": 20, "data": data, "images": images, "sizes": sizes},
+                title=f"the same on {title}") for name, data, images, sizes, title in (
+                    ("digits", "digits", 1437, DIGITS_SIZES, "scikit-learn's digits"),
+                    ("cifar", "folder:cifar10-jpeg", 4000, CIFAR_SIZES, "CIFAR-10 (JPEG copy), 4,000 images"))),
     PhaseGrid("law-100-60k", architectures=SIX, curvatures=(100.0,),
               **_LAW | {"images": 60_000, "seeds": 5, "seeds_per_block": 5},
               title="six networks at rate x curvature 100, all images, seeds 100 to 104; described, not judged"),
     MapPoints("law-digits", data="digits", images=1437, **_ELSEWHERE,
-              sizes=(("raw", 2681.5, 60.166), ("standardised", 31.438, 1.0)),
+              sizes=DIGITS_SIZES,
               settings=tuple((BOTH[i % 2], *point) for i, point in enumerate(_OFF_GRID)),
               title="six settings off the grid on the digits, seeds 100 to 104"),
     MapPoints("law-cifar", data="folder:cifar10-jpeg", images=4000, **_ELSEWHERE,
-              sizes=(("raw", 48_197_000.0, 18643.0), ("standardised", 881.73, 1.0)),
+              sizes=CIFAR_SIZES,
               settings=tuple((BOTH[1 - i % 2], *point) for i, point in enumerate(_OFF_GRID)),
               title="six settings off the grid on CIFAR-10 (JPEG copy), seeds 100 to 104"),
 )  # fmt: skip
