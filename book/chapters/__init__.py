@@ -118,15 +118,23 @@ def ledger(
         return [
             row for row in kept.rows() if notebook in (None, row["chapter"]) and (ids is None or row["id"] in ids)
         ]
+    from book.claims import judging
     from book.claims.judge import Records, judge
+    from book.measures.tables import Tables
 
     if records is None:
         from book.records.store import Store
 
         records = Store()
     records = Records.of(records)
+    tables = Tables(records, studies())
     asked = {name: several for name, several in claims().items() if notebook in (None, name)}
-    return [judge(c, records, name) for name, several in asked.items() for c in several if ids is None or c.id in ids]
+    return [
+        judging.judge(c, tables, name) if isinstance(c, judging.Claim) else judge(c, records, name)
+        for name, several in asked.items()
+        for c in several
+        if ids is None or c.id in ids
+    ]
 
 
 def _judge(folder: Path) -> list[dict]:

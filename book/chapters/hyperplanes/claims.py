@@ -8,13 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from book.chapters.hyperplanes.hyperplanes import (
-    NEAR,
-    class_distances,
-    fits_story,
-    half_of_others_near,
-    own_and_others,
-)
 from book.claims import judge as claims
 from book.claims import rules, statistics
 from book.claims.rules import Finding
@@ -22,6 +15,13 @@ from book.claims.verdicts import LEAST_SEEDS
 from book.measures.classifiers.claims import SEEN, Studies
 from book.measures.classifiers.results import Arm
 from book.measures.classifiers.rules import CATASTROPHE, Exceeds, Rule
+from book.measures.classifiers.story import (
+    NEAR,
+    class_distances,
+    fits_story,
+    half_of_others_near,
+    own_and_others,
+)
 
 _MORE = Exceeds("trained", "untrained", 0.0)  # points of a share
 

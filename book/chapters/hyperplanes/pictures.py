@@ -12,10 +12,10 @@ from book.chapters.hyperplanes.claims import (
     OwnIsNear,
     OwnIsNearest,
 )
-from book.chapters.hyperplanes.hyperplanes import NEAR, class_distances, own_and_nearest_other, own_and_others
 from book.claims.statistics import mean_interval
 from book.figures.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
 from book.measures.classifiers.results import Arm
+from book.measures.classifiers.story import NEAR, class_distances, own_and_nearest_other, own_and_others
 
 PLACES: dict[str, MostOutputs] = {  # what the rules of the claims count
     "Abs2-Neg:\nown class nearest": OwnIsNearest("Abs2-Neg"),

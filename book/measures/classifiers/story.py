@@ -76,3 +76,29 @@ def half_of_others_near(z: np.ndarray, cut: float | None = None) -> np.ndarray:
 def _half(true: np.ndarray) -> np.ndarray:
     """Whether it is true of at least half of the other classes: (..., C, C - 1) -> (..., C)."""
     return true.mean(-1) >= 0.5
+
+
+NAMES = (
+    "own near", "own nearest", "own farthest", "others near", "as the story", "own inside", "others inside"
+)  # fmt: skip
+
+
+def shares(moments: np.ndarray, name: str) -> dict[str, float]:
+    """Percent of the outputs of network `name` that have each property, from (C, C, 3) moments; NAMES are its keys.
+
+    "own inside" and "others inside" are percent of class centres in a zero set of ReLU outputs.
+    """
+    z = class_distances(moments)
+    own, others = own_and_others(np.abs(z))
+    own_in, others_in = own_and_others(z <= 0)
+    has = {
+        "own near": own < NEAR,
+        "own nearest": own < others.min(-1),
+        "own farthest": own > others.max(-1),
+        "others near": half_of_others_near(z),
+        "own inside": own_in,
+        "others inside": others_in,
+    }
+    if name in ("Abs2", "Abs2-Neg", "ReLU2-Neg"):
+        has["as the story"] = fits_story(z, name)
+    return {key: 100 * float(value.mean()) for key, value in has.items()}

@@ -1,0 +1,523 @@
+"""Claims as data, and the function that judges them on tables.
+
+A claim is a sentence of a paper or of this book, with the parts that must all hold. A part turns the table of an
+arm, which has a row for each unit (a network, a trial, a fold) and a column for each number, into a value for each
+unit. It says where the estimate of these values must lie. `judge` turns claim and arms into a row of the ledger.
+
+    Claim("LDM-5.2-a", "section 5.2", "Constrained to intensities, ReLU2 fails catastrophically against ReLU.",
+          lead("ReLU", "ReLU2", 10.0), arms=both_scalings("ReLU", "ReLU2"), source="oursland2025")
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from book.claims import statistics, verdicts
+from book.claims.statistics import Estimate
+from book.claims.verdicts import LEAST_SEEDS
+from support.words import counted
+
+ABOVE_0, BELOW_0 = (0.0, math.inf), (-math.inf, 0.0)  # open intervals, as a part's `accepts`
+MOST_UNITS = 1000  # a claim that needs more is not called decidable
+
+
+# -- claims -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """One number that a claim is about.
+
+    says: a sentence with {} for the estimate. {name} is the mean of a column of the table, {count} and {n} are those
+        of a share.
+    values: table -> a value for each unit; of "sd ratio" two columns. A unit with NaN is left out.
+    accepts: ends of the open interval of values that agree with the claim.
+    asks: the condition in a few words.
+    estimate: a key of ESTIMATES; how: its further arguments.
+    error: the chance that the interval misses, on both sides together; 0.10 for equality, two one-sided tests.
+    only_if: premises. One that fails makes the arm void, one that is unclear leaves it unclear.
+    absent: what to say where this is a premise and does not hold, or where too few units can be asked.
+    least: units that must have a value, instead of the claim's number.
+    over: a level of the table's index; the part is asked at each of its values at which the premises hold.
+    fixed: whether more units would not help, so that no number of seeds is named that would decide.
+    """
+
+    says: str
+    values: Callable[[pd.DataFrame], Any]
+    accepts: tuple[float, float] = ABOVE_0
+    unit: str = ""
+    asks: str = ""
+    estimate: str = "mean"
+    how: Mapping[str, Any] = field(default_factory=dict)
+    error: float = 0.05
+    only_if: tuple["Part", ...] = ()
+    absent: str = ""
+    least: int | None = None
+    over: str = ""
+    fixed: bool = False
+
+    @property
+    def threshold(self) -> float | tuple[float, float] | None:
+        """The line that decides, or both ends of a band."""
+        ends = tuple(end for end in self.accepts if math.isfinite(end))
+        return ends[0] if len(ends) == 1 else (ends[0], ends[1]) if ends else None
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Units that are judged together.
+
+    table: a row for each unit and a column for each number. The index is the seed, trial or block, or has it as its
+        last level.
+    runs: the records behind it, a row for each: "seed", "run" (KEY-STEPS) and "minutes".
+    factors: the levels in which the arms of a claim differ, by the name of the factor.
+    evidence, protocol, command: the data, what the runs have in common, and how to train them, in words.
+    n: units that are recorded, if the table leaves out some that cannot be asked.
+    needed: units from which on it is judged, instead of the claim's number.
+    judges: False for a smaller study that is shown beside the one that judges.
+    """
+
+    name: str
+    table: pd.DataFrame
+    factors: dict[str, str]
+    evidence: str = ""
+    protocol: str = ""
+    command: str = ""
+    runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["seed", "run", "minutes"]))
+    n: int | None = None
+    needed: int | None = None
+    judges: bool = True
+
+    def since(self, seed: int) -> "Arm":
+        """The same without the seeds below this one."""
+        if not seed:
+            return self
+        seeds = self.table.index.get_level_values(-1)
+        return replace(self, table=self.table[seeds >= seed], runs=self.runs[self.runs["seed"] >= seed], n=None)
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """A rule that was corrected after records had been seen: date, reason, first rule and first verdict."""
+
+    date: str
+    reason: str
+    first_rule: str
+    first_verdict: str
+
+
+class Worst(NamedTuple):
+    """The result of a check of formulas: whether the sentence holds in every case, and the worst of the cases."""
+
+    holds: bool
+    value: float
+    where: str
+    cases: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence, its place in the paper, its parts, and the arms on which it is asked.
+
+    parts: that must all hold, or a function that gives those of an arm.
+    arms: tables -> arms; tables[study] is the frame of a study. A check of formulas has none.
+    check: for a claim about formulas, a function that evaluates every case; measured: its sentence, with {value},
+        {where} and {cases}; on: what it looks at.
+    kind: a key of `verdicts.KINDS`. contradiction: returns how the paper contradicts itself, or "".
+    asks: the condition in words, by default that of the parts.
+    from_seed: seeds below this were recorded before the rule was written, and do not judge it.
+    least: units from which on it is judged. late: the rule was written when the records that judge it were known.
+    looks: the arms are several looks at the same units, and one decides after Holm's correction over them alone.
+    replaces: ids of claims that were merged into this one.
+    """
+
+    id: str
+    where: str
+    says: str
+    parts: "tuple[Part, ...] | Callable[[Arm], Sequence[Part]]"
+    arms: Callable[[Any], Iterable[Arm]] = lambda tables: ()
+    source: str = ""
+    kind: str = "paper"
+    check: Callable[[], Worst] | None = None
+    measured: str = ""
+    on: str = "formulas"
+    asks: str = ""
+    protocol: str = ""
+    command: str = ""
+    contradiction: Callable[[], str] | None = None
+    from_seed: int = 0
+    least: int = LEAST_SEEDS
+    amended: Amendment | None = None
+    late: bool = False
+    looks: bool = False
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def condition(self) -> str:
+        """What the claim asks, in words."""
+        if self.asks:
+            return self.asks
+        first, *others = dict.fromkeys(part.asks for part in ([] if callable(self.parts) else self.parts)) or [""]
+        return f"{first}, and {len(others)} more like it" if len(others) > 1 else "; ".join((first, *others))
+
+
+@cache
+def printed() -> dict:
+    """What the sources print: tables and test statistics, with their places."""
+    return json.loads(files("book.claims").joinpath("printed.json").read_text(encoding="utf-8"))
+
+
+def claim(id: str, where: str, says: str, *parts: Part, **fields: Any) -> Claim:
+    """A claim of these parts; fields: further fields of `Claim`."""
+    return Claim(id, where, says, parts, **fields)
+
+
+def own(id: str, says: str, *parts: Part, **fields: Any) -> Claim:
+    """A claim of this book, which is in no paper."""
+    return Claim(id, "our own", says, parts, source="own", kind="own", **fields)
+
+
+def amended(reason: str, first_rule: str, first_verdict: str, date: str = "2026-11-23") -> Amendment:
+    """An amendment, by default of the day when every rule was read against the papers once more."""
+    return Amendment(date, reason, first_rule, first_verdict)
+
+
+# -- estimates ----------------------------------------------------------------------------------------------------
+
+
+def mean(x: np.ndarray, level: float, method: str = "wider", within=(-np.inf, np.inf), shared: float = 0) -> Estimate:
+    """The mean; shared: test points for each training point where the units are splits of the same data."""
+    if shared:
+        estimate = statistics.resampled_interval(x, shared, level)
+        return replace(estimate, low=max(estimate.low, within[0]), high=min(estimate.high, within[1]))
+    return statistics.mean_interval(x, level, method, within)
+
+
+def share(x: np.ndarray, level: float, whole: float = 1.0) -> Estimate:
+    """The share of the units that say yes; whole: 100 for percent."""
+    found = statistics.clopper_pearson(int(x.sum()), len(x), level)
+    return replace(found, value=whole * found.value, low=whole * found.low, high=whole * found.high)
+
+
+def never(x: np.ndarray, level: float, whole: float = 100.0) -> Estimate:
+    """The same, where a single unit that says yes refutes the claim (`finding`)."""
+    return share(x, level, whole)
+
+
+def sd(x: np.ndarray, level: float) -> Estimate:
+    """The SD; without an interval if all values are equal, which says more of the test set than of the SD."""
+    found = statistics.sd_interval(x, level)
+    return found if found.value else replace(found, low=np.nan, high=np.nan)
+
+
+def from_printed(x: np.ndarray, level: float, mean: float, n: int, sd: float | None = None) -> Estimate:
+    """Our mean minus a printed mean of n runs, with both errors; a paper that prints no SD is taken to have ours."""
+    if sd is None:
+        return statistics.difference_from_printed(x, mean, n, level)
+    both = statistics.from_summary(x.mean(), x.std(), len(x), mean, sd, n, level=level)  # both SDs have n below
+    return Estimate(both.difference, *both.interval, min(both.n), level, "Welch")
+
+
+ESTIMATES: dict[str, Callable[..., Estimate]] = {
+    "mean": mean,
+    "share": share,
+    "never": never,
+    "sd": sd,
+    "sd ratio": lambda x, level: statistics.sd_ratio_interval(x[:, 0], x[:, 1], level),
+    "printed": from_printed,
+}
+
+
+# -- findings -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of a part, or of all parts of a claim, in one arm.
+
+    value, low, high: an estimate with its interval, in `unit`; NaN where there is none. threshold: the line of the
+    rule, or both ends of a band. n: units. leans: the state of the value alone. times: the multiple of n at which the
+    interval would clear the threshold, if mean and SD stayed; infinite if none does.
+    """
+
+    state: str
+    text: str
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    unit: str = ""
+    threshold: float | tuple[float, float] | None = None
+    n: int = 0
+    leans: str = ""
+    times: float = np.inf
+
+    def row(self) -> dict:
+        """The entries for the ledger; a number that is not finite is None."""
+        numbers = {name: number(getattr(self, name)) for name in ("value", "low", "high")}
+        threshold = list(self.threshold) if isinstance(self.threshold, tuple) else self.threshold
+        return (
+            {"state": self.state}
+            | numbers
+            | {"n": self.n, "unit": self.unit, "threshold": threshold, "text": self.text}
+        )
+
+
+def number(x: float) -> float | None:
+    """Six digits of a finite number, else None."""
+    return float(f"{x:.6g}") if np.isfinite(x) else None
+
+
+def units(part: Part, table: pd.DataFrame) -> np.ndarray:
+    """The values of the units that have one: (n,), or (n, 2)."""
+    values = np.asarray(part.values(table), float)
+    return values[~np.isnan(values) if values.ndim == 1 else ~np.isnan(values).any(1)]
+
+
+def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1) -> Finding:
+    """The finding of one part without its premises, as one of `parts` parts that share the error."""
+    values = units(part, table)
+    blank = Finding("unclear", "", unit=part.unit, threshold=part.threshold, n=len(values))
+    if len(values) < (least if part.least is None else part.least):
+        state = "void" if part.absent else "unclear"
+        return replace(
+            blank, state=state, text=f"{part.absent or 'too few can be asked'} ({len(values)} of {len(table)})"
+        )
+    if not np.isfinite(values).all():
+        return replace(blank, text=f"{_said(part, values.mean(), table, values)} (not finite for every unit)")
+    found = ESTIMATES[part.estimate](values, 1 - part.error / parts, **part.how)
+    low, high = part.accepts
+    inside = (low == -math.inf or found.low > low) and (high == math.inf or found.high < high)
+    outside = found.high <= low or found.low >= high
+    if part.estimate == "never":
+        inside, outside = not values.any(), bool(values.any())
+    unclear = np.isnan([found.low, found.high]).any() or not (inside or outside)
+    return replace(
+        blank,
+        state="unclear" if unclear else "holds" if inside else "fails",
+        text=_said(part, found.value, table, values),
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        leans="holds" if low < found.value < high else "fails",
+        times=math.inf if part.fixed else max(_times(found, end) for end in (low, high) if math.isfinite(end)),
+    )
+
+
+def _said(part: Part, value: float, table: pd.DataFrame, values: np.ndarray) -> str:
+    """The sentence of a part with its numbers; a column of two levels is written {name, network}."""
+    means = {", ".join(map(str, key)) if isinstance(key, tuple) else key: x for key, x in _means(table).items()}
+    # the mean of few accuracies may end in 5, and then its last bits would decide how it is printed
+    return part.says.format(round(float(value), 9), **means | {"count": int(np.sum(values)), "n": len(values)})
+
+
+def _means(table: pd.DataFrame) -> pd.Series:
+    return table.mean(numeric_only=True).round(9)
+
+
+def _times(found: Estimate, end: float) -> float:
+    """The multiple of n at which the half width towards `end`, which falls as n^-1/2, is the distance to it."""
+    distance = abs(found.value - end)
+    half = found.value - found.low if end < found.value else found.high - found.value
+    return (half / distance) ** 2 if distance > 0 and math.isfinite(half) else math.inf
+
+
+def joined(findings: Iterable[Finding]) -> Finding:
+    """The finding that decides among parts that must all hold.
+
+    Of those in the worst state it is the one that leans most clearly towards failing, because one failure decides. If
+    none does, it is the one nearest to its threshold, measured in its interval, because all must hold.
+    """
+    findings = list(findings)
+    state = verdicts.joined(one.state for one in findings)
+    worst = [one for one in findings if one.state == state]
+    failing = [one for one in worst if one.leans == "fails"]
+    return min(failing, key=lambda one: one.times) if failing else max(worst, key=lambda one: one.times)
+
+
+def after_holm(parts: Sequence[Callable[[int], Finding]], states: tuple[str, ...] = ("fails",)) -> list[Finding]:
+    """The findings of parts, where one that is in these states by itself but not after Holm's correction is unclear.
+
+    parts: functions of the number of parts that share the error. Parts that must all hold need no correction to hold;
+    looks of which each decides need one to hold, too.
+    """
+    found, decided = [part(1) for part in parts], set()
+    while True:
+        left = [i for i, one in enumerate(found) if one.state in states and i not in decided]
+        corrected = {i: parts[i](len(parts) - len(decided)) for i in left}
+        new = {i for i, one in corrected.items() if one.state in states}
+        if not new:
+            for i, one in corrected.items():
+                text = f"{found[i].text} ({found[i].state} by itself, but not after Holm's correction)"
+                found[i] = replace(found[i], state="unclear", text=text, times=one.times)
+            return found
+        decided |= new
+
+
+def _premise(part: Part, table: pd.DataFrame, least: int) -> Finding | None:
+    """The first premise that does not hold, as the finding of an arm; None where all hold."""
+    for premise in part.only_if:
+        found = judged((replace(premise, only_if=()),), table, least)
+        if found.state != "holds":
+            state = "void" if found.state in ("fails", "void") else "unclear"
+            return replace(
+                found, state=state, text=f"{premise.absent}: {found.text}" if found.text else premise.absent
+            )
+    return None
+
+
+def _sharing(part: Part, table: pd.DataFrame, least: int, looks: int, parts: int) -> Finding:
+    return finding(part, table, least, parts * looks)
+
+
+def judged(parts: Sequence[Part], table: pd.DataFrame, least: int = LEAST_SEEDS, looks: int = 1) -> Finding:
+    """The finding on parts that must all hold in one table; parts whose premises do not hold are left out.
+
+    looks: a number of arms that share the error.
+    """
+    asked: list[tuple[str, Callable[[int], Finding]]] = []
+    absent: list[Finding] = []
+    for part in parts:
+        groups = table.groupby(level=part.over) if part.over else [("", table)]
+        for name, rows in groups:
+            if missing := _premise(part, rows, least):
+                absent.append(missing)
+            else:
+                asked.append((str(name), partial(_sharing, part, rows, least, looks)))
+    if not asked:
+        return absent[0] if absent else Finding("untested", "no units")
+    found = after_holm([one for _, one in asked])
+    if all(one.state == "void" for one in found):
+        return found[0]
+    decides = joined(one for one in found if one.state != "void")
+    if len(found) > 1:
+        count = sum(one.state == decides.state for one in found)
+        verb = verdicts.of_several(decides.state)
+        at = next(name for (name, _), one in zip(asked, found, strict=True) if one is decides)
+        place = (
+            f"{at} {parts[0].over}: " if parts[0].over and len({name for name, _ in asked}) > 1 else "for example "
+        )
+        return replace(decides, text=f"{count} of {len(found)} parts {verb}, {place}{decides.text}")
+    return decides
+
+
+# -- judging ------------------------------------------------------------------------------------------------------
+
+
+def judge(claim: Claim, tables: Any, chapter: str) -> dict:
+    """The row of the ledger for a claim.
+
+    `arms` has the findings, `beside` those of smaller studies. `fresh_seeds`, `fresh_minutes` and `fresh_arm` say how
+    large a new study would decide the arm of an unclear claim that needs fewest, and are None where nothing
+    affordable does: seeds that are added to a study until it decides would decide by chance too often. `record`
+    names the runs behind the row, `minutes` is their training time.
+    """
+    every = [arm.since(claim.from_seed) for arm in claim.arms(tables)]
+    arms = [arm for arm in every if arm.judges]
+    findings = _findings(claim, arms)
+    word = verdicts.verdict(found.state for found in findings.values())
+    behind = [arm for arm in arms if findings[arm.name].state != "untested"] or arms
+    asked = [findings[arm.name] for arm in behind] or list(findings.values())
+    asked = [found for found in asked if found.state not in verdicts.UNDECIDED] or asked  # a void arm decides nothing
+    runs = (
+        pd.concat([arm.runs for arm in behind]).drop_duplicates("run")
+        if behind
+        else pd.DataFrame(columns=["run", "minutes"])
+    )
+    contradiction = claim.contradiction() if claim.contradiction else ""
+    seeds, minutes, undecided = _fresh(arms, findings) if word == "unclear" else (None, None, None)
+    return {
+        "id": claim.id,
+        "replaces": list(claim.replaces),
+        "kind": claim.kind,
+        "source": printed()[claim.source]["reference"],
+        "where": claim.where,
+        "says": claim.says,
+        "asks": claim.condition,
+        "chapter": chapter,
+        "evidence": _together((arm.evidence for arm in behind), ", "),
+        "protocol": _together((arm.protocol for arm in behind), "; ") or claim.protocol,
+        "measured": "; ".join(f"{name}: {found.text}" for name, found in findings.items()),
+        "n": min(found.n for found in asked) if arms else sum(found.n for found in asked),
+        "verdict": word,
+        "on": verdicts.depends_on((arm.factors, findings[arm.name].state) for arm in arms),
+        "undecided": [name for name, found in findings.items() if found.state in verdicts.UNDECIDED],
+        "flags": verdicts.flags(
+            (found.state for found in findings.values()), bool(contradiction), claim.amended is not None, claim.late
+        ),
+        "contradiction": contradiction,
+        "amended": asdict(claim.amended) if claim.amended else None,
+        "fresh_seeds": seeds,
+        "fresh_minutes": minutes,
+        "fresh_arm": undecided,
+        "arms": _rows(findings),
+        "beside": _beside(claim, [arm for arm in every if not arm.judges]),
+        "record": sorted(runs["run"]),
+        "command": _together((arm.command for arm in behind), "; ") or claim.command,
+        "minutes": round(float(runs["minutes"].sum()), 1),
+    }
+
+
+def _findings(claim: Claim, arms: Sequence[Arm]) -> dict[str, Finding]:
+    if claim.check:
+        worst = claim.check()
+        text = claim.measured.format(**worst._asdict())
+        return {claim.on: Finding("holds" if worst.holds else "fails", text, worst.value, n=worst.cases)}
+    if claim.looks:
+        ready = [arm for arm in arms if _recorded(arm) >= (arm.needed or claim.least)]
+        found = after_holm([partial(_in_arm, claim, arm) for arm in ready], ("holds", "fails"))
+        looked = {arm.name: one for arm, one in zip(ready, found, strict=True)}
+        return {arm.name: looked.get(arm.name) or _in_arm(claim, arm) for arm in arms}
+    return {arm.name: _in_arm(claim, arm) for arm in arms}
+
+
+def _recorded(arm: Arm) -> int:
+    return len(arm.table) if arm.n is None else arm.n
+
+
+def _in_arm(claim: Claim, arm: Arm, looks: int = 1) -> Finding:
+    recorded, needed = _recorded(arm), arm.needed or claim.least
+    if recorded < needed:
+        late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
+        return Finding("untested", f"{counted(recorded, 'seed')}{late}, {needed} needed", n=recorded)
+    parts = claim.parts(arm) if callable(claim.parts) else claim.parts
+    return judged(parts, arm.table, min(claim.least, LEAST_SEEDS), looks)
+
+
+def _rows(findings: dict[str, Finding]) -> list[dict]:
+    return [{"name": name} | found.row() for name, found in findings.items()]
+
+
+def _together(words: Iterable[str], between: str) -> str:
+    return between.join(dict.fromkeys(word for word in words if word))
+
+
+def _beside(claim: Claim, arms: Sequence[Arm]) -> list[dict]:
+    """What smaller studies say to the same claim; those that cannot judge it are left out."""
+    shown = []
+    for evidence in dict.fromkeys(arm.evidence for arm in arms):
+        findings = _findings(claim, [arm for arm in arms if arm.evidence == evidence])
+        word = verdicts.verdict(found.state for found in findings.values())
+        if word != "untested":
+            shown.append({"evidence": evidence, "verdict": word, "arms": _rows(findings)})
+    return shown
+
+
+def _fresh(arms: Sequence[Arm], findings: dict[str, Finding]) -> tuple[int | None, float | None, str | None]:
+    """Seeds of a new study that would decide the arm that needs fewest, minutes for them, and the name of the arm."""
+    needed = []
+    for arm in arms:
+        found = findings[arm.name]
+        if found.state == "unclear" and found.times * found.n < MOST_UNITS:
+            seeds = math.floor(found.times * found.n) + 1
+            there = max(
+                _recorded(arm), found.n
+            )  # an arm may wait for networks of its study that this claim does not ask
+            needed.append((seeds, round(seeds * float(arm.runs["minutes"].sum()) / there, 1), arm.name))
+    return min(needed, default=(None, None, None))

@@ -1,0 +1,107 @@
+"""A study as a frame: a row for each run, with its specification and its measured numbers by name.
+
+    tables = Tables(Store(), studies())
+    tables["mnist-10k"]                      # columns: seed, run, minutes, diverged, architecture, ..., accuracy
+    wide(tables["mnist-10k"], "accuracy")    # a row for each seed, a column for each architecture
+
+Claims, tables, figures and sentences read these frames. The numbers of a run are made by the `measured` of its kind
+of network, a function of record and study that returns a dictionary of named numbers.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
+from functools import cached_property
+from pkgutil import resolve_name
+from typing import Any
+
+import pandas as pd
+
+from book.records.store import Record, RecordError
+from book.records.sweep import Study
+
+MEASURED = {  # experiment -> the numbers of one of its runs
+    "classifier": "book.measures.classifiers.numbers:measured",
+    "metric": "book.measures.classifiers.numbers:measured_metric",
+    "centres": "book.measures.classifiers.numbers:measured_centres",
+    "mahalanobis": "book.measures.distances.numbers:measured",
+    "volume": "book.measures.sigmoid.numbers:measured",
+    "residual": "book.measures.residual.numbers:measured",
+}
+
+
+class Tables(Mapping[str, pd.DataFrame]):
+    """The frames of studies, each made when it is first read."""
+
+    def __init__(self, records: Iterable[Record], studies: Mapping[str, Any]):
+        self.records, self.studies = records, studies
+        self._frames: dict[tuple[str, int], pd.DataFrame] = {}
+        self._made: dict[tuple, Any] = {}
+
+    @cached_property
+    def _by_question(self) -> dict[Any, list[Record]]:
+        """The records by what was asked, shortest first."""
+        found = defaultdict(list)
+        for record in sorted(self.records, key=lambda r: (r.key, r.steps)):
+            found[record.spec.question].append(record)
+        return found
+
+    def runs(self, study: Study) -> list[Record]:
+        """The study's runs, each by the shortest record that was measured at its last step, diverged or not.
+
+        Raises RecordError if some are of other data of that name: one of two data sets would silently take the place
+        of the other.
+        """
+        runs, digests = [], dict[str, str]()
+        for question in study.questions():
+            whole = [r for r in self._by_question.get(question, ()) if r.measured_at(study.steps)]
+            for record in whole[:1]:
+                runs.append(record)
+            for spec in (record.spec for record in whole):
+                if (first := digests.setdefault(spec.draw_name, spec.data_digest)) != spec.data_digest:
+                    raise RecordError(
+                        f"{study.name} has records of two data sets with the name {spec.draw_name!r}, of the digests "
+                        f"{first} and {spec.data_digest}; `python -m book records verify` lists them"
+                    )
+        return runs
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        return self.after(name)
+
+    def after(self, name: str, steps: int | None = None) -> pd.DataFrame:
+        """The frame of a study after this many steps, by default all."""
+        study = self.studies[name] if steps is None else replace(self.studies[name], steps=steps)
+        if (name, study.steps) not in self._frames:
+            self._frames[name, study.steps] = frame(study, self.runs(study))
+        return self._frames[name, study.steps]
+
+    def __iter__(self):
+        return iter(self.studies)
+
+    def __len__(self):
+        return len(self.studies)
+
+    def once(self, make: Callable[..., Any], *arguments: Any) -> Any:
+        """make(self, *arguments), from the second call on as it was; many claims share a table."""
+        if (make, arguments) not in self._made:
+            self._made[make, arguments] = make(self, *arguments)
+        return self._made[make, arguments]
+
+
+def frame(study: Study, runs: Iterable[Any]) -> pd.DataFrame:
+    """A row for each run, a record or a measurement: specification, "run", "minutes", "diverged", and its numbers."""
+    rows = []
+    for run in runs:
+        measured = resolve_name(MEASURED[run.spec.experiment])
+        about = {"run": getattr(run, "name", ""), "minutes": getattr(run, "minutes", 0.0)}
+        diverged = run.diverged_at is not None and run.diverged_at <= study.steps
+        rows.append(asdict(run.spec) | about | {"diverged": diverged} | measured(run, study))
+    return pd.DataFrame(rows)
+
+
+def wide(table: pd.DataFrame, number: str, by: str = "architecture", index: str = "seed") -> pd.DataFrame:
+    """One number of the runs that did not diverge: a row for each seed, a column for each network."""
+    sound = table[~table["diverged"].astype(bool)] if len(table) else table
+    if not len(sound):
+        return pd.DataFrame(index=pd.Index([], name=index), dtype=float)
+    return sound.pivot(index=index, columns=by, values=number)
