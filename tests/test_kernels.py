@@ -14,6 +14,7 @@ from test_chapters import figures_of, run
 from book import chapters
 from book.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
 from book.claims import statistics
+from book.claims.judging import judged
 from book.records import derived as evidence_derived
 from support.geometry import kernel_metric
 from support.training import feature_machines
@@ -319,78 +320,22 @@ def test_the_learned_kernel_s_volume_varies():
     assert checks.bends().holds and not checks.bends(outputs=(3,), least=50.0).holds
 
 
-# -- rules and arms -----------------------------------------------------------------------------------------------
-
-
-def arm(shared=0.25, n=5, **columns):
-    """An arm of 5 x 5 splits with these columns; a number is the same everywhere."""
-    place = pd.DataFrame([(r, f) for r in range(5) for f in range(5)], columns=["repetition", "fold"])
-    unit = ("repetition", "fold")
-    return claims.TableArm("iris", "kernel-machines", place.assign(**columns), n, "iris", "", {}, unit, shared)
-
-
-WIGGLE = np.linspace(-1, 1, 25)
-
-
-@pytest.mark.parametrize(
-    ("id", "columns", "state"),
-    [
-        ("KER-1-a", {"plain": 5 + 0.1 * WIGGLE, "support": 4.0}, "holds"),
-        ("KER-1-a", {"plain": 5 + 0.1 * WIGGLE, "support": 5.0}, "fails"),
-        ("KER-1-a", {"plain": 5 + 3 * WIGGLE, "support": 4.0}, "unclear"),
-        ("KER-1-a", {"plain": 0.9 + 0.1 * WIGGLE, "support": 0.0}, "void"),
-        ("KER-1-b", {"effect": 1 + 0.1 * WIGGLE, "contrast": 1 + 0.1 * WIGGLE}, "holds"),
-        ("KER-1-b", {"effect": -1 + 0.1 * WIGGLE, "contrast": 1 + 0.1 * WIGGLE}, "fails"),
-        ("KER-1-b", {"effect": 1 + 0.1 * WIGGLE, "contrast": WIGGLE}, "unclear"),
-        ("KER-1-c", {"random": 5 + 0.1 * WIGGLE, "support": 4.0}, "holds"),
-        ("KER-1-c", {"random": 3 + 0.1 * WIGGLE, "support": 4.0}, "fails"),
-        ("KER-1-c", {"random": 5 + 3 * WIGGLE, "support": 5.0}, "unclear"),
-        ("KER-1-e", {"rises": 100.0}, "holds"),
-        ("KER-1-e", {"rises": 0.0}, "fails"),
-        ("KER-1-e", {"rises": np.where(np.arange(25) % 2, 100.0, 0.0)}, "unclear"),
-        ("KER-2-a", {"trained": 0.8 + 0.1 * WIGGLE, "untrained": 0.1, "turned": 0.0}, "holds"),
-        ("KER-2-a", {"trained": 0.1 + 0.1 * WIGGLE, "untrained": 0.8, "turned": 0.0}, "fails"),
-        ("KER-2-a", {"trained": 0.8 + 0.1 * WIGGLE, "untrained": 0.1, "turned": 0.8}, "unclear"),
-        ("KER-2-b", {"cosine": 0.95 + 0.01 * WIGGLE}, "holds"),
-        ("KER-2-b", {"cosine": 0.7 + 0.01 * WIGGLE}, "fails"),
-        ("KER-2-b", {"cosine": 0.9 + 0.01 * WIGGLE}, "unclear"),
-        ("KER-2-c", {"machine": 5 + 0.1 * WIGGLE, "network": 6.0}, "holds"),
-        ("KER-2-c", {"machine": 8 + 0.1 * WIGGLE, "network": 6.0}, "fails"),
-        ("KER-2-c", {"machine": 7 + WIGGLE, "network": 6.0}, "unclear"),
-        ("KER-2-e", {"share M": 95 + WIGGLE}, "holds"),
-        ("KER-2-e", {"share M": 50 + WIGGLE}, "fails"),
-        ("KER-2-e", {"share M": 90 + WIGGLE}, "unclear"),
-        ("KER-4-a", {"share M": 60 + WIGGLE, "share Euclid": 20.0}, "holds"),
-        ("KER-4-a", {"share M": 10 + WIGGLE, "share Euclid": 20.0}, "fails"),
-        ("KER-4-a", {"share M": 20 + WIGGLE, "share Euclid": 20.0}, "unclear"),
-    ],
-)
-def test_rules_to_each_outcome(id, columns, state):
-    assert CLAIMS[id].rule(arm(**columns)).state == state and CLAIMS[id].rule.asks
+# -- arms ----------------------------------------------------------------------------------------------------------
 
 
 def test_splits_that_share_training_data_have_the_wider_interval_and_repetitions_do_not_decide():
-    rule, columns = CLAIMS["KER-2-e"].rule, {"share M": 95 + WIGGLE}
-    shared, disjoint = rule(arm(**columns)), rule(arm(shared=None, **columns))
+    part = CLAIMS["KER-2-e"].parts
+    table = pd.DataFrame({"share M": 95 + np.linspace(-1, 1, 25)})
+    shared, disjoint = judged(part, table, shared=0.25), judged(part, table)
     assert shared.high - shared.low > 2 * (disjoint.high - disjoint.low)
     assert shared.times == disjoint.times == math.inf
 
 
-def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out():
-    rows = pd.DataFrame(
-        {"repetition": 0, "fold": [0, 0, 1, 1], "plain": [1.0, 3.0, 5.0, 7.0], "contrast": [None] * 4}
-    )
-    made = replace(arm(), rows=rows.astype({"contrast": float}))
-    (plain,), (contrast,) = made.columns("plain"), made.columns("contrast")
-    assert plain.tolist() == [2.0, 6.0] and len(contrast) == 0
-    assert CLAIMS["KER-2-b"].rule.mean(made, contrast, "x").state == "unclear"
-
-
-def test_columns_that_are_subtracted_have_the_same_units():
-    rows = pd.DataFrame(
-        {"repetition": 0, "fold": [0, 1, 2], "plain": [1.0, np.nan, 5.0], "support": [np.nan, 4.0, 6.0]}
-    )
-    assert [values.tolist() for values in replace(arm(), rows=rows).columns("plain", "support")] == [[5.0], [6.0]]
+def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out(monkeypatch):
+    rows = {"data": "iris", "repetition": 0, "fold": [0, 0, 1, 1], "plain": [1.0, 3.0, 5.0, 7.0], "contrast": np.nan}
+    monkeypatch.setattr(claims.derived, "table", lambda name: pd.DataFrame(rows))
+    iris, *_ = claims.machines()
+    assert iris.table["plain"].tolist() == [2.0, 6.0] and iris.table["contrast"].isna().all()
 
 
 def test_without_a_table_nothing_is_judged(monkeypatch, tmp_path):
@@ -402,9 +347,9 @@ def test_without_a_table_nothing_is_judged(monkeypatch, tmp_path):
 def test_arms_read_their_rows(monkeypatch):
     rows = pd.DataFrame({"data": ["toy", "toy", "digits"], "start": ["usual start"] * 3, "block": [0, 1, 0]})
     monkeypatch.setattr(claims.derived, "table", lambda name: rows)
-    ((toy, digits),) = claims.metrics(("toy", "digits"), ("usual start",)).options(None, [])
-    assert (toy.name, toy.n, digits.n) == ("toy", 2, 1) and toy.command.endswith("derive kernel-metrics")
-    assert toy.all_records() == []
+    toy, digits = claims.metrics(("toy", "digits"), ("usual start",))(None)
+    assert (toy.name, len(toy.table), len(digits.table)) == ("toy", 2, 1)
+    assert toy.command.endswith("derive kernel-metrics") and len(toy.runs) == 0
 
 
 # -- derived tables -----------------------------------------------------------------------------------------------
@@ -472,9 +417,10 @@ def test_mnist_arms_compare_the_first_round_with_the_last(monkeypatch):
     rows = [{"data": "MNIST, 300 images", "block": b, "round": r, "error": 10.0 + r + b} for b in (0, 1)
             for r in range(ROUNDS + 1)]  # fmt: skip
     monkeypatch.setattr(claims.derived, "table", lambda name: pd.DataFrame(rows))
-    small, large = claims.rounds()
-    assert (small.n, large.n, small.factors) == (2, 0, {"images": "300"})
-    assert CLAIMS["KER-4-b"].rule(small).value == ROUNDS and CLAIMS["KER-4-b"].rule(small).state == "holds"
+    small, large = claims.rounds(None)
+    assert (len(small.table), len(large.table), small.factors) == (2, 0, {"images": "300"})
+    found = judged(CLAIMS["KER-4-b"].parts, small.table)
+    assert found.value == ROUNDS and found.state == "holds"
 
 
 def test_a_network_s_own_products_are_those_of_automatic_derivatives():

@@ -79,6 +79,7 @@ class Arm:
     runs: the records behind it, a row for each: "seed", "run" (KEY-STEPS) and "minutes".
     factors: the levels in which the arms of a claim differ, by the name of the factor.
     evidence, protocol, command: the data, what the runs have in common, and how to train them, in words.
+    shared: test points for each training point, where units are splits of the same data and so not independent.
     n: units that are recorded, if the table leaves out some that cannot be asked.
     needed: units from which on it is judged, instead of the claim's number.
     judges: False for a smaller study that is shown beside the one that judges.
@@ -91,6 +92,7 @@ class Arm:
     protocol: str = ""
     command: str = ""
     runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["seed", "run", "minutes"]))
+    shared: float = 0.0
     n: int | None = None
     needed: int | None = None
     judges: bool = True
@@ -182,6 +184,35 @@ def claim(id: str, where: str, says: str, *parts: Part, **fields: Any) -> Claim:
 def own(id: str, says: str, *parts: Part, **fields: Any) -> Claim:
     """A claim of this book, which is in no paper."""
     return Claim(id, "our own", says, parts, source="own", kind="own", **fields)
+
+
+def formula(
+    id: str, where: str, says: str, check: Callable[[], Worst], measured: str, protocol: str, source: str, run: str
+) -> Claim:
+    """A claim about formulas: every case of a check is as the claim says. run: the number of the chapter."""
+    return Claim(
+        id,
+        where,
+        says,
+        (),
+        source=source,
+        kind="own" if source == "own" else "paper",
+        check=check,
+        measured=measured,
+        asks="every case of the check is as the claim says",
+        protocol=protocol,
+        command=f"python -m book run {run}",
+    )
+
+
+def least(values: Any) -> int:
+    """The index of the first of the flattened values that is the least but for rounding.
+
+    Cases that theory makes equal differ in their last digits, and these depend on the processor. NaN counts as least.
+    """
+    values = np.ravel(values)
+    low = values.min()
+    return int(np.argmax(values <= low + 1e-9 * abs(low)) if np.isfinite(low) else values.argmin())
 
 
 def amended(reason: str, first_rule: str, first_verdict: str, date: str = "2026-11-23") -> Amendment:
@@ -280,7 +311,7 @@ def units(part: Part, table: pd.DataFrame) -> np.ndarray:
     return values[~np.isnan(values) if values.ndim == 1 else ~np.isnan(values).any(1)]
 
 
-def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1) -> Finding:
+def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, shared: float = 0.0) -> Finding:
     """The finding of one part without its premises, as one of `parts` parts that share the error."""
     values = units(part, table)
     blank = Finding("unclear", "", unit=part.unit, threshold=part.threshold, n=len(values))
@@ -291,7 +322,8 @@ def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1) -> 
         )
     if not np.isfinite(values).all():
         return replace(blank, text=f"{_said(part, values.mean(), table, values)} (not finite for every unit)")
-    found = ESTIMATES[part.estimate](values, 1 - part.error / parts, **part.how)
+    how = {**part.how, "shared": shared} if shared and part.estimate == "mean" else part.how
+    found = ESTIMATES[part.estimate](values, 1 - part.error / parts, **how)
     low, high = part.accepts
     inside = (low == -math.inf or found.low > low) and (high == math.inf or found.high < high)
     outside = found.high <= low or found.low >= high
@@ -360,10 +392,10 @@ def after_holm(parts: Sequence[Callable[[int], Finding]], states: tuple[str, ...
         decided |= new
 
 
-def _premise(part: Part, table: pd.DataFrame, least: int) -> Finding | None:
+def _premise(part: Part, table: pd.DataFrame, least: int, shared: float) -> Finding | None:
     """The first premise that does not hold, as the finding of an arm; None where all hold."""
     for premise in part.only_if:
-        found = judged((replace(premise, only_if=()),), table, least)
+        found = judged((replace(premise, only_if=()),), table, least, shared=shared)
         if found.state != "holds":
             state = "void" if found.state in ("fails", "void") else "unclear"
             return replace(
@@ -372,24 +404,26 @@ def _premise(part: Part, table: pd.DataFrame, least: int) -> Finding | None:
     return None
 
 
-def _sharing(part: Part, table: pd.DataFrame, least: int, looks: int, parts: int) -> Finding:
-    return finding(part, table, least, parts * looks)
+def _sharing(part: Part, table: pd.DataFrame, least: int, looks: int, shared: float, parts: int) -> Finding:
+    return finding(part, table, least, parts * looks, shared)
 
 
-def judged(parts: Sequence[Part], table: pd.DataFrame, least: int = LEAST_SEEDS, looks: int = 1) -> Finding:
+def judged(
+    parts: Sequence[Part], table: pd.DataFrame, least: int = LEAST_SEEDS, looks: int = 1, shared: float = 0.0
+) -> Finding:
     """The finding on parts that must all hold in one table; parts whose premises do not hold are left out.
 
-    looks: a number of arms that share the error.
+    looks: a number of arms that share the error. shared: see `Arm`.
     """
     asked: list[tuple[str, Callable[[int], Finding]]] = []
     absent: list[Finding] = []
     for part in parts:
         groups = table.groupby(level=part.over) if part.over else [("", table)]
         for name, rows in groups:
-            if missing := _premise(part, rows, least):
+            if missing := _premise(part, rows, least, shared):
                 absent.append(missing)
             else:
-                asked.append((str(name), partial(_sharing, part, rows, least, looks)))
+                asked.append((str(name), partial(_sharing, part, rows, least, looks, shared)))
     if not asked:
         return absent[0] if absent else Finding("untested", "no units")
     found = after_holm([one for _, one in asked])
@@ -487,7 +521,7 @@ def _in_arm(claim: Claim, arm: Arm, looks: int = 1) -> Finding:
         late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
         return Finding("untested", f"{counted(recorded, 'seed')}{late}, {needed} needed", n=recorded)
     parts = claim.parts(arm) if callable(claim.parts) else claim.parts
-    return judged(parts, arm.table, min(claim.least, LEAST_SEEDS), looks)
+    return judged(parts, arm.table, min(claim.least, LEAST_SEEDS), looks, arm.shared)
 
 
 def _rows(findings: dict[str, Finding]) -> list[dict]:

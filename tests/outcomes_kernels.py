@@ -1,0 +1,80 @@
+"""Made-up tables that drive the claims of the chapter on kernels to each outcome."""
+
+import numpy as np
+
+WIGGLE = np.linspace(-1, 1, 25)
+
+
+def _tau(values) -> dict:
+    from book.chapters.kernels.magnified import TAUS
+
+    return {f"contrast {tau:g}": value for tau, value in zip([t for t in TAUS if t < 1], values, strict=False)}
+
+
+_UP = 1 + 0.1 * WIGGLE
+OUTCOMES = {
+    "KER-1-a": [
+        ({"plain": 5 + 0.1 * WIGGLE, "support": 4.0}, "holds"),
+        ({"plain": 5 + 0.1 * WIGGLE, "support": 5.0}, "fails"),
+        ({"plain": 5 + 3 * WIGGLE, "support": 4.0, "shared": 0.25}, "unclear"),
+        ({"plain": 5 + 3 * WIGGLE, "support": 4.3, "shared": 0.25}, "unclear"),
+        ({"plain": 0.5 + 0.1 * WIGGLE, "support": 0.0}, "void"),
+        ({"plain": 1.0 + 0.1 * WIGGLE, "support": 0.0}, "unclear"),
+    ],
+    "KER-1-b": [
+        ({"effect": _UP, "contrast": _UP}, "holds"),
+        ({"effect": -_UP, "contrast": _UP}, "fails"),
+        ({"effect": _UP, "contrast": -_UP}, "fails"),
+        ({"effect": _UP, "contrast": WIGGLE}, "unclear"),
+    ],
+    "KER-1-b-2": [
+        (_tau([_UP, _UP, _UP]), "holds"),
+        (_tau([_UP, -_UP, _UP]), "fails"),
+        (_tau([_UP, WIGGLE, _UP]), "unclear"),
+    ],
+    "KER-1-c": [
+        ({"random": 5 + 0.1 * WIGGLE, "support": 4.0}, "holds"),
+        ({"random": 3 + 0.1 * WIGGLE, "support": 4.0}, "fails"),
+        ({"random": 5 + 3 * WIGGLE, "support": 5.0}, "unclear"),
+        ({"random": 0.5 + 0.1 * WIGGLE, "support": 0.0}, "void"),
+    ],
+    "KER-1-e": [
+        ({"rises": 100.0}, "holds"),
+        ({"rises": 0.0}, "fails"),
+        ({"rises": np.where(np.arange(25) % 2, 100.0, 0.0)}, "unclear"),
+    ],
+    "KER-2-a": [
+        ({"trained": 0.8 + 0.1 * WIGGLE, "untrained": 0.1, "turned": 0.0}, "holds"),
+        ({"trained": 0.1 + 0.1 * WIGGLE, "untrained": 0.8, "turned": 0.0}, "fails"),
+        ({"trained": 0.1 + 0.1 * WIGGLE, "untrained": 0.0, "turned": 0.8}, "fails"),
+        ({"trained": 0.8 + 0.1 * WIGGLE, "untrained": 0.1, "turned": 0.8}, "unclear"),
+    ],
+    **dict.fromkeys(
+        ("KER-2-b", "KER-2-f"),
+        [
+            ({"cosine": 0.95 + 0.01 * WIGGLE}, "holds"),
+            ({"cosine": 0.7 + 0.01 * WIGGLE}, "fails"),
+            ({"cosine": 0.9 + 0.01 * WIGGLE}, "unclear"),
+        ],
+    ),
+    "KER-2-c": [
+        ({"machine": 5 + 0.1 * WIGGLE, "network": 6.0}, "holds"),
+        ({"machine": 8 + 0.1 * WIGGLE, "network": 6.0}, "fails"),
+        ({"machine": 7 + WIGGLE, "network": 6.0}, "unclear"),
+    ],
+    "KER-2-e": [
+        ({"share M": 95 + WIGGLE}, "holds"),
+        ({"share M": 50 + WIGGLE}, "fails"),
+        ({"share M": 90 + WIGGLE}, "unclear"),
+    ],
+    "KER-4-a": [
+        ({"share M": 60 + WIGGLE, "share Euclid": 20.0}, "holds"),
+        ({"share M": 10 + WIGGLE, "share Euclid": 20.0}, "fails"),
+        ({"share M": 20 + WIGGLE, "share Euclid": 20.0}, "unclear"),
+    ],
+    "KER-4-b": [
+        ({"last": 6 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
+        ({"last": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
+        ({"last": 5 + WIGGLE, "first": 5.0}, "unclear"),
+    ],
+}

@@ -1,0 +1,53 @@
+"""Every claim is driven to holds, fails and unclear, and to void where it has premises, on small made-up tables.
+
+A module `outcomes_CHAPTER` has `OUTCOMES`: the id of a claim -> pairs of made-up columns and the state that they lead to.
+A column is a number for each of its units or one number for all, and its name is that of the real table. Claims with
+arms of different units name them in `UNITS`.
+"""
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from book import chapters
+from book.claims.judging import Arm, Claim, judged
+
+MODULES = [importlib.import_module(path.stem) for path in sorted(Path(__file__).parent.glob("outcomes_*.py"))]
+OUTCOMES = {id: outcomes for module in MODULES for id, outcomes in module.OUTCOMES.items()}
+CLAIMS = {c.id: c for several in chapters.claims().values() for c in several if isinstance(c, Claim) and not c.check}
+
+
+def table(columns: dict, name: str = "seed") -> pd.DataFrame:
+    """A frame of made-up columns; a tuple is a column of two levels, an "index" replaces the numbers of the units."""
+    columns = dict(columns)
+    index = columns.pop("index", None)
+    n = max((len(x) for x in columns.values() if np.ndim(x)), default=20)
+    rows = pd.DataFrame({key: np.broadcast_to(x, n) for key, x in columns.items()})
+    rows.index = index if index is not None else pd.RangeIndex(n, name=name)
+    return rows
+
+
+def parts_of(claim: Claim, name: str) -> tuple:
+    return tuple(claim.parts(Arm(name, pd.DataFrame(), {}))) if callable(claim.parts) else claim.parts
+
+
+@pytest.mark.parametrize(
+    ("id", "columns", "state"),
+    [(id, columns, state) for id, outcomes in OUTCOMES.items() for columns, state in outcomes],
+)
+def test_a_claim_comes_to_this_state(id, columns, state):
+    columns = dict(columns)
+    arm, shared = columns.pop("arm", ""), columns.pop("shared", 0.0)
+    found = judged(parts_of(CLAIMS[id], arm), table(columns), shared=shared)
+    assert found.state == state, found
+    assert CLAIMS[id].condition and (found.state == "void" or found.text)
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_every_claim_is_driven_to_each_outcome(id):
+    states = {state for _, state in OUTCOMES.get(id, ())}
+    premises = not callable(CLAIMS[id].parts) and any(part.only_if for part in CLAIMS[id].parts)
+    assert states >= {"holds", "fails", "unclear"} | ({"void"} if premises else set())
