@@ -89,10 +89,12 @@ def derived() -> dict:
 
 
 def error_rates():
-    """How often each rule of the ledger errs, by simulation (`book.measures.error_rates`)."""
-    from book.measures.error_rates import simulated
+    """How often each rule of the ledger errs, by simulation (`book.claims.error_rates`)."""
+    from book.claims.error_rates import simulated
+    from book.measures.tables import Tables
+    from book.records.store import Store
 
-    return simulated([claim for several in claims().values() for claim in several], ledger()), []
+    return simulated([c for several in claims().values() for c in several], ledger(), Tables(Store(), studies())), []
 
 
 def claims() -> dict[str, list]:

@@ -46,6 +46,7 @@ class Part:
     absent: what to say where this is a premise and does not hold, or where too few units can be asked.
     least: units that must have a value, instead of the claim's number.
     over: a level of the table's index; the part is asked at each of its values at which the premises hold.
+    printed: the value that the paper prints, for error rates.
     fixed: whether more units would not help, so that no number of seeds is named that would decide.
     """
 
@@ -61,6 +62,7 @@ class Part:
     absent: str = ""
     least: int | None = None
     over: str = ""
+    printed: float = math.nan
     fixed: bool = False
 
     @property

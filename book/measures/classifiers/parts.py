@@ -133,9 +133,18 @@ def accuracy(table: pd.DataFrame, network: str) -> pd.Series:
     return table["accuracy", network]
 
 
+def _printed(first: str, second: str) -> list[tuple[float, float]]:
+    """Means and SDs that Oursland prints of two networks: from the text where both are there, else Table 3 or 5."""
+    sets = printed()["oursland2025"]["sets"]
+    tables = (sets[name]["accuracy"] for name in ("prose", "table3", "table5"))
+    return next(([t[first], t[second]] for t in tables if first in t and second in t), [(math.nan, 1.0)] * 2)
+
+
 def _gap(first: str, second: str) -> dict:
     says = f"{first} - {second} = {{accuracy, {first}:.3f}} - {{accuracy, {second}:.3f}} = {{:+.2f}} points"
-    return {"says": says, "values": lambda t: accuracy(t, first) - accuracy(t, second), "unit": "points"}
+    return {"says": says, "values": lambda t: accuracy(t, first) - accuracy(t, second), "unit": "points"} | {
+        "printed": _printed(first, second)[0][0] - _printed(first, second)[1][0]
+    }
 
 
 def lead(first: str, second: str, least: float, **fields: object) -> Part:
@@ -160,6 +169,11 @@ def recovers(first: str, second: str, least: float = CATASTROPHE, baseline: str 
     return lead(first, second, least, asks=asks, only_if=(failing,))
 
 
+def _sd_ratio(first: str, second: str) -> float:
+    (mean, sd), (_, other) = _printed(first, second)
+    return math.nan if math.isnan(mean) else sd / other
+
+
 def more_variable(first: str, second: str, times: float = SPREAD) -> Part:
     """The SD of `first` over seeds is more than `times` that of `second`, by a bootstrap that does not pair them."""
     return Part(
@@ -169,6 +183,7 @@ def more_variable(first: str, second: str, times: float = SPREAD) -> Part:
         "times",
         f"SD {first} / SD {second} > {times:g}",
         "sd ratio",
+        printed=_sd_ratio(first, second),
     )
 
 
