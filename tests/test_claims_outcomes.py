@@ -1,8 +1,7 @@
 """Every claim is driven to holds, fails and unclear, and to void where it has premises, on small made-up tables.
 
-A module `outcomes_CHAPTER` has `OUTCOMES`: the id of a claim -> pairs of made-up columns and the state that they lead to.
-A column is a number for each of its units or one number for all, and its name is that of the real table. Claims with
-arms of different units name them in `UNITS`.
+A module `outcomes_CHAPTER` has `OUTCOMES`: the id of a claim -> pairs of made-up columns and the state that they lead
+to. A column is a number for each of its units or one number for all, and its name is that of the real table.
 """
 
 import importlib
