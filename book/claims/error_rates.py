@@ -6,8 +6,8 @@ rule's line, at what the paper prints (where it prints it), and at no effect: a 
 claims with several parts it is the part that the arm reports. A premise is taken as met. Left out are units that
 share training data, parts that one case refutes, and arms whose values are all alike, so that their spread is not
 known. Means are judged by Student's interval alone; the bootstrap's, which is used from ten values on if it is wider,
-can only turn a verdict into "unclear". One of several looks is taken at the first step of Holm's correction, as if no other
-decided.
+can only turn a verdict into "unclear". One of several looks is taken at the first step of Holm's correction, as if no
+other decided.
 """
 
 import math

@@ -178,14 +178,14 @@ def printed() -> dict:
     return json.loads(files("book.claims").joinpath("printed.json").read_text(encoding="utf-8"))
 
 
-def claim(id: str, where: str, says: str, *parts: Part, **fields: Any) -> Claim:
-    """A claim of these parts; fields: further fields of `Claim`."""
-    return Claim(id, where, says, parts, **fields)
+def claim(id: str, where: str, says: str, *parts: Any, **fields: Any) -> Claim:
+    """A claim of these parts, or of one function that gives them; fields: further fields of `Claim`."""
+    return Claim(id, where, says, parts[0] if callable(parts[0]) else parts, **fields)
 
 
-def own(id: str, says: str, *parts: Part, **fields: Any) -> Claim:
+def own(id: str, says: str, *parts: Any, **fields: Any) -> Claim:
     """A claim of this book, which is in no paper."""
-    return Claim(id, "our own", says, parts, source="own", kind="own", **fields)
+    return claim(id, "our own", says, *parts, source="own", kind="own", **fields)
 
 
 def formula(

@@ -20,18 +20,16 @@ are round numbers that were not moved to suit the pilot, but a rule written afte
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 
 import pandas as pd
 
 from book.chapters.mahalanobis import reach
-from book.claims import judge as claims
-from book.claims import statistics
-from book.claims.judge import Arms, own
-from book.claims.rules import Finding, Rule
-from book.claims.verdicts import LEAST_SEEDS
-from book.measures.distances.results import DistanceArm, arms
+from book.claims.judging import Amendment, Arm, Part, amended, claim, own
+from book.measures.distances.numbers import by_trial
+from book.measures.distances.results import ARMS
+from book.measures.tables import Tables
+from support.networks.gaussians import parse
 
 ERROR = 1.0  # percent of the mean distance: the root mean squared error on fresh points is below
 OFFSET = 0.05  # standard deviations: half of a network's hyperplanes pass the mean at less
@@ -41,135 +39,127 @@ PAIRED = 0.5  # this share of the units stands in mirrored pairs that act as Abs
 MOST = 0.5  # of the trials
 
 
-# -- rules: of an arm, for each trial whether it is so ------------------------------------------------------------
+# -- arms and parts -----------------------------------------------------------------------------------------------
 
 
-def learns(arm: DistanceArm, network: str) -> pd.Series:
+def arms(tables: Tables) -> list[Arm]:
+    """The dimensions, each with one Gaussian and with a new one in every trial."""
+    return [_arm(tables, name, study) for name, study in ARMS.items()]
+
+
+def _arm(tables: Tables, name: str, study: str) -> Arm:
+    plan, table = tables.studies[study], tables.once(by_trial, study)
+    _, dimension, redrawn = parse(plan.data)
+    factors = {"dimension": str(dimension), "Gaussian": "redrawn" if redrawn else "fixed"}
+    return Arm(name, table, factors, f"study {study}", plan.protocol, f"python -m book sweep {study}", runs_of(table))
+
+
+def runs_of(table: pd.DataFrame) -> pd.DataFrame:
+    """The records behind a table by trial: "seed", "run", "minutes"."""
+    if not len(table):
+        return pd.DataFrame(columns=["seed", "run", "minutes"])
+    return table[["run", "minutes"]].stack(level=1, future_stack=True).droplevel(1).reset_index()
+
+
+Answer = Callable[[pd.DataFrame], pd.Series]  # of each trial, whether it is so
+
+
+def learns(network: str) -> Answer:
     """The output is the distance: its error on fresh points is below ERROR."""
-    return arm.of(network)["error"] < ERROR
+    return lambda t: t["error", network] < ERROR
 
 
-def centred(arm: DistanceArm, network: str) -> pd.Series:
-    """The median distance of the mean to the hyperplanes is below OFFSET standard deviations."""
-    return arm.of(network)["centring_mahalanobis"] < OFFSET
+def centred_and_white(network: str) -> Answer:
+    """The median distance of the mean to the hyperplanes is below OFFSET standard deviations, and the metric that the
+    network pulls back is the precision."""
+    return lambda t: (t["centring_mahalanobis", network] < OFFSET) & (t["precision_error", network] < WHITE)
 
 
-def whitens(arm: DistanceArm, network: str) -> pd.Series:
-    """The metric that the network pulls back is the precision."""
-    return arm.of(network)["precision_error"] < WHITE
-
-
-def centred_and_white(arm: DistanceArm, network: str) -> pd.Series:
-    """Both `centred` and `whitens`."""
-    return centred(arm, network) & whitens(arm, network)
-
-
-def finds_eigenvectors(arm: DistanceArm, network: str) -> pd.Series:
+def finds_eigenvectors(network: str) -> Answer:
     """The rows are nearer to the eigenvectors than all but a CHANCE of random rotations of the same rows."""
-    return arm.of(network)["eigenvector_cosine_own_p"] <= CHANCE
+    return lambda t: t["eigenvector_cosine_own_p", network] <= CHANCE
 
 
-def pairs_up(arm: DistanceArm, network: str) -> pd.Series:
-    """At least PAIRED of the units stand in pairs that act as Abs."""
-    return arm.of(network)["abs_pairs"] >= PAIRED * arm.study.dimension  # of d possible pairs
+def pairs_up(network: str) -> Answer:
+    """At least PAIRED of the units stand in pairs that act as Abs, of d possible ones."""
+    return lambda t: t["abs_pairs", network] >= PAIRED * t["dimension", network]
 
 
-def fails(arm: DistanceArm, network: str) -> pd.Series:
+def misses(network: str) -> Answer:
     """The error is not below ERROR, and it is larger than that of the MD_Abs which started from the same weights."""
-    error, control = arm.of(network)["error"], arm.of("MD_Abs")["error"]
-    return ~(error < ERROR) & ~(error <= control)
+    return lambda t: ~(t["error", network] < ERROR) & ~(t["error", network] <= t["error", "MD_Abs"])
 
 
-@dataclass(frozen=True)
-class MostTrials(Rule):
+def most(network: str, answer: Callable[[str], Answer], so: str) -> Part:
     """For most trials the answer is yes. so: the words that follow "12 of 20 Abs networks"."""
-
-    network: str
-    answer: Callable[[DistanceArm, str], pd.Series]
-    so: str
-    unit = "of the trials"
-    accepts = (MOST, math.inf)
-    wording = "most {self.networks} {self.so}"
-
-    @property
-    def networks(self) -> str:
-        """What the networks are called on a page."""
-        return f"{self.network.removeprefix('MD_')} networks"
-
-    def __call__(self, arm: DistanceArm) -> Finding:
-        yes, learned = self.answer(arm, self.network), learns(arm, self.network)
-        text = f"{yes.sum()} of {len(yes)} {self.networks} {self.so}"
-        if self.answer not in (learns, fails):
-            text += f" ({(yes & learned).sum()} of the {learned.sum()} that learn the distance)"
-        return self.finding(statistics.clopper_pearson(int(yes.sum()), len(yes)), text)
+    networks, says_yes = f"{network.removeprefix('MD_')} networks", answer(network)
+    says, asks = f"{{count}} of {{n}} {networks} {so}", f"most {networks} {so}"
+    return Part(says, lambda t: says_yes(t).astype(float), (MOST, math.inf), "of the trials", asks, "share")
 
 
-@dataclass(frozen=True)
-class GivenLearned(MostTrials):
+def most_that_learn(network: str, answer: Callable[[str], Answer], so: str) -> Part:
     """For most trials in which the network learns the distance the answer is yes; void where none does."""
-
-    wording = "most {self.networks} that learn the distance {self.so}"
-
-    def n(self, arm: DistanceArm) -> int:
-        """The trials that learn it, once there are enough trials to look."""
-        return int(learns(arm, self.network).sum()) if arm.trials >= LEAST_SEEDS else arm.trials
-
-    def seeds_needed(self, arm: DistanceArm) -> int:
-        return min(LEAST_SEEDS, self.n(arm)) if arm.trials >= LEAST_SEEDS else LEAST_SEEDS
-
-    def __call__(self, arm: DistanceArm) -> Finding:
-        yes = self.answer(arm, self.network)[learns(arm, self.network)]
-        if not len(yes):
-            return self.void(f"no {self.networks.removesuffix('s')} learns the distance")
-        text = f"{yes.sum()} of {len(yes)} {self.networks} that learn the distance {self.so}"
-        found = self.finding(statistics.clopper_pearson(int(yes.sum()), len(yes)), text)
-        return replace(found, times=math.inf)  # how many further trials would learn it is not known
+    who = f"{network.removeprefix('MD_')} networks that learn the distance"
+    learned, says_yes = learns(network), answer(network)
+    return Part(
+        f"{{count}} of {{n}} {who} {so}",
+        lambda t: says_yes(t).astype(float).where(learned(t)),
+        (MOST, math.inf),
+        "of the trials",
+        f"most {who} {so}",
+        "share",
+        absent=f"no {network.removeprefix('MD_')} network learns the distance",
+        least=1,
+        fixed=True,  # how many further trials would learn it is not known
+    )
 
 
 _ALL = "results, Overview"
 _CENTRED_AND_WHITE = "results, Mean Centering Verification and Latent Space Sphericity Test"
-_OWN_ROTATIONS = claims.amended(
+_OWN_ROTATIONS = amended(
     "A network that is no exact solution cannot be compared with such. We compare it with its own rotated rows.",
     "nearer to the eigenvectors than 95% of rotated exact solutions", "mixed", "2026-11-24",
 )  # fmt: skip
 
 
-def _merged(first_verdict: str) -> claims.Amendment:
+def _merged(first_verdict: str) -> Amendment:
     reason = "Each network that gives the distance is centred and whitens. So we had counted one fact three times."
     first = "most of all networks are centred (MDX-2), most of all whiten (MDX-3)"
-    return claims.amended(reason, first, first_verdict, "2026-11-24")
+    return amended(reason, first, first_verdict, "2026-11-24")
 
 
-_claim = partial(claims.Claim, asked=Arms(arms), source="oursland2024")
+_claim = partial(claim, arms=arms, source="oursland2024")
 CLAIMS = (
     _claim("MDX-1-a", _ALL, "Networks of absolute values learn to give the Mahalanobis distance.",
-           MostTrials("MD_Abs", learns, "learn the distance"), late=True),
+           most("MD_Abs", learns, "learn the distance"), late=True),
     _claim("MDX-1-b", _ALL, "Networks of ReLUs learn to give the Mahalanobis distance.",
-           MostTrials("MD_ReLU", learns, "learn the distance"), late=True),
+           most("MD_ReLU", learns, "learn the distance"), late=True),
     _claim("MDX-2-a", _CENTRED_AND_WHITE,
            "Networks of absolute values that learn the distance are centred and whiten.",
-           GivenLearned("MD_Abs", centred_and_white, "are centred and whiten"), replaces=("MDX-3-a",),
+           most_that_learn("MD_Abs", centred_and_white, "are centred and whiten"), replaces=("MDX-3-a",),
            amended=_merged("mixed")),
     _claim("MDX-2-b", _CENTRED_AND_WHITE, "Networks of ReLUs that learn the distance are centred and whiten.",
-           GivenLearned("MD_ReLU", centred_and_white, "are centred and whiten"), replaces=("MDX-3-b",),
+           most_that_learn("MD_ReLU", centred_and_white, "are centred and whiten"), replaces=("MDX-3-b",),
            amended=_merged("fails")),
     _claim("MDX-4-a", "results, Eigenstructure Recovery",
            "The rows of networks of absolute values are eigenvectors of the covariance.",
-           MostTrials("MD_Abs", finds_eigenvectors, "beat their own rotations"), amended=_OWN_ROTATIONS),
+           most("MD_Abs", finds_eigenvectors, "beat their own rotations"), amended=_OWN_ROTATIONS),
     _claim("MDX-4-b", "results, Eigenstructure Recovery",
            "The rows of networks of ReLUs, mirrored ones counted once, are eigenvectors of the covariance.",
-           MostTrials("MD_ReLU", finds_eigenvectors, "beat their own rotations"), amended=_OWN_ROTATIONS),
+           most("MD_ReLU", finds_eigenvectors, "beat their own rotations"), amended=_OWN_ROTATIONS),
     _claim("MDX-5-a", "results, ReLU Mirrored Weight Detection",
            "ReLUs form mirrored pairs that act as absolute values.",
-           MostTrials("MD_ReLU", pairs_up, "have half of their units in such pairs"), late=True),
+           most("MD_ReLU", pairs_up, "have half of their units in such pairs"), late=True),
     _claim("MDX-6-a", "results, Model Architectures", "Sigmoids do not learn the distance well.",
-           MostTrials("MD_Sigmoid", fails, "miss it by more than Abs networks do"), late=True),
+           most("MD_Sigmoid", misses, "miss it by more than Abs networks do"), late=True),
     own("OWN-4-a",
         "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
-        reach.LearnsAsPredicted(ERROR), reach.split("mahalanobis-2-fresh", "mahalanobis-10-fresh")),
+        reach.as_predicted(ERROR), arms=reach.split("mahalanobis-2-fresh", "mahalanobis-10-fresh"),
+        asks="most learn it within reach, and most do not out of reach"),
     own("OWN-4-b", "With centred inputs most networks of absolute values learn the distance.",
-        reach.LearnsAsPredicted(ERROR, anywhere=True),
-        reach.fresh("mahalanobis-2-centred", "mahalanobis-10-centred")),
+        reach.as_predicted(ERROR, anywhere=True), asks="most networks learn it",
+        arms=reach.whole("mahalanobis-2-centred", "mahalanobis-10-centred")),
     own("OWN-4-c", "With ten times the rate most networks of absolute values learn the distance.",
-        reach.LearnsAsPredicted(ERROR, anywhere=True), reach.fresh("mahalanobis-2-fast", "mahalanobis-10-fast")),
+        reach.as_predicted(ERROR, anywhere=True), asks="most networks learn it",
+        arms=reach.whole("mahalanobis-2-fast", "mahalanobis-10-fast")),
 )  # fmt: skip
