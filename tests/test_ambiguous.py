@@ -1,7 +1,5 @@
 """Ambiguous images of digits: how they are made, what is measured at them, and the rules to each outcome."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,12 +8,9 @@ from matplotlib import pyplot
 
 from book import chapters
 from book.chapters.volume_element import ambiguity, ambiguous, derived, pictures
-from book.chapters.volume_element.claims import CLAIMS
-from book.claims.judge import Claim
+from book.claims.judging import Arm
 from support.networks.autoencoder import Autoencoder
 from support.networks.tasks import task
-
-RULES: dict[str, Claim] = {claim.id: claim for claim in CLAIMS}
 
 
 @pytest.fixture(scope="module")
@@ -94,53 +89,33 @@ def test_both_recipes_are_measured_from_the_same_start(judge):
     assert np.array_equal(still["before"], still["without"]) and np.array_equal(still["before"], rows["before"])
 
 
-def arm(after, before=(0.0, 0.0, 0.0, 0.0), wiggle=0.0, networks=5):
-    """An arm whose kinds have these mean log-volumes, each with an SD of 1 among images.
+def table(after, before=(0.0, 0.0, 0.0, 0.0), wiggle=0.0, networks=5):
+    """Rows of the derived table whose kinds have these mean log-volumes, each with an SD of 1 among images.
 
     wiggle: of the ambiguous images, from one network to the next.
     """
     images = np.array([-1.0, 1.0]) / np.sqrt(2)
-    rows = [
+    return pd.DataFrame(
         {"seed": seed, "kind": kind, "before": start + x, "after": end + x + (kind == "ambiguous") * wiggle * seed}
         for seed in range(networks)
         for kind, start, end in zip(ambiguous.KINDS, before, after, strict=True)
         for x in images
-    ]
-    return ambiguity.AmbiguityArm("without", ambiguity.TABLE, pd.DataFrame(rows), networks, "", "", {})
+    )
 
 
-@pytest.mark.parametrize(
-    ("id", "made", "state"),
-    [
-        ("RG-6-a", arm((0, 0, 1, 0), wiggle=0.01), "holds"),
-        ("RG-6-a", arm((0, 0, 0.1, 0), wiggle=0.01), "fails"),
-        ("RG-6-a", arm((0, 0, 0.1, 0), wiggle=0.2), "unclear"),
-        ("OWN-5-d", arm((-9, 0, 1, 0), wiggle=0.01), "holds"),
-        ("OWN-5-d", arm((-9, 1, 1, 0), wiggle=0.01), "fails"),
-        ("OWN-5-d", arm((-9, 1, 1, 0), wiggle=0.2), "unclear"),
-        ("OWN-5-e", arm((-9, -9, 1, 0), wiggle=0.01), "holds"),
-        ("OWN-5-e", arm((-9, -9, 1, 2), wiggle=0.01), "fails"),
-        ("OWN-5-e", arm((-9, -9, 1, 1), wiggle=0.2), "unclear"),
-        ("OWN-5-f", arm((0, 0, 4, 0), (0, 0, 1, 0), wiggle=0.01), "holds"),
-        ("OWN-5-f", arm((0, 0, 4, 0), (0, 0, 3, 0), wiggle=0.01), "fails"),
-        ("OWN-5-f", arm((0, 0, 4, 0), (0, 0, 2, 0), wiggle=0.01), "unclear"),
-        ("OWN-5-f", arm((0, 0, 0, 0), (0, 0, -3, 0), wiggle=0.01), "void"),
-    ],
-)
-def test_rules_to_each_outcome(id, made, state):
-    rule = RULES[id].rule
-    if (id, state) == ("OWN-5-f", "unclear"):
-        made.rows.loc[made.rows["kind"] == "ambiguous", "before"] += 0.1 * made.rows["seed"] - 0.2
-    found = rule(made)
-    assert found.state == state and rule.asks
-    assert state == "void" or np.isfinite([found.value, found.low, found.high]).all()
+def arm(*made, **more):
+    rows = table(*made, **more)
+    both = ambiguity.differences(rows).join(ambiguity.differences(rows, "before").add_suffix(" before"))
+    return Arm("without", both, {})
 
 
 def test_the_effect_is_in_sds_among_images():
-    made = arm((0, 0, 3, 1))
-    assert made.nats("matched") == pytest.approx([2] * 5) == made.sds("matched")
-    wide = replace(made, rows=made.rows.assign(after=3 * made.rows["after"]))
-    assert wide.nats("matched") == pytest.approx([6] * 5) and wide.sds("matched") == pytest.approx([2] * 5)
+    rows = table((0, 0, 3, 1))
+    found = ambiguity.differences(rows)
+    assert found["matched nats"].tolist() == pytest.approx([2] * 5) == found["matched SD"].tolist()
+    wide = ambiguity.differences(rows.assign(after=3 * rows["after"]))
+    assert wide["matched nats"].tolist() == pytest.approx([6] * 5)
+    assert wide["matched SD"].tolist() == pytest.approx([2] * 5)
 
 
 def test_without_a_table_nothing_is_judged(monkeypatch, tmp_path):

@@ -400,6 +400,8 @@ def _premise(part: Part, table: pd.DataFrame, least: int, shared: float) -> Find
         found = judged((replace(premise, only_if=()),), table, least, shared=shared)
         if found.state != "holds":
             state = "void" if found.state in ("fails", "void") else "unclear"
+            if premise.unit != part.unit:  # its numbers are in the text; a strip of the claim cannot show them
+                found = Finding("", found.text, unit=part.unit, threshold=part.threshold, n=found.n)
             return replace(
                 found, state=state, text=f"{premise.absent}: {found.text}" if found.text else premise.absent
             )
@@ -420,7 +422,7 @@ def judged(
     asked: list[tuple[str, Callable[[int], Finding]]] = []
     absent: list[Finding] = []
     for part in parts:
-        groups = table.groupby(level=part.over) if part.over else [("", table)]
+        groups = table.groupby(level=part.over, observed=True) if part.over else [("", table)]
         for name, rows in groups:
             if missing := _premise(part, rows, least, shared):
                 absent.append(missing)
@@ -514,6 +516,9 @@ def _findings(claim: Claim, arms: Sequence[Arm]) -> dict[str, Finding]:
 
 
 def _recorded(arm: Arm) -> int:
+    """The units of an arm; of a table with an outer level, such as the width, the least number at its values."""
+    if arm.n is None and arm.table.index.nlevels > 1:
+        return int(arm.table.groupby(level=0, observed=False).size().min() if len(arm.table) else 0)
     return len(arm.table) if arm.n is None else arm.n
 
 

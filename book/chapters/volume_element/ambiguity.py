@@ -1,71 +1,71 @@
-"""The rules on ambiguous images, and their arms, which are read from the derived table "ambiguous-digits"."""
+"""The claims on ambiguous images: their arms, read from the derived table "ambiguous-digits", and their parts."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
-from book.chapters.volume_element.derived import DECAYS, EPOCHS, LINES, SEEDS, TABLE
-from book.claims import rules, statistics
-from book.claims.judge import TableArm
+from book.chapters.volume_element.derived import DECAYS, EPOCHS, LINES, TABLE
+from book.claims.judging import ABOVE_0, Arm, Part
 from book.records import derived
 
 LEAST = 0.2  # SD: a smaller difference counts as none
 SHARE = 0.5  # of the difference
 
 
-class AmbiguityArm(TableArm):
-    """The networks of one recipe. rows: of the table, with the log-volumes "before" and "after" training, in nats."""
+def differences(rows: pd.DataFrame, when: str = "after") -> pd.DataFrame:
+    """The mean log-volume of a network at ambiguous images minus that at images of another kind, by seed.
 
-    def nats(self, than: str, when: str = "after") -> np.ndarray:
-        """The mean log-volume of a network at ambiguous images minus that at images of another kind, (networks,)."""
-        means = self.rows.groupby(["seed", "kind"])[when].mean().unstack()
-        return (means["ambiguous"] - means[than]).to_numpy(float)
+    rows: of the derived table, with the log-volumes "before" and "after" training, in nats. Columns are "KIND nats"
+    and "KIND SD"; the latter is over the SD among images of one kind, the root mean square of both kinds'.
+    """
+    groups = rows.groupby(["seed", "kind"])[when]
+    means, spreads = groups.mean().unstack(), groups.std().unstack()
+    table = {}
+    for kind in means.columns.drop("ambiguous"):
+        nats = means["ambiguous"] - means[kind]
+        table[f"{kind} nats"] = nats
+        table[f"{kind} SD"] = nats / np.sqrt((spreads["ambiguous"] ** 2 + spreads[kind] ** 2) / 2)
+    return pd.DataFrame(table)
 
-    def sds(self, than: str, when: str = "after") -> np.ndarray:
-        """The same over the SD of the log-volume among images of one kind: the root mean square of both kinds'."""
-        spreads = self.rows.groupby(["seed", "kind"])[when].std().unstack()
-        return self.nats(than, when) / np.sqrt((spreads["ambiguous"] ** 2 + spreads[than] ** 2) / 2).to_numpy(float)
 
-
-def arms() -> list[AmbiguityArm]:
+def arms(tables: object = None) -> list[Arm]:
     """With weight decay and without, each at its own images; without networks if the table was not made yet."""
-    rows, evidence = derived.rows(TABLE), f"table {TABLE}"
+    rows = derived.rows(TABLE)
     how = f"MNIST, {EPOCHS} of the paper's 200 epochs, {LINES} lines between test images per network"
-    n = SEEDS if len(rows) else 0
-    return [
-        AmbiguityArm(name, TABLE, rows.rename(columns={name: "after"}), n, evidence, how, {"weight decay": name})
-        for name in DECAYS
-    ]
+    command = f"python -m book records derive {TABLE}"
+    made = []
+    for name in DECAYS:
+        own = rows.rename(columns={name: "after"})
+        before = differences(own, "before").add_suffix(" before") if len(rows) else pd.DataFrame()
+        table = differences(own).join(before) if len(rows) else pd.DataFrame()
+        made.append(Arm(name, table, {"weight decay": name}, f"table {TABLE}", how, command))
+    return made
 
 
-class StudentMeans(rules.Means):
-    """By Student's interval; the table has no further networks."""
-
-    def part(self, sentence, values, parts=1):
-        return replace(super().part(sentence, values, parts), times=math.inf)
-
-    def estimate(self, values, level):
-        return statistics.mean_interval(values, level, method="t")
-
-
-def larger(than: str) -> StudentMeans:
+def larger(than: str) -> Part:
     """After training the log-volume is larger at ambiguous images than at those of another kind, by LEAST SD."""
+    return Part(
+        f"ambiguous - {than} = {{:+.2f}} SD ({{{than} nats:+.1f}} nats)",
+        lambda t: t[f"{than} SD"],
+        (LEAST, math.inf),
+        "SD",
+        f"ambiguous - {than} > {LEAST:g} SD of the log-volume",
+        how={"method": "t"},
+        absent=f"ambiguous - {than} is not shown to exceed {LEAST:g} SD",
+        fixed=True,  # the table has no further networks
+    )
 
-    def numbers(arm: AmbiguityArm) -> dict[str, np.ndarray]:
-        return {f"ambiguous - {than} = {{:+.2f}} SD ({arm.nats(than).mean():+.1f} nats)": arm.sds(than)}
 
-    wording = f"ambiguous - {than} > {LEAST:g} SD of the log-volume"
-    absent = f"ambiguous - {than} is not shown to exceed {LEAST:g} SD"
-    return StudentMeans(numbers, wording, "SD", (LEAST, math.inf), absent=absent)
-
-
-def came_with_training(than: str) -> StudentMeans:
-    """Half of that difference exceeds the difference before training; void where the difference is absent."""
-
-    def numbers(arm: AmbiguityArm) -> dict[str, np.ndarray]:
-        left = SHARE * arm.nats(than) - arm.nats(than, "before")
-        return {f"half of ambiguous - {than}, minus that before = {{:+.1f}} nats": left}
-
-    wording = f"half of ambiguous - {than}, minus the same before training > 0, asked where the difference is"
-    return StudentMeans(numbers, wording, "nats", premises=(larger(than),))
+def came_with_training(than: str) -> Part:
+    """Half of that difference exceeds the difference before training; asked where the difference is there."""
+    return Part(
+        f"half of ambiguous - {than}, minus that before = {{:+.1f}} nats",
+        lambda t: SHARE * t[f"{than} nats"] - t[f"{than} nats before"],
+        ABOVE_0,
+        "nats",
+        f"half of ambiguous - {than}, minus the same before training > 0, asked where the difference is",
+        how={"method": "t"},
+        only_if=(larger(than),),
+        fixed=True,
+    )

@@ -79,255 +79,199 @@ clear ones. No log-volume of a decoded image had been measured.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
 
-from book.chapters.volume_element import ambiguity, results
-from book.chapters.volume_element.results import ARMS, VolumeArm, arms
+from book.chapters.volume_element import ambiguity
+from book.chapters.volume_element.results import ARMS
 from book.chapters.volume_element.study import STUDIES
-from book.claims import judge as claims
-from book.claims import rules
-from book.claims.judge import Arms, Evidence, own
-from book.claims.rules import Finding, Means, joined
-from book.claims.verdicts import LEAST_SEEDS, of_several
+from book.claims.judging import Arm, Part, amended, claim, own
+from book.measures.sigmoid.numbers import by_width
+from book.measures.tables import Tables
+from support.words import counted
 
 SHARE = 0.5  # of the contrast
 ACCURACY = 95.0  # percent
 FITTED = 90.0  # percent of the shuffled training labels that a control must have learned
 PRINTED = ("XOR", "sinusoid", "deep", "MNIST", "MNIST, long")  # as the paper says that it was done
 CONTROLLED = tuple(name for name in ARMS if "shuffled" in STUDIES[ARMS[name]].labels)  # trained on these too
-Numbers = dict[str, pd.Series]  # sentence with a place for the mean -> value of each network
+
+# -- arms ---------------------------------------------------------------------------------------------------------
 
 
-# -- rules: of the networks of one width, the numbers whose means must be positive, each with its sentence --------
+def tasks(*names: str) -> Callable[[Tables], list[Arm]]:
+    """Tasks by their names; a row for each width and seed, and a column for each number and kind of labels."""
+    return lambda tables: [_arm(tables, name) for name in names]
 
 
-def each(of: Callable[[pd.DataFrame], list[pd.Series]], *sentences: str) -> Callable[[VolumeArm, int], Numbers]:
-    """The numbers of a table of networks: of(table), one for each sentence."""
-    return lambda arm, width: dict(zip(sentences, of(arm.of(width)), strict=True))
+def widths_of(name: str) -> Callable[[Tables], list[Arm]]:
+    """The widths of a task as arms."""
+
+    def arms(tables: Tables) -> list[Arm]:
+        whole = _arm(tables, name)
+        at = whole.table.index.get_level_values("width")
+        each = {w: whole.table[at == w] for w in tables.studies[ARMS[name]].widths}
+        return [
+            replace(
+                whole,
+                name=counted(w, "unit"),
+                factors={"width": counted(w, "unit")},
+                table=t,
+                runs=_runs(t),
+                n=len(t),
+            )
+            for w, t in each.items()
+        ]
+
+    return arms
 
 
-MAGNIFIES = each(lambda of: [of["effect"], of["contrast"]], "effect {:+.2f} nats", "contrast {:+.2f} nats")
-NOT_BEFORE = each(
-    lambda of: [SHARE * of["contrast"] - of["before_contrast"]],
+def _arm(tables: Tables, name: str) -> Arm:
+    study, table = tables.studies[ARMS[name]], tables.once(by_width, ARMS[name])
+    command = f"python -m book sweep {study.name}"
+    return Arm(name, table, {"task": name}, f"study {study.name}", study.protocol, command, _runs(table))
+
+
+def _runs(table: pd.DataFrame) -> pd.DataFrame:
+    if not len(table):
+        return pd.DataFrame(columns=["seed", "run", "minutes"])
+    return (
+        table[["run", "minutes"]].stack(level=1, future_stack=True).dropna().reset_index()[["seed", "run", "minutes"]]
+    )
+
+
+# -- parts: asked at every width of a task ------------------------------------------------------------------------
+
+
+def positive(says: str, asks: str, values: Callable[[pd.DataFrame], pd.Series], unit: str = "nats", **fields) -> Part:
+    """The mean is positive at every width; of the networks with true labels that have enough pairs."""
+    few = "too few networks have enough pairs"
+    premises = [premise.asks for premise in fields.get("only_if", ())]
+    where = f", asked where {' and '.join(premises)}" if premises else ""
+    return Part(says, values, unit=unit, asks=f"{asks} > 0{where}", over="width", **{"absent": few} | fields)
+
+
+def true(name: str) -> Callable[[pd.DataFrame], pd.Series]:
+    """A number of the networks with true labels."""
+    return lambda t: t[name, "true"]
+
+
+def change(name: str, sign: float = 1.0) -> Callable[[pd.DataFrame], pd.Series]:
+    """What training adds to a number, or with sign -1 takes from it."""
+    return lambda t: sign * (t[name, "true"] - t[f"{name} before", "true"])
+
+
+_MAGNIFIES = (
+    positive("contrast {:+.2f} nats", "effect and contrast", true("contrast"), absent="no contrast"),
+    positive("effect {:+.2f} nats", "effect and contrast", true("effect"), absent="no contrast"),
+)
+_FITTED = positive(f"training accuracy on shuffled labels minus {FITTED:g}%: {{:+.1f}} points",
+                   f"training accuracy on shuffled labels minus {FITTED:g}%",
+                   lambda t: (t["train accuracy", "shuffled"] - FITTED).where(t["contrast", "shuffled"].notna()),
+                   "points", absent="the controls did not learn their shuffled labels")  # fmt: skip
+_NOT_BEFORE = positive(
     "half the contrast minus that of step 0: {:+.2f} nats",
+    "half the contrast minus that of step 0",
+    lambda t: SHARE * t["contrast", "true"] - t["contrast before", "true"],
+    only_if=_MAGNIFIES,
 )
-RAISES = each(lambda of: [of["effect"] - of["before_effect"]], "effect minus that of step 0: {:+.2f} nats")
-AT_THE_BOUNDARY = each(
-    lambda of: [of["nearer"] - of["before_nearer"], of["nearer"]],
-    "the peak is nearer to the boundary than it was by {:+.3f} of the segment",
-    "the peak is nearer to the boundary than to the middle by {:+.3f} of the segment",
-)
-ACCURATE = each(
-    lambda of: [of["train_accuracy"] - ACCURACY, of["test_accuracy"] - ACCURACY],
-    "training accuracy minus 95%: {:+.1f} points",
-    "test accuracy minus 95%: {:+.1f} points",
-)
-
-
-def not_shuffled(arm: VolumeArm, width: int) -> Numbers:
-    """RG-4-c; paired by seed."""
-    difference = SHARE * arm.of(width)["contrast"] - arm.of(width, "shuffled")["contrast"]
-    return {"half the contrast minus that with shuffled labels: {:+.2f} nats": difference.dropna()}
-
-
-def fitted(arm: VolumeArm, width: int) -> Numbers:
-    """The premise of RG-4-c: the controls learned their shuffled labels."""
-    accuracy = arm.of(width, "shuffled")["train_accuracy"]
-    return {f"training accuracy on shuffled labels minus {FITTED:g}%: {{:+.1f}} points": accuracy - FITTED}
-
-
-def entropy_follows(arm: VolumeArm, width: int) -> Numbers:
-    """RG-I-e; of the networks whose plane was measured."""
-    runs = {seed: arm.runs[width, "true", seed] for seed in arm.of(width).index}
-    rows = {seed: results.entropy_ranks(run) for seed, run in runs.items() if "plane_entropy" in run.arrays}
-    ranks = pd.DataFrame.from_dict(rows, orient="index", columns=["before", "after"], dtype=float)
-    return {
-        "rank correlation of entropy and log-volume minus that with the volume of step 0: {:+.2f}": ranks["after"]
-        - ranks["before"],
-        "rank correlation of entropy and log-volume: {:+.2f}": ranks["after"],
-    }
-
-
-def near_the_crests(arm: VolumeArm, width: int) -> Numbers:
-    """RG-4-f."""
-    rows = {seed: results.crest_distances(arm.runs[width, "true", seed]) for seed in arm.of(width).index}
-    found = pd.DataFrame.from_dict(rows, orient="index", columns=["along", "before", "after"], dtype=float)
-    return {
-        "the largest volumes are nearer to a crest than at step 0 by {:+.3f}": found["before"] - found["after"],
-        "the largest volumes are nearer to a crest than an average point of the boundary by {:+.3f}": found["along"]
-        - found["after"],
-    }
-
-
-def deeper(arm: VolumeArm, width: int) -> Numbers:
-    """RG-5-a; no values where there is one hidden layer."""
-    if arm.study.layers == 1:
-        return {"one hidden layer": pd.Series(dtype=float)}
-    runs = [arm.runs[width, "true", seed] for seed in arm.of(width).index]
-    contrast = pd.DataFrame([r.arrays["layer_contrast"][-1] for r in runs], columns=range(arm.study.layers))
-    return {
-        f"contrast of layer {n + 1} minus that of layer {n}: {{:+.2f}} nats": contrast[n] - contrast[n - 1]
-        for n in range(1, arm.study.layers)
-    }
-
-
-@dataclass(frozen=True)
-class Positive(Means):
-    """The means of these numbers of a network are positive, at every width at which the premises hold.
-
-    numbers: (arm, width) -> `Numbers`.
-    """
-
-    unit: str = "nats"
-    premises: "tuple[Positive, ...]" = ()
-
-    @property
-    def asks(self) -> str:
-        premises = (f"{premise.wording} > 0" for premise in self.premises)
-        return f"at every width: {rules.asked_where(f'{self.wording} > 0', premises)}"
-
-    def n(self, arm: VolumeArm) -> int:
-        """The least number of networks of a width that has enough; where none has, the largest."""
-        if arm.recorded < LEAST_SEEDS:
-            return arm.recorded
-        counts = [min(map(len, self.numbers(arm, width).values())) for width in arm.study.widths]
-        return min((n for n in counts if n >= LEAST_SEEDS), default=max(counts))
-
-    def lacks(self, arm: VolumeArm, width: int) -> "Positive | None":
-        """The first premise that does not hold at this width."""
-        found = ((premise, premise.at(arm, width)) for premise in self.premises)
-        return next((premise for premise, part in found if part and part.state != "holds"), None)
-
-    def parts(self, arm: VolumeArm, width: int) -> list[Callable[[int], Finding]]:
-        """The parts of `after_holm` at one width; none for too few networks, or where the premise does not hold."""
-        if self.lacks(arm, width):
-            return []
-        numbers = self.numbers(arm, width)
-        enough = all(len(values) >= LEAST_SEEDS for values in numbers.values())
-        return [partial(self.part, *number) for number in reversed(numbers.items())] if enough else []
-
-    def at(self, arm: VolumeArm, width: int) -> Finding | None:
-        """The finding at one width by itself; None for too few networks, or where the premise does not hold."""
-        parts = self.parts(arm, width)
-        return joined(rules.after_holm(parts)) if parts else None
-
-    def __call__(self, arm: VolumeArm) -> Finding:
-        """The finding at the width that decides; the parts of all widths share the error."""
-        parts = [(width, part) for width in arm.study.widths for part in self.parts(arm, width)]
-        if not parts:
-            absent = dict.fromkeys(lacks.absent for width in arm.study.widths if (lacks := self.lacks(arm, width)))
-            return self.void("; ".join(absent))
-        by_width = {}
-        for (width, _), finding in zip(parts, rules.after_holm([part for _, part in parts]), strict=True):
-            by_width.setdefault(width, []).append(finding)
-        found = {width: joined(several) for width, several in by_width.items()}
-        decides = joined(found.values())
-        if len(arm.study.widths) == 1:
-            return decides
-        width = next(w for w, part in found.items() if part is decides)
-        count, verb = sum(part.state == decides.state for part in found.values()), of_several(decides.state)
-        return replace(decides, text=f"{count} of {len(found)} widths {verb}; {width} units: {decides.text}")
-
-
-@dataclass(frozen=True)
-class Tasks(Evidence):
-    """Tasks, by their names."""
-
-    names: tuple[str, ...] = PRINTED
-
-    def options(self, claim, records) -> list[list[VolumeArm]]:
-        return [[arm.since(claim.from_seed) for arm in arms(records) if arm.name in self.names]]
-
-
-@dataclass(frozen=True)
-class WidthsOf(Tasks):
-    """The widths of these tasks as arms."""
-
-    def options(self, claim, records) -> list[list[VolumeArm]]:
-        (found,) = super().options(claim, records)
-        return [[alone for arm in found for alone in arm.by_width()]]
-
-
-_MAGNIFIES = Positive(MAGNIFIES, "effect and contrast", absent="no contrast")
-_FITTED = Positive(
-    fitted,
-    f"training accuracy on shuffled labels minus {FITTED:g}%",
-    "points",
-    absent="the controls did not learn their shuffled labels",
-)
-_NOT_BEFORE = Positive(NOT_BEFORE, "half the contrast minus that of step 0", premises=(_MAGNIFIES,))
-_NOT_SHUFFLED = Positive(
-    not_shuffled, "half the contrast minus that with shuffled labels", premises=(_MAGNIFIES, _FITTED)
-)
-_RAISES = Positive(RAISES, "effect minus that of step 0")
-_AT_THE_BOUNDARY = Positive(AT_THE_BOUNDARY, "nearness, and its change with training,", "of the segment")
-_ACCURATE = Positive(ACCURATE, f"accuracies minus {ACCURACY:g}%", "points")
-_ENTROPY = Positive(entropy_follows, "rank correlation, and its change with training,", "")
-_CRESTS = Positive(near_the_crests, "nearness to a crest, and its change with training,", "")
-_DEEPER = Positive(deeper, "contrast minus that of the layer below")
-_AMBIGUOUS = Arms(lambda _: ambiguity.arms())
+_NOT_SHUFFLED = positive("half the contrast minus that with shuffled labels: {:+.2f} nats",
+                         "half the contrast minus that with shuffled labels",
+                         lambda t: SHARE * t["contrast", "true"] - t["contrast", "shuffled"],
+                         only_if=(*_MAGNIFIES, _FITTED))  # fmt: skip
+_RAISES = positive("effect minus that of step 0: {:+.2f} nats", "effect minus that of step 0", change("effect"))
+_AT_THE_BOUNDARY = (
+    positive("the peak is nearer to the boundary than to the middle by {:+.3f} of the segment",
+             "nearness, and its change with training,", true("nearer"), "of the segment"),
+    positive("the peak is nearer to the boundary than it was by {:+.3f} of the segment",
+             "nearness, and its change with training,", change("nearer"), "of the segment"),
+)  # fmt: skip
+_ACCURATE = tuple(
+    positive(f"{name} accuracy minus 95%: {{:+.1f}} points", f"accuracies minus {ACCURACY:g}%",
+             partial(lambda x, t: (t[x, "true"] - ACCURACY).where(t["contrast", "true"].notna()), f"{side} accuracy"),
+             "points")
+    for side, name in (("test", "test"), ("train", "training"))
+)  # fmt: skip
+_ENTROPY = (  # of the networks whose plane was measured
+    positive("rank correlation of entropy and log-volume: {:+.2f}", "rank correlation, and its change with training,",
+             true("entropy rank"), ""),
+    positive("rank correlation of entropy and log-volume minus that with the volume of step 0: {:+.2f}",
+             "rank correlation, and its change with training,", change("entropy rank"), ""),
+)  # fmt: skip
+_CRESTS = (
+    positive("the largest volumes are nearer to a crest than an average point of the boundary by {:+.3f}",
+             "nearness to a crest, and its change with training,",
+             lambda t: t["crest distance along", "true"] - t["crest distance", "true"], ""),
+    positive("the largest volumes are nearer to a crest than at step 0 by {:+.3f}",
+             "nearness to a crest, and its change with training,", change("crest distance", -1.0), ""),
+)  # fmt: skip
+_DEEPER = tuple(
+    positive(f"contrast of layer {n + 1} minus that of layer {n}: {{:+.2f}} nats",
+             "contrast minus that of the layer below",
+             partial(lambda n, t: t[f"contrast layer {n + 1}", "true"] - t[f"contrast layer {n}", "true"], n))
+    for n in range(1, STUDIES[ARMS["deep"]].layers)
+)  # fmt: skip
 _BUT_XOR = tuple(name for name in PRINTED if name != "XOR")
-_BY_WIDTH = claims.amended(
+_BY_WIDTH = amended(
     "The paper speaks of all widths for the sinusoid only, of the volume near the crests of its boundary. On XOR it "
     "expects wide networks to stay as they start, so no width of XOR may speak for another.",
     "XOR among the tasks, at every width", "mixed", date="2026-11-24",
 )  # fmt: skip
-_SAME_PLACES = claims.amended(
+_SAME_PLACES = amended(
     "The first rule took the entropy of the untrained network for the comparison. That entropy is chance, and so is "
     "its rank correlation with the volume. RG-4-b compares both times at the places that the trained network makes.",
     "the rank correlation of entropy and log-volume after training minus that of both at step 0",
     "holds", date="2026-11-27",
 )  # fmt: skip
 _GUESS = "the boundary is a better guess for the peak of the volume than the middle of the line"
-_claim = partial(claims.Claim, source="zavatoneveth2025")
+_claim = partial(claim, source="zavatoneveth2025")
 CLAIMS = (
     _claim("RG-4-a", "sections 4.1 and 4.2", "Trained networks magnify areas near decision boundaries.",
-           _MAGNIFIES, Tasks()),
+           *_MAGNIFIES, arms=tasks(*PRINTED)),
     _claim("RG-4-b", "sections 4.1 and 4.2",
            "At initialisation the volume element has less than half of the contrast that it has after training.",
-           _NOT_BEFORE, Tasks(_BUT_XOR), amended=_BY_WIDTH),
+           _NOT_BEFORE, arms=tasks(*_BUT_XOR), amended=_BY_WIDTH),
     own("RG-4-c", "Networks trained on shuffled labels have less than half of the contrast.",
-        _NOT_SHUFFLED, Tasks(CONTROLLED), amended=claims.amended(
+        _NOT_SHUFFLED, arms=tasks(*CONTROLLED), amended=amended(
             "Most controls had not learned their labels: 60% were right with two classes, and 13% with ten.",
             f"no premise that the controls learn {FITTED:g}% of their labels", "holds")),
     _claim("RG-4-d", "section 4.1", f"{_GUESS.capitalize()}, and more so after training.",
-           _AT_THE_BOUNDARY, Tasks(_BUT_XOR), amended=_BY_WIDTH),
+           *_AT_THE_BOUNDARY, arms=tasks(*_BUT_XOR), amended=_BY_WIDTH),
     _claim("RG-4-e", "sections 4.1 and 4.2",
            "Training raises the volume element at the boundary, relative to that at both ends of the line.",
-           _RAISES, Tasks(), late=True),
+           _RAISES, arms=tasks(*PRINTED), late=True),
     _claim("RG-I-b", "appendix I.1",
            "On XOR the volume element has at initialisation less than half of its contrast after training.",
-           _NOT_BEFORE, WidthsOf(("XOR",)), amended=_BY_WIDTH),
+           _NOT_BEFORE, arms=widths_of("XOR"), amended=_BY_WIDTH),
     _claim("RG-4-f", "section 4.1",
            "At all widths of the sinusoid, the volume is largest near the crests and troughs of the boundary.",
-           _CRESTS, WidthsOf(("sinusoid",)), late=True),
+           *_CRESTS, arms=widths_of("sinusoid"), late=True),
     _claim("RG-I-d", "appendix I.1", f"On XOR {_GUESS}, and more so after training.",
-           _AT_THE_BOUNDARY, WidthsOf(("XOR",)), amended=_BY_WIDTH),
+           *_AT_THE_BOUNDARY, arms=widths_of("XOR"), amended=_BY_WIDTH),
     _claim("RG-I-a", "appendix I.2", "Networks on MNIST get more than 95% of training and test images right.",
-           _ACCURATE, Tasks(("MNIST", "MNIST, long"))),
+           *_ACCURATE, arms=tasks("MNIST", "MNIST, long")),
     own("OWN-5-a", "Without weight decay, networks on MNIST get more than 95% right.",
-        _ACCURATE, Tasks(("MNIST, no decay",)), from_seed=3),
+        *_ACCURATE, arms=tasks("MNIST, no decay"), from_seed=3),
     own("OWN-5-b", "Without weight decay, most of the contrast on MNIST came with training.",
-        _NOT_BEFORE, Tasks(("MNIST, no decay",)), from_seed=3),
+        _NOT_BEFORE, arms=tasks("MNIST, no decay"), from_seed=3),
     own("OWN-5-c", "With pairs matched in ink as well, most of the contrast on MNIST came with training.",
-        _NOT_BEFORE, Tasks(("MNIST, same ink",))),
+        _NOT_BEFORE, arms=tasks("MNIST, same ink")),
     _claim("RG-I-e", "appendix I.3, of a residual network",
            "In a plane of images, the volume element is large where the entropy of the output is, and training adds "
            "to this.",
-           _ENTROPY, Tasks(("MNIST, same ink",)), kind="variant", amended=_SAME_PLACES),
+           *_ENTROPY, arms=tasks("MNIST, same ink"), kind="variant", amended=_SAME_PLACES),
     _claim("RG-6-a", "section 6 and appendix I.2",
            "The volume element is larger on average at ambiguous decoded digits than at clean test digits.",
-           ambiguity.larger("clean"), _AMBIGUOUS),
+           ambiguity.larger("clean"), arms=ambiguity.arms),
     own("OWN-5-d", "The log-volume is larger at ambiguous decoded digits than at clear decoded digits.",
-        ambiguity.larger("decoded"), _AMBIGUOUS),
+        ambiguity.larger("decoded"), arms=ambiguity.arms),
     own("OWN-5-e",
         "The log-volume is larger at ambiguous decoded digits than at clear ones of the same ink and norm.",
-        ambiguity.larger("matched"), _AMBIGUOUS),
+        ambiguity.larger("matched"), arms=ambiguity.arms),
     own("OWN-5-f", "Most of the extra log-volume at ambiguous digits, at the same ink and norm, came with training.",
-        ambiguity.came_with_training("matched"), _AMBIGUOUS),
+        ambiguity.came_with_training("matched"), arms=ambiguity.arms),
     _claim("RG-5-a", "section 5.1", "The contrast grows with depth, here in three layers of a sigmoid network.",
-           _DEEPER, Tasks(("deep",)), kind="variant", late=True),
+           *_DEEPER, arms=tasks("deep"), kind="variant", late=True),
 )  # fmt: skip

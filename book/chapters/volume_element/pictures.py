@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from book.chapters.volume_element.ambiguity import LEAST, AmbiguityArm
+from book.chapters.volume_element.ambiguity import LEAST
 from book.chapters.volume_element.results import VolumeArm, at
+from book.claims.judging import Arm
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import ACCENT, GREY
@@ -235,7 +236,7 @@ def spectrum_figure(runs_by_name: dict[str, tuple[list, int]]):
     return fig
 
 
-def ambiguous_figure(arms: Sequence[AmbiguityArm], examples: pd.DataFrame):
+def ambiguous_figure(arms: Sequence[Arm], examples: pd.DataFrame):
     """Left, the images of some lines, a row for each kind. Right, how much larger the log-volume is at ambiguous
     images than at those of each other kind: dots are networks, bars 95% intervals, dashed the rule's line.
 
@@ -252,13 +253,13 @@ def ambiguous_figure(arms: Sequence[AmbiguityArm], examples: pd.DataFrame):
     left.grid(visible=False)
     left.spines[:].set_visible(False)
     left.tick_params(length=0)
-    looks = [("before training", "before", arms[0], GREY, "white")]
+    looks = [("before training", " before", arms[0], GREY, "white")]
     names = [arm.name.replace("without", "without decay") for arm in arms]
-    looks += [(name, "after", arm, hue, hue) for name, arm, hue in zip(names, arms, ("black", ACCENT), strict=True)]
+    looks += [(name, "", arm, hue, hue) for name, arm, hue in zip(names, arms, ("black", ACCENT), strict=True)]
     others = list(rows)[1:]
     for row, than in enumerate(others):
         for offset, (label, when, arm, hue, face) in zip((-0.25, 0, 0.25), looks, strict=True):
-            values = arm.sds(than, when)
+            values = arm.table[f"{than} SD" + when].to_numpy()
             found = mean_interval(values, method="t")
             right.plot([found.low, found.high], [row + offset] * 2, color=hue, linewidth=3, alpha=0.4)
             right.plot(values, [row + offset] * len(values), "o", color=hue, mfc=face, markersize=3.5,

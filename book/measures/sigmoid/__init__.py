@@ -1,0 +1,1 @@
+"""Numbers of shallow and deep sigmoid networks: the volume element at their boundaries."""

@@ -1,0 +1,117 @@
+"""The numbers of a trained sigmoid network, by name: volumes in nats, lengths of a segment, accuracies in percent.
+
+"before" in a name: of the same network at step 0, at the places of the trained boundary. `geometry.boundary` says
+what an effect and a contrast are.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from book.measures.tables import Tables
+from support.geometry import square
+from support.geometry.boundary import summary
+
+MEASURED = ("crossing", "effect", "same_effect", "peak")
+LEAST_PAIRS = 8  # a network with fewer is not counted
+NUMBERS = {
+    *(f"{x}{w}" for x in ("effect", "same_effect", "contrast", "nearer", "correlation") for w in ("", " before")),
+    "pairs", "train accuracy", "test accuracy", "entropy rank", "entropy rank before", "crest distance along",
+    "crest distance before", "crest distance",
+}  # fmt: skip
+GRID, LARGEST = 60, 0.05  # points a side of the square; the share of them that counts as having the largest volume
+
+
+def measured(run: Any, study: Any) -> dict[str, float]:
+    """The numbers of a run, a record or a measurement, after its last epoch; NaN where too few pairs were found."""
+    if not len(run.arrays["geometry_steps"]) or study.steps not in run.arrays["geometry_steps"]:
+        return {}
+    numbers = at_epoch(run, -1) | {f"{name} before": value for name, value in at_epoch(run, 0).items()}
+    if "plane_entropy" in run.arrays:
+        before, after = entropy_ranks(run)
+        numbers |= {"entropy rank before": before, "entropy rank": after}
+    if run.spec.data == "sinusoid" and run.spec.layers == 1 and run.spec.labels == "true":
+        along, before, after = crest_distances(run)
+        numbers |= {"crest distance along": along, "crest distance before": before, "crest distance": after}
+    if "layer_contrast" in run.arrays:
+        numbers |= {f"contrast layer {n}": x for n, x in enumerate(run.arrays["layer_contrast"][-1].tolist(), 1)}
+    counts = numbers["pairs"] >= LEAST_PAIRS and np.isfinite(numbers["contrast"] + numbers["contrast before"])
+    numbers = numbers if counts else dict.fromkeys(numbers, np.nan)
+    return numbers | {f"{side} accuracy": float(run.arrays[f"{side}_accuracy"][-1]) for side in ("train", "test")}
+
+
+def by_width(tables: Tables, name: str) -> pd.DataFrame:
+    """A row for each width and seed, a column for each number and kind of labels ("true" or "shuffled").
+
+    Numbers of networks with too few pairs are NaN, their accuracies too.
+    """
+    table, study = tables[name], tables.studies[name]
+    rows = table[table["train accuracy"].notna()] if len(table) else table
+    if not len(rows):
+        index = pd.MultiIndex.from_arrays([[], []], names=["width", "seed"])
+        return pd.DataFrame(index=index, columns=pd.MultiIndex.from_arrays([[], []]))
+    rows = rows.assign(width=pd.Categorical(rows["width"], study.widths))
+    numbers = [c for c in rows if c in NUMBERS or c.startswith("contrast layer") or c in ("run", "minutes")]
+    return rows.pivot(index=["width", "seed"], columns="labels", values=numbers)
+
+
+def at_epoch(run, index: int) -> dict[str, float]:
+    """`boundary.summary` of the segments of the last epoch, at the run's geometry step with this index."""
+    return summary({name: run.arrays[name] if name == "crossing" else run.arrays[name][index] for name in MEASURED})
+
+
+def at(run, epoch: int) -> int:
+    """The index of that epoch among those at which the run's geometry was measured; a ValueError if it is not."""
+    known = run.arrays["geometry_steps"].tolist()
+    if epoch not in known:
+        raise ValueError(f"the geometry of {run.spec.label} was measured at epochs {known}, not at {epoch}")
+    return known.index(epoch)
+
+
+def weights(run, epoch: int) -> dict[str, torch.Tensor]:
+    """The weights of a run on a task in the plane at a geometry step."""
+    index, names = at(run, epoch), [f"{kind}{n}" for n in range(1, run.spec.layers + 2) for kind in "Wb"]
+    return {name: torch.from_numpy(np.ascontiguousarray(run.arrays[name][index])) for name in names}
+
+
+def entropy_ranks(run) -> list[float]:
+    """Rank correlations over the plane of three images: the entropy after training with the log-volume before
+    training and with that after it."""
+    from scipy import stats
+
+    entropy, volumes = run.arrays["plane_entropy"][-1].ravel(), run.arrays["plane_volume"]
+    return [float(stats.spearmanr(entropy, volumes[i].ravel()).statistic) for i in (0, -1)]
+
+
+def _on_the_curve(x: torch.Tensor) -> torch.Tensor:
+    """Points (N, 2) of the sinusoidal boundary of `tasks.true_labels`."""
+    return torch.stack([x, 0.6 * torch.sin(7 * x - 1)], 1)
+
+
+def crests() -> torch.Tensor:
+    """The crests and troughs of the sinusoidal boundary in the square, (5, 2)."""
+    level = (torch.arange(-20, 20, dtype=torch.float64) * torch.pi + torch.pi / 2 + 1) / 7
+    return _on_the_curve(level[level.abs() <= 1])
+
+
+def crest_distances(run) -> list[float]:
+    """Mean distances to the nearest of `crests`: along the boundary, and of the points with the largest volume of a
+    grid, before training and after it."""
+    curve = _on_the_curve(torch.linspace(-1, 1, 4001, dtype=torch.float64))
+    pieces, middles = (curve[1:] - curve[:-1]).norm(dim=1), (curve[1:] + curve[:-1]) / 2
+    along = (torch.cdist(middles, crests()).amin(1) @ pieces) / pieces.sum()
+    x = square(GRID)
+    apart = torch.cdist(x, crests()).amin(1)
+    of = [weights(run, run.arrays["geometry_steps"][i]) for i in (0, -1)]
+    largest = [_squared_volume(w, x).topk(round(LARGEST * len(x))).indices for w in of]
+    return [float(along), *(float(apart[top].mean()) for top in largest)]
+
+
+def _squared_volume(w: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    """The square of the volume element of one hidden layer in the plane, times n^2. `views.log_volume` is exact where
+    the metric is nearly singular, and takes a second for a grid; the largest volumes need no such care."""
+    W, s = w["W1"], torch.sigmoid(x @ w["W1"].T + w["b1"])
+    a, b, c = ((s * (1 - s)) ** 2 @ torch.stack([W[:, 0] ** 2, W[:, 0] * W[:, 1], W[:, 1] ** 2], 1)).unbind(1)
+    return a * c - b**2

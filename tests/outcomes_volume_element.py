@@ -1,0 +1,127 @@
+"""Made-up tables that drive the claims of the chapter on the volume element to each outcome.
+
+Each has two widths with ten networks; a number of the second width may be given apart.
+"""
+
+import numpy as np
+import pandas as pd
+
+WIGGLE = np.resize([-1.0, 1.0], 10)
+INDEX = pd.MultiIndex.from_product([[5, 20], range(10)], names=["width", "seed"])
+
+
+def both(first, second=None) -> np.ndarray:
+    """A number of each network at both widths."""
+    second = first if second is None else second
+    return np.concatenate([np.broadcast_to(x, 10) for x in (first, second)]).astype(float)
+
+
+def columns(kind="true", **numbers) -> dict:
+    """Columns of networks with such labels; "_" in a name stands for a space."""
+    return {
+        (name.replace("_", " "), kind): both(*x) if isinstance(x, tuple) else both(x) for name, x in numbers.items()
+    }
+
+
+def of(state: str, **numbers) -> tuple:
+    return columns(**numbers) | {"index": INDEX}, state
+
+
+UP, NONE = 2 + 0.1 * WIGGLE, 0.5 * WIGGLE
+_MAGNIFIED = {"effect": UP, "contrast": UP}
+_BEFORE = [
+    of("holds", **_MAGNIFIED, contrast_before=0.2),
+    of("fails", **_MAGNIFIED, contrast_before=1.8),
+    of("fails", **_MAGNIFIED, contrast_before=(0.2, 1.8)),
+    of("unclear", **_MAGNIFIED, contrast_before=1 + 0.3 * WIGGLE),
+    of("holds", effect=UP, contrast=(UP, -UP), contrast_before=0.2),  # the second width has no contrast
+    of("void", effect=UP, contrast=-UP, contrast_before=0.2),
+]
+_NEARER = [
+    of("holds", nearer=0.1 + 0.01 * WIGGLE, nearer_before=0.0),
+    of("fails", nearer=-0.1 + 0.01 * WIGGLE, nearer_before=-0.2),
+    of("fails", nearer=0.1 + 0.01 * WIGGLE, nearer_before=0.2),
+    of("unclear", nearer=0.1 * WIGGLE, nearer_before=-0.5),
+]
+_ACCURATE = [
+    of("holds", contrast=1, train_accuracy=98 + WIGGLE, test_accuracy=97 + WIGGLE),
+    of("fails", contrast=1, train_accuracy=98 + WIGGLE, test_accuracy=92 + WIGGLE),
+    of("fails", contrast=1, train_accuracy=92 + WIGGLE, test_accuracy=97 + WIGGLE),
+    of("unclear", contrast=1, train_accuracy=98 + WIGGLE, test_accuracy=95 + WIGGLE),
+]
+
+
+def _with_controls(state: str, shuffled, learned=95.0, **numbers) -> tuple:
+    own = columns(**_MAGNIFIED | numbers)
+    return own | columns("shuffled", contrast=shuffled, train_accuracy=learned + WIGGLE) | {"index": INDEX}, state
+
+
+def _sd(kind: str, state: str, value, **more) -> tuple:
+    return {f"{kind} SD": value, f"{kind} nats": 10 * np.asarray(value), **more}, state
+
+
+def _larger(kind: str) -> list:
+    return [
+        _sd(kind, "holds", 1 + 0.1 * WIGGLE),
+        _sd(kind, "fails", -1 + 0.1 * WIGGLE),
+        _sd(kind, "unclear", 0.2 + WIGGLE),
+    ]
+
+
+OUTCOMES = {
+    "RG-4-a": [
+        of("holds", **_MAGNIFIED),
+        of("fails", effect=UP, contrast=-UP),
+        of("fails", effect=-UP, contrast=UP),
+        of("fails", effect=UP, contrast=(UP, -UP)),
+        of("unclear", effect=UP, contrast=(UP, NONE)),
+    ],
+    "RG-4-b": _BEFORE,
+    "RG-I-b": _BEFORE,
+    "OWN-5-b": _BEFORE,
+    "OWN-5-c": _BEFORE,
+    "RG-4-c": [
+        _with_controls("holds", 0.2),
+        _with_controls("fails", 1.9),
+        _with_controls("unclear", 1 + 0.3 * WIGGLE),
+        _with_controls("void", 0.2, learned=60.0),
+        _with_controls("void", 0.2, contrast=-UP),
+    ],
+    "RG-4-d": _NEARER,
+    "RG-I-d": _NEARER,
+    "RG-4-e": [
+        of("holds", effect=UP, effect_before=1.0),
+        of("fails", effect=UP, effect_before=3.0),
+        of("unclear", effect=2 + WIGGLE, effect_before=2.0),
+    ],
+    "RG-4-f": [
+        of("holds", crest_distance_along=0.5, crest_distance_before=0.6, crest_distance=0.3 + 0.01 * WIGGLE),
+        of("fails", crest_distance_along=0.2, crest_distance_before=0.6, crest_distance=0.3 + 0.01 * WIGGLE),
+        of("fails", crest_distance_along=0.5, crest_distance_before=0.2, crest_distance=0.3 + 0.01 * WIGGLE),
+        of("unclear", crest_distance_along=0.5, crest_distance_before=0.3, crest_distance=0.3 + 0.1 * WIGGLE),
+    ],
+    "RG-I-a": _ACCURATE,
+    "OWN-5-a": _ACCURATE,
+    "RG-I-e": [
+        of("holds", entropy_rank=0.5 + 0.01 * WIGGLE, entropy_rank_before=0.1),
+        of("fails", entropy_rank=-0.5 + 0.01 * WIGGLE, entropy_rank_before=-0.9),
+        of("fails", entropy_rank=0.5 + 0.01 * WIGGLE, entropy_rank_before=0.9),
+        of("unclear", entropy_rank=0.5 + WIGGLE, entropy_rank_before=-0.9),
+    ],
+    "RG-5-a": [
+        of("holds", contrast_layer_1=1.0, contrast_layer_2=2 + 0.1 * WIGGLE, contrast_layer_3=3.0),
+        of("fails", contrast_layer_1=1.0, contrast_layer_2=2 + 0.1 * WIGGLE, contrast_layer_3=1.0),
+        of("fails", contrast_layer_1=3.0, contrast_layer_2=2 + 0.1 * WIGGLE, contrast_layer_3=4.0),
+        of("unclear", contrast_layer_1=1.0, contrast_layer_2=2 + WIGGLE, contrast_layer_3=2.0),
+    ],
+    "RG-6-a": _larger("clean"),
+    "OWN-5-d": _larger("decoded"),
+    "OWN-5-e": _larger("matched"),
+    "OWN-5-f": [
+        _sd("matched", "holds", 1 + 0.1 * WIGGLE, **{"matched nats before": 1.0}),
+        _sd("matched", "fails", 1 + 0.1 * WIGGLE, **{"matched nats before": 9.0}),
+        _sd("matched", "unclear", 1 + 0.1 * WIGGLE, **{"matched nats before": 5 + WIGGLE}),
+        _sd("matched", "unclear", 0.2 + 0.1 * WIGGLE, **{"matched nats before": 0.0}),
+        _sd("matched", "void", -1 + 0.1 * WIGGLE, **{"matched nats before": -9.0}),
+    ],
+}
