@@ -395,16 +395,21 @@ def after_holm(parts: Sequence[Callable[[int], Finding]], states: tuple[str, ...
 
 
 def _premise(part: Part, table: pd.DataFrame, least: int, shared: float) -> Finding | None:
-    """The first premise that does not hold, as the finding of an arm; None where all hold."""
+    """The finding that follows from the first premise that does not hold; None where all hold.
+
+    Void where it fails. Where it is unclear, the part keeps its numbers, and is unclear whatever they are.
+    """
     for premise in part.only_if:
         found = judged((replace(premise, only_if=()),), table, least, shared=shared)
-        if found.state != "holds":
-            state = "void" if found.state in ("fails", "void") else "unclear"
+        if found.state in ("fails", "void"):
             if premise.unit != part.unit:  # its numbers are in the text; a strip of the claim cannot show them
                 found = Finding("", found.text, unit=part.unit, threshold=part.threshold, n=found.n)
-            return replace(
-                found, state=state, text=f"{premise.absent}: {found.text}" if found.text else premise.absent
-            )
+            text = f"{premise.absent}: {found.text}" if found.state != "void" else found.text
+            return replace(found, state="void", text=text)
+        if found.state == "unclear":
+            own = finding(part, table, least, 1, shared)
+            text = f"whether it can be asked is unclear ({found.text}); {own.text}"
+            return replace(own, state="unclear", text=text, times=math.inf)
     return None
 
 
@@ -510,6 +515,8 @@ def _findings(claim: Claim, arms: Sequence[Arm]) -> dict[str, Finding]:
     if claim.looks:
         ready = [arm for arm in arms if _recorded(arm) >= (arm.needed or claim.least)]
         found = after_holm([partial(_in_arm, claim, arm) for arm in ready], ("holds", "fails"))
+        times = [_in_arm(claim, arm, len(ready)).times for arm in ready]  # of an undecided one, with all looks
+        found = [replace(f, times=t) if f.state == "unclear" else f for f, t in zip(found, times, strict=True)]
         looked = {arm.name: one for arm, one in zip(ready, found, strict=True)}
         return {arm.name: looked.get(arm.name) or _in_arm(claim, arm) for arm in arms}
     return {arm.name: _in_arm(claim, arm) for arm in arms}
@@ -528,7 +535,8 @@ def _in_arm(claim: Claim, arm: Arm, looks: int = 1) -> Finding:
         late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
         return Finding("untested", f"{counted(recorded, 'seed')}{late}, {needed} needed", n=recorded)
     parts = claim.parts(arm) if callable(claim.parts) else claim.parts
-    return judged(parts, arm.table, min(claim.least, LEAST_SEEDS), looks, arm.shared)
+    found = judged(parts, arm.table, min(claim.least, LEAST_SEEDS), looks, arm.shared)
+    return replace(found, n=recorded) if arm.shared else found  # splits of the same data are not so many units
 
 
 def _rows(findings: dict[str, Finding]) -> list[dict]:

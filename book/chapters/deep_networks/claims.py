@@ -89,20 +89,18 @@ network of width 8 was trained for 8 epochs on 4,000 images and measured at 8 pa
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
-import numpy as np
+import pandas as pd
 
 from book.chapters.deep_networks.derived import TABLE
 from book.chapters.deep_networks.study import STUDIES
-from book.claims import judge as claims
-from book.claims.judge import Arms, Records, own
-from book.measures.residual import results
-from book.measures.residual.own_boundaries import gains
-from book.measures.residual.results import ACROSS, AFTER, ALIKE, ResidualArm
-from book.measures.residual.rules import Near, Numbers, Signed, each
-from book.records.store import Record
+from book.claims.judging import ABOVE_0, Arm, Part, amended, claim, own
+from book.measures.residual import numbers, results
+from book.measures.residual.results import ResidualArm
+from book.measures.tables import Tables
 
 SHARE = 0.5  # of the contrast, or of the rise
 IMPACT = 1.0  # points of accuracy
@@ -112,8 +110,7 @@ FULL = 99.0  # percent of images with full rank, above which rank is no problem
 AS_FITTED = 2.0  # points of training accuracy: networks with a smaller lag count as fitted about as well
 FITTED = 90.0  # percent of the shuffled training labels that a control must have learned
 STAGES = ("first", "second", "third", "fourth")
-LAST = len(STAGES) - 1
-STEPS = ((1, 0), (2, 0), (3, 0), (3, 1), (3, 2))  # from a stage to one below
+STEPS = ((2, 1), (3, 1), (4, 1), (4, 2), (4, 3))  # from a stage to one below
 ARMS = {  # name -> study and activation
     "ResNet-34": ("deep-resnet34", "gelu"),
     "ResNet-34, 40 epochs": ("deep-resnet34-long", "gelu"),
@@ -129,233 +126,146 @@ DEEP, SHALLOW = "ResNet-34", "ResNet-10, 40 epochs"  # that fit their images abo
 
 
 def arms(records) -> dict[str, ResidualArm]:
-    """All arms by name, those without records too."""
+    """The records of all arms by name, for figures."""
+    from book.claims.judge import Records
+
     records = Records.of(records)
     return {name: records.once(results.arm, name, STUDIES[study], act) for name, (study, act) in ARMS.items()}
 
 
-# -- numbers of each network ---------------------------------------------------------------------------------------
+# -- arms ---------------------------------------------------------------------------------------------------------
 
 
-def _ranges(run: Record) -> list[float]:
-    spread = results.spread(run)[AFTER]
-    return [spread[high] - spread[low] for high, low in STEPS]
+def _arm(tables: Tables, name: str, kind: str = "", **how: Any) -> Arm:
+    study, activation = ARMS[name]
+    return numbers.arm(tables, name, study, kind or ("relu" if activation == "relu" else ""), **how)
 
 
-def _with_change(of: Callable[[Record], np.ndarray]) -> Callable[[Record], list[float]]:
-    """The change by training of a number of both networks, and the number after it."""
-
-    def found(run: Record) -> list[float]:
-        before, after = of(run)
-        return [after - before, after]
-
-    return found
+def networks(*names: str, **how: Any) -> Callable[[Tables], list[Arm]]:
+    """Arms by their names; how: arguments of `numbers.networks`."""
+    return lambda tables: [_arm(tables, name, **how) for name in names]
 
 
-EFFECT, EFFECT_WITH_SHUFFLED_LABELS = (
-    each(
-        lambda run: results.effects(run)[AFTER, LAST, ACROSS],
-        "log-volume at the boundary minus the mean of the ends: {:+.3f} nats per output",
-        among=partial(ResidualArm.of, labels=labels),
-    )
-    for labels in ("true", "shuffled")
-)
-IN_EVERY_STAGE = each(
-    lambda run: results.effects(run)[AFTER, :, ACROSS],
-    *(f"effect of the {word} stage: {{:+.3f}} nats per output" for word in STAGES),
-)
-AT_THE_BOUNDARY = each(
-    lambda run: results.nearer(run)[AFTER],
-    *(f"{word} stage: the peak is nearer to the boundary than to the middle by {{:+.3f}} of the segment"
-      for word in STAGES),
-)  # fmt: skip
-DEEPER = each(
-    _ranges,
-    *(f"range along a segment, {STAGES[high]} stage minus {STAGES[low]}: {{:+.3f}} nats per output"
-      for high, low in STEPS),
-)  # fmt: skip
-RISES = each(
-    lambda run: results.rise(run)[AFTER, ACROSS],
-    "rise in triangles of three classes: {:+.3f} nats per output",
-)
-FLAT_IN_A_CLASS = each(
-    lambda run: SHARE * results.rise(run)[AFTER, ACROSS] - results.rise(run)[AFTER, ALIKE],
-    "half the rise in triangles of three classes minus that in one class: {:+.3f} nats per output",
-)
-RANKS = (
-    "rank correlation of entropy and log-volume minus that with the volume before training: {:+.2f}",
-    "rank correlation of entropy and log-volume: {:+.2f}",
-)
-ENTROPY_FOLLOWS = each(_with_change(results.entropy_rank), *RANKS)
-ENTROPY_FOLLOWS_INSIDE = each(_with_change(lambda run: results.inside_ranks(run)[:, ACROSS]), *RANKS)
-FLAT_IN_A_PLANE = each(
-    lambda run: SHARE * results.plane_rise(run)[AFTER, ACROSS] - results.plane_rise(run)[AFTER, ALIKE],
-    "half the rise between images of three classes minus that of one class: {:+.3f} nats per output",
-)
-PLANE_RISES = each(
-    lambda run: results.plane_rise(run)[AFTER, ACROSS],
-    "rise between images of three classes: {:+.3f} nats per output",
-)
-MORE_ACROSS = each(
-    lambda run: results.inside_ranks(run)[AFTER, ACROSS] - results.inside_ranks(run)[AFTER, ALIKE],
-    "rank correlation of entropy and log-volume minus that within one class: {:+.2f}",
-)
-AS_ACCURATE = each(
-    lambda run: [
-        run.arrays["train_accuracy"][-1] - LEARNED,
-        run.arrays["test_accuracy"][-1] - (PRINTED - IMPACT),
-    ],
-    f"training accuracy minus {LEARNED:g}%: {{:+.1f}} points",
-    f"test accuracy minus {PRINTED - IMPACT:g}%: {{:+.1f}} points",
-    among=ResidualArm.every,
-)
-FULL_RANK = each(lambda run: 100 * results.full_rank(run), "images with full rank: {:.1f}%", among=ResidualArm.every)
-HALF_EFFECT = each(
-    lambda run: results.half_effects(run)[AFTER, LAST, ACROSS],
-    "effect by half of the singular values: {:+.3f} nats for each",
-)
-
-
-def accuracies(arm: ResidualArm) -> Numbers:
-    """RG-5.1-e; of all networks of the arm's study, paired by seed."""
-    gelu, relu = (
-        {key[3]: float(run.arrays["test_accuracy"][-1]) for key, run in arm.runs.items() if key[0] == name}
-        for name in ("gelu", "relu")
-    )
-    differences = [gelu[seed] - relu[seed] for seed in sorted(gelu.keys() & relu.keys())]
-    return {"test accuracy with GELU minus that with ReLU: {:+.2f} points": differences}
-
-
-def half_effect_with_gelu(arm: ResidualArm) -> Numbers:
-    """`HALF_EFFECT` of the GELU networks of the arm's study."""
-    return HALF_EFFECT(replace(arm, activation="gelu"))
-
-
-def learned_contrast(arm: ResidualArm) -> Numbers:
-    """OWN-8-a and OWN-8-b."""
-    found = [results.learned_contrast(results.effects(run))[arm.stage - 1] for run in arm.of().values()]
-    return {"contrast minus that before training: {:+.3f} nats per output": found}
-
-
-def fitted(arm: ResidualArm, labels: str = "shuffled") -> Numbers:
-    """The premise of OWN-8-c and OWN-8-d. Training stops at 90% or more, so what counts is whether each got there."""
-    runs = arm.every(labels=labels).values()
-    got_there = [1.0 if run.arrays["train_accuracy"][-1] >= FITTED else -1.0 for run in runs]
-    return {f"networks that learned their {labels} labels, minus the others: {{:+.1f}}": got_there}
-
-
-def not_shuffled(arm: ResidualArm) -> Numbers:
-    """OWN-8-c; paired by seed."""
-    true, shuffled = (
-        {seed: results.learned_contrast(results.effects(run))[LAST] for seed, run in arm.of(labels=labels).items()}
-        for labels in ("true", "shuffled")
-    )
-    found = [SHARE * true[seed] - shuffled[seed] for seed in true if seed in shuffled]
-    return {"half the contrast minus that with shuffled labels: {:+.3f} nats per output": found}
-
-
-def over_untrained(arm: ResidualArm, classifier: str) -> Numbers:
-    """OWN-8-f and OWN-8-h; paired by seed. classifier: "random" or "probe"."""
-    found = gains(arm.of(), TABLE, arm.study.name, classifier)["interpolated"].to_numpy()
-    return {"contrast minus that of the untrained network at its own boundary: {:+.3f} nats per output": found}
-
-
-@dataclass(frozen=True)
-class Depths(ResidualArm):
-    """An arm of shallow networks, and the `deep` one that it is compared with."""
-
-    deep: ResidualArm = field(kw_only=True)
-
-    def pairs(self) -> list[tuple[Record, Record]]:
-        """A deep network and a shallow one, in the order of their seeds."""
-        return list(zip(self.deep.of().values(), self.of().values(), strict=False))
-
-    @property
-    def evidence(self) -> str:
-        return f"{super().evidence}, {self.deep.evidence}"
-
-    @property
-    def protocol(self) -> str:
-        return f"{super().protocol}; {self.deep.protocol}"
-
-    @property
-    def command(self) -> str:
-        return f"{super().command}; {self.deep.command}"
-
-    def all_records(self) -> list[Record]:
-        return [*super().all_records(), *self.deep.all_records()]
-
-
-def deeper_has_more(arm: Depths) -> Numbers:
-    """OWN-8-g."""
-    found = [results.contrast(deep) - results.contrast(shallow) for deep, shallow in arm.pairs()]
-    return {"contrast of the deeper network minus that of the shallower: {:+.3f} nats per output": found}
-
-
-def as_fitted(arm: Depths) -> Numbers:
-    """The premise of OWN-8-g."""
-    found = [s.arrays["train_accuracy"][-1] - d.arrays["train_accuracy"][-1] for d, s in arm.pairs()]
-    return {"training accuracy of the shallower network minus that of the deeper: {:+.1f} points": found}
-
-
-# -- where they are asked -------------------------------------------------------------------------------------------
-
-
-def networks(*names: str) -> Arms:
-    """Arms by their names."""
-    return Arms(lambda records: [arms(records)[name] for name in names])
-
-
-def depths(records: Records) -> list[Depths]:
-    """`SHALLOW` networks, each with a `DEEP` one."""
-    known = arms(records)
-    of_shallow = vars(known[SHALLOW]) | {"name": "as well fitted"}
-    return [Depths(**of_shallow, deep=known[DEEP])]
-
-
-def stages(records: Records) -> list[ResidualArm]:
+def by_stage(tables: Tables) -> list[Arm]:
     """Each stage of the networks that are trained on all images."""
-    known = arms(records)
-    return [stage for name in ALL_IMAGES for stage in by_stage(known[name])]
+    whole = (_arm(tables, name) for name in ALL_IMAGES)
+    return [
+        replace(arm, name=f"{arm.name}, stage {s}", factors={"network": arm.name, "stage": str(s)})
+        for arm in whole
+        for s in (1, 2, 3, 4)
+    ]
 
 
-def by_stage(arm: ResidualArm) -> list[ResidualArm]:
-    """An arm for each stage."""
-    return [replace(arm, name=f"{arm.name}, stage {s}", level=arm.name, stage=s) for s in (1, 2, 3, 4)]
+def depths(tables: Tables) -> list[Arm]:
+    """`SHALLOW` networks, each with a `DEEP` one."""
+    pair = _arm(tables, DEEP), _arm(tables, SHALLOW)
+    return [numbers.together(*pair, "as well fitted", ("contrast 4 after", "train accuracy"))]
 
 
-_ALL_IMAGES = networks(*ALL_IMAGES)
-_ALL_SIZES = networks(*ALL_IMAGES, "ResNet-10, 40 epochs", "ResNet-34, full size")
-_RISES = Signed(RISES, "rise in triangles of three classes", absent="no rise in triangles of three classes")
-_PLANE_RISES = Signed(PLANE_RISES, "rise between three classes", absent="no rise between three classes")
-_GELU_RISES = Signed(half_effect_with_gelu, "effect with GELU", absent="no effect with GELU")
-_FITTED = Signed(
-    fitted,
-    "networks that learned their shuffled labels minus the others",
-    absent="the controls did not learn their shuffled labels",
+# -- parts --------------------------------------------------------------------------------------------------------
+
+Values = Callable[[pd.DataFrame], pd.Series]
+NATS = "nats per output"
+
+
+def mean(says: str, values: str | Values, asks: str, unit: str = NATS, accepts=ABOVE_0, **fields) -> Part:
+    """The mean over networks of a column, or of what a function makes of the table, lies on one side of a line."""
+    low, high = accepts
+    line = f"> {low:g}" if high == math.inf else f"< {high:g}"
+    own = f"{asks} {line}{'%' if unit == '%' else ''}"
+    premises = [premise.asks for premise in fields.get("only_if", ())]
+    fields = {"absent": "too few networks can be asked"} | fields
+    asks = f"{own}, asked where {' and '.join(premises)}" if premises else own
+    return Part(says, values if callable(values) else lambda t: t[values], accepts, unit, asks, **fields)
+
+
+def half_minus(whole: str, part: str) -> Values:
+    """SHARE of a number minus another."""
+    return lambda t: SHARE * t[whole] - t[part]
+
+
+def minus(first: str, second: str) -> Values:
+    """The difference of two numbers."""
+    return lambda t: t[first] - t[second]
+
+
+_EFFECT = "log-volume at the boundary minus the mean of the ends: {:+.3f} nats per output"
+_RISES = mean(
+    "rise in triangles of three classes: {:+.3f} nats per output",
+    "rise across after",
+    "rise in triangles of three classes",
+    absent="no rise in triangles of three classes",
 )
-_TRUE_FITTED = Signed(
-    partial(fitted, labels="true"),
-    "networks that learned their labels minus the others",
-    absent="the networks did not learn their labels",
+_PLANE_RISES = mean(
+    "rise between images of three classes: {:+.3f} nats per output",
+    "plane rise across after",
+    "rise between three classes",
+    absent="no rise between three classes",
 )
-_AS_FITTED = Signed(as_fitted, "training accuracy of ResNet-10 - ResNet-34", "points", (-AS_FITTED, math.inf),
-                    absent="ResNet-10 do not fit their training images as well")  # fmt: skip
+_HALF = "effect by half of the singular values: {:+.3f} nats for each"
+_GELU_RISES = mean(_HALF, "gelu half effect 4 across after", "effect with GELU", absent="no effect with GELU")
 
 
-_OF_UNTRAINED = networks(*ALL_IMAGES, SHALLOW)
+def _learned(column: str, labels: str, absent: str) -> Part:
+    """Training stops at FITTED or more, so what counts is whether each network got there."""
+    return mean(
+        f"networks that learned their {labels} minus the others: {{:+.1f}}",
+        lambda t: t[column].ge(FITTED).map({True: 1.0, False: -1.0}).where(t[column].notna()),
+        f"networks that learned their {labels} minus the others",
+        absent=absent,
+    )
 
 
-def _over_untrained(classifier: str) -> Signed:
-    return Signed(
-        partial(over_untrained, classifier=classifier),
+_NOT_LEARNED = "the controls did not learn their shuffled labels"
+_TRUE_FITTED = _learned("train accuracy", "labels", "the networks did not learn their labels")
+_AS_FITTED = mean(
+    "training accuracy of the shallower network minus that of the deeper: {:+.1f} points",
+    minus("train accuracy", "deep train accuracy"),
+    "training accuracy of ResNet-10 - ResNet-34",
+    "points",
+    (-AS_FITTED, math.inf),
+    absent="ResNet-10 do not fit their training images as well",
+)
+
+
+def _ranks(before: str, after: str, where: str) -> tuple[Part, ...]:
+    """The rank correlation of entropy and log-volume, and its change with training."""
+    asks = f"rank correlation {where}, and its change with training,"
+    return (
+        mean(
+            "rank correlation of entropy and log-volume minus that with the volume before training: {:+.2f}",
+            minus(after, before),
+            asks,
+            "",
+        ),
+        mean("rank correlation of entropy and log-volume: {:+.2f}", after, asks, ""),
+    )
+
+
+def _gain(stage: int = 4, **fields) -> Part:
+    return mean(
+        "contrast minus that before training: {:+.3f} nats per output",
+        f"gain {stage}",
+        fields.pop("asks", "contrast minus that before training"),
+        **fields,
+    )
+
+
+def _over_untrained(classifier: str) -> Part:
+    return mean(
+        "contrast minus that of the untrained network at its own boundary: {:+.3f} nats per output",
+        minus("middle interpolated", f"{classifier} interpolated before"),
         "contrast minus that of the untrained network at its own boundary",
         absent="too few networks have enough pairs before and after training",
     )
 
 
+_FULL_RANK = mean("images with full rank: {:.1f}%", "full rank", "images with full rank", "%", (FULL, math.inf))
+_ALL_IMAGES = networks(*ALL_IMAGES)
+_ALL_SIZES = networks(*ALL_IMAGES, "ResNet-10, 40 epochs", "ResNet-34, full size")
+_OF_UNTRAINED = networks(*ALL_IMAGES, SHALLOW, untrained=TABLE)
 _SAME_PLACES = partial(
-    claims.amended,
+    amended,
     "Many boundaries of the untrained networks lay close to one image of the line, mostly the one with the larger "
     "volume. So a difference between the two images counted as contrast. Now the boundaries of both networks lie in "
     "the middle half of the line, and the volume is compared with the straight line between both ends. The "
@@ -364,9 +274,9 @@ _SAME_PLACES = partial(
     "contrast over the mean of the ends, at ten-class boundaries at any place of the line",
     date="2026-11-27",
 )
-_claim = partial(claims.Claim, source="zavatoneveth2025")
+_claim = partial(claim, source="zavatoneveth2025")
 _SAME_ENTROPY = partial(
-    claims.amended,
+    amended,
     "The entropy of an untrained network is chance, so a comparison with it measures that. RG-I-e was corrected in "
     "the same way.",
     "before training, the volume was compared with the entropy of the untrained network",
@@ -374,77 +284,100 @@ _SAME_ENTROPY = partial(
 )
 CLAIMS = (
     _claim("RG-5.1-a", "section 5.1", "In residual networks the volume element is large near decision boundaries.",
-           Signed(EFFECT, "effect of the last stage"), _ALL_SIZES),
+           mean(_EFFECT, "effect 4 across after", "effect of the last stage"), arms=_ALL_SIZES),
     _claim("RG-5.1-b", "section 5.1 and appendix I.3",
            "Residual networks do not expand areas between three correctly classified images of one class.",
-           Signed(FLAT_IN_A_CLASS, "half the rise across classes minus the rise in one", premises=(_RISES,)),
-           _ALL_IMAGES, amended=claims.amended(
+           mean("half the rise in triangles of three classes minus that in one class: {:+.3f} nats per output",
+                half_minus("rise across after", "rise alike after"),
+                "half the rise across classes minus the rise in one", only_if=(_RISES,)),
+           arms=_ALL_IMAGES, amended=amended(
                "The largest of many volumes exceeds their mean wherever volumes differ, even without a hill. So the "
                "rise is now the mean over the triangle without its corners, minus the mean of the corners.",
                "the rise was the largest log-volume in the triangle minus the mean of its corners", "fails",
                "2026-11-25")),
     _claim("RG-5.1-i", "section 5.1 and appendix I.3",
            "In planes through three correctly classified images of one class residual networks do not expand areas.",
-           Signed(FLAT_IN_A_PLANE, "half the rise across classes minus the rise in one", premises=(_PLANE_RISES,)),
-           networks("ResNet-34, 40 epochs"), kind="variant"),
+           mean("half the rise between images of three classes minus that of one class: {:+.3f} nats per output",
+                half_minus("plane rise across after", "plane rise alike after"),
+                "half the rise across classes minus the rise in one", only_if=(_PLANE_RISES,)),
+           arms=networks("ResNet-34, 40 epochs"), kind="variant"),
     _claim("RG-5.1-c", "section 5.1",
            "After each stage the volume element is larger at the decision boundary than at the images.",
-           Signed(IN_EVERY_STAGE, "effect of each stage"), _ALL_IMAGES),
+           *(mean(f"effect of the {word} stage: {{:+.3f}} nats per output", f"effect {s} across after",
+                  "effect of each stage") for s, word in enumerate(STAGES, 1)), arms=_ALL_IMAGES),
     _claim("RG-5.1-g", "a stricter form of section 5.1",
            "After each stage the boundary is a better guess for the peak of the volume than the middle of the line.",
-           Signed(AT_THE_BOUNDARY, "distance of the peak to the middle minus to the boundary, in each stage,",
-                  "of the segment"), _ALL_IMAGES, late=True),
+           *(mean(f"{word} stage: the peak is nearer to the boundary than to the middle by {{:+.3f}} of the segment",
+                  f"nearer {s}", "distance of the peak to the middle minus to the boundary, in each stage,",
+                  "of the segment") for s, word in enumerate(STAGES, 1)), arms=_ALL_IMAGES, late=True),
     _claim("RG-5.1-h", "section 5.1 and appendix I.3",
            "Residual networks expand areas near incorrect decision boundaries, too, here between shuffled labels.",
-           Signed(EFFECT_WITH_SHUFFLED_LABELS, "effect with shuffled labels", premises=(_FITTED,)),
-           networks("5,000 images"), kind="variant", late=True),
+           mean(_EFFECT, "effect 4 across after", "effect with shuffled labels",
+                only_if=(_learned("train accuracy", "shuffled labels", _NOT_LEARNED),)),
+           arms=networks("5,000 images", kind="shuffled"), kind="variant", late=True),
     _claim("RG-5.1-d", "section 5.1",
            "The range of the volume along a path is least in the first stage and largest in the last.",
-           Signed(DEEPER, "range of a stage minus that of a lower one"), _ALL_IMAGES),
+           *(mean(f"range along a segment, {STAGES[high - 1]} stage minus {STAGES[low - 1]}: {{:+.3f}} {NATS}",
+                  minus(f"range {high}", f"range {low}"), "range of a stage minus that of a lower one")
+             for high, low in STEPS), arms=_ALL_IMAGES),
     _claim("RG-5.1-e", "section 5.1", "GELU and ReLU reach comparable test accuracy.",
-           Near(accuracies, "GELU - ReLU", "points", (-IMPACT, IMPACT)), networks("ResNet-10"), kind="variant"),
+           Part("test accuracy with GELU minus that with ReLU: {:+.2f} points",
+                minus("test accuracy", "relu test accuracy"), (-IMPACT, IMPACT), "points",
+                "GELU - ReLU within ±1 points (90% interval)", error=0.10),
+           arms=networks("ResNet-10"), kind="variant"),
     _claim("RG-5.1-f", "section 5.1", "The Jacobian of a residual network's features has full rank.",
-           Signed(FULL_RANK, "images with full rank", "%", (FULL, math.inf)), _ALL_IMAGES),
+           _FULL_RANK, arms=_ALL_IMAGES),
     _claim("RG-I-g", "appendix I.3", "With ReLU the spectrum shows no numerical problem either.",
-           Signed(FULL_RANK, "images with full rank", "%", (FULL, math.inf)), networks("ResNet-10, ReLU"),
+           _FULL_RANK, arms=networks("ResNet-10, ReLU"),
            kind="variant"),
     _claim("RG-I-h", "section 5.1 and appendix I.3",
            "Residual networks get more than 99% of the training images right, and about 92% of the test images.",
-           Signed(AS_ACCURATE, f"training accuracy - {LEARNED:g}%, and test accuracy - {PRINTED - IMPACT:g}%,",
-                  "points"), _ALL_SIZES, kind="variant", late=True),
+           *(mean(f"{name} accuracy minus {least:g}%: {{:+.1f}} points",
+                  partial(lambda column, least, t: t[column] - least, column, least),
+                  f"training accuracy - {LEARNED:g}%, and test accuracy - {PRINTED - IMPACT:g}%,", "points")
+             for name, column, least in (("training", "train accuracy", LEARNED),
+                                         ("test", "test accuracy", PRINTED - IMPACT))),
+           arms=_ALL_SIZES, kind="variant", late=True),
     _claim("RG-5.2-a", "section 5.2 and appendix I.3", "With ReLU the volume element behaves as with GELU.",
-           Signed(HALF_EFFECT, "effect with ReLU", "nats for each singular value", premises=(_GELU_RISES,)),
-           networks("ResNet-10, ReLU"), kind="variant"),
+           mean(_HALF, "half effect 4 across after", "effect with ReLU", "nats for each singular value",
+                only_if=(_GELU_RISES,)),
+           arms=networks("ResNet-10, ReLU"), kind="variant"),
     _claim("RG-I-f", "appendix I.3", "Where the entropy of the output is high, the volume element is large.",
-           Signed(ENTROPY_FOLLOWS, "rank correlation in one plane of test images, and its change with training,", ""),
-           _ALL_IMAGES, amended=_SAME_ENTROPY("fails")),
+           *_ranks("entropy rank before", "entropy rank after", "in one plane of test images"),
+           arms=_ALL_IMAGES, amended=_SAME_ENTROPY("fails")),
     _claim("RG-I-j", "appendix I.3",
            "Between three images of different classes the volume element is large where the entropy is high.",
-           Signed(ENTROPY_FOLLOWS_INSIDE, "rank correlation between the three images, and its change with training,",
-                  ""), _ALL_IMAGES, kind="variant", late=True, amended=_SAME_ENTROPY("holds")),
+           *_ranks("entropy rank inside across before", "entropy rank inside across after",
+                   "between the three images"),
+           arms=_ALL_IMAGES, kind="variant", late=True, amended=_SAME_ENTROPY("holds")),
     own("OWN-8-a", "At the places of the trained boundary training raises the volume element, relative to the "
         "images, by more than between images of one class.",
-        Signed(learned_contrast, "contrast minus that before training"), _ALL_SIZES),
+        _gain(), arms=_ALL_SIZES),
     own("OWN-8-b", "Stage by stage, at the places of the trained boundary training raises the volume element, "
         "relative to the images, by more than within a class.",
-        Signed(learned_contrast, "contrast of a stage minus that before training"), Arms(stages)),
+        lambda arm: [_gain(int(arm.factors["stage"]))], arms=by_stage,
+        asks="contrast of a stage minus that before training > 0"),
     own("OWN-8-c", "Networks on shuffled labels gain less than half of the contrast.",
-        Signed(not_shuffled, "half the gain minus that with shuffled labels", premises=(_FITTED,)),
-        networks("5,000 images")),
+        mean("half the contrast minus that with shuffled labels: {:+.3f} nats per output",
+             half_minus("gain 4", "shuffled gain 4"), "half the gain minus that with shuffled labels",
+             only_if=(_learned("shuffled train accuracy", "shuffled labels", _NOT_LEARNED),)),
+        arms=networks("5,000 images")),
     own("OWN-8-d", "In networks that have learned their training images, at the places of the trained boundary "
         "training raises the volume element, relative to the images, by more than between images of one class.",
-        Signed(learned_contrast, "contrast minus that before training", premises=(_TRUE_FITTED,)),
-        networks("5,000 images, new seeds")),
+        _gain(only_if=(_TRUE_FITTED,)), arms=networks("5,000 images, new seeds")),
     own("OWN-8-e", "Entropy and volume go together more between images of three classes than between images of one.",
-        Signed(MORE_ACROSS, "rank correlation between three classes minus that within one class", ""),
-        networks("ResNet-34, 40 epochs")),
+        mean("rank correlation of entropy and log-volume minus that within one class: {:+.2f}",
+             minus("entropy rank inside across after", "entropy rank inside alike after"),
+             "rank correlation between three classes minus that within one class", ""),
+        arms=networks("ResNet-34, 40 epochs")),
     own("OWN-8-f", "Trained networks have more contrast at their boundaries than the same networks, untrained, at "
         "boundaries of random linear classifiers of their features.",
-        _over_untrained("random"), _OF_UNTRAINED, late=True, amended=_SAME_PLACES("unclear")),
+        _over_untrained("random"), arms=_OF_UNTRAINED, late=True, amended=_SAME_PLACES("unclear")),
     own("OWN-8-h", "Trained networks have more contrast at their boundaries than the same networks, untrained, at "
         "boundaries of linear probes of their features.",
-        _over_untrained("probe"), _OF_UNTRAINED, late=True, amended=_SAME_PLACES("fails")),
+        _over_untrained("probe"), arms=_OF_UNTRAINED, late=True, amended=_SAME_PLACES("fails")),
     own("OWN-8-g", "ResNet-34 have more contrast than ResNet-10 that fit their training images about as well.",
-        Signed(deeper_has_more, "contrast of ResNet-34 of 20 epochs minus that of ResNet-10 of 40",
-               premises=(_AS_FITTED,)), Arms(depths)),
+        mean("contrast of the deeper network minus that of the shallower: {:+.3f} nats per output",
+             minus("deep contrast 4 after", "contrast 4 after"),
+             "contrast of ResNet-34 of 20 epochs minus that of ResNet-10 of 40", only_if=(_AS_FITTED,)), arms=depths),
 )  # fmt: skip

@@ -101,15 +101,18 @@ _part = partial(Part, how={"method": "t"}, fixed=True, least=2)
 
 
 def lowers(first: str, second: str, least: float = 0.0) -> Part:
-    """The test error of `second` is lower than that of `first` by more than `least` points, from the same splits."""
-    room = _part(
-        f"{first} errs in {{{first}:.1f}}%",
-        lambda t: t[first] - ROOM,
-        absent=f"{first} errs in fewer than {ROOM:g}% of the cases",
-    )
+    """The test error of `second` is lower than that of `first` by more than `least` points, from the same splits.
+
+    Void where `first` errs in fewer than ROOM percent of the cases.
+    """
     asks = f"error {first} - {second} > {least:g} points, asked where {first} errs in at least {ROOM:g}% of the cases"
     says = f"error {first} - {second} = {{{first}:.3f}} - {{{second}:.3f}} = {{:+.2f}} points"
-    return _part(says, lambda t: t[first] - t[second], (least, math.inf), "points", asks, only_if=(room,))
+    absent = f"{first} errs in fewer than {ROOM:g}% of the cases"
+
+    def gain(t: pd.DataFrame) -> pd.Series:
+        return t[first] - t[second] if t[first].mean() >= ROOM else t[first] * math.nan
+
+    return _part(says, gain, (least, math.inf), "points", asks, absent=absent)
 
 
 def above(column: str, says: str, asks: str, unit: str, line: float = 0.0) -> Part:

@@ -66,29 +66,19 @@ OWN-9-k and the arm of RG-5.3-b without normalisation were written when all of t
 their encoders was trained. The effects of SimCLR at width 8 were +0.09 by all singular values and by the 10 largest.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-import numpy as np
+import pandas as pd
 
 from book.chapters.self_supervised.derived import TABLE
-from book.chapters.self_supervised.study import STUDIES
-from book.claims import judge as claims
-from book.claims.judge import Arms, Records, own
-from book.claims.rules import BELOW_0
-from book.measures.residual import results
-from book.measures.residual.own_boundaries import gains
-from book.measures.residual.results import (
-    ACROSS,
-    AFTER,
-    FEATURES,
-    LEAST_PAIRS,
-    RAW_BOUNDARY,
-    SAME_PLACES,
-    ResidualArm,
-)
-from book.measures.residual.rules import ByMeasure, Numbers, Signed, each
-from book.records.store import Record
+from book.claims.judging import ABOVE_0, BELOW_0, Arm, Part, amended, claim, own
+from book.measures.residual import numbers
+from book.measures.residual.results import LEAST_PAIRS
+from book.measures.tables import Tables
 from support.training.residual.volumes import MEASURES
 
 BEATS = 15.0  # points by which the probe of a trained encoder must beat that of the untrained one
@@ -105,170 +95,136 @@ IN_WORDS = {  # measures, in words
 }
 
 
-def probe_gain(run: Record) -> float:
-    """By how many points the probe of the trained encoder beats that of the untrained one, on test images."""
-    before, after = run.arrays["probe_test_accuracy"]
-    return float(after - before)
+# -- arms ---------------------------------------------------------------------------------------------------------
 
 
-def counted(arm: ResidualArm, objective: str) -> dict:
-    """The encoders whose probe beats that of the untrained encoder by BEATS points, by seed."""
-    return {seed: run for seed, run in arm.of(objective).items() if probe_gain(run) >= BEATS}
+def _arm(tables: Tables, name: str, study: str, kind: str, factors: dict[str, str] | None = None, **how: Any) -> Arm:
+    """The encoders of a study with one objective; those count whose probe beats the untrained one's by BEATS."""
+    return numbers.arm(tables, name, study, kind, factors, least_gain=BEATS, **how)
 
 
-def effect_of(run, measure: str) -> float:
-    """Boundary minus ends, after training."""
-    return results.measured_effects(run)[AFTER, MEASURES.index(measure), ACROSS]
+def encoders(objective: str, *studies: tuple[str, str]) -> Callable[[Tables], list[Arm]]:
+    """Encoders with one objective; studies: pairs of the arm's name and the study."""
+    return lambda tables: [_arm(tables, name, study, objective) for name, study in studies or (("ResNet-10", STUDY),)]
 
 
-def contrast_of(run, measure: str) -> float:
-    """Across a boundary minus in one class, trained minus untrained."""
-    return results.learned_contrast(results.measured_effects(run))[MEASURES.index(measure)]
+def by_measure(tables: Tables) -> list[Arm]:
+    """An arm for each of the measures of the same encoders, Barlow Twins beside SimCLR."""
+    whole = _arm(tables, "ResNet-10", STUDY, "barlow")
+    return [replace(whole, name=IN_WORDS[m], factors={"measure": IN_WORDS[m], "stage": "4"}) for m in MEASURES]
 
 
-def of_arm(arm: ResidualArm) -> dict:
-    """The encoders of the arm's objective that count, by seed."""
-    return counted(arm, arm.objective)
-
-
-def effect(measure: str = "features"):
-    """The effect of every encoder: RG-5.3-a to RG-5.3-c, OWN-9-f, and the premise of OWN-9-i."""
-    sentence = f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per singular value"
-    return each(lambda run: effect_of(run, measure), sentence, among=of_arm)
-
-
-# of every encoder, in OWN-9-c, OWN-9-d and OWN-9-g
-CONTRAST = each(
-    lambda run: contrast_of(run, "features"),
-    "contrast minus that before training: {:+.3f} nats per output",
-    among=of_arm,
-)
-
-
-def difference(arm: ResidualArm, of, what: str) -> Numbers:
-    """Barlow Twins minus SimCLR, in OWN-9-a and OWN-9-b; paired by seed, both encoders must count."""
-    barlow, simclr = counted(arm, "barlow"), counted(arm, "simclr")
-    found = [of(barlow[s], arm.measure) - of(simclr[s], arm.measure) for s in barlow if s in simclr]
-    return {f"{what} of Barlow Twins minus that of SimCLR: {{:+.3f}} nats per singular value": found}
-
-
-def falls_if_not_normalised(arm: ResidualArm) -> Numbers:
-    """What a probe loses without normalisation, OWN-9-e; the mean of both objectives for each seed."""
-    both = [counted(arm, objective) for objective in ("barlow", "simclr")]
-
-    def fall(run) -> float:
-        return float(run.arrays["probe_test_accuracy"][1] - run.arrays["probe_raw_accuracy"][1])
-
-    found = [sum(fall(runs[s]) for runs in both) / len(both) for s in both[0] if s in both[1]]
-    return {"test accuracy of the probe minus that without normalisation: {:+.1f} points": found}
-
-
-def number_of_raw_pairs(run: Record) -> int:
-    """The number of pairs across the boundary that was found without normalisation, with log-volumes there."""
-    volume = run.arrays["raw_measure"][AFTER, FEATURES, RAW_BOUNDARY, ACROSS]
-    return int(np.isfinite(volume).all(-1).sum())
-
-
-def with_raw_pairs(arm: ResidualArm) -> dict:
-    """The encoders that count and have enough pairs across the boundary that was found without normalisation."""
-    return {s: run for s, run in of_arm(arm).items() if number_of_raw_pairs(run) >= LEAST_PAIRS}
-
-
-RAW_EFFECT = each(
-    lambda run: results.raw_effects(run)[AFTER, FEATURES, RAW_BOUNDARY, ACROSS],
-    "effect without normalisation: {:+.3f} nats per output",
-    among=with_raw_pairs,
-)
-RAW_DIFFERENCE = each(
-    lambda run: results.raw_effects(run)[AFTER, FEATURES, SAME_PLACES, ACROSS] - effect_of(run, "features"),
-    "effect without normalisation minus that with it: {:+.3f} nats per output",
-    among=of_arm,
-)
-
-
-def more_with_labels(arm: ResidualArm) -> Numbers:
-    """What labels add to the gain in contrast, OWN-9-h; paired by seed."""
-    without, labelled = of_arm(arm), arm.of("supervised")
-    found = [
-        contrast_of(labelled[s], "features") - contrast_of(without[s], "features") for s in without if s in labelled
-    ]
-    return {f"gain in contrast with labels minus that of {arm.name}: {{:+.3f}} nats per output": found}
-
-
-def over_untrained(arm: ResidualArm) -> Numbers:
-    """OWN-9-l and OWN-9-m; paired by seed. Networks with labels have no probe, and their own boundary."""
-    trained = arm.of() if arm.objective == "supervised" else of_arm(arm)
-    return {
-        f"contrast minus that of the untrained encoder at {words}: {{:+.3f}} nats per output": gains(
-            trained, TABLE, arm.study.name, classifier
-        )["interpolated"].to_numpy()
-        for classifier, words in (("random", "random boundaries"), ("probe", "boundaries of probes"))
-    }
-
-
-def encoders(
-    records: Records, objective: str = "barlow", name: str = "ResNet-10", study: str = STUDY
-) -> list[ResidualArm]:
-    """A study, of which claims on one objective ask that one."""
-    return [replace(records.once(results.arm, name, STUDIES[study], "gelu"), objective=objective)]
-
-
-def by_measure(records: Records) -> list[ResidualArm]:
-    """An arm for each of the measures."""
-    (whole,) = encoders(records)
-    return [replace(whole, name=IN_WORDS[name], factor="measure", measure=name) for name in MEASURES]
-
-
-def by_objective(records: Records, name: str, study: str) -> list[ResidualArm]:
+def by_objective(tables: Tables, name: str, study: str, **how: Any) -> list[Arm]:
     """A study, an arm for each objective."""
-    whole = records.once(results.arm, name, STUDIES[study], "gelu")
-    return [replace(whole, name=name, factor="objective", objective=kind) for name, kind in OBJECTIVES.items()]
+    return [
+        _arm(tables, objective, study, kind, {"objective": objective, "stage": "4"}, **how)
+        for objective, kind in OBJECTIVES.items()
+    ]
 
 
-def as_in_the_paper(records: Records, *names: str) -> list[ResidualArm]:
-    """SimCLR with one thing as in the paper, an arm for each."""
-    return [arm for name in names for arm in encoders(records, "simclr", name, AS_IN_THE_PAPER[name])]
+def at_own_boundaries(tables: Tables) -> list[Arm]:
+    """Encoders, with what the untrained ones have at boundaries of their own."""
+    images = by_objective(tables, "ResNet-10", STUDY, untrained=TABLE)
+    digits = by_objective(tables, "digits", f"{STUDY}-digits", untrained=TABLE)
+    named = [
+        replace(a, name=f"{a.name}, digits", factors={"objective": f"{a.name}, digits", "stage": "4"}) for a in digits
+    ]
+    return [*images, *named]
 
 
-def of_any_size(records: Records, objective: str) -> list[ResidualArm]:
-    """The study, and that of the paper's size."""
-    return [*encoders(records, objective), *encoders(records, objective, "ResNet-34, full size", f"{STUDY}-full")]
+def digits_with_labels(tables: Tables) -> list[Arm]:
+    """Networks that learn the digits with labels."""
+    name = "labels, digits"
+    return [_arm(tables, name, f"{STUDY}-digits", "supervised", {"objective": name, "stage": "4"}, untrained=TABLE)]
 
 
-def at_own_boundaries(records: Records) -> list[ResidualArm]:
-    """The encoders of OWN-9-l."""
-    on_digits = [replace(arm, name=f"{arm.name}, digits") for arm in digits(records)]
-    return [*by_objective(records, "ResNet-10", STUDY), *on_digits]
-
-
-def digits_with_labels(records: Records) -> list[ResidualArm]:
-    """The networks of OWN-9-m."""
-    return [replace(digits(records)[0], name="labels, digits", objective="supervised")]
-
-
+FULL_SIZE = ("ResNet-34, full size", f"{STUDY}-full")
 digits = partial(by_objective, name="digits", study=f"{STUDY}-digits")
 raw = partial(by_objective, name="ResNet-10", study=f"{STUDY}-raw")
+
+# -- parts --------------------------------------------------------------------------------------------------------
+
 ABSENT = (
     f"too few encoders count: {LEAST_PAIRS} pairs, and a probe {BEATS:g} points over that of the untrained encoder"
 )
-_rule = partial(Signed, unit="nats per singular value", absent=ABSENT)
-_DIPS = _rule(effect("top"), "effect of SimCLR, 10 values", accepts=BELOW_0)
-_PREMISE = replace(_DIPS, absent="SimCLR does not dip")
-_RISES = _rule(
-    effect(),
-    "effect with normalisation",
-    absent="the effect with normalisation is not clearly positive",
+VALUE, OUTPUT = "nats per singular value", "nats per output"
+
+
+def mean(
+    says: str,
+    values: str | Callable[[pd.DataFrame], pd.Series],
+    asks: str,
+    unit: str = VALUE,
+    accepts=ABOVE_0,
+    **fields,
+) -> Part:
+    """The mean over encoders of a column, or of what a function makes of the table, lies on one side of 0."""
+    own = f"{asks} {'> 0' if accepts[1] == math.inf else '< 0'}"
+    premises = [premise.asks for premise in fields.get("only_if", ())]
+    asks = f"{own}, asked where {' and '.join(premises)}" if premises else own
+    fields = {"absent": ABSENT} | fields
+    return Part(says, values if callable(values) else lambda t: t[values], accepts, unit, asks, **fields)
+
+
+def effect(asks: str, measure: str = "features", **fields) -> Part:
+    """The log-volume at the boundary minus the mean of both ends, by one of the measures."""
+    says = f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per singular value"
+    return mean(says, f"{measure} effect across after", asks, **fields)
+
+
+def _difference(what: str, column: str) -> Callable[[Arm], list[Part]]:
+    """Barlow Twins minus SimCLR, paired by seed, by the measure of the arm."""
+
+    def parts(arm: Arm) -> list[Part]:
+        name = f"{next(m for m in MEASURES if IN_WORDS[m] == arm.name)} {column}"
+        says = f"{what} of Barlow Twins minus that of SimCLR: {{:+.3f}} nats per singular value"
+        return [mean(says, lambda t: t[name] - t[f"simclr {name}"], f"{what} of Barlow Twins minus SimCLR")]
+
+    return parts
+
+
+def _over_untrained(classifier: str, words: str) -> Part:
+    return mean(
+        f"contrast minus that of the untrained encoder at {words}: {{:+.3f}} nats per output",
+        lambda t: t["middle interpolated"] - t[f"{classifier} interpolated before"],
+        "contrast minus that of the untrained encoder at its own boundary, of random classifiers and of probes,",
+        OUTPUT,
+        absent="too few encoders count before and after training",
+    )
+
+
+def _more_with_labels(arm: Arm) -> list[Part]:
+    """What labels add to the gain in contrast; paired by seed."""
+    says = f"gain in contrast with labels minus that of {arm.name}: {{:+.3f}} nats per output"
+    return [
+        mean(
+            says,
+            lambda t: t["supervised features gain"] - t["features gain"],
+            "gain in contrast with labels minus without",
+            OUTPUT,
+        )
+    ]
+
+
+_PREMISE = effect("effect of SimCLR, 10 values", "top", accepts=BELOW_0, absent="SimCLR does not dip")
+_DIPS = replace(_PREMISE, absent=ABSENT)
+_RISES = effect("effect with normalisation", absent="the effect with normalisation is not clearly positive")
+_GAIN = mean(
+    "contrast minus that before training: {:+.3f} nats per output",
+    "features gain",
+    "contrast minus that before training",
+    OUTPUT,
 )
-_by_measure = partial(ByMeasure, unit="nats per singular value", absent=ABSENT)
-_without = partial(_rule, accepts=BELOW_0, unit="nats per output")
-_BARLOW, _SIMCLR = (Arms(partial(encoders, objective=objective)) for objective in OBJECTIVES.values())
-_OVER_UNTRAINED = Signed(
-    over_untrained,
-    "contrast minus that of the untrained encoder at its own boundary, of random classifiers and of probes,",
-    absent="too few encoders count before and after training",
+_FALL = mean(
+    "test accuracy of the probe minus that without normalisation: {:+.1f} points",
+    lambda t: (t["probe fall"] + t["simclr probe fall"]) / 2,
+    "normalised minus not",
+    "points",
 )
+_BOTH_UNTRAINED = (_over_untrained("random", "random boundaries"), _over_untrained("probe", "boundaries of probes"))
+_LOOKS = "after Holm's correction over all measures"
 _SAME_PLACES = partial(
-    claims.amended,
+    amended,
     "Many boundaries of the untrained encoders lay close to one image of the line, mostly the one with the larger "
     "volume. So a difference between the two images counted as contrast. Now the boundaries before training and "
     "after it lie in the middle half of the line, and the volume is compared with the straight line between both "
@@ -276,9 +232,9 @@ _SAME_PLACES = partial(
     "contrast over the mean of the ends, at boundaries of ten-class probes at any place of the line",
     date="2026-11-27",
 )
-_claim = partial(claims.Claim, source="zavatoneveth2025")
+_claim = partial(claim, source="zavatoneveth2025")
 _HOLM = partial(
-    claims.amended,
+    amended,
     "The six measures are six looks at the same encoders, and each of them alone could decide the claim. Where the "
     "two methods do not differ, one of six 95% intervals excludes zero by chance in more than 5% of such studies. So "
     "a measure now decides after Holm's correction over all six.",
@@ -288,50 +244,52 @@ _HOLM = partial(
 CLAIMS = (
     _claim("RG-5.3-a", "section 5.3 and appendix I.4",
            "Barlow Twins expands areas near the decision boundaries of a linear probe.",
-           _rule(effect(), "effect of Barlow Twins"), Arms(partial(of_any_size, objective="barlow"))),
+           effect("effect of Barlow Twins"), arms=encoders("barlow", ("ResNet-10", STUDY), FULL_SIZE)),
     _claim("RG-5.3-b", "appendix I.4", "With SimCLR the volume element dips at the boundaries of a linear probe.",
-           _DIPS, Arms(lambda records: [
-               *of_any_size(records, "simclr"), *as_in_the_paper(records, "without normalisation")]),
+           _DIPS, arms=encoders("simclr", ("ResNet-10", STUDY), FULL_SIZE,
+                                ("without normalisation", AS_IN_THE_PAPER["without normalisation"])),
            contradiction=lambda: "section 5.3 says that no clear pattern is visible, appendix I.4 that it dips"),
     _claim("RG-5.3-c", "section 5.3 and appendix I.4",
            "SimCLR differs because its codes lie on a sphere, whose metric should be pulled back.",
-           _rule(effect("head_sphere"), "effect of SimCLR on the sphere", premises=(_PREMISE,)), _SIMCLR),
+           effect("effect of SimCLR on the sphere", "head_sphere", only_if=(_PREMISE,)), arms=encoders("simclr")),
     own("OWN-9-a", "Barlow Twins magnifies a probe's boundaries more than SimCLR does.",
-        _by_measure(partial(difference, of=effect_of, what="effect"), "effect of Barlow Twins minus SimCLR"),
-        Arms(by_measure), amended=_HOLM("mixed")),
+        _difference("effect", "effect across after"), arms=by_measure, looks=True,
+        asks=f"effect of Barlow Twins minus SimCLR > 0, {_LOOKS}", amended=_HOLM("mixed")),
     own("OWN-9-b",
         "Barlow Twins magnifies a boundary more than SimCLR, beyond what both do in a class and before training.",
-        _by_measure(partial(difference, of=contrast_of, what="contrast"), "contrast of Barlow Twins minus SimCLR"),
-        Arms(by_measure), amended=_HOLM("unclear")),
+        _difference("contrast", "gain"), arms=by_measure, looks=True,
+        asks=f"contrast of Barlow Twins minus SimCLR > 0, {_LOOKS}", amended=_HOLM("unclear")),
     own("OWN-9-c", "At the places of its probe's boundary Barlow Twins raises the volume element, relative to the "
         "images, by more than within a class.",
-        _rule(CONTRAST, "contrast minus that before training", unit="nats per output"), _BARLOW),
+        _GAIN, arms=encoders("barlow")),
     own("OWN-9-d", "At the places of its probe's boundary SimCLR raises the volume element, relative to the images, "
         "by more than within a class.",
-        _rule(CONTRAST, "contrast minus that before training", unit="nats per output"), _SIMCLR),
+        _GAIN, arms=encoders("simclr")),
     own("OWN-9-e", "A probe loses accuracy on test images that are not normalised.",
-        _rule(falls_if_not_normalised, "normalised minus not", unit="points"), _BARLOW),
+        _FALL, arms=encoders("barlow")),
     own("OWN-9-f", "On the digits the volume element is larger at a probe's boundary than at the images.",
-        _rule(effect(), "effect"), Arms(digits)),
+        effect("effect"), arms=digits),
     own("OWN-9-g",
         "On the digits, at the places of a probe's boundary, training raises the volume element, relative to the "
         "images, by more than within a class.",
-        _rule(CONTRAST, "contrast minus that before training", unit="nats per output"),
-        Arms(digits)),
+        _GAIN, arms=digits),
     own("OWN-9-h", "On the digits the contrast grows more with labels than without.",
-        _rule(more_with_labels, "gain in contrast with labels minus without", unit="nats per output"), Arms(digits)),
+        _more_with_labels, arms=digits, asks="gain in contrast with labels minus without > 0"),
     own("OWN-9-i",
         "On CIFAR-10, without normalisation, the volume element is smaller at a probe's boundary than at the images.",
-        _without(RAW_EFFECT, "effect without normalisation", premises=(_RISES,)), Arms(raw)),
+        mean("effect without normalisation: {:+.3f} nats per output", "raw effect at its boundary",
+             "effect without normalisation", OUTPUT, BELOW_0, only_if=(_RISES,)), arms=raw),
     own("OWN-9-j", "On CIFAR-10 leaving out normalisation lowers the effect at the same places.",
-        _without(RAW_DIFFERENCE, "effect without normalisation minus that with it"), Arms(raw)),
+        mean("effect without normalisation minus that with it: {:+.3f} nats per output",
+             lambda t: t["raw effect at the same places"] - t["features effect across after"],
+             "effect without normalisation minus that with it", OUTPUT, BELOW_0), arms=raw),
     own("OWN-9-k", "After SimCLR the volume element is larger at a probe's boundary than at the images, also without "
         "normalisation in training or with half the batch.",
-        _rule(effect(), "effect of SimCLR"), Arms(lambda records: as_in_the_paper(records, *AS_IN_THE_PAPER))),
+        effect("effect of SimCLR"), arms=encoders("simclr", *AS_IN_THE_PAPER.items())),
     own("OWN-9-l", "Encoders have more contrast at the boundary of their probe than they had before training at "
-        "boundaries of their own.", _OVER_UNTRAINED, Arms(at_own_boundaries), late=True,
+        "boundaries of their own.", *_BOTH_UNTRAINED, arms=at_own_boundaries, late=True,
         amended=_SAME_PLACES("holds")),
     own("OWN-9-m", "Networks that learn the digits with labels have more contrast at their boundary than they had "
-        "before training at boundaries of their own.", _OVER_UNTRAINED, Arms(digits_with_labels), late=True,
+        "before training at boundaries of their own.", *_BOTH_UNTRAINED, arms=digits_with_labels, late=True,
         amended=_SAME_PLACES("holds")),
 )  # fmt: skip

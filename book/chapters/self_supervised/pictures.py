@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from torch import Tensor
 
-from book.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES, counted
+from book.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES
+from book.chapters.self_supervised.encoders import counted
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import GREY

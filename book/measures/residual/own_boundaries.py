@@ -197,12 +197,13 @@ def before_training(table: str, study: str, classifier: str) -> pd.DataFrame:
 
 def after_training(runs: dict[int, Record]) -> pd.DataFrame:
     """By seed the same numbers of trained networks, at pairs whose boundary lies in the middle part of the line."""
-    found = {seed: _of_trained(run) for seed, run in runs.items()}
+    found = {seed: of_trained(run) for seed, run in runs.items()}
     rows = pd.DataFrame.from_dict(found, orient="index", columns=["pairs", *NUMBERS])
     return rows.loc[rows["pairs"] >= LEAST_PAIRS, [*NUMBERS]]
 
 
-def _of_trained(run: Record) -> list[float]:
+def of_trained(run: Record) -> list[float]:
+    """The number of such pairs, and NUMBERS, means over them."""
     t, ends = run.arrays["crossing"].astype(float), run.arrays["segment_volume"][AFTER, -1][..., [0, -2]]
     several = (
         pair_contrasts(run)[AFTER],

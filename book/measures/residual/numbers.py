@@ -1,0 +1,171 @@
+"""The numbers of a trained residual network, by name; log-volumes in nats per singular value that was used.
+
+    effect 4 across after      log-volume of stage 4 at the boundary minus the mean of both ends, after training
+    effect 4 alike before      the same at the matched place of a line within one class, before training
+    contrast 4 after           across minus alike
+    gain 4                     the contrast after training minus that before, at the places of the trained boundary
+    top effect across after    of the last stage by another of `volumes.MEASURES`; "raw top ..." without normalisation
+
+Each is a mean over the network's pairs first. A network with fewer than LEAST_PAIRS pairs has NaN there, but not in
+its accuracies and its rank.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from book.claims.judging import Arm
+from book.measures.residual import own_boundaries, results
+from book.measures.residual.results import LEAST_PAIRS
+from book.measures.tables import Tables
+from support.training.residual.volumes import MEASURES
+
+WHEN, KINDS, STAGES = ("before", "after"), ("across", "alike"), (1, 2, 3, 4)
+SPECIFICATION = ("activation", "objective", "labels")  # in which the networks of a study differ
+
+
+def measured(run: Any, study: Any) -> dict[str, float]:
+    """The numbers of a network, a record or a measurement, after its last epoch."""
+    if run.diverged_at is not None or len(run.arrays["steps"]) == 0 or run.arrays["steps"][-1] != study.steps:
+        return {}
+    pairs = results.number_of_pairs(run)
+    numbers = _volumes(run) | _planes(run) | _in_the_middle(run)
+    if pairs < LEAST_PAIRS:
+        numbers = dict.fromkeys(numbers, math.nan)
+    arrays = run.arrays
+    numbers |= {"pairs": pairs, "full rank": 100 * results.full_rank(run)}
+    if "test_accuracy" in arrays:  # encoders have a probe's instead
+        numbers |= {f"{side} accuracy": float(arrays[f"{side}_accuracy"][-1]) for side in ("train", "test")}
+    if "probe_test_accuracy" in arrays and run.spec.objective != "supervised":
+        before, after = arrays["probe_test_accuracy"]
+        numbers["probe gain"] = float(after - before)
+        if "probe_raw_accuracy" in arrays:
+            numbers["probe fall"] = float(after - arrays["probe_raw_accuracy"][1])
+    return numbers
+
+
+def _named(name: str, values: np.ndarray) -> dict[str, float]:
+    """(before or after, across or alike) as named numbers."""
+    return {f"{name} {k} {w}": float(values[i, j]) for i, w in enumerate(WHEN) for j, k in enumerate(KINDS)}
+
+
+def _volumes(run: Any) -> dict[str, float]:
+    effects, halves, spread = results.effects(run), results.half_effects(run), results.spread(run)
+    nearer, numbers = results.nearer(run), {}
+    for s in STAGES:
+        numbers |= _named(f"effect {s}", effects[:, s - 1]) | _named(f"half effect {s}", halves[:, s - 1])
+        contrast = effects[:, s - 1, 0] - effects[:, s - 1, 1]
+        numbers |= {f"contrast {s} {w}": float(x) for w, x in zip(WHEN, contrast, strict=True)}
+        numbers |= {f"gain {s}": float(contrast[1] - contrast[0]), f"range {s}": float(spread[1, s - 1])}
+        numbers[f"nearer {s}"] = float(nearer[1, s - 1])
+    if "segment_measure" in run.arrays:
+        by_measure = results.measured_effects(run)
+        for m, name in enumerate(MEASURES[: by_measure.shape[1]]):
+            numbers |= _named(f"{name} effect", by_measure[:, m])
+            contrast = by_measure[:, m, 0] - by_measure[:, m, 1]
+            numbers[f"{name} gain"] = float(contrast[1] - contrast[0])
+    if "raw_measure" in run.arrays:  # of images that are not normalised
+        raw = results.raw_effects(run)[1, 0]  # after training, by all singular values: (place, kind)
+        volume = run.arrays["raw_measure"][1, 0, results.RAW_BOUNDARY, results.ACROSS]
+        enough = np.isfinite(volume).all(-1).sum() >= LEAST_PAIRS
+        numbers["raw effect at the same places"] = float(raw[results.SAME_PLACES, 0])
+        numbers["raw effect at its boundary"] = float(raw[results.RAW_BOUNDARY, 0]) if enough else math.nan
+    return numbers
+
+
+def _planes(run: Any) -> dict[str, float]:
+    numbers = {}
+    if run.spec.triples:
+        numbers |= _named("rise", results.rise(run))
+    if run.spec.plane:
+        numbers |= {f"entropy rank {w}": float(x) for w, x in zip(WHEN, results.entropy_rank(run), strict=True)}
+        numbers |= _named("entropy rank inside", results.inside_ranks(run))
+        numbers |= _named("plane rise", results.plane_rise(run))
+    return numbers
+
+
+def _in_the_middle(run: Any) -> dict[str, float]:
+    """At pairs whose boundary lies in the middle half of the line, as those of untrained networks do."""
+    pairs, *values = own_boundaries.of_trained(run)
+    values = values if pairs >= LEAST_PAIRS else [math.nan] * len(values)
+    return {f"middle {name}": float(x) for name, x in zip(own_boundaries.NUMBERS, values, strict=True)}
+
+
+# -- arms ---------------------------------------------------------------------------------------------------------
+
+
+def networks(
+    tables: Tables, study: str, kind: str = "", untrained: str = "", least_gain: float = 0.0
+) -> pd.DataFrame:
+    """A row for each seed with the numbers of the networks of one kind; of the others with their kind before them.
+
+    kind: an activation, objective or kind of labels in which the networks of the study differ; by default the first.
+    untrained: a derived table of `own_boundaries`; its numbers are "random interpolated before" and the like.
+    least_gain: points by which the probe of a counted encoder beats that of the untrained one; others have NaN.
+    """
+    table, plan = tables[study], tables.studies[study]
+    varied = [i for i in range(len(SPECIFICATION)) if len({variant[i] for variant in plan.variants}) > 1]
+    kinds = list(dict.fromkeys(variant[i] for i in varied for variant in plan.variants)) or [kind]
+    kind = kind or kinds[0]
+    if "pairs" not in table or not table["pairs"].notna().any():
+        return pd.DataFrame(index=pd.Index([], name="seed"))
+    sound = table[table["pairs"].notna()]
+    of_kind = {k: sound[sound[SPECIFICATION[varied[0]]] == k] if varied else sound for k in kinds}
+    made = {k: _counted(rows.set_index("seed").sort_index(), k, least_gain) for k, rows in of_kind.items()}
+    rows = made[kind]
+    for other in kinds:
+        if other != kind:
+            rows = rows.join(made[other].select_dtypes("number").add_prefix(f"{other} "), how="left")
+    if untrained:
+        for classifier in own_boundaries.CLASSIFIERS:
+            before = own_boundaries.before_training(untrained, study, classifier)
+            rows = rows.join(before.add_prefix(f"{classifier} ").add_suffix(" before"), how="left")
+    return rows
+
+
+def _counted(rows: pd.DataFrame, kind: str, least_gain: float) -> pd.DataFrame:
+    """Without the numbers of encoders whose probe has learned too little; networks with labels have no probe."""
+    if not least_gain or kind == "supervised" or "probe gain" not in rows:
+        return rows
+    numbers = [c for c in rows.select_dtypes("number") if c not in ("pairs", "minutes", "probe gain")]
+    counts = rows["probe gain"] >= least_gain
+    return rows.assign(**{number: rows[number].astype(float).where(counts) for number in numbers})
+
+
+def arm(
+    tables: Tables, name: str, study: str, kind: str = "", factors: dict[str, str] | None = None, **how: Any
+) -> Arm:
+    """The networks of one kind of a study as an arm; how: further arguments of `networks`."""
+    plan, runs = tables.studies[study], tables[study]
+    table = tables.once(networks, study, kind, *(how.get(x, d) for x, d in (("untrained", ""), ("least_gain", 0.0))))
+    sound = runs[runs["pairs"].notna()] if "pairs" in runs else runs.iloc[:0]
+    sizes = sound.groupby([*SPECIFICATION]).size() if len(sound) else {}
+    recorded = min((int(sizes.get(variant, 0)) for variant in plan.variants), default=0)
+    behind = sound[["seed", "run", "minutes"]] if len(sound) else pd.DataFrame(columns=["seed", "run", "minutes"])
+    command = f"python -m book sweep {study}"
+    levels = factors or {"network": name, "stage": "4"}
+    return Arm(name, table, levels, f"study {study}", plan.protocol, command, behind, n=recorded)
+
+
+def together(deep: Arm, shallow: Arm, name: str, numbers: Iterable[str]) -> Arm:
+    """Two arms side by side, in the order of their seeds, which have nothing in common; "deep" before its numbers."""
+    counted = "effect 4 across after"
+    first, second = (a.table.dropna(subset=[counted]) if len(a.table) else a.table for a in (deep, shallow))
+    n = min(len(first), len(second))
+    table = second.iloc[:n].copy()
+    for number in numbers if n else ():
+        table[f"deep {number}"] = first[number].to_numpy()[:n]
+    factors = {"network": name, "stage": "4"}
+    return Arm(
+        name,
+        table,
+        factors,
+        f"{shallow.evidence}, {deep.evidence}",
+        f"{shallow.protocol}; {deep.protocol}",
+        f"{shallow.command}; {deep.command}",
+        pd.concat([shallow.runs, deep.runs]),
+        n=shallow.n,
+    )
