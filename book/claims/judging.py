@@ -48,6 +48,7 @@ class Part:
     over: a level of the table's index; the part is asked at each of its values at which the premises hold.
     printed: the value that the paper prints, for error rates.
     fixed: whether more units would not help, so that no number of seeds is named that would decide.
+    aside: whether another part is reported where all parts hold.
     """
 
     says: str
@@ -64,6 +65,7 @@ class Part:
     over: str = ""
     printed: float = math.nan
     fixed: bool = False
+    aside: bool = False
 
     @property
     def threshold(self) -> float | tuple[float, float] | None:
@@ -94,10 +96,10 @@ class Arm:
     protocol: str = ""
     command: str = ""
     runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["seed", "run", "minutes"]))
-    shared: float = 0.0
     n: int | None = None
     needed: int | None = None
     judges: bool = True
+    shared: float = 0.0
 
     def since(self, seed: int) -> "Arm":
         """The same without the seeds below this one."""
@@ -318,10 +320,9 @@ def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, sha
     values = units(part, table)
     blank = Finding("unclear", "", unit=part.unit, threshold=part.threshold, n=len(values))
     if len(values) < (least if part.least is None else part.least):
+        why = part.absent or f"too few can be asked whether {part.asks}"
         state = "void" if part.absent else "unclear"
-        return replace(
-            blank, state=state, text=f"{part.absent or 'too few can be asked'} ({len(values)} of {len(table)})"
-        )
+        return replace(blank, state=state, text=f"{why} ({len(values)} of {len(table)})")
     if not np.isfinite(values).all():
         return replace(blank, text=f"{_said(part, values.mean(), table, values)} (not finite for every unit)")
     how = {**part.how, "shared": shared} if shared and part.estimate == "mean" else part.how
@@ -340,7 +341,7 @@ def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, sha
         low=found.low,
         high=found.high,
         leans="holds" if low < found.value < high else "fails",
-        times=math.inf if part.fixed else max(_times(found, end) for end in (low, high) if math.isfinite(end)),
+        times=max(_times(found, end) for end in (low, high) if math.isfinite(end)),
     )
 
 
@@ -424,7 +425,7 @@ def judged(
 
     looks: a number of arms that share the error. shared: see `Arm`.
     """
-    asked: list[tuple[str, Callable[[int], Finding]]] = []
+    asked: list[tuple[str, Part, pd.DataFrame]] = []
     absent: list[Finding] = []
     for part in parts:
         groups = table.groupby(level=part.over, observed=True) if part.over else [("", table)]
@@ -432,22 +433,24 @@ def judged(
             if missing := _premise(part, rows, least, shared):
                 absent.append(missing)
             else:
-                asked.append((str(name), partial(_sharing, part, rows, least, looks, shared)))
+                asked.append((str(name), part, rows))
     if not asked:
         return absent[0] if absent else Finding("untested", "no units")
-    found = after_holm([one for _, one in asked])
+    found = after_holm([partial(_sharing, part, rows, least, looks, shared) for _, part, rows in asked])
     if all(one.state == "void" for one in found):
         return found[0]
     decides = joined(one for one in found if one.state != "void")
+    central = [one for one, (_, part, _) in zip(found, asked, strict=True) if one.state == "holds" and not part.aside]
+    if decides.state == "holds" and central:
+        decides = joined(central)
+    at, part = next((at, part) for one, (at, part, _) in zip(found, asked, strict=True) if one is decides)
     if len(found) > 1:
         count = sum(one.state == decides.state for one in found)
         verb = verdicts.of_several(decides.state)
-        at = next(name for (name, _), one in zip(asked, found, strict=True) if one is decides)
-        place = (
-            f"{at} {parts[0].over}: " if parts[0].over and len({name for name, _ in asked}) > 1 else "for example "
-        )
-        return replace(decides, text=f"{count} of {len(found)} parts {verb}, {place}{decides.text}")
-    return decides
+        several = len({name for name, *_ in asked}) > 1
+        place = f"{at} {part.over}: " if part.over and several else "for example "
+        decides = replace(decides, text=f"{count} of {len(found)} parts {verb}, {place}{decides.text}")
+    return replace(decides, times=math.inf) if part.fixed else decides
 
 
 # -- judging ------------------------------------------------------------------------------------------------------
@@ -563,10 +566,9 @@ def _fresh(arms: Sequence[Arm], findings: dict[str, Finding]) -> tuple[int | Non
     needed = []
     for arm in arms:
         found = findings[arm.name]
-        if found.state == "unclear" and found.times * found.n < MOST_UNITS:
-            seeds = math.floor(found.times * found.n) + 1
-            there = max(
-                _recorded(arm), found.n
-            )  # an arm may wait for networks of its study that this claim does not ask
+        # an arm may wait for networks of its study that this claim does not ask, or have units without a value
+        there = max(_recorded(arm), found.n)
+        if found.state == "unclear" and found.times * there < MOST_UNITS:
+            seeds = math.floor(found.times * there) + 1
             needed.append((seeds, round(seeds * float(arm.runs["minutes"].sum()) / there, 1), arm.name))
     return min(needed, default=(None, None, None))

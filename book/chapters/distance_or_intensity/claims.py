@@ -10,6 +10,7 @@ import pandas as pd
 from book.claims import statistics
 from book.claims.judging import Amendment, Claim, Part, Worst, amended, claim, printed
 from book.measures.classifiers.parts import (
+    AGREES,
     CATASTROPHE,
     IMPACT,
     SIZES,
@@ -172,7 +173,6 @@ _ON_RAW: dict[str, Any] = {"arms": in_studies("ReLU2", scalings=("raw",)), "netw
 _WITH_BIAS = " ".join(f"{name} {name}-Bias" for name in _STEADY)
 _PATTERNS = "ReLU ReLU2 Abs2 Abs2-Neg ReLU-Bias ReLU2-Bias Abs2-Bias Abs2-Neg-Bias"
 _PRINTED = tuple(printed()["oursland2025"]["sets"]["prose"]["accuracy"])  # the text gives no ReLU and no Abs
-_AGREES = "our mean - the printed one within ±1 point, or ± the printed SD if larger (90% interval)"
 CLAIMS = (
     _claim("LDM-5.1-a", "5.1", "The baselines ReLU and Abs do not differ in test accuracy.",
            equal("ReLU", "Abs"), networks="ReLU Abs", contradiction=says_equal_but("ReLU", "Abs", "table2"),
@@ -219,8 +219,8 @@ CLAIMS = (
     Claim("LDM-TX-a", "sections 6.2 and 6.3",
           "With raw inputs each of these networks reaches its accuracy in the text.",
           lambda arm: [as_printed(arm.name, "prose")], each_network(*_PRINTED, study="mnist-60k"),
-          source="oursland2025", asks=_AGREES, late=True),
+          source="oursland2025", asks=AGREES, late=True),
     Claim("LDM-T3-a", "Table 3", "With raw inputs each of these networks reaches its accuracy in Table 3.",
           lambda arm: [as_printed(arm.name, "table3")], each_network(*SIX_BIAS, study="mnist-bias"),
-          source="oursland2025", asks=_AGREES),
+          source="oursland2025", asks=AGREES),
 )  # fmt: skip

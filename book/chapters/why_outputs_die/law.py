@@ -1,74 +1,58 @@
 """The law of the first steps: the size of the first layer's steps and its start decide which networks fail.
 
 `mnist-rates` suggested it, with two seeds a point: at *rate x curvature* 100 and first preactivations of 0.1 all six
-networks learn, in both input scalings; at 1,000 ReLU2 fails; at 10 ReLU2-Neg fails more often. These rules test it on
-seeds that were not trained when the rules were written (from 100 on). The unit is the seed.
+networks learn, in both input scalings; at 1,000 ReLU2 fails; at 10 ReLU2-Neg fails more often. The claims LAW-a to
+LAW-d test it on seeds that were not trained when they were written (from 100 on). The unit is the seed, and of LAW-d
+the setting.
 
 A run *fails* if it ends more than CATASTROPHE points of test accuracy below the mean of ReLU at the same point, with
 the same data and input scaling. A run that diverged counts with its last finite accuracy, or with that of guessing.
 
-    LAW-a  at rate x curvature 100 each of the six networks seldom fails (`Seldom`); an arm for each input scaling, of
-           six parts; it holds if all parts hold, and fails if one fails after Holm's correction
-    LAW-b  at 1,000 ReLU2 mostly fails (`Mostly`); an arm for each input scaling
-    LAW-c  at 10 ReLU2-Neg fails more often than ReLU2 (`MoreOften`); an arm for each input scaling
-    LAW-d  the map made on MNIST predicts on other data which runs fail, better than the overall share of failing runs
-           and better than the input scaling does (`Predicts`); an arm for each data set, of two parts, each judged
-           over the settings; it holds if both hold, and fails if one fails after Holm's correction
-
-The two input scalings are arms, and not independent: their networks start from the same weights.
+The two input scalings are arms, and not independent: their networks start from the same weights. A study judges once
+all its seeds are there, so that nobody stops at a verdict.
 """
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 
 from book.chapters.why_outputs_die.study import PhaseGrid
-from book.claims import judge as claims
-from book.claims import rules, statistics
-from book.measures.classifiers.results import runs_of
-from book.measures.classifiers.rules import CATASTROPHE
-from book.records.store import Record
+from book.claims.judging import ABOVE_0, BELOW_0, Arm, Part
+from book.measures.classifiers.parts import CATASTROPHE
+from book.measures.tables import Tables
 from support.networks.data import title
 
 FEW, MOST = 25.0, 75.0  # percent of runs: "at most 1 of 20" and "at least 19 of 20" by the 95% interval
 BEHIND = f"ends {CATASTROPHE:g} points below ReLU there"  # what it means that a run fails
 POINT = ["data", "scaling", "curvature", "preactivation"]
+COLUMNS = [*POINT, "network", "seed", "run", "minutes", "accuracy", "diverged", "fails"]
 
 
-def runs(plan: PhaseGrid, records: Iterable[Record]) -> pd.DataFrame:
-    """One row for each run of the plan: its POINT, network, seed and key, its test accuracy in percent, whether it
+def runs(tables: Tables, study: str) -> pd.DataFrame:
+    """A row for each run of a study: its POINT, network, seed and record, its test accuracy in percent, whether it
     diverged, and whether it fails.
 
     Only seeds count of which every network and point of a scaling is recorded.
     """
-    points = {
-        (scaling, recipe.first_weight_rate, recipe.first_weight_scale): point
+    plan, table = tables.studies[study], tables[study]
+    if not len(table):
+        return pd.DataFrame(columns=COLUMNS)
+    points = [
+        (scaling, recipe.first_weight_rate, recipe.first_weight_scale, *point)
         for scaling in plan.scalings
         for point, recipe in zip(plan.points(scaling), plan.recipes_for(scaling), strict=True)
-    }
-    rows = []
-    for record in runs_of(plan, records):
-        spec = record.spec
-        accuracy = record.arrays["test_accuracy"][record.arrays["steps"] <= plan.steps].astype(float)
-        guessing = 100 / record.arrays["test_active"].shape[1]
-        finite = accuracy[np.isfinite(accuracy)]
-        point = points[spec.scaling, spec.first_weight_rate, spec.first_weight_scale]
-        ended = finite[-1] if len(finite) else guessing
-        own = [spec.architecture, spec.seed, record.key, ended, record.diverged_by(plan.steps)]
-        rows.append([plan.data, spec.scaling, *point, *own])
-    found = pd.DataFrame(rows, columns=[*POINT, "network", "seed", "key", "accuracy", "diverged"])
-    networks = len(plan.architectures)
-    sizes = found.groupby(["scaling", "seed"])["network"].transform("size")
-    expected = found["scaling"].map({scaling: networks * len(plan.points(scaling)) for scaling in plan.scalings})
-    whole = found[sizes == expected].copy()
-    of_relu = whole[whole["network"] == "ReLU"].groupby(POINT)["accuracy"].mean().rename("of_relu")
-    whole = whole.join(of_relu, on=POINT)
-    whole["fails"] = whole["accuracy"] < whole["of_relu"] - CATASTROPHE
-    return whole.drop(columns="of_relu").reset_index(drop=True)
+    ]
+    given = ["scaling", "first_weight_rate", "first_weight_scale"]
+    table = table.rename(columns={"architecture": "network"})
+    table = table.merge(pd.DataFrame(points, columns=[*given, *POINT[2:]]), on=given)
+    expected = {scaling: len(plan.architectures) * len(plan.points(scaling)) for scaling in plan.scalings}
+    recorded = table.groupby(["scaling", "seed"])["network"].transform("size")
+    table = table[recorded == table["scaling"].map(expected)]
+    of_relu = table[table["network"] == "ReLU"].groupby(POINT)["accuracy"].mean().rename("of ReLU")
+    table = table.join(of_relu, on=POINT).reset_index(drop=True)
+    return table.assign(fails=table["accuracy"] < table["of ReLU"] - CATASTROPHE)[COLUMNS]
 
 
 def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
@@ -99,214 +83,149 @@ def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "brier law", "brier overall", "brier scaling"])
 
 
-def gain(table: pd.DataFrame, baseline: str, level: float = 0.95) -> statistics.Estimate:
-    """LAW-d: by how much the Brier score of a baseline exceeds the law's, over the settings.
-
-    baseline: "overall" or "scaling". The networks of a setting are averaged first.
-    """
-    gains = table[f"brier {baseline}"] - table["brier law"]
-    return statistics.mean_interval(gains.groupby([table[name] for name in POINT]).mean(), level)
+# -- arms ---------------------------------------------------------------------------------------------------------
 
 
-# -- arms and rules of the ledger ---------------------------------------------------------------------------------
+def at_point(*studies: str) -> Callable[[Tables], list[Arm]]:
+    """Studies at one point of the map, or at a few: an arm for each of them and each input scaling.
 
-
-@dataclass(frozen=True)
-class Arm(claims.StudyArm):
-    """The runs of a study in one input scaling, or on one data set; `rates` has those of the map, for predictions."""
-
-    name: str
-    study: PhaseGrid
-    factor: str
-    runs: pd.DataFrame
-    records: list[Record]
-    rates: pd.DataFrame | None = None
-    map: str = ""  # the study of `rates`
-
-    @property
-    def n(self) -> int:
-        return self.runs["seed"].nunique()
-
-    @property
-    def evidence(self) -> str:
-        return f"{title(self.study.data)}, {self.study.images:,} training images"
-
-    @property
-    def command(self) -> str:
-        return super().command + (f"; python -m book sweep {self.map}" if self.map else "")
-
-    @property
-    def protocol(self) -> str:
-        return f"{self.evidence}, full batch, {self.study.steps:,} steps, {self.study.title}"
-
-    def all_records(self) -> list[Record]:
-        return self.records
-
-    def failing(self, network: str) -> np.ndarray:
-        """(seeds,) bool, in the order of the seeds."""
-        return self.runs[self.runs["network"] == network].sort_values("seed")["fails"].to_numpy(bool)
-
-
-def at_point(plan: PhaseGrid) -> claims.Arms:
-    """A study at one point of the map: an arm for each input scaling."""
-
-    def find(records: Iterable[Record]) -> list[Arm]:
-        table, several = runs(plan, records), runs_of(plan, records)
-        return [
-            Arm(s, plan, "input scaling", table[table["scaling"] == s], [r for r in several if r.spec.scaling == s])
-            for s in plan.scalings
-        ]
-
-    return claims.Arms(find)
-
-
-def on_data(*plans: PhaseGrid) -> claims.Arms:
-    """Studies at the same points of the map on several data sets: an arm for each data set and input scaling."""
-
-    def find(records: Iterable[Record]) -> list[Arm]:
-        arms = []
-        for plan in plans:
-            table, recorded, data = runs(plan, records), runs_of(plan, records), plan.data.removeprefix("folder:")
-            for s in plan.scalings:
-                own = [r for r in recorded if r.spec.scaling == s]
-                arms.append(Arm(f"{data}, {s}", plan, "data and input scaling", table[table["scaling"] == s], own))
-        return arms
-
-    return claims.Arms(find)
-
-
-def elsewhere(rates: PhaseGrid, *plans: PhaseGrid) -> claims.Arms:
-    """Studies on other data than the map: an arm for each."""
-
-    def find(records: Iterable[Record]) -> list[Arm]:
-        of_map, behind = {"rates": runs(rates, records), "map": rates.name}, runs_of(rates, records)
-        return [
-            Arm(p.data.removeprefix("folder:"), p, "data", runs(p, records), runs_of(p, records) + behind, **of_map)
-            for p in plans
-        ]
-
-    return claims.Arms(find)
-
-
-class _WholeStudy(rules.Rule):
-    """A rule that judges once all seeds are there, so that nobody stops at a verdict."""
-
-    def seeds_needed(self, arm: Arm) -> int:
-        return arm.study.seeds
-
-
-class _Share(_WholeStudy):
-    """A rule on the share of failing runs in percent, with Clopper and Pearson's interval."""
-
-    unit = "percent"
-
-    def of(self, network: str, arm: Arm, parts: int = 1) -> rules.Finding:
-        """The finding on one network, as one of `parts` parts that share the error."""
-        fails = arm.failing(network)
-        share = statistics.percent(int(fails.sum()), len(fails), self.sharing(parts).level)
-        return self.finding(share, f"{fails.sum()} of {len(fails)} runs of {network} fail")
-
-
-@dataclass(frozen=True)
-class Seldom(_Share):
-    """LAW-a: each of these networks seldom fails."""
-
-    names: tuple[str, ...]
-    accepts = (-math.inf, FEW)
-    asks = f"each of the six fails ({BEHIND}) in < {FEW:g}% of runs"
-
-    def __call__(self, arm: Arm) -> rules.Finding:
-        return rules.joined(rules.after_holm([partial(self.of, name, arm) for name in self.names]))
-
-
-@dataclass(frozen=True)
-class Mostly(_Share):
-    """LAW-b: this network mostly fails."""
-
-    name: str
-    accepts = (MOST, math.inf)
-
-    @property
-    def asks(self) -> str:
-        return f"{self.name} fails ({BEHIND}) in > {MOST:g}% of runs"
-
-    def __call__(self, arm: Arm) -> rules.Finding:
-        return self.of(self.name, arm)
-
-
-@dataclass(frozen=True)
-class MoreOften(_Share):
-    """LAW-c: the first network fails more often than the second, seed by seed (exact McNemar).
-
-    Asked is, among the seeds at which exactly one of the two fails, the share at which it is the first. Unclear
-    without such a seed.
+    The table of an arm has a row for each seed; its columns are number, step size (curvature) and network.
     """
 
-    first: str
-    second: str
-    accepts = (50.0, math.inf)
-    wording = "where one of {self.first} and {self.second} fails, it is {self.first} in > 50% of seeds"
-    by_seed = False
+    def arms(tables: Tables) -> list[Arm]:
+        made = []
+        for study in studies:
+            table = tables.once(runs, study)
+            for scaling in tables.studies[study].scalings:
+                of_scaling = table[table["scaling"] == scaling]
+                by_seed = of_scaling.pivot(
+                    index="seed", columns=["curvature", "network"], values=["accuracy", "fails"]
+                )
+                levels = _data(tables.studies[study]) if len(studies) > 1 else {}
+                recorded = tables[study]
+                recorded = recorded[recorded["scaling"] == scaling] if len(recorded) else table
+                made.append(
+                    _arm(tables, [study], levels | {"input scaling": scaling}, by_seed.astype(float), recorded)
+                )
+        return made
 
-    def __call__(self, arm: Arm) -> rules.Finding:
-        first, second = arm.failing(self.first), arm.failing(self.second)
-        alone = int((first & ~second).sum()), int((second & ~first).sum())
-        text = f"{self.first} alone fails in {alone[0]} of {len(first)} seeds, {self.second} alone in {alone[1]}"
-        return self.finding(statistics.percent(alone[0], sum(alone)), text) if sum(alone) else self.unclear(text)
+    return arms
 
 
-@dataclass(frozen=True)
-class SignTurns(_WholeStudy):
-    """LAW-e, LAW-f: what `first` gains over `second` is over `least` points at the large steps, below 0 at the small.
+def elsewhere(rates: str, *studies: str) -> Callable[[Tables], list[Arm]]:
+    """Studies on other data than the map, which is the study `rates`: an arm for each, a row for each setting.
 
-    small, large: rate x curvature of the first layer's weights. Two parts; a run that diverged has its last accuracy.
+    The table has the columns of `predicted`, as means over the networks of a setting.
     """
 
-    first: str
-    second: str
-    small: float
-    large: float
-    least: float = CATASTROPHE
-    unit = "points"
-    accepts = (0.0, math.inf)
-    wording = (
-        "{self.first} - {self.second} > {self.least:g} points at rate x curvature {self.large:,g}, and < 0 at "
-        "{self.small:g}"
+    def arms(tables: Tables) -> list[Arm]:
+        made, of_map = [], tables.once(runs, rates)
+        for study in studies:
+            table = tables.once(runs, study)
+            n = table["seed"].nunique() if len(of_map) else 0
+            scores = predicted(of_map, table).drop(columns="network").groupby(POINT).mean() if n else pd.DataFrame()
+            behind = pd.concat([tables[study], tables[rates]])
+            made.append(_arm(tables, [study, rates], _data(tables.studies[study]), scores, behind, n))
+        return made
+
+    return arms
+
+
+def _data(plan: PhaseGrid) -> dict[str, str]:
+    return {"data": plan.data.removeprefix("folder:")}
+
+
+def _arm(
+    tables: Tables,
+    studies: list[str],
+    levels: dict[str, str],
+    table: pd.DataFrame,
+    recorded: pd.DataFrame,
+    n: int | None = None,
+) -> Arm:
+    """An arm of the first of these studies; recorded: the runs behind it."""
+    plan = tables.studies[studies[0]]
+    evidence = f"{title(plan.data)}, {plan.images:,} training images"
+    return Arm(
+        ", ".join(levels.values()),
+        table,
+        levels,
+        evidence,
+        f"{evidence}, full batch, {plan.steps:,} steps, {plan.title}",
+        "; ".join(f"python -m book sweep {study}" for study in studies),
+        recorded.reindex(columns=["seed", "run", "minutes"]),
+        n,
+        needed=plan.seeds,
     )
 
-    def __call__(self, arm: Arm) -> rules.Finding:
-        accuracy = arm.runs.pivot(index="seed", columns=["curvature", "network"], values="accuracy")
 
-        def part(size: float, sign: int, least: float, parts: int) -> rules.Finding:
-            gain = (accuracy[size, self.first] - accuracy[size, self.second]).to_numpy(float)
-            found = statistics.mean_interval(sign * gain - least, self.sharing(parts).level)
-            less = f" - {least:g}" if least else ""
-            what = f"{self.first} - {self.second}" if sign > 0 else f"{self.second} - {self.first}"
-            return self.finding(found, f"{what}{less} at {size:,g} = {found.value:+.2f} points")
-
-        parts = [partial(part, self.large, 1, self.least), partial(part, self.small, -1, 0.0)]
-        return rules.joined(rules.after_holm(parts))
+# -- parts --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Predicts(_WholeStudy):
-    """LAW-d: the map predicts failing runs better than both baselines."""
+def _share_failing(network: str, size: float, accepts: tuple[float, float], how_often: str) -> Part:
+    return Part(
+        f"{{count}} of {{n}} runs of {network} fail",
+        lambda t: t["fails", size, network],
+        accepts,
+        "percent",
+        f"{network} fails ({BEHIND}) in {how_often} of runs",
+        "share",
+        {"whole": 100.0},
+    )
 
-    unit = "Brier score"
-    accepts = (0.0, math.inf)
-    asks = "Brier score of both baselines minus that of the map > 0"
-    by_seed = False
 
-    def n(self, arm: Arm) -> int:
-        return arm.n if len(arm.rates) else 0
+def seldom_fails(network: str, size: float) -> Part:
+    """The network fails in less than FEW percent of runs at this step size."""
+    return _share_failing(network, size, (-math.inf, FEW), f"< {FEW:g}%")
 
-    def __call__(self, arm: Arm) -> rules.Finding:
-        table = predicted(arm.rates, arm.runs)
 
-        def better(baseline: str, parts: int) -> rules.Finding:
-            scores = f"{table[f'brier {baseline}'].mean():.3f} - {table['brier law'].mean():.3f}"
-            found = gain(table, baseline, self.sharing(parts).level)
-            return self.finding(found, f"Brier score, {baseline} - map = {scores}")
+def mostly_fails(network: str, size: float) -> Part:
+    """The network fails in more than MOST percent of runs at this step size."""
+    return _share_failing(network, size, (MOST, math.inf), f"> {MOST:g}%")
 
-        found = rules.after_holm([partial(better, baseline) for baseline in ("overall", "scaling")])
-        return replace(rules.joined(found), times=math.inf)  # the unit is the setting: more seeds do not help
+
+def fails_more_often(first: str, second: str, size: float) -> Part:
+    """The first network fails more often than the second, seed by seed (exact McNemar).
+
+    Asked are the seeds at which exactly one of the two fails. Unclear without such a seed.
+    """
+    return Part(
+        f"in {{count}} of the {{n}} seeds at which one of {first} and {second} fails, it is {first}",
+        lambda t: t["fails", size, first].where(t["fails", size, first] != t["fails", size, second]),
+        (50.0, math.inf),
+        "percent",
+        f"where one of {first} and {second} fails, it is {first} in > 50% of seeds",
+        "share",
+        {"whole": 100.0},
+        least=1,
+    )
+
+
+def predicts_better_than(baseline: str) -> Part:
+    """The Brier score of a baseline, "overall" or "scaling", exceeds that of the map, over the settings."""
+    return Part(
+        f"Brier score, {baseline} - map = {{brier {baseline}:.3f}} - {{brier law:.3f}}",
+        lambda t: t[f"brier {baseline}"] - t["brier law"],
+        ABOVE_0,
+        "Brier score",
+        f"Brier score, {baseline} - map > 0",
+        fixed=True,  # the unit is the setting: more seeds do not help
+    )
+
+
+def sign_turns(first: str, second: str, small: float, large: float) -> tuple[Part, Part]:
+    """`first` is more than CATASTROPHE points ahead of `second` at the large steps, and behind at the small ones.
+
+    small, large: rate x curvature of the first layer's weights. A run that diverged has its last accuracy.
+    """
+
+    def gain(size: float, accepts: tuple[float, float], than: str) -> Part:
+        return Part(
+            f"{first} - {second} at {size:,g} = {{:+.2f}} points",
+            lambda t: t["accuracy", size, first] - t["accuracy", size, second],
+            accepts,
+            "points",
+            f"{first} - {second} {than} at rate x curvature {size:,g}",
+        )
+
+    return gain(large, (CATASTROPHE, math.inf), f"> {CATASTROPHE:g} points"), gain(small, BELOW_0, "< 0")
