@@ -9,7 +9,7 @@ of network, a function of record and study that returns a dictionary of named nu
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from pkgutil import resolve_name
@@ -105,3 +105,26 @@ def wide(table: pd.DataFrame, number: str, by: str = "architecture", index: str 
     if not len(sound):
         return pd.DataFrame(index=pd.Index([], name=index), dtype=float)
     return sound.pivot(index=index, columns=by, values=number)
+
+
+class Records(list):
+    """Records, and what was made of them for figures: arms are expensive, and many cells share them."""
+
+    def __init__(self, records: Iterable[Record] = ()):
+        super().__init__(records)
+        self._made: dict[tuple, Any] = {}
+
+    def once(self, make: Callable[..., Any], *arguments: Any) -> Any:
+        """make(*arguments, self), from the second call on as it was; the arguments must be hashable."""
+        if (make, *arguments) not in self._made:
+            self._made[make, *arguments] = make(*arguments, self)
+        return self._made[make, *arguments]
+
+
+def numbered(rows: dict[tuple, dict], names: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """The rows by these columns as numbers, NaN where one is missing, sorted by an index of their keys.
+
+    names: of the levels of the index, such as network and trial.
+    """
+    index = pd.MultiIndex.from_tuples(list(rows), names=names)
+    return pd.DataFrame(list(rows.values()), index=index, columns=list(columns), dtype=float).sort_index()

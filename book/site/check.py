@@ -16,7 +16,7 @@ import pandas as pd
 
 from book import chapters
 from book.claims import ledger
-from book.claims.judge import Claim, NoRecords
+from book.claims.judging import Claim
 from book.records import derived, replay
 from book.records.store import Record, Store
 from support.networks import data, tasks
@@ -57,7 +57,7 @@ def _checked(claim: Claim, device: str) -> int:
     store = list(Store())
     (row,) = chapters.ledger(ids={claim.id})
     print(f"{row['id']}: {row['says']}\nverdict: {ledger.verdict_in_words(row)}")
-    if isinstance(claim.asked, NoRecords):
+    if claim.check:
         return _formulas(claim)
     behind = [r for r in store if r.name in set(row["record"])]
     if not behind:
@@ -132,13 +132,13 @@ def _finding(row) -> str:
 
 
 def _evaluated(claims: Iterable[Claim]) -> list[dict]:
-    found = [(claim.id, claim.rule()) for claim in claims]  # type: ignore[call-arg]  # rules without an arm
-    return [{"id": name, "state": finding.state, "value": finding.value} for name, finding in found]
+    worst = [(claim.id, claim.check()) for claim in claims if claim.check]
+    return [{"id": name, "state": "holds" if w.holds else "fails", "value": w.value} for name, w in worst]
 
 
 def formulas() -> tuple[pd.DataFrame, list[str]]:
     """The findings of all claims without runs: state, and value of the worst case."""
-    claims = [c for several in chapters.claims().values() for c in several if isinstance(c.asked, NoRecords)]
+    claims = [c for several in chapters.claims().values() for c in several if c.check]
     return pd.DataFrame(_evaluated(claims)), []
 
 

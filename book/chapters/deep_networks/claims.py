@@ -100,7 +100,7 @@ from book.chapters.deep_networks.study import STUDIES
 from book.claims.judging import ABOVE_0, Arm, Part, amended, claim, own
 from book.measures.residual import numbers, results
 from book.measures.residual.results import ResidualArm
-from book.measures.tables import Tables
+from book.measures.tables import Records, Tables
 
 SHARE = 0.5  # of the contrast, or of the rise
 IMPACT = 1.0  # points of accuracy
@@ -127,9 +127,7 @@ DEEP, SHALLOW = "ResNet-34", "ResNet-10, 40 epochs"  # that fit their images abo
 
 def arms(records) -> dict[str, ResidualArm]:
     """The records of all arms by name, for figures."""
-    from book.claims.judge import Records
-
-    records = Records.of(records)
+    records = records if isinstance(records, Records) else Records(records)
     return {name: records.once(results.arm, name, STUDIES[study], act) for name, (study, act) in ARMS.items()}
 
 

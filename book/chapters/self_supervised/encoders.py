@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from book.chapters.self_supervised.claims import AS_IN_THE_PAPER, BEATS, OBJECTIVES, STUDY
 from book.chapters.self_supervised.study import STUDIES
-from book.claims.judge import Records
 from book.measures.residual import results
 from book.measures.residual.results import ACROSS, AFTER, ResidualArm
+from book.measures.tables import Records
 from book.records.store import Record
 from support.training.residual.volumes import MEASURES
 

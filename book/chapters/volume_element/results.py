@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from book.chapters.volume_element.study import STUDIES, VolumeStudy
-from book.claims import judge as claims
-from book.claims.judge import Records, StudyArm
 from book.measures.sigmoid.numbers import LEAST_PAIRS, at, at_epoch, crest_distances, entropy_ranks, weights  # noqa: F401
+from book.measures.tables import Records, numbered
 from book.records.store import Record
 from support.words import counted
 
@@ -46,11 +45,11 @@ def numbers(run) -> dict[str, float]:
 
 def table(runs: dict[tuple, Record]) -> pd.DataFrame:
     """A row for each network of `runs_of`, by its key, with COLUMNS; nats, lengths, percent."""
-    return claims.table({key: numbers(run) for key, run in runs.items()}, ("width", "labels", "seed"), COLUMNS)
+    return numbered({key: numbers(run) for key, run in runs.items()}, ("width", "labels", "seed"), COLUMNS)
 
 
 @dataclass(frozen=True)
-class VolumeArm(StudyArm):
+class VolumeArm:
     """One task: a study's runs by (width, labels, seed), and the table of their numbers (`table`)."""
 
     name: str
@@ -99,5 +98,5 @@ def arm(name: str, study: VolumeStudy, records) -> VolumeArm:
 
 def arms(records) -> list[VolumeArm]:
     """All tasks, those without records too."""
-    records = Records.of(records)
+    records = records if isinstance(records, Records) else Records(records)
     return [records.once(arm, name, STUDIES[study]) for name, study in ARMS.items()]

@@ -7,11 +7,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from book.claims.judge import Records, StudyArm, table
 from book.measures.distances.measures import best, geometry, mean_squared_error
 from book.measures.distances.study import STUDIES, DistanceStudy
-from book.records.store import Record
-from support.networks.gaussians import parse
+from book.measures.tables import Records, numbered
 
 ROTATIONS = {True: 199, False: 19}  # by whether the dimension is small: matching is slow above
 ARMS = {  # on which the claims are judged, and their studies
@@ -62,7 +60,7 @@ def measures(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
         found["validation_mse"] = float(run.arrays["validation_mse"][last])
         found["error"] = 100 * found.get("test_mse", np.nan) ** 0.5 / float(data.test[1].mean())
         rows[run.spec.network, run.spec.seed] = found
-    return table(rows, ("network", "trial"), COLUMNS)
+    return numbered(rows, ("network", "trial"), COLUMNS)
 
 
 def errors(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
@@ -72,11 +70,11 @@ def errors(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
         x, y = run.spec.draw().test
         error = mean_squared_error(run.spec.network, *weights(run, study.steps), x, y)
         found[run.spec.network, run.spec.seed] = {"error": 100 * error**0.5 / float(y.mean())}
-    return table(found, ("network", "trial"), ["error"])
+    return numbered(found, ("network", "trial"), ["error"])
 
 
 @dataclass(frozen=True)
-class DistanceArm(StudyArm):
+class DistanceArm:
     """The measures of one study's whole trials (`measures`), and the records that they are of."""
 
     name: str
@@ -89,14 +87,6 @@ class DistanceArm(StudyArm):
         return len(self.table) // len(self.study.networks)
 
     n = trials
-
-    @property
-    def factors(self) -> dict[str, str]:
-        _, dimension, redrawn = parse(self.study.data)
-        return {"dimension": str(dimension), "Gaussian": "redrawn" if redrawn else "fixed"}
-
-    def all_records(self) -> list[Record]:
-        return self.records
 
     def best(self) -> dict[str, int]:
         """For each network the trial with the lowest error on the validation points."""
@@ -114,5 +104,5 @@ def arm(name: str, study: DistanceStudy, records) -> DistanceArm:
 
 def arms(records) -> list[DistanceArm]:
     """All arms, those without records too."""
-    records = Records.of(records)
+    records = records if isinstance(records, Records) else Records(records)
     return [records.once(arm, name, STUDIES[study]) for name, study in ARMS.items()]

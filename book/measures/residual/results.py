@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from book.claims.judge import StudyArm
 from book.measures.residual.study import ResidualStudy
 from book.records.store import Record
 from support import geometry
@@ -278,7 +277,7 @@ def in_triangle(side: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class ResidualArm(StudyArm):
+class ResidualArm:
     """A part of a study's networks that claims ask.
 
     runs: of the whole study, by (activation, objective, labels, seed). factor: what the arms of a claim differ in.
@@ -314,10 +313,6 @@ class ResidualArm(StudyArm):
         return {
             seed: run for seed, run in self.every(objective, labels).items() if number_of_pairs(run) >= LEAST_PAIRS
         }
-
-    @property
-    def factors(self) -> dict[str, str]:
-        return {self.factor: self.level or self.name, "stage": str(self.stage)}
 
 
 def arm(name: str, study: ResidualStudy, activation: str, records) -> ResidualArm:
