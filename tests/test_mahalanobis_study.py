@@ -15,13 +15,14 @@ from test_chapters import figures_of, outputs, run
 from book import chapters
 from book.__main__ import main
 from book.chapters.mahalanobis import claims, derived, experiments, landscape, pictures, tables
-from book.chapters.mahalanobis.claims import CLAIMS, MostTrials
+from book.chapters.mahalanobis.claims import CLAIMS
 from book.chapters.mahalanobis.settings import Settings
-from book.claims.judge import Records, judge
+from book.claims.judging import judge
 from book.measures.distances import recovery
 from book.measures.distances.measures import mean_squared_error, rotated
-from book.measures.distances.results import ARMS, DistanceArm, arm, measures, runs_of
+from book.measures.distances.results import ARMS, arm, measures, runs_of
 from book.measures.distances.study import STUDIES, DistanceStudy
+from book.measures.tables import Tables
 from book.records import replay
 from book.records.files import arrays_digest, text_digest
 from book.records.store import Store
@@ -121,117 +122,81 @@ def fake(spec, W, b, steps=None, diverged_at=None) -> Measurement:
     return Measurement(spec, arrays, {"weight": weight[-1], "bias": bias[-1]}, diverged_at, {}, {}, 60.0)
 
 
-RULES = [c.rule for c in CLAIMS if type(c.rule) is MostTrials and c.rule.network != "MD_ReLU"]
-RULES += [MostTrials("MD_ReLU", claims.pairs_up, "pair up"), MostTrials("MD_ReLU", claims.learns, "match")]
-
-
-def weights_for(rule, network, yes, trial):
-    """Weights that make the rule say yes or no of this trial."""
+def exact_or_not(network, yes, trial):
+    """Weights of a network that gives the distance, or of one that misses it; a sigmoid stays as it starts."""
     data = draw("gaussian-2", 1000)
-    W, b = exact(data.gaussian)
     if network == "MD_Sigmoid":
         return initial_weights(network, trial, data.train[0])
-    if rule.answer is claims.fails:  # the sigmoid stays as it is: its control decides
-        factor = 1 if yes else 100
-        W, b = factor * W, factor * b
-    elif rule.answer is claims.finds_eigenvectors:
-        c = 0.5**0.5
-        W, b = (W, b) if yes else rotated(W, b, torch.tensor([[c, -c], [c, c]], dtype=torch.float64))
-    elif rule.answer is not claims.pairs_up and not yes:
+    W, b = exact(data.gaussian)
+    if not yes:
         W, b = W * torch.tensor([[1.3], [1.0]]), b - torch.tensor([1.0, 2.0])
-    if network == "MD_ReLU":
-        apart = 2.0 if rule.answer is claims.pairs_up and not yes else 1.0
-        return torch.cat([W, -apart * W]), torch.cat([b, -b])
-    return W, b
+    return (torch.cat([W, -W]), torch.cat([b, -b])) if network == "MD_ReLU" else (W, b)
 
 
-def made(rule, answers, study=EIGHT):
+def made(answers, weights=exact_or_not, study=EIGHT):
     specs = [s for block in study.blocks(study.dataset()) for s in block.specs]
-    return [fake(s, *weights_for(rule, s.network, answers[s.seed], s.seed)) for s in specs]
+    return [fake(s, *weights(s.network, answers[s.seed], s.seed)) for s in specs]
+
+
+def tables_of(runs, study=EIGHT):
+    return Tables(map(record, runs), STUDIES | {study.name: study})
+
+
+def row_of(claim_id, runs, study=EIGHT):
+    """The row of a claim that is judged on one study alone."""
+    claim = next(c for c in CLAIMS if c.id == claim_id)
+    return judge(replace(claim, arms=lambda t: [claims._arm(t, "d = 2", study.name)]), tables_of(runs, study), "05_x")
 
 
 ANSWERS = {"holds": [True] * 8, "fails": [False] * 8, "unclear": [True, False] * 4}
 
 
-@pytest.mark.parametrize(
-    ("rule", "state"),
-    [
-        (rule, state)
-        for i, rule in enumerate(RULES)
-        for state in (("holds", "fails", "unclear") if i == 0 else ("holds", "fails"))
-    ],
-    ids=lambda x: x if isinstance(x, str) else f"{x.network} {x.so}",
-)
-def test_every_rule_comes_out_each_way(rule, state):
-    found = rule(arm("d = 2", EIGHT, map(record, made(rule, ANSWERS[state]))))
+@pytest.mark.parametrize("state", ANSWERS)
+@pytest.mark.parametrize("claim_id", ["MDX-1-a", "MDX-1-b"])
+def test_networks_that_give_the_distance_learn_it(claim_id, state):
+    row = row_of(claim_id, made(ANSWERS[state]))
     count = sum(ANSWERS[state])
-    assert found.state == state and found.text.startswith(f"{count} of 8 {rule.networks}"), found
-    assert found.low <= found.value == count / 8 <= found.high and found.threshold == 0.5
+    (found,) = row["arms"]
+    assert found["state"] == state and found["text"].startswith(f"{count} of 8 "), found
+    assert found["low"] <= found["value"] == count / 8 <= found["high"] and found["threshold"] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("matching", "so", "state", "text"),
-    [
-        (8, 8, "holds", "8 of 8 Abs networks that learn the distance are centred and whiten"),
-        (8, 0, "fails", "0 of 8 Abs networks that learn the distance are centred and whiten"),
-        (8, 5, "unclear", "5 of 8 Abs networks that learn the distance are centred and whiten"),
-        (4, 4, "unclear", "4 of 4 Abs networks that learn the distance are centred and whiten"),
-        (0, 0, "void", "no Abs network learns the distance"),
-    ],
-)
-def test_only_networks_that_learn_the_distance_are_asked_whether_they_are_centred_and_whiten(
-    matching, so, state, text
-):
-    """Of ten trials; one that does not learn it would say yes."""
-    trial = np.arange(10)
-    yes = (trial < so) | (trial >= matching)
-    columns = {"error": np.where(trial < matching, 0.5, 5.0), "centring_mahalanobis": np.where(yes, 0.01, 0.2)}
-    columns |= {"precision_error": np.where(trial % 2, np.where(yes, 0.01, 0.2), 0.01)}
-    index = pd.MultiIndex.from_product([["MD_Abs", "MD_ReLU", "MD_Sigmoid"], trial], names=["network", "trial"])
-    table = pd.DataFrame({name: np.tile(values, 3) for name, values in columns.items()}, index=index)
-    of = DistanceArm("d = 2", EIGHT, table, [])
-    rule = claims.GivenLearned("MD_Abs", claims.centred_and_white, "are centred and whiten")
-    found = rule(of)
-    assert (found.state, found.text, rule.n(of)) == (state, text, matching)
-    assert rule.seeds_needed(of) <= rule.n(of)
-    few = DistanceArm("d = 2", EIGHT, table[table.index.get_level_values("trial") < 4], [])
-    assert rule.n(few) == 4 < rule.seeds_needed(few)
+def test_exact_networks_are_centred_whiten_and_pair_up_and_sigmoids_miss():
+    runs = made([True] * 8)
+    for claim_id, state in (("MDX-2-a", "holds"), ("MDX-2-b", "holds"), ("MDX-5-a", "holds"), ("MDX-6-a", "holds")):
+        assert row_of(claim_id, runs)["verdict"] == state, claim_id
 
+    def turned(network, yes, trial):
+        W, b = exact_or_not(network, True, trial)
+        c = 0.5**0.5
+        return rotated(W, b, torch.tensor([[c, -c], [c, c]], dtype=torch.float64)) if network == "MD_Abs" else (W, b)
 
-def row_of(*arms, claim=CLAIMS[0]):
-    """The row of a claim that is judged on these arms alone."""
+    def unpaired(network, yes, trial):
+        W, b = exact_or_not(network, True, trial)
+        return (W * torch.tensor([[1.0], [1.0], [2.0], [2.0]]), b) if network == "MD_ReLU" else (W, b)
 
-    class Given:
-        def options(self, claim, records):
-            return [list(arms)]
-
-    return judge(replace(claim, asked=Given()), [], "05_mahalanobis")
+    assert row_of("MDX-5-a", made([True] * 8, unpaired))["verdict"] == "fails"
+    assert row_of("MDX-4-a", runs)["verdict"] == "holds"
+    other = made([True] * 8, turned)
+    assert row_of("MDX-4-a", other)["verdict"] == "fails"
+    assert row_of("MDX-1-a", other)["verdict"] == row_of("MDX-2-a", other)["verdict"] == "holds"
 
 
 def test_a_row_has_its_records_and_what_its_arms_depend_on():
-    one, other = (arm("d = 2", EIGHT, map(record, made(RULES[0], ANSWERS[s]))) for s in ("holds", "fails"))
-    row = row_of(one)
+    row = row_of("MDX-1-a", made(ANSWERS["holds"]))
     assert (row["verdict"], row["n"], row["minutes"], len(row["record"])) == ("holds", 8, 24.0, 24)
     assert row["evidence"] == "study mahalanobis-2" and row["command"].endswith("sweep mahalanobis-2")
-    redrawn = replace(other, name="d = 2, redrawn", study=STUDIES["mahalanobis-2-resampled"])
-    assert (row_of(one, redrawn)["verdict"], row_of(one, redrawn)["on"]) == ("mixed", "Gaussian")
-    ten = replace(other, name="d = 10", study=STUDIES["mahalanobis-10"])
-    assert row_of(one, ten)["on"] == "dimension"
-
-
-def test_rotated_networks_match_and_whiten_but_find_no_eigenvectors():
-    rule = next(rule for rule in RULES if rule.answer is claims.finds_eigenvectors)
-    found = arm("d = 2", EIGHT, map(record, made(rule, [False] * 8)))
-    for answer, share in ((claims.learns, 1), (claims.whitens, 1), (claims.centred, 1), (rule.answer, 0)):
-        assert answer(found, "MD_Abs").mean() == share, answer
+    arms = {arm.name: arm.factors for arm in claims.arms(Tables([], chapters.studies()))}
+    assert arms["d = 2"] == {"dimension": "2", "Gaussian": "fixed"}
+    assert arms["d = 10, redrawn"] == {"dimension": "10", "Gaussian": "redrawn"}
 
 
 def test_too_few_trials_and_trials_that_are_not_whole_judge_nothing():
-    runs = made(RULES[0], [True] * 8)
-    few = row_of(arm("d = 2", EIGHT, [record(m) for m in runs if m.spec.seed < 4]))
+    runs = made([True] * 8)
+    few = row_of("MDX-1-a", [m for m in runs if m.spec.seed < 4])
     assert few["verdict"] == "untested" and few["measured"] == "d = 2: 4 seeds, 5 needed"
-    lacking = [record(m) for m in runs if (m.spec.network, m.spec.seed) != ("MD_Sigmoid", 3)]
-    assert arm("d = 2", EIGHT, lacking).trials == 7
+    lacking = [m for m in runs if (m.spec.network, m.spec.seed) != ("MD_Sigmoid", 3)]
+    assert row_of("MDX-1-a", lacking)["n"] == 7
     short = [record(fake(m.spec, m.weights["weight"], m.weights["bias"], steps=5000)) for m in runs]
     assert runs_of(EIGHT, short) == []
 
@@ -239,15 +204,12 @@ def test_too_few_trials_and_trials_that_are_not_whole_judge_nothing():
 def test_a_network_that_diverged_says_no_to_everything_but_failing():
     runs = [
         replace(m, arrays=m.arrays | {"weight": m.arrays["weight"] * np.nan}, diverged_at=10)
-        for m in made(RULES[0], [True] * 8)
+        for m in made([True] * 8)
     ]
-    found = arm("d = 2", EIGHT, map(record, runs))
-    assert found.trials == 8
-    for c in CLAIMS:
-        if isinstance(c.rule, claims.GivenLearned):
-            assert c.rule(found).state == "void"
-        elif isinstance(c.rule, MostTrials):
-            assert c.rule(found).value == float(c.rule.answer is claims.fails), c.id
+    rows = {c.id: row_of(c.id, runs) for c in CLAIMS if c.id.startswith("MDX")}
+    assert {id for id, row in rows.items() if row["arms"][0]["state"] == "void"} == {"MDX-2-a", "MDX-2-b"}
+    values = {id: row["arms"][0]["value"] for id, row in rows.items() if id not in ("MDX-2-a", "MDX-2-b")}
+    assert values == {id: float(id == "MDX-6-a") for id in values}
 
 
 def test_the_thresholds_are_those_that_were_fixed_beforehand():
@@ -255,13 +217,9 @@ def test_the_thresholds_are_those_that_were_fixed_beforehand():
     assert (claims.CHANCE, claims.PAIRED, claims.MOST) == (0.05, 0.5, 0.5)
 
 
-def test_arms_are_built_once_and_without_records_nothing_is_tested():
-    records = Records()
-    rows = chapters.ledger(records, "05_mahalanobis")
+def test_without_records_nothing_is_tested():
+    rows = chapters.ledger([], "05_mahalanobis")
     assert [r["id"] for r in rows] == [c.id for c in CLAIMS] and {r["verdict"] for r in rows} == {"untested"}
-    (arms,) = CLAIMS[0].asked.options(CLAIMS[0], records)
-    (again,) = CLAIMS[1].asked.options(CLAIMS[1], records)
-    assert [a.name for a in arms] == list(ARMS) and all(a is b for a, b in zip(arms, again, strict=True))
 
 
 def test_the_error_is_in_percent_of_the_mean_distance():
@@ -350,7 +308,7 @@ def test_a_network_is_compared_with_its_own_rotations():
 def exact_arm(trials: int = 3, name: str = "d = 2"):
     """An arm of exact networks of MD_Abs and MD_ReLU."""
     study = replace(EIGHT, seeds=trials)
-    return arm(name, study, map(record, made(RULES[0], [True] * 8, study)))
+    return arm(name, study, map(record, made([True] * 8, study=study)))
 
 
 def with_errors(found, **errors):

@@ -4,49 +4,38 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import pytest
 import torch
 
 from book.chapters.mahalanobis import landscape, reach
+from book.claims.judging import judged
 from book.measures.distances.study import STUDIES
 from support.networks.gaussians import draw
 
 STUDY = STUDIES["mahalanobis-2-centred"]
 
 
-def arm(matching, within, recorded=None):
-    """Trials that match or not, and are within reach or not."""
+def tables(matching, within):
+    """A study of 20 trials that match or not, and are within reach or not."""
     trials = range(STUDY.first_seed, STUDY.first_seed + len(matching))
-    index = pd.MultiIndex.from_product([["MD_Abs"], trials], names=["network", "trial"])
-    table = pd.DataFrame({"error": np.where(matching, 0.1, 30.0)}, index=index)
-    runs = [SimpleNamespace(spec=SimpleNamespace(seed=trial)) for trial in trials]
-    return reach.ReachArm(
-        "d = 2", STUDY, table, runs, recorded or len(matching), pd.Series(within, index=trials, dtype=bool)
-    )
-
-
-@pytest.mark.parametrize(
-    ("matching", "state"),
-    [([True] * 18 + [False] * 2, "holds"), ([True] * 10 + [False] * 10, "unclear"), ([False] * 20, "fails")],
-)
-def test_within_reach_most_must_match(matching, state):
-    found = reach.LearnsAsPredicted(1.0)(arm(matching, [True] * 20))
-    assert found.state == state
-    assert reach.LearnsAsPredicted(1.0, anywhere=True)(arm(matching, [False] * 20)).state == state
-
-
-def test_out_of_reach_most_must_not_match():
-    assert reach.LearnsAsPredicted(1.0)(arm([False] * 20, [False] * 20)).state == "holds"
-    assert reach.LearnsAsPredicted(1.0)(arm([True] * 20, [False] * 20)).state == "fails"
+    table = pd.DataFrame({"error": np.where(matching, 0.1, 30.0), "within reach": within}, index=trials)
+    table = table.assign(run=[f"r{t}" for t in trials], minutes=1.0)
+    return SimpleNamespace(studies={STUDY.name: STUDY}, once=lambda make, name: table)
 
 
 def test_the_parts_have_their_own_trials_and_judge_only_when_all_are_recorded():
-    whole = arm([True] * 12 + [False] * 8, [True] * 12 + [False] * 8)
-    inside, outside = reach.parts(whole)
-    assert (inside.trials, outside.trials) == (12, 8)
-    assert len(inside.records) == 12 and inside.factors["reach"] == "within reach"
-    assert [reach.LearnsAsPredicted(1.0)(part).state for part in (inside, outside)] == ["holds", "holds"]
-    assert reach.LearnsAsPredicted(1.0).seeds_needed(arm([True] * 8, [True] * 8)) == STUDY.seeds
+    made = tables([True] * 12 + [False] * 8, [True] * 12 + [False] * 8)
+    inside, outside = reach.split(STUDY.name)(made)
+    assert (len(inside.table), len(outside.table)) == (12, 8)
+    assert len(inside.runs) == 12 and inside.factors["reach"] == "within reach" and inside.needed == 5
+    parts = reach.as_predicted(1.0)
+    found = [judged(parts(arm), arm.table) for arm in (inside, outside)]
+    assert [f.state for f in found] == ["holds", "holds"]
+    assert [f.text for f in found] == [
+        "12 of 12 Abs networks within reach learn the distance",
+        "8 of 8 Abs networks out of reach do not learn the distance",
+    ]
+    (few,) = reach.whole(STUDY.name)(tables([True] * 8, [True] * 8))
+    assert few.needed == STUDY.seeds > len(few.table)
 
 
 def test_centred_data_have_mean_zero_and_the_covariance_of_the_others():

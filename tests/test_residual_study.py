@@ -19,10 +19,12 @@ from book.chapters.deep_networks.pictures import groups_figure, planes_figure, r
 from book.chapters.deep_networks.study import STUDIES as DEEP
 from book.chapters.self_supervised import claims as encoders
 from book.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
-from book.claims.judge import Claim, judge
+from book.claims import judging
+from book.claims.judging import Claim
 from book.measures.residual import checks, own_boundaries, results
 from book.measures.residual.results import AFTER, ALIKE
 from book.measures.residual.study import ResidualStudy, minutes_of, multiplications
+from book.measures.tables import Tables
 from book.records import export, packing, replay
 from book.records.store import Store
 from book.records.sweep import sweep
@@ -272,7 +274,14 @@ def record(spec, across=0.0, alike=0.0, before=(0.0, 0.0), stages=(1.0,) * 4, ha
             volumes[1, plane] = rising + following(entropies, (entropy[1], alike_entropy)[plane // 2])
         arrays |= {"planes_volume": volumes, "planes_entropy": np.tile(entropies, (2, 4, 1, 1)),
                    "images_volume": np.zeros((2, 4, 3))}  # fmt: skip
-    return SimpleNamespace(spec=spec, arrays=arrays, steps=spec.epochs, diverged_at=None, key=spec.key, minutes=1.0)
+    name = f"{spec.key}-{spec.epochs:06d}"
+    return SimpleNamespace(spec=spec, arrays=arrays, steps=spec.epochs, diverged_at=None, key=spec.key, minutes=1.0,
+                           name=name, measured_at=lambda steps: steps == spec.epochs)  # fmt: skip
+
+
+def judge(claim, runs, chapter):
+    """The row of a claim from made-up records."""
+    return judging.judge(claim, Tables(runs, chapters.studies()), chapter)
 
 
 def judged(claims, claim_id: str, study: str, **changes) -> dict:

@@ -53,9 +53,7 @@ def _arm(tables: Tables, study: str, part: str = "") -> Arm:
         f"study {study}",
         plan.protocol,
         f"python -m book sweep {study}",
-        table.reset_index()[["seed", "run", "minutes"]]
-        if len(table)
-        else table.reindex(columns=["seed", "run", "minutes"]),
+        table.rename_axis("seed").reset_index()[["seed", "run", "minutes"]],
         needed=LEAST_SEEDS if complete else plan.seeds,
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from book.measures.distances.measures import geometry, mean_squared_error
-from book.measures.distances.results import ROTATIONS, weights
+from book.measures.distances.results import COLUMNS, ROTATIONS, weights
 from book.measures.distances.study import DistanceStudy
 from book.measures.tables import Tables
 
@@ -23,7 +23,11 @@ def measured(run: Any, study: DistanceStudy) -> dict[str, float]:
         return {"error": 100 * error**0.5 / float(y.mean())}
     data, (W, b) = run.spec.draw(), weights(run, study.steps)
     sound = W.isfinite().all() and b.isfinite().all()
-    numbers = geometry(run.spec.network, W, b, data, ROTATIONS[study.dimension <= 10]) if sound else {}
+    numbers = (
+        geometry(run.spec.network, W, b, data, ROTATIONS[study.dimension <= 10])
+        if sound
+        else dict.fromkeys(COLUMNS, np.nan)
+    )
     last = np.flatnonzero(run.arrays["steps"] == study.steps)[0]
     error = 100 * numbers.get("test_mse", np.nan) ** 0.5 / float(data.test[1].mean())
     numbers["dimension"] = float(study.dimension)

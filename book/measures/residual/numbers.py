@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from book.claims.judging import Arm
+from book.claims.verdicts import LEAST_SEEDS
 from book.measures.residual import own_boundaries, results
 from book.measures.residual.results import LEAST_PAIRS
 from book.measures.tables import Tables
@@ -144,6 +145,8 @@ def arm(
     sound = runs[runs["pairs"].notna()] if "pairs" in runs else runs.iloc[:0]
     sizes = sound.groupby([*SPECIFICATION]).size() if len(sound) else {}
     recorded = min((int(sizes.get(variant, 0)) for variant in plan.variants), default=0)
+    counted = int(table["effect 4 across after"].notna().sum()) if len(table) else 0
+    recorded = counted if counted >= LEAST_SEEDS else recorded  # it need not wait for networks of another kind
     behind = sound[["seed", "run", "minutes"]] if len(sound) else pd.DataFrame(columns=["seed", "run", "minutes"])
     command = f"python -m book sweep {study}"
     levels = factors or {"network": name, "stage": "4"}
