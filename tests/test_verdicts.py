@@ -3,18 +3,19 @@
 import json
 import math
 import re
-from dataclasses import dataclass, field
-from types import SimpleNamespace
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 
-from book.claims import cards, ledger, verdicts
-from book.claims.judge import Amendment, Arm, Claim, Evidence, NoRecords, Records, judge, least
+from book.claims import cards, judging, ledger, verdicts
+from book.claims.judging import Amendment, Arm, Claim, Finding, Part, Worst, after_holm, formula, joined, judge, least
 from book.claims.ledger import bound
-from book.claims.rules import Finding, Rule, after_holm, joined
 from book.claims.statistics import Estimate, holm
 from book.claims.verdicts import AMENDED, CONTRADICTION, LATE
+from book.measures.tables import Records
 from book.records import kept, paths
 
 
@@ -71,55 +72,32 @@ def test_a_mixed_claim_depends_on_the_fewest_factors_that_part_its_arms(states, 
 # -- findings -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Line(Rule):
-    """The number of an arm, with its interval."""
-
-    ends: tuple[float, float] = (10.0, math.inf)
-    unit = "points"
-    asks = "> 10 points"
-
-    @property
-    def accepts(self):
-        return self.ends
-
-    def __call__(self, arm):
-        low, value, high = arm.numbers
-        return self.finding(Estimate(value, low, high, arm.n, 0.95, "given"), f"{value:g}")
+@pytest.fixture(autouse=True)
+def given(monkeypatch):
+    """An estimator whose interval is that of the table: low, value and high in every row."""
+    monkeypatch.setitem(
+        judging.ESTIMATES, "given", lambda x, level: Estimate(x[0, 1], x[0, 0], x[0, 2], len(x), level, "")
+    )
 
 
-@dataclass(frozen=True)
-class Made(Arm):
-    name: str
-    numbers: tuple[float, float, float]
-    n: int = 20
-    evidence: str = "some data"
-    protocol: str = "as it was done"
-    command: str = "python -m book sweep some"
-
-    @property
-    def factors(self):
-        return {"input scaling": self.name}
-
-    def all_records(self):
-        return [SimpleNamespace(key=f"{self.name}{i}", steps=7, minutes=0.5) for i in range(self.n)]
+def line(ends=(10.0, math.inf), **fields) -> Part:
+    values = lambda t: t[["low", "value", "high"]].replace(math.inf, 1e99)  # noqa: E731
+    return Part("{:g}", values, ends, "points", "> 10 points", "given", **fields)
 
 
-@dataclass(frozen=True)
-class Given(Evidence):
-    arms: tuple[Arm, ...]
-    smaller: tuple[Arm, ...] = field(default=())
-
-    def options(self, claim, records):
-        return [list(self.arms)] + ([list(self.smaller)] if self.smaller else [])
+def arm(name, numbers, n=20, evidence="some data", **fields) -> Arm:
+    table = pd.DataFrame([numbers] * n, columns=["low", "value", "high"], dtype=float)
+    runs = pd.DataFrame({"seed": range(n), "run": [f"{name}{i}-000007" for i in range(n)], "minutes": 0.5})
+    command = "python -m book sweep some"
+    return Arm(name, table, {"input scaling": name}, evidence, "as it was done", command, runs, **fields)
 
 
 HOLDS, FAILS, UNCLEAR = (11.0, 12.0, 13.0), (1.0, 2.0, 3.0), (9.0, 12.0, 15.0)
 
 
-def judged(*arms, rule=None, smaller=(), **options):
-    made = Claim("X-1", "section 1", "It is so.", rule or Line(), Given(arms, smaller), "oursland2025", **options)
-    return judge(made, [], "01_x")
+def judged(*arms, part=None, **options):
+    claim = Claim("X-1", "section 1", "It is so.", (part or line(),), lambda _: arms, "oursland2025", **options)
+    return judge(claim, None, "01_x")
 
 
 @pytest.mark.parametrize(
@@ -136,18 +114,17 @@ def judged(*arms, rule=None, smaller=(), **options):
         ((-1.0, 1.0), (-2.0, 0.5, 2.0), "unclear", 9.0),
         ((-1.0, 1.0), (0.0, 2.0, 4.0), "unclear", 4.0),
         ((-1.0, 1.0), (1.5, 2.0, 2.5), "fails", 0.25),
-        ((10.0, math.inf), (math.nan, math.nan, math.nan), "unclear", math.inf),
     ],
 )
 def test_the_interval_decides_and_shrinks_with_the_root_of_n(ends, numbers, state, times):
-    found = Line(ends)(Made("raw", numbers))
+    found = judging.finding(line(ends), arm("raw", numbers).table)
     assert found.state == state and found.times == pytest.approx(times)
     assert found.leans == ("holds" if ends[0] < numbers[1] < ends[1] else "fails")
 
 
 def test_the_threshold_is_a_line_or_a_band():
-    assert Line().threshold == 10 and Line((-1.0, 1.0)).threshold == (-1, 1)
-    assert Line((-1.0, 1.0))(Made("raw", HOLDS)).row()["threshold"] == [-1, 1]
+    assert line().threshold == 10 and line((-1.0, 1.0)).threshold == (-1, 1)
+    assert judging.finding(line((-1.0, 1.0)), arm("raw", HOLDS).table).row()["threshold"] == [-1, 1]
 
 
 def test_unclear_parts_are_decided_by_one_that_fails_or_by_all():
@@ -208,16 +185,57 @@ def test_a_row_has_six_digits_of_a_number():
         "n": 0, "unit": "", "threshold": None, "text": ""}  # fmt: skip
 
 
-def test_a_rule_shares_its_error_among_parts():
-    rule, part = Line(), Line().sharing(4)
-    assert (rule.level, part.level, part.sharing(2).level) == (0.95, 0.9875, 0.99375) and part.ends == rule.ends
+def test_parts_and_looks_share_the_error():
+    levels = []
+    part = replace(line(), estimate="mean", values=lambda t: t["value"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(
+            judging.ESTIMATES, "mean", lambda x, level: levels.append(level) or Estimate(1, 0, 2, 5, level, "")
+        )
+        judging.finding(part, arm("raw", HOLDS).table, parts=4)
+        judging.judged((part, part), arm("raw", HOLDS).table, looks=3)
+    assert levels[0] == 0.9875 and levels[1:3] == [1 - 0.05 / 3] * 2 and levels[3:] == [1 - 0.05 / 6] * 2
+
+
+def test_arms_that_are_looks_decide_after_holm_alone():
+    """Two of three means of ten values: t is 2.6 and 4; it takes 2.26 alone, and 2.93 of three looks."""
+    values = {"a": 2.6, "b": 4.0, "c": 0.0}
+    wiggle = np.array([-1.0, 1.0] * 5)
+    sd = wiggle.std(ddof=1)
+    part = Part("{:g}", lambda t: t["x"], unit="points", asks="> 0", how={"method": "t"})
+    arms = [Arm(n, pd.DataFrame({"x": t / 10**0.5 + wiggle / sd}), {"measure": n}) for n, t in values.items()]
+    row = judge(Claim("X-1", "", "", (part,), lambda _: arms, "own", "own", looks=True), None, "01_x")
+    assert [a["state"] for a in row["arms"]] == ["unclear", "holds", "unclear"]
+    assert "not after Holm" in row["arms"][0]["text"]
+    alone = judge(Claim("X-1", "", "", (part,), lambda _: arms, "own", "own"), None, "01_x")
+    assert [a["state"] for a in alone["arms"]] == ["holds", "holds", "unclear"]
+
+
+def test_a_premise_that_fails_makes_void_and_one_that_is_open_leaves_open():
+    rows = arm("raw", HOLDS).table
+    states = {}
+    for numbers in (HOLDS, FAILS, UNCLEAR):
+        premise = replace(line(), values=lambda t, x=numbers: np.tile(x, (len(t), 1)), absent="no gap")
+        found = judging.judged((line(only_if=(premise,)),), rows)
+        states[numbers] = found.state
+        assert found.state == "holds" or "12" in found.text or found.text.startswith("no gap: 2")
+    assert states == {HOLDS: "holds", FAILS: "void", UNCLEAR: "unclear"}
+
+
+def test_a_part_is_asked_at_each_level_at_which_its_premise_holds():
+    table = pd.concat({5: arm("", HOLDS).table, 20: arm("", FAILS).table}, names=["width", "seed"])
+    found = judging.judged((line(over="width"),), table)
+    assert (found.state, found.text) == ("fails", "1 of 2 parts fail, 20 width: 2")
+    premise = replace(line(over="width"), absent="too small")
+    found = judging.judged((line((1.5, math.inf), over="width", only_if=(premise,)),), table)
+    assert (found.state, found.value) == ("holds", 12)
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_row_shows_undecided_arms_beside_the_verdict():
-    row = judged(Made("raw", HOLDS), Made("standardised", UNCLEAR), Made("third", FAILS, n=3))
+    row = judged(arm("raw", HOLDS), arm("standardised", UNCLEAR), arm("third", FAILS, n=3))
     assert (row["verdict"], row["undecided"], row["on"]) == ("holds", ["standardised", "third"], None)
     assert row["arms"][0] == {"name": "raw", "state": "holds", "value": 12.0, "low": 11.0, "high": 13.0, "n": 20,
                               "unit": "points", "threshold": 10.0, "text": "12"}  # fmt: skip
@@ -225,7 +243,7 @@ def test_a_row_shows_undecided_arms_beside_the_verdict():
     assert row["arms"][2]["text"] == "3 seeds, 5 needed" and row["arms"][2]["value"] is None
     assert ledger.verdict_in_words(row) == "holds; standardised unclear; third untested"
     assert ledger.details(row)[0] == "raw holds: 12 [11.0, 13.0], n = 20" and row["fresh_seeds"] is None
-    mixed = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    mixed = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     assert ledger.verdict_in_words(mixed) == "mixed (input scaling)" and mixed["on"] == "input scaling"
 
 
@@ -251,49 +269,41 @@ def test_an_interval_shows_what_its_width_is_worth_and_never_hides_on_which_side
 
 def test_an_unclear_claim_says_what_would_decide_it():
     """Half the width 3, distance 2, 20 seeds: 2.25 times as many, and one, at half a minute each."""
-    row = judged(Made("raw", UNCLEAR), Made("standardised", (0.0, 9.9, 20.0)))
+    row = judged(arm("raw", UNCLEAR), arm("standardised", (0.0, 9.9, 20.0)))
     assert (row["verdict"], row["fresh_seeds"], row["fresh_minutes"]) == ("unclear", 46, 23.0)
     assert ledger.details(row)[-1] == "what would decide it: a new study of 46 seeds (raw), about 23 min"
-    on_the_line = judged(Made("raw", (9.0, 10.0, 11.0)), Made("standardised", (0.0, 9.9, 20.0)))
+    on_the_line = judged(arm("raw", (9.0, 10.0, 11.0)), arm("standardised", (0.0, 9.9, 20.0)))
     assert (on_the_line["fresh_seeds"], on_the_line["fresh_minutes"]) == (None, None)
 
 
 def test_flags_do_not_change_the_verdict():
     amended = Amendment("2026-11-23", "it misread the source", "> 20 points", "unclear")
-    row = judged(Made("raw", FAILS), contradiction=lambda: "t is -12.78", amended=amended)
+    row = judged(arm("raw", FAILS), contradiction=lambda: "t is -12.78", amended=amended)
     assert row["verdict"] == "fails" and row["flags"] == [verdicts.CONTRADICTION, verdicts.AMENDED]
     assert row["amended"]["first_rule"] == "> 20 points"
     assert ledger.details(row)[-3:] == ["the paper contradicts itself: t is -12.78", verdicts.AMENDED,
                                         "2026-11-23: it misread the source"]  # fmt: skip
-    assert judged(Made("raw", FAILS), contradiction=lambda: "")["flags"] == []
-    assert judged(Made("raw", FAILS), late=True)["flags"] == [verdicts.LATE]
+    assert judged(arm("raw", FAILS), contradiction=lambda: "")["flags"] == []
+    assert judged(arm("raw", FAILS), late=True)["flags"] == [verdicts.LATE]
 
 
 def test_an_absent_premise_is_void():
-    @dataclass(frozen=True)
-    class Explains(Line):
-        def __call__(self, arm):
-            return Finding("void", "nothing to explain")
-
-    row = judged(Made("raw", HOLDS), rule=Explains())
+    premise = replace(line(), values=lambda t: np.tile(FAILS, (len(t), 1)), absent="nothing to explain")
+    row = judged(arm("raw", HOLDS), part=line(only_if=(premise,)))
     assert (row["verdict"], row["flags"], row["undecided"]) == ("untested", [verdicts.PREMISE], ["raw"])
 
 
 def test_arms_where_nothing_can_be_asked_do_not_count_their_seeds():
-    @dataclass(frozen=True)
-    class Asked(Line):
-        def __call__(self, arm):
-            return self.void("nothing to explain") if arm.name == "raw" else super().__call__(arm)
-
-    row = judged(Made("raw", HOLDS, n=6), Made("standardised", HOLDS, n=9), rule=Asked())
+    premise = replace(line((8.0, math.inf)), absent="nothing to explain")
+    row = judged(arm("raw", FAILS, n=6), arm("standardised", HOLDS, n=9), part=line(only_if=(premise,)))
     assert (row["verdict"], row["n"], row["undecided"]) == ("holds", 9, ["raw"])
-    assert [arm["n"] for arm in row["arms"]] == [6, 9]
+    assert [a["n"] for a in row["arms"]] == [6, 9]
 
 
 def test_smaller_studies_stand_beside_if_they_can_be_judged():
-    (beside,) = judged(Made("raw", HOLDS), smaller=(Made("raw", FAILS, evidence="fewer"),))["beside"]
+    (beside,) = judged(arm("raw", HOLDS), arm("raw", FAILS, evidence="fewer", judges=False))["beside"]
     assert (beside["verdict"], beside["evidence"], beside["arms"][0]["n"]) == ("fails", "fewer", 20)
-    assert judged(Made("raw", HOLDS), smaller=(Made("raw", FAILS, n=4),))["beside"] == []
+    assert judged(arm("raw", HOLDS), arm("raw", FAILS, n=4, judges=False))["beside"] == []
 
 
 @pytest.mark.parametrize(
@@ -311,12 +321,18 @@ def test_of_cases_that_are_equal_but_for_rounding_the_first_is_named(values, ind
     assert least(values) == least(torch.tensor(values, dtype=torch.float64)) == index
 
 
-def test_a_rule_without_arms_is_judged_without_records():
-    asked = NoRecords("formulas", "a grid", "python -m book run 06")
-    made = Claim("X-2", "section 2", "It is so.", lambda: Finding("fails", "R = 1", 1.0, n=12), asked, "own", "own")
-    row = judge(made, [], "06_x")
-    assert (row["verdict"], row["n"], row["command"], row["protocol"]) == ("fails", 12, asked.command, "a grid")
+def test_a_claim_about_formulas_is_judged_without_records():
+    claim = formula("X-2", "section 2", "It is so.", lambda: Worst(False, 1.0, "here", 12), "R = {value:g}, {where}", "a grid",
+                    "own", "06")  # fmt: skip
+    row = judge(claim, None, "06_x")
+    assert (row["verdict"], row["n"], row["command"], row["protocol"]) == (
+        "fails",
+        12,
+        "python -m book run 06",
+        "a grid",
+    )
     assert row["arms"][0]["name"] == "formulas" and row["record"] == [] and row["kind"] == "own"
+    assert row["arms"][0]["text"] == "R = 1, here"
 
 
 def test_what_is_made_of_records_is_made_once():
@@ -326,7 +342,6 @@ def test_what_is_made_of_records_is_made_once():
 
     made, records = [], Records(iter([1, 2]))
     assert records.once(make, "a") == records.once(make, "a") == ("a", 2) and made == ["a"]
-    assert Records.of(records) is records and Records.of([1]) is not records
 
 
 # -- kept rows ----------------------------------------------------------------------------------------------------
@@ -361,7 +376,7 @@ def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypat
 
 
 def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
-    row = judged(Made("raw", HOLDS), Made("<b>", FAILS), Made("third", FAILS, n=3))
+    row = judged(arm("raw", HOLDS), arm("<b>", FAILS), arm("third", FAILS, n=3))
     shown = cards.card(row, anchor=False)
     assert f'href="../book/ledger.html#{row["id"]}"' in shown and 'id="' not in shown
     assert "◐ Mixed (depends on: input scaling)" in shown
@@ -372,7 +387,7 @@ def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
 
 def test_a_card_says_what_the_runs_cost_and_what_an_amendment_changed():
     amended = Amendment("2026-11-23", "it misread the source.", "> 20 points", "unclear")
-    row = judged(Made("raw", HOLDS, n=6), amended=amended)
+    row = judged(arm("raw", HOLDS, n=6), amended=amended)
     shown = cards.card(row, anchor=False)
     assert "uses 6 of their runs, with 3.0 min of training" in shown
     assert "First rule: &gt; 20 points. First verdict: unclear." in shown
@@ -382,7 +397,7 @@ def test_a_card_says_what_the_runs_cost_and_what_an_amendment_changed():
 
 
 def test_a_chapter_shows_the_claims_of_its_answer_first_and_folds_the_others():
-    rows = [judged(Made("raw", of)) | {"id": name} for name, of in (("A-1", HOLDS), ("A-2", FAILS), ("A-3", FAILS))]
+    rows = [judged(arm("raw", of)) | {"id": name} for name, of in (("A-1", HOLDS), ("A-2", FAILS), ("A-3", FAILS))]
     opened, folded = cards.verdicts(rows, first=("A-2",)).split("2 further claims: ")
     assert "#A-2" in opened and "#A-1" not in opened
     assert "● 1 holds" in folded and "✕ 1 fails" in folded and folded.index("#A-1") < folded.index("#A-3")
@@ -392,7 +407,7 @@ def test_a_chapter_shows_the_claims_of_its_answer_first_and_folds_the_others():
 
 
 def test_strips_of_one_card_share_a_scale_that_has_every_end_and_the_line():
-    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     arms = row["arms"]
     low, high = cards._ends(arms)
     numbers = [x for arm in arms for x in (arm["low"], arm["value"], arm["high"], arm["threshold"])]
@@ -416,14 +431,14 @@ LINES = [
 
 @pytest.mark.parametrize(("line", "said"), LINES)
 def test_the_number_of_a_common_dashed_line_stands_once_below_the_strips(line, said):
-    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     shown = cards.card(row | {"arms": [arm | {"threshold": line} for arm in row["arms"]]}, anchor=False)
     assert shown.count("dashed line") == 1 and f">points, {said}</span></div>" in shown
     assert shown.count("stroke-dasharray") == 2 * len(line if isinstance(line, list) else [line])
 
 
 def test_arms_with_different_dashed_lines_name_their_own():
-    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     arms = [arm | {"threshold": line} for arm, (line, _) in zip(row["arms"], LINES, strict=False)]
     shown = cards.card(row | {"arms": arms}, anchor=False)
     assert shown.count("dashed line") == 2 and all(f"n = 20, {said}</span></div>" in shown for _, said in LINES[:2])
@@ -431,14 +446,14 @@ def test_arms_with_different_dashed_lines_name_their_own():
 
 @pytest.mark.parametrize("missing", [{"threshold": None}, {"low": None, "high": None}, {"value": None}])
 def test_a_card_without_a_dashed_line_names_none(missing):
-    row = judged(Made("raw", HOLDS))
+    row = judged(arm("raw", HOLDS))
     (arm,) = row["arms"]
     shown = cards.card(row | {"arms": [arm | missing]}, anchor=False)
     assert "dashed line" not in shown and "stroke-dasharray" not in shown
 
 
 def test_the_scale_below_the_strips_has_its_ends_and_the_unit():
-    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     low, high = cards._ends(row["arms"])
     shown = cards.card(row, anchor=False)
     ends = f"<span>{bound(low)}</span><span>{bound(high)}</span>"
@@ -448,7 +463,7 @@ def test_the_scale_below_the_strips_has_its_ends_and_the_unit():
 
 @pytest.mark.parametrize("factor", [49.0, 51.0])
 def test_strips_whose_ranges_differ_more_than_fiftyfold_have_scales_of_their_own(factor):
-    row = judged(Made("raw", HOLDS), Made("standardised", HOLDS))
+    row = judged(arm("raw", HOLDS), arm("standardised", HOLDS))
     places = {"low": 1.0, "value": 2.0, "high": 3.0, "threshold": 0.0}
     arms = [arm | {k: by * x for k, x in places.items()} for arm, by in zip(row["arms"], (1.0, factor), strict=True)]
     shown = cards.card(row | {"arms": arms}, anchor=False)
@@ -458,7 +473,7 @@ def test_strips_whose_ranges_differ_more_than_fiftyfold_have_scales_of_their_own
 
 
 def test_the_ledger_page_counts_its_flags_and_filters_by_them():
-    row = judged(Made("raw", HOLDS))
+    row = judged(arm("raw", HOLDS))
     rows = [row, row | {"flags": [AMENDED]}, row | {"flags": [CONTRADICTION, AMENDED]}]
     page = cards.ledger(rows, {row["chapter"]: "1"})
     assert f"2 of 3 claims have a flag ⚑: {CONTRADICTION} (1), {AMENDED} (2). A claim may have several" in page
@@ -470,18 +485,18 @@ def test_the_ledger_page_counts_amendments_and_the_verdicts_that_are_no_longer_t
     first = [
         Amendment("2026-11-23", "it misread the paper", "> 20 points", verdict) for verdict in ("holds", "fails")
     ]
-    rows = [judged(Made("raw", HOLDS), amended=of) for of in (None, *first)]
+    rows = [judged(arm("raw", HOLDS), amended=of) for of in (None, *first)]
     page = cards.ledger(rows, {rows[0]["chapter"]: "1"})
     assert "2 of 3 claims have one." in page and "For 1 of the 2, the verdict is not the first one" in page
 
 
 def test_a_chapter_says_above_its_cards_how_to_read_them():
-    row = judged(Made("raw", HOLDS))
+    row = judged(arm("raw", HOLDS))
     assert cards.HOW_TO_READ in cards.verdicts([row], first=(row["id"],))._repr_html_()
 
 
 def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compare():
-    row = judged(Made("raw", HOLDS), Made("standardised", FAILS))
+    row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     page = cards.ledger([row], {row["chapter"]: "1. A & B"})
     assert f'id="{row["id"]}"' in page and 'data-verdict="mixed"' in page and 'data-arm="raw|standardised"' in page
     assert f'<option value="{row["chapter"]}">1. A &amp; B</option>' in page
@@ -489,7 +504,7 @@ def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compa
 
 
 def test_the_overview_has_a_tile_for_each_claim():
-    rows = [judged(Made("raw", HOLDS)), judged(Made("raw", FAILS)) | {"kind": "own"}]
+    rows = [judged(arm("raw", HOLDS)), judged(arm("raw", FAILS)) | {"kind": "own"}]
     shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()
     assert 'class="holds" href' in shown and 'class="fails own" href' in shown and "1. First</a>" in shown
     assert ">amended</a> 0 of the 2 rules" in shown and "and wrote 0 others only then" in shown
@@ -499,7 +514,7 @@ def test_the_overview_has_a_tile_for_each_claim():
 
 
 def test_the_tile_of_a_decided_claim_with_an_undecided_arm_is_hatched():
-    rows = [judged(Made("raw", HOLDS), Made("standardised", UNCLEAR)), judged(Made("raw", UNCLEAR))]
+    rows = [judged(arm("raw", HOLDS), arm("standardised", UNCLEAR)), judged(arm("raw", UNCLEAR))]
     shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()
     assert 'class="holds partly" href' in shown and "holds, 1 of 2 arms undecided:" in shown
     assert 'class="unclear" href' in shown
