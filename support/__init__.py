@@ -2,6 +2,10 @@
 
 import os
 
+from support.checkout import check
+
+check()
+
 # Waiting threads sleep. By default they spin, and then a second busy process makes a step many times slower. It must
 # be set before torch is loaded; the kernels of chapters inherit it.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -74,7 +74,7 @@ def test_an_unknown_data_set_stops_a_chapter_where_it_is_asked_for(tmp_path, cap
     """Through papermill, in a chapter as small as can be."""
     cells = [
         "scale = 'smoke'\ndevice = 'cpu'\ndata = images = seeds = steps = rate = data_folder = None",
-        "from support import chapters\nsettings = chapters.read(globals(), '01_distance_or_intensity')",
+        "from book import chapters\nsettings = chapters.read(globals(), '01_distance_or_intensity')",
         "from support.networks.data import load\nprint(load(settings.data))",
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

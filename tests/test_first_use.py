@@ -15,7 +15,7 @@ from fabricate import measurement, records
 
 from book import chapters
 from book.__main__ import main
-from book.records import kept, sweep
+from book.records import kept, paths, sweep
 from book.site import clean, publish
 from support import folders
 from support.networks import data, sources
@@ -151,49 +151,63 @@ def test_the_list_is_filtered_by_text(store, capsys):
 # -- leftovers ----------------------------------------------------------------------------------------------------
 
 
+BLOCKS = [f"{number:016x}" for number in range(3)]
+
+
 @pytest.fixture
-def left(store, tmp_path):
-    """A cache, a root and records with leftovers of an hour ago, and what must stay."""
+def left(store, tmp_path, monkeypatch):
+    """A cache of the book, a root and records with leftovers, and what must stay."""
     root, cache = tmp_path / "root", tmp_path / "cache"
-    old = [
-        cache / "checkpoints" / "a.claim",
-        cache / "checkpoints" / "b.writing",
-        root / "build" / "runs" / "scale-smoke" / "01.running",
-        next(iter(store)).path.with_name(".half.npz.123"),
+    paths.own(cache)
+    cut = [
+        cache / "checkpoints" / f"{BLOCKS[0]}.claim",
+        cache / "checkpoints" / f"{BLOCKS[1]}.writing",
+        root / "build" / "runs" / "scale=smoke" / "01.running",
+        next(iter(store)).path.with_name(f".{'0' * 16}-000005.npz.123"),
         next(iter(store)).path.with_name("0123456789abcdef-000005.npz"),
     ]
     stays = [
-        cache / "checkpoints" / "c.claim",
-        cache / "checkpoints" / "c.safetensors",
+        cache / "checkpoints" / f"{BLOCKS[2]}.claim",
+        cache / "checkpoints" / f"{BLOCKS[2]}.safetensors",
         cache / "records" / "classifier" / "digits" / "new.npz",
-        root / "build" / "runs" / "01.ipynb",
+        root / "build" / "runs" / "scale=smoke" / "01.ipynb",
     ]
-    for path in (*old, *stays):
+    for path in (*cut, *stays):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-    for path in old:
-        os.utime(path, (time.time() - 7200,) * 2)
-    return old, stays, {"records": store.roots[0], "cache": cache, "root": root}
+    monkeypatch.setattr(clean, "AGE", -1)  # as if these files were old
+    return cut, stays, {"records": store.roots[0], "cache": cache, "root": root}
 
 
 def test_clean_removes_leftovers_and_nothing_else(left, store, capsys):
-    old, stays, where = left
+    cut, stays, where = left
     clean.clean(**where)
-    assert not any(path.exists() for path in old) and all(path.exists() for path in stays)
+    assert not any(path.exists() for path in cut) and all(path.exists() for path in stays)
     assert store.verify() == {} and len(list(store)) == 4
     assert capsys.readouterr().out.startswith("removed: 5 items")
+
+
+def test_what_may_still_be_written_or_copied_stays(left, monkeypatch):
+    """A file that was copied a moment ago may look old: it keeps the time at which its original was written."""
+    cut, stays, where = left
+    for path in (*cut, *stays):
+        os.utime(path, (time.time() - 7200,) * 2)
+    monkeypatch.undo()
+    clean.clean(**where)
+    assert [path.exists() for path in cut] == [False, True, True, True, True]  # a lock that nobody holds has no age
 
 
 def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store, capsys):
     _, _, where = left
     size = sum(
         path.stat().st_size
-        for path in (*where["cache"].rglob("*"), *(where["root"] / "build").rglob("*"))
+        for path in (*(where["cache"] / "checkpoints").rglob("*"), *(where["cache"] / "records").rglob("*"))
         if path.is_file()
     )
+    built = sum(path.stat().st_size for path in (where["root"] / "build").rglob("*") if path.is_file())
     leftovers = sum(path.stat().st_size for path in left[0] if path.is_relative_to(where["records"]))
     clean.clean(everything=True, **where)
-    assert capsys.readouterr().out == f"removed: 4 items, {(size + leftovers) / 1e6:.1f} MB\n"
+    assert capsys.readouterr().out == f"removed: 5 items, {(size + built + leftovers) / 1e6:.1f} MB\n"
     assert not where["cache"].exists() and not (where["root"] / "build").exists()
     assert store.verify() == {} and len(list(store)) == 4
 
@@ -201,12 +215,96 @@ def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store, cap
 def test_clean_all_is_refused_while_a_sweep_runs(left, monkeypatch):
     _, stays, where = left
     monkeypatch.setattr(sweep, "CACHE", where["cache"])
-    block = SimpleNamespace(
-        checkpoint=where["cache"] / "checkpoints" / "c.safetensors", plan=SimpleNamespace(name="x")
-    )
-    with sweep._claimed(block), pytest.raises(ValueError, match="a sweep is running: .*c.claim is locked"):
+    checkpoint = where["cache"] / "checkpoints" / f"{BLOCKS[2]}.safetensors"
+    block = SimpleNamespace(checkpoint=checkpoint, plan=SimpleNamespace(name="x"))
+    with sweep._claimed(block), pytest.raises(ValueError, match="a sweep is running: .*2.claim is locked"):
         clean.clean(everything=True, **where)
     assert all(path.exists() for path in stays)
+
+
+FOREIGN = [
+    ".git/config",
+    ".git/objects/pack.npz",
+    "notes.md",
+    "mine.claim",
+    "mine.running",
+    "mine.writing",
+    "checkpoints/mine.claim",
+    "checkpoints/mine.safetensors",
+    "checkpoints/mine.writing",
+    "classifier/mnist/.git/config",
+    "classifier/mnist/.mine",
+    "classifier/mnist/curves-mine.npz",
+    "classifier/mnist/mine.npz",
+    "classifier/mnist/mine.safetensors",
+    "build/notes.md",
+    "build/lib/mine.claim",
+    "ledger/mine.json",
+    "records/classifier/mnist/mine.npz",
+    "records/classifier/mnist/0123456789abcdef-000005.json",
+]
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A folder of the reader's own work, whose names resemble those of the book."""
+    folder = tmp_path / "mine"
+    for name in FOREIGN:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("mine")
+    return folder
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("part", ["records", "cache", "root"])
+def test_clean_removes_nothing_of_the_reader(left, foreign, monkeypatch, everything, part):
+    """Whichever folder is the reader's, and although the book has used it as its cache meanwhile."""
+    _, _, where = left
+    paths.own(foreign)
+    kept._write(foreign / "ledger" / f"{'0' * 32}.json", [])
+    clean.clean(everything, **where | {part: foreign})
+    assert {path for path in FOREIGN if (foreign / path).read_text() == "mine"} == {*FOREIGN}
+
+
+def test_clean_all_leaves_what_lies_beside_its_own_folders_and_behind_links(left, foreign):
+    _, _, where = left
+    for folder in (where["cache"], where["root"] / "build"):
+        (folder / "mine").mkdir()
+        (folder / "mine" / "notes").write_text("mine")
+    (where["cache"] / "records-with-weights").symlink_to(foreign)
+    clean.clean(everything=True, **where)
+    assert sorted(path.name for path in where["cache"].iterdir()) == [paths.TAG, "mine", "records-with-weights"]
+    assert [path.name for path in (where["root"] / "build").iterdir()] == ["mine"]
+    assert all((foreign / path).exists() for path in FOREIGN)
+
+
+def test_clean_all_keeps_the_records_that_it_was_asked_about(left, store):
+    _, _, where = left
+    own = where["cache"] / "records"
+    clean.clean(everything=True, records=own, cache=where["cache"], root=where["root"])
+    assert own.exists() and not (where["cache"] / "checkpoints").exists()
+
+
+def test_every_folder_of_the_cache_is_one_that_clean_knows():
+    used = set()
+    for path in (ROOT / "book").rglob("*.py"):
+        used |= {*re.findall(r"CACHE / \(?(?:\"([\w-]+)\")", path.read_text(encoding="utf-8"))}
+    assert used <= {*paths.IN_CACHE} and len(used) == 4
+    assert {path.relative_to(publish.BUILD).parts[0] for path in (publish.EXECUTED, publish.RUNS, publish.STAGED)} | {
+        publish.SITE.parent.name
+    } == {*clean.IN_BUILD}
+
+
+@pytest.mark.parametrize("name", [".", "notebooks/.."])
+def test_the_checkout_is_no_cache(name):
+    """`clean --all` would have removed it, and live runs would have been written among the committed ones."""
+    environment = os.environ | {"BOOK_CACHE": name, "PYTHONPATH": str(ROOT)}
+    environment.pop(folders.FROM, None)
+    run = [sys.executable, "-m", "book", "records", "list", "no-such-run"]
+    done = subprocess.run(run, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert (
+        done.returncode == 1 and done.stderr.startswith("error: BOOK_CACHE names ") and done.stderr.count("\n") == 1
+    )
 
 
 def test_the_command_line_cleans(monkeypatch):
@@ -303,6 +401,7 @@ def test_a_sweep_writes_nothing_outside_its_folders(tmp_path):
     run = [sys.executable, "-m", "book", "sweep", "mahalanobis-2", "--records", str(tmp_path / "records")]
     done = subprocess.run([*run, "--minutes", "0.001"], cwd=tmp_path / "here", env=environment, capture_output=True)
     assert done.returncode == 3 and [*(tmp_path / "cache" / "checkpoints").iterdir()], done.stderr
+    assert paths.owned(tmp_path / "cache")  # so `clean --all` may remove it
     assert not [*(tmp_path / "home").rglob("*"), *(tmp_path / "here").iterdir()]
     assert all(re.match("torchinductor|measured-geometry-.*lock$", p.name) for p in (tmp_path / "tmp").iterdir())
 

@@ -153,7 +153,7 @@ def test_papermill_stops_at_an_unknown_parameter(tmp_path):
         }  # fmt: skip
 
     source = tmp_path / "in.ipynb"
-    check = "from support import chapters\nprint(chapters.read(globals(), '01_distance_or_intensity'))"
+    check = "from book import chapters\nprint(chapters.read(globals(), '01_distance_or_intensity'))"
     cell = "scale = 'smoke'\ndevice = 'cpu'\ndata = images = seeds = steps = rate = data_folder = None"
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     notebook = {"cells": [code(cell, "parameters"), code(check)], "metadata": kernel, "nbformat": 4}

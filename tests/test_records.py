@@ -183,7 +183,17 @@ def test_a_renamed_record_is_found(stored):
     assert "key, specification and file name disagree" in fault
 
 
-@pytest.mark.parametrize("left", ["x-000010.npz", "x-000010.safetensors", ".x-000010.json.4711"])
+NAME = f"{'0' * 16}-000010"
+LEFT = [
+    f"{NAME}.npz",
+    f"{NAME}.safetensors",
+    f".{NAME}.json.4711",
+    ".runs-01234567.jsonl.gz.4711",
+    "curves-01234567.npz",
+]
+
+
+@pytest.mark.parametrize("left", LEFT)
 def test_what_a_write_cut_short_left_behind_is_found_and_harms_nothing(stored, left):
     store, m, record = stored
     path = record.path.with_name(left)
@@ -191,6 +201,17 @@ def test_what_a_write_cut_short_left_behind_is_found_and_harms_nothing(stored, l
     (fault,) = store.verify().items()
     assert fault[0] == path and "cut short" in fault[1][0]
     assert [r.key for r in store] == [record.key] and store.find(m.spec, 20).faults() == []
+
+
+@pytest.mark.parametrize(
+    "name", ["mine.npz", "x-000010.safetensors", ".DS_Store", ".half.npz.4711", "curves-mine.npz"]
+)
+def test_a_file_of_somebody_else_is_no_fault(stored, name):
+    store, _, record = stored
+    record.path.with_name(name).write_bytes(b"mine")
+    record.path.with_name(f".git.{LEFT[0]}").mkdir()
+    record.path.with_name(LEFT[0]).mkdir()
+    assert store.verify() == {}
 
 
 # -- how it is written --------------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ from filelock import FileLock
 MOST_BYTES = 2**28  # the largest size of an unpacked file; the shards that this package writes are far smaller
 PLANES = {"<f4": ".f4", "<f8": ".f8"}  # types that a shard stores as byte planes, and the endings of their members
 KINDS = ("runs", "curves", "weights")
+# the names that this package gives: of loose records, of shards
+NAMES = r"[0-9a-f]{16}-\d{6,}\.(json|npz|safetensors)|runs-[0-9a-f]{8}\.jsonl\.gz|(curves|weights)-[0-9a-f]{8}\.npz"
 
 
 class RecordError(RuntimeError):
@@ -226,6 +228,12 @@ def probe(folder: Path, purpose: str, failure: type[Exception] = RecordError, hi
             pass
     except OSError as error:
         raise failure(f"cannot {purpose} {folder}: {error.strerror}{hint}") from error
+
+
+def ours(path: Path) -> bool:
+    """Whether this is a file with a name of `NAMES`, or with the temporary one under which `atomically` writes it."""
+    name = re.fullmatch(rf"\.({NAMES})\.\d+|{NAMES}", path.name)
+    return bool(name) and path.is_file()
 
 
 def atomically(path: Path, content: bytes | str) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import json
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -72,8 +73,9 @@ def _digest(read: tuple[tuple[Path, Path, int, int], ...], notebooks: tuple[str,
 
 def _write(path: Path, found: list[dict]) -> None:
     """In one step, so that a reader never sees half a file; older entries are removed."""
+    paths.own(path.parent.parent)
     path.parent.mkdir(parents=True, exist_ok=True)
     files.atomically(path, json.dumps(found, allow_nan=False))
     for other in path.parent.glob("*.json"):
-        if other != path:
+        if other != path and re.fullmatch("[0-9a-f]{32}", other.stem):  # the cache may be a folder of the user's
             other.unlink(missing_ok=True)

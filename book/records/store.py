@@ -252,7 +252,10 @@ class Store:
         return read(path)
 
     def verify(self) -> dict[Path, list[str]]:
-        """The faults by file, among them files that an interrupted write left behind."""
+        """The faults by file, among them files that an interrupted write left behind.
+
+        Files of other names that hold no JSON are none of ours, and are passed over.
+        """
         return self.survey()[1]
 
     def survey(self) -> tuple[list[Record], dict[Path, list[str]]]:
@@ -283,17 +286,18 @@ def _survey(folder: Path) -> tuple[list[Record], dict[Path, list[str]]]:
             for name in names:
                 several_records.pop(name, None)
     for path in sorted(folder.iterdir()):
-        a_shard = path.name.startswith(("curves-", "weights-"))
-        if path.name.startswith(".") or (a_shard and path not in shards and not faults):
-            found[path] = [LEFTOVER]
-        elif a_shard or path.suffix == ".gz" or path.stem in packed:  # the last: left by a `pack` that was killed
+        a_shard, ours = path.name.startswith(("curves-", "weights-")), files.ours(path)
+        if path.name.startswith(".") or a_shard:
+            if ours and path not in shards and not (a_shard and faults):
+                found[path] = [LEFTOVER]
+        elif path.suffix == ".gz" or path.stem in packed:  # the latter: left by a `pack` that was killed
             continue
         elif path.suffix == ".json":
             try:
                 several_records[path.stem] = read(path)
             except RecordError as error:
                 found[path] = [str(error)]
-        elif path.suffix in (".npz", ".safetensors") and not path.with_suffix(".json").exists():
+        elif ours and not path.with_suffix(".json").exists():
             found[path] = [LEFTOVER]
     sound = []
     for _, record in sorted(several_records.items()):

@@ -16,7 +16,7 @@ from typing import Any, cast
 from filelock import FileLock, Timeout
 
 from book.records import files
-from book.records.paths import CACHE, COMMITTED
+from book.records.paths import CACHE, COMMITTED, own
 from book.records.store import Record, RecordError, Store
 from support.networks.data import load
 from support.progress import Progress
@@ -161,6 +161,7 @@ def run_block(
     Raises Busy if another process trains this block, Stopped if time ran out; a checkpoint then holds the state.
     """
     if block.missing(store):
+        own(CACHE)
         store.check_writable()
         hint = "; BOOK_CACHE names another folder"
         files.probe(block.checkpoint.parent, "write checkpoints to", checkpoints.CheckpointError, hint)

@@ -25,7 +25,7 @@ import yaml
 from book.claims import cards
 from book.claims.prose import STRICT
 from book.records import files
-from book.records.paths import notebooks
+from book.records.paths import HERE, notebooks
 from book.site import offline, speed
 from book.site.accounts import build_account, built, colophon, declared
 from support.folders import FROM
@@ -104,7 +104,7 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
         if last != mark:
             due[page] = (source, copy, mark, own)
     workers = max(1, min(SIDE_BY_SIDE, len(due)))
-    environment = {FROM: os.getcwd()} | dict(os.environ) | ({STRICT: "1"} if strict else {})
+    environment = {FROM: os.getcwd()} | _own_first() | ({STRICT: "1"} if strict else {})
     if workers > 1:  # kernels side by side must not fight for the cores
         environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     with ThreadPoolExecutor(workers) as pool:
@@ -120,6 +120,12 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     if failures:
         raise PublishError("\n".join(failures))
     return {Path(page).name: runs[page].result() if page in runs else None for page in notebooks}
+
+
+def _own_first() -> dict[str, str]:
+    """The environment of processes that import this package, though that of another clone may be installed."""
+    others = os.environ.get("PYTHONPATH")
+    return dict(os.environ) | {"PYTHONPATH": os.pathsep.join([str(HERE), *([others] if others else [])])}
 
 
 def runs_with(parameters: dict) -> Path:
@@ -307,7 +313,7 @@ def render() -> None:
     shutil.rmtree(SITE.parent, ignore_errors=True)
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(STAGED)]
     command += ["--path-output", str(BUILD), "-W", "-n", "--keep-going"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=ROOT, env=_own_first(), capture_output=True, text=True)
     if run.returncode:
         lines = re.sub(r"\x1b\[[0-9;]*m", "", run.stdout + run.stderr).splitlines()
         told = [line for line in lines if re.search("WARNING|ERROR|Error", line)] or lines[-10:]

@@ -1,0 +1,45 @@
+"""A process that works in one checkout with the package of another is refused.
+
+Its numbers would be taken for those of the checkout whose notebooks it runs. It happens where the environment of one
+clone is used in a second one. `python -m book` in the root of a checkout puts that root first, also for its kernels.
+"""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+OWN = Path(__file__).resolve().parents[1]
+
+
+def check() -> None:
+    """Raises ImportError if this process works in another checkout; the command line ends with one sentence."""
+    for place in _places():
+        for folder in (place, *place.parents):
+            if (folder / "support" / "__init__.py").is_file() and (folder / "book" / "__init__.py").is_file():
+                if folder != OWN:
+                    _refuse(folder)
+                break
+
+
+def _places() -> Iterator[Path]:
+    """Where this process works: its folder, and the notebook that papermill runs, whose kernel may be elsewhere."""
+    with contextlib.suppress(OSError):  # the folder may be gone
+        yield Path.cwd()
+    if "ipykernel" in sys.modules:
+        import psutil
+
+        with contextlib.suppress(psutil.Error, OSError):
+            starter = psutil.Process().parent()
+            if notebooks := [word for word in starter.cmdline() if word.endswith(".ipynb")] if starter else []:
+                yield Path(starter.cwd(), notebooks[0]).resolve()  # the first one is the source
+
+
+def _refuse(other: Path) -> None:
+    text = (
+        f"this is the checkout {other}, but the environment has the package of {OWN}: use the environment of this "
+        f"checkout (`make lab` there makes it), or set PYTHONPATH={other}"
+    )
+    if sys.argv[:1] == ["-m"]:  # what it is while Python looks for a module to run: `python -m book`
+        sys.exit(f"error: {text}")
+    raise ImportError(text)

@@ -1,0 +1,88 @@
+"""Two clones and one environment: each clone's notebooks and commands run with its own package, or not at all."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.checkout import OWN
+
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+CELL = {"cell_type": "code", "outputs": [], "execution_count": None, "metadata": {}, "id": "a"}
+SOURCE = "import book, support\nprint(book.__file__, support.__file__)"
+CHAPTER = {"cells": [CELL | {"source": SOURCE}], "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory):
+    """A second clone, with one chapter that prints whose package it imports."""
+    root = tmp_path_factory.mktemp("clones") / "second"
+    for name in ("book", "support"):
+        shutil.copytree(OWN / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "notebooks").mkdir()
+    (root / "notebooks" / "01_distance_or_intensity.ipynb").write_text(json.dumps(CHAPTER))
+    return root
+
+
+def run(*arguments, cwd, prefix=()):
+    """As in the first clone's environment."""
+    environment = os.environ | {"PYTHONPATH": str(OWN)}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run([*prefix, *command], cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+def refused(text: str, root) -> bool:
+    return f"this is the checkout {root}, but the environment has the package of {OWN}: use" in text
+
+
+def test_the_kernel_has_the_package_of_its_notebooks(second):
+    done = run("-m", "book", "run", "01", cwd=second)
+    assert done.returncode == 0, done.stderr
+    (copy,) = (second / "build" / "runs").rglob("*.ipynb")
+    (output,) = json.loads(copy.read_text())["cells"][0]["outputs"]
+    assert "".join(output["text"]).split() == [str(second / name / "__init__.py") for name in ("book", "support")]
+
+
+@pytest.mark.parametrize("folder", ["notebooks", "book/pages", "book/records"])
+@pytest.mark.parametrize("package", ["support", "book", "book.records.paths"])
+def test_a_process_in_another_checkout_is_refused(second, folder, package):
+    """So are plain papermill and JupyterLab, whose kernels work in the folder of the notebook."""
+    done = run("-c", f"import {package}", cwd=second / folder)
+    assert done.returncode == 1 and refused(done.stderr.splitlines()[-1], second)
+
+
+def test_the_command_line_says_so_in_one_sentence(second):
+    done = run("-m", "book", "claims", cwd=second / "notebooks")
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1 and refused(done.stderr, second)
+
+
+def test_papermill_is_refused_wherever_it_was_called(second, tmp_path):
+    """A stand-in starts a stand-in for the kernel: the command names the notebook, as that of papermill does."""
+    kernel = "import sys; sys.modules['ipykernel'] = sys; import support; print(support.__file__)"
+    papermill = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', sys.argv[1]]))"
+    for root, expected in ((second, 1), (OWN, 0)):
+        source = os.path.relpath(root / "notebooks" / "01_distance_or_intensity.ipynb", tmp_path)
+        done = run("-c", papermill, kernel, source, second / "out.ipynb", cwd=tmp_path)
+        assert done.returncode == expected and refused(done.stderr, root) == bool(expected)
+
+
+def test_everywhere_else_the_package_is_imported(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    for folder in (tmp_path, OWN, OWN / "notebooks", OWN / "tests"):
+        assert run("-c", "import support, book", cwd=folder).returncode == 0
+    vanish = "import os, sys; os.rmdir(os.getcwd()); import support"
+    assert run("-c", vanish, cwd=gone).returncode == 0
+
+
+def test_one_of_the_two_folders_makes_no_checkout(tmp_path):
+    (tmp_path / "support").mkdir()
+    (tmp_path / "support" / "__init__.py").touch()
+    (tmp_path / "deeper").mkdir()
+    assert run("-c", "import support", cwd=tmp_path / "deeper").returncode == 0
+    assert Path(OWN / "support" / "__init__.py").is_file()
