@@ -82,6 +82,15 @@ def studies() -> dict:
     return found
 
 
+@cache
+def tables():
+    """The frames of all studies (`book.measures.tables`), of the committed records."""
+    from book.measures.tables import Tables
+    from book.records.store import Store
+
+    return Tables(Store(), studies())
+
+
 def derived() -> dict:
     """The functions that make the derived tables of all chapters, by the name of the table."""
     own = {name: function for part in _parts("derived") for name, function in part.DERIVED.items()}

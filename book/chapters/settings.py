@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from book.chapters.parameters import Device, Limits, Scale
-from book.measures.classifiers.results import arms
+from book.measures.classifiers.frames import seeds, trained
 from book.measures.classifiers.study import Plan, Recipe
 from book.records.paths import CACHE, COMMITTED
 from book.records.store import Record, Store
@@ -76,14 +76,14 @@ class ClassifierSettings(ABC):
             return ensure(plan, dataset, Store(folder, COMMITTED), device=self.device)
         committed = [r for r in Store(COMMITTED) if isinstance(r.spec, RunSpec)]
         found = [r for r in committed if plan.asks_for(r.spec) and r.measured_at(plan.steps)]
-        judged = arms(plan, found)
-        if not judged:
+        of_scaling = seeds(trained(plan, found))
+        if not len(of_scaling):
             sizes = sorted({f"data {r.spec.data}, images {r.spec.images}, steps {r.steps}" for r in committed})
             raise ValueError(
                 f"no seed of all {len(plan.architectures)} networks is committed of {plan.protocol}; "
                 f"committed are runs of: {'; '.join(sizes) or 'none'}"
             )
-        if (fewest := min(arm.seeds for arm in judged)) < plan.seeds:
+        if (fewest := of_scaling.min()) < plan.seeds:
             print(f"committed are {fewest} of the {plan.seeds} seeds of {plan.protocol}")
         return found
 

@@ -9,17 +9,18 @@ import pandas as pd
 
 from book.claims import statistics
 from book.claims.judging import Amendment, Claim, Part, Worst, amended, claim, printed
+from book.measures.classifiers.frames import SIZES
 from book.measures.classifiers.parts import (
     AGREES,
     CATASTROPHE,
     IMPACT,
-    SIZES,
     as_printed,
     each_network,
     equal,
     in_studies,
     lead,
     more_variable,
+    recompute,
     recovers,
 )
 from support.networks.architectures import SIX_BIAS
@@ -56,7 +57,7 @@ def never_dead(*names: str) -> Part:
     """
     return Part(
         f"{{count}} of {{n}} networks, {' and '.join(names)}, have a dead output",
-        lambda t: pd.concat([t["some dead", name] for name in names]),
+        lambda t: pd.concat([t["never active", name] > 0 for name in names]),
         (-math.inf, 0.0),
         "% of networks",
         "no network has a dead output, whatever the interval",
@@ -76,12 +77,10 @@ def says_equal_but(first: str, second: str, table: str) -> Callable[[], str]:
     """How two printed rows of one table contradict that they are equal, by Student's t as the paper tested."""
 
     def check() -> str:
-        source = printed()["oursland2025"]
-        a, b = ([*source["sets"][table]["accuracy"][name], source["n"]] for name in (first, second))
-        found = statistics.from_summary(*a, *b)
+        found = recompute(first, second, table)
         if found.student_p >= 0.05:
             return ""
-        where = source["sets"][table]["where"]
+        where = printed()["oursland2025"]["sets"][table]["where"]
         return f"{where}, printed as these networks, gives t = {found.student_t:.2f}, p = {found.student_p:.0e}"
 
     return check

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from book.claims.statistics import Estimate
 from book.figures import turns
@@ -15,6 +16,7 @@ from book.figures.figures import (
     style,
     subplots,
 )
+from book.measures.classifiers.frames import active, by_network, by_scaling, curve, recorded_steps
 from support.networks.architectures import architecture
 from support.training.classifiers.specs import RARE, output_counts
 
@@ -101,23 +103,24 @@ def changes_figure(table: pd.DataFrame):
     return fig
 
 
-def curves_figure(arms):
+def curves_figure(runs: pd.DataFrame) -> Figure:
     """Test accuracy against the step, every run thin and the mean on top.
 
-    Columns arms, rows the networks that differ in the activation alone.
+    Columns input scalings, rows the networks that differ in the activation alone.
     """
-    alike = {}
-    for name in arms[0].records:
+    alike: dict[tuple, list[str]] = {}
+    for name in runs["architecture"].unique():
         a = architecture(name)
         alike.setdefault((a.head, a.output is None, a.negated, a.output_bias, a.form), []).append(name)
-    height = 0.8 + 1.5 * len(alike)
-    fig, axes = subplots(len(alike), len(arms), height=height, squeeze=False, sharex="col", sharey=True)
+    height, columns = 0.8 + 1.5 * len(alike), runs["scaling"].nunique()
+    fig, axes = subplots(len(alike), columns, height=height, squeeze=False, sharex="col", sharey=True)
     for row, names in zip(axes, alike.values(), strict=True):
-        for ax, arm in zip(row, arms, strict=True):
+        for ax, (scaling, of_scaling) in zip(row, by_scaling(runs), strict=True):
             for name in names:
-                learning_curves(ax, arm.steps_recorded, arm.curve("test_accuracy", name), name)
+                rows = of_scaling[of_scaling["architecture"] == name]
+                learning_curves(ax, recorded_steps(rows), curve(rows, "test_accuracy"), name)
             step_axis(ax)
-            ax.set(title=f"{arm.scaling} inputs", ylim=(0, 100))
+            ax.set(title=f"{scaling} inputs", ylim=(0, 100))
         row[0].legend(loc="upper left")
     for ax in axes[:-1].flat:
         ax.set_xlabel("")
@@ -125,70 +128,74 @@ def curves_figure(arms):
     return fig
 
 
-def lost_classes(arm) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """By network, a place for every run and the expected accuracy at each of the places.
+def lost_classes(runs: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """By network, a place for every run and the expected accuracy at each of the places; runs: of one input scaling.
 
     The place is the number of inactive outputs of ReLU2, not counting output 0; of ReLU2-Neg it is the lowest that is
     inactive, or the number of classes. Expected is ReLU's mean accuracy, less the classes that a dead output would
     cost: its own for ReLU2, except for output 0, which wins where all outputs are 0; those with a higher index for
     ReLU2-Neg, where a dead output has the largest logit.
     """
-    inactive = {name: arm.active(name) < RARE[0] for name in ("ReLU2", "ReLU2-Neg")}
+    rows = by_network(runs)
+    inactive = {name: active(rows[name]) < RARE[0] for name in ("ReLU2", "ReLU2-Neg")}
     classes = inactive["ReLU2"].shape[1]
     at = np.arange(classes + 1)
     lowest = np.where(inactive["ReLU2-Neg"].any(1), inactive["ReLU2-Neg"].argmax(1), classes)
-    top = arm.accuracy("ReLU").mean()
+    top = rows["ReLU"]["accuracy"].mean()
     return {
         "ReLU2": (inactive["ReLU2"][:, 1:].sum(1), top * (classes - at[:-1]) / classes),
         "ReLU2-Neg": (lowest, top * np.minimum(at + 1, classes) / classes),
     }
 
 
-def lost_classes_turn(arms) -> dict:
+def lost_classes_turn(runs: pd.DataFrame) -> dict:
     """The runs of `lost_classes_figure`: a row for each place that has runs, and the expected accuracy as its bar."""
-    rows, found = {}, []
-    for panel, arm in enumerate(arms):
-        for name, (places, expected) in lost_classes(arm).items():
+    rows, drawn = {}, []
+    for panel, (_, of_scaling) in enumerate(by_scaling(runs)):
+        for name, (places, expected) in lost_classes(of_scaling).items():
             for place in np.unique(places):
                 lowest = "none inactive" if place == len(expected) - 1 else f"lowest inactive {place}"
                 row = f"{place} inactive" if name == "ReLU2" else lowest
                 rows[row] = (name, place)
-                found.append((panel, row, arm, name, places == place, float(expected[place])))
+                there = of_scaling[of_scaling["architecture"] == name][places == place]
+                drawn.append((panel, row, name, there, float(expected[place])))
     order = sorted(rows, key=rows.__getitem__)
     groups = [
         turns.runs(
             name,
-            arm.accuracy(name)[chosen],
-            [(record,) for record, is_in in zip(arm.records[name], chosen, strict=True) if is_in],
-            Estimate(expected, expected, expected, int(chosen.sum()), 1.0, "expected"),
+            there["accuracy"].to_numpy(),
+            [(record,) for record in there["record"]],
+            Estimate(expected, expected, expected, len(there), 1.0, "expected"),
             panel=panel,
             row=order.index(row),
         )
-        for panel, row, arm, name, chosen, expected in found
+        for panel, row, name, there, expected in drawn
     ]
     look = (
         "Point at a mark, or walk through the runs with the slider. Squares: ReLU2, by how many of the outputs "
         "1 to 9 are inactive. Triangles: ReLU2-Neg, by the lowest inactive output. Ticks: expected accuracy, also "
         "the number at the right. What to look for: runs far from their tick."
     )
-    panels, bar = [f"{arm.scaling} inputs" for arm in arms], "tick: expected accuracy, also the number at the right"
+    panels = [f"{scaling} inputs" for scaling in runs["scaling"].unique()]
+    bar = "tick: expected accuracy, also the number at the right"
     return turns.runs_figure(look, panels, order, groups, bar, digits=0, **turns.ACCURACY)
 
 
-def lost_classes_figure(arms):
-    """Columns arms: accuracy by how many outputs are inactive (ReLU2), and by the lowest that is (ReLU2-Neg).
+def lost_classes_figure(runs: pd.DataFrame) -> Figure:
+    """Columns input scalings: accuracy by the number of inactive outputs (ReLU2), and by the lowest (ReLU2-Neg).
 
     Line: the expected accuracy, see `lost_classes`.
     """
-    classes = arms[0].active("ReLU2").shape[1]
-    fig, axes = subplots(2, len(arms), height=4.4, squeeze=False, sharex="row", sharey=True)
+    classes = active(runs[:1]).shape[1]
+    fig, axes = subplots(2, runs["scaling"].nunique(), height=4.4, squeeze=False, sharex="row", sharey=True)
     at = np.arange(classes + 1)
-    for column, arm in zip(axes.T, arms, strict=True):
-        for ax, (name, (place, expected)) in zip(column, lost_classes(arm).items(), strict=True):
+    for column, (scaling, of_scaling) in zip(axes.T, by_scaling(runs), strict=True):
+        for ax, (name, (place, expected)) in zip(column, lost_classes(of_scaling).items(), strict=True):
             ax.plot(at[: len(expected)], expected, color="black", linewidth=0.8)
             x = place + 0.3 * (jitter(len(place)) - 0.5)
-            ax.plot(x, arm.accuracy(name), **style(name) | {"linestyle": "none", "alpha": 0.7})
-            ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, 100))
+            accuracy = by_network(of_scaling)[name]["accuracy"]
+            ax.plot(x, accuracy, **style(name) | {"linestyle": "none", "alpha": 0.7})
+            ax.set(title=f"{name}, {scaling} inputs", ylim=(0, 100))
         column[0].set(xlabel="inactive outputs, of 1 to 9", xticks=at[:-1])
         column[1].set(xlabel="lowest inactive output")
         column[1].set_xticks(at, [*map(str, at[:-1]), "none"])
@@ -196,19 +203,20 @@ def lost_classes_figure(arms):
     return fig
 
 
-def outputs_figure(arms, names=("ReLU2", "ReLU2-Neg")):
-    """Rows networks, columns arms: mean number of dead and rarely active outputs against the step, stacked."""
-    classes = arms[0].active(names[0]).shape[1]
-    fig, axes = subplots(len(names), len(arms), height=4.2, squeeze=False, sharex="col", sharey=True)
+def outputs_figure(runs: pd.DataFrame, names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> Figure:
+    """Rows networks, columns input scalings: mean number of dead and rarely active outputs by step, stacked."""
+    classes, columns = active(runs[:1]).shape[1], runs["scaling"].nunique()
+    fig, axes = subplots(len(names), columns, height=4.2, squeeze=False, sharex="col", sharey=True)
     labels = {"dead": "active on no image", "rare": "on under 1%", "scarce": "on 1 to 5%"}
     greys = ("#222222", "#777777", "#bbbbbb")
     for row, name in zip(axes, names, strict=True):
-        for ax, arm in zip(row, arms, strict=True):
-            counts = output_counts(arm.curve("test_active", name))
+        for ax, (scaling, of_scaling) in zip(row, by_scaling(runs), strict=True):
+            rows = by_network(of_scaling)[name]
+            counts = output_counts(curve(rows, "test_active"))
             stack = [counts[kind].mean(0) for kind in labels]
-            ax.stackplot(arm.steps_recorded, stack, labels=labels.values(), colors=greys)
+            ax.stackplot(recorded_steps(rows), stack, labels=labels.values(), colors=greys)
             step_axis(ax)
-            ax.set(title=f"{name}, {arm.scaling} inputs", ylim=(0, classes))
+            ax.set(title=f"{name}, {scaling} inputs", ylim=(0, classes))
     for ax in axes[0]:
         ax.set_xlabel("")
     fig.supylabel(f"output nodes, of {classes}", fontsize=10)

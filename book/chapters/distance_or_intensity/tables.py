@@ -4,49 +4,50 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from pandas.io.formats.style import Styler
 
 from book.claims import statistics
-from book.claims.judge import printed
-from book.measures.classifiers.claims import recompute
-from book.measures.classifiers.results import Arm
+from book.claims.judging import printed
+from book.measures.classifiers.frames import by_network, by_scaling, seeds
+from book.measures.classifiers.parts import recompute
+from book.measures.tables import wide
 from support.networks.architectures import SIX
 
 
-def beside_paper(arms: list[Arm]) -> pd.DataFrame:
+def beside_paper(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean and SD of the test accuracy in percent, here by input scaling, and in each of the paper's tables.
 
     The SDs are the paper's kind, of a population: they divide by n and not by n - 1.
     """
-    paper = printed()["oursland2025"]
+    number = seeds(runs)
     columns = {
-        f"here, {arm.scaling}, n = {arm.seeds}": {
-            name: (arm.accuracy(name).mean(), arm.accuracy(name).std()) for name in arm.records
+        f"here, {scaling}, n = {number[scaling]}": {
+            name: (x.mean(), x.std(ddof=0)) for name, x in of_scaling.groupby("architecture")["accuracy"]
         }
-        for arm in arms
-    } | {of["short"]: of["accuracy"] for of in paper["sets"].values()}
-    names = list(dict.fromkeys(name for arm in arms for name in arm.records))
+        for scaling, of_scaling in by_scaling(runs)
+    } | {table["short"]: table["accuracy"] for table in printed()["oursland2025"]["sets"].values()}
+    names = list(runs["architecture"].unique())
     told = {
-        column: [f"{of[name][0]:.1f} ± {of[name][1]:.1f}" if name in of else "" for name in names]
-        for column, of in columns.items()
+        column: [f"{values[name][0]:.1f} ± {values[name][1]:.1f}" if name in values else "" for name in names]
+        for column, values in columns.items()
     }
     return pd.DataFrame(told, index=pd.Index(names, name="network"))
 
 
-def as_in_table3(arm: Arm) -> pd.DataFrame:
+def as_in_table3(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean and SD of the test accuracy in percent, of networks with an output bias, here and in Table 3.
 
-    The SDs are those of `beside_paper`.
+    runs: of one input scaling. The SDs are those of `beside_paper`.
     """
-    paper = printed()["oursland2025"]
-    found = {name: arm.accuracy(name) for name in arm.records}
-    here = {name: (round(float(of.mean()), 6), of.std()) for name, of in found.items()}
+    paper, of_network = printed()["oursland2025"], {n: rows["accuracy"] for n, rows in by_network(runs).items()}
+    here = {name: (round(float(x.mean()), 6), x.std(ddof=0)) for name, x in of_network.items()}
     there = {name: paper["sets"]["table3"]["accuracy"][name.removesuffix("-Bias")] for name in here}
-    columns = {f"here, n = {arm.seeds}": here, f"Table 3, n = {paper['n']}": there}
-    told = {head: [f"{mean:.2f} ± {sd:.2f}" for mean, sd in of.values()] for head, of in columns.items()}
+    columns = {f"here, n = {runs['seed'].nunique()}": here, f"Table 3, n = {paper['n']}": there}
+    told = {head: [f"{mean:.2f} ± {sd:.2f}" for mean, sd in values.values()] for head, values in columns.items()}
     return pd.DataFrame(told, index=pd.Index(here, name="network"))
 
 
-def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
+def pairs(runs: pd.DataFrame, names: tuple[str, ...] = SIX) -> Styler:
     """Every pair of these networks, by input scaling: difference in points with its interval, and three tests of it.
 
     "Student" assumes equal variances and is the paper's test; "Welch" does not (with equal n its t is the same);
@@ -56,12 +57,12 @@ def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
     chances = ["p Student", "p Welch", "p paired"]
     columns = ["inputs", "pair", "points", "95% interval", "t", *chances, "d", "g"]
     parts = []
-    for arm in arms:
-        rows = []
+    for scaling, of_scaling in by_scaling(runs):
+        rows, accuracy = [], wide(of_scaling, "accuracy")
         for first, second in combinations(names, 2):
-            a, b = arm.accuracy(first), arm.accuracy(second)
+            a, b = accuracy[first].to_numpy(), accuracy[second].to_numpy()
             found, interval = statistics.compare(a, b, paired=True), statistics.mean_interval(a - b)
-            row = [arm.scaling, f"{first} - {second}", found.difference, f"{interval.low:.2f} to {interval.high:.2f}"]
+            row = [scaling, f"{first} - {second}", found.difference, f"{interval.low:.2f} to {interval.high:.2f}"]
             row += [found.student_t, found.student_p, found.welch_p, found.paired_p, found.cohens_d, found.hedges_g]
             rows.append(row)
         part = pd.DataFrame(rows, columns=columns)
@@ -73,7 +74,7 @@ def pairs(arms: list[Arm], names: tuple[str, ...] = SIX):
     return table.style.hide(axis="index").format(precision=2).format("{:.1g}", subset=chances)
 
 
-def printed_tests():
+def printed_tests() -> Styler:
     """Each t and Cohen's d that the paper prints, and the t that follows from each of its own tables.
 
     "d from t": the |d| that follows from the printed t with n runs an arm, |t| sqrt(2 / n). "follows from": the
@@ -87,7 +88,8 @@ def printed_tests():
                 follows.append(np.nan)
                 continue
             follows.append(recompute(*pair, table).student_t)
-            low, high = rounded_t_range(*(content["accuracy"][name] for name in pair), source["n"])
+            first, second = (content["accuracy"][name] for name in pair)
+            low, high = rounded_t_range(first, second, source["n"])
             if low <= abs(row["t"]) <= high:
                 meets.append(content["short"])
         implied = abs(row["t"]) * (2 / source["n"]) ** 0.5

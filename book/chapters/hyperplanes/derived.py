@@ -5,8 +5,8 @@ import pandas as pd
 
 from book.chapters.hyperplanes.fitted import NORMALS, of_run, with_cuts
 from book.chapters.hyperplanes.units import overlap, preactivations, typical, unit_moments
-from book.measures.classifiers.results import runs_of
 from book.measures.classifiers.study import STUDIES
+from book.measures.tables import Tables
 from book.records.store import Record, Store
 from support.networks.data import Dataset, load
 
@@ -69,7 +69,8 @@ def along_typical_unit(weights: dict, dataset: Dataset) -> pd.DataFrame:
 
 def _kept() -> list[Record]:
     """The runs of mnist-10k whose weights are recorded, by seed."""
-    runs = [run for run in runs_of(STUDIES["mnist-10k"], Store()) if run.weights(STUDIES["mnist-10k"].steps)]
+    study = STUDIES["mnist-10k"]
+    runs = [run for run in Tables(Store(), STUDIES).runs(study) if run.weights(study.steps)]
     return sorted(runs, key=lambda run: (run.spec.scaling, run.spec.architecture, run.spec.seed))
 
 

@@ -2,45 +2,38 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from book.chapters.hyperplanes.claims import (
-    FitsStory,
-    MostOutputs,
-    OthersAreNear,
-    OwnIsFarthest,
-    OwnIsNear,
-    OwnIsNearest,
-)
-from book.claims.statistics import mean_interval
+from book.claims.statistics import Estimate, mean_interval
 from book.figures.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
-from book.measures.classifiers.results import Arm
-from book.measures.classifiers.story import NEAR, class_distances, own_and_nearest_other, own_and_others
+from book.measures.classifiers.frames import by_network, by_scaling, curve, moments, recorded_steps
+from book.measures.classifiers.story import NEAR, class_distances, own_and_nearest_other, shares
 
-PLACES: dict[str, MostOutputs] = {  # what the rules of the claims count
-    "Abs2-Neg:\nown class nearest": OwnIsNearest("Abs2-Neg"),
-    "Abs2-Neg:\nown class within 1 SD": OwnIsNear("Abs2-Neg"),
-    "Abs2:\nown class farthest": OwnIsFarthest("Abs2"),
-    "Abs2: half of the\nothers within 1 SD": OthersAreNear("Abs2"),
+PLACES = {  # network and share of its outputs that the claims ask, in words
+    ("Abs2-Neg", "own nearest"): "Abs2-Neg:\nown class nearest",
+    ("Abs2-Neg", "own near"): "Abs2-Neg:\nown class within 1 SD",
+    ("Abs2", "own farthest"): "Abs2:\nown class farthest",
+    ("Abs2", "others near"): "Abs2: half of the\nothers within 1 SD",
 }
 CLASSES = ("#000000", "#D55E00", "#0072B2")  # of the toy
 
 
-def places_figure(arms: list[Arm]):
-    """One panel an arm: share of outputs that lie as `PLACES` says, before training (hollow) and after, with 95%."""
-    fig, axes = subplots(1, len(arms), height=3.3, squeeze=False, sharex=True, sharey=True)
-    for ax, arm in zip(axes[0], arms, strict=True):
-        for row, rule in enumerate(PLACES.values()):
-            look = style(rule.name) | {"linestyle": "none", "markersize": 7}
-            before, after = (mean_interval(rule.shares(arm, step), within=(0, 100)) for step in (0, arm.steps))
+def places_figure(runs: pd.DataFrame) -> Figure:
+    """One panel an input scaling: share of outputs that lie as `PLACES` says, before training (hollow) and after."""
+    fig, axes = subplots(1, runs["scaling"].nunique(), height=3.3, squeeze=False, sharex=True, sharey=True)
+    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+        for row, (name, share) in enumerate(PLACES):
+            look, rows = style(name) | {"linestyle": "none", "markersize": 7}, by_network(of_scaling)[name]
+            before, after = (mean_interval(rows[number], within=(0, 100)) for number in (f"{share} before", share))
             ax.plot([before.value, after.value], [row, row], color="#aaaaaa", linewidth=1, zorder=1)
             ax.plot([after.low, after.high], [row, row], color=look["color"], linewidth=3, alpha=0.5)
             ax.plot(before.value, row, **look | {"markerfacecolor": "white"})
             ax.plot(after.value, row, **look)
             ax.text(after.value, row - 0.24, f"{after.value:.0f}%", ha="center", fontsize=9)
         ax.axvline(50, color="black", linewidth=0.8, linestyle="--")
-        ax.set_yticks(range(len(PLACES)), list(PLACES))
-        ax.set(title=f"{arm.scaling} inputs", xlabel="outputs (%)", xlim=(-5, 108), ylim=(len(PLACES) - 0.5, -0.6))
+        ax.set_yticks(range(len(PLACES)), list(PLACES.values()))
+        ax.set(title=f"{scaling} inputs", xlabel="outputs (%)", xlim=(-5, 108), ylim=(len(PLACES) - 0.5, -0.6))
         ax.grid(axis="y", visible=False)
     return fig
 
@@ -62,22 +55,23 @@ def toy_figure(h: np.ndarray, labels: np.ndarray, lines: dict[str, np.ndarray]):
     return fig
 
 
-def median_run(arm: Arm, name: str) -> int:
-    """Which of the arm's runs of that network has the median test accuracy, the upper one of two: the one to draw."""
-    accuracy = arm.accuracy(name)
-    return int(np.argsort(accuracy, kind="stable")[len(accuracy) // 2])
+def median_run(runs: pd.DataFrame) -> pd.DataFrame:
+    """The run of median test accuracy, the upper one of two: the one to draw."""
+    order = np.argsort(runs["accuracy"].to_numpy(), kind="stable")
+    return runs.iloc[[order[len(runs) // 2]]]
 
 
-def distances_figure(arms: list[Arm], names: tuple[str, ...] = ("Abs2-Neg", "Abs2")):
-    """Rows networks, columns arms: how far each output's hyperplane is from its own class (colour) and the others.
+def distances_figure(runs: pd.DataFrame, names: tuple[str, ...] = ("Abs2-Neg", "Abs2")) -> Figure:
+    """Rows networks, columns input scalings: how far each output's hyperplane is from its own class (colour) and the
+    others.
 
     One line for each output of the run with the median accuracy. Distances in SDs of the class, without sign.
     """
-    height = 2.0 * len(names) + 0.7
-    fig, axes = subplots(len(names), len(arms), height=height, squeeze=False, sharex=True, sharey=True)
+    height, columns = 2.0 * len(names) + 0.7, runs["scaling"].nunique()
+    fig, axes = subplots(len(names), columns, height=height, squeeze=False, sharex=True, sharey=True)
     for line, name in zip(axes, names, strict=True):
-        for ax, arm in zip(line, arms, strict=True):
-            size = np.abs(class_distances(arm.moments(name)[median_run(arm, name)]))
+        for ax, (_, of_scaling) in zip(line, by_scaling(runs), strict=True):
+            size = np.abs(class_distances(moments(median_run(by_network(of_scaling)[name]))[0]))
             own = np.eye(len(size), dtype=bool)
             output = np.broadcast_to(np.arange(len(size))[:, None], size.shape)
             ax.hlines(range(len(size)), size.min(1), size.max(1), color="#dddddd", linewidth=0.8)
@@ -87,100 +81,96 @@ def distances_figure(arms: list[Arm], names: tuple[str, ...] = ("Abs2-Neg", "Abs
             ax.axvline(NEAR, color="black", linewidth=0.8, linestyle="--")
             ax.grid(axis="y", visible=False)
         line[0].set(ylabel=f"output of {name}", yticks=range(0, len(size), 3), ylim=(len(size) - 0.4, -0.6))
-    for ax, arm in zip(axes[0], arms, strict=True):
-        ax.set_title(f"{arm.scaling} inputs")
+    for ax, scaling in zip(axes[0], runs["scaling"].unique(), strict=True):
+        ax.set_title(f"{scaling} inputs")
     for ax in axes[-1]:
         ax.set(xlabel="distance (SDs of the class)", xlim=(0, None))
     legend_below(fig, axes[0][0])
     return fig
 
 
-def within_figure(arms: list[Arm]):
-    """One panel an arm: share of outputs whose own class, or nearest other class, lies within a number of its SDs."""
+def within_figure(runs: pd.DataFrame) -> Figure:
+    """One panel an input scaling: share of outputs whose own class, or nearest other, is within some of its SDs."""
     name, cuts = "Abs2-Neg", np.linspace(0, 4, 161)
-    fig, axes = subplots(1, len(arms), height=2.8, squeeze=False, sharex=True, sharey=True)
-    curves = {
-        "own class, trained": (-1, 0, {"color": style(name)["color"], "linewidth": 2.5}),
+    fig, axes = subplots(1, runs["scaling"].nunique(), height=2.8, squeeze=False, sharex=True, sharey=True)
+    curves = {  # label -> step (by default the last), own class or nearest other, look
+        "own class, trained": (None, 0, {"color": style(name)["color"], "linewidth": 2.5}),
         "own class, untrained": (0, 0, {"color": style(name)["color"], "linestyle": "--", "linewidth": 1.2}),
-        "nearest other, trained": (-1, 1, {"color": "black", "linestyle": ":"}),
+        "nearest other, trained": (None, 1, {"color": "black", "linestyle": ":"}),
     }
-    for ax, arm in zip(axes[0], arms, strict=True):
-        for label, (when, which, look) in curves.items():
-            size = own_and_nearest_other(arm.moments(name, arm.steps if when else 0))[which]
+    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+        for label, (step, which, look) in curves.items():
+            size = own_and_nearest_other(moments(by_network(of_scaling)[name], step))[which]
             ax.plot(cuts, [100 * (size < cut).mean() for cut in cuts], label=label, **look)
         ax.axvline(NEAR, color="black", linewidth=0.8)
-        ax.set(title=f"{arm.scaling} inputs", xlabel="distance (SDs of the class)", xlim=(0, 4), ylim=(-3, 103))
+        ax.set(title=f"{scaling} inputs", xlabel="distance (SDs of the class)", xlim=(0, 4), ylim=(-3, 103))
     axes[0][0].set_ylabel(f"outputs of {name}\nwithin this distance (%)")
     legend_below(fig, axes[0][0])
     return fig
 
 
-class OwnInside(MostOutputs):
-    """Share of outputs of a ReLU network that have their own class in the zero set; drawn, never judged."""
-
-    so = "have their own class in the zero set"
-
-    def has(self, z):
-        own, _ = own_and_others(z)
-        return own <= 0
-
-
-def steps_figure(arms: list[Arm]):
-    """Columns arms, rows activations: share of outputs that lie in some way against the step, with 95% intervals."""
-    rows = [
+def steps_figure(runs: pd.DataFrame) -> Figure:
+    """Columns input scalings, rows activations: share of outputs that lie in some way against the step, with 95%."""
+    places = [
         {
-            "nearest": OwnIsNearest("Abs2-Neg"),
-            "within 1 SD": OwnIsNear("Abs2-Neg"),
-            "farthest": OwnIsFarthest("Abs2"),
-            "others near": OthersAreNear("Abs2"),
+            ("Abs2-Neg", "own nearest"): "nearest",
+            ("Abs2-Neg", "own near"): "within 1 SD",
+            ("Abs2", "own farthest"): "farthest",
+            ("Abs2", "others near"): "others near",
         },
-        {"own inside, others not": FitsStory("ReLU2-Neg"), "own inside": OwnInside("ReLU2")},
+        {("ReLU2-Neg", "as the story"): "own inside, others not", ("ReLU2", "own inside"): "own inside"},
     ]
-    fig, axes = subplots(2, len(arms), height=4.6, squeeze=False, sharex="col", sharey=True)
-    for line, rules in zip(axes, rows, strict=True):
-        for ax, arm in zip(line, arms, strict=True):
-            ends = []
-            for place, rule in enumerate(rules.values()):
-                at = arm.records[rule.name][0].arrays["moment_steps"]
-                at = at[at <= arm.steps]
-                found = [mean_interval(rule.shares(arm, step), within=(0, 100)) for step in at]
-                value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
-                ax.errorbar(at * 1.12**place, value, [value - low, high - value], elinewidth=0.8, **style(rule.name))
+    fig, axes = subplots(2, runs["scaling"].nunique(), height=4.6, squeeze=False, sharex="col", sharey=True)
+    for line, labels in zip(axes, places, strict=True):
+        for ax, (_, of_scaling) in zip(line, by_scaling(runs), strict=True):
+            ends, last = [], runs["steps"].iloc[0]
+            for place, (name, share) in enumerate(labels):
+                rows = by_network(of_scaling)[name]
+                at = recorded_steps(rows, "moment_steps")
+                means = [_mean_share(rows, name, share, step) for step in at]
+                value, low, high = (
+                    np.array([getattr(mean, end) for mean in means]) for end in ("value", "low", "high")
+                )
+                ax.errorbar(at * 1.12**place, value, [value - low, high - value], elinewidth=0.8, **style(name))
                 ends.append(value[-1])
-            for (label, rule), end in zip(rules.items(), labels_apart(np.clip(ends, 12, 92), 24), strict=True):
-                text = f"{rule.name}\n{label}"
-                ax.text(2.2 * arm.steps, end, text, va="center", fontsize=8, color=style(rule.name)["color"])
+            heights = labels_apart(np.clip(ends, 12, 92), 24)
+            for ((name, _), label), end in zip(labels.items(), heights, strict=True):
+                ax.text(2.2 * last, end, f"{name}\n{label}", va="center", fontsize=8, color=style(name)["color"])
             ax.axhline(50, color="black", linewidth=0.8, linestyle="--")
             step_axis(ax)
             ax.set(ylim=(-3, 103))
-            ax.set_xlim(-0.2, 300 * arm.steps)
+            ax.set_xlim(-0.2, 300 * last)
             ax.set_xticks([0, 10, 1000], ["0", "10", "1,000"])
             ax.xaxis.set_minor_locator(NullLocator())
-    for ax, arm in zip(axes[0], arms, strict=True):
-        ax.set(title=f"{arm.scaling} inputs", xlabel="")
+    for ax, scaling in zip(axes[0], runs["scaling"].unique(), strict=True):
+        ax.set(title=f"{scaling} inputs", xlabel="")
     fig.supylabel("outputs (%)", fontsize=10)
     return fig
 
 
-def gap_figure(arms: list[Arm]):
-    """One panel an arm: accuracy of Abs2 minus that of Abs2-Neg, on test and training images.
+def _mean_share(runs: pd.DataFrame, name: str, share: str, step: int) -> Estimate:
+    return mean_interval([shares(of_run, name)[share] for of_run in moments(runs, step)], within=(0, 100))
+
+
+def gap_figure(runs: pd.DataFrame) -> Figure:
+    """One panel an input scaling: accuracy of Abs2 minus that of Abs2-Neg, on test and training images.
 
     Mean over seeds with its 95% interval, paired by seed.
     """
-    fig, axes = subplots(1, len(arms), height=2.8, squeeze=False, sharey=True)
+    fig, axes = subplots(1, runs["scaling"].nunique(), height=2.8, squeeze=False, sharey=True)
     looks = {"test": {"color": style("Abs2-Neg")["color"]}, "train": {"color": "#777777", "linestyle": "--"}}
-    for ax, arm in zip(axes[0], arms, strict=True):
-        steps = arm.steps_recorded
+    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+        steps, rows = recorded_steps(of_scaling), by_network(of_scaling)
         for side, look in looks.items():
-            gap = arm.curve(f"{side}_accuracy", "Abs2") - arm.curve(f"{side}_accuracy", "Abs2-Neg")
-            found = [mean_interval(g, method="t") for g in gap.T]
+            gap = curve(rows["Abs2"], f"{side}_accuracy") - curve(rows["Abs2-Neg"], f"{side}_accuracy")
+            means = [mean_interval(g, method="t") for g in gap.T]
             label = {"test": "test images", "train": "training images"}[side]
-            ax.plot(steps, [f.value for f in found], label=label, markevery=landmarks(steps), **look)
-            low, high = [f.low for f in found], [f.high for f in found]
+            ax.plot(steps, [mean.value for mean in means], label=label, markevery=landmarks(steps), **look)
+            low, high = [mean.low for mean in means], [mean.high for mean in means]
             ax.fill_between(steps, low, high, color=look["color"], alpha=0.2, linewidth=0)
         ax.axhline(0, color="black", linewidth=0.8)
         step_axis(ax)
-        ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps))
+        ax.set(title=f"{scaling} inputs", xlim=(-0.2, 1.3 * steps[-1]))
     axes[0][0].set_ylabel("lead of Abs2 (points)")
     legend_below(fig, axes[0][0])
     return fig

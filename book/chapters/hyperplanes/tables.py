@@ -1,46 +1,45 @@
 """The tables of the chapter, as pandas frames."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from book.chapters.hyperplanes.claims import FitsStory
 from book.claims import statistics
-from book.measures.classifiers.results import Arm, runs_of
-from book.measures.classifiers.study import Plan
-from book.records.store import Record
+from book.measures.classifiers.frames import by_network, by_scaling
 
 
-def controls(plan: Plan, records: Iterable[Record], names: tuple[str, ...]) -> pd.DataFrame:
-    """What became of the plan's runs with shuffled labels: how many diverged, and how well the others fit them.
+def controls(runs: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
+    """What became of runs with shuffled labels: how many diverged, and how well the others fit them.
 
-    "learned (%)": mean accuracy on the shuffled labels of the training images; NaN where no run is left.
+    runs: of the study, diverged or not. "learned (%)": mean accuracy on the shuffled labels of the training images;
+    NaN where no run is left.
     """
-    rows, found = [], runs_of(plan, records)
-    for scaling in plan.scalings:
-        for name in names:
-            runs = [r for r in found if (r.spec.scaling, r.spec.architecture) == (scaling, name)]
-            fit = [float(r.at("train_accuracy", plan.steps)) for r in runs if not r.diverged_by(plan.steps)]
-            rows.append([scaling, name, len(runs), len(runs) - len(fit), np.mean(fit) if fit else np.nan])
+    rows = []
+    for (scaling, name), of_kind in runs[runs["architecture"].isin(names)].groupby(["scaling", "architecture"]):
+        diverged = of_kind["diverged"].astype(bool)
+        fit = of_kind[~diverged]["train accuracy"]
+        rows.append([scaling, name, len(of_kind), int(diverged.sum()), fit.mean()])
     columns = ["inputs", "network", "runs", "diverged", "learned (%)"]
-    return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(1)
+    table = pd.DataFrame(rows, columns=columns).set_index(columns[:2])
+    return table.reindex([(s, n) for s in runs["scaling"].unique() for n in names]).round(1)
 
 
-def and_accuracy(arms: list[Arm], names: tuple[str, ...]) -> pd.DataFrame:
+def and_accuracy(runs: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
     """Over the networks of a kind: Spearman's rank correlation of the share that fits the story with test accuracy.
 
     p is that of permutations, all of them or 9,999, and then Holm's over the correlations of this table.
     """
     rows = []
-    for arm in (a for a in arms if a.seeds > 2):
+    for scaling, of_scaling in by_scaling(runs):
         for name in names:
-            share, accuracy = FitsStory(name).shares(arm), arm.accuracy(name)
+            of_network = by_network(of_scaling)[name]
+            if len(of_network) < 3:
+                continue
+            share, accuracy = of_network["as the story"].to_numpy(float), of_network["accuracy"].to_numpy(float)
             varies = np.ptp(share) > 0 and np.ptp(accuracy) > 0
             found = _spearman(share, accuracy) if varies else (np.nan, np.nan)
-            row = [arm.scaling, name, share.min(), share.max(), accuracy.min(), accuracy.max(), *found, arm.seeds]
-            rows.append(row)
+            ends = [share.min(), share.max(), accuracy.min(), accuracy.max()]
+            rows.append([scaling, name, *ends, *found, len(of_network)])
     columns = ["inputs", "network", "in place, least %", "most", "accuracy, least (%)", "most ", "Spearman", "p", "n"]
     table = pd.DataFrame(rows, columns=columns).set_index(columns[:2])
     known = table["p"].notna()

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from book.chapters.offset_l2.study import STUDIES
-from book.measures.classifiers.results import arms
+from book.measures.classifiers.frames import complete
+from book.measures.tables import Tables
 from book.records.store import Record
 from support.networks.data import Dataset
 from support.training.classifiers.centres import look
@@ -21,16 +21,15 @@ PARTS = {  # column -> what is put back to its start in the trained network
 }
 
 
-def table(records: Iterable[Record]) -> pd.DataFrame:
+def table(tables: Tables) -> pd.DataFrame:
     """A row for each OffsetL2 network on MNIST that was looked at.
 
     "moved": the distance of each centre from its own start, in percent of the mean distance between two centres.
     "accuracy": on test images, percent; "mu_back", "alpha_back", "first_layer_back": the same with that part put back
     to its start. They come from the study that judges OWN-3.
     """
-    plan = STUDIES["mnist-centres"]
-    runs = [run for arm in arms(plan, records) for run in arm.all_records()]
-    return pd.DataFrame([_row(run, plan.steps, run.arrays) for run in runs])
+    runs = complete(tables, "mnist-centres")
+    return pd.DataFrame([_row(run, runs["steps"].iloc[0], run.arrays) for run in runs["record"]])
 
 
 def measured(runs: Iterable[Record], steps: int, dataset: Dataset) -> pd.DataFrame:

@@ -6,8 +6,8 @@ import pandas as pd
 
 from book.chapters.offset_l2 import centres, heads, prototypes
 from book.claims.statistics import resampled_interval
-from book.measures.classifiers.results import runs_of
 from book.measures.classifiers.study import BOTH, STUDIES, Plan, Recipe
+from book.measures.tables import Tables
 from book.records.paths import CACHE
 from book.records.store import Record, Store
 from book.records.sweep import ensure
@@ -49,7 +49,8 @@ def other_tasks() -> tuple[pd.DataFrame, list[str]]:
 
 
 def _kept() -> list[Record]:
-    runs = [run for run in runs_of(HEADS, Store()) if run.spec.architecture in L2 and run.weights(HEADS.steps)]
+    runs = Tables(Store(), STUDIES).runs(HEADS)
+    runs = [run for run in runs if run.spec.architecture in L2 and run.weights(HEADS.steps)]
     return sorted(runs, key=lambda run: (run.spec.scaling, L2.index(run.spec.architecture), run.spec.seed))
 
 

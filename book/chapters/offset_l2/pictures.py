@@ -5,16 +5,19 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.figure import Figure
 
 from book.chapters.offset_l2.centres import PARTS
 from book.claims.statistics import mean_interval
 from book.figures.figures import interval, jitter, landmarks, legend_below, name_rows, step_axis, style, subplots
-from book.measures.classifiers.results import Arm
-from book.measures.classifiers.rules import NOISE
+from book.measures.classifiers.frames import by_network, by_scaling, curve, recorded_steps
+from book.measures.classifiers.parts import NOISE
+from book.measures.tables import wide
 from support.networks.architectures import L2, architecture
 from support.networks.layers import OffsetL2
 
 BASELINES = {name: f"{name.split('-')[0]}-Bias" for name in L2}  # the baseline of the same activation
+LEARNING = ("ReLU-Bias", "ReLU-L2", "Abs-Bias", "Abs-L2")
 LEADS = (*BASELINES.items(), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"))
 TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and where a prototype is (percent)
     "offset": ("offset", 1, 0),
@@ -81,21 +84,22 @@ def log_odds_figure(x, offset_l2, rbf):
     return fig
 
 
-def leads_figure(arms: list[Arm], pairs=LEADS):
-    """One panel an arm: accuracy of the first network of each pair minus that of the second, with its 95% interval.
+def leads_figure(runs: pd.DataFrame, pairs: tuple[tuple[str, str], ...] = LEADS) -> Figure:
+    """One panel an input scaling: accuracy of the first network of each pair minus that of the second, with 95%.
 
     The band is the margin within which two accuracies count as equal. The axis is linear within one point.
     """
-    fig, axes = subplots(1, len(arms), height=2.9, squeeze=False, sharex=True, sharey=True)
-    for ax, arm in zip(axes[0], arms, strict=True):
+    fig, axes = subplots(1, runs["scaling"].nunique(), height=2.9, squeeze=False, sharex=True, sharey=True)
+    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+        accuracy = wide(of_scaling, "accuracy")
         ax.axvspan(-NOISE, NOISE, color="#dddddd", linewidth=0)
         for row, (first, second) in enumerate(pairs):
-            interval(ax, mean_interval(arm.accuracy(first) - arm.accuracy(second)), row, style(first))
+            interval(ax, mean_interval(accuracy[first] - accuracy[second]), row, style(first))
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set_xscale("symlog", linthresh=1)
         ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
         ax.set_xlim(-30, 30)
-        ax.set(title=f"{arm.scaling} inputs", xlabel="difference (points)")
+        ax.set(title=f"{scaling} inputs", xlabel="difference (points)")
         ax.set_yticks(range(len(pairs)), [f"{first} − {second}" for first, second in pairs])
         ax.set_ylim(len(pairs) - 0.5, -0.5)
     return fig
@@ -127,18 +131,18 @@ def tests_figure(table: pd.DataFrame):
     return fig
 
 
-def learning_figure(arms: list[Arm], pairs=(("ReLU-Bias", "ReLU-L2"), ("Abs-Bias", "Abs-L2"))):
-    """One panel an arm: mean test accuracy by step of linear layers and of OffsetL2, with 95% intervals."""
-    fig, axes = subplots(1, len(arms), height=3.2, squeeze=False, sharey=True)
-    for ax, arm in zip(axes[0], arms, strict=True):
-        steps = arm.steps_recorded
-        for name in (name for pair in pairs for name in pair):
-            found = [mean_interval(a, within=(0, 100)) for a in arm.curve("test_accuracy", name).T]
-            value, low, high = (np.array([getattr(f, end) for f in found]) for end in ("value", "low", "high"))
+def learning_figure(runs: pd.DataFrame, names: tuple[str, ...] = LEARNING) -> Figure:
+    """One panel an input scaling: mean test accuracy by step of linear layers and of OffsetL2, with 95% intervals."""
+    fig, axes = subplots(1, runs["scaling"].nunique(), height=3.2, squeeze=False, sharey=True)
+    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+        steps, rows = recorded_steps(of_scaling), by_network(of_scaling)
+        for name in names:
+            means = [mean_interval(a, within=(0, 100)) for a in curve(rows[name], "test_accuracy").T]
+            value, low, high = (np.array([getattr(mean, end) for mean in means]) for end in ("value", "low", "high"))
             ax.plot(steps, value, label=name, markevery=landmarks(steps), **style(name))
             ax.fill_between(steps, low, high, color=style(name)["color"], alpha=0.12, linewidth=0)
         step_axis(ax)
-        ax.set(title=f"{arm.scaling} inputs", xlim=(-0.2, 1.3 * arm.steps), ylim=(0, 100))
+        ax.set(title=f"{scaling} inputs", xlim=(-0.2, 1.3 * steps[-1]), ylim=(0, 100))
     axes[0][0].set_ylabel("test accuracy (%)")
     legend_below(fig, axes[0][0], 4)
     return fig

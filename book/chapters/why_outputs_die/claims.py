@@ -26,7 +26,8 @@ def started(*networks: str, starts: tuple[str, ...] = tuple(REMEDIES)) -> Callab
             study = "mnist-10k" if start == "as published" else "mnist-remedies"
             levels = {"start": start} if len(starts) > 1 else {}
             levels |= {"input scaling": scaling}
-            made.append(arm(tables, study, scaling, networks, REMEDIES[start], "mnist-10k", steps, levels))
+            recipe = REMEDIES[start]
+            made.append(arm(tables, study, scaling, networks, recipe, "mnist-10k", steps, factors=levels))
         return made
 
     return arms
@@ -37,7 +38,7 @@ def without_inactive(first: str, second: str) -> Part:
     same seeds, in the mean."""
     return Part(
         f"{{n}} runs of {first} without an inactive output lose {{:.1f}} points against {second}",
-        lambda t: (accuracy(t, second) - accuracy(t, first)).where(t["some inactive", first] == 0),
+        lambda t: (accuracy(t, second) - accuracy(t, first)).where(t["inactive", first] == 0),
         (-math.inf, CATASTROPHE),
         "points",
         f"{first} without an inactive output loses < {CATASTROPHE:g} points",

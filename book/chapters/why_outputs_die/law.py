@@ -27,32 +27,30 @@ from support.networks.data import title
 FEW, MOST = 25.0, 75.0  # percent of runs: "at most 1 of 20" and "at least 19 of 20" by the 95% interval
 BEHIND = f"ends {CATASTROPHE:g} points below ReLU there"  # what it means that a run fails
 POINT = ["data", "scaling", "curvature", "preactivation"]
-COLUMNS = [*POINT, "network", "seed", "run", "minutes", "accuracy", "diverged", "fails"]
 
 
 def runs(tables: Tables, study: str) -> pd.DataFrame:
-    """A row for each run of a study: its POINT, network, seed and record, its test accuracy in percent, whether it
-    diverged, and whether it fails.
+    """The frame of a study with the POINT, "network" and "record" of each run, and whether it "fails".
 
     Only seeds count of which every network and point of a scaling is recorded.
     """
     plan, table = tables.studies[study], tables[study]
     if not len(table):
-        return pd.DataFrame(columns=COLUMNS)
+        return pd.DataFrame(columns=[*POINT, "network", "seed", "run", "minutes", "accuracy", "diverged", "fails"])
     points = [
         (scaling, recipe.first_weight_rate, recipe.first_weight_scale, *point)
         for scaling in plan.scalings
         for point, recipe in zip(plan.points(scaling), plan.recipes_for(scaling), strict=True)
     ]
     given = ["scaling", "first_weight_rate", "first_weight_scale"]
-    table = table.rename(columns={"architecture": "network"})
+    table = table.rename(columns={"architecture": "network"}).assign(record=tables.runs(plan))
     table = table.merge(pd.DataFrame(points, columns=[*given, *POINT[2:]]), on=given)
     expected = {scaling: len(plan.architectures) * len(plan.points(scaling)) for scaling in plan.scalings}
     recorded = table.groupby(["scaling", "seed"])["network"].transform("size")
     table = table[recorded == table["scaling"].map(expected)]
     of_relu = table[table["network"] == "ReLU"].groupby(POINT)["accuracy"].mean().rename("of ReLU")
     table = table.join(of_relu, on=POINT).reset_index(drop=True)
-    return table.assign(fails=table["accuracy"] < table["of ReLU"] - CATASTROPHE)[COLUMNS]
+    return table.assign(fails=table["accuracy"] < table["of ReLU"] - CATASTROPHE)
 
 
 def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
@@ -71,16 +69,19 @@ def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
     by_point = rates.groupby(["network", "curvature", "preactivation"])["fails"].mean()
     by_scaling = rates.groupby(["network", "scaling"])["fails"].mean()
     rows = []
-    for (data, scaling, curvature, size, name), of in elsewhere.groupby([*POINT, "network"]):
+    for (data, scaling, curvature, size, name), fails in elsewhere.groupby([*POINT, "network"])["fails"]:
         nearest = points[np.argmin(((np.log(points) - np.log([curvature, size])) ** 2).sum(1))]
         guesses = {"law": by_point[(name, *nearest)], "overall": rates["fails"].mean()}
         guesses["scaling"] = by_scaling[name, scaling]
-        scores = {f"brier {kind}": float(((of["fails"] - p) ** 2).mean()) for kind, p in guesses.items()}
-        rows.append(
-            [data, scaling, curvature, size, name, of["fails"].mean()] + [*guesses.values(), *scores.values()]
-        )
+        scores = {f"brier {kind}": float(((fails - p) ** 2).mean()) for kind, p in guesses.items()}
+        rows.append([data, scaling, curvature, size, name, fails.mean()] + [*guesses.values(), *scores.values()])
     columns = [*POINT, "network", "fails", "law", "overall", "scaling only"]
     return pd.DataFrame(rows, columns=[*columns, "brier law", "brier overall", "brier scaling"])
+
+
+def scores(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
+    """`predicted`, as means over the networks: a row for each setting."""
+    return predicted(rates, elsewhere).drop(columns="network").groupby(POINT).mean()
 
 
 # -- arms ---------------------------------------------------------------------------------------------------------
@@ -115,7 +116,7 @@ def at_point(*studies: str) -> Callable[[Tables], list[Arm]]:
 def elsewhere(rates: str, *studies: str) -> Callable[[Tables], list[Arm]]:
     """Studies on other data than the map, which is the study `rates`: an arm for each, a row for each setting.
 
-    The table has the columns of `predicted`, as means over the networks of a setting.
+    The table is `scores`.
     """
 
     def arms(tables: Tables) -> list[Arm]:
@@ -123,9 +124,9 @@ def elsewhere(rates: str, *studies: str) -> Callable[[Tables], list[Arm]]:
         for study in studies:
             table = tables.once(runs, study)
             n = table["seed"].nunique() if len(of_map) else 0
-            scores = predicted(of_map, table).drop(columns="network").groupby(POINT).mean() if n else pd.DataFrame()
+            by_setting = scores(of_map, table) if n else pd.DataFrame()
             behind = pd.concat([tables[study], tables[rates]])
-            made.append(_arm(tables, [study, rates], _data(tables.studies[study]), scores, behind, n))
+            made.append(_arm(tables, [study, rates], _data(tables.studies[study]), by_setting, behind, n))
         return made
 
     return arms

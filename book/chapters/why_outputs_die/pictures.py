@@ -2,11 +2,13 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from book.claims.statistics import percent
 from book.figures.figures import HUES, interval, jitter, legend_below, name_rows, style, subplots
+from book.measures.tables import wide
 from support.networks.architectures import SIX
 
 
@@ -105,23 +107,23 @@ def law_figure(runs_by_size: dict[int, pd.DataFrame]):
     return fig
 
 
-def remedies_figure(arms_by_remedy: dict):
-    """One panel an input scaling: every run's test accuracy under each remedy, ReLU2 above ReLU2-Neg.
+def remedies_figure(starts: dict[str, pd.DataFrame]) -> Figure:
+    """One panel an input scaling: every run's test accuracy under each recipe, ReLU2 above ReLU2-Neg.
 
-    arms_by_remedy: name of the remedy -> its arms (`results.Arm`).
+    starts: name of the recipe -> its runs (`frames`).
     """
-    scalings = list(dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms))
+    scalings = list(dict.fromkeys(scaling for runs in starts.values() for scaling in runs["scaling"]))
     fig, axes = subplots(1, len(scalings), height=4.4, squeeze=False, sharex=True, sharey=True)
     for scaling, ax in zip(scalings, axes[0], strict=True):
-        starts = [(row, a) for row, arms in enumerate(arms_by_remedy.values()) for a in arms if a.scaling == scaling]
-        for row, arm in starts:
+        for row, runs in enumerate(starts.values()):
+            accuracy = wide(runs[runs["scaling"] == scaling], "accuracy").reindex(columns=["ReLU2", "ReLU2-Neg"])
             for offset, name in ((-0.2, "ReLU2"), (0.15, "ReLU2-Neg")):
-                x = np.sort(arm.accuracy(name))
+                x = np.sort(accuracy[name])
                 height = row + offset + 0.16 * (jitter(len(x)) - 0.5)
                 label = name if row == 0 else None
                 ax.plot(x, height, label=label, **style(name) | {"linestyle": "none", "alpha": 0.7})
                 ax.plot(x.mean(), row + offset, marker="|", markersize=12, markeredgewidth=2, color="black")
-        name_rows(ax, arms_by_remedy)
+        name_rows(ax, starts)
         ax.set(title=f"{scaling} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
     legend_below(fig, axes[0][0], 2)
     return fig

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 
 from book.chapters.why_outputs_die.study import PhaseGrid
+from book.chapters.why_outputs_die.tables import gap
 from book.claims.statistics import Estimate
 from book.figures import turns
-from book.measures.classifiers.results import Arm
+from book.measures.classifiers.frames import by_network, by_scaling
 from book.measures.classifiers.shared import accuracy_dots
 
 PAIR = ("ReLU2-Neg", "ReLU2")
@@ -20,34 +21,34 @@ def _runs(question: str, rows: list[str], scalings: list[str], groups: list[dict
     return turns.runs_figure(look + question, panels, rows, groups, parts=PAIR, **more)
 
 
-def gaps_turn(arms_by_remedy: dict[str, list[Arm]], table: pd.DataFrame) -> dict:
-    """The lead of ReLU2-Neg over ReLU2 from each start number, a dot each; table: `tables.remedies`."""
-    scalings, rows, groups = list(table.index.unique(0)), list(arms_by_remedy), []
-    for row, arms in enumerate(arms_by_remedy.values()):
-        for arm in arms:
-            leads = arm.accuracy(PAIR[0]) - arm.accuracy(PAIR[1])
-            found = table.loc[(arm.scaling, rows[row])]
-            mean = Estimate(found["gap"], found["95% low"], found["95% high"], len(leads), 0.95, "wider")
-            both = zip(arm.records[PAIR[0]], arm.records[PAIR[1]], strict=True)
-            dots = turns.runs(PAIR[0], leads, both, mean, panel=scalings.index(arm.scaling), row=row)
+def gaps_turn(starts: dict[str, pd.DataFrame], table: pd.DataFrame) -> dict:
+    """The lead of ReLU2-Neg over ReLU2 from each start number, a dot each; see `tables.remedies` for both."""
+    scalings, rows, groups = list(table.index.unique(0)), list(starts), []
+    for row, runs in enumerate(starts.values()):
+        for scaling, of_scaling in by_scaling(runs):
+            leads, told = gap(of_scaling), table.loc[(scaling, rows[row])]
+            mean = Estimate(told["gap"], told["95% low"], told["95% high"], len(leads), 0.95, "wider")
+            of_network = by_network(of_scaling)
+            both = zip(*(of_network[name]["record"] for name in PAIR), strict=True)
+            dots = turns.runs(PAIR[0], leads.to_numpy(), both, mean, panel=scalings.index(scaling), row=row)
             groups.append(dots | {"label": " minus ".join(PAIR)})
     x = {"ends": [-100, 100], "ticks": [-80, -40, 0, 40, 80], "label": "lead of ReLU2-Neg (points)", "zero": 0}
     question = "under which recipe do the marks lie right of 0 in both panels?"
     return _runs(question, rows, scalings, groups, x=x, unit="points", digits=0)
 
 
-def remedies_turn(arms_by_remedy: dict[str, list[Arm]]) -> dict:
+def remedies_turn(starts: dict[str, pd.DataFrame]) -> dict:
     """Test accuracy of every run of ReLU2 and ReLU2-Neg under each start, a dot each."""
-    scalings = list(dict.fromkeys(arm.scaling for arms in arms_by_remedy.values() for arm in arms))
+    scalings = list(dict.fromkeys(scaling for runs in starts.values() for scaling in runs["scaling"]))
     groups = [
-        accuracy_dots(arm, name, panel=scalings.index(arm.scaling), row=row, shift=shift, drop=0)
-        for row, arms in enumerate(arms_by_remedy.values())
-        for arm in arms
+        accuracy_dots(of_scaling, name, panel=scalings.index(scaling), row=row, shift=shift, drop=0)
+        for row, runs in enumerate(starts.values())
+        for scaling, of_scaling in by_scaling(runs)
         for shift, name in ((-0.22, "ReLU2"), (0.22, "ReLU2-Neg"))
     ]
     x = {"ends": [0, 100], "ticks": [0, 25, 50, 75, 100], "label": "test accuracy (%)"}
     question = "which recipe trains both networks well?"
-    return _runs(question, list(arms_by_remedy), scalings, groups, x=x, unit="% right", digits=0)
+    return _runs(question, list(starts), scalings, groups, x=x, unit="% right", digits=0)
 
 
 def wedge_turn(angles: np.ndarray, half_angle: float, step: float) -> dict:
@@ -79,7 +80,7 @@ def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float
 
     runs: `law.runs` of the plan. marks: input scaling -> (curvature, preactivation) of the published setting.
     """
-    seeds = [seed for seed, of in runs.groupby("seed") if set(of["scaling"]) == set(plan.scalings)]
+    seeds = [seed for seed, rows in runs.groupby("seed") if set(rows["scaling"]) == set(plan.scalings)]
     places = {
         "network": plan.architectures,
         "scaling": plan.scalings,
@@ -109,6 +110,6 @@ def phase_turn(plan: PhaseGrid, runs: pd.DataFrame, marks: dict[str, tuple[float
         "preactivations": plan.preactivations,
         "seeds": seeds,
         "accuracy": turns.packed(accuracy, "<u2"),
-        "keys": "".join(runs["key"]),
+        "keys": "".join(run.split("-")[0] for run in runs["run"]),
         "marks": {scaling: turns.rounded(place, 6) for scaling, place in marks.items()},
     }

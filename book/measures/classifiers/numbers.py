@@ -10,7 +10,7 @@ import numpy as np
 
 from book.measures.classifiers import story
 from book.records.sweep import Study
-from support.training.classifiers.specs import RARE
+from support.training.classifiers.specs import DEAD, RARE
 
 BACK = {"centres": "mu", "weights": "alpha", "first layer": "first_layer"}  # part that is put back -> stored name
 
@@ -21,10 +21,9 @@ def measured(run: Any, study: Study) -> dict[str, float]:
     numbers = {"accuracy": last_finite(arrays, "test", end), "train accuracy": last_finite(arrays, "train", end)}
     for side, name in (("test", ""), ("train", ", train")):
         active = arrays[f"{side}_active"][end]
-        numbers[f"never active{name}"] = 100 * float((active <= 0).mean())
+        numbers[f"never active{name}"] = 100 * float((active <= DEAD).mean())
+        numbers[f"inactive{name}"] = 100 * float((active < RARE[0]).mean())
         numbers[f"scarcely active{name}"] = 100 * float((active < RARE[1]).mean())
-    active = arrays["test_active"][end]
-    numbers |= {"some dead": float((active <= 0).any()), "some inactive": float((active < RARE[0]).any())}
     if "moments" in arrays:
         at = arrays["moment_steps"]
         for when, step in (("", study.steps), (" before", 0)):

@@ -10,12 +10,14 @@ correction came for parts that fail. The first and the last can only turn "holds
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields, replace
 
 import pandas as pd
 
+from book.claims import statistics
 from book.claims.judging import Arm, Part, printed
+from book.measures.classifiers.frames import SIZES, complete, judged
 from book.measures.classifiers.study import BOTH, Plan, Recipe
 from book.measures.tables import Tables
 
@@ -25,77 +27,46 @@ IMPACT = 1.0  # points below which a change has next to no impact
 NOISE = 0.5  # points below which two means count as equal: about the 95% interval of the accuracy on 10,000 images
 STEADY = 0.5  # points: an SD below it counts as "remarkably low"; printed are at most 0.14, and 0.2 to 24 elsewhere
 AGREES = f"our mean - the printed one within ±{IMPACT:g} point, or ± the printed SD if larger (90% interval)"
-SIZES = ("mnist-60k", "mnist-10k")
 SEEN = 8  # the seeds below were recorded before the rules that say so were written
 
 # -- arms ---------------------------------------------------------------------------------------------------------
-
-
-def by_network(
-    tables: Tables, study: str, scaling: str, recipe: Recipe | None = None, steps: int | None = None
-) -> pd.DataFrame:
-    """A row for each seed, a column for each number and network, of the runs that did not diverge."""
-    table, recipe = tables.after(study, steps), recipe or tables.studies[study].recipes[0]
-    wanted = {"scaling": scaling, **vars(recipe)}
-    chosen = table[[] if not len(table) else table["scaling"] == scaling]
-    for field, value in wanted.items():
-        chosen = chosen[chosen[field].isna() if value is None else chosen[field] == value] if len(chosen) else chosen
-    chosen = chosen[~chosen["diverged"].astype(bool)] if len(chosen) else chosen
-    if not len(chosen):
-        return pd.DataFrame(columns=pd.MultiIndex.from_arrays([[], []]), index=pd.Index([], name="seed"))
-    asked = {f.name for f in fields(tables.studies[study].specification)}
-    values = [name for name in chosen if name not in asked | {"diverged"}]
-    return chosen.pivot(index="seed", columns="architecture", values=values)
 
 
 def arm(
     tables: Tables,
     study: str,
     scaling: str,
-    networks: Iterable[str],
+    networks: tuple[str, ...],
     recipe: Recipe | None = None,
     baseline: str = "",
     steps: int | None = None,
+    from_seed: int = 0,
     factors: dict[str, str] | None = None,
     judges: bool = True,
 ) -> Arm:
-    """The seeds of a study of which all these networks are recorded.
+    """The seeds of a study of which all these networks are recorded: a row for each, a column for number and network.
 
-    recipe: of the study, where it has several. steps: of the runs, if not all. baseline: a study from which networks
-    are taken that this one lacks, by its own recipe and after as many steps. factors: by default the input scaling.
+    recipe, baseline, steps, from_seed: see `frames.complete`. factors: by default the input scaling.
     """
     plan: Plan = tables.studies[study]
-    steps = steps or plan.steps
-    table = tables.once(by_network, study, scaling, recipe, steps)
-    own = [name for name in networks if not baseline or name in plan.architectures]
-    parts = [table.loc[:, table.columns.isin(own, level=1)]]
-    if borrowed := [name for name in networks if name not in own]:
-        other = tables.once(by_network, baseline, scaling, None, steps)
-        parts.append(other.loc[:, other.columns.isin(borrowed, level=1)])
-    both = pd.concat(parts, axis=1, join="inner") if len(parts) > 1 else parts[0]
-    missing = [name for name in networks if ("accuracy", name) not in both]
-    both = both[both["accuracy"].notna().all(axis=1)] if len(both) and not missing else both.iloc[:0]
+    runs = tables.once(complete, study, networks, recipe, steps, baseline, from_seed)
+    runs = runs[runs["scaling"] == scaling]
+    about = {"run", "minutes", "diverged", "steps", "record", *(field.name for field in fields(plan.specification))}
+    numbers = runs.pivot(index="seed", columns="architecture", values=[name for name in runs if name not in about])
+    borrows = baseline and not set(networks) <= set(plan.architectures)
     images = "all 60,000" if plan.images == 60_000 else f"{plan.images:,} of 60,000"
     how, evidence = recipe or plan.recipes[0], f"{images} training images"
     levels = factors or {"input scaling": scaling}
     return Arm(
         ", ".join(levels.values()),
-        both.drop(columns=["run", "minutes"], level=0, errors="ignore").astype(float),
+        numbers.astype(float),
         levels,
         evidence,
-        f"{evidence}, full batch, {how}, {steps:,} steps",
-        "; ".join(f"python -m book sweep {name}" for name in ((study, baseline) if borrowed else (study,))),
-        _runs(both),
+        f"{evidence}, full batch, {how}, {steps or plan.steps:,} steps",
+        "; ".join(f"python -m book sweep {name}" for name in ((study, baseline) if borrows else (study,))),
+        runs[["seed", "run", "minutes"]],
         judges=judges,
     )
-
-
-def _runs(table: pd.DataFrame) -> pd.DataFrame:
-    """The records behind a table: "seed", "run", "minutes"."""
-    if not len(table):
-        return pd.DataFrame(columns=["seed", "run", "minutes"])
-    long = table[["run", "minutes"]].stack(level=1, future_stack=True).reset_index(level=1, drop=True)
-    return long.rename_axis("seed").reset_index().dropna()
 
 
 def in_studies(
@@ -105,29 +76,26 @@ def in_studies(
     baselines: tuple[str, ...] = (),
     from_seed: int = 0,
 ) -> Callable[[Tables], list[Arm]]:
-    """These networks in each input scaling. The first study with enough seeds in all scalings judges, or else the
-    fullest; the others are shown beside it.
+    """These networks in each input scaling, in the study that judges (`frames.judged`) and in the others.
 
     baselines: for each study the one from which networks are taken that it lacks. from_seed: the first that counts.
     """
-    lent = dict(zip(studies, baselines or [""] * len(studies), strict=True))
+    lent = baselines or ("",) * len(studies)
 
     def arms(tables: Tables) -> list[Arm]:
-        made = {
-            study: [arm(tables, study, s, networks, baseline=lent[study]).since(from_seed) for s in scalings]
-            for study in studies
-        }
-        fewest = {study: min(len(one.table) for one in of_study) for study, of_study in made.items()}
-        enough = (study for study in studies if fewest[study] >= tables.studies[study].judges_from)
-        judging = next(enough, max(studies, key=lambda study: fewest[study]))
-        return [replace(one, judges=study == judging) for study, of_study in made.items() for one in of_study]
+        judge, _ = judged(tables, networks, studies, lent, scalings, from_seed)
+        return [
+            arm(tables, study, scaling, networks, None, baseline, None, from_seed, judges=study == judge.name)
+            for study, baseline in zip(studies, lent, strict=True)
+            for scaling in scalings
+        ]
 
     return arms
 
 
 def each_network(*networks: str, study: str, scaling: str = "raw") -> Callable[[Tables], list[Arm]]:
     """Every one of these networks by itself is an arm."""
-    return lambda tables: [arm(tables, study, scaling, [n], factors={"network": n}) for n in networks]
+    return lambda tables: [arm(tables, study, scaling, (name,), factors={"network": name}) for name in networks]
 
 
 # -- parts --------------------------------------------------------------------------------------------------------
@@ -224,3 +192,10 @@ def as_printed(network: str, table: str) -> Part:
         error=0.10,
         fixed=True,  # the printed mean keeps its error however many runs are added
     )
+
+
+def recompute(first: str, second: str, table: str) -> statistics.Comparison:
+    """Student's t of two printed rows of one table, as the paper tested."""
+    source = printed()["oursland2025"]
+    a, b = ([*source["sets"][table]["accuracy"][name], source["n"]] for name in (first, second))
+    return statistics.from_summary(*a, *b)
