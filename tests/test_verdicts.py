@@ -322,8 +322,8 @@ def test_of_cases_that_are_equal_but_for_rounding_the_first_is_named(values, ind
 
 
 def test_a_claim_about_formulas_is_judged_without_records():
-    claim = formula("X-2", "section 2", "It is so.", lambda: Worst(False, 1.0, "here", 12), "R = {value:g}, {where}", "a grid",
-                    "own", "06")  # fmt: skip
+    claim = formula("X-2", "section 2", "It is so.", lambda: Worst(False, 1.0, "here", 12), "R = {value:g}, {where}",
+                    "a grid", "own", "06")  # fmt: skip
     row = judge(claim, None, "06_x")
     assert (row["verdict"], row["n"], row["command"], row["protocol"]) == (
         "fails",
@@ -447,8 +447,8 @@ def test_arms_with_different_dashed_lines_name_their_own():
 @pytest.mark.parametrize("missing", [{"threshold": None}, {"low": None, "high": None}, {"value": None}])
 def test_a_card_without_a_dashed_line_names_none(missing):
     row = judged(arm("raw", HOLDS))
-    (arm,) = row["arms"]
-    shown = cards.card(row | {"arms": [arm | missing]}, anchor=False)
+    (first,) = row["arms"]
+    shown = cards.card(row | {"arms": [first | missing]}, anchor=False)
     assert "dashed line" not in shown and "stroke-dasharray" not in shown
 
 
