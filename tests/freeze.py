@@ -22,6 +22,7 @@ from matplotlib import pyplot
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.contour import ContourSet
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import FixedLocator
 
 # Everything of the book that is looked at from here; the notebooks import the rest themselves.
 from book.chapters import ledger as rows_of_ledger
@@ -95,10 +96,13 @@ def execute(source: str, name: str, namespace: dict, display) -> None:
 
 
 def aggregates(parts) -> list:
-    """Count, mean, standard deviation, least and most of the finite numbers in several arrays."""
+    """Count, mean, standard deviation, least, most and mean by place of the finite numbers in several arrays.
+
+    The last, weighted from 0 to 1, differs where two of them change places."""
     every = np.concatenate([np.ravel(np.ma.filled(np.ma.asarray(part, dtype=float), np.nan)) for part in parts])
     flat = every[np.isfinite(every)]
-    return [len(flat), *(float(f"{f(flat):.7g}") for f in (np.mean, np.std, np.min, np.max) if len(flat))]
+    ways = (np.mean, np.std, np.min, np.max, lambda x: np.mean(x * np.linspace(0, 1, len(x))))
+    return [len(flat), *(float(f"{way(flat):.7g}") for way in ways if len(flat))]
 
 
 def drawn(ax) -> dict[str, list]:
@@ -114,14 +118,26 @@ def drawn(ax) -> dict[str, list]:
         "images": [image.get_array() for image in ax.images],
         "bars": [[b.get_width(), b.get_height()] for b in ax.patches if isinstance(b, Rectangle)],
     }
-    return {kind: aggregates(parts) for kind, parts in kinds.items() if parts}
+    several = {kind: aggregates(parts) for kind, parts in kinds.items() if parts}
+    return several | ({"words": words} if (words := list(filter(None, written(ax)))) else {})
+
+
+def written(ax) -> list[str]:
+    """The words on axes: titles, names of the axes and of rows, of lines in legends, and labels on the data."""
+    legends = [*ax.get_figure().legends, *filter(None, [ax.get_legend()])]
+    ticks = [axis for axis in (ax.xaxis, ax.yaxis) if isinstance(axis.get_major_locator(), FixedLocator)]  # by hand
+    named = [label for axis in ticks for label in axis.get_ticklabels()]
+    texts = [ax.title, ax.xaxis.label, ax.yaxis.label, *named, *ax.texts, *(t for one in legends for t in one.texts)]
+    looks = [f"{line.get_label()} {line.get_color()}" for line in ax.lines if str(line.get_label())[0] != "_"]
+    return [*(text.get_text() for text in texts), *looks]
 
 
 def tabled(table: pd.DataFrame) -> dict:
-    """The shape and the columns of a table, the aggregates of those with numbers and the words of the others."""
+    """The shape, columns and rows of a table, the aggregates of those with numbers and the words of the others."""
     several = [table.iloc[:, i] for i in range(table.shape[1])]
     held = [aggregates([c]) if pd.api.types.is_numeric_dtype(c) else [str(x) for x in c] for c in several]
-    return {"shape": list(table.shape), "columns": [str(name) for name in table.columns], "held": held}
+    names = {"columns": [str(name) for name in table.columns], "rows": [str(name) for name in table.index]}
+    return {"shape": list(table.shape)} | names | {"held": held}
 
 
 def replays(kinds=RUNS) -> dict[str, dict]:
