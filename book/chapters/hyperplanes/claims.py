@@ -5,8 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
+
 from book.claims.judging import Arm, Claim, Part, amended, claim
-from book.measures.classifiers.parts import CATASTROPHE, SEEN, accuracy, in_studies
+from book.measures.classifiers.parts import CATASTROPHE, SEEN, in_studies
 from book.measures.classifiers.story import NEAR
 from book.measures.tables import Tables
 
@@ -45,19 +47,23 @@ def learners(*parts: Part) -> list[Part]:
     return [replace(part, says=says + part.says, asks=part.asks + where, fixed=True) for part in parts]
 
 
+def learn(accuracy: pd.DataFrame) -> pd.Series:
+    """Whether each LEARNING network ends within CATASTROPHE points of the mean of BASELINE; accuracy: of both."""
+    return accuracy[LEARNING] > accuracy[BASELINE].mean() - CATASTROPHE
+
+
 def of_learners(arms: Callable[[Tables], list[Arm]]) -> Callable[[Tables], list[Arm]]:
-    """The arms without the shares of those LEARNING networks that end CATASTROPHE points or more below the mean of
-    BASELINE. "learn": percent that do not."""
+    """The arms with the shares of those LEARNING networks alone that `learn`, which is their percentage."""
 
     def chosen(tables: Tables) -> list[Arm]:
         made = []
         for arm in arms(tables):
             table = arm.table.copy()
             if len(table):
-                learn = accuracy(table, LEARNING) > accuracy(table, BASELINE).mean() - CATASTROPHE
+                learns = learn(table["accuracy"])
                 shares = [column for column in table if column[1] == LEARNING and column[0] != "accuracy"]
-                table[shares] = table[shares].where(learn)
-                table["learn", LEARNING] = 100.0 * learn
+                table[shares] = table[shares].where(learns)
+                table["learn", LEARNING] = 100.0 * learns
             made.append(replace(arm, table=table))
         return made
 

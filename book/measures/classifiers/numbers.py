@@ -20,7 +20,7 @@ def measured(run: Any, study: Study) -> dict[str, float]:
     arrays, end = run.arrays, int(np.flatnonzero(run.arrays["steps"] == study.steps)[0])
     numbers = {"accuracy": last_finite(arrays, "test", end), "train accuracy": last_finite(arrays, "train", end)}
     for side, name in (("test", ""), ("train", ", train")):
-        active = arrays[f"{side}_active"][end]
+        active = arrays[f"{side}_active"][end].astype(float)
         numbers[f"never active{name}"] = 100 * float((active <= DEAD).mean())
         numbers[f"inactive{name}"] = 100 * float((active < RARE[0]).mean())
         numbers[f"scarcely active{name}"] = 100 * float((active < RARE[1]).mean())
