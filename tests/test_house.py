@@ -14,7 +14,7 @@ import pytest
 from book.__main__ import UNFINISHED
 
 ROOT = Path(__file__).resolve().parents[1]
-BELOW = ("checkout", "words", "arguments", "folders", "progress", "activations")
+BELOW = ("checkout", "defaults", "words", "arguments", "folders", "progress", "activations")
 SUPPORT = tuple(f"support.{room}" for room in (*BELOW, "geometry", "networks", "training", "diagnosis"))
 ROOMS = (*SUPPORT, *(f"book.{room}" for room in ("records", "claims", "figures", "measures", "chapters", "site")))
 

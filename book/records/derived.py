@@ -16,6 +16,7 @@ import pandas as pd
 
 from book.records.files import RecordError, atomically, probe
 from book.records.paths import COMMITTED
+from support.defaults import pinned
 from support.training.machine import environment
 
 DIGITS = 6  # significant digits that are kept: fewer than two processors agree on, more than a page prints
@@ -58,7 +59,8 @@ def make(name: str, function: Callable[[], tuple[pd.DataFrame, Iterable[str]]], 
     """
     file = path(name, folder)
     probe(file.parent, "write to")
-    found, keys = function()
+    with pinned():
+        found, keys = function()
     rows = [{column: _plain(value) for column, value in row.items()} for row in found.to_dict("records")]
     content = {
         "name": name,

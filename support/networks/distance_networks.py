@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from support.activations import ACTIVATIONS
+from support.defaults import pinned
 from support.networks.draws import initial
 from support.networks.gaussians import Gaussian
 from support.words import suggest
@@ -38,6 +39,7 @@ def exact(gaussian: Gaussian) -> tuple[Tensor, Tensor]:
     return gaussian.whitening, -gaussian.whitening @ gaussian.mean
 
 
+@pinned()
 def initial_weights(network: str, seed: int, x: Tensor) -> tuple[Tensor, Tensor]:
     """Weight (k, d) and bias (k,) of a trial before training, float64.
 

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 import torch
 
 from support.arguments import whole
+from support.defaults import pinned
 from support.networks.draws import initial
 
 FREEDOM = 3  # degrees of freedom of the Student t: the fourth moment is infinite, the variance is not
@@ -114,6 +115,7 @@ def title(name: str) -> str:
 
 
 @lru_cache(maxsize=2)
+@pinned()
 def draw(name: str, samples: int, trial: int = 0) -> DistanceData:
     """The data of this name: the Gaussian, and samples for training, validation and test.
 

@@ -12,6 +12,7 @@ from functools import cache
 
 import torch
 
+from support.defaults import pinned
 from support.networks import data
 from support.networks.data import load
 from support.networks.sources import check_known
@@ -118,6 +119,7 @@ def _check_few(name, few, most):
 
 
 @cache
+@pinned()
 def _planar(name, seed):
     generator = torch.Generator().manual_seed(seed)
     if name == "xor":
@@ -130,6 +132,7 @@ def _planar(name, seed):
 
 
 @cache
+@pinned()
 def _images(name, folder, few=None):
     found = load(name, folder)
     x = torch.from_numpy(found.train_images).double() / found.maximum

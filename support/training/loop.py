@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from support import defaults
 from support.training import checkpoints
 from support.training.machine import Division, environment, resolve_device, wait
 from support.training.specs import Measurement, Spec, digest, diverged_at, recorded_steps
@@ -61,6 +62,7 @@ class Course:
     """
 
     def __init__(self, specs: Collection[Spec], steps: int, options: Options, movable: bool = False):
+        defaults.check()
         if steps < 0:
             raise ValueError(f"steps must be at least 0, not {steps!r}")
         self.steps, self.options, self.clock = steps, options, time.monotonic()

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from support.defaults import pinned
 from support.networks.architectures import restored
 from support.networks.data import Dataset
 from support.training.classifiers.ensemble import starting_weights
@@ -11,6 +12,7 @@ from support.training.classifiers.specs import CentresSpec
 PARTS = {"mu_back": ("mu",), "alpha_back": ("alpha",), "first_layer_back": ("weight", "bias")}
 
 
+@pinned()
 def look(spec: CentresSpec, dataset: Dataset, weights: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
     """The arrays that a record of a `CentresSpec` has in addition to those of a classifier, from the final weights.
 

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from support.defaults import pinned
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.geometry.checks import SingularMetric
 from support.geometry.jacobians import load_forward_mode
@@ -206,6 +207,7 @@ def boundaries(
     return results
 
 
+@pinned()
 def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, Tensor]) -> dict[str, np.ndarray]:
     """The arrays that a record of a `MetricSpec` has in addition to those of a classifier, from the final weights.
 

@@ -39,8 +39,11 @@ def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[s
     (classes,) of the second; "mu" (classes, hidden) ~ N(0, 0.1^2) of OffsetL2, whose alpha starts at 1.
     """
 
+    def drawn(distribution, role, shape):
+        return distribution(shape, generator=initial(seed, role, shape), dtype=torch.float32, device="cpu")
+
     def uniform(role, shape, fan_in):
-        return (2 * torch.rand(shape, generator=initial(seed, role, shape)) - 1) / fan_in**0.5
+        return (2 * drawn(torch.rand, role, shape) - 1) / fan_in**0.5
 
     shape = (classes, hidden)
     return {
@@ -48,7 +51,7 @@ def initial_weights(seed: int, inputs: int, hidden: int, classes: int) -> dict[s
         "bias": uniform("first bias", (hidden,), inputs),
         "head": uniform("second weight", shape, hidden),
         "head_bias": uniform("second bias", (classes,), hidden),
-        "mu": 0.1 * torch.randn(shape, generator=initial(seed, "offset mu", shape)),
+        "mu": 0.1 * drawn(torch.randn, "offset mu", shape),
     }
 
 
@@ -102,7 +105,7 @@ class Group:
             mu = stacked("mu")
             self.parameters |= {"mu": mu, "alpha": torch.ones_like(mu)}
         else:
-            head_bias = stacked("head_bias") if a.output_bias else put(torch.zeros(len(specs), classes))
+            head_bias = stacked("head_bias") if a.output_bias else torch.zeros(len(specs), classes, **where)
             self.parameters |= {"head": stacked("head"), "head_bias": head_bias}
         # Adam's averages of the gradients and of their squares
         averaged = self.parameters if self.adam else {}

@@ -21,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from support.defaults import pinned
 from support.training.machine import wait
 from support.words import suggest
 
@@ -140,6 +141,7 @@ def choose(precision: str, device: torch.device, seconds: float = 0.5) -> tuple[
     return Products(precision, best), found
 
 
+@pinned()
 def sample(device: torch.device) -> tuple[Tensor, Tensor]:
     """Bytes (1000, 720) and weights (720, 512) for the probe of a routine."""
     generator = torch.Generator().manual_seed(0)

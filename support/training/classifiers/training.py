@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import torch
 
+from support.defaults import pinned
 from support.networks.data import Dataset
 from support.training import loop
 from support.training.classifiers.products import FP32_ERROR, Products, choose
@@ -20,6 +21,7 @@ from support.training.machine import Division, threads
 from support.training.specs import CURVES, Measurement, moment_steps, recorded_steps
 
 
+@pinned()
 def train(
     specs: list[RunSpec], dataset: Dataset, steps: int, *, rows: int | None = None, **options
 ) -> list[Measurement]:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from support.defaults import pinned
 from support.networks.distance_networks import UNITS
 from support.networks.gaussians import DistanceData, parse
 from support.training import loop
@@ -20,6 +21,7 @@ from support.training.specs import Measurement, check_shared, moment_steps, reco
 SNAPSHOTS = 10  # up to this dimension weights are stored at all powers of ten, above it only at the last step
 
 
+@pinned()
 def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = None, **options) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification, in the same order.
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from support.activations import ACTIVATIONS
+from support.defaults import pinned
 from support.networks.data import Dataset
 from support.networks.draws import named
 from support.networks.residual import ResNet
@@ -36,8 +37,8 @@ class Normalise(nn.Module):
         colour = len(data.image_shape) == 3
         mean = MEAN if colour else (data.pixel_mean / data.maximum,)
         sd = SD if colour else (data.pixel_sd / data.maximum,)
-        self.mean = nn.Buffer(torch.tensor(mean)[:, None, None])
-        self.sd = nn.Buffer(torch.tensor(sd)[:, None, None])
+        self.mean = nn.Buffer(torch.tensor(mean, dtype=torch.float32)[:, None, None])
+        self.sd = nn.Buffer(torch.tensor(sd, dtype=torch.float32)[:, None, None])
 
     def forward(self, x: Tensor) -> Tensor:
         """The normalised images, (N, channels, H, W)."""
@@ -90,7 +91,7 @@ class Learner:
             order = torch.randperm(spec.images, generator=named(spec.seed, 0, "labels"))
             self.learned = self.train_labels[order.to(device)]
         activation = ACTIVATIONS[spec.activation].module
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), pinned():  # layers take their type from torch
             torch.manual_seed(spec.seed)
             self.network = ResNet(spec.depth, spec.width, activation, self.classes, self.train_images.shape[1])
             self.head = objectives.projector(self.network.fc.in_features, activation)
@@ -152,6 +153,7 @@ class Learner:
     def loss(self, views: list[Tensor], labels: Tensor) -> Tensor:
         """The objective of a batch."""
         spec = self.spec
+        torch.clear_autocast_cache()  # within an autocast of somebody else it would keep the weights of the last step
         with torch.autocast(self.device.type, torch.bfloat16, enabled=spec.precision == "bf16"):
             if not spec.self_supervised:
                 logits = self.network(views[0])

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from support import geometry
+from support.defaults import pinned
 from support.networks.data import Dataset, load
 from support.training import loop
 from support.training.machine import Division, resolve_device, threads
@@ -31,6 +32,7 @@ NETWORKS = 2  # that are measured: untrained, trained
 LEAST = 1e-9  # a singular value in a mean spectrum counts as at least this
 
 
+@pinned()
 def train(
     specs: list[ResidualSpec], steps: int | None = None, *, data: Dataset | None = None, **options
 ) -> list[Measurement]:
@@ -86,6 +88,7 @@ def train(
     return course.measurements(specs, [arrays], [run.learner.weights()], losses, division)
 
 
+@pinned()
 def curves_again(
     spec: ResidualSpec,
     steps: int,

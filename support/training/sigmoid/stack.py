@@ -20,6 +20,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from support.defaults import pinned
 from support.networks.tasks import Task
 from support.training.adam import Adam
 
@@ -27,6 +28,7 @@ ADAM = Adam(shares=(0.1, 0.001))  # 1 - 0.9 and 1 - 0.999 round to other numbers
 ELEMENTS = 8_000_000  # hidden activations at a time where only the output is needed
 
 
+@pinned()
 def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: int = 1) -> dict[str, Tensor]:
     """The weights before training, lowest layer first: W1 (n, d), b1 (n,), W2 (C or n, n), b2 and so on, float64."""
     generator = torch.Generator().manual_seed(seed)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from support.defaults import pinned
 from support.networks.tasks import Task, resampled
 from support.training import loop
 from support.training.machine import Division, resolve_device, threads
@@ -27,6 +28,7 @@ def geometry_steps(steps: int) -> list[int]:
     return sorted({s for s in GEOMETRY if s <= steps} | {steps})
 
 
+@pinned()
 def train(
     specs: list[VolumeSpec], steps: int | None = None, *, tasks: list[Task] | None = None, **options
 ) -> list[Measurement]:
@@ -83,6 +85,7 @@ def train(
     return course.measurements(specs, arrays, by_epoch[steps], ("train_loss", "test_loss"), division)
 
 
+@pinned()
 def curves_again(
     spec: VolumeSpec,
     steps: int,
