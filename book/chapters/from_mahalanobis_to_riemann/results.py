@@ -10,7 +10,8 @@ from support.training.classifiers.class_metrics import mismatch
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """The numbers of classifiers (`numbers.measured_metric`) by network and seed; runs: the frame of a study."""
-    return runs.rename(columns={"architecture": "network"}).set_index(["network", "seed"]).sort_index()
+    by_network = runs.rename(columns={"architecture": "network"}).set_index(["network", "seed"])
+    return by_network.sort_index().select_dtypes("number")
 
 
 def distance_mismatches(arm: DistanceArm, network: str) -> pd.Series:
