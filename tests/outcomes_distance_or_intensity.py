@@ -56,7 +56,7 @@ def _stays(bias_of_relu2=30 + WIDE, abs2_neg=80.0, abs2_neg_bias=80.0, relu2=30 
 
 
 def _dead(k: int) -> dict:
-    return {("some dead", "Abs2"): np.arange(20) < k, ("some dead", "Abs2-Neg"): np.zeros(20)}
+    return {("never active", "Abs2"): 10.0 * (np.arange(20) < k), ("never active", "Abs2-Neg"): np.zeros(20)}
 
 
 OUTCOMES = {
@@ -91,8 +91,7 @@ OUTCOMES = {
         (_stays(abs2_neg_bias=89.0 + WIGGLE), "unclear"),
         (_stays(relu2=89 + NARROW, abs2_neg=89.5), "void"),
     ],
-    "LDM-6.3-a": [(_dead(0), "holds"), (_dead(1), "fails"), ({("some dead", "Abs2"): [np.nan] * 20,
-                  ("some dead", "Abs2-Neg"): [np.nan] * 20}, "unclear")],
+    "LDM-6.3-a": [(_dead(0), "holds"), (_dead(1), "fails"), (_dead(20), "fails")],
     "LDM-TX-a": [
         (acc(Abs2=95.35 + NARROW) | {"arm": "Abs2"}, "holds"),
         (acc(Abs2=90 + NARROW) | {"arm": "Abs2"}, "fails"),

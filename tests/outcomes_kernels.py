@@ -19,7 +19,6 @@ OUTCOMES = {
         ({"plain": 5 + 3 * WIGGLE, "support": 4.0, "shared": 0.25}, "unclear"),
         ({"plain": 5 + 3 * WIGGLE, "support": 4.3, "shared": 0.25}, "unclear"),
         ({"plain": 0.5 + 0.1 * WIGGLE, "support": 0.0}, "void"),
-        ({"plain": 1.0 + 0.1 * WIGGLE, "support": 0.0}, "unclear"),
     ],
     "KER-1-b": [
         ({"effect": _UP, "contrast": _UP}, "holds"),

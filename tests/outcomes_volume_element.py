@@ -68,7 +68,34 @@ def _larger(kind: str) -> list:
     ]
 
 
+_X = np.arange(20.0)
+_NOISE = np.random.default_rng(0).permutation(20)
+_LOSS = _X + 0.5 * _NOISE
+
+
+def _ranks(state: str, name: str, second, accuracy=100.0, **numbers) -> tuple:
+    """Twenty networks whose effects rise from one to the next."""
+    columns = {"effect": _X, name: second, "train accuracy": accuracy} | numbers
+    return {(name, "true"): x for name, x in columns.items()}, state
+
+
+def _falls(name: str, **more) -> list:
+    return [
+        _ranks("holds", name, -_X + 0.1 * _NOISE, **more),
+        _ranks("fails", name, _X + 0.1 * _NOISE, **more),
+        _ranks("unclear", name, _NOISE, **more),
+        _ranks("void", name, -_X, accuracy=75.0, **more),
+    ]
+
+
 OUTCOMES = {
+    "OWN-10-a": _falls("test accuracy"),
+    "OWN-10-b": _falls("margin"),
+    "OWN-10-c": [
+        *_falls("test accuracy", loss=np.resize([1.0, 2.0], 20)),
+        _ranks("unclear", "test accuracy", -_LOSS + _NOISE[::-1], loss=_LOSS),
+    ],
+    "OWN-10-d": _falls("test accuracy"),
     "RG-4-a": [
         of("holds", **_MAGNIFIED),
         of("fails", effect=UP, contrast=-UP),

@@ -17,6 +17,7 @@ from book.claims.statistics import (
     from_summary,
     holm,
     mean_interval,
+    rank_correlation,
     resampled_interval,
     sd_interval,
     sd_ratio_interval,
@@ -319,3 +320,28 @@ def test_an_interval_ends_where_values_do_at_both_ends():
 def test_a_ratio_has_the_smaller_number_of_values_and_none_from_a_single_one():
     assert sd_ratio_interval(SAMPLE, SAMPLE[:5] ** 2).n == 5
     assert np.isnan([sd_ratio_interval([1.0], SAMPLE).value, sd_ratio_interval(SAMPLE, [1.0]).value]).all()
+
+
+def test_a_rank_correlation_is_scipy_s_and_its_interval_covers():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    y = -x + rng.normal(size=40)
+    found = rank_correlation(x, y)
+    assert found.value == pytest.approx(stats.spearmanr(x, y).statistic) and found.low < found.value < found.high < 0
+    true, hits = 6 / np.pi * np.arcsin(0.5 / 2), 0  # of normal values that correlate by 0.5
+    for _ in range(400):
+        a, b = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 40).T
+        one = rank_correlation(a, b)
+        hits += one.low < true < one.high
+    assert 0.92 * 400 < hits < 0.98 * 400
+
+
+def test_a_partial_rank_correlation_is_that_of_the_residuals_of_ranks():
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=60)
+    x, y = z + rng.normal(size=60), z + rng.normal(size=60)
+    rx, ry, rz = (stats.rankdata(v) for v in (x, y, z))
+    left = [r - np.polyval(np.polyfit(rz, r, 1), rz) for r in (rx, ry)]
+    found = rank_correlation(x, y, z)
+    assert found.value == pytest.approx(np.corrcoef(left)[0, 1]) and found.value < rank_correlation(x, y).value
+    assert np.isnan(rank_correlation(x, np.ones(60)).value)

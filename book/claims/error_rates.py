@@ -4,10 +4,10 @@ For every arm of the ledger that has an interval, the experiment is repeated wit
 with the spread that they had: normal values for a mean or an SD, yes or no for a share. The true effect is put on the
 rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, or equal SDs. Of
 claims with several parts it is the part that the arm reports. A premise is taken as met. Left out are units that
-share training data, parts that one case refutes, and arms whose values are all alike, so that their spread is not
-known. Means are judged by Student's interval alone; the bootstrap's, which is used from ten values on if it is wider,
-can only turn a verdict into "unclear". One of several looks is taken at the first step of Holm's correction, as if no
-other decided.
+share training data, rank correlations, parts that one case refutes, and arms whose values are all alike, so that
+their spread is not known. Means are judged by Student's interval alone; the bootstrap's, which is used from ten values
+on if it is wider, can only turn a verdict into "unclear". One of several looks is taken at the first step of Holm's
+correction, as if no other decided.
 """
 
 import math
@@ -39,7 +39,12 @@ def simulated(claims: Iterable[Claim], rows: Sequence[dict], tables: Any = None)
             if arm["state"] == "void" or None in (arm["value"], arm["low"], arm["high"]) or arm["n"] < 2:
                 continue
             part = _reported(claim, arm)
-            if part is None or arm["low"] == arm["high"] or arm["name"] in shared or part.estimate == "never":
+            if (
+                part is None
+                or arm["low"] == arm["high"]
+                or arm["name"] in shared
+                or part.estimate in ("never", "rank")
+            ):
                 continue
             for effect, value in effects(part, arm).items():
                 holds, fails = rates(part, arm, value, looks=len(arms) if claim.looks else 1)
@@ -59,7 +64,7 @@ def effects(part: Part, arm: dict) -> dict[str, float]:
     """The true values at which the part is tried: "line", "none" and, where the paper prints it, "printed"."""
     low, high = part.accepts
     values = {"line": float(low if math.isfinite(low) else high)}
-    if part.estimate == "sd ratio":
+    if part.unit == "times":
         values["none"] = 1.0
     elif part.estimate not in ("share", "sd") and part.unit != "%":  # these have no natural one
         values["none"] = 0.0
@@ -88,7 +93,7 @@ def _intervals(part: Part, arm: dict, true: float, level: float) -> tuple[np.nda
         whole = part.how.get("whole", 1.0)
         outcomes = [statistics.clopper_pearson(k, n, level) for k in range(n + 1)]
         return np.array([whole * e.low for e in outcomes]), np.array([whole * e.high for e in outcomes])
-    if part.estimate == "sd ratio":
+    if part.unit == "times":
         wide, narrow = max(true, 1e-9) * rng.standard_normal((SLOW_DRAWS, n)), rng.standard_normal((SLOW_DRAWS, n))
         pairs = zip(wide, narrow, strict=True)
         made = [statistics.sd_ratio_interval(*pair, level=level, resamples=999) for pair in pairs]

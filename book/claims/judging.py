@@ -37,7 +37,8 @@ class Part:
 
     says: a sentence with {} for the estimate. {name} is the mean of a column of the table, {count} and {n} are those
         of a share.
-    values: table -> a value for each unit; of "sd ratio" two columns. A unit with NaN is left out.
+    values: table -> a value for each unit; two columns for a ratio of SDs, two or three (the last is held fixed) for
+        a rank correlation. A unit with NaN is left out.
     accepts: ends of the open interval of values that agree with the claim.
     asks: the condition in a few words.
     estimate: a key of ESTIMATES; how: its further arguments.
@@ -247,9 +248,19 @@ def never(x: np.ndarray, level: float, whole: float = 100.0) -> Estimate:
 
 
 def sd(x: np.ndarray, level: float) -> Estimate:
-    """The SD; without an interval if all values are equal, which says more of the test set than of the SD."""
+    """The SD, or of two columns their ratio, not paired.
+
+    An SD has no interval if all values are equal, which says more of the test set than of the SD.
+    """
+    if x.ndim == 2:
+        return statistics.sd_ratio_interval(x[:, 0], x[:, 1], level)
     found = statistics.sd_interval(x, level)
     return found if found.value else replace(found, low=np.nan, high=np.nan)
+
+
+def rank(x: np.ndarray, level: float) -> Estimate:
+    """The rank correlation of the first two columns, a third held fixed."""
+    return statistics.rank_correlation(x[:, 0], x[:, 1], x[:, 2] if x.shape[1] > 2 else None, level)
 
 
 def from_printed(x: np.ndarray, level: float, mean: float, n: int, sd: float | None = None) -> Estimate:
@@ -265,7 +276,7 @@ ESTIMATES: dict[str, Callable[..., Estimate]] = {
     "share": share,
     "never": never,
     "sd": sd,
-    "sd ratio": lambda x, level: statistics.sd_ratio_interval(x[:, 0], x[:, 1], level),
+    "rank": rank,
     "printed": from_printed,
 }
 

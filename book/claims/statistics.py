@@ -141,6 +141,28 @@ def sd_ratio_interval(a, b, level=0.95, seed=0, resamples=9999) -> Estimate:
     return Estimate(float(_sd(a) / _sd(b)), float(low), float(high), n, level, "bootstrap percentile")
 
 
+def rank_correlation(x, y, given=None, level=0.95) -> Estimate:
+    """Spearman's rank correlation of x and y, shapes (n,), with the interval of Bonett and Wright (2000).
+
+    given: a third variable, (n,), whose ranks are held fixed: the partial rank correlation. Raises ValueError as
+    `mean_interval` does. NaN where one of them does not vary.
+    """
+    columns = [_sample(name, v) for name, v in (("x", x), ("y", y), ("given", given)) if v is not None]
+    n, level = len(columns[0]), _level(level)
+    free = n - 1 - len(columns)
+    if free < 1 or any(np.ptp(c) == 0 for c in columns):
+        return Estimate(np.nan, np.nan, np.nan, n, level, "none: no spread, or too few")
+    r = np.corrcoef([stats.rankdata(c) for c in columns])
+    rho = float(r[0, 1])
+    if given is not None:
+        rho = float((r[0, 1] - r[0, 2] * r[1, 2]) / np.sqrt((1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2)))
+    if abs(rho) >= 1:
+        return Estimate(rho, rho, rho, n, level, "none: in one order")
+    half = stats.norm.ppf((1 + level) / 2) * np.sqrt((1 + rho**2 / 2) / free)
+    low, high = np.tanh(np.arctanh(rho) + np.array([-half, half]))
+    return Estimate(rho, float(low), float(high), n, level, "Fisher's z")
+
+
 def t_test_p(t, df) -> float:
     """Two-sided p-value of Student's t with df degrees of freedom."""
     return float(2 * stats.t.sf(abs(t), df))

@@ -116,6 +116,11 @@ STUDIES = by_name(
     # ten seeds left every width unclear for one of the rules
     VolumeStudy("volume-xor", "xor", 2000, widths=(2, 10, 100, 250, 500), seeds=40, labels=("true",),
                 title="shallow sigmoid networks on XOR, and the volume element at their boundaries"),
+    # for OWN-10: fresh seeds, because the correlations of the seeds above were known when its rules were written
+    VolumeStudy("volume-xor-fresh", "xor", 2000, widths=(10, 100), first_seed=200, seeds=40, labels=("true",),
+                title="shallow sigmoid networks on XOR, seeds 200 to 239"),
+    VolumeStudy("volume-sinusoid-fresh", "sinusoid", 10_000, widths=(5, 20, 250), first_seed=200, seeds=40,
+                labels=("true",), title="the sinusoidal boundary, seeds 200 to 239"),
     VolumeStudy("volume-sinusoid", "sinusoid", 10_000, widths=(5, 20, 250),
                 title="the same on a sinusoidal boundary, and with shuffled labels"),
     VolumeStudy("volume-sinusoid-resampled", "sinusoid-resampled", 10_000, widths=(5, 20, 250),

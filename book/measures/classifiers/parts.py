@@ -154,7 +154,7 @@ def more_variable(first: str, second: str, times: float = SPREAD) -> Part:
         (times, math.inf),
         "times",
         f"SD {first} / SD {second} > {times:g}",
-        "sd ratio",
+        "sd",
         printed=_sd_ratio(first, second),
     )
 

@@ -13,14 +13,16 @@ import torch
 from book.measures.tables import Tables
 from support.geometry import square
 from support.geometry.boundary import summary
+from support.training.sigmoid.stack import logits
 
 MEASURED = ("crossing", "effect", "same_effect", "peak")
 LEAST_PAIRS = 8  # a network with fewer is not counted
 NUMBERS = {
     *(f"{x}{w}" for x in ("effect", "same_effect", "contrast", "nearer", "correlation") for w in ("", " before")),
     "pairs", "train accuracy", "test accuracy", "entropy rank", "entropy rank before", "crest distance along",
-    "crest distance before", "crest distance",
+    "crest distance before", "crest distance", "margin", "loss",
 }  # fmt: skip
+MARGIN_GRID = 201  # points a side of the square
 GRID, LARGEST = 60, 0.05  # points a side of the square; the share of them that counts as having the largest volume
 
 
@@ -35,10 +37,13 @@ def measured(run: Any, study: Any) -> dict[str, float]:
     if run.spec.data == "sinusoid" and run.spec.layers == 1 and run.spec.labels == "true":
         along, before, after = crest_distances(run)
         numbers |= {"crest distance along": along, "crest distance before": before, "crest distance": after}
+    if run.spec.data == "xor" and run.spec.layers == 1:
+        numbers["margin"] = margin(run)
     if "layer_contrast" in run.arrays:
         numbers |= {f"contrast layer {n}": x for n, x in enumerate(run.arrays["layer_contrast"][-1].tolist(), 1)}
     counts = numbers["pairs"] >= LEAST_PAIRS and np.isfinite(numbers["contrast"] + numbers["contrast before"])
     numbers = numbers if counts else dict.fromkeys(numbers, np.nan)
+    numbers["loss"] = float(run.arrays["train_loss"][-1])
     return numbers | {f"{side} accuracy": float(run.arrays[f"{side}_accuracy"][-1]) for side in ("train", "test")}
 
 
@@ -83,6 +88,18 @@ def entropy_ranks(run) -> list[float]:
 
     entropy, volumes = run.arrays["plane_entropy"][-1].ravel(), run.arrays["plane_volume"]
     return [float(stats.spearmanr(entropy, volumes[i].ravel()).statistic) for i in (0, -1)]
+
+
+def margin(run: Any) -> float:
+    """The least distance from a training point of XOR to a point that gets the other class, of a grid in the square.
+
+    The four points are the corners (+-1, +-1); neighbours of the grid are 1/100 apart. NaN if all get one class.
+    """
+    x, corners = square(MARGIN_GRID), torch.tensor([[-1, -1], [-1, 1], [1, -1], [1, 1]], dtype=torch.float64)
+    w = weights(run, run.arrays["geometry_steps"][-1])
+    other = logits(w, corners).argmax(-1)[:, None] != logits(w, x).argmax(-1)
+    apart = torch.cdist(corners, x)[other]
+    return float(apart.min()) if len(apart) else float("nan")
 
 
 def _on_the_curve(x: torch.Tensor) -> torch.Tensor:
