@@ -30,7 +30,8 @@ def table(columns: dict, name: str = "seed") -> pd.DataFrame:
 
 
 def parts_of(claim: Claim, name: str) -> tuple:
-    return tuple(claim.parts(Arm(name, pd.DataFrame(), {}))) if callable(claim.parts) else claim.parts
+    factors = {"stage": name.removeprefix("stage ")}  # of the claims that are asked stage by stage
+    return tuple(claim.parts(Arm(name, pd.DataFrame(), factors))) if callable(claim.parts) else claim.parts
 
 
 @pytest.mark.parametrize(

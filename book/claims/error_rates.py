@@ -5,8 +5,8 @@ with the spread that they had: normal values for a mean or an SD, yes or no for 
 rule's line, at what the paper prints (where it prints it), and at no effect: a difference of 0, or equal SDs. Of
 claims with several parts it is the part that the arm reports. A premise is taken as met. Left out are units that
 share training data, rank correlations, parts that one case refutes, and arms whose values are all alike, so that
-their spread is not known. Means are judged by Student's interval alone; the bootstrap's, which is used from ten values
-on if it is wider, can only turn a verdict into "unclear". One of several looks is taken at the first step of Holm's
+their spread is not known. Means are judged by Student's interval alone; the bootstrap's, used from ten values on if
+it is wider, can only turn a verdict into "unclear". One of several looks is taken at the first step of Holm's
 correction, as if no other decided.
 """
 
