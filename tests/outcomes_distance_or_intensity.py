@@ -32,7 +32,7 @@ def _equal(first: str, second: str, margin: float = 0.5) -> list:
     ]
 
 
-def _lead(first: str, second: str, least: float) -> list:
+def lead(first: str, second: str, least: float) -> list:
     return [
         (acc(**{first: 80 + least + 0.2 + NARROW, second: 80.0}), "holds"),
         (acc(**{first: 80 + least - 0.2 + NARROW, second: 80.0}), "fails"),
@@ -61,7 +61,7 @@ def _dead(k: int) -> dict:
 
 OUTCOMES = {
     "LDM-5.1-a": _equal("ReLU", "Abs"),
-    "LDM-5.2-a": _lead("ReLU", "ReLU2", 10),
+    "LDM-5.2-a": lead("ReLU", "ReLU2", 10),
     "LDM-5.2-b": _equal("Abs", "Abs2"),
     "LDM-5.3-a": [
         (acc(ReLU2_Neg=90 + NARROW, ReLU2=40.0, ReLU=92.0), "holds"),
@@ -71,8 +71,8 @@ OUTCOMES = {
         (acc(ReLU2_Neg=95 + NARROW, ReLU2=82.0, ReLU=92.0 + WIGGLE), "unclear"),
     ],
     "LDM-5.3-b": _equal("ReLU", "ReLU2_Neg"),
-    "LDM-5.3-c": _lead("Abs", "Abs2_Neg", 1),
-    "LDM-5.3-d": _lead("Abs2", "Abs2_Neg", 1),
+    "LDM-5.3-c": lead("Abs", "Abs2_Neg", 1),
+    "LDM-5.3-d": lead("Abs2", "Abs2_Neg", 1),
     "LDM-5.3-e": [
         (acc(Abs2_Neg=90 + WIDE, Abs2=90 + NARROW), "holds"),
         (acc(Abs2_Neg=90 + NARROW, Abs2=90 + NARROW), "fails"),
@@ -91,7 +91,8 @@ OUTCOMES = {
         (_stays(abs2_neg_bias=89.0 + WIGGLE), "unclear"),
         (_stays(relu2=89 + NARROW, abs2_neg=89.5), "void"),
     ],
-    "LDM-6.3-a": [(_dead(0), "holds"), (_dead(1), "fails"), (_dead(20), "fails")],
+    "LDM-6.3-a": [(_dead(0), "holds"), (_dead(1), "fails"), ({("never active", "Abs2"): [np.nan] * 20,
+                  ("never active", "Abs2-Neg"): [np.nan] * 20}, "unclear")],
     "LDM-TX-a": [
         (acc(Abs2=95.35 + NARROW) | {"arm": "Abs2"}, "holds"),
         (acc(Abs2=90 + NARROW) | {"arm": "Abs2"}, "fails"),

@@ -359,8 +359,10 @@ def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, sha
 def _said(part: Part, value: float, table: pd.DataFrame, values: np.ndarray) -> str:
     """The sentence of a part with its numbers; a column of two levels is written {name, network}."""
     means = {", ".join(map(str, key)) if isinstance(key, tuple) else key: x for key, x in _means(table).items()}
+    total = float(np.sum(values))
+    numbers = {"count": int(total) if math.isfinite(total) else total, "n": len(values)}
     # the mean of few accuracies may end in 5, and then its last bits would decide how it is printed
-    return part.says.format(round(float(value), 9), **means | {"count": int(np.sum(values)), "n": len(values)})
+    return part.says.format(round(float(value), 9), **means | numbers)
 
 
 def _means(table: pd.DataFrame) -> pd.Series:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from book.claims import statistics
@@ -57,7 +58,7 @@ def never_dead(*names: str) -> Part:
     """
     return Part(
         f"{{count}} of {{n}} networks, {' and '.join(names)}, have a dead output",
-        lambda t: pd.concat([t["never active", name] > 0 for name in names]),
+        lambda t: pd.concat([np.sign(t["never active", name]) for name in names]),  # 1: some are, 0: none is
         (-math.inf, 0.0),
         "% of networks",
         "no network has a dead output, whatever the interval",

@@ -88,9 +88,9 @@ def judged(
         study: tables.once(complete, study, networks, None, None, baseline, from_seed)
         for study, baseline in zip(studies, lent, strict=True)
     }
-    fewest = {study: int(seeds(runs).reindex(scalings, fill_value=0).min()) for study, runs in found.items()}
-    enough = (study for study in studies if fewest[study] >= tables.studies[study].judges_from)
-    judge = next(enough, max(studies, key=lambda study: fewest[study]))
+    counts = {study: sorted(seeds(runs).reindex(scalings, fill_value=0)) for study, runs in found.items()}
+    enough = (study for study in studies if counts[study][0] >= tables.studies[study].judges_from)
+    judge = next(enough, max(studies, key=lambda study: counts[study]))
     return tables.studies[judge], found[judge]
 
 
