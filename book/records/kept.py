@@ -47,16 +47,12 @@ def rows() -> list[dict]:
 
 
 def digest(records: Path, package: Path) -> str:
-    """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries.
-
-    Weights are left out: no rule reads them.
-    """
+    """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries."""
     read = []
     for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".py"))):
         for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
-            if root == package or not path.name.startswith("weights-"):
-                state = path.stat()
-                read.append((root, path, state.st_size, state.st_mtime_ns))
+            state = path.stat()
+            read.append((root, path, state.st_size, state.st_mtime_ns))
     return _digest(tuple(read), tuple(paths.notebooks()))
 
 

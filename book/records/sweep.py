@@ -169,9 +169,8 @@ def run_block(
             if missing := block.missing(store):  # again: another process may have finished it meanwhile
                 options = {"device": device, "minutes": minutes, "progress": progress}
                 measured = block.plan.train(list(block.specs), dataset, checkpoint=block.checkpoint, **options)
-                for measurement in (m for m in measured if m.spec in missing):
-                    kept = measurement.light() if block.plan.light else measurement
-                    store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
+                new = [m.light() if block.plan.light else m for m in measured if m.spec in missing]
+                store.extend(new, keep_weights=lambda spec: spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
     return cast(list[Record], block.found(store))
 
