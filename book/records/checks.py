@@ -49,7 +49,7 @@ def faults(spec: Spec, content: Mapping, arrays: Mapping[str, np.ndarray]) -> li
     losses = [values for name, values in arrays.items() if name.endswith(LOSSES)]
     if any(len(values) != len(steps) for values in losses):
         return ["its losses are not those of its steps"]
-    lost = diverged_at(steps, np.isfinite(losses).all(0)) if losses else None
+    lost = diverged_at(steps, np.isfinite(losses).all(0).tolist()) if losses else None
     if lost != content["diverged_at"]:
         found.append(f"its loss is first not finite at step {lost}, and not at {content['diverged_at']}")
     for name, values in arrays.items():

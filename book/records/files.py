@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -78,7 +79,7 @@ def _refused(constant: str) -> None:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict:
-    content = dict(pairs)
+    content = {sys.intern(name): value for name, value in pairs}  # thousands of lines have the same names
     if len(content) < len(pairs):  # json would let the last one win
         raise ValueError(f"a name occurs twice among {[name for name, _ in pairs]}")
     return content
@@ -105,12 +106,12 @@ def lines(path: Path) -> list[str]:
         return text.decode().splitlines()
 
 
-def npz(content: bytes) -> "np.lib.npyio.NpzFile":
+def npz(path: Path) -> "np.lib.npyio.NpzFile":
     """Opens an .npz, whose members are then unpacked one by one. Raises ValueError for more than MOST_BYTES."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with zipfile.ZipFile(path) as archive:
         if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
             raise ValueError(f"it unpacks to more than {MOST_BYTES:,} bytes")
-    return np.load(io.BytesIO(content), allow_pickle=False)
+    return np.load(path, allow_pickle=False)
 
 
 class Shard:
@@ -123,10 +124,9 @@ class Shard:
     def __init__(self, path: Path):
         self.path, self._members = path, dict[str, np.ndarray]()
         with reading(f"the shard {path}"):
-            content = read_bytes(path)
-            if path.name != arrays_name(content):
+            if path.name != arrays_name(read_bytes(path)):
                 raise RecordError(f"the shard {path} was altered: its name is not that of its content")
-            self._npz = npz(content)
+            self._npz = npz(path)
             self.rows = {str(name): row for row, name in enumerate(self._npz[RUNS])}
             self.names = sorted(name for name in self._npz.files if name != RUNS)
 

@@ -86,7 +86,7 @@ def _loose(path: Path) -> Run:
     where = f"the record {path}"
     with reading(where):
         content = content_of(files.read_bytes(path).decode(), where)
-        arrays = dict(files.npz(files.read_bytes(path.with_suffix(".npz"))))
+        arrays = dict(files.npz(path.with_suffix(".npz")))
         weights = {}
         if content["weights_kept"]:
             weights = load(files.read_bytes(path.with_suffix(".safetensors")))
@@ -120,10 +120,9 @@ def _of_shard(folder: Path, file: str, run: str) -> dict[str, np.ndarray]:
 @cache  # until the folder is done
 def _shard(path: Path) -> tuple[dict[str, int], dict[str, np.ndarray]]:
     """The row of each run, and the arrays of all runs, of a packed shard."""
-    content = files.read_bytes(path)
-    if hashlib.sha256(content).hexdigest()[:8] != path.stem[-8:]:
+    if hashlib.sha256(files.read_bytes(path)).hexdigest()[:8] != path.stem[-8:]:
         raise RecordError(f"the shard {path} was altered: its name is not that of its content")
-    members, arrays = dict(files.npz(content)), {}
+    members, arrays = dict(files.npz(path)), {}
     rows = {str(name): row for row, name in enumerate(members.pop("runs"))}
     for name, values in members.items():
         if name.endswith((".f4", ".f8")):  # planes, the lowest byte of each number first

@@ -50,7 +50,7 @@ class Run(NamedTuple):
 
 
 class Arrays(Mapping[str, np.ndarray]):
-    """The arrays of one run in a shard, read-only. Each is unpacked at its first use, for all runs of the shard."""
+    """The arrays of one run in a shard, as copies. Each is unpacked at its first use, for all runs of the shard."""
 
     def __init__(self, path: Path, run: str, weights: bool = False):
         self._shard = files.shard(path)
@@ -61,7 +61,7 @@ class Arrays(Mapping[str, np.ndarray]):
         self._names = {name[first:]: name for name in names}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return self._shard.member(self._names[name])[self._row, ...]
+        return self._shard.member(self._names[name])[self._row, ...].copy()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
