@@ -127,7 +127,7 @@ class Shard:
             if path.name != arrays_name(read_bytes(path)):
                 raise RecordError(f"the shard {path} was altered: its name is not that of its content")
             self._npz = npz(path)
-            self.rows = {str(name): row for row, name in enumerate(self._npz[RUNS])}
+            self.rows = {str(name): row for row, name in enumerate(self._npz[RUNS].tolist())}
             self.names = sorted(name for name in self._npz.files if name != RUNS)
 
     def member(self, name: str) -> np.ndarray:

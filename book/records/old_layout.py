@@ -65,8 +65,10 @@ def _migrate(root: Path, folder: Path) -> int:
     for path in sorted(old, key=lambda path: path.suffix != ".gz"):
         for run in _packed(path) if path.suffix == ".gz" else [_loose(path)] if path.suffix == ".json" else []:
             name = named(run.content)
-            if folder_of(root, specification(run.content["spec"])) != folder:
-                raise RecordError(f"{path}: the record {name} is in the folder of others")
+            with reading(f"{path}: the record {name}"):
+                spec = specification(run.content["spec"])
+            if spec.key != run.content["key"] or folder_of(root, spec) != folder:
+                raise RecordError(f"{path}: the record {name} has another key or folder than its specification")
             first = known.get(name) or runs.setdefault(name, run)
             if any(_measured(first)[digest] != _measured(run)[digest] for digest in DIGESTS):
                 raise RecordError(f"{path}: another file has other measurements of {name}")
