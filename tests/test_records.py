@@ -435,6 +435,14 @@ def test_a_record_in_a_folder_of_others_is_found_and_not_read(some):
         shutil.rmtree(folder) if folder != some.roots[0] else None
 
 
+def test_files_of_somebody_else_are_no_fault(some):
+    (path, *_) = some.roots[0].rglob("runs-*")
+    for name in ("mine.npz", "arrays-mine.npz", ".DS_Store", ".half.npz.4711", "notes.json"):
+        path.with_name(name).write_bytes(b"mine")
+    path.with_name("arrays-01234567.npz").mkdir()
+    assert some.verify() == {} and some.leftovers() == [] and len(list(some)) == 3
+
+
 def zipped(compression=zipfile.ZIP_DEFLATED, **arrays):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", compression) as archive:

@@ -23,7 +23,7 @@ from book.claims.judge import Claim, judge
 from book.measures.residual import checks, own_boundaries, results
 from book.measures.residual.results import AFTER, ALIKE
 from book.measures.residual.study import ResidualStudy, minutes_of, multiplications
-from book.records import export, packing, replay
+from book.records import export, replay
 from book.records.store import Store
 from book.records.sweep import sweep
 from support.networks import sources
@@ -132,7 +132,7 @@ def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
     assert [r.spec.seed for r in sorted(records, key=lambda r: r.spec.seed)] == [0, 1]
     assert all(study.asks_for(r.spec) and not r.content["weights_kept"] for r in records)
     assert export.table(records)["final_test_accuracy"].notna().all()
-    assert packing.pack(store) == 0 and not store.verify()
+    assert store.pack() == 0 and not store.verify()  # pictures are of the first seed alone
     monkeypatch.setattr(replay, "load", load)
     assert replay.replay(store, records[0].key, 1, "cpu") == 0
     assert "agrees with 3 replays at 2 recorded steps" in capsys.readouterr().out

@@ -16,7 +16,7 @@ PROMISED = {  # experiment -> arrays of all its runs, beside "steps"
     "volume": (*CURVES, "geometry_steps", "own_contrast", *AT_THE_BOUNDARY),
     "residual": ("trained_epochs", "crossing", "length", "segment_volume", "segment_half", "segment_rank"),
 }
-UNMEASURED = ("volume", "residual")  # experiments in which NaN stands for what was not found
+UNMEASURED = ("metric", "volume", "residual")  # experiments in which NaN stands for what was not found
 RANGES = {"accuracy": (0, 100), "active": (0, 1), "loss": (0, np.inf), "mse": (0, np.inf)}  # by the end of the name
 LOSSES = ("loss", "mse")
 
@@ -50,8 +50,10 @@ def faults(spec: Spec, content: Mapping, arrays: Mapping[str, np.ndarray]) -> li
     if any(len(values) != len(steps) for values in losses):
         return ["its losses are not those of its steps"]
     lost = diverged_at(steps, np.isfinite(losses).all(0).tolist()) if losses else None
-    if lost != content["diverged_at"]:
-        found.append(f"its loss is first not finite at step {lost}, and not at {content['diverged_at']}")
+    # a loss beyond float32 is stored as infinity, so those of a run may become infinite before it has diverged
+    undefined = diverged_at(steps, (~np.isnan(losses)).all(0).tolist()) if losses else None
+    if not (undefined is None if (said := content["diverged_at"]) is None else said in (lost, undefined)):
+        found.append(f"its loss is first not finite at step {lost}, and not at {said}")
     for name, values in arrays.items():
         finite = np.isfinite(values)
         least, most = next((r for end, r in RANGES.items() if name.endswith(end)), (-np.inf, np.inf))

@@ -215,7 +215,7 @@ class Store:
     def extend(self, measurements: Sequence[Measurement], keep_weights: Callable[[Spec], bool]) -> list[Record]:
         """Records measurements of one experiment and data, and returns their records in the same order.
 
-        A run that has a record of this length keeps it unchanged. keep_weights: tells whether those of a run are kept.
+        A run that has a record of this length keeps it. keep_weights: tells whether those of a run are kept.
         """
         folder = folder_of(self.roots[0], measurements[0].spec)
         runs = {}
@@ -242,7 +242,7 @@ class Store:
         """Returns the sound records, and the faults by file. Only one shard at a time is in memory."""
         sound, faults = [], dict.fromkeys(self.leftovers(), [LEFTOVER])
         for root in self.roots:
-            for path in sorted(p for p in root.rglob("*.*") if p.parent.parent.parent != root and _of_a_record(p)):
+            for path in sorted(path for path in (*root.glob("*"), *root.glob("*/*")) if _of_a_record(path)):
                 faults[path] = [f"it lies outside of the folders <experiment>/<data> of {root}"]
         for folder in self._folders():
             if any(EARLIER.fullmatch(path.name) for path in folder.iterdir()):
@@ -256,7 +256,7 @@ class Store:
 
     def leftovers(self) -> list[Path]:
         """Lists the files that a write left behind which was cut short."""
-        paths = [path for folder in self._folders() for path in folder.iterdir()]
+        paths = [path for folder in self._folders() for path in folder.iterdir() if path.is_file()]
         alone = [path for path in paths if ARRAYS.fullmatch(path.name) and not lines_of(path).exists()]
         return sorted(alone + [path for path in paths if UNFINISHED.fullmatch(path.name)])
 
@@ -475,7 +475,7 @@ def _pack(folder: Path) -> int:
 
 
 def replace(old: Iterable[Path], new: Iterable[Path]) -> None:
-    """Deletes files of lines and arrays once all new shards are sound. Raises RecordError, and deletes none, if not."""
+    """Deletes files of lines and arrays once all new shards are sound; else raises RecordError."""
     for path in new:
         for wrong in check_shard(path)[1].values():
             raise RecordError(f"nothing was deleted: {wrong[0]}")
