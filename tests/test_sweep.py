@@ -27,6 +27,7 @@ from book.records.sweep import Busy, Diverged, ensure, run_block
 from support.networks.data import load
 from support.progress import Progress
 from support.training import checkpoints
+from support.training.loop import Stopped
 from support.training.specs import digest
 from support.words import lasting
 
@@ -264,6 +265,34 @@ def test_a_block_that_another_process_trains_is_passed_over(store, dataset, caps
         assert sweep.sweep(PLAN, store) == 1
     assert "passed over" in capsys.readouterr().out
     assert sweep.sweep(PLAN, store) == 0  # the claim ended with its holder
+
+
+@pytest.mark.parametrize("other", ["no tensors", "other shapes"])
+def test_a_checkpoint_of_another_layout_is_set_aside_and_training_begins_again(store, dataset, other, capsys):
+    block = replace(PLAN, steps=5).blocks(dataset)[0]
+    with pytest.raises(Stopped):
+        run_block(block, dataset, store, minutes=0)
+    identity = digest([s.key for s in block.specs] + [5])
+    saved = checkpoints.read(block.checkpoint, identity)
+    few = {n: t for n, t in saved.tensors.items() if n.startswith(("curves.", "kept"))}
+    wide = {n: t if n in few else torch.cat([t, t]) for n, t in saved.tensors.items()}
+    checkpoints.write(block.checkpoint, identity, saved.note, {"no tensors": few, "other shapes": wide}[other])
+    assert len(run_block(block, dataset, store)) == 4 and store.verify() == {}
+    assert "set aside: " in capsys.readouterr().out and len(list(block.checkpoint.parent.glob("*.other"))) == 2
+
+
+def test_an_error_of_the_trainer_leaves_the_checkpoint(store, dataset, monkeypatch):
+    block = replace(PLAN, steps=5).blocks(dataset)[0]
+    with pytest.raises(Stopped):
+        run_block(block, dataset, store, minutes=0)
+
+    def full(*_, **__):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(study, "train", full)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        run_block(block, dataset, store)
+    assert block.checkpoint.exists()
 
 
 def test_a_dask_task_says_why_it_did_not_finish_instead_of_being_tried_again(store, dataset, folder):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from support.training.specs import CURVES, Spec, diverged_at
+from support.training.specs import CURVES, Spec
 
 OF_CLASSIFIERS = (*CURVES, "train_active", "test_active", "head_norm")
 AT_THE_BOUNDARY = ("crossing", "effect", "same_effect", "peak", "profile", "same_profile")
@@ -49,9 +49,9 @@ def faults(spec: Spec, content: Mapping, arrays: Mapping[str, np.ndarray]) -> li
     losses = [values for name, values in arrays.items() if name.endswith(LOSSES)]
     if any(len(values) != len(steps) for values in losses):
         return ["its losses are not those of its steps"]
-    lost = diverged_at(steps, np.isfinite(losses).all(0).tolist()) if losses else None
+    lost = _first(steps, ~np.isfinite(losses)) if losses else None
     # a loss beyond float32 is stored as infinity, so those of a run may become infinite before it has diverged
-    undefined = diverged_at(steps, (~np.isnan(losses)).all(0).tolist()) if losses else None
+    undefined = _first(steps, np.isnan(losses)) if losses else None
     if not (undefined is None if (said := content["diverged_at"]) is None else said in (lost, undefined)):
         found.append(f"its loss is first not finite at step {lost}, and not at {said}")
     for name, values in arrays.items():
@@ -67,3 +67,9 @@ def faults(spec: Spec, content: Mapping, arrays: Mapping[str, np.ndarray]) -> li
     except (KeyError, IndexError, TypeError, ValueError) as error:
         found.append(f"the arrays are not those of such a run ({type(error).__name__}: {error})")
     return found
+
+
+def _first(steps: np.ndarray, where: np.ndarray) -> int | None:
+    """The first of the steps, (S,), at which one of several curves, (C, S), is marked; None if none is."""
+    marked = steps[where.any(0)]
+    return int(marked[0]) if len(marked) else None

@@ -4,6 +4,7 @@ Blocks depend on the study alone, not on which runs are missing. So a run always
 """
 
 import contextlib
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -167,12 +168,30 @@ def run_block(
         files.probe(block.checkpoint.parent, "write checkpoints to", checkpoints.CheckpointError, hint)
         with _claimed(block):
             if missing := block.missing(store):  # again: another process may have finished it meanwhile
-                options = {"device": device, "minutes": minutes, "progress": progress}
-                measured = block.plan.train(list(block.specs), dataset, checkpoint=block.checkpoint, **options)
+                measured = _trained(block, dataset, device=device, minutes=minutes, progress=progress)
                 new = [m.light() if block.plan.light else m for m in measured if m.spec in missing]
                 store.extend(new, keep_weights=lambda spec: spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
     return cast(list[Record], block.found(store))
+
+
+def _trained(block: Block, dataset: Any, **options: Any) -> list:
+    """Trains a block from its checkpoint; one that another version of the trainer wrote is set aside."""
+    for _ in range(2):
+        try:
+            return block.plan.train(list(block.specs), dataset, checkpoint=block.checkpoint, **options)
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+            # tensors or notes that the trainer looks for are not there, or have other shapes
+            strange = isinstance(error, KeyError | IndexError | TypeError | AttributeError)
+            if not (strange or re.search(r"size of tensor|another version of the trainer", str(error))):
+                raise
+            paths = [path for path in (block.checkpoint, block.checkpoint.with_suffix(".previous")) if path.exists()]
+            if not paths:
+                raise
+            for path in paths:
+                path.replace(path.with_suffix(f"{path.suffix}.other"))
+            print(f"set aside: {paths[0]}.other, a checkpoint of another layout; {block.label} begins again")
+    raise AssertionError("a block without a checkpoint either ends or raises")
 
 
 class Busy(RuntimeError):
