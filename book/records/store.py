@@ -200,6 +200,12 @@ class Store:
                     seen.add(name)
                     yield Record(*place)
 
+    def beside(self, spec: Spec) -> Iterator[Record]:
+        """Yields the records of the run's experiment and data that can be read."""
+        for root in self.roots:
+            for places in _index(folder_of(root, spec))[0].values():
+                yield from (Record(*place) for place in places.values())
+
     def _folders(self) -> Iterator[Path]:
         for root in self.roots:
             yield from sorted(path for path in root.glob("*/*") if path.is_dir())
