@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("claim", nargs="?", help="its id; by default a claim that needs no images")
     check.add_argument("--device", default="auto", help="auto, cpu or cuda")
     check.add_argument("--folder", help="the data folder, by default BOOK_DATA")
-    actions = ("list", "show", "verify", "replay", "pack", "export", "derive")
+    actions = ("list", "show", "verify", "replay", "pack", "migrate", "export", "derive")
     records = command("records", _records, f"{', '.join(actions[:-1])} or derive from the committed records")
     records.add_argument("action", choices=actions, nargs="?", default="list")
     records.add_argument(
@@ -300,9 +300,11 @@ def _records(options):
 
         return verify(store)
     elif options.action == "pack":
-        from book.records.packing import pack
+        store.pack()
+    elif options.action == "migrate":
+        from book.records.old_layout import migrate
 
-        return pack(store)
+        return migrate(store.roots[0])
     elif options.action == "export":
         from book.records.export import export
 

@@ -1,13 +1,15 @@
 """Measurements and records with numbers that a test chooses, without any training."""
 
+import copy
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from book.records.store import Record, Store
-from support.training.specs import Measurement, moment_steps, recorded_steps
+from book.records.files import arrays_digest, text_digest
+from book.records.store import Record, Run, Store, write_shards
+from support.training.specs import Measurement, moment_steps, recorded_steps, specification
 
 
 def measurement(
@@ -50,6 +52,18 @@ def records(folder, measurements, keep_weights=False):
     for m in measurements:
         store.write(m, keep_weights)
     return store
+
+
+def forged(record, root, change) -> Store:
+    """A store with a copy of a record that is changed, with digests that fit; change(arrays, content) alters them."""
+    arrays, content = dict(record.arrays), copy.deepcopy(record.content)
+    change(arrays, content)
+    content |= {"arrays_sha256": arrays_digest(arrays), "final": record.spec.final_numbers(arrays)}
+    content |= {"weights_kept": False, "key": specification(content["spec"]).key}
+    folder = root / record.path.parent.relative_to(record.path.parents[2])
+    folder.mkdir(parents=True)
+    write_shards(folder, [Run(content | {"sha256": text_digest(content)}, arrays, {})])
+    return Store(root)
 
 
 def record(m: Measurement) -> Record:

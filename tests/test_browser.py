@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 FRONT, LEDGER = "book/index.html", "book/ledger.html"
-DATA = ("claims.json", "claims.schema.json", "croissant.json", "runs.csv", "runs.columns.csv")
+DATA = ("claims.json", "claims.schema.json", "runs.csv", "runs.columns.csv")
 MEGABYTE = 1_000_000
 
 

@@ -43,10 +43,12 @@ def test_the_command_writes_into_the_records_that_it_is_given(tmp_path, monkeypa
 def test_an_altered_number_is_refused(tmp_path):
     file = derived.make("squares", squares, tmp_path)
     assert derived.faults(tmp_path) == {}
-    file.write_text(file.read_text().replace("0.142857", "0.142858"))
-    with pytest.raises(RecordError, match="sha256 differs"):
-        derived.table("squares", tmp_path)
-    assert list(derived.faults(tmp_path)) == [file]
+    whole = file.read_text()
+    for old, new in (("0.142857", "0.142858"), ('"b"', '"c"'), (".squares", ".cubes")):  # rows, runs, made_by
+        file.write_text(whole.replace(old, new))
+        with pytest.raises(RecordError, match="sha256 differs"):
+            derived.table("squares", tmp_path)
+        assert list(derived.faults(tmp_path)) == [file]
 
 
 def test_a_missing_or_broken_file_is_one_named_error(tmp_path):

@@ -163,8 +163,8 @@ def left(store, tmp_path, monkeypatch):
         cache / "checkpoints" / f"{BLOCKS[0]}.claim",
         cache / "checkpoints" / f"{BLOCKS[1]}.writing",
         root / "build" / "runs" / "scale=smoke" / "01.running",
-        next(iter(store)).path.with_name(f".{'0' * 16}-000005.npz.123"),
-        next(iter(store)).path.with_name("0123456789abcdef-000005.npz"),
+        next(iter(store)).path.with_name(".runs-01234567.jsonl.gz.123"),
+        next(iter(store)).path.with_name("arrays-01234567.npz"),
     ]
     stays = [
         cache / "checkpoints" / f"{BLOCKS[2]}.claim",
@@ -234,7 +234,7 @@ FOREIGN = [
     "checkpoints/mine.writing",
     "classifier/mnist/.git/config",
     "classifier/mnist/.mine",
-    "classifier/mnist/curves-mine.npz",
+    "classifier/mnist/arrays-mine.npz",
     "classifier/mnist/mine.npz",
     "classifier/mnist/mine.safetensors",
     "build/notes.md",

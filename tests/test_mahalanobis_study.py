@@ -1,6 +1,5 @@
 """The studies of the distance networks, from command line to verdict; why they stop; small experiments; the page."""
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from fabricate import record
+from fabricate import forged, record
 from scipy.stats import ortho_group
 from test_chapters import figures_of, outputs, run
 
@@ -24,7 +23,6 @@ from book.measures.distances.results import ARMS, arm, measures, runs_of
 from book.measures.distances.study import STUDIES, DistanceStudy
 from book.measures.tables import Tables
 from book.records import replay
-from book.records.files import arrays_digest, text_digest
 from book.records.store import Store
 from book.site import verify
 from support.networks.distance_networks import UNITS, exact, initial_weights
@@ -87,18 +85,17 @@ def test_a_sweep_is_listed_verified_and_replayed(swept, capsys):
     assert capsys.readouterr().out.count(" agrees: ") == 3
 
 
-def test_a_curve_that_was_not_so_disagrees_with_its_replay(swept, capsys):
+def test_a_curve_that_was_not_so_disagrees_with_its_replay(swept, tmp_path, capsys):
     true = next(r for r in Store(swept) if r.spec.network == "MD_Abs")
-    arrays = true.arrays | {"test_mse": true.arrays["test_mse"] * (1 + 1e-6 * (true.arrays["steps"] > 5))}
-    content = json.loads(true.path.read_text())
-    content |= {"arrays_sha256": arrays_digest(arrays), "final": true.spec.final_numbers(arrays)}
-    content["sha256"] = text_digest(content)
-    np.savez(true.path.with_suffix(".npz"), **arrays)
-    true.path.write_text(json.dumps(content))
-    assert Store(swept).verify() == {}  # its hashes fit: only the replay tells
-    assert replay.replay(Store(swept), true.key, 12, "cpu") == 1
+
+    def change(arrays, content):
+        arrays["test_mse"] *= 1 + 1e-6 * (arrays["steps"] > 5)
+
+    store = forged(true, tmp_path / "forged", change)
+    assert store.verify() == {}  # its hashes fit: only the replay tells
+    assert replay.replay(store, true.key, 12, "cpu") == 1
     assert "test_mse       DISAGREES" in capsys.readouterr().out
-    assert replay.replay(Store(swept), true.key, 5, "cpu") == 0
+    assert replay.replay(store, true.key, 5, "cpu") == 0
 
 
 def test_draws_of_one_name_that_differ_are_a_fault_unless_they_are_meant_to(swept):

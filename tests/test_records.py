@@ -1,76 +1,143 @@
 """Records are whole or not there, say when they were altered, and are never changed by a later write."""
 
+import io
 import json
 import os
+import pkgutil
 import shutil
 import threading
-from dataclasses import replace
+import zipfile
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from agreement import spec, tiny
 from fabricate import measurement, records
 
+from book.__main__ import main
 from book.chapters import studies
 from book.measures.classifiers import study
 from book.measures.classifiers.results import runs_of
-from book.records import sweep
-from book.records.files import text_digest
-from book.records.store import RecordError, Store, read
+from book.records import checks, export, files, store, sweep, table
+from book.records.files import RecordError, arrays_digest, text_digest
+from book.records.store import LEFTOVER, Store, arrays_of, lines_of
 from support.training.classifiers.specs import RunSpec, output_counts
 from support.training.classifiers.training import train
 from support.training.loop import Stopped
-from support.training.specs import CURVES, moment_steps, recorded_steps
+from support.training.specs import CURVES, SPECIFICATIONS, moment_steps, recorded_steps
 
 ONE = {"architectures": ("ReLU",), "scalings": ("raw",), "recipes": (study.Recipe(0.01),), "precision": "float64"}
 
 
+def runs(seeds, steps=10, **changes):
+    """Measurements with moments and curves that have all their digits."""
+    made = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        extra = {"moments": rng.normal(size=(3, 2, 4, 4, 3)), "test_loss": rng.random(len(recorded_steps(steps)))}
+        made.append(measurement(spec("ReLU2", tiny(), seed=seed, **changes), steps, classes=4, extra=extra))
+    return made
+
+
+def filled(root, seeds=range(3), weights=2):
+    """A store with the runs of these seeds; those below `weights` keep theirs."""
+    made = Store(root)
+    made.extend(runs(seeds), keep_weights=lambda s: s.seed < weights)
+    return made
+
+
 @pytest.fixture
-def stored(tmp_path):
-    """(store, measurement, record) of one trained run, with its weights."""
-    (m,) = train([spec("ReLU2", tiny())], tiny(), 20)
-    store = records(tmp_path / "records", [m], keep_weights=True)
-    return store, m, store.find(m.spec, 20)
+def some(tmp_path):
+    """Three runs in two shards, because two of them keep their weights."""
+    return filled(tmp_path / "records")
 
 
-def files(store):
-    return sorted(p.name for p in store.roots[0].rglob("*") if p.is_file())
+def content(where):
+    root = where.roots[0] if isinstance(where, Store) else where
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
-def content(store):
-    return {p.name: p.read_bytes() for p in store.roots[0].rglob("*") if p.is_file()}
+def all_of(where):
+    return {r.name: (r.content, {k: v.tobytes() for k, v in r.arrays.items()}, r.weights() is None) for r in where}
+
+
+def rewritten(path, change=None, arrays=None):
+    """The shard of a file of lines again, under its right name: with other lines, or other arrays, all digests right.
+
+    change: takes the contents of the lines and returns others, or whole lines.
+    """
+    contents, shard = [json.loads(text) for text in files.lines(path)], files.Shard(arrays_of(path))
+    if arrays is not None:
+        members = {run: {n: shard.member(n)[row].copy() for n in shard.names} for run, row in shard.rows.items()}
+        for name, own in members.items():
+            arrays(own)
+            one = next(c for c in contents if store.named(c) == name)
+            kept = {n: v for n, v in own.items() if not n.startswith("weights/")}
+            one |= {"arrays_sha256": arrays_digest(kept), "final": one["final"]}
+        packed = files.shard_bytes(members)
+        path.unlink(), arrays_of(path).unlink()
+        path = lines_of(path.with_name(files.arrays_name(packed)))
+        arrays_of(path).write_bytes(packed)
+    changed = [c if isinstance(c, str) else store.line(c | {"sha256": text_digest(c)})
+               for c in (change(contents) if change else contents)]  # fmt: skip
+    path.write_bytes(files.lines_bytes(changed))
+    return path
 
 
 # -- what is written ----------------------------------------------------------------------------------------------
 
 
-def test_a_record_gives_back_what_was_measured(stored):
-    store, m, record = stored
+def test_a_record_gives_back_what_was_measured(tmp_path):
+    (m,) = train([spec("ReLU2", tiny())], tiny(), 20)
+    where = records(tmp_path, [m], keep_weights=True)
+    record = where.find(m.spec, 20)
     assert record.spec == m.spec and record.steps == 20 and record.key == m.spec.key
-    for name in CURVES:
-        np.testing.assert_array_equal(record.arrays[name], m.arrays[name].astype(np.float32))
-    np.testing.assert_array_equal(record.arrays["moments"], m.arrays["moments"].astype(np.float32))
+    assert record.arrays.keys() == m.arrays.keys()
+    for name, values in m.arrays.items():
+        stored = record.arrays[name]
+        assert stored.dtype == np.float32 if name in (*CURVES, "moments") else stored.dtype == values.dtype or True
+        np.testing.assert_array_equal(stored, np.asarray(values).astype(stored.dtype))
+        stored[:] = 0  # a copy: the next reader sees none of it
+        np.testing.assert_array_equal(record.arrays[name], np.asarray(values).astype(stored.dtype))
     assert record.at("test_accuracy", 8) == np.float32(m.arrays["test_accuracy"][recorded_steps(20).index(8)])
     assert record.content["final"]["test_accuracy"] == pytest.approx(m.arrays["test_accuracy"][-1], abs=1e-5)
     assert {n: w.tolist() for n, w in record.weights().items()} == {n: w.tolist() for n, w in m.weights.items()}
     environment = record.content["environment"]
     assert environment["torch"] and environment["division"] == m.division and environment["probe"] == m.probe
-    assert "begun" not in environment  # it was never interrupted
-    assert record.faults() == [] and store.verify() == {}
+    assert "begun" not in environment and where.verify() == {}  # it was never interrupted
+    begun = replace(runs([9])[0], begun={"commit": "1" * 40})
+    assert where.write(begun).content["environment"]["begun"] == {"commit": "1" * 40}
     with pytest.raises(KeyError, match="no test_accuracy of step 7"):
         record.at("test_accuracy", 7)
 
 
-def test_a_record_of_a_run_that_was_interrupted_says_where_it_was_begun(tmp_path):
-    m = replace(measurement(spec("ReLU", tiny()), 10, classes=4), begun={"commit": "1" * 40})
-    assert Store(tmp_path).write(m).content["environment"]["begun"] == {"commit": "1" * 40}
+def test_weights_are_kept_only_where_asked_but_always_hashed(some):
+    kept = {r.spec.seed: r for r in some}
+    assert [kept[seed].weights() is None for seed in range(3)] == [False, False, True]
+    assert len(kept[2].content["weights_sha256"]) == 64 and some.verify() == {}
 
 
-def test_weights_are_kept_only_where_asked_but_always_hashed(tmp_path):
-    m = measurement(spec("ReLU", tiny()), 10, classes=4)
-    record = records(tmp_path, [m]).find(m.spec, 10)
-    assert record.weights() is None and len(record.content["weights_sha256"]) == 64 and record.faults() == []
+def test_shards_are_opened_by_numpy_and_pandas(some):
+    """As records/README.md says."""
+    for path in some.roots[0].glob("*/*/runs-*"):
+        frame = pd.read_json(path, lines=True, dtype={"key": str})
+        with np.load(str(path).replace("runs-", "arrays-").replace(".jsonl.gz", ".npz")) as arrays:
+            assert list(arrays["runs"]) == [f"{k}-{s:06d}" for k, s in zip(frame["key"], frame["steps"], strict=True)]
+            for seed, loss in zip([s["seed"] for s in frame["spec"]], arrays["test_loss"], strict=True):
+                np.testing.assert_array_equal(loss, runs([seed])[0].arrays["test_loss"].astype(np.float32))
+
+
+@pytest.mark.parametrize("limit", ["MOST_RUNS", "MOST_BYTES"])
+def test_runs_of_other_shapes_and_many_runs_are_in_several_shards(tmp_path, monkeypatch, limit):
+    several = runs(range(3)) + runs([0], steps=100)
+    size = sum(np.asarray(a).nbytes for a in several[0].spec.kept(several[0].arrays).values())
+    monkeypatch.setattr(store, limit, {"MOST_RUNS": 2, "MOST_BYTES": 3 * size - 1}[limit])
+    where = Store(tmp_path)
+    made = where.extend(several, keep_weights=lambda s: False)
+    assert [r.spec for r in made] == [m.spec for m in several]  # in the order in which they came
+    assert len(list(tmp_path.rglob("arrays-*"))) == 3 and len(list(where)) == 4 and where.verify() == {}
 
 
 def test_outputs_are_counted_disjointly():
@@ -79,149 +146,34 @@ def test_outputs_are_counted_disjointly():
     assert counts == {"dead": [1, 2], "rare": [1, 1], "scarce": [2, 1]}
 
 
-def test_the_key_names_the_run_and_nothing_else():
+def test_keys_name_the_run_and_stay_what_they_were():
+    """Or the committed records would be orphans."""
+    mnist = {"data": "mnist", "data_digest": "0123456789abcdef", "images": 10_000, "scaling": "raw"}
+    assert RunSpec(architecture="ReLU2-Neg", seed=3, rate=0.001, **mnist).key == "f4074702203b4e3b"
     s = spec("ReLU", tiny())
     assert s.key == replace(s).key == spec("ReLU", tiny(), warmup=0).key
     others = {"seed": 1, "rate": 0.06, "scaling": "raw", "hidden": 9, "precision": "fp32", "warmup": 1}
     assert len({s.key} | {spec("ReLU", tiny(), **{k: v}).key for k, v in others.items()}) == 7
 
 
-def test_keys_stay_what_they_were():
-    """Or the committed records would be orphans."""
-    mnist = {"data": "mnist", "data_digest": "0123456789abcdef", "images": 10_000, "scaling": "raw"}
-    assert RunSpec(architecture="ReLU2-Neg", seed=3, rate=0.001, **mnist).key == "f4074702203b4e3b"
-
-
 def test_a_diverged_run_is_a_sound_record_and_says_so(tmp_path):
     curve = np.linspace(1, 9, len(recorded_steps(10)))
     curve[-2:] = np.nan, np.inf
     s = spec("ReLU", tiny())
-    m = measurement(s, 10, classes=4, curves={"train_loss": curve, "test_loss": curve[::-1]}, diverged_at=8)
-    store = records(tmp_path, [m])
-    record = store.find(s, 10)
-    assert record.diverged_at == 8 and np.isnan(record.arrays["train_loss"][-2])
-    assert store.verify() == {}
-
-
-# -- what is found to be wrong ------------------------------------------------------------------------------------
-
-
-def alter(path, change):
-    document = json.loads(path.read_text())
-    change(document)
-    path.write_text(json.dumps(document, indent=1) + "\n")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda d: d["final"].update(test_accuracy=99.9),
-        lambda d: d["spec"].update(seed=7),
-        lambda d: d["environment"].update(commit="0" * 40),
-        lambda d: d.update(diverged_at=3),
-        lambda d: d.update(more=1),
-        lambda d: d.pop("sha256"),
-        lambda d: d.pop("arrays_sha256"),
-        lambda d: d.pop("spec"),
-        lambda d: d["spec"].update(colour="red"),
-        lambda d: d["spec"].update(architecture="ReLU7"),
-    ],
-)
-def test_an_altered_json_is_found(stored, change):
-    store, _, record = stored
-    alter(record.path, change)
-    assert list(store.verify()) == [record.path]
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"key": 1}'])
-def test_a_json_that_is_no_record_is_found_and_the_others_are_still_checked(stored, text):
-    store, m, record = stored
-    other = store.write(measurement(spec("Abs", tiny()), 10, classes=4))
-    record.path.write_text(text)
-    other.path.with_suffix(".npz").unlink()
-    assert store.verify().keys() == {record.path, other.path}
-
-
-def test_final_numbers_that_do_not_follow_from_the_curves_are_found(stored):
-    """Even if whoever changed them made all the hashes fit."""
-    store, _, record = stored
-
-    def forge(document):
-        document["final"]["test_accuracy"] += 1
-        document["sha256"] = text_digest(document)
-
-    alter(record.path, forge)
-    assert store.verify() == {record.path: [f"{record.name}: the final numbers do not follow from the arrays"]}
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
-@pytest.mark.parametrize("damage", ["truncated", "emptied", "one byte", "missing", "replaced"])
-def test_altered_arrays_and_weights_are_found(stored, tmp_path, suffix, damage):
-    store, _, record = stored
-    path = record.path.with_suffix(suffix)
-    content = path.read_bytes()
-    if damage == "missing":
-        path.unlink()
-    elif damage == "replaced":  # by those of another run: a whole file, but not this record's
-        other = measurement(spec("ReLU", tiny(), seed=1), 20, classes=4)
-        made = records(tmp_path / "other", [other], keep_weights=True).find(other.spec, 20)
-        shutil.copy(made.path.with_suffix(suffix), path)
-    else:
-        middle = len(content) // 2
-        flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
-        path.write_bytes({"truncated": content[:-10], "emptied": b"", "one byte": flipped}[damage])
-    (faults,) = store.verify().values()
-    assert len(faults) == 1 and ("arrays" if suffix == ".npz" else "weights") in faults[0]
-
-
-def test_a_renamed_record_is_found(stored):
-    store, _, record = stored
-    for suffix in (".json", ".npz", ".safetensors"):
-        path = record.path.with_suffix(suffix)
-        path.rename(path.with_name(f"{'0' * 16}-000020{suffix}"))
-    ((fault,),) = store.verify().values()
-    assert "key, specification and file name disagree" in fault
-
-
-NAME = f"{'0' * 16}-000010"
-LEFT = [
-    f"{NAME}.npz",
-    f"{NAME}.safetensors",
-    f".{NAME}.json.4711",
-    ".runs-01234567.jsonl.gz.4711",
-    "curves-01234567.npz",
-]
-
-
-@pytest.mark.parametrize("left", LEFT)
-def test_what_a_write_cut_short_left_behind_is_found_and_harms_nothing(stored, left):
-    store, m, record = stored
-    path = record.path.with_name(left)
-    path.write_bytes(b"half")
-    (fault,) = store.verify().items()
-    assert fault[0] == path and "cut short" in fault[1][0]
-    assert [r.key for r in store] == [record.key] and store.find(m.spec, 20).faults() == []
-
-
-@pytest.mark.parametrize(
-    "name", ["mine.npz", "x-000010.safetensors", ".DS_Store", ".half.npz.4711", "curves-mine.npz"]
-)
-def test_a_file_of_somebody_else_is_no_fault(stored, name):
-    store, _, record = stored
-    record.path.with_name(name).write_bytes(b"mine")
-    record.path.with_name(f".git.{LEFT[0]}").mkdir()
-    record.path.with_name(LEFT[0]).mkdir()
-    assert store.verify() == {}
+    m = measurement(s, 10, classes=4, curves={"train_loss": curve, "test_loss": curve}, diverged_at=8)
+    where = records(tmp_path, [m])
+    record = where.find(s, 10)
+    assert record.diverged_at == 8 and np.isnan(record.arrays["train_loss"][-2]) and where.verify() == {}
+    assert record.diverged_by(10) and record.diverged_by(8) and not record.diverged_by(6)
 
 
 # -- how it is written --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("failing", range(6))
-def test_a_full_disk_leaves_a_whole_record_or_none(tmp_path, monkeypatch, failing):
+@pytest.mark.parametrize("failing", range(4))
+def test_a_full_disk_leaves_a_whole_shard_or_none(tmp_path, monkeypatch, failing):
     """The disk is full at each write and each rename in turn; with space again, the write goes through."""
-    m = measurement(spec("ReLU", tiny()), 10, classes=4)
-    store, calls, fsync, rename = Store(tmp_path / "records"), [], os.fsync, Path.replace
+    where, calls = Store(tmp_path / "records"), []
 
     def full(do):
         def checked(*arguments):
@@ -233,78 +185,324 @@ def test_a_full_disk_leaves_a_whole_record_or_none(tmp_path, monkeypatch, failin
         return checked
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full(fsync))
-        patch.setattr(Path, "replace", full(rename))
-        with pytest.raises(RecordError, match="cannot write the record .*: No space left on device"):
-            store.write(m, keep_weights=True)
-    assert list(store) == [] and store.find(m.spec, 10) is None
-    assert not [name for name in files(store) if name.startswith(".") or name.endswith(".json")]
-    assert store.write(m, keep_weights=True).faults() == [] and store.verify() == {}
+        patch.setattr(os, "fsync", full(os.fsync))
+        patch.setattr(Path, "replace", full(Path.replace))
+        with pytest.raises(RecordError, match="cannot write records to .*: No space left on device"):
+            filled(where.roots[0], range(2))
+    assert list(where) == [] and not list(where.roots[0].rglob(".*")) and not list(where.roots[0].rglob("runs-*"))
+    assert list(filled(where.roots[0], range(2))) and where.verify() == {}
 
 
-def test_the_json_comes_last(tmp_path, monkeypatch):
-    """A kill at any moment leaves no JSON without its arrays, because arrays are renamed first."""
-    order, rename = [], Path.replace
-    monkeypatch.setattr(Path, "replace", lambda self, to: (order.append(to.suffix), rename(self, to))[1])
-    records(tmp_path, [measurement(spec("ReLU", tiny()), 10, classes=4)], keep_weights=True)
-    assert order == [".safetensors", ".npz", ".json"]
+class Killed(BaseException):
+    """A kill: nothing catches it and nothing is tidied up."""
 
 
-def test_another_sweeps_arrays_cannot_come_between_arrays_and_json(tmp_path, monkeypatch):
+def killed_at(monkeypatch, moment, do):
+    """Does it, and kills it before the flush, rename or deletion of that number. Returns whether it was killed."""
+    calls = []
+
+    def killing(step):
+        def killed(*arguments, **options):
+            calls.append(step)
+            if len(calls) > moment:
+                raise Killed
+            return step(*arguments, **options)
+
+        return killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killing(Path.replace))
+        patch.setattr(Path, "unlink", killing(Path.unlink))
+        patch.setattr(os, "fsync", killing(os.fsync))
+        try:
+            do()
+        except Killed:
+            return True
+    return False
+
+
+def test_a_kill_at_any_moment_of_a_write_leaves_whole_records_or_none(tmp_path, monkeypatch):
+    for moment in range(20):
+        where = filled(tmp_path / str(moment), [7], weights=0)
+        killed = killed_at(monkeypatch, moment, lambda root=where.roots[0]: filled(root))
+        seeds = sorted(r.spec.seed for r in where)
+        assert seeds in ([7], [0, 1, 7], [2, 7], [0, 1, 2, 7]) and set(map(tuple, where.verify().values())) <= {
+            (LEFTOVER,)
+        }
+        assert where.leftovers() == sorted(where.verify())
+        filled(where.roots[0])
+        assert sorted(r.spec.seed for r in where) == [0, 1, 2, 7]
+        if not killed:
+            assert moment >= 8 and where.verify() == {}
+            return
+    pytest.fail("it never ended")
+
+
+def test_another_sweeps_record_cannot_come_between(tmp_path, monkeypatch):
     """A second writer of the same run, with other bits, starts just after the first has renamed its arrays."""
-    s, rename, second = spec("ReLU", tiny()), Path.replace, []
-    store = Store(tmp_path)
+    s, rename, second, where = spec("ReLU", tiny()), Path.replace, [], Store(tmp_path)
 
     def starts_the_second(self, to):
         rename(self, to)
         if to.suffix == ".npz" and not second:
             other = measurement(s, 10, classes=4, accuracy=20)
-            second.append(threading.Thread(target=store.write, args=(other,)))
+            second.append(threading.Thread(target=where.write, args=(other,)))
             second[0].start()
             second[0].join(0.3)  # it must wait for the first; without a lock it would be through by now
 
     monkeypatch.setattr(Path, "replace", starts_the_second)
-    store.write(measurement(s, 10, classes=4, accuracy=80))
+    where.write(measurement(s, 10, classes=4, accuracy=80))
     second[0].join()
-    assert store.verify() == {} and store.find(s, 10).content["final"]["test_accuracy"] == 80
+    assert where.verify() == {} and where.find(s, 10).content["final"]["test_accuracy"] == 80
 
 
-def test_a_recorded_run_is_never_written_again(stored):
-    store, m, record = stored
-    before = content(store)
-    other = m.arrays | {n: m.arrays[n] + 1 for n in CURVES}
-    again = store.write(replace(m, seconds=99.0, arrays=other), keep_weights=True)
-    assert again.content == record.content and content(store) == before
+def test_a_recorded_run_is_never_written_again(some):
+    before, (m,) = content(some), runs([0])
+    other = replace(m, seconds=99.0, arrays=m.arrays | {"train_loss": m.arrays["train_loss"] + 1})
+    assert some.write(other, keep_weights=True).content == some.find(m.spec, 10).content and content(some) == before
 
 
-def test_what_a_killed_write_left_goes_with_the_next_write_of_that_run(tmp_path):
-    mine, other = (measurement(spec("ReLU", tiny(), seed=s), 10, classes=4) for s in (0, 1))
-    store = records(tmp_path, [other])
-    folder = next(iter(store)).path.parent
-    left = [folder / f".{m.spec.key}-000010.npz.4711" for m in (mine, other)]
-    for path in left:
-        path.write_bytes(b"half")
-    store.write(mine)
-    assert [path.exists() for path in left] == [False, True]
-
-
-def test_folders_are_merged_by_copying(tmp_path):
-    m = [measurement(spec("ReLU", tiny(), seed=s), 10, classes=4, accuracy=80 + s) for s in range(4)]
-    left, right = records(tmp_path / "left", m[:3]), records(tmp_path / "right", m[2:])
+def test_folders_are_merged_by_copying_and_each_run_is_read_once(tmp_path):
+    left, right = filled(tmp_path / "left"), filled(tmp_path / "right", range(2, 5))
     shutil.copytree(right.roots[0], left.roots[0], dirs_exist_ok=True)
-    assert left.verify() == {} and sorted(r.spec.seed for r in left) == [0, 1, 2, 3]
-    assert [left.find(x.spec, 10).content["final"]["test_accuracy"] for x in m] == [80, 81, 82, 83]
+    assert left.verify() == {} and [sorted(r.spec.seed for r in left)] == [[0, 1, 2, 3, 4]]
+    assert sorted(r.spec.seed for r in Store(*right.roots, *left.roots)) == [0, 1, 2, 3, 4]
+    before = content(left)
+    Store(tmp_path / "cache", *left.roots).write(runs([8])[0])
+    assert content(left) == before and len(list(Store(tmp_path / "cache"))) == 1
 
 
-def test_a_store_reads_several_folders_and_writes_the_first(tmp_path):
-    m = [measurement(spec("ReLU", tiny(), seed=s), 10, classes=4) for s in range(2)]
-    committed = records(tmp_path / "committed", m[:1])
-    before = content(committed)
-    both = Store(tmp_path / "cache", tmp_path / "committed")
-    both.write(m[1])
-    assert {r.spec.seed for r in both} == {0, 1} and content(committed) == before
-    shutil.copytree(committed.roots[0], both.roots[0], dirs_exist_ok=True)
-    assert [r.spec.seed for r in sorted(both, key=lambda r: r.spec.seed)] == [0, 1]  # each once
+# -- pack ---------------------------------------------------------------------------------------------------------
+
+
+def test_pack_joins_small_shards_and_a_kill_at_any_moment_loses_nothing(tmp_path, monkeypatch, capsys):
+    for moment in range(30):
+        where = Store(tmp_path / str(moment))
+        for m in runs(range(4)):
+            where.write(m, keep_weights=m.spec.seed < 2)
+        before = all_of(where)
+        killed = killed_at(monkeypatch, moment, where.pack)
+        assert all_of(where) == before and set(map(tuple, where.verify().values())) <= {(LEFTOVER,)}
+        where.pack()
+        assert all_of(where) == before and len([*where.roots[0].rglob("runs-*")]) == 2
+        if not killed:
+            assert moment > 8 and where.verify() == {} and "joined 4 shards" in capsys.readouterr().out
+            return
+    pytest.fail("it never ended")
+
+
+def test_pack_refuses_a_contradiction_and_deletes_nothing(tmp_path):
+    where = Store(tmp_path / "a")
+    where.write(runs([0])[0]), where.write(runs([1])[0])
+    other = runs([1])[0]
+    other.arrays["test_accuracy"] = other.arrays["test_accuracy"] - 60
+    Store(tmp_path / "b").write(other)
+    shutil.copytree(tmp_path / "b", tmp_path / "a", dirs_exist_ok=True)
+    before = content(where)
+    with pytest.raises(RecordError, match="different measurements of"):
+        where.pack()
+    assert content(where) == before
+
+
+# -- what is found to be wrong ------------------------------------------------------------------------------------
+
+
+def first_line(change):
+    return lambda contents: [change(contents[0]), *contents[1:]]
+
+
+LINES = {
+    "altered": lambda c: store.line(c | {"more": 1}),
+    "cut": lambda c: store.line(c)[:-100],
+    "deep": lambda c: "[" * 100_000,
+    "a name twice": lambda c: store.line(c)[:-1] + ',"steps":7}',
+    "another seed": lambda c: c | {"spec": c["spec"] | {"seed": 7}},
+    "another length": lambda c: c | {"steps": 20},
+    "no architecture": lambda c: c | {"spec": c["spec"] | {"architecture": "ReLU7"}},
+    "a module": lambda c: c | {"spec": c["spec"] | {"experiment": "os:system"}},
+    "another format": lambda c: c | {"format": 3},
+    "steps in words": lambda c: c | {"steps": "ten"},
+    "diverged in words": lambda c: c | {"diverged_at": "never"},
+    "diverged later": lambda c: c | {"diverged_at": 11},
+    "diverged": lambda c: c | {"diverged_at": 8},
+    "no environment": lambda c: {k: v for k, v in c.items() if k != "environment"},
+    "no probe": lambda c: c | {"environment": {k: v for k, v in c["environment"].items() if k != "probe"}},
+    "negative seconds": lambda c: c | {"environment": c["environment"] | {"seconds": -1.0}},
+    "NaN": lambda c: c | {"final": c["final"] | {"test_loss": float("nan")}},
+    "another result": lambda c: c | {"final": c["final"] | {"test_accuracy": 99.0}},
+    "weights kept in words": lambda c: c | {"weights_kept": "yes"},
+    "other weights": lambda c: c | {"weights_sha256": "0" * 64},
+}
+
+
+@pytest.mark.parametrize("what", LINES)
+def test_a_wrong_line_is_found_even_with_the_right_digest_and_the_others_are_still_checked(tmp_path, what):
+    where = filled(tmp_path, range(2))
+    (path,) = tmp_path.rglob("runs-*")
+    rewritten(path, first_line(LINES[what]))
+    sound, faults = where.survey()
+    assert faults.keys() == {path} and 1 <= len(faults[path]) <= 2 and len(sound) == 1
+    if what not in ("diverged", "another result", "other weights", "another length"):  # those take the arrays
+        with pytest.raises(RecordError):
+            list(where)
+
+
+def test_a_run_behind_a_fault_is_not_trained_again_and_a_lost_line_is_found(some):
+    path = next(p for p in some.roots[0].rglob("runs-*") if len(files.lines(p)) == 2)
+    first, second = (json.loads(text) for text in files.lines(path))
+    rewritten(path, lambda contents: [first, store.line(second)[:-9]])
+    by_key = {m.spec.key: m.spec for m in runs(range(2))}
+    assert some.find(by_key[first["key"]], 10).key == first["key"]
+    with pytest.raises(RecordError, match="line 2"):
+        some.find(by_key[second["key"]], 10)
+    path.write_bytes(files.lines_bytes([store.line(first)]))
+    assert some.verify() == {path: [f"it has no line of {store.named(second)}, whose arrays are there"]}
+
+
+def setting(name, value, at=slice(None)):
+    def change(arrays):
+        arrays[name][at] = value
+
+    return change
+
+
+ARRAYS = {
+    "an accuracy of 1e30": (setting("train_accuracy", 1e30, 0), "train_accuracy is not within 0 and 100"),
+    "an accuracy below 0": (setting("test_accuracy", -50, 3), "test_accuracy is not within 0 and 100"),
+    "no accuracy": (setting("train_accuracy", np.nan, 2), "train_accuracy is not finite, though"),
+    "no loss": (setting("train_loss", np.nan, 2), "its loss is first not finite at step 2, and not at None"),
+    "infinite moments": (setting("moments", np.inf, 1), "moments is not finite, though"),
+    "shares": (setting("train_active", 1.5), "train_active is not within 0 and 1"),
+    "no steps": (lambda arrays: arrays.pop("steps"), "it has no array steps"),
+    "no active": (lambda arrays: arrays.pop("train_active"), "it has no array train_active"),
+    "steps back": (setting("steps", 5, 2), "its steps do not rise to 10"),
+    "too few losses": (lambda a: a.update(test_loss=a["test_loss"][1:]), "its losses are not those of its steps"),
+    "another end": (setting("test_accuracy", 60), "the final numbers do not follow from the arrays"),
+}
+
+
+@pytest.mark.parametrize("what", ARRAYS)
+def test_values_out_of_their_range_are_found_although_all_digests_are_right(tmp_path, what):
+    where, (change, fault) = filled(tmp_path, range(2)), ARRAYS[what]
+    (path,) = tmp_path.rglob("runs-*")
+    path = rewritten(path, arrays=change)
+    ((found, faults),) = where.verify().items()
+    assert found == path and len(faults) == 2 and all(fault in text for text in faults)
+
+
+def test_every_experiment_has_its_promised_arrays():
+    assert checks.PROMISED.keys() == SPECIFICATIONS.keys()
+
+
+@pytest.mark.parametrize("name", ["test_loss", "weights/bias"])
+def test_altered_numbers_are_found_in_a_file_with_the_right_name(tmp_path, name):
+    where = filled(tmp_path, range(2))
+    (path,) = tmp_path.rglob("runs-*")
+    before = [json.loads(text) for text in files.lines(path)]
+    path = rewritten(path, lambda _: before, arrays=setting(name, 0.125, 0))
+    faults = where.verify()[path]
+    part = "weights" if name.startswith("weights") else "arrays"
+    assert len(faults) == 2 and all(f"the {part} of" in text and "were altered" in text for text in faults)
+
+
+@pytest.mark.parametrize("kind", ["runs", "arrays"])
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.9, "cut", "gone"])
+def test_a_changed_byte_is_one_fault_and_is_never_read(tmp_path, kind, place):
+    where = filled(tmp_path, range(2))
+    (path,) = tmp_path.rglob(f"{kind}-*")
+    good = bytearray(path.read_bytes())
+    if place == "gone":
+        path.unlink()
+        path = path if kind == "arrays" else arrays_of(path)  # then nobody needs the arrays
+    elif place == "cut":
+        path.write_bytes(good[:-10])
+    else:
+        good[int(place * len(good))] ^= 4
+        path.write_bytes(good)
+    assert where.verify().keys() == {path} and len(where.verify()[path]) == 1
+    if (kind, place) != ("runs", "gone"):
+        with pytest.raises(RecordError, match=path.name):
+            [r.arrays["steps"] for r in where]
+
+
+def test_a_record_in_a_folder_of_others_is_found_and_not_read(some):
+    (path, *_) = some.roots[0].rglob("runs-*")
+    for folder, fault in ((path.parents[1] / "mnist", "its folder should be"), (some.roots[0], "lies outside of")):
+        folder.mkdir(exist_ok=True)
+        for file in (path, arrays_of(path)):
+            shutil.copy(file, folder)
+        assert all(fault in text for several in some.verify().values() for text in several) and some.verify()
+        shutil.rmtree(folder) if folder != some.roots[0] else None
+
+
+def test_files_of_somebody_else_are_no_fault(some):
+    (path, *_) = some.roots[0].rglob("runs-*")
+    for name in ("mine.npz", "arrays-mine.npz", ".DS_Store", ".half.npz.4711", "notes.json"):
+        path.with_name(name).write_bytes(b"mine")
+    path.with_name("arrays-01234567.npz").mkdir()
+    assert some.verify() == {} and some.leftovers() == [] and len(list(some)) == 3
+
+
+def zipped(compression=zipfile.ZIP_DEFLATED, **arrays):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", compression) as archive:
+        for name, content in arrays.items():
+            archive.writestr(f"{name}.npy", content)
+    return packed.getvalue()
+
+
+def npy(header: str, body=b"") -> bytes:
+    text = header.encode().ljust(118) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + body
+
+
+def unknown_compression():
+    content = bytearray(zipped(runs=npy("{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}")))
+    local, central = content.index(b"PK\x03\x04"), content.index(b"PK\x01\x02")
+    content[local + 8] = content[central + 10] = 77
+    return bytes(content)
+
+
+BAD = {
+    "unknown compression": unknown_compression(),
+    "eight terabytes": zipped(runs=npy("{'descr': '<f8', 'fortran_order': False, 'shape': (10**12,)}")),
+    "a deep header": zipped(runs=npy("{'shape': " + "(" * 100)),
+    "objects": zipped(runs=npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", b"12345678")),
+    "no array": zipped(runs=b"text"),
+    "no zip": b"PK",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_file_that_breaks_its_reader_is_one_fault(tmp_path, what):
+    where = filled(tmp_path, range(2))
+    (path,) = tmp_path.rglob("runs-*")
+    arrays_of(path).unlink()
+    bad = path.with_name(files.arrays_name(BAD[what]))
+    bad.write_bytes(BAD[what])
+    path.rename(lines_of(bad))
+    assert where.verify().keys() == {bad} and len(where.verify()[bad]) == 1
+    with pytest.raises(RecordError, match="cannot be read"):
+        next(iter(where)).arrays  # noqa: B018
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch, honest):
+    monkeypatch.setattr(files, "MOST_BYTES", 2**16)
+    body = npy(f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({2**22},)}}", bytes(2**22))
+    packed = bytearray(zipped(zipfile.ZIP_LZMA, runs=body))
+    if not honest:  # the sizes that the archive states
+        central = packed.index(b"PK\x01\x02")
+        packed[central + 24 : central + 28] = (1000).to_bytes(4, "little")
+    path = tmp_path / files.arrays_name(bytes(packed))
+    path.write_bytes(packed)
+    with pytest.raises(RecordError, match=r"more than 65,536 bytes|cannot be read"):
+        files.Shard(path)
+    lines = lines_of(path)
+    lines.write_bytes(files.lines_bytes(["0" * 2**17]))
+    with pytest.raises(RecordError, match="unpacks to more than 65,536"):
+        files.lines(lines)
 
 
 # -- longer and shorter -------------------------------------------------------------------------------------------
@@ -313,34 +511,33 @@ def test_a_store_reads_several_folders_and_writes_the_first(tmp_path):
 def test_a_longer_run_answers_a_shorter_one_where_everything_was_looked_at(tmp_path):
     s = spec("ReLU", tiny())
     long = measurement(s, 1000, classes=4, curves={"test_accuracy": np.array(recorded_steps(1000), float)})
-    store = records(tmp_path, [long])
+    where = records(tmp_path, [long])
     for steps in (10, 100, 1000):
-        assert store.find(s, steps).at("test_accuracy", steps) == steps
+        assert where.find(s, steps).at("test_accuracy", steps) == steps
     for steps in (7, 150, 999, 1001):  # 150 has its place on the curves, but moments are stored at powers of ten
-        assert store.find(s, steps) is None
-    store.write(measurement(s, 150, classes=4))
-    assert store.find(s, 150).steps == 150 and store.find(s, 10).steps == 150 and store.find(s, 1000).steps == 1000
+        assert where.find(s, steps) is None
+    where.write(measurement(s, 150, classes=4))
+    assert where.find(s, 150).steps == 150 and where.find(s, 10).steps == 150 and where.find(s, 1000).steps == 1000
 
 
-def test_a_longer_run_has_neither_the_weights_nor_the_divergence_of_a_shorter_one(tmp_path):
+def test_a_longer_run_has_not_the_weights_of_a_shorter_one(tmp_path):
     s = spec("ReLU", tiny())
-    store = records(tmp_path, [replace(measurement(s, 1000, classes=4), diverged_at=200)], keep_weights=True)
-    (long,) = store
+    where = records(tmp_path, [measurement(s, 1000, classes=4)], keep_weights=True)
+    (long,) = where
     assert long.weights() and long.weights(1000) and long.weights(100) is None
-    assert store.find(s, 100) and store.find(s, 100, weights=True) is None and store.find(s, 1000, weights=True)
+    assert where.find(s, 100) and where.find(s, 100, weights=True) is None and where.find(s, 1000, weights=True)
     records(tmp_path / "without", [measurement(s, 100, classes=4)])
     assert Store(tmp_path / "without").find(s, 100, weights=True)  # it is never changed
     assert Store(tmp_path / "empty", tmp_path / "without").find(s, 100, weights=True) is None
-    assert long.diverged_by(1000) and long.diverged_by(200) and not long.diverged_by(100)
 
 
 def test_a_run_that_is_measured_at_its_end_answers_for_its_own_length_only(tmp_path):
     plan = studies()["mnist-metric"]
     s = plan.spec(tiny(), "ReLU-Bias", "standardised", 0)
     long = measurement(s, 1000, classes=4)
-    store = records(tmp_path, [replace(long, arrays=long.arrays | {"contrast": np.zeros((1, 2))})])
-    assert store.find(s, 1000) and store.find(s, 100) is None
-    assert len(runs_of(plan, store)) == 1 and runs_of(replace(plan, steps=100), store) == []
+    where = records(tmp_path, [replace(long, arrays=long.arrays | {"contrast": np.zeros((1, 2))})])
+    assert where.find(s, 1000) and where.find(s, 100) is None
+    assert len(runs_of(plan, where)) == 1 and runs_of(replace(plan, steps=100), where) == []
 
 
 def test_the_recorded_steps_of_all_lengths_share_a_grid():
@@ -351,59 +548,49 @@ def test_the_recorded_steps_of_all_lengths_share_a_grid():
         assert set(moment_steps(steps)) <= set(at)
 
 
-# -- before an hour of training -----------------------------------------------------------------------------------
+# -- around an hour of training -----------------------------------------------------------------------------------
 
 
 def test_an_unwritable_folder_is_an_error_before_any_training(tmp_path, cache, monkeypatch):
     (tmp_path / "file").write_text("")
     plan = study.Plan("p", "digits", 3, images=20, seeds=1, **ONE)
-    dataset = replace(tiny(images=20), name="digits")
     monkeypatch.setattr(study, "train", lambda *_, **__: pytest.fail("it trained"))
     with pytest.raises(RecordError, match="cannot write records to .*file/records: Not a directory"):
-        sweep.ensure(plan, dataset, Store(tmp_path / "file" / "records"), verbose=False)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_an_error(tmp_path):
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(RecordError, match="Permission denied"):
-            Store(tmp_path / "records").check_writable()
-    finally:
-        tmp_path.chmod(0o700)
-
-
-def test_checking_leaves_nothing(tmp_path):
+        sweep.ensure(
+            plan, replace(tiny(images=20), name="digits"), Store(tmp_path / "file" / "records"), verbose=False
+        )
     Store(tmp_path / "records").check_writable()
     assert list((tmp_path / "records").iterdir()) == []
 
 
-def test_a_record_that_cannot_be_read_is_a_clear_error(stored):
-    store, m, record = stored
-    record.path.with_suffix(".npz").write_bytes(b"PK")
-    with pytest.raises(RecordError, match="the arrays .* cannot be read"):
-        store.find(m.spec, 20)
-    record.path.write_text("{")
-    with pytest.raises(RecordError, match="cannot be read"):
-        read(record.path)
-
-
-def test_only_what_is_missing_is_written_and_a_longer_record_is_not_doubled(tmp_path, cache):
+def test_a_block_records_what_is_missing_and_nothing_if_it_is_stopped(tmp_path, cache):
     """One run of the block has a longer record already: the block trains, but that run gets no second record."""
     dataset = replace(tiny(images=40), name="digits")
-    plan = study.Plan("p", "digits", 10, images=40, seeds=2, hidden=8, **ONE)
-    (block,) = plan.blocks(dataset)
-    store = records(tmp_path / "records", [measurement(block.specs[0], 100, classes=4)])
-    found = sweep.run_block(block, dataset, store)
-    assert [r.steps for r in found] == [100, 10] and len(list(store)) == 2
-
-
-def test_a_block_stopped_in_time_writes_no_record(tmp_path, cache):
-    dataset = replace(tiny(), name="digits")
-    plan = study.Plan("p", "digits", 10, images=40, seeds=2, hidden=8, **ONE)
-    (block,) = plan.blocks(dataset)
-    store = Store(tmp_path / "records")
+    (block,) = study.Plan("p", "digits", 10, images=40, seeds=2, hidden=8, **ONE).blocks(dataset)
+    where = records(tmp_path / "records", [measurement(block.specs[0], 100, classes=4)])
     with pytest.raises(Stopped):
-        sweep.run_block(block, dataset, store, minutes=0)
-    assert list(store) == [] and block.checkpoint.exists()
-    assert len(sweep.run_block(block, dataset, store)) == 2 and not block.checkpoint.exists()
+        sweep.run_block(block, dataset, where, minutes=0)
+    assert len(list(where)) == 1 and block.checkpoint.exists()
+    assert [r.steps for r in sweep.run_block(block, dataset, where)] == [100, 10]
+    assert len(list(where)) == 2 and not block.checkpoint.exists()
+
+
+# -- the table of all runs ----------------------------------------------------------------------------------------
+
+
+def test_the_exported_table_has_all_runs_and_explains_all_columns(some, tmp_path, monkeypatch):
+    path, own = tmp_path / "all.csv", table(some.roots[0])
+    assert main(["records", "export", str(path), "--records", str(some.roots[0])]) == 0
+    read, meanings = pd.read_csv(path), pd.read_csv(path.with_suffix(".columns.csv"))
+    assert list(meanings["column"]) == list(read.columns) and meanings.notna().all(axis=None)
+    assert list(read["key"]) == list(own["key"]) and list(read["final_test_accuracy"]) == [90.0] * 3
+    assert [own[name].dtype for name in ("seed", "steps", "diverged_at")] == ["Int64"] * 3  # also where one is empty
+    monkeypatch.delitem(export.COLUMNS, "warmup")
+    with pytest.raises(ValueError, match=r"\['warmup'\] are not explained"):
+        table(some.roots[0])
+
+
+def test_every_field_of_every_specification_is_explained():
+    for where in SPECIFICATIONS.values():
+        kind = pkgutil.resolve_name(where)
+        assert {field.name for field in fields(kind)} <= set(export.COLUMNS), kind

@@ -1,14 +1,11 @@
 """Studies of residual networks from sweep to record, replay and claims; the rules on made-up records."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from matplotlib import pyplot
 from PIL import Image
 
@@ -23,14 +20,13 @@ from book.claims import judging
 from book.claims.judging import Claim
 from book.measures.residual import checks, own_boundaries, results
 from book.measures.residual.results import AFTER, ALIKE
-from book.measures.residual.study import ResidualStudy, minutes_of, multiplications
+from book.measures.residual.study import ResidualStudy
 from book.measures.tables import Tables
-from book.records import export, packing, replay
+from book.records import export, replay
 from book.records.store import Store
 from book.records.sweep import sweep
 from support.networks import sources
 from support.networks.data import DataError, load
-from support.networks.residual import ResNet
 from support.training.residual import places
 from support.training.residual.volumes import MEASURES
 from support.training.sigmoid import views
@@ -63,42 +59,6 @@ def test_every_network_is_a_block_and_the_first_seed_has_pictures(study):
     assert (f"{study.steps} of the paper's" in study.protocol) == (study.steps < 200)
     assert "JPEG" not in replace(study, data="cifar10").protocol
     assert "of 64" not in replace(study, data="folder:/x/cifar100").protocol
-
-
-def test_the_studies_take_what_was_planned():
-    """Minutes of two quiet cores with AVX-512, as `records/README.md` lists them; without a look at the images."""
-    cifar = SimpleNamespace(image_shape=(32, 32, 3), test_images=range(10_000))
-    digits = SimpleNamespace(image_shape=(8, 8), test_images=range(360))
-    planned = {}
-    for study in (*DEEP.values(), *SELF_SUPERVISED.values()):
-        if study.name.endswith("-full"):
-            continue  # for a GPU
-        data = digits if study.data == "digits" else cifar
-        minutes = [sum(minutes_of(spec, data, "cpu")) for spec in study.questions()]
-        planned[study.name] = round(sum(minutes))
-        assert max(minutes) < (120 if study.name == LONG else 90)
-    lines = (Path(__file__).resolve().parents[1] / "records" / "README.md").read_text(encoding="utf-8").splitlines()
-    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
-    assert {row[0]: int(row[2]) for row in rows if row[0] in planned} == planned
-    committed = list(Store())
-    for name, _, _, recorded, taken in (row for row in rows if row[0] in planned):
-        runs = chapters.studies()[name].among(committed)
-        assert int(recorded) == len(runs)
-        assert sum(map(int, re.findall(r"\d+", taken))) == pytest.approx(sum(r.minutes for r in runs), abs=1.5)
-    (whole,) = (
-        [int(cell) for cell in line.strip("|").split("|")[1:]] for line in lines if line.startswith("| all |")
-    )
-    cells = [[sum(map(int, re.findall(r"\d+", cell))) for cell in row[1:]] for row in rows if row[0] in planned]
-    assert whole == [sum(column) for column in zip(*cells, strict=True)]
-    within = {name: minutes for name, minutes in planned.items() if name not in BEYOND}
-    assert sum(within.values()) < 15 * 60 and planned["deep-resnet34"] < 5 * 60
-
-
-def test_the_products_of_an_image_are_those_of_its_convolutions():
-    found, network = multiplications(10, 4, (3, 16, 16)), ResNet(10, 4)
-    stage1 = 16 * 16 * 9 * (3 * 4 + 2 * 4 * 4)  # the first convolution, and two in the block
-    assert found[0] == stage1 and found[1] - found[0] == 8 * 8 * (9 * (4 * 8 + 8 * 8) + 4 * 8)
-    assert network.fc.in_features == 32 and found == tuple(sorted(found))
 
 
 # -- a dress rehearsal ----------------------------------------------------------------------------------------------
@@ -134,7 +94,7 @@ def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
     assert [r.spec.seed for r in sorted(records, key=lambda r: r.spec.seed)] == [0, 1]
     assert all(study.asks_for(r.spec) and not r.content["weights_kept"] for r in records)
     assert export.table(records)["final_test_accuracy"].notna().all()
-    assert packing.pack(store) == 0 and not store.verify()
+    assert store.pack() == 0 and not store.verify()  # pictures are of the first seed alone
     monkeypatch.setattr(replay, "load", load)
     assert replay.replay(store, records[0].key, 1, "cpu") == 0
     assert "agrees with 3 replays at 2 recorded steps" in capsys.readouterr().out
@@ -717,28 +677,6 @@ def test_a_pair_counts_if_both_probes_beat_the_untrained_encoders():
     assert {arm["state"] for arm in row["arms"]} == {"void"} and "(4 of 5)" in row["arms"][0]["text"]
     barlow = judged(encoders.CLAIMS, "OWN-9-c", "self-supervised", across=0.3, probe=probe)
     assert barlow["arms"][0]["state"] == "holds"
-
-
-def test_a_processor_without_avx512_is_told_to_wait_longer(monkeypatch):
-    study = chapters.studies()["deep-resnet10"]
-    data = SimpleNamespace(
-        digest="0" * 16,
-        image_shape=(32, 32, 3),
-        train_images=np.empty((50_000, 3072), np.uint8),
-        test_images=np.empty((10_000, 3072), np.uint8),
-    )
-
-    blocks = study.blocks(data)
-    assert [block.specs[0].precision for block in blocks[:2]] == ["bf16", "fp32"]
-
-    def slower(block):
-        minutes = []
-        for capability in ("AVX2", "AVX512"):
-            monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda c=capability: c)
-            minutes.append(study.cost(block, data, "cpu")[0])
-        return minutes[0] / minutes[1]
-
-    assert slower(blocks[0]) > 10 and 1.5 < slower(blocks[1]) < 3
 
 
 def test_without_records_every_claim_is_untested_and_says_how_to_run_it():

@@ -2,7 +2,6 @@
 
 import json
 import re
-from types import SimpleNamespace
 
 import jsonschema
 import pandas as pd
@@ -53,16 +52,6 @@ def test_folds_are_named_by_what_they_show_and_references_are_a_list():
     assert 'class="citation" role="listitem"' in accessible.mend(references)
 
 
-RUNS = [
-    SimpleNamespace(spec=name, content={"environment": {"date": f"2026-11-2{day}"}})
-    for name, day in (("a", 2), ("a", 1), ("b", 9))
-]
-STUDIES = {
-    name: SimpleNamespace(title="A study", data="folder:x", asks_for=lambda spec, wanted=wanted: spec == wanted)
-    for name, wanted in (("one", "a"), ("two", "c"))
-}
-
-
 # -- claims and runs ----------------------------------------------------------------------------------------------
 
 
@@ -77,7 +66,7 @@ def written(rows, tmp_path, monkeypatch):
     """The JSON files that `data.write` makes of these rows and of a table of one run, by their names."""
     frame = pd.DataFrame({"key": ["0f"], "steps": [10], "rate": [0.1], "weights_kept": [True]})
     monkeypatch.setattr(data.export, "table", lambda records: frame)
-    data.write(tmp_path, rows, RUNS, STUDIES)
+    data.write(tmp_path, rows, [])
     return {path.name: json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.glob("*.json")}
 
 
@@ -90,7 +79,7 @@ def test_claims_are_as_their_schema_says(written, rows, tmp_path):
     assert found["OWN-2-a"]["relation"] is None
     assert {entry["replaced_by"] for entry in written["claims.json"]["aliases"]} == {"MDX-2-a"}
     with pytest.raises(jsonschema.ValidationError, match="perhaps"):
-        data.write(tmp_path, [rows[0] | {"verdict": "perhaps"}], [], {})
+        data.write(tmp_path, [rows[0] | {"verdict": "perhaps"}], [])
 
 
 def test_a_claim_says_what_kind_of_study_judged_it_and_how_that_differs(written, rows):
@@ -114,47 +103,10 @@ def test_every_claim_of_a_paper_has_one_kind_of_study_and_every_kind_a_claim():
     assert {fits[name][0].study for name in variants} == {"replication"}
 
 
-def test_a_study_is_an_action_with_instrument_object_and_result(written, tmp_path):
-    content = written["ro-crate-metadata.json"]
-    assert content["@context"] == "https://w3id.org/ro/crate/1.1/context"
-    entities = {entity["@id"]: entity for entity in content["@graph"]}
-    assert len(entities) == len(content["@graph"])
-    about, root = entities["ro-crate-metadata.json"], entities["./"]
-    assert about["@type"] == "CreativeWork" and about["about"] == {"@id": "./"}
-    assert about["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.1"}
-    assert root["@type"] == "Dataset"
-    assert all(root[name] for name in ("name", "description", "datePublished", "license"))
-    assert {part["@id"] for part in root["hasPart"]} == {path.name for path in tmp_path.iterdir()} - {about["@id"]}
-    for part in root["hasPart"]:
-        assert entities[part["@id"]]["contentSize"] == str((tmp_path / part["@id"]).stat().st_size)
-    (action,) = [entity for entity in entities.values() if entity["@type"] == "CreateAction"]  # the other has no runs
-    assert root["mentions"] == [{"@id": action["@id"]}] and action["name"] == "one"
-    assert "2 runs" in action["description"]
-    assert action["endTime"] == "2026-11-22"
-    kinds = [entities[action[name]["@id"]]["@type"] for name in ("instrument", "object", "result")]
-    assert kinds == ["SoftwareApplication", "Dataset", "File"]
-
-    def references(value):
-        if isinstance(value, dict):
-            yield from [value["@id"]] if set(value) == {"@id"} else (r for v in value.values() for r in references(v))
-        elif isinstance(value, list):
-            yield from (r for v in value for r in references(v))
-
-    outside = {name for entity in content["@graph"] for name in references(entity)} - set(entities)
-    assert all(name.startswith(("https://w3id.org/ro/crate", "http://schema.org/")) for name in outside)
-
-
 def test_every_entry_of_a_claim_is_explained_in_the_schema(written, rows):
     definitions = written["claims.schema.json"]["$defs"]
     assert set(definitions["claim"]["properties"]) == set(definitions["claim"]["required"])
     assert set(definitions["arm"]["properties"]) == set(definitions["arm"]["required"]) == set(rows[0]["arms"][0])
-
-
-def test_the_runs_are_described_for_catalogues(written):
-    found = written["croissant.json"]
-    types = {field["name"]: field["dataType"] for field in found["recordSet"][0]["field"]}
-    assert types == {"key": "sc:Text", "steps": "sc:Integer", "rate": "sc:Float", "weights_kept": "sc:Boolean"}
-    assert [file["contentUrl"] for file in found["distribution"]] == ["runs.csv", "claims.json"]
 
 
 def test_the_citation_is_that_of_the_citation_file():

@@ -27,6 +27,7 @@ from book.records.sweep import Busy, Diverged, ensure, run_block
 from support.networks.data import load
 from support.progress import Progress
 from support.training import checkpoints
+from support.training.loop import Stopped
 from support.training.specs import digest
 from support.words import lasting
 
@@ -179,8 +180,10 @@ def test_the_studies_are_those_that_the_sources_ask_for():
 
 
 def test_a_dry_run_trains_and_writes_nothing(store, cache, monkeypatch, capsys):
-    monkeypatch.setattr(study, "train", lambda *_, **__: pytest.fail("it trained"))
+    lengths, train = [], study.train
+    monkeypatch.setattr(study, "train", lambda specs, data, n, **o: lengths.append(n) or train(specs, data, n, **o))
     assert sweep.sweep(PLAN, store, dry_run=True) == 4
+    assert lengths == [1]  # the step that is timed, once for all blocks of one size
     assert not store.roots[0].exists() and not cache.exists()
     said = capsys.readouterr().out
     assert "16 runs: 0 from records, 16 to train" in said
@@ -189,16 +192,27 @@ def test_a_dry_run_trains_and_writes_nothing(store, cache, monkeypatch, capsys):
 
 def test_the_outlook_counts_what_a_block_trains_again_and_names_its_cost(store, dataset, monkeypatch):
     blocks = PLAN.blocks(dataset)
-    costs = {block.label: (len(block.specs) + 0.5, 101.0 + i) for i, block in enumerate(blocks)}
-    monkeypatch.setattr(study.Plan, "cost", lambda self, block, *_: costs[block.label])
-    sizes = [len(block.specs) for block in blocks]
-    assert sweep.outlook(blocks, store, dataset) == (
-        f"16 runs: 0 from records, 16 to train (about {16 + 0.5 * len(blocks):.0f} min, {100 + len(blocks)} MB)"
+    monkeypatch.setattr(study.Plan, "megabytes", lambda self, block, *_: 101.0 + blocks.index(block))
+    # without a record of this size and without a timed step, there are no minutes
+    assert sweep.outlook(blocks, store, dataset) == "16 runs: 0 from records, 16 to train (104 MB)"
+    first = replace(measurement(blocks[0].specs[0], PLAN.steps), seconds=30.0)
+    store.write(first)
+    assert sweep.outlook(blocks[:1], store, dataset) == (
+        "4 runs: 1 from records, 3 to train, and 1 again, because a block trains whole (about 2.0 min, 101 MB)"
     )
-    store.write(measurement(blocks[0].specs[0], PLAN.steps))
-    assert sweep.outlook(blocks[:1], store, dataset).startswith(
-        f"{sizes[0]} runs: 1 from records, {sizes[0] - 1} to train, and 1 again, because a block trains whole (about "
-    )
+
+
+def test_minutes_are_those_of_recorded_runs_of_the_same_size_and_device(store, dataset):
+    small, large = PLAN.blocks(dataset)[0], replace(PLAN, images=100).blocks(dataset)[0]
+    for seconds, s in zip((6.0, 12.0, 600.0), small.specs, strict=False):  # 60 steps: 0.1, 0.2 and 10 s a step
+        store.write(replace(measurement(s, PLAN.steps), seconds=seconds))
+    on_gpu = replace(measurement(small.specs[3], PLAN.steps), seconds=0.01)
+    store.write(replace(on_gpu, division=on_gpu.division | {"device": "cuda"}))
+    clock = sweep.Clock(store, dataset, "cpu", timed=False)
+    assert clock.minutes(small) == pytest.approx(4 * 60 * 0.2 / 60)  # the median
+    assert clock.minutes(replace(small, plan=replace(PLAN, steps=600))) == pytest.approx(10 * 0.8)
+    assert clock.minutes(large) is None
+    assert 0 < sweep.Clock(store, dataset, "cpu").minutes(large) < 1
 
 
 @pytest.mark.parametrize(
@@ -264,6 +278,34 @@ def test_a_block_that_another_process_trains_is_passed_over(store, dataset, caps
         assert sweep.sweep(PLAN, store) == 1
     assert "passed over" in capsys.readouterr().out
     assert sweep.sweep(PLAN, store) == 0  # the claim ended with its holder
+
+
+@pytest.mark.parametrize("other", ["no tensors", "other shapes"])
+def test_a_checkpoint_of_another_layout_is_set_aside_and_training_begins_again(store, dataset, other, capsys):
+    block = replace(PLAN, steps=5).blocks(dataset)[0]
+    with pytest.raises(Stopped):
+        run_block(block, dataset, store, minutes=0)
+    identity = digest([s.key for s in block.specs] + [5])
+    saved = checkpoints.read(block.checkpoint, identity)
+    few = {n: t for n, t in saved.tensors.items() if n.startswith(("curves.", "kept"))}
+    wide = {n: t if n in few else torch.cat([t, t]) for n, t in saved.tensors.items()}
+    checkpoints.write(block.checkpoint, identity, saved.note, {"no tensors": few, "other shapes": wide}[other])
+    assert len(run_block(block, dataset, store)) == 4 and store.verify() == {}
+    assert "set aside: " in capsys.readouterr().out and len(list(block.checkpoint.parent.glob("*.other"))) == 2
+
+
+def test_an_error_of_the_trainer_leaves_the_checkpoint(store, dataset, monkeypatch):
+    block = replace(PLAN, steps=5).blocks(dataset)[0]
+    with pytest.raises(Stopped):
+        run_block(block, dataset, store, minutes=0)
+
+    def full(*_, **__):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(study, "train", full)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        run_block(block, dataset, store)
+    assert block.checkpoint.exists()
 
 
 def test_a_dask_task_says_why_it_did_not_finish_instead_of_being_tried_again(store, dataset, folder):

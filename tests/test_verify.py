@@ -1,25 +1,22 @@
 """`records verify` finds what is wrong and only that; `records replay` tells a true record from a false one."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from agreement import tiny
-from fabricate import measurement, record, records
+from fabricate import forged, measurement, record, records
 
 from book.chapters import studies
 from book.chapters.volume_element.study import STUDIES as VOLUME
 from book.measures.classifiers.study import Plan, Recipe
-from book.records import derived, replay, sweep
-from book.records.files import arrays_digest, text_digest
+from book.records import derived, paths, replay, sweep
 from book.records.paths import COMMITTED
 from book.records.store import Store
 from book.records.sweep import ensure
 from book.site import readme, verify
 from support.networks.data import load
-from support.training.classifiers.specs import RunSpec
 from support.training.sigmoid import training as volume
 
 PLAN = studies()["mnist-10k"]
@@ -53,13 +50,13 @@ def test_completeness_counts_runs_that_reach_the_studys_steps():
 
 def test_every_fault_is_a_line_and_a_count_and_the_rest_is_still_counted(tmp_path, capsys):
     store = records(tmp_path, runs([0])[:4])
-    first, second, third, _ = (r.path for r in store)
-    first.write_text("{")
-    second.with_suffix(".npz").write_bytes(b"PK")
-    third.rename(third.with_suffix(".bak"))
+    first, second, third, _ = store  # each in its own shard
+    first.path.write_text("{")
+    second.shard.write_bytes(b"PK")
+    third.path.rename(third.path.with_suffix(".bak"))
     assert verify.verify(store) == 1
     said = capsys.readouterr().out.split("\n")
-    for path, word in ((first, "cannot be read"), (second, "arrays"), (third.with_suffix(".npz"), "cut short")):
+    for path, word in ((first.path, "cannot be read"), (second.shard, "altered"), (third.shard, "cut short")):
         assert any(line.startswith(f"{path}: ") and word in line for line in said), word
     assert "mnist-10k: 1 of 240 runs; in part: seed 0 (1 of 12)" in said and said[-2] == "1 sound records, 3 faults"
 
@@ -84,7 +81,8 @@ def test_records_of_two_different_data_sets_under_one_name_are_a_fault(tmp_path,
 def test_the_table_in_readme_is_compared_with_the_committed_records(tmp_path, monkeypatch, capsys, state):
     store = records(tmp_path / "records", runs([0]))
     path = tmp_path / "README.md"
-    monkeypatch.setattr(verify, "COMMITTED", store.roots[0])
+    for module in (verify, paths):
+        monkeypatch.setattr(module, "COMMITTED", store.roots[0])
     monkeypatch.setattr(readme, "README", path)
     first = next(iter(verify.chapters.claims().items()))  # the chapter that these records are about
     monkeypatch.setattr(verify.chapters, "claims", lambda: dict([first]))
@@ -116,21 +114,7 @@ def trained(tmp_path_factory):
 @pytest.fixture
 def copy(trained, tmp_path):
     """A store with a copy of the calm run that a test may forge, with hashes that fit."""
-    true = trained[1][0]
-
-    def forged(change):
-        arrays = {name: value.copy() for name, value in true.arrays.items()}
-        content = json.loads(true.path.read_text())
-        change(arrays, content)
-        content |= {"arrays_sha256": arrays_digest(arrays), "final": RunSpec.final_numbers(arrays)}
-        content["sha256"] = text_digest(content)
-        folder = tmp_path / "records" / "classifier" / "digits"
-        folder.mkdir(parents=True)
-        np.savez(folder / true.path.with_suffix(".npz").name, **arrays)
-        (folder / true.path.name).write_text(json.dumps(content))
-        return Store(tmp_path / "records")
-
-    return forged
+    return lambda change: forged(trained[1][0], tmp_path / "records", change)
 
 
 @pytest.mark.parametrize("run", [0, 1], ids=["calm", "chaotic"])
@@ -177,6 +161,8 @@ def test_a_handful_of_points_has_no_slack_of_three():
 def later(name, factor):
     def change(arrays, content):
         arrays[name][8:] = arrays[name][8:] * factor
+        if np.isnan(factor):
+            content["diverged_at"] = int(arrays["steps"][8])
 
     return change
 

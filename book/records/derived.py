@@ -3,18 +3,17 @@
 A chapter's room names its tables in `derived.py`: `DERIVED`, a dictionary from a name to a function without arguments
 that returns the rows. `python -m book records derive NAME` runs the function and writes the file. Pages only read
 it, so that they need no images. A file holds the rows, the function, the keys of the runs that were measured, the
-versions that computed it, and a digest of the rows.
+versions that computed it, and a digest of all this.
 """
 
 import json
 from collections.abc import Callable, Iterable
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from book.records.files import RecordError, atomically, probe
+from book.records.files import RecordError, atomically, probe, text_digest
 from book.records.paths import COMMITTED
 from support.defaults import pinned
 from support.training.machine import environment
@@ -30,16 +29,18 @@ def path(name: str, folder: Path | None = None) -> Path:
 def table(name: str, folder: Path | None = None) -> pd.DataFrame:
     """The kept rows of the table `name`.
 
-    Raises RecordError if there is no such file, or if its rows do not have the digest that it names.
+    Raises RecordError if there is no such file, or if it does not have the digest that it names.
     """
     file = path(name, folder)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        rows, digest = content["rows"], content["sha256"]
+        rows, whole = content["rows"], text_digest(content) == content["sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RecordError(f"{file}: no derived table can be read from it ({type(error).__name__})") from error
-    if _digest(rows) != digest:
-        raise RecordError(f"{file}: its rows are not those that were written (sha256 differs)")
+    if not whole:
+        raise RecordError(
+            f"{file}: its rows, or what it says of them, are not those that were written (sha256 differs)"
+        )
     return pd.DataFrame(rows)
 
 
@@ -67,10 +68,9 @@ def make(name: str, function: Callable[[], tuple[pd.DataFrame, Iterable[str]]], 
         "made_by": f"{function.__module__}.{function.__name__}",
         "environment": environment(),
         "runs": sorted(set(keys)),
-        "sha256": _digest(rows),
         "rows": rows,
     }
-    atomically(file, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    write(file, content)
     return file
 
 
@@ -96,5 +96,11 @@ def _plain(value):
     return value
 
 
-def _digest(rows: list[dict]) -> str:
-    return sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+def write(file: Path, content: dict) -> None:
+    """Writes the content of a table with its digest."""
+    last = {
+        "sha256": text_digest(content),
+        "rows": content["rows"],
+    }  # in this order, a reader sees all but rows first
+    rest = {name: value for name, value in content.items() if name not in last}
+    atomically(file, json.dumps(rest | last, indent=1, allow_nan=False) + "\n")

@@ -1,4 +1,4 @@
-"""Files of records: digests, checked reading, shards of many runs, atomic writes.
+"""Files of records: digests, checked reading, shards of arrays, atomic writes.
 
 Records may come from other machines and people, and disks fail. So no file is trusted: no pickle is loaded, no file
 may unpack to more than `MOST_BYTES`, and each failure is a `RecordError` that names the file.
@@ -11,11 +11,10 @@ import io
 import json
 import math
 import os
-import re
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,10 +22,7 @@ import numpy as np
 from filelock import FileLock
 
 MOST_BYTES = 2**28  # the largest size of an unpacked file; the shards that this package writes are far smaller
-PLANES = {"<f4": ".f4", "<f8": ".f8"}  # types that a shard stores as byte planes, and the endings of their members
-KINDS = ("runs", "curves", "weights")
-# the names that this package gives: of loose records, of shards
-NAMES = r"[0-9a-f]{16}-\d{6,}\.(json|npz|safetensors)|runs-[0-9a-f]{8}\.jsonl\.gz|(curves|weights)-[0-9a-f]{8}\.npz"
+RUNS = "runs"  # the member of a shard that names its runs
 
 
 class RecordError(RuntimeError):
@@ -37,7 +33,7 @@ class RecordError(RuntimeError):
 def reading(what: str) -> Iterator[None]:
     """Turns every failure to read a file into a RecordError.
 
-    The readers of zip, LZMA, npy, JSON and safetensors raise a dozen types on damaged files, among them MemoryError,
+    The readers of zip, LZMA, npy and JSON raise a dozen types on damaged files, among them MemoryError,
     RecursionError and NotImplementedError. A list of types would miss the next one.
     """
     try:
@@ -52,7 +48,7 @@ def reading(what: str) -> Iterator[None]:
 
 
 def arrays_digest(arrays: dict[str, np.ndarray]) -> str:
-    """sha256 over names, types, shapes and bytes."""
+    """Computes the sha256 over names, types, shapes and bytes."""
     total = hashlib.sha256()
     for name in sorted(arrays):
         value = np.ascontiguousarray(arrays[name])
@@ -61,15 +57,15 @@ def arrays_digest(arrays: dict[str, np.ndarray]) -> str:
 
 
 def text_digest(content: dict) -> str:
-    """sha256 of the canonical JSON of a record without its own digest."""
+    """Computes the sha256 of the canonical JSON of a record or table without its own digest."""
     unsigned = {name: value for name, value in content.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(unsigned, sort_keys=True).encode()).hexdigest()
 
 
 def content_of(text: str, where: str) -> dict:
-    """The content of a record's JSON. Raises RecordError, naming `where`, if it is damaged or its digest is wrong."""
+    """Reads a record's JSON. Raises RecordError, naming `where`, if it is damaged or its digest is wrong."""
     with reading(where):
-        content = json.loads(text, parse_constant=_refused)
+        content = json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
         if text_digest(content) != content["sha256"]:
             raise RecordError(f"{where}: the JSON was altered")
         seconds = content["environment"]["seconds"]
@@ -78,15 +74,22 @@ def content_of(text: str, where: str) -> dict:
         return content
 
 
-def _refused(constant: str):
+def _refused(constant: str) -> None:
     raise ValueError(f"{constant} is no number of a record")
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict:
+    content = {sys.intern(name): value for name, value in pairs}  # thousands of lines have the same names
+    if len(content) < len(pairs):  # json would let the last one win
+        raise ValueError(f"a name occurs twice among {[name for name, _ in pairs]}")
+    return content
 
 
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
 def read_bytes(path: Path) -> bytes:
-    """A file's bytes. Raises ValueError if there are more than MOST_BYTES."""
+    """Reads a file. Raises ValueError if it has more than MOST_BYTES."""
     with open(path, "rb") as f:
         content = f.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -94,116 +97,95 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def unpacked(content: bytes) -> dict[str, np.ndarray]:
-    """The arrays of an .npz. Raises ValueError for more than MOST_BYTES, and as numpy does for damaged ones."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
-            raise ValueError(f"it unpacks to more than {MOST_BYTES:,} bytes")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return dict(arrays)
-
-
-# -- shards -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Arrays of many runs: the row of each run, and arrays or byte planes by member name."""
-
-    rows: dict[str, int]
-    members: dict[str, np.ndarray]
-
-    def of(self, run: str) -> dict[str, np.ndarray]:
-        """A copy of the arrays of one run, KEY-STEPS."""
-        row, found = self.rows[run], {}
-        for name, values in self.members.items():
-            if name.endswith(tuple(PLANES.values())):
-                name, kind = name[:-3], f"<{name[-2:]}"
-                found[name] = np.stack(list(values[:, row]), axis=-1).view(kind)[..., 0]
-            else:
-                found[name] = values[row].copy()
-        return found
-
-
-def shard_name(kind: str, content: bytes) -> str:
-    """The file name for this content, which contains its digest."""
-    return f"{kind}-{hashlib.sha256(content).hexdigest()[:8]}{'.jsonl.gz' if kind == 'runs' else '.npz'}"
-
-
-def named_content(path: Path) -> bytes:
-    """The bytes of a file that is named by its digest. Raises RecordError if they do not match."""
-    with reading(f"the file {path}"):
-        content, (kind, *_) = read_bytes(path), path.name.split("-")
-        if kind not in KINDS or path.name != shard_name(kind, content):
-            raise RecordError(f"the file {path} was altered: its name is not that of its content")
-        return content
-
-
 def lines(path: Path) -> list[str]:
-    """The lines of a runs-<sha8>.jsonl.gz. Raises RecordError if its bytes do not match its name."""
-    content = named_content(path)
-    with reading(f"the file {path}"), gzip.GzipFile(fileobj=io.BytesIO(content)) as f:
+    """Reads the lines of a .gz. Raises RecordError if that fails, or if they have more than MOST_BYTES."""
+    with reading(f"the file {path}"), gzip.GzipFile(fileobj=io.BytesIO(read_bytes(path))) as f:
         text = f.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise ValueError(f"it unpacks to more than {MOST_BYTES:,} bytes")
         return text.decode().splitlines()
 
 
-def lines_bytes(lines: Iterable[str]) -> bytes:
-    """The bytes of such a file. Equal lines give equal bytes."""
-    return gzip.compress("".join(line + "\n" for line in lines).encode(), mtime=0)
+def npz(path: Path) -> "np.lib.npyio.NpzFile":
+    """Opens an .npz, whose members are then unpacked one by one. Raises ValueError for more than MOST_BYTES."""
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
+            raise ValueError(f"it unpacks to more than {MOST_BYTES:,} bytes")
+    return np.load(path, allow_pickle=False)
+
+
+class Shard:
+    """The arrays of many runs: a member for each array, with the runs along its first axis.
+
+    path: its file. rows: the row of each run by its name. Raises RecordError for a file that cannot be read, or whose
+    name is not that of its content.
+    """
+
+    def __init__(self, path: Path):
+        self.path, self._members = path, dict[str, np.ndarray]()
+        with reading(f"the shard {path}"):
+            if path.name != arrays_name(read_bytes(path)):
+                raise RecordError(f"the shard {path} was altered: its name is not that of its content")
+            self._npz = npz(path)
+            self.rows = {str(name): row for row, name in enumerate(self._npz[RUNS].tolist())}
+            self.names = sorted(name for name in self._npz.files if name != RUNS)
+
+    def member(self, name: str) -> np.ndarray:
+        """Unpacks an array of all runs, (runs, ...), at its first use; it is read-only."""
+        if name not in self._members:
+            with reading(f"{name} of the shard {self.path}"):
+                values = self._npz[name]
+                if len(values) != len(self.rows):
+                    raise ValueError(f"it has {len(values)} rows for {len(self.rows)} runs")
+                values.flags.writeable = False
+                self._members[name] = values
+        return self._members[name]
 
 
 def shard(path: Path) -> Shard:
-    """A shard; it is read again only if the file has changed."""
+    """Opens a shard; it is read again only if the file has changed."""
     with reading(f"the shard {path}"):
         about = path.stat()
         return _shard(path, about.st_mtime_ns, about.st_size, about.st_ino)
 
 
 @lru_cache(maxsize=64)
-def _shard(path: Path, *_stamp) -> Shard:
-    members = unpacked(named_content(path))
-    rows = {str(name): row for row, name in enumerate(members.pop("runs"))}
-    return Shard(rows, members)
+def _shard(path: Path, *_stamp: int) -> Shard:
+    return Shard(path)
 
 
-def shard_bytes(runs: dict[str, dict[str, np.ndarray]]) -> bytes:
-    """The .npz of a shard, from arrays by run and name. All runs have the same names, types and shapes.
-
-    A member has the runs along its first axis. Floats are stored as byte planes: a member "name.f4" is uint8 of
-    shape (4, runs, ...), with the lowest byte of each number first. Separate planes compress better: those of signs
-    and exponents vary little, and those of rounded digits are zero.
-    """
-    first = next(iter(runs.values()))
-    stacks = {name: np.stack([arrays[name] for arrays in runs.values()]) for name in sorted(first)}
-    members = {"runs": np.array(list(runs))}
-    for name, values in stacks.items():
-        if ending := PLANES.get(values.dtype.str):
-            planes = values[..., None].view(np.uint8)
-            members[name + ending] = np.ascontiguousarray(np.moveaxis(planes, -1, 0))
-        else:
-            members[name] = values
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:
-        for name, values in members.items():
-            of_member = io.BytesIO()
-            np.lib.format.write_array(of_member, values, version=(1, 0), allow_pickle=False)
-            # a fixed date, so that equal runs give equal bytes and the same name
-            archive.writestr(
-                zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), of_member.getvalue(), zipfile.ZIP_LZMA
-            )
-    return packed.getvalue()
-
-
-def check_reference(name: str, kind: str) -> str:
-    """The shard name that a record states. Raises ValueError for any other form, such as a path out of the folder."""
-    if not re.fullmatch(rf"{kind}-[0-9a-f]{{8}}\.npz", name):
-        raise ValueError(f"{name!r} is no name of a shard of {kind}")
-    return name
+def forget() -> None:
+    """Frees the shards in memory, except those of records that are in use."""
+    _shard.cache_clear()
 
 
 # -- writing ------------------------------------------------------------------------------------------------------
+
+
+def arrays_name(content: bytes) -> str:
+    """Returns the name of the file of arrays with this content, which has its digest."""
+    return f"arrays-{hashlib.sha256(content).hexdigest()[:8]}.npz"
+
+
+def lines_bytes(texts: Iterable[str]) -> bytes:
+    """Returns the bytes of a .gz with these lines. Equal lines give equal bytes."""
+    return gzip.compress("".join(text + "\n" for text in texts).encode(), mtime=0)
+
+
+def shard_bytes(runs: dict[str, dict[str, np.ndarray]]) -> bytes:
+    """Returns the bytes of a shard, from arrays by run and name. All runs have the same names, types and shapes."""
+    first = next(iter(runs.values()))
+    members = {RUNS: np.array(list(runs))}
+    members |= {name: np.stack([arrays[name] for arrays in runs.values()]) for name in sorted(first)}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:  # numpy itself writes only deflate
+        for name, values in members.items():
+            member = io.BytesIO()
+            np.lib.format.write_array(member, values, version=(1, 0), allow_pickle=False)
+            # a fixed date, so that equal runs give equal bytes and the same name
+            about = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+            archive.writestr(about, member.getvalue(), zipfile.ZIP_LZMA)
+    return packed.getvalue()
 
 
 @contextlib.contextmanager
@@ -230,20 +212,14 @@ def probe(folder: Path, purpose: str, failure: type[Exception] = RecordError, hi
         raise failure(f"cannot {purpose} {folder}: {error.strerror}{hint}") from error
 
 
-def ours(path: Path) -> bool:
-    """Whether this is a file with a name of `NAMES`, or with the temporary one under which `atomically` writes it."""
-    name = re.fullmatch(rf"\.({NAMES})\.\d+|{NAMES}", path.name)
-    return bool(name) and path.is_file()
-
-
 def atomically(path: Path, content: bytes | str) -> None:
     """Writes a file under a temporary name, flushes it to disk and renames it. Text is written as UTF-8."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(beside, "wb") as f:
+        with open(temporary, "wb") as f:
             f.write(content.encode() if isinstance(content, str) else content)
             f.flush()
             os.fsync(f.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -36,8 +36,10 @@ def _path() -> Path:
 def rows() -> list[dict]:
     """The rows of the committed records: read from disk if records and package are unchanged, else judged now."""
     path = _path()
-    with contextlib.suppress(OSError, ValueError):
-        return json.loads(path.read_text(encoding="utf-8"))
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if files.text_digest(content) == content["sha256"]:  # else it was edited
+            return content["rows"]
     if _judge is None:
         raise RuntimeError("nothing knows the claims yet: import book.chapters first")
     found = _judge(paths.COMMITTED)
@@ -47,16 +49,12 @@ def rows() -> list[dict]:
 
 
 def digest(records: Path, package: Path) -> str:
-    """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries.
-
-    Weights are left out: no rule reads them.
-    """
+    """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries."""
     read = []
     for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".py"))):
         for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
-            if root == package or not path.name.startswith("weights-"):
-                state = path.stat()
-                read.append((root, path, state.st_size, state.st_mtime_ns))
+            state = path.stat()
+            read.append((root, path, state.st_size, state.st_mtime_ns))
     return _digest(tuple(read), tuple(paths.notebooks()))
 
 
@@ -75,7 +73,8 @@ def _write(path: Path, found: list[dict]) -> None:
     """In one step, so that a reader never sees half a file; older entries are removed."""
     paths.own(path.parent.parent)
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.atomically(path, json.dumps(found, allow_nan=False))
+    content = {"rows": found}
+    files.atomically(path, json.dumps(content | {"sha256": files.text_digest(content)}, allow_nan=False))
     for other in path.parent.glob("*.json"):
         if other != path and re.fullmatch("[0-9a-f]{32}", other.stem):  # the cache may be a folder of the user's
             other.unlink(missing_ok=True)

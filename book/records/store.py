@@ -1,47 +1,78 @@
-"""Records: the measurements of every run, never changed once written. They are stored in two layouts.
+"""Records: the measurements of every run, in shards that are written once and never changed.
 
-Loose, as a sweep writes them:
+    records/<experiment>/<data>/arrays-<sha8>.npz       the arrays of many runs
+    records/<experiment>/<data>/runs-<sha8>.jsonl.gz    one run's JSON a line: specification, environment, digests
 
-    records/<experiment>/<data>/<key>-<steps>.json     specification, environment, final numbers, digests
-    records/<experiment>/<data>/<key>-<steps>.npz      curves, active outputs, moments
-    records/<experiment>/<data>/<key>-<steps>.safetensors   final weights, where they are kept
-
-Packed, by `packing.pack`:
-
-    records/<experiment>/<data>/runs-<sha8>.jsonl.gz   one run's JSON a line, which names its shards
-    records/<experiment>/<data>/curves-<sha8>.npz      the arrays of many runs, see `files.shard_bytes`
-    records/<experiment>/<data>/weights-<sha8>.npz     the same for final weights
-
-Every file is written under a temporary name and renamed, the JSON last. A run is recorded once its JSON exists, so a
-kill at any moment leaves a whole record or none. Folders of records are merged by copying. If two records have the
-same key and number of steps, a packed one is read rather than a loose one.
-The digests of JSON, arrays and weights are checked when each is first read.
+Both have the digest of the arrays in their names. Each is written under a temporary name, flushed and renamed, the
+lines last. A run is recorded once its line exists, so a kill at any moment leaves a whole shard or none. Folders of
+records are merged by copying. Of two records with the same key and number of steps the first is read.
+Names and lines are checked when they are read, the digests and values of arrays by `Store.survey`.
 """
 
-import io
 import json
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from book.records import files
-from book.records.files import RecordError, arrays_digest, content_of, read_bytes, reading, text_digest
+from book.records import checks, files
+from book.records.files import RecordError, arrays_digest, content_of, reading, text_digest
 from book.records.paths import COMMITTED
 from support.training.machine import environment
 from support.training.specs import Measurement, Spec, specification
-from support.training.tensors import pack, unpack
 
+FORMAT = 2  # of a line
 LEFTOVER = "a file without a record: its write was cut short; it can be deleted"
+WEIGHTS = "weights/"  # how the members of a shard begin that hold final weights
+MOST_RUNS, MOST_BYTES = 256, 2**23  # of a shard, unpacked; reading one run unpacks those beside it
+LINES, ARRAYS = re.compile(r"runs-[0-9a-f]{8}\.jsonl\.gz"), re.compile(r"arrays-[0-9a-f]{8}\.npz")
+UNFINISHED = re.compile(r"\.(runs|arrays)-[0-9a-f]{8}\.(jsonl\.gz|npz)\.\d+")
+EARLIER = re.compile(r"(curves|weights)-[0-9a-f]{8}\.npz|[0-9a-f]{16}-\d{6,}\.(json|npz|safetensors)")
+
+
+class Run(NamedTuple):
+    """A run that is to be stored: the content of its line, its arrays, and its final weights if they are kept."""
+
+    content: dict
+    arrays: Mapping[str, np.ndarray]
+    weights: Mapping[str, np.ndarray]
+
+    @property
+    def members(self) -> dict[str, np.ndarray]:
+        """The arrays by the names that they have in a shard."""
+        return dict(self.arrays) | {WEIGHTS + name: value for name, value in self.weights.items()}
+
+
+class Arrays(Mapping[str, np.ndarray]):
+    """The arrays of one run in a shard, as copies. Each is unpacked at its first use, for all runs of the shard."""
+
+    def __init__(self, path: Path, run: str, weights: bool = False):
+        self._shard = files.shard(path)
+        if run not in self._shard.rows:
+            raise RecordError(f"the shard {path} has no arrays of {run}")
+        self._row, first = self._shard.rows[run], len(WEIGHTS) if weights else 0
+        names = (name for name in self._shard.names if name.startswith(WEIGHTS) == weights)
+        self._names = {name[first:]: name for name in names}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._shard.member(self._names[name])[self._row, ...].copy()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 @dataclass(frozen=True)
 class Record:
-    """One recorded run; `steps` is its length, `path` the file with its JSON."""
+    """One recorded run; `path` is the file with its line, `content` what the line says."""
 
     path: Path
     content: dict
@@ -67,20 +98,20 @@ class Record:
         return self.content["diverged_at"]
 
     def diverged_by(self, steps: int) -> bool:
-        """Whether the loss was not finite at this step or an earlier one."""
+        """Tells whether the loss was not finite at this step or an earlier one."""
         return self.diverged_at is not None and self.diverged_at <= steps
 
     def measured_at(self, steps: int) -> bool:
-        """Whether the curves have this step, and, for a run that is measured only at its end, it is the last."""
-        return steps in self.arrays["steps"] and (self.steps == steps or not self.spec.measured_at_end)
+        """Tells whether the curves have this step; for a run that is measured at its end, whether it is the last."""
+        return self.steps == steps or (not self.spec.measured_at_end and steps in self.arrays["steps"])
 
     def answers(self, steps: int) -> bool:
-        """Whether this record has all measurements of a run of this many steps, except the final weights.
+        """Tells whether this record has all measurements of a run of this many steps, except the final weights.
 
         A longer run has them if every one of its lists of recorded steps contains this step.
         """
-        lists = [at for name, at in self.arrays.items() if name.endswith("steps")]
-        return self.measured_at(steps) and all(steps in at for at in lists)
+        lists = (name for name in self.arrays if name.endswith("steps") and self.steps != steps)
+        return self.measured_at(steps) and all(steps in self.arrays[name] for name in lists)
 
     @property
     def minutes(self) -> float:
@@ -90,69 +121,48 @@ class Record:
     @property
     def name(self) -> str:
         """KEY-STEPS, as the ledger names the record."""
-        return f"{self.key}-{self.steps:06d}"
+        return named(self.content)
 
-    def file(self, kind: str) -> Path:
-        """The file with the "curves" or "weights" of this record."""
-        if "stored" in self.content:
-            return self.path.with_name(files.check_reference(self.content["stored"][kind], kind))
-        return self.path.with_suffix({"curves": ".npz", "weights": ".safetensors"}[kind])
+    @property
+    def shard(self) -> Path:
+        """The file with the arrays."""
+        return arrays_of(self.path)
 
     @cached_property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The stored arrays by name; the experiment's `train` states their shapes.
-
-        Raises RecordError if they cannot be read or do not match the digest.
-        """
-        return self._checked("arrays", "curves", files.unpacked)
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """The stored arrays by name; the experiment's `train` states their shapes. Raises RecordError if damaged."""
+        return Arrays(self.shard, self.name)
 
     def weights(self, steps: int | None = None) -> dict[str, torch.Tensor] | None:
-        """The final weights. None if they were not kept, or if the run has another number of steps.
+        """Reads the final weights: None if they were not kept, or if the run has another number of steps.
 
-        Raises RecordError if they cannot be read or do not match the digest.
+        Raises RecordError if they cannot be read.
         """
         if steps not in (None, self.steps) or not self.content.get("weights_kept"):
             return None
-        loaded = self._checked(
-            "weights", "weights", lambda content: {k: w.numpy() for k, w in unpack(content)[0].items()}
-        )
-        return {name: torch.from_numpy(value) for name, value in loaded.items()}
-
-    def _checked(self, what: str, kind: str, unpack) -> dict[str, np.ndarray]:
-        with reading(f"the {what} of {self.name}, {self.path},"):
-            path = self.file(kind)
-            if "stored" in self.content:
-                found = files.shard(path).of(self.name)
-            else:
-                found = {name: np.array(value) for name, value in unpack(read_bytes(path)).items()}
-            if arrays_digest(found) != self.content[f"{what}_sha256"]:
-                raise RecordError(f"the {what} of {self.name} in {path} were altered")
-            return found
+        return {k: torch.from_numpy(w.copy()) for k, w in Arrays(self.shard, self.name, weights=True).items()}
 
     def at(self, name: str, steps: int, of: str = "steps") -> np.ndarray:
-        """The entry of the array `name` at a step; `of` names the array that lists its steps."""
+        """Reads the entry of the array `name` at a step; `of` names the array that lists its steps."""
         where = np.flatnonzero(self.arrays[of] == steps)
         if not len(where):
             raise KeyError(f"run {self.key} has no {name} of step {steps}")
         return self.arrays[name][where[0]]
 
     def faults(self) -> list[str]:
-        """Everything that is wrong with this record; empty for a sound one."""
-        faults = []
-        if self.spec.key != self.key:
-            faults.append(f"{self.name}: key and specification disagree")
+        """Lists everything that is wrong with this record; empty for a sound one."""
         try:
-            if self.spec.final_numbers(self.arrays) != self.content["final"]:
-                faults.append(f"{self.name}: the final numbers do not follow from the arrays")
+            arrays = dict(self.arrays)
+            faults = checks.faults(self.spec, self.content, arrays)
+            weights = {name: value.numpy() for name, value in (self.weights() or {}).items()}
         except RecordError as error:
-            faults.append(str(error))
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            faults.append(f"{self.name}: the arrays are not those of such a run ({type(error).__name__}: {error})")
-        try:
-            self.weights()
-        except RecordError as error:
-            faults.append(str(error))
-        return faults
+            return [str(error)]
+        for part, values in (("arrays", arrays), ("weights", weights)):
+            if (part == "arrays" or self.content["weights_kept"]) and (
+                arrays_digest(values) != self.content[f"{part}_sha256"]
+            ):
+                faults.append(f"the {part} of {self.name} in {self.shard} were altered")
+        return [f"{self.name}: {fault}" if self.name not in fault else fault for fault in faults]
 
 
 class Store:
@@ -162,45 +172,39 @@ class Store:
         self.roots = [Path(r).absolute() for r in roots] or [COMMITTED]  # a worker may run in another folder
 
     def find(self, spec: Spec, steps: int, weights: bool = False) -> Record | None:
-        """The shortest record of the run that answers for this many steps, or None.
+        """Finds the shortest record of the run that answers for this many steps, or None.
 
         weights: the record must have exactly this length and its final weights. In the first folder one without
         weights is accepted, because a record is never changed.
         """
         for root in self.roots:
-            folder = folder_of(root, spec)
-            packed, faults = _packed(folder)
-            found = {name: Record(*place) for name, place in packed.get(spec.key, {}).items()}
-            for path in folder.glob(f"{spec.key}-*.json"):
-                if path.stem not in found:
-                    found[path.stem] = read(path)
-            for _, record in sorted(found.items()):
-                kept = record.steps == steps and (root == self.roots[0] or record.content["weights_kept"])
-                if record.answers(steps) and (kept or not weights):
+            known, faults = _index(folder_of(root, spec))
+            for _, (path, content) in sorted(known.get(spec.key, {}).items()):
+                record = Record(path, content)
+                exact = record.steps == steps and (root == self.roots[0] or content["weights_kept"])
+                if record.answers(steps) and (exact or not weights):
                     return record
-            if faults:  # this run may be in the file that cannot be read
+            if faults:  # this run may be in the line that cannot be read
                 raise faults[0][1]
         return None
 
     def __iter__(self) -> Iterator[Record]:
-        """All records, sorted by experiment, data and name. Raises RecordError at one that cannot be read."""
+        """Yields all records, sorted by experiment, data and name. Raises RecordError if a line cannot be read."""
         seen = set()
         for folder in self._folders():
-            for record in self.of(folder):
-                if record.name not in seen:
-                    seen.add(record.name)
-                    yield record
+            known, faults = _index(folder)
+            if faults:
+                raise faults[0][1]
+            for name, place in sorted((name, place) for runs in known.values() for name, place in runs.items()):
+                if name not in seen:
+                    seen.add(name)
+                    yield Record(*place)
 
-    @staticmethod
-    def of(folder: Path, loose: bool = True) -> Iterator[Record]:
-        """The records of one folder, sorted by name. loose: include those that are not packed."""
-        packed, faults = _packed(folder)
-        if faults:
-            raise faults[0][1]
-        found = {name: place for several in packed.values() for name, place in several.items()}
-        paths = {path.stem: path for path in folder.glob("*.json") if path.stem not in found} if loose else {}
-        for name in sorted(found.keys() | paths.keys()):
-            yield Record(*found[name]) if name in found else read(paths[name])
+    def beside(self, spec: Spec) -> Iterator[Record]:
+        """Yields the records of the run's experiment and data that can be read."""
+        for root in self.roots:
+            for places in _index(folder_of(root, spec))[0].values():
+                yield from (Record(*place) for place in places.values())
 
     def _folders(self) -> Iterator[Path]:
         for root in self.roots:
@@ -211,152 +215,276 @@ class Store:
         files.probe(self.roots[0], "write records to")
 
     def write(self, measurement: Measurement, keep_weights: bool = False) -> Record:
-        """Records the measurement of one run. An existing record of this length is returned unchanged."""
-        spec, steps = measurement.spec, int(measurement.steps[-1])
-        path = folder_of(self.roots[0], spec) / f"{spec.key}-{steps:06d}.json"
-        arrays = spec.kept(measurement.arrays)
-        weights = {name: w.numpy() for name, w in measurement.weights.items()}
-        content = {
-            "format": 1,
-            "key": spec.key,
-            "steps": steps,
-            "spec": asdict(spec),
-            "final": spec.final_numbers(arrays),
-            "diverged_at": measurement.diverged_at,
-            "arrays_sha256": arrays_digest(arrays),
-            "weights_sha256": arrays_digest(weights),
-            "weights_kept": keep_weights,
-            "environment": environment()
-            | {"division": measurement.division, "probe": measurement.probe}
-            | {"seconds": round(measurement.seconds, 3)}
-            | ({"begun": measurement.begun} if measurement.begun else {}),
-        }
-        content["sha256"] = text_digest(content)
+        """Records one run; see `extend`."""
+        return self.extend([measurement], lambda _: keep_weights)[0]
+
+    def extend(self, measurements: Sequence[Measurement], keep_weights: Callable[[Spec], bool]) -> list[Record]:
+        """Records measurements of one experiment and data, and returns their records in the same order.
+
+        A run that has a record of this length keeps it. keep_weights: tells whether those of a run are kept.
+        """
+        folder = folder_of(self.roots[0], measurements[0].spec)
+        runs = {}
+        for m in measurements:
+            run = _run(m, keep_weights(m.spec))
+            runs[run.content["key"], named(run.content)] = run
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with files.locked(path.parent):  # or another sweep could write its arrays between these and their JSON
-                if packed := _packed(path.parent)[0].get(spec.key, {}).get(path.stem):
-                    return Record(*packed)
-                if path.exists():
-                    return read(path)
-                for left in path.parent.glob(f".{path.stem}.*"):  # from a write that was killed
-                    left.unlink()
-                if keep_weights:
-                    files.atomically(path.with_suffix(".safetensors"), pack(measurement.weights))
-                compressed = io.BytesIO()
-                np.savez_compressed(compressed, **arrays)  # type: ignore[arg-type]  # no array is named allow_pickle
-                files.atomically(path.with_suffix(".npz"), compressed.getvalue())
-                files.atomically(path, json.dumps(content, indent=1) + "\n")
+            folder.mkdir(parents=True, exist_ok=True)
+            with files.locked(folder):  # or two sweeps could both record a run
+                known, faults = _index(folder)
+                if faults:
+                    raise faults[0][1]
+                write_shards(folder, [run for (key, name), run in runs.items() if name not in known.get(key, {})])
         except OSError as error:
-            raise RecordError(f"cannot write the record {path}: {error.strerror}") from error
-        return read(path)
+            raise RecordError(f"cannot write records to {folder}: {error.strerror}") from error
+        known, _ = _index(folder)
+        return [Record(*known[key][name]) for key, name in runs]
 
     def verify(self) -> dict[Path, list[str]]:
-        """The faults by file, among them files that an interrupted write left behind.
-
-        Files of other names that hold no JSON are none of ours, and are passed over.
-        """
+        """Returns the faults by file, among them files that an interrupted write left behind."""
         return self.survey()[1]
 
     def survey(self) -> tuple[list[Record], dict[Path, list[str]]]:
-        """The sound records, and the faults by file."""
-        sound, found = [], {}
+        """Returns the sound records, and the faults by file. Only one shard at a time is in memory."""
+        sound, faults = [], dict.fromkeys(self.leftovers(), [LEFTOVER])
+        for root in self.roots:
+            for path in sorted(path for path in (*root.glob("*"), *root.glob("*/*")) if _of_a_record(path)):
+                faults[path] = [f"it lies outside of the folders <experiment>/<data> of {root}"]
         for folder in self._folders():
-            some, faults = _survey(folder)
-            sound += some
-            found |= faults
-        return sound, found
+            if any(EARLIER.fullmatch(path.name) for path in folder.iterdir()):
+                faults[folder] = [_earlier(folder)]
+                continue
+            for path in sorted(path for path in folder.iterdir() if LINES.fullmatch(path.name)):
+                some, wrong = check_shard(path)
+                sound += some
+                faults |= wrong
+        return sound, faults
+
+    def leftovers(self) -> list[Path]:
+        """Lists the files that a write left behind which was cut short."""
+        paths = [path for folder in self._folders() for path in folder.iterdir() if path.is_file()]
+        alone = [path for path in paths if ARRAYS.fullmatch(path.name) and not lines_of(path).exists()]
+        return sorted(alone + [path for path in paths if UNFINISHED.fullmatch(path.name)])
+
+    def pack(self) -> int:
+        """Joins the small shards of the first folder, prints a summary, and returns how many were joined.
+
+        The larger shards are written, renamed and checked before the small ones are deleted, their lines first. So a
+        kill at any moment loses nothing. A record that is in several shards is stored once.
+        """
+        joined = 0
+        for folder in sorted(path for path in self.roots[0].glob("*/*") if path.is_dir()):
+            with files.locked(folder):
+                joined += _pack(folder)
+        print(f"joined {joined:,} shards")
+        return joined
 
 
-def _survey(folder: Path) -> tuple[list[Record], dict[Path, list[str]]]:
-    by_key, faults = _packed(folder)
-    found = {}
-    for path, error in faults:
-        found.setdefault(path, []).append(str(error))
-    packed = {name: Record(*place) for several in by_key.values() for name, place in several.items()}
-    shards, several_records = {}, dict(packed)
-    for name, record in packed.items():
-        for kind in ("curves", "weights") if record.content["weights_kept"] else ("curves",):
-            shards.setdefault(record.file(kind), []).append(name)
-    for path, names in shards.items():
-        try:
-            files.shard(path)
-        except RecordError as error:  # one fault, not one for each of its runs
-            found[path] = [str(error)]
-            for name in names:
-                several_records.pop(name, None)
-    for path in sorted(folder.iterdir()):
-        a_shard, ours = path.name.startswith(("curves-", "weights-")), files.ours(path)
-        if path.name.startswith(".") or a_shard:
-            if ours and path not in shards and not (a_shard and faults):
-                found[path] = [LEFTOVER]
-        elif path.suffix == ".gz" or path.stem in packed:  # the latter: left by a `pack` that was killed
-            continue
-        elif path.suffix == ".json":
-            try:
-                several_records[path.stem] = read(path)
-            except RecordError as error:
-                found[path] = [str(error)]
-        elif ours and not path.with_suffix(".json").exists():
-            found[path] = [LEFTOVER]
-    sound = []
-    for _, record in sorted(several_records.items()):
-        if wrong := record.faults():
-            found.setdefault(record.path, []).extend(wrong)
-        else:
-            sound.append(record)
-    return sound, found
+def named(content: Mapping) -> str:
+    """Returns KEY-STEPS of a line."""
+    return f"{content['key']}-{content['steps']:06d}"
 
 
 def folder_of(root: Path, spec: Spec) -> Path:
-    """The folder of a run's records."""
+    """Returns the folder of a run's records."""
     return root / spec.experiment / spec.data.replace(":", "_").replace("/", "_")
 
 
-def read(path: Path) -> Record:
-    """One loose record from its JSON file. Raises RecordError if it cannot be read."""
-    where = f"the record {path}"
-    with reading(where):
-        record = _record(path, read_bytes(path).decode(), where)
-        if path.stem != record.name:
-            raise RecordError(f"{where} is that of {record.name}: key, specification and file name disagree")
-        return record
+def arrays_of(path: Path) -> Path:
+    """Returns the file of arrays beside a file of lines."""
+    return path.with_name(path.name.replace("runs-", "arrays-").replace(".jsonl.gz", ".npz"))
 
 
-def _record(path: Path, text: str, where: str) -> Record:
-    with reading(where):
-        record = Record(path, content_of(text, where))
-        record.spec, record.name, record.file("curves")
-        if record.content["weights_kept"]:
-            record.file("weights")
-        return record
+def lines_of(path: Path) -> Path:
+    """Returns the file of lines beside a file of arrays."""
+    return path.with_name(path.name.replace("arrays-", "runs-").replace(".npz", ".jsonl.gz"))
 
 
-# -- the lines of packed records ----------------------------------------------------------------------------------
-
-Packed = dict[str, dict[str, tuple[Path, dict]]]  # key -> name of a record -> its file and content
-
-
-def _packed(folder: Path) -> tuple[Packed, list[tuple[Path, RecordError]]]:
-    """The packed records of a folder, and the faults of their files. Files are read again only if they change."""
-    about = ((path, path.stat()) for path in sorted(folder.glob("runs-*.jsonl.gz")))
-    return _joined(tuple((path, s.st_mtime_ns, s.st_size, s.st_ino) for path, s in about))
+def _of_a_record(path: Path) -> bool:
+    return any(kind.fullmatch(path.name) for kind in (LINES, ARRAYS, EARLIER))
 
 
-@lru_cache(maxsize=256)
-def _joined(paths: tuple[tuple, ...]) -> tuple[Packed, list[tuple[Path, RecordError]]]:
-    found, faults = {}, []
-    for path, *_ in paths:
+def _earlier(folder: Path) -> str:
+    return (
+        f"{folder} holds records of an earlier layout: run `python -m book records migrate --records "
+        f"{folder.parent.parent}` once"
+    )
+
+
+# -- reading ------------------------------------------------------------------------------------------------------
+
+Places = dict[str, dict[str, tuple[Path, dict]]]  # key -> name of a record -> its file and content
+Faults = list[tuple[Path, RecordError]]
+
+
+def _index(folder: Path) -> tuple[Places, Faults]:
+    """Returns the records of a folder, and the faults of their files. Files are read again only if they change.
+
+    Raises RecordError for a folder of an earlier layout.
+    """
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    if any(EARLIER.fullmatch(path.name) for path in paths):
+        raise RecordError(_earlier(folder))
+    return _joined(tuple(_stamped(path) for path in paths if LINES.fullmatch(path.name)))
+
+
+def known_in(paths: Iterable[Path]) -> dict[str, tuple[Path, dict]]:
+    """Returns the file and content of each record in these files, by name. Raises RecordError for a fault."""
+    known, faults = _joined(tuple(_stamped(path) for path in sorted(paths) if LINES.fullmatch(path.name)))
+    if faults:
+        raise faults[0][1]
+    return {name: place for places in known.values() for name, place in places.items()}
+
+
+def _stamped(path: Path) -> tuple[Path, int, int, int]:
+    about = path.stat()
+    return path, about.st_mtime_ns, about.st_size, about.st_ino
+
+
+@lru_cache(maxsize=64)
+def _joined(stamped: tuple[tuple[Path, int, int, int], ...]) -> tuple[Places, Faults]:
+    known, faults = dict[str, dict[str, tuple[Path, dict]]](), []
+    for stamp in stamped:
+        contents, wrong = _contents(*stamp)
+        faults += [(stamp[0], error) for error in wrong]
+        for content in contents:
+            known.setdefault(content["key"], {}).setdefault(named(content), (stamp[0], content))
+    return known, faults
+
+
+@lru_cache(maxsize=1024)
+def _contents(path: Path, *_stamp: int) -> tuple[list[dict], list[RecordError]]:
+    """Reads the lines of a file: the contents of those that are sound in themselves, and the faults of the others."""
+    contents, faults = [], []
+    try:
+        texts = files.lines(path)
+    except RecordError as error:
+        return [], [error]
+    for number, text in enumerate(texts, 1):
+        where = f"line {number} of {path}" + (f", {text[8:24]}" if text.startswith('{"key":"') else "")
         try:
-            lines = files.lines(path)
+            with reading(where):
+                content = content_of(text, where)
+                checks.line(content, FORMAT)
+                spec = specification(content["spec"])
+                if spec.key != content["key"]:
+                    raise ValueError("key and specification disagree")
+                if folder_of(path.parents[2], spec) != path.parent:
+                    raise ValueError(f"its folder should be {folder_of(path.parents[2], spec)}")
+            contents.append(content)
         except RecordError as error:
-            faults.append((path, error))
-            continue
-        for number, line in enumerate(lines, 1):
-            where = f"line {number} of {path}" + (f", {line[8:24]}" if line.startswith('{"key":"') else "")
-            try:
-                record = _record(path, line, where)
-                found.setdefault(record.key, {}).setdefault(record.name, (path, record.content))
-            except RecordError as error:
-                faults.append((path, error))
-    return found, faults
+            faults.append(error)
+    return contents, faults
+
+
+def check_shard(path: Path) -> tuple[list[Record], dict[Path, list[str]]]:
+    """Checks a file of lines and its arrays, which are then forgotten: the sound records, and the faults by file."""
+    contents, wrong = _contents(*_stamped(path))
+    faults, records = {path: [str(error) for error in wrong]}, [Record(path, content) for content in contents]
+    try:
+        shard = files.shard(arrays_of(path))
+        names = {record.name for record in records}
+        if not wrong and (more := sorted(shard.rows.keys() - names)):
+            faults[path].append(f"it has no line of {', '.join(more)}, whose arrays are there")
+        wrongs = {record.name: record.faults() for record in records}
+        faults[path] += [fault for several in wrongs.values() for fault in several]
+        sound = [Record(path, record.content) for record in records if not wrongs[record.name]]
+    except RecordError as error:  # one fault, not one for each of its runs
+        sound, faults[arrays_of(path)] = [], [str(error)]
+    finally:
+        files.forget()
+    return sound, {path: several for path, several in faults.items() if several}
+
+
+# -- writing ------------------------------------------------------------------------------------------------------
+
+
+def _run(measurement: Measurement, keep_weights: bool) -> Run:
+    """Returns a measurement as it is to be stored."""
+    spec, steps = measurement.spec, int(measurement.steps[-1])
+    arrays = {name: np.asarray(value) for name, value in spec.kept(measurement.arrays).items()}
+    weights = {name: value.numpy() for name, value in measurement.weights.items()}
+    content = {
+        "key": spec.key,
+        "format": FORMAT,
+        "steps": steps,
+        "spec": asdict(spec),
+        "final": spec.final_numbers(arrays),
+        "diverged_at": measurement.diverged_at,
+        "arrays_sha256": arrays_digest(arrays),
+        "weights_sha256": arrays_digest(weights),
+        "weights_kept": keep_weights,
+        "environment": environment()
+        | {"division": measurement.division, "probe": measurement.probe}
+        | {"seconds": round(measurement.seconds, 3)}
+        | ({"begun": measurement.begun} if measurement.begun else {}),
+    }
+    return Run(content | {"sha256": text_digest(content)}, arrays, weights if keep_weights else {})
+
+
+def write_shards(folder: Path, runs: Iterable[Run]) -> list[Path]:
+    """Writes runs into new shards, arrays before lines, and returns the files of lines.
+
+    Runs of a shard have the same names, types and shapes of arrays.
+    """
+    alike = defaultdict(list)
+    # runs of one seed share initial values, which compress well when they are neighbours
+    for run in sorted(
+        runs, key=lambda run: (run.content["spec"]["seed"], [str(v) for v in run.content["spec"].values()])
+    ):
+        alike[tuple((n, a.dtype.str, a.shape) for n, a in sorted(run.members.items()))].append(run)
+    paths = []
+    for group in alike.values():
+        size = sum(a.nbytes for a in group[0].members.values())
+        count = max(1, min(MOST_RUNS, MOST_BYTES // max(size, 1)))
+        for some in (group[i : i + count] for i in range(0, len(group), count)):
+            paths.append(_write(folder, some))
+    return paths
+
+
+def _write(folder: Path, runs: list[Run]) -> Path:
+    content = files.shard_bytes({named(run.content): run.members for run in runs})
+    path = folder / files.arrays_name(content)
+    files.atomically(path, content)
+    files.atomically(lines_of(path), files.lines_bytes(line(run.content) for run in runs))
+    return lines_of(path)
+
+
+def line(content: dict) -> str:
+    """Returns a record's JSON on one line, the key first, so that a truncated line still names its run."""
+    return json.dumps({"key": content["key"]} | content, separators=(",", ":"))
+
+
+def _pack(folder: Path) -> int:
+    """Joins the small shards of a folder and returns how many there were."""
+    _, faults = _index(folder)
+    if faults:
+        raise faults[0][1]
+    small = {}
+    for path in sorted(path for path in folder.iterdir() if LINES.fullmatch(path.name)):
+        shard = files.Shard(arrays_of(path))
+        alike = tuple((name, shard.member(name).dtype.str, shard.member(name).shape[1:]) for name in shard.names)
+        size = sum(shard.member(name).nbytes for name in shard.names)
+        if 2 * len(shard.rows) <= MOST_RUNS and 2 * size <= MOST_BYTES:
+            small.setdefault(alike, []).append(path)
+    old = [path for paths in small.values() if len(paths) > 1 for path in paths]
+    runs = dict[str, Run]()
+    for path in old:
+        for content in _contents(*_stamped(path))[0]:
+            record = Record(path, content)
+            run = Run(content, dict(record.arrays), dict(Arrays(record.shard, record.name, weights=True)))
+            first = runs.setdefault(record.name, run)
+            if any(first.content[f"{part}_sha256"] != content[f"{part}_sha256"] for part in ("arrays", "weights")):
+                raise RecordError(f"{path} and another file have different measurements of {record.name}")
+    replace(old, write_shards(folder, runs.values()))
+    return len(old)
+
+
+def replace(old: Iterable[Path], new: Iterable[Path]) -> None:
+    """Deletes files of lines and arrays once all new shards are sound; else raises RecordError."""
+    for path in new:
+        for wrong in check_shard(path)[1].values():
+            raise RecordError(f"nothing was deleted: {wrong[0]}")
+    for path in sorted(set(old) - set(new)):
+        for file in (path, arrays_of(path)):
+            file.unlink(missing_ok=True)

@@ -4,14 +4,16 @@ Blocks depend on the study alone, not on which runs are missing. So a run always
 """
 
 import contextlib
+import re
+import statistics
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from filelock import FileLock, Timeout
 
@@ -40,6 +42,8 @@ class Study(ABC):
     light: records keep curves and active shares, but no moments. divergence_expected: a run that ends in NaN is a
     result, not an error.
     """
+
+    sized_by: ClassVar[tuple[str, ...]] = ()  # fields of a specification that decide how long a step takes
 
     name: str
     data: str
@@ -116,8 +120,20 @@ class Study(ABC):
         """
 
     @abstractmethod
-    def cost(self, block: "Block", dataset: Any, device: str) -> tuple[float, float]:
-        """Estimated minutes and megabytes of a block."""
+    def megabytes(self, block: "Block", dataset: Any, device: str) -> float:
+        """Estimates the memory of a block."""
+
+    def size(self, spec: Spec) -> tuple:
+        """Returns what decides how long a step of a run takes."""
+        return (type(spec), *(getattr(spec, name) for name in self.sized_by))
+
+    def timed_step(self, block: "Block", dataset: Any, device: str) -> float:
+        """Takes one step of a block, with its measurements, and returns the seconds."""
+        short = replace(self, steps=1)
+        specs = next(other.specs for other in short.blocks(dataset) if other.label == block.label)
+        begun = time.perf_counter()
+        short.train(list(specs), dataset, device=device)
+        return time.perf_counter() - begun
 
 
 @dataclass(frozen=True)
@@ -167,13 +183,30 @@ def run_block(
         files.probe(block.checkpoint.parent, "write checkpoints to", checkpoints.CheckpointError, hint)
         with _claimed(block):
             if missing := block.missing(store):  # again: another process may have finished it meanwhile
-                options = {"device": device, "minutes": minutes, "progress": progress}
-                measured = block.plan.train(list(block.specs), dataset, checkpoint=block.checkpoint, **options)
-                for measurement in (m for m in measured if m.spec in missing):
-                    kept = measurement.light() if block.plan.light else measurement
-                    store.write(kept, keep_weights=measurement.spec.seed < block.plan.keep_weights)
+                measured = _trained(block, dataset, device=device, minutes=minutes, progress=progress)
+                new = [m.light() if block.plan.light else m for m in measured if m.spec in missing]
+                store.extend(new, keep_weights=lambda spec: spec.seed < block.plan.keep_weights)
             checkpoints.remove(block.checkpoint)
     return cast(list[Record], block.found(store))
+
+
+def _trained(block: Block, dataset: Any, **options: Any) -> list:
+    """Trains a block from its checkpoint; one that another version of the trainer wrote is set aside."""
+    for _ in range(2):
+        try:
+            return block.plan.train(list(block.specs), dataset, checkpoint=block.checkpoint, **options)
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+            # tensors or notes that the trainer looks for are not there, or have other shapes
+            strange = isinstance(error, KeyError | IndexError | TypeError | AttributeError)
+            if not (strange or re.search(r"size of tensor|another version of the trainer", str(error))):
+                raise
+            paths = [path for path in (block.checkpoint, block.checkpoint.with_suffix(".previous")) if path.exists()]
+            if not paths:
+                raise
+            for path in paths:
+                path.replace(path.with_suffix(f"{path.suffix}.other"))
+            print(f"set aside: {paths[0]}.other, a checkpoint of another layout; {block.label} begins again")
+    raise AssertionError("a block without a checkpoint either ends or raises")
 
 
 class Busy(RuntimeError):
@@ -219,8 +252,41 @@ def ensure(plan: Study, dataset: Any, store: Store, *, device: str = "auto", ver
     return records
 
 
-def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto") -> str:
-    """One line: how many runs are recorded, how many will be trained, and the estimated minutes and memory."""
+class Clock:
+    """The minutes that blocks will take, from recorded runs of their size, else from a step that is timed once.
+
+    timed: whether a step may be timed. Without it, blocks of unknown size have no estimate.
+    """
+
+    def __init__(self, store: Store, dataset: Any, device: str, timed: bool = True):
+        self.store, self.dataset, self.device, self.timed = store, dataset, device, timed
+        self.recorded: dict[tuple, float] | None = None  # size of a run -> seconds a step, the median
+        self.steps: dict[tuple, float] = {}  # sizes of a block's runs -> seconds a step
+
+    def minutes(self, block: Block) -> float | None:
+        """Returns the minutes of a block, or None."""
+        plan = block.plan
+        if self.recorded is None:
+            self.recorded = self._recorded(plan, block.specs[0])
+        sizes = tuple(plan.size(spec) for spec in block.specs)
+        if all(size in self.recorded for size in sizes):
+            return plan.steps * sum(self.recorded[size] for size in sizes) / 60
+        if sizes not in self.steps and self.timed:
+            self.steps[sizes] = plan.timed_step(block, self.dataset, self.device)
+        return plan.steps * self.steps[sizes] / 60 if sizes in self.steps else None
+
+    def _recorded(self, plan: Study, spec: Spec) -> dict[tuple, float]:
+        kind, seconds = resolve_device(self.device).type, dict[tuple, list[float]]()
+        for record in self.store.beside(spec):
+            # one that continued on another device has the seconds of both
+            if record.content["environment"]["division"]["device"] == kind and record.steps:
+                seconds.setdefault(plan.size(record.spec), []).append(60 * record.minutes / record.steps)
+        return {size: statistics.median(several) for size, several in seconds.items()}
+
+
+def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto", clock: Clock | None = None) -> str:
+    """Returns one line: how many runs are recorded and how many will be trained, estimated minutes and memory."""
+    clock = clock or Clock(store, dataset, device, timed=False)
     todo = [b for b in blocks if b.missing(store)]
     runs, train = (sum(len(b.specs) for b in some) for some in (blocks, todo))
     missing = sum(len(b.missing(store)) for b in todo)
@@ -228,8 +294,10 @@ def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto
     if train > missing:
         line += f", and {train - missing} again, because a block trains whole"
     if todo:
-        minutes, megabytes = zip(*(b.plan.cost(b, dataset, device) for b in todo), strict=True)
-        line += f" (about {lasting(sum(minutes))}, {max(megabytes):.0f} MB)"
+        minutes = [clock.minutes(block) for block in todo]
+        known = [m for m in minutes if m is not None]
+        about = f"about {lasting(sum(known))}, " if len(known) == len(minutes) else ""
+        line += f" ({about}{max(b.plan.megabytes(b, dataset, device) for b in todo):.0f} MB)"
     return line
 
 
@@ -262,10 +330,11 @@ def sweep(
     todo = [b for b in blocks if b.missing(store)]
     print(f"{plan.name}: {plan.title}; {dataset}")
     cut = f"in {counted(len(blocks), 'block')}, {len(todo):,} of them to do"
-    print(f"{outlook(blocks, store, dataset, device)}, {cut}")
+    clock = Clock(store, dataset, device)
+    print(f"{outlook(blocks, store, dataset, device, clock)}, {cut}")
     for block in todo:
-        size, (minutes_, megabytes) = counted(len(block.specs), "network"), plan.cost(block, dataset, device)
-        print(f"  to do: {block.label}: {size}, about {lasting(minutes_)}, {megabytes:.0f} MB")
+        size, megabytes = counted(len(block.specs), "network"), plan.megabytes(block, dataset, device)
+        print(f"  to do: {block.label}: {size}, about {lasting(clock.minutes(block) or 0)}, {megabytes:.0f} MB")
     if dry_run or not todo:
         return len(todo)
     store.check_writable()

@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from book.records.paths import CACHE, COMMITTED, HERE, IN_CACHE, TAG, owned
-from book.records.store import LEFTOVER, Store
+from book.records.store import Store
 from support.words import counted
 
 AGE = 3600.0  # seconds; a younger file may still be written
@@ -60,7 +60,7 @@ def _leftovers(records: Path, cache: Path, root: Path) -> Iterator[Path]:
         if _free(path) and not path.with_suffix(".safetensors").exists():
             yield path
     stores = [folder for folder in (records, cache / "records", cache / "records-with-weights") if folder.is_dir()]
-    written = [path for store in stores for path, faults in Store(store).verify().items() if LEFTOVER in faults]
+    written = [path for store in stores for path in Store(store).leftovers()]
     build = root / "build"
     copies = [*(build / "executed").glob("*.running"), *(build / "runs").glob("*/*.running")]
     for path in (*written, *_of_blocks(cache, ".writing"), *copies):

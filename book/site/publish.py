@@ -287,7 +287,7 @@ def stage() -> None:
     generated.mkdir()
     rows = rooms.ledger()
     (generated / "ledger.html").write_text(cards.ledger(rows, rooms.titles()))
-    data.write(generated / "root", rows, Store(), rooms.studies())
+    data.write(generated / "root", rows, Store())
     (generated / "cite.md").write_text(data.cite())
     shutil.copy(ROOT / "CHANGES.md", generated / "changes.md")
     (generated / "build.md").write_text(

@@ -1,6 +1,6 @@
 """Where training left the centres of recorded OffsetL2 networks, and what the accuracy owes to them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ def allowed(run: Record, weight: float) -> float:
     return 100 * run.spec.rate * weight**0.5 * 2 / classes * float(wrong @ np.diff(steps)) / apart
 
 
-def _row(run: Record, steps: int, arrays: dict) -> dict:
+def _row(run: Record, steps: int, arrays: Mapping[str, np.ndarray]) -> dict:
     row = {"inputs": run.spec.scaling, "network": run.spec.architecture, "seed": run.spec.seed}
     row["accuracy"] = float(run.at("test_accuracy", steps))
     row |= {part: float(arrays[part][0]) for part in PARTS if part in arrays}

@@ -1,7 +1,4 @@
-"""The studies of the chapter: two objectives with the same encoder, data, views, batch and length.
-
-`records/README.md` has the minutes that they were planned to take, and those that they took.
-"""
+"""The studies of the chapter: two objectives with the same encoder, data, views, batch and length."""
 
 from typing import Any
 

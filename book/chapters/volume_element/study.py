@@ -6,16 +6,11 @@ from typing import Any
 
 from book.records.sweep import Block, Study, by_name, named
 from support.networks.tasks import Task, resampled, task, title
-from support.training.machine import resolve_device
 from support.training.sigmoid.specs import VolumeSpec, recipe
 from support.training.sigmoid.training import geometry_steps, train
 from support.words import counted
 
-OVERHEAD = 1.5e-4  # seconds per step costs however small it is; measured, as are the next
-ACTIVATION = {"cpu": 1.0e-8, "cuda": 1.0e-11}  # seconds a hidden activation and step outside the products
-RATE = {"cpu": 8.0e10, "cuda": 2.0e13}  # float64 operations per second
 PAPERS_EPOCHS = {"mnist": 200}  # appendix I.2
-LOOK = 3e-8  # seconds a unit and input for a log-volume at a point, always on the CPU
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +20,8 @@ class VolumeStudy(Study):
     data: a name of `tasks.task`.
     No weights are kept beside a record: of tasks in the plane its arrays hold them already.
     """
+
+    sized_by = ("width", "layers", "batch", "pairs", "points")
 
     widths: tuple[int, ...]
     layers: int = 1  # hidden ones, each of that width
@@ -96,20 +93,11 @@ class VolumeStudy(Study):
         own = None if resampled(self.data) else [dataset]
         return train(list(specs), self.steps, tasks=own, **options)
 
-    def cost(self, block: Block, dataset: Task, device: str) -> tuple[float, float]:
-        """Steps of the stack, then the log-volumes along all segments."""
-        kind, first, networks = resolve_device(device).type, block.specs[0], len(block.specs)
-        n, d, N = first.width, dataset.inputs, len(dataset.train[0])
-        batch = min(first.batch, N)
-        steps = self.steps * (N // batch)
-        activations = networks * batch * n
-        step = OVERHEAD + activations * (ACTIVATION[kind] + 6 * (d + dataset.classes) / RATE[kind])
-        epochs = len(geometry_steps(self.steps))
-        looks = 2 * epochs * networks * 2 * self.pairs * (self.points + 1)
-        looks += epochs * sum(spec.plane**2 for spec in block.specs)
-        minutes = (steps * step + looks * n * d * LOOK) / 60
-        kept = (epochs + 4) * networks * n * (d + dataset.classes + 2)
-        return minutes, 8e-6 * (kept + N * d + 4 * activations)
+    def megabytes(self, block: Block, dataset: Task, device: str) -> float:
+        """The points, the activations of a batch, and the weights at all epochs of a look."""
+        n, d, networks, points = block.specs[0].width, dataset.inputs, len(block.specs), len(dataset.train[0])
+        kept = (len(geometry_steps(self.steps)) + 4) * networks * n * (d + dataset.classes + 2)
+        return 8e-6 * (kept + points * d + 4 * networks * min(block.specs[0].batch, points) * n)
 
 
 STUDIES = by_name(

@@ -9,7 +9,6 @@ The same plan is what a notebook's cell, the command line and a cluster's worker
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
 from itertools import product
 from typing import Any, ClassVar
 
@@ -17,14 +16,9 @@ from book.claims.verdicts import LEAST_SEEDS
 from book.records.sweep import Block, Study, named
 from support.networks.architectures import L2, SIX, SIX_BIAS
 from support.networks.data import Dataset, title
-from support.training.classifiers.products import choose, rate, sample
 from support.training.classifiers.specs import RunSpec
 from support.training.classifiers.training import train
-from support.training.machine import resolve_device
 from support.words import counted
-
-# nanoseconds a hidden activation and step outside the products; measured on two cores, guessed for a GPU
-ELEMENTWISE = {"cpu": 0.6, "cuda": 0.01}
 
 
 @dataclass(frozen=True)
@@ -50,6 +44,7 @@ class Plan(Study):
     """The runs of a study: every architecture x scaling x recipe x seed, all for the same number of steps."""
 
     specification: ClassVar[type[RunSpec]] = RunSpec  # of its runs
+    sized_by = ("images", "hidden", "precision")
 
     images: int  # of the training set, the first ones
     architectures: tuple[str, ...]
@@ -102,15 +97,10 @@ class Plan(Study):
         """What is measured of each network after training, as arrays of its record; nothing by default."""
         return {}
 
-    def cost(self, block: Block, dataset: Dataset, device: str) -> tuple[float, float]:
-        """The two products of all pixels at their rate, and what each hidden activation costs besides; the operand of
-        all images and three copies of the first layers."""
-        images, inputs, networks = self.images, dataset.train_images.shape[1], len(block.specs)
-        activations = images * self.hidden * networks * self.steps
-        kind = resolve_device(device).type
-        minutes = activations * (4 * inputs / product_rate(self.precision, kind) + ELEMENTWISE[kind]) * 1e-9 / 60
-        megabytes = 4e-6 * inputs * (images + len(dataset.test_images) + 3 * self.hidden * networks)
-        return minutes, megabytes
+    def megabytes(self, block: Block, dataset: Dataset, device: str) -> float:
+        """The operand of all images and three copies of the first layers."""
+        images, inputs = self.images + len(dataset.test_images), dataset.train_images.shape[1]
+        return 4e-6 * inputs * (images + 3 * self.hidden * len(block.specs))
 
     def blocks(self, dataset: Dataset) -> list[Block]:
         """A few seeds at a time in all scalings, so that every prefix of the list is a fair sample."""
@@ -159,10 +149,3 @@ STUDIES = {  # those that several chapters read; the others stand in the room of
              title="the six variants with an output bias, all images, 5,000 steps"),
     )
 }  # fmt: skip
-
-
-@cache
-def product_rate(precision: str, device: str) -> float:
-    """GFLOP/s of the products here, by a short probe."""
-    products, probe = choose(precision, resolve_device(device))
-    return probe[products.routine].get("gflops") or rate(products, *sample(resolve_device(device)))

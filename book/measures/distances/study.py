@@ -11,9 +11,6 @@ from support.training.distances.training import train
 from support.training.machine import resolve_device
 from support.words import counted
 
-ACTIVATION = {"cpu": 4.0, "cuda": 0.02}  # nanoseconds a hidden activation and step outside the products; measured
-PRODUCTS = {"cpu": 80.0, "cuda": 20_000.0}  # GFLOP/s in float64: orders of magnitude, for estimates alone
-
 
 @dataclass(frozen=True, kw_only=True)
 class DistanceStudy(Study):
@@ -22,6 +19,8 @@ class DistanceStudy(Study):
     data: a name of `gaussians.draw`. A step is an epoch, because the batch is full. No weights are kept beside a
     record: its arrays hold them already.
     """
+
+    sized_by = ("samples", "network", "precision")
 
     seeds: int = 20  # trials
     samples: int = 1000
@@ -68,15 +67,12 @@ class DistanceStudy(Study):
     def train(self, specs, dataset: DistanceData, **options):
         return train(list(specs), self.steps, **options)
 
-    def cost(self, block: Block, dataset: DistanceData, device: str) -> tuple[float, float]:
-        """What an activation costs, product included; points, and on a GPU two arrays of a network's activations."""
-        kind = resolve_device(device).type
+    def megabytes(self, block: Block, dataset: DistanceData, device: str) -> float:
+        """The points, and on a GPU two arrays of a network's activations."""
         units = sum(UNITS[s.network] for s in block.specs) * self.dimension
-        nanoseconds = ACTIVATION[kind] + 4 * (self.dimension + 1) / PRODUCTS[kind]
         points = sum(len(x) for x, _ in (dataset.train, dataset.validation, dataset.test))
-        own = len(block.specs) if parse(self.data)[2] else 1
-        megabytes = 8e-6 * (points * (self.dimension + 2) * own + 2 * self.samples * units * (kind == "cuda"))
-        return units * self.samples * self.steps * nanoseconds * 1e-9 / 60, megabytes
+        own, on_gpu = len(block.specs) if parse(self.data)[2] else 1, resolve_device(device).type == "cuda"
+        return 8e-6 * (points * (self.dimension + 2) * own + 2 * self.samples * units * on_gpu)
 
 
 _FRESH: dict[str, Any] = {"networks": ("MD_Abs",), "first_seed": 100}

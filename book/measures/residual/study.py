@@ -1,39 +1,22 @@
 """The studies of residual networks: which depths, activations, objectives, labels and seeds, for how many epochs."""
 
 import itertools
+import time
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from book.records.sweep import Block, Study
 from support.networks.data import Dataset, title
-from support.networks.residual import ResNet, outputs
-from support.training.machine import resolve_device
+from support.networks.residual import ResNet
+from support.training.machine import resolve_device, wait
 from support.training.residual import places
-from support.training.residual.learner import EVALUATED
 from support.training.residual.places import SEARCHED
 from support.training.residual.specs import ResidualSpec
-from support.training.residual.training import NETWORKS, train
-from support.training.specs import recorded_steps
+from support.training.residual.training import train
 
-# Floating point operations per second, for at most ten layers and for more: in training, and of Jacobians in float32.
-# Measured on two quiet cores with bf16 in hardware, and on an H200, where bf16 and Jacobians are guesses.
-RATE = {
-    ("cpu", "fp32"): (1.3e11, 1.6e11),
-    ("cpu", "bf16"): (1.8e11, 2.4e11),
-    ("cuda", "fp32"): (3.5e12, 7e12),
-    ("cuda", "bf16"): (1e13, 2e13),
-}
-JACOBIAN_RATE = {"cpu": (4.5e10, 7e10), "cuda": (2e12, 5e12)}
-# By how much training is slower on a processor without AVX-512, measured on two cores of one. It must emulate bf16.
-SLOWER = {"fp32": 2.3, "bf16": 25.0}
-LEARNED = {"true": 0.2, "shuffled": 0.8}  # of the epochs: where training stops once the labels are learned, a guess
-LAYER = 8e-4  # seconds that a layer costs at least, in a step or in the Jacobian of one point
-VIEWS = 6e-5  # seconds an image and view for colours and crops
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
 
 
@@ -45,6 +28,8 @@ class ResidualStudy(Study):
     pictures; line and plane: those of the others. in_bf16: the first activation is trained in bf16 instead of
     `precision`. The other fields are those of `ResidualSpec`.
     """
+
+    sized_by = ("depth", "width", "objective", "images", "batch", "precision", "augmentation", "until", "raw")
 
     depth: int = 10
     width: int = 16
@@ -122,15 +107,23 @@ class ResidualStudy(Study):
     def train(self, specs, dataset: Dataset, **options):
         return train(list(specs), self.steps, data=dataset, **options)
 
-    def cost(self, block: Block, dataset: Dataset, device: str) -> tuple[float, float]:
-        """Minutes and megabytes: training, evaluations, the search for pairs and the Jacobians; see `minutes_of`."""
-        (spec,), kind = block.specs, resolve_device(device).type
-        training, jacobians = minutes_of(spec, dataset, kind)
-        if kind == "cpu" and "AVX512" not in torch.backends.cpu.get_cpu_capability():
-            training *= SLOWER[spec.precision]
+    def megabytes(self, block: Block, dataset: Dataset, device: str) -> float:
+        """The images, the candidates for pairs, and the activations of a batch."""
+        (spec,) = block.specs
         candidates = places.CANDIDATES * spec.pairs * SEARCHED * 4 * dataset.test_images.shape[1]  # all at once
         stored = 2 * dataset.train_images.nbytes + 5 * dataset.test_images.nbytes + candidates
-        return training + jacobians, 1e-6 * (stored + 1200 * spec.batch * spec.width * 32 * (1 + spec.depth // 10))
+        return 1e-6 * (stored + 1200 * spec.batch * spec.width * 32 * (1 + spec.depth // 10))
+
+    def timed_step(self, block: Block, dataset: Dataset, device: str) -> float:
+        """Times one batch, because an epoch takes minutes: evaluations and Jacobians come on top."""
+        (spec,), (height, width, *channels) = block.specs, dataset.image_shape
+        network = ResNet(spec.depth, spec.width, channels=channels[0] if channels else 1).to(resolve_device(device))
+        images = torch.rand(spec.batch, network.conv1.in_channels, height, width, device=network.conv1.weight.device)
+        for _ in range(2):  # the first one also loads kernels
+            begun = time.perf_counter()
+            network(images).square().mean().backward()
+            wait(images.device)
+        return (time.perf_counter() - begun) * spec.images / spec.batch * (2 if spec.self_supervised else 1)
 
 
 def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> ResidualStudy:
@@ -146,46 +139,3 @@ def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> R
     study = ResidualStudy(name, dataset.name, title="residual networks on small images", **own)
     places.check(study.blocks(dataset)[0].specs[0], dataset)  # the others ask the same of the data
     return study
-
-
-def minutes_of(spec: ResidualSpec, dataset: Dataset, kind: str) -> tuple[float, float]:
-    """Estimated minutes for training, with evaluations and probes, and for the Jacobians, on this kind of device."""
-    shape = dataset.image_shape
-    shape = (shape[2], *shape[:2]) if len(shape) == 3 else (1, *shape)
-    stages = multiplications(spec.depth, spec.width, shape)
-    forward = 2 * stages[-1]
-    deep = spec.depth > 10
-    rate, slow = RATE[kind, spec.precision][deep], RATE[kind, "fp32"][deep]
-    views = 2 if spec.self_supervised else 1
-    share = LEARNED[spec.labels] if spec.until else 1.0
-    a_step = max(spec.batch * views * 3 * forward / rate, spec.depth * LAYER)
-    seconds = share * spec.epochs * spec.images / spec.batch * a_step
-    seconds += spec.epochs * spec.images * VIEWS * views if spec.self_supervised else 0.0
-    looks = (len(recorded_steps(spec.epochs)) if not spec.self_supervised else 0) * (
-        len(dataset.test_images) + min(spec.images, EVALUATED)
-    )
-    looks += spec.epochs * share * spec.images if spec.until else 0
-    looks += NETWORKS * (2 * spec.images + len(dataset.test_images)) if spec.self_supervised else 0
-    looks += len(dataset.test_images) + places.CANDIDATES * spec.pairs * SEARCHED
-    seconds += looks * forward / slow
-    counts = places.count(spec)
-    whole = counts["segment"] + counts["line"]
-    last = sum(counts.values()) - whole
-    a_row = whole * sum(stages) + last * stages[-1]
-    jacobians = max(
-        2 * outputs(spec.depth, spec.width) * a_row / JACOBIAN_RATE[kind][deep],
-        (3 * whole + last) * spec.depth * LAYER,
-    )
-    return seconds / 60, NETWORKS * jacobians / 60
-
-
-@cache
-def multiplications(depth: int, width: int, shape: tuple[int, int, int]) -> tuple[int, ...]:
-    """The multiplications of one image up to each of the four stages."""
-    network, image = ResNet(depth, width, channels=shape[0]).to("meta"), torch.empty(1, *shape, device="meta")
-    found = []
-    for stage in (1, 2, 3, 4):
-        with FlopCounterMode(display=False) as counter:
-            network.tap(stage).eval()(image)
-        found.append(counter.get_total_flops() // 2)  # it counts an addition for each of them
-    return tuple(found)
