@@ -16,6 +16,7 @@ from book.chapters.from_mahalanobis_to_riemann import derived, pictures, results
 from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
 from book.measures.distances.results import DistanceArm
 from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
+from book.measures.tables import frame
 from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import load
 from support.networks.distance_networks import exact, module
@@ -94,25 +95,30 @@ def fabricated(name, seed, own=(1.0, 2.0), contrast=(0.0, 0.5), head=(1.0, 1.5))
 
 def table():
     wiggle = [0.0, 0.01, -0.01]
-    return results.table(
-        fabricated(name, seed, contrast=(0.0, (0.9 if "L2" in name else 0.2) + wiggle[seed]))
-        for name in LINEAR_AND_L2
-        for seed in range(3)
+    plan, runs = (
+        replace(STUDIES["mnist-metric"], steps=10),
+        [
+            fabricated(name, seed, contrast=(0.0, (0.9 if "L2" in name else 0.2) + wiggle[seed]))
+            for name in LINEAR_AND_L2
+            for seed in range(3)
+        ],
     )
+    return results.table(frame(plan, runs))
 
 
 def test_the_table_has_what_the_records_have():
     found = table()
     row = found.loc["Abs-Bias", 0]
-    assert (row["own before"], row["own"], row["discriminant"]) == pytest.approx((1, 2, 70))
+    assert (row["mismatch before"], row["mismatch"], row["discriminant"]) == pytest.approx((1, 2, 70))
     assert (row["contrast before"], row["contrast"], row["hidden contrast"]) == pytest.approx((0, 0.2, 0.3))
     assert (row["effect"], row["same effect"]) == pytest.approx((1.2, 1))
-    assert np.isnan(row["head own"]) and found.loc["ReLU-L2-Paper-Neg", 1]["head own"] == pytest.approx(1.5)
-    assert results.table([]).empty
+    assert (row["mismatch others"], row["mismatch Euclid"]) == pytest.approx((2, 1.2))
+    heads = found["head mismatch"]
+    assert np.isnan(heads["Abs-Bias", 0]) and heads["ReLU-L2-Paper-Neg", 1] == pytest.approx(1.5)
 
 
 def test_slopes_go_from_before_to_after_and_heads_stand_next_to_them():
-    ax = pictures.slopes_figure(table(), "own", "nats", {"Euclid": 1.2}).axes[0]
+    ax = pictures.slopes_figure(table(), "mismatch", "nats", {"Euclid": 1.2}).axes[0]
     slopes = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "-"]
     assert len(slopes) == 12 and all(list(y) == pytest.approx([1, 2]) for y in slopes)
     diamonds = [line for line in ax.lines if line.get_marker() == "D" and len(line.get_xdata())]

@@ -13,8 +13,7 @@ import torch
 
 from book import chapters
 from book.chapters import parameters
-from book.measures.classifiers.claims import evidence
-from book.records.store import Store
+from book.measures.classifiers import frames
 from support.networks.architectures import SIX
 from support.networks.data import load
 
@@ -178,11 +177,11 @@ def test_a_missing_gpu_is_said_before_anything_is_read_or_trained(monkeypatch):
 
 def test_paper_scale_shows_the_runs_that_the_verdicts_rest_on(monkeypatch):
     monkeypatch.setattr("book.chapters.settings.ensure", lambda *_, **__: pytest.fail("it trained"))
-    study, arms = evidence(SIX, list(Store()))
+    study, runs = frames.judged(chapters.tables(), SIX)
     asked = settings(scale="paper")
     found = asked.live_records(asked.plan())
     assert (asked.images, asked.steps) == (study.images, study.steps)
-    assert len(found) >= sum(len(runs) for arm in arms for runs in arm.records.values()) > 0
+    assert len(found) >= len(runs) > 0
 
 
 def test_what_stands_beside_the_study_is_shown_at_laptop_scale():

@@ -406,9 +406,11 @@ def test_the_units_inside_a_transformer_are_counted():
 
 def test_the_map_of_first_steps_is_that_of_the_records():
     from book.chapters.why_outputs_die import law, study
+    from book.measures.tables import Tables
     from book.records.store import Store
 
-    runs = law.runs(study.STUDIES["mnist-rates"], Store.of(Store().roots[0] / "classifier" / "mnist"))
+    records = list(Store.of(Store().roots[0] / "classifier" / "mnist"))
+    runs = law.runs(Tables(records, study.STUDIES), "mnist-rates")
     shares = runs.groupby(["curvature", "preactivation", "network"])["fails"].mean()
     held = {(r["curvature"], r["preactivation"], r["network"]): r["fails"] for r in diagnosis.training.failing()}
     assert held == pytest.approx(shares.to_dict())

@@ -15,7 +15,7 @@ from book.chapters.why_outputs_die import pictures as dying
 from book.chapters.why_outputs_die import turning
 from book.chapters.why_outputs_die.tables import remedies
 from book.measures.classifiers import shared
-from book.measures.classifiers.results import arm
+from book.measures.classifiers.frames import by_network, trained
 
 PLAN = studies()["mnist-10k"]
 
@@ -27,13 +27,13 @@ def close_figures():
 
 
 def made(runs, scaling="raw"):
-    """An arm from {network: [arguments of `fabricate.measurement`, ...]}, one entry a seed."""
+    """Runs from {network: [arguments of `fabricate.measurement`, ...]}, one entry a seed, as a frame."""
     records = []
     for name, several in runs.items():
         for seed, arguments in enumerate(several):
             spec = PLAN.spec(tiny(), name, scaling, seed)
             records.append(record(measurement(spec, PLAN.steps, **arguments)))
-    return arm(PLAN, records, scaling, tuple(runs))
+    return trained(PLAN, records, tuple(runs))
 
 
 def accuracies(**values):
@@ -47,7 +47,7 @@ def points(ax, marker) -> set:
 
 
 def test_every_run_stands_at_its_accuracy_and_the_mean_below():
-    fig = shared.accuracy_figure([made(accuracies(ReLU=[90, 91, 95], ReLU2=[20, 40, 60]))])
+    fig = shared.accuracy_figure(made(accuracies(ReLU=[90, 91, 95], ReLU2=[20, 40, 60])))
     ax = fig.axes[0]
     assert sorted(x for x, _ in points(ax, "o")) == [90, 91, 95]
     assert sorted(x for x, _ in points(ax, "s")) == [20, 40, 60]
@@ -58,7 +58,7 @@ def test_every_run_stands_at_its_accuracy_and_the_mean_below():
 
 def test_curves_of_networks_that_differ_in_the_activation_share_a_panel():
     runs = made(accuracies(ReLU=[90, 80], Abs=[70, 60], ReLU2=[30, 20]))
-    fig = one.curves_figure([runs])
+    fig = one.curves_figure(runs)
     first, second = fig.axes
     assert [text.get_text() for text in first.get_legend().get_texts()] == ["ReLU", "Abs"]
     levels = {float(line.get_ydata()[0]) for line in first.lines}
@@ -88,7 +88,7 @@ def test_lost_classes_stand_at_the_number_and_at_the_lowest_inactive_output():
         "ReLU2": [run(72, [1, 7]), run(90, []), run(81, [0, 4])],
         "ReLU2-Neg": [run(30, [3, 8]), run(90, []), run(9, [0])],
     }
-    fig = one.lost_classes_figure([made(runs)])
+    fig = one.lost_classes_figure(made(runs))
     above, below = fig.axes
     assert {(round(x), y) for x, y in points(above, "s")} == {(2, 72.0), (0, 90.0), (1, 81.0)}
     assert {(round(x), y) for x, y in points(below, "^")} == {(3, 30.0), (10, 90.0), (0, 9.0)}
@@ -98,14 +98,14 @@ def test_lost_classes_stand_at_the_number_and_at_the_lowest_inactive_output():
 
 def test_outputs_are_stacked_from_dead_to_scarce():
     active = np.array([0, 0, 0.005, 0.03, 0.03, 0.03, 1, 1, 1, 1])
-    fig = one.outputs_figure([made({"ReLU2": [{"active": active}] * 2})], names=("ReLU2",))
+    fig = one.outputs_figure(made({"ReLU2": [{"active": active}] * 2}), names=("ReLU2",))
     tops = [area.get_paths()[0].vertices[:, 1].max() for area in fig.axes[0].collections]
     assert tops == [2, 3, 6]
 
 
 def test_remedies_stand_in_rows_with_their_means():
     weak, strong = accuracies(ReLU2=[10, 30], ReLU2_Neg=[60, 80]), accuracies(ReLU2=[50, 70], ReLU2_Neg=[90, 90])
-    fig = dying.remedies_figure({"plain": [made(weak)], "warm-up": [made(strong)]})
+    fig = dying.remedies_figure({"plain": made(weak), "warm-up": made(strong)})
     means = {(x, round(y)) for x, y in points(fig.axes[0], "|")}
     assert means == {(20, 0), (70, 0), (60, 1), (90, 1)}
     assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == ["plain", "warm-up"]
@@ -139,13 +139,13 @@ def test_the_lead_of_the_negated_network_is_drawn_with_its_interval():
 
 def test_runs_to_walk_through_have_their_accuracy_seed_and_key():
     weak, strong = accuracies(ReLU2=[10, 30], ReLU2_Neg=[60, 85]), accuracies(ReLU2=[50, 70], ReLU2_Neg=[90, 90])
-    starts = {"plain": [made(weak)], "warm-up": [made(strong)]}
+    starts = {"plain": made(weak), "warm-up": made(strong)}
     groups = shared.accuracy_turn(starts["plain"])["groups"]
     assert [(g["name"], g["row"], g["values"]) for g in groups] == [
         ("ReLU2", 0, [10, 30]),
         ("ReLU2-Neg", 1, [60, 85]),
     ]
-    records = starts["plain"][0].records
+    records = {name: list(rows["record"]) for name, rows in by_network(starts["plain"]).items()}
     assert groups[1]["keys"] == [r.key for r in records["ReLU2-Neg"]] and groups[1]["seeds"] == [0, 1]
     leads = turning.gaps_turn(starts, remedies(starts))["groups"]
     assert [(g["row"], g["values"]) for g in leads] == [(0, [50, 55]), (1, [40, 20])]

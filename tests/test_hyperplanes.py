@@ -1,6 +1,5 @@
 """Hyperplanes whose place is known, the paper's story about them, and the best ones, each checked in another way."""
 
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,9 @@ from scipy.stats import norm, skew
 
 from book.chapters import studies
 from book.chapters.hyperplanes import derived, fitted, pictures, tables, units
-from book.chapters.hyperplanes import hyperplanes as hp
-from book.measures.classifiers.results import arm
+from book.measures.classifiers import story as hp
+from book.measures.classifiers.frames import by_network, trained
+from book.measures.tables import frame
 
 C = 4
 
@@ -347,15 +347,15 @@ def test_the_typical_unit_is_the_one_of_median_overlap_and_its_histograms_hold_e
 # -- the tables and figures that are made of them ------------------------------------------------------------------
 
 
-def arms_of(moments, accuracies, recipe=None, name="Abs2-Neg"):
-    """One arm of raw inputs: that network with these (before, after) moments, and Abs2 with 90%."""
+def runs_of(moments, accuracies, recipe=None, name="Abs2-Neg"):
+    """Runs on raw inputs: that network with these (before, after) moments, and Abs2 with 90%."""
     plan = studies()["mnist-shuffled" if recipe else "mnist-10k"]
     made = []
     for seed, accuracy in enumerate(accuracies):
         for architecture, value in ((name, accuracy), ("Abs2", 90.0)):
             spec = plan.spec(tiny(), architecture, "raw", seed, recipe)
             made.append(record(measurement(spec, plan.steps, accuracy=value, moments=moments)))
-    return arm(plan, made, "raw", (name, "Abs2"))
+    return trained(plan, made, (name, "Abs2"))
 
 
 def diagonal(own, others):
@@ -366,13 +366,13 @@ def diagonal(own, others):
 
 
 def test_more_fits_story_and_less_accurate_is_a_negative_correlation():
-    runs = [arms_of((diagonal(5, 0.5),) * 2, [80.0]) for _ in range(3)]
-    for told, run in enumerate(runs):  # run 0, 1, 2 has so many outputs that fit, and is the less accurate for it
-        arrays = run.records["Abs2-Neg"][0].arrays
-        arrays["moments"][:, :, :told] = diagonal(0.5, 5)[:told]
-        arrays["test_accuracy"][:] = 90 - told
-    together = replace(runs[0], records={"Abs2-Neg": [r.records["Abs2-Neg"][0] for r in runs]})
-    row = tables.and_accuracy([together], ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
+    plan, made = studies()["mnist-10k"], []
+    for told in range(3):  # so many outputs fit, and the run is the less accurate for it
+        moments = diagonal(5, 0.5)
+        moments[:told] = diagonal(0.5, 5)[:told]
+        spec = plan.spec(tiny(), "Abs2-Neg", "raw", told)
+        made.append(record(measurement(spec, plan.steps, accuracy=90.0 - told, moments=(moments, moments))))
+    row = tables.and_accuracy(trained(plan, made, ("Abs2-Neg",)), ("Abs2-Neg",)).loc["raw", "Abs2-Neg"]
     assert (row["Spearman"], row["most"], row["accuracy, least (%)"], row["n"]) == (-1, 20, 88, 3)
 
 
@@ -380,14 +380,15 @@ def test_runs_with_shuffled_labels_are_counted_with_what_they_learned():
     plan = studies()["mnist-shuffled"]
     specs = [plan.spec(tiny(), "Abs2", "raw", seed) for seed in range(3)]
     made = [record(measurement(s, plan.steps, diverged_at=7 if s.seed == 2 else None)) for s in specs]
-    table = tables.controls(plan, made, ("Abs2", "ReLU2"))
+    made += [record(measurement(plan.spec(tiny(), "ReLU2", "raw", 0), plan.steps, diverged_at=7))]
+    table = tables.controls(frame(plan, made), ("Abs2", "ReLU2"))
     assert table.loc[("raw", "Abs2")].tolist() == [3, 1, 95.0]
     assert table.loc[("raw", "ReLU2")].isna().tolist() == [False, False, True]
 
 
 def test_places_are_drawn_before_and_after_training():
-    of = arms_of((diagonal(5, 0.5), diagonal(1.5, 5)), [80.0, 84.0])  # afterwards nearest, but not near
-    (ax,) = pictures.places_figure([of]).axes
+    of = runs_of((diagonal(5, 0.5), diagonal(1.5, 5)), [80.0, 84.0])  # afterwards nearest, but not near
+    (ax,) = pictures.places_figure(of).axes
     drawn = {
         (line.get_markerfacecolor() == "white", *line.get_xydata()[0])
         for line in ax.lines
@@ -397,20 +398,20 @@ def test_places_are_drawn_before_and_after_training():
     assert drawn == {(True, x, row) for row, x in enumerate(before)} | {
         (False, x, row) for row, x in enumerate(after)
     }
-    assert [label.get_text() for label in ax.get_yticklabels()] == list(pictures.PLACES)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(pictures.PLACES.values())
 
 
 def test_distances_are_those_of_the_median_run():
-    of = arms_of((diagonal(5, 0.5), diagonal(-1.5, 5)), [80.0, 84.0, 88.0])
-    assert pictures.median_run(of, "Abs2-Neg") == 1
-    others, own, _ = pictures.distances_figure([of], ("Abs2-Neg",)).axes[0].lines
+    of = runs_of((diagonal(5, 0.5), diagonal(-1.5, 5)), [80.0, 84.0, 88.0])
+    assert pictures.median_run(by_network(of)["Abs2-Neg"])["accuracy"].tolist() == [84.0]
+    others, own, _ = pictures.distances_figure(of, ("Abs2-Neg",)).axes[0].lines
     assert set(own.get_xdata()) == {1.5} and set(others.get_xdata()) == {5}  # an absolute value has no sign
     assert own.get_ydata().tolist() == list(range(10)) and len(others.get_xdata()) == 90
 
 
 def test_shares_within_a_distance_rise_where_the_class_lies():
-    of = arms_of((diagonal(2.5, 0.5), diagonal(1.5, 3.5)), [80.0])
-    (ax,) = pictures.within_figure([of]).axes
+    of = runs_of((diagonal(2.5, 0.5), diagonal(1.5, 3.5)), [80.0])
+    (ax,) = pictures.within_figure(of).axes
     jumps = [float(x[np.argmax(y > 50)]) for x, y in (line.get_data() for line in ax.lines[:3])]
     assert jumps == pytest.approx([1.525, 2.525, 3.525])  # own class trained and untrained, nearest other
 
@@ -420,14 +421,14 @@ def test_shares_by_step_start_before_training_and_end_after_it():
     plan, made = studies()["mnist-10k"], []
     for name in ("Abs2", "Abs2-Neg", "ReLU2", "ReLU2-Neg"):
         made.append(record(measurement(plan.spec(tiny(), name, "raw", 0), plan.steps, moments=moments)))
-    fig = pictures.steps_figure([arm(plan, made, "raw", ("Abs2", "Abs2-Neg", "ReLU2", "ReLU2-Neg"))])
+    fig = pictures.steps_figure(trained(plan, made, ("Abs2", "Abs2-Neg", "ReLU2", "ReLU2-Neg")))
     ends = [[(c.lines[0].get_ydata()[0], c.lines[0].get_ydata()[-1]) for c in ax.containers] for ax in fig.axes]
     assert ends == [[(0, 100), (0, 100), (100, 0), (100, 0)], [(0, 100), (0, 100)]]
 
 
 def test_the_gap_is_drawn_on_both_sides():
-    of = arms_of(None, [80.0, 84.0, 88.0])
-    test, training, _ = pictures.gap_figure([of]).axes[0].lines
+    of = runs_of(None, [80.0, 84.0, 88.0])
+    test, training, _ = pictures.gap_figure(of).axes[0].lines
     assert test.get_ydata()[-1] == pytest.approx(6) and training.get_ydata()[-1] == 0
 
 

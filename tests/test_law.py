@@ -1,4 +1,4 @@
-"""The law of the first steps: its rules at their lines, its map and its predictions on made-up runs."""
+"""The law of the first steps: which runs fail, its arms, its map and its predictions on made-up runs."""
 
 import numpy as np
 import pandas as pd
@@ -8,48 +8,7 @@ from fabricate import measurement, record
 
 from book.chapters import studies
 from book.chapters.why_outputs_die import law
-from book.chapters.why_outputs_die.study import REMEDIES
-from book.measures.classifiers.claims import Studies
-
-
-def failing(k: int, n: int = 20) -> np.ndarray:
-    return np.arange(n) < k
-
-
-def arm(**several) -> law.Arm:
-    """An arm in which these seeds of each network fail."""
-    rows = [(name, seed, fails) for name, seeds in several.items() for seed, fails in enumerate(seeds)]
-    return law.Arm("raw", None, "input scaling", pd.DataFrame(rows, columns=["network", "seed", "fails"]), [])
-
-
-@pytest.mark.parametrize(("k", "state"), [(0, "holds"), (1, "holds"), (2, "unclear"), (9, "unclear"), (10, "fails")])
-def test_seldom_means_at_most_one_of_twenty(k, state):
-    assert law.Seldom(("a",))(arm(a=failing(k))).state == state
-
-
-@pytest.mark.parametrize(("k", "state"), [(20, "holds"), (19, "holds"), (18, "unclear"), (9, "fails")])
-def test_mostly_means_at_least_nineteen_of_twenty(k, state):
-    assert law.Mostly("a")(arm(a=failing(k))).state == state
-
-
-def test_more_often_looks_only_at_seeds_where_one_of_the_two_fails():
-    both = np.ones(12, bool)
-    first, second = np.r_[both, failing(8, 8)], np.r_[both, failing(0, 8)]
-    judge = law.MoreOften("a", "b")
-    found = judge(arm(a=first, b=second))
-    assert (found.state, found.value, found.text) == ("holds", 100.0, "a alone fails in 8 of 20 seeds, b alone in 0")
-    assert judge(arm(a=second, b=first)).state == "fails"
-    assert judge(arm(a=np.r_[both, failing(5, 8)], b=np.r_[both, ~failing(5, 8)])).state == "unclear"
-    assert judge(arm(a=both, b=both)).state == "unclear"
-
-
-def test_one_network_of_six_fails_only_after_correction():
-    alone, six = law.Seldom(("a",)), law.Seldom(tuple("abcdef"))
-    others = dict.fromkeys("bcdef", failing(0))
-    assert alone(arm(a=failing(10))).state == "fails"
-    found = six(arm(a=failing(10), **others))
-    assert found.state == "unclear" and "not after Holm's correction" in found.text
-    assert six(arm(a=failing(12), **others)).state == "fails"
+from book.measures.tables import Tables
 
 
 def made(plan, accuracy):
@@ -68,7 +27,7 @@ def made(plan, accuracy):
 def test_a_run_fails_more_than_ten_points_below_relu_at_its_point():
     plan = studies()["law-10"]
     worse = {"ReLU": 90.0, "ReLU2": 79.0, "ReLU2-Neg": 81.0}
-    found = law.runs(plan, made(plan, lambda scaling, point, name, seed: worse[name]))
+    found = law.runs(Tables(made(plan, lambda scaling, point, name, seed: worse[name]), studies()), plan.name)
     assert len(found) == 2 * 3 * 20 and set(found["seed"]) == set(range(100, 120))
     assert found.groupby("network")["fails"].mean().to_dict() == {"ReLU": 0.0, "ReLU2": 1.0, "ReLU2-Neg": 0.0}
     assert set(found["curvature"]) == {10.0} and set(found["preactivation"]) == {0.1}
@@ -77,7 +36,7 @@ def test_a_run_fails_more_than_ten_points_below_relu_at_its_point():
 def test_a_seed_that_lacks_a_run_is_left_out():
     plan = studies()["law-10"]
     records = made(plan, lambda *_: 90.0)
-    found = law.runs(plan, records[1:])  # raw ReLU, seed 100
+    found = law.runs(Tables(records[1:], studies()), plan.name)  # raw ReLU, seed 100
     assert len(found) == 2 * 3 * 20 - 3
 
 
@@ -107,8 +66,8 @@ def test_a_prediction_is_the_share_at_the_nearest_point_and_is_scored_against_ea
     assert found["overall"].unique() == [0.375] and found["scaling only"].unique() == [0.375]
     assert found["brier law"].to_dict() == {2.0: 0.0, 900.0: 0.0625}
     assert found.loc[900.0, "brier overall"] == pytest.approx(0.625**2)
-    gain = law.gain(found.reset_index(), "overall")
-    assert (gain.n, gain.method) == (2, "t") and gain.value == pytest.approx((0.375**2 + 0.625**2 - 0.0625) / 2)
+    scores = law.scores(rates, frame(digits))
+    assert scores["brier overall"].tolist() == pytest.approx([0.375**2, 0.625**2])
 
 
 def test_light_records_keep_curves_and_no_moments():
@@ -119,32 +78,28 @@ def test_light_records_keep_curves_and_no_moments():
     assert not {"moments", "moment_steps"} & light.arrays.keys() and whole.arrays.keys() > light.arrays.keys()
 
 
-def test_a_borrowed_network_is_paired_by_seed():
-    plan, baseline = studies()["mnist-remedies"], studies()["mnist-10k"]
-    recipe = REMEDIES["centred outputs"]
-
-    def made(of, name, seeds, recipe):
-        specs = [of.spec(tiny(), name, "raw", seed, recipe) for seed in seeds]
-        return [record(measurement(spec, plan.steps, 50.0 + spec.seed)) for spec in specs]
-
-    records = made(plan, "ReLU2", (0, 1, 2), recipe) + made(baseline, "ReLU", (1, 2, 3), baseline.recipes[0])
-    several = Studies((plan,), ("raw",), recipe, baseline=baseline).options_for(("ReLU2", "ReLU"), records)
-    of_each = {name: [r.spec.seed for r in runs] for name, runs in several[0][0].records.items()}
-    assert of_each == {"ReLU2": [1, 2], "ReLU": [1, 2]}
+def test_a_setting_counts_once_whatever_the_number_of_its_networks():
+    here = ("mnist", "raw", 1.0, 0.1)
+    rates = frame([(*here, name, s, name == "ReLU2") for name in ("ReLU", "ReLU2") for s in range(2)])
+    digits = [("digits", "raw", size, 0.1, name, 0, True) for size in (1.0, 2.0) for name in ("ReLU", "ReLU2")]
+    scores = law.scores(rates, frame(digits))
+    assert len(scores) == 2 and scores["brier law"].tolist() == [0.5, 0.5]  # wrong of one network, right of the other
+    assert scores["brier overall"].tolist() == [0.25, 0.25]
 
 
-@pytest.mark.parametrize(
-    ("at_1000", "at_10", "state"),
-    [(30, -20, "holds"), (30, 5, "fails"), (5, -20, "fails"), (10, -20, "unclear"), (30, 0, "unclear")],
-)
-def test_the_sign_turns_only_if_distances_lead_at_large_steps_and_trail_at_small_ones(at_1000, at_10, state):
-    seeds, wiggle = range(20), np.resize([-1.0, 1.0], 20)
-    rows = [
-        (size, name, seed, 50 + gain * (name == "a") + wiggle[seed] * (name == "a"))
-        for size, gain in ((1000.0, at_1000), (10.0, at_10))
-        for name in "ab"
-        for seed in seeds
-    ]
-    runs = pd.DataFrame(rows, columns=["curvature", "network", "seed", "accuracy"])
-    rule = law.SignTurns("a", "b", 10.0, 1000.0)
-    assert rule(law.Arm("raw", studies()["law-sign"], "input scaling", runs, [])).state == state
+def test_an_arm_has_a_column_for_number_step_size_and_network():
+    plan = studies()["law-10"]
+    runs = made(plan, lambda scaling, point, name, seed: 50.0 if (name, seed) == ("ReLU2", 103) else 90.0)
+    raw, standardised = law.at_point(plan.name)(Tables(runs, studies()))
+    assert (raw.name, standardised.name, raw.needed, len(raw.runs)) == ("raw", "standardised", 20, 60)
+    assert raw.table["fails", 10.0, "ReLU2"].to_dict() == {seed: float(seed == 103) for seed in range(100, 120)}
+    assert raw.table["accuracy", 10.0, "ReLU"].eq(90).all() and raw.command == "python -m book sweep law-10"
+    digits, _, cifar, _ = law.at_point("law-sign-digits", "law-sign-cifar")(Tables([], studies()))
+    assert (digits.name, cifar.factors["data"], len(digits.table)) == ("digits, raw", "cifar10-jpeg", 0)
+
+
+def test_predictions_wait_for_the_map():
+    plan = studies()["law-digits"]
+    arms = law.elsewhere("mnist-rates", plan.name)(Tables(made(plan, lambda *_: 90.0), studies()))
+    assert [(arm.n, arm.needed, len(arm.runs)) for arm in arms] == [(0, 5, 180)]
+    assert arms[0].command == "python -m book sweep law-digits; python -m book sweep mnist-rates"

@@ -10,6 +10,7 @@ from fabricate import measurement, record
 from book.chapters import studies
 from book.chapters.why_outputs_die import law, phases, turning
 from book.measures.classifiers.study import BOTH
+from book.measures.tables import Tables
 from support.networks.data import load
 
 GRID = replace(
@@ -36,6 +37,11 @@ def made(accuracy, diverged=()):
     return found
 
 
+def law_runs(records):
+    """`law.runs` of the grid, of these records alone."""
+    return law.runs(Tables(records, {GRID.name: GRID}), GRID.name)
+
+
 def test_a_grid_with_recorded_runs_has_their_rates_on_every_processor():
     sizes = (("raw", 3.0, 12.0), ("standardised", 7.0, 0.75))
     fixed = replace(GRID, sizes=sizes)
@@ -48,7 +54,7 @@ def test_a_grid_with_recorded_runs_has_their_rates_on_every_processor():
 def test_every_run_is_at_its_point_whatever_the_scaling_and_the_order():
     records = made(lambda scaling, seed, i, j: 10 * i + j + 0.1 * seed, diverged=[("raw", 1, 0, 2)])
     for order in (records, records[::-1]):
-        runs = law.runs(GRID, order).set_index("seed")
+        runs = law_runs(order).set_index("seed")
         for scaling in GRID.scalings:
             of = (
                 runs[runs["scaling"] == scaling]
@@ -68,7 +74,7 @@ def test_a_longer_record_counts_up_to_the_last_step_of_the_plan():
         later.arrays["test_accuracy"] = np.where(steps <= GRID.steps, 40.0, 90.0)
         return record(later)
 
-    runs = law.runs(GRID, [longer(one) for one in made(lambda *_: 10.0)])
+    runs = law_runs([longer(one) for one in made(lambda *_: 10.0)])
     assert len(runs) == len(made(lambda *_: 10.0)) and (runs["accuracy"] == 40).all()
 
 
@@ -107,7 +113,7 @@ def test_the_map_that_readers_turn_shows_the_seeds_of_every_scaling():
     records = made(lambda *_: 50.0)
     one = next(r for r in records if r.spec.seed == 1 and r.spec.scaling == "raw")
     whole, part = (
-        turning.phase_turn(GRID, law.runs(GRID, some), {scaling: (1.0, 1.0) for scaling in GRID.scalings})
+        turning.phase_turn(GRID, law_runs(some), {scaling: (1.0, 1.0) for scaling in GRID.scalings})
         for some in (records, [r for r in records if r is not one])
     )
     assert (whole["seeds"], part["seeds"]) == ([0, 1], [0])
@@ -116,9 +122,9 @@ def test_the_map_that_readers_turn_shows_the_seeds_of_every_scaling():
 def test_a_seed_without_its_whole_grid_is_left_out():
     records = made(lambda *_: 50.0)
     one = next(r for r in records if r.spec.seed == 1 and r.spec.scaling == "raw")
-    runs = law.runs(GRID, [r for r in records if r is not one])
+    runs = law_runs([r for r in records if r is not one])
     assert runs.groupby("scaling")["seed"].nunique().to_dict() == {"raw": 1, "standardised": 2}
-    assert len(law.runs(GRID, [])) == 0
+    assert len(law_runs([])) == 0
 
 
 @pytest.mark.parametrize(
@@ -132,7 +138,7 @@ def test_a_seed_without_its_whole_grid_is_left_out():
 )
 def test_explained_is_the_variance_between_points_over_all_of_it_adjusted(accuracy, share):
     """share: the plain R^2. Four networks at each of six points, so the adjusted one follows by hand."""
-    found = phases.explained(law.runs(GRID, made(accuracy)))
+    found = phases.explained(law_runs(made(accuracy)))
     assert found["ReLU2"] == pytest.approx(100 - (100 - share) * (4 / 3) / (24 / 23), abs=0.1)
 
 
@@ -145,13 +151,13 @@ def test_the_points_that_leave_the_axes_are_named():
             - 5 * ((scaling, i, j) == ("standardised", 0, 1))
         )
 
-    table = phases.leaving(law.runs(GRID, made(accuracy)))
+    table = phases.leaving(law_runs(made(accuracy)))
     assert table.index.tolist() == [("ReLU2", 10.0, 25.0), ("ReLU2", 0.1, 5.0)]
     assert table.to_numpy().tolist() == [[88, 60, 28], [68, 55, 13]]
-    assert len(phases.leaving(law.runs(GRID, made(lambda *_: 50.0)))) == 0
+    assert len(phases.leaving(law_runs(made(lambda *_: 50.0)))) == 0
 
 
 def test_points_that_decide_nothing_explain_nothing_on_average():
     rng = np.random.default_rng(0)
-    noise = [phases.explained(law.runs(GRID, made(lambda *_: 50 + rng.standard_normal()))) for _ in range(60)]
+    noise = [phases.explained(law_runs(made(lambda *_: 50 + rng.standard_normal()))) for _ in range(60)]
     assert abs(np.mean([found["ReLU2"] for found in noise])) < 8  # plain R^2: about 22

@@ -18,9 +18,10 @@ from book.chapters.offset_l2 import centres as looked
 from book.chapters.offset_l2 import exact, heads, pictures, prototypes
 from book.chapters.offset_l2.prototypes import Centres
 from book.chapters.offset_l2.study import STUDIES, CentresPlan
-from book.measures.classifiers.results import arm
+from book.measures.classifiers.frames import trained
 from book.measures.classifiers.study import STUDIES as SHARED
 from book.measures.classifiers.study import Plan, Recipe
+from book.measures.tables import Tables
 from book.records.store import Store
 from book.records.sweep import ensure
 from support.networks.architectures import L2, restored
@@ -377,14 +378,14 @@ def test_the_movement_that_losses_allow_is_rate_times_weight_times_error():
 
 
 def test_the_seeds_that_judge_are_shown():
-    found = looked.table(of_study(5))
+    found = looked.table(Tables(of_study(5), STUDIES))
     assert set(found["seed"]) == set(range(5, 10)) and len(found) == 40
     row = found.iloc[0]
     assert [row[part] for part in looked.PARTS] == [91, 90, 20, 30] and row["moved"] == list(range(1, 11))
 
 
 def test_centres_are_drawn_where_they_went_and_accuracies_at_their_part():
-    above, below = pictures.centres_figure(looked.table(of_study(5)).query("inputs == 'raw'")).axes
+    above, below = pictures.centres_figure(looked.table(Tables(of_study(5), STUDIES)).query("inputs == 'raw'")).axes
     first = above.lines[0].get_xdata()
     assert sorted(set(first.tolist())) == list(range(1, 11)) and len(first) == 50
     assert below.lines[0].get_xdata().tolist() == [91, 90, 20, 30]
@@ -409,7 +410,7 @@ def test_accuracies_are_drawn_by_step_as_means():
         for name, accuracy in zip(pair, (91.0, 81.0), strict=True)
         for seed in range(2)
     ]
-    (ax,) = pictures.learning_figure([arm(plan, made, "raw", pair)], [pair]).axes
+    (ax,) = pictures.learning_figure(trained(plan, made, pair), pair).axes
     assert {line.get_label(): set(line.get_ydata()) for line in ax.lines} == {"ReLU-Bias": {92}, "ReLU-L2": {82}}
     assert ax.lines[0].get_xdata()[-1] == plan.steps
 
@@ -421,8 +422,8 @@ def test_leads_are_drawn_with_their_interval_and_the_margin():
         for name, accuracy, wiggle in (("ReLU-L2", 93.0, 1.0), ("ReLU-Bias", 92.0, 0.0))
         for seed in range(3)
     ]
-    of = arm(plan, made, "raw", ("ReLU-L2", "ReLU-Bias"))
-    (ax,) = pictures.leads_figure([of], [("ReLU-L2", "ReLU-Bias")]).axes
+    runs = trained(plan, made, ("ReLU-L2", "ReLU-Bias"))
+    (ax,) = pictures.leads_figure(runs, [("ReLU-L2", "ReLU-Bias")]).axes
     interval, point, _ = ax.lines
     assert point.get_xdata()[0] == 2 and interval.get_xdata().mean() == pytest.approx(2)
     band = ax.patches[0].get_extents().transformed(ax.transData.inverted())

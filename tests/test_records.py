@@ -19,7 +19,7 @@ from fabricate import measurement, records
 from book.__main__ import main
 from book.chapters import studies
 from book.measures.classifiers import study
-from book.measures.classifiers.results import runs_of
+from book.measures.tables import Tables
 from book.records import checks, export, files, store, sweep, table
 from book.records.files import RecordError, arrays_digest, text_digest
 from book.records.store import LEFTOVER, Store, arrays_of, lines_of
@@ -537,7 +537,8 @@ def test_a_run_that_is_measured_at_its_end_answers_for_its_own_length_only(tmp_p
     long = measurement(s, 1000, classes=4)
     where = records(tmp_path, [replace(long, arrays=long.arrays | {"contrast": np.zeros((1, 2))})])
     assert where.find(s, 1000) and where.find(s, 100) is None
-    assert len(runs_of(plan, where)) == 1 and runs_of(replace(plan, steps=100), where) == []
+    tables = Tables(where, {plan.name: plan})
+    assert len(tables.runs(plan)) == 1 and tables.runs(replace(plan, steps=100)) == []
 
 
 def test_the_recorded_steps_of_all_lengths_share_a_grid():

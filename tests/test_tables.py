@@ -1,7 +1,5 @@
 """The tables say what the records behind them say."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from agreement import tiny
@@ -11,36 +9,35 @@ from book.chapters import studies
 from book.chapters.distance_or_intensity import tables as one_tables
 from book.chapters.why_outputs_die import tables as dying_tables
 from book.claims import ledger
-from book.claims.rules import number
+from book.claims.judging import number
 from book.measures.classifiers import shared
-from book.measures.classifiers.results import arm
+from book.measures.classifiers.frames import trained
+from book.measures.tables import Tables
 
 PLAN = studies()["mnist-10k"]
 
 
-def arms(runs):
-    """One arm of raw inputs from {network: [(accuracy, number of inactive outputs), ...]}, a pair a seed."""
+def frame(runs, scalings=("raw",)):
+    """Runs from {network: [(accuracy, number of inactive outputs), ...]}, a pair a seed, the same in each scaling."""
     dataset, made = tiny(), []
     for name, values in runs.items():
         for seed, (accuracy, few) in enumerate(values):
             active = np.array([0.005] * few + [0.5] * (10 - few))
-            spec = PLAN.spec(dataset, name, "raw", seed)
-            made.append(record(measurement(spec, PLAN.steps, accuracy=accuracy, active=active)))
-    return [arm(PLAN, made, "raw", tuple(runs))]
+            for scaling in scalings:
+                spec = PLAN.spec(dataset, name, scaling, seed)
+                made.append(record(measurement(spec, PLAN.steps, accuracy=accuracy, active=active)))
+    return trained(PLAN, made, tuple(runs))
 
 
 def test_accuracies_are_the_means_and_spreads_of_the_runs():
-    table = shared.accuracies(arms({"ReLU": [(90.0, 0), (92.0, 0), (94.0, 0)]}))
+    table = shared.accuracies(frame({"ReLU": [(90.0, 0), (92.0, 0), (94.0, 0)]}))
     row = table.loc["raw", "ReLU"]
     assert (row["mean"], row["SD"], row["least"], row["most"], row["n"]) == (92.0, 2.0, 90.0, 94.0, 3)
     assert 85 < row["95% low"] < 92 < row["95% high"] < 99
 
 
 def test_pairs_may_be_an_iterator_and_every_arm_gets_its_rows():
-    two = [
-        replace(arms({"ReLU": [(90.0, 0)] * 3, "Abs": [(91.0, 0)] * 3})[0], scaling=s)
-        for s in ("raw", "standardised")
-    ]
+    two = frame({"ReLU": [(90.0, 0)] * 3, "Abs": [(91.0, 0)] * 3}, ("raw", "standardised"))
     table = shared.changes(two, zip(["ReLU"], ["Abs"], strict=True))
     assert list(table.index.get_level_values("inputs")) == ["raw", "standardised"]
 
@@ -52,37 +49,37 @@ def test_more_images_are_compared_over_the_seeds_that_both_have():
             for name, accuracy in (("ReLU", 90.0), ("ReLU2", 40.0 + 5 * gain)):
                 spec = plan.spec(tiny(), name, "raw", seed)
                 made.append(record(measurement(spec, plan.steps, accuracy=accuracy + seed + gain * (seed + 1))))
-    table = shared.by_images(few, many, made).loc["raw"]
+    table = shared.by_images(Tables(made, studies()), few.name, many.name).loc["raw"]
     assert list(table.index) == ["ReLU", "ReLU2", "ReLU - ReLU2"]
     shown = table[["10,000 images", "60,000 images", "change", "n"]]
     assert tuple(shown.loc["ReLU"]) == (90.5, 93.5, 3, 2)
     assert tuple(shown.loc["ReLU - ReLU2"]) == (50, 40, -10, 2)
     assert table["95% low"]["ReLU"] < 3 < table["95% high"]["ReLU"]
-    assert shared.by_images(few, many, []).empty
+    assert shared.by_images(Tables([], studies()), few.name, many.name).empty
 
 
 def test_the_paper_stands_next_to_ours():
-    table = one_tables.beside_paper(arms({"ReLU2": [(50.0, 0), (60.0, 0)], "ReLU": [(90.0, 0)] * 2}))
+    table = one_tables.beside_paper(frame({"ReLU2": [(50.0, 0), (60.0, 0)], "ReLU": [(90.0, 0)] * 2}))
     assert table.loc["ReLU2", "here, raw, n = 2"] == "55.0 ± 5.0"
     assert table.loc["ReLU2", "text"] == "47.2 ± 12.0" and table.loc["ReLU", "text"] == ""
 
 
 def test_networks_with_an_output_bias_stand_next_to_table_3():
-    (one,) = arms({"ReLU2-Bias": [(30.0, 0), (50.0, 0)], "Abs-Bias": [(95.0, 0), (95.2, 0)]})
-    table = one_tables.as_in_table3(one)
+    runs = frame({"ReLU2-Bias": [(30.0, 0), (50.0, 0)], "Abs-Bias": [(95.0, 0), (95.2, 0)]})
+    table = one_tables.as_in_table3(runs)
     assert tuple(table.loc["ReLU2-Bias"]) == ("40.00 ± 10.00", "39.94 ± 18.84")
     assert tuple(table.loc["Abs-Bias"]) == ("95.10 ± 0.10", "95.23 ± 0.16")
     assert list(table.columns) == ["here, n = 2", "Table 3, n = 20"]
 
 
 def test_differing_numbers_of_seeds_are_told():
-    few, more = arms({"ReLU": [(90.0, 0)] * 3})[0], arms({"ReLU": [(90.0, 0)] * 5})[0]
-    assert shared.seeds_told([more, few]) == "3 to 5 seeds" and shared.seeds_told([few, few]) == "3 seeds"
-    assert shared.seeds_told([arms({"ReLU": [(90.0, 0)]})[0]]) == "1 seed"
+    few, more = frame({"ReLU": [(90.0, 0)] * 3}), frame({"ReLU": [(90.0, 0)] * 5})
+    assert shared.seeds_told(more, few) == "3 to 5 seeds" and shared.seeds_told(few, few) == "3 seeds"
+    assert shared.seeds_told(frame({"ReLU": [(90.0, 0)]})) == "1 seed"
 
 
 def test_remedies_are_compared_by_seed():
-    found = arms({"ReLU2": [(50.0, 2), (70.0, 0)], "ReLU2-Neg": [(90.0, 0), (80.0, 0)]})
+    found = frame({"ReLU2": [(50.0, 2), (70.0, 0)], "ReLU2-Neg": [(90.0, 0), (80.0, 0)]})
     row = dying_tables.remedies({"gently": found}).loc["raw", "gently"]
     assert (row["ReLU2"], row["ReLU2-Neg"], row["gap"], row["n"]) == (60, 85, 25, 2)
     assert row["95% low"] <= 25 <= row["95% high"]
@@ -94,7 +91,7 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
     behind = {"ReLU2": good + lost, "ReLU2-Neg": [(a - 5, 0) for a, _ in good] + [(90.0, 0)] * 2}
     even = {"ReLU2": good, "ReLU2-Neg": [(a + (-1) ** i, 0) for i, (a, _) in enumerate(good)]}
     dies = {"ReLU2": [(50.0, 1)] * 5, "ReLU2-Neg": good}
-    given = {name: arms(runs) for name, runs in {"behind": behind, "even": even, "dies": dies}.items()}
+    given = {name: frame(runs) for name, runs in {"behind": behind, "even": even, "dies": dies}.items()}
     said = dying_tables.readings(given).data.set_index("reading")["raw"]
     assert said["a preference for distances"].startswith("not contradicted by<br>behind: ")
     assert said["a preference of at least 10 points"].startswith(
@@ -111,13 +108,13 @@ def test_a_reading_is_contradicted_by_starts_that_speak_against_it_and_by_no_oth
 def test_pairs_are_paired_by_seed_and_corrected_together():
     runs = {"ReLU": [(90.0, 0), (95.0, 0), (99.0, 0)], "ReLU2": [(80.0, 0), (84.0, 0), (90.0, 0)]}
     runs |= {"Abs": [(90.5, 0), (94.0, 0), (99.0, 0)]}
-    table = one_tables.pairs([*arms(runs), *arms(runs)], tuple(runs)).data[:3].set_index("pair")
+    table = one_tables.pairs(frame(runs), tuple(runs)).data.set_index("pair")
     row = table.loc["ReLU - ReLU2"]
     assert row["points"] == pytest.approx(10.0)
     # paired: differences 10, 11, 9 have SD 1, so t = 10 sqrt(3) with 2 degrees of freedom; the second
     # smallest p of three, so times 2 by Holm
     assert row["p paired"] == pytest.approx(2 * 0.0033168, rel=1e-3)
-    assert len(one_tables.pairs([*arms(runs), *arms(runs)], tuple(runs)).data) == 6
+    assert len(one_tables.pairs(frame(runs, ("raw", "standardised")), tuple(runs)).data) == 6
 
 
 def test_a_printed_t_is_held_against_each_of_the_source_s_tables():

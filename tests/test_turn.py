@@ -25,6 +25,7 @@ from book.chapters.why_outputs_die import law
 from book.chapters.why_outputs_die import turning as why_outputs_die
 from book.claims.statistics import Estimate
 from book.figures import figures, turns
+from book.measures.tables import Tables
 from book.records.paths import HERE
 from book.site import live_network, offline
 from support import geometry
@@ -70,7 +71,8 @@ def fake_phase() -> dict:
     from test_phases import GRID, made
 
     records = made(lambda scaling, seed, i, j: 40.0 * i + 10 * j + seed, diverged=[("raw", 1, 0, 1)])
-    found = why_outputs_die.phase_turn(GRID, law.runs(GRID, records), {"raw": (1.0, 5.0), "standardised": (0.1, 1.0)})
+    runs = law.runs(Tables(records, {GRID.name: GRID}), GRID.name)
+    found = why_outputs_die.phase_turn(GRID, runs, {"raw": (1.0, 5.0), "standardised": (0.1, 1.0)})
     decades = {"curvatures": (0.1, 1.0), "preactivations": (1.0, 10.0, 100.0)}  # like the grid of the chapter
     return found | decades | {"network": "ReLU2"}
 

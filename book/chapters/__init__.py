@@ -120,7 +120,7 @@ def ids() -> list[str]:
 def ledger(
     records: Iterable | None = None, notebook: str | None = None, ids: Collection[str] | None = None
 ) -> list[dict]:
-    """The rows of the ledger (`book.claims.judge.judge`), in the order of the chapters.
+    """The rows of the ledger (`book.claims.judging.judge`), in the order of the chapters.
 
     records: by default the committed ones, whose rows are kept until a record or the package changes. notebook: the
     name of a chapter's notebook; only its claims are judged. ids: only these claims are judged.
@@ -129,22 +129,20 @@ def ledger(
         return [
             row for row in kept.rows() if notebook in (None, row["chapter"]) and (ids is None or row["id"] in ids)
         ]
-    from book.claims import judging
-    from book.claims.judge import Records, judge
+    from book.claims.judging import judge
     from book.measures.tables import Tables
 
     if records is None:
         from book.records.store import Store
 
         records = Store()
-    records = Records.of(records)
-    tables = Tables(records, studies())
+    frames = Tables(list(records), studies())
     asked = {name: several for name, several in claims().items() if notebook in (None, name)}
     return [
-        judging.judge(c, tables, name) if isinstance(c, judging.Claim) else judge(c, records, name)
+        judge(claim, frames, name)
         for name, several in asked.items()
-        for c in several
-        if ids is None or c.id in ids
+        for claim in several
+        if ids is None or claim.id in ids
     ]
 
 
