@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from book import chapters
-from book.claims.judging import Arm, Claim, judged
+from book.claims.judge import Arm, Claim, judged
 
 MODULES = [importlib.import_module(path.stem) for path in sorted(Path(__file__).parent.glob("outcomes_*.py"))]
 OUTCOMES = {id: outcomes for module in MODULES for id, outcomes in module.OUTCOMES.items()}

@@ -11,7 +11,7 @@ from scipy import stats
 from book.chapters.distance_or_intensity.claims import never_dead
 from book.chapters.self_supervised.claims import CLAIMS as ENCODERS
 from book.claims import cards, error_rates
-from book.claims.judging import Arm, Claim, Part
+from book.claims.judge import Arm, Claim, Part
 from book.measures.classifiers.parts import as_printed, equal, lead, more_variable, steady
 
 

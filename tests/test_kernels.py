@@ -14,7 +14,7 @@ from test_chapters import figures_of, run
 from book import chapters
 from book.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
 from book.claims import statistics
-from book.claims.judging import judged
+from book.claims.judge import judged
 from book.records import derived as evidence_derived
 from support.geometry import kernel_metric
 from support.training import feature_machines

@@ -16,7 +16,7 @@ from book.__main__ import main
 from book.chapters.mahalanobis import claims, derived, experiments, landscape, pictures, tables
 from book.chapters.mahalanobis.claims import CLAIMS
 from book.chapters.mahalanobis.settings import Settings
-from book.claims.judging import judge
+from book.claims.judge import judge
 from book.measures.distances import recovery
 from book.measures.distances.measures import mean_squared_error, rotated
 from book.measures.distances.results import ARMS, arm, measures, runs_of

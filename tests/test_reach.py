@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 
 from book.chapters.mahalanobis import landscape, reach
-from book.claims.judging import judged
+from book.claims.judge import judged
 from book.measures.distances.study import STUDIES
 from support.networks.gaussians import draw
 

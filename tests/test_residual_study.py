@@ -16,8 +16,8 @@ from book.chapters.deep_networks.pictures import groups_figure, planes_figure, r
 from book.chapters.deep_networks.study import STUDIES as DEEP
 from book.chapters.self_supervised import claims as encoders
 from book.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
-from book.claims import judging
-from book.claims.judging import Claim
+from book.claims import judge as judging
+from book.claims.judge import Claim
 from book.measures.residual import checks, own_boundaries, results
 from book.measures.residual.results import AFTER, ALIKE
 from book.measures.residual.study import ResidualStudy

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 import torch
 
-from book.claims import cards, judging, ledger, verdicts
-from book.claims.judging import Amendment, Arm, Claim, Finding, Part, Worst, after_holm, formula, joined, judge, least
+from book.claims import cards, ledger, verdicts
+from book.claims import judge as judging
+from book.claims.judge import Amendment, Arm, Claim, Finding, Part, Worst, after_holm, formula, joined, judge, least
 from book.claims.ledger import bound
 from book.claims.statistics import Estimate, holm
 from book.claims.verdicts import AMENDED, CONTRADICTION, LATE

@@ -120,7 +120,7 @@ def ids() -> list[str]:
 def ledger(
     records: Iterable | None = None, notebook: str | None = None, ids: Collection[str] | None = None
 ) -> list[dict]:
-    """The rows of the ledger (`book.claims.judging.judge`), in the order of the chapters.
+    """The rows of the ledger (`book.claims.judge.judge`), in the order of the chapters.
 
     records: by default the committed ones, whose rows are kept until a record or the package changes. notebook: the
     name of a chapter's notebook; only its claims are judged. ids: only these claims are judged.
@@ -129,7 +129,7 @@ def ledger(
         return [
             row for row in kept.rows() if notebook in (None, row["chapter"]) and (ids is None or row["id"] in ids)
         ]
-    from book.claims.judging import judge
+    from book.claims.judge import judge
     from book.measures.tables import Tables
 
     if records is None:

@@ -1,174 +1,213 @@
-"""Claims, the evidence that they are asked of, and the rows of the ledger.
+"""Claims as data, and the function that judges them on tables.
 
-A claim is one entry in its chapter's room: the sentence, its place in the paper, its rule, and the evidence that it
-is asked of. Evidence finds the arms of an experiment among the records. A rule looks at one arm, or at formulas
-alone, and returns a finding. `judge` turns the findings into a row.
+A claim is a sentence of a paper or of this book, with the parts that must all hold. A part turns the table of an
+arm, which has a row for each unit (a network, a trial, a fold) and a column for each number, into a value for each
+unit. It says where the estimate of these values must lie. `judge` turns claim and arms into a row of the ledger.
+
+    Claim("LDM-5.2-a", "section 5.2", "Constrained to intensities, ReLU2 fails catastrophically against ReLU.",
+          lead("ReLU", "ReLU2", 10.0), arms=both_scalings("ReLU", "ReLU2"), source="oursland2025")
 """
 
 import json
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from book.claims import verdicts
-from book.claims.rules import Finding, Rule
-from book.records.store import Record
+from book.claims import statistics, verdicts
+from book.claims.statistics import Estimate
+from book.claims.verdicts import LEAST_SEEDS
 from support.words import counted
 
-MOST_SEEDS = 1000  # a claim that needs more is not called decidable
+ABOVE_0, BELOW_0 = (0.0, math.inf), (-math.inf, 0.0)  # open intervals, as a part's `accepts`
+MOST_UNITS = 1000  # a claim that needs more is not called decidable
 
 
-@cache
-def printed() -> dict:
-    """What the sources print: tables and test statistics, with their places."""
-    return json.loads(files("book.claims").joinpath("printed.json").read_text())
-
-
-# -- claims and their evidence ------------------------------------------------------------------------------------
-
-
-class Arm(ABC):
-    """Runs that are judged together: one input scaling, dimension or task.
-
-    name: as the ledger shows it. n: seeds that are complete. evidence: the data or the study, in words. protocol:
-    what the runs have in common. command: how to train them. factors: the levels in which the arms of an experiment
-    differ, by the name of the factor.
-    """
-
-    name: str
-    n: int
-    evidence: str
-    protocol: str
-    command: str
-    factors: dict[str, str]
-
-    @abstractmethod
-    def all_records(self) -> list[Record]:
-        """Every record behind the arm."""
-
-
-class StudyArm(Arm):
-    """The runs of one study, which the ledger names; the arm's name is a level of `factor`."""
-
-    study: Any
-    factor: str
-    runs: dict[tuple, Record]
-
-    @property
-    def evidence(self) -> str:
-        return f"study {self.study.name}"
-
-    @property
-    def protocol(self) -> str:
-        return self.study.protocol
-
-    @property
-    def command(self) -> str:
-        return f"python -m book sweep {self.study.name}"
-
-    @property
-    def factors(self) -> dict[str, str]:
-        return {self.factor: self.name}
-
-    def all_records(self) -> list[Record]:
-        return list(self.runs.values())
-
-
-@dataclass(frozen=True, eq=False)
-class TableArm(Arm):
-    """Rows of a derived table that are judged together.
-
-    table: its name. n: the networks or blocks of images in these rows.
-    """
-
-    name: str
-    table: str
-    rows: pd.DataFrame
-    n: int
-    evidence: str
-    protocol: str
-    factors: dict[str, str]
-
-    @property
-    def command(self) -> str:
-        return f"python -m book records derive {self.table}"
-
-    def all_records(self) -> list[Record]:
-        return []
-
-
-def table(rows: dict[tuple, dict], names: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """The rows by these columns as numbers, NaN where one is missing, sorted by an index of their keys.
-
-    names: of the levels of the index, such as network and trial.
-    """
-    index = pd.MultiIndex.from_tuples(list(rows), names=names)
-    return pd.DataFrame(list(rows.values()), index=index, columns=list(columns), dtype=float).sort_index()
-
-
-class Records(list):
-    """Records, and what was made of them: arms are expensive, and many claims share them."""
-
-    def __init__(self, records: Iterable[Record] = ()):
-        super().__init__(records)
-        self._made = {}
-
-    @classmethod
-    def of(cls, records: Iterable[Record]) -> "Records":
-        return records if isinstance(records, cls) else cls(records)
-
-    def once(self, make: Callable, *arguments):
-        """make(*arguments, self), from the second call on as it was; the arguments must be hashable."""
-        key = (make, *arguments)
-        if key not in self._made:
-            self._made[key] = make(*arguments, self)
-        return self._made[key]
-
-
-class Evidence(ABC):
-    """Where a claim is asked."""
-
-    @abstractmethod
-    def options(self, claim: "Claim", records: Records) -> list[list[Arm]]:
-        """The arms that judge the claim, and then those of smaller studies, which are shown next to them."""
+# -- claims -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Arms(Evidence):
-    """The arms that a function finds among the records."""
+class Part:
+    """One number that a claim is about.
 
-    find: Callable[[Records], Iterable[Arm]]
+    says: a sentence with {} for the estimate. {name} is the mean of a column of the table, {count} and {n} are those
+        of a share.
+    values: table -> a value for each unit; two columns for a ratio of SDs, two or three (the last is held fixed) for
+        a rank correlation. A unit with NaN is left out.
+    accepts: ends of the open interval of values that agree with the claim.
+    asks: the condition in a few words.
+    estimate: a key of ESTIMATES; how: its further arguments.
+    error: the chance that the interval misses, on both sides together; 0.10 for equality, two one-sided tests.
+    only_if: premises. One that fails makes the arm void, one that is unclear leaves it unclear.
+    absent: what to say where this is a premise and does not hold, or where too few units can be asked.
+    least: units that must have a value, instead of the claim's number.
+    over: a level of the table's index; the part is asked at each of its values at which the premises hold.
+    printed: the value that the paper prints, for error rates.
+    fixed: whether more units would not help, so that no number of seeds is named that would decide.
+    aside: whether another part is reported where all parts hold.
+    """
 
-    def options(self, claim, records):
-        return [list(self.find(Records.of(records)))]
+    says: str
+    values: Callable[[pd.DataFrame], Any]
+    accepts: tuple[float, float] = ABOVE_0
+    unit: str = ""
+    asks: str = ""
+    estimate: str = "mean"
+    how: Mapping[str, Any] = field(default_factory=dict)
+    error: float = 0.05
+    only_if: tuple["Part", ...] = ()
+    absent: str = ""
+    least: int | None = None
+    over: str = ""
+    printed: float = math.nan
+    fixed: bool = False
+    aside: bool = False
+
+    @property
+    def threshold(self) -> float | tuple[float, float] | None:
+        """The line that decides, or both ends of a band."""
+        ends = tuple(end for end in self.accepts if math.isfinite(end))
+        return ends[0] if len(ends) == 1 else (ends[0], ends[1]) if ends else None
 
 
 @dataclass(frozen=True)
-class NoRecords(Evidence):
-    """A claim whose rule is called without arms: it evaluates formulas, or numbers that a source prints."""
+class Arm:
+    """Units that are judged together.
+
+    table: a row for each unit and a column for each number. The index is the seed, trial or block, or has it as its
+        last level.
+    runs: the records behind it, a row for each: "seed", "run" (KEY-STEPS) and "minutes".
+    factors: the levels in which the arms of a claim differ, by the name of the factor.
+    evidence, protocol, command: the data, what the runs have in common, and how to train them, in words.
+    shared: test points for each training point, where units are splits of the same data and so not independent.
+    n: units that are recorded, if the table leaves out some that cannot be asked.
+    needed: units from which on it is judged, instead of the claim's number.
+    judges: False for a smaller study that is shown beside the one that judges.
+    """
 
     name: str
-    protocol: str
-    command: str
+    table: pd.DataFrame
+    factors: dict[str, str]
+    evidence: str = ""
+    protocol: str = ""
+    command: str = ""
+    runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["seed", "run", "minutes"]))
+    n: int | None = None
+    needed: int | None = None
+    judges: bool = True
+    shared: float = 0.0
 
-    def options(self, claim, records):
-        return [[]]
+    def since(self, seed: int) -> "Arm":
+        """The same without the seeds below this one."""
+        if not seed:
+            return self
+        seeds = self.table.index.get_level_values(-1)
+        return replace(self, table=self.table[seeds >= seed], runs=self.runs[self.runs["seed"] >= seed], n=None)
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """A rule that was corrected after records had been seen: date, reason, first rule and first verdict."""
+
+    date: str
+    reason: str
+    first_rule: str
+    first_verdict: str
 
 
 class Worst(NamedTuple):
-    """Whether a sentence holds in every case of a check, its worst case and its place, and the number of cases."""
+    """The result of a check of formulas: whether the sentence holds in every case, and the worst of the cases."""
 
     holds: bool
     value: float
     where: str
     cases: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence, its place in the paper, its parts, and the arms on which it is asked.
+
+    parts: that must all hold, or a function that gives those of an arm.
+    arms: tables -> arms; tables[study] is the frame of a study. A check of formulas has none.
+    check: for a claim about formulas, a function that evaluates every case; measured: its sentence, with {value},
+        {where} and {cases}; on: what it looks at.
+    kind: a key of `verdicts.KINDS`. contradiction: returns how the paper contradicts itself, or "".
+    asks: the condition in words, by default that of the parts.
+    from_seed: seeds below this were recorded before the rule was written, and do not judge it.
+    least: units from which on it is judged. late: the rule was written when the records that judge it were known.
+    looks: the arms are several looks at the same units, and one decides after Holm's correction over them alone.
+    replaces: ids of claims that were merged into this one.
+    """
+
+    id: str
+    where: str
+    says: str
+    parts: "tuple[Part, ...] | Callable[[Arm], Sequence[Part]]"
+    arms: Callable[[Any], Iterable[Arm]] = lambda tables: ()
+    source: str = ""
+    kind: str = "paper"
+    check: Callable[[], Worst] | None = None
+    measured: str = ""
+    on: str = "formulas"
+    asks: str = ""
+    protocol: str = ""
+    command: str = ""
+    contradiction: Callable[[], str] | None = None
+    from_seed: int = 0
+    least: int = LEAST_SEEDS
+    amended: Amendment | None = None
+    late: bool = False
+    looks: bool = False
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def condition(self) -> str:
+        """What the claim asks, in words."""
+        if self.asks:
+            return self.asks
+        first, *others = dict.fromkeys(part.asks for part in ([] if callable(self.parts) else self.parts)) or [""]
+        return f"{first}, and {len(others)} more like it" if len(others) > 1 else "; ".join((first, *others))
+
+
+@cache
+def printed() -> dict:
+    """What the sources print: tables and test statistics, with their places."""
+    return json.loads(files("book.claims").joinpath("printed.json").read_text(encoding="utf-8"))
+
+
+def claim(id: str, where: str, says: str, *parts: Any, **fields: Any) -> Claim:
+    """A claim of these parts, or of one function that gives them; fields: further fields of `Claim`."""
+    return Claim(id, where, says, parts[0] if callable(parts[0]) else parts, **fields)
+
+
+def own(id: str, says: str, *parts: Any, **fields: Any) -> Claim:
+    """A claim of this book, which is in no paper."""
+    return claim(id, "our own", says, *parts, source="own", kind="own", **fields)
+
+
+def formula(
+    id: str, where: str, says: str, check: Callable[[], Worst], measured: str, protocol: str, source: str, run: str
+) -> Claim:
+    """A claim about formulas: every case of a check is as the claim says. run: the number of the chapter."""
+    return Claim(
+        id,
+        where,
+        says,
+        (),
+        source=source,
+        kind="own" if source == "own" else "paper",
+        check=check,
+        measured=measured,
+        asks="every case of the check is as the claim says",
+        protocol=protocol,
+        command=f"python -m book run {run}",
+    )
 
 
 def least(values: Any) -> int:
@@ -181,96 +220,275 @@ def least(values: Any) -> int:
     return int(np.argmax(values <= low + 1e-9 * abs(low)) if np.isfinite(low) else values.argmin())
 
 
-@dataclass(frozen=True)
-class Everywhere:
-    """A rule without arms: every case of a check is as the claim says. measured: with {value}, {where}, {cases}."""
-
-    check: Callable[[], Worst]
-    measured: str
-    asks = "every case of the check is as the claim says"
-
-    def __call__(self) -> Finding:
-        worst = self.check()
-        text = self.measured.format(**worst._asdict())
-        return Finding("holds" if worst.holds else "fails", text, worst.value, n=worst.cases)
-
-
-@dataclass(frozen=True)
-class Amendment:
-    """A rule that was corrected after records had been seen."""
-
-    date: str
-    reason: str
-    first_rule: str
-    first_verdict: str
-
-
 def amended(reason: str, first_rule: str, first_verdict: str, date: str = "2026-11-23") -> Amendment:
-    """An amendment, by default of the day when every rule was read against the papers once more.
-
-    date: of the last change, where a rule was changed twice; reason and first_rule then tell of both.
-    """
+    """An amendment, by default of the day when every rule was read against the papers once more."""
     return Amendment(date, reason, first_rule, first_verdict)
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence, its place in the paper, the rule that judges it and the evidence that it is asked of.
+# -- estimates ----------------------------------------------------------------------------------------------------
 
-    kind: a key of `verdicts.KINDS`. contradiction: returns how the paper contradicts itself, or "". from_seed: seeds
-    below this were recorded before the rule was written, and do not judge it. late: the rule was written when the
-    records that judge it were known. least: seeds from which on it is judged, instead
-    of the rule's. replaces: ids of claims that were merged into this one.
+
+def mean(x: np.ndarray, level: float, method: str = "wider", within=(-np.inf, np.inf), shared: float = 0) -> Estimate:
+    """The mean; shared: test points for each training point where the units are splits of the same data."""
+    if shared:
+        estimate = statistics.resampled_interval(x, shared, level)
+        return replace(estimate, low=max(estimate.low, within[0]), high=min(estimate.high, within[1]))
+    return statistics.mean_interval(x, level, method, within)
+
+
+def share(x: np.ndarray, level: float, whole: float = 1.0) -> Estimate:
+    """The share of the units that say yes; whole: 100 for percent."""
+    found = statistics.clopper_pearson(int(x.sum()), len(x), level)
+    return replace(found, value=whole * found.value, low=whole * found.low, high=whole * found.high)
+
+
+def never(x: np.ndarray, level: float, whole: float = 100.0) -> Estimate:
+    """The same, where a single unit that says yes refutes the claim (`finding`)."""
+    return share(x, level, whole)
+
+
+def sd(x: np.ndarray, level: float) -> Estimate:
+    """The SD, or of two columns their ratio, not paired.
+
+    An SD has no interval if all values are equal, which says more of the test set than of the SD.
+    """
+    if x.ndim == 2:
+        return statistics.sd_ratio_interval(x[:, 0], x[:, 1], level)
+    found = statistics.sd_interval(x, level)
+    return found if found.value else replace(found, low=np.nan, high=np.nan)
+
+
+def rank(x: np.ndarray, level: float) -> Estimate:
+    """The rank correlation of the first two columns, a third held fixed."""
+    return statistics.rank_correlation(x[:, 0], x[:, 1], x[:, 2] if x.shape[1] > 2 else None, level)
+
+
+def from_printed(x: np.ndarray, level: float, mean: float, n: int, sd: float | None = None) -> Estimate:
+    """Our mean minus a printed mean of n runs, with both errors; a paper that prints no SD is taken to have ours."""
+    if sd is None:
+        return statistics.difference_from_printed(x, mean, n, level)
+    both = statistics.from_summary(x.mean(), x.std(), len(x), mean, sd, n, level=level)  # both SDs have n below
+    return Estimate(both.difference, *both.interval, min(both.n), level, "Welch")
+
+
+ESTIMATES: dict[str, Callable[..., Estimate]] = {
+    "mean": mean,
+    "share": share,
+    "never": never,
+    "sd": sd,
+    "rank": rank,
+    "printed": from_printed,
+}
+
+
+# -- findings -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of a part, or of all parts of a claim, in one arm.
+
+    value, low, high: an estimate with its interval, in `unit`; NaN where there is none. threshold: the line of the
+    rule, or both ends of a band. n: units. leans: the state of the value alone. times: the multiple of n at which the
+    interval would clear the threshold, if mean and SD stayed; infinite if none does.
     """
 
-    id: str
-    where: str
-    says: str
-    rule: Rule | Callable[[], Finding]
-    asked: Evidence
-    source: str
-    kind: str = "paper"
-    contradiction: Callable[[], str] | None = None
-    from_seed: int = 0
-    amended: Amendment | None = None
-    late: bool = False
-    least: int | None = None
-    replaces: tuple[str, ...] = ()
+    state: str
+    text: str
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    unit: str = ""
+    threshold: float | tuple[float, float] | None = None
+    n: int = 0
+    leans: str = ""
+    times: float = np.inf
+
+    def row(self) -> dict:
+        """The entries for the ledger; a number that is not finite is None."""
+        numbers = {name: number(getattr(self, name)) for name in ("value", "low", "high")}
+        threshold = list(self.threshold) if isinstance(self.threshold, tuple) else self.threshold
+        return (
+            {"state": self.state}
+            | numbers
+            | {"n": self.n, "unit": self.unit, "threshold": threshold, "text": self.text}
+        )
 
 
-def own(id: str, says: str, rule: Rule | Callable[[], Finding], asked: Evidence, **more: Any) -> Claim:
-    """A claim of this book, which is in no paper. more: other fields of `Claim`."""
-    return Claim(id, "our own", says, rule, asked, source="own", kind="own", **more)
+def number(x: float) -> float | None:
+    """Six digits of a finite number, else None."""
+    return float(f"{x:.6g}") if np.isfinite(x) else None
 
 
-def formula(
-    id: str, where: str, says: str, check: Callable[[], Worst], measured: str, protocol: str, source: str, run: str
-) -> Claim:
-    """A claim about formulas, judged by `Everywhere`. run: the number of the chapter that evaluates them."""
-    asked = NoRecords("formulas", protocol, f"python -m book run {run}")
-    return Claim(id, where, says, Everywhere(check, measured), asked, source, "own" if source == "own" else "paper")
+def units(part: Part, table: pd.DataFrame) -> np.ndarray:
+    """The values of the units that have one: (n,), or (n, 2)."""
+    values = np.asarray(part.values(table), float)
+    return values[~np.isnan(values) if values.ndim == 1 else ~np.isnan(values).any(1)]
+
+
+def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, shared: float = 0.0) -> Finding:
+    """The finding of one part without its premises, as one of `parts` parts that share the error."""
+    values = units(part, table)
+    blank = Finding("unclear", "", unit=part.unit, threshold=part.threshold, n=len(values))
+    if len(values) < (least if part.least is None else part.least):
+        why = part.absent or f"too few can be asked whether {part.asks}"
+        state = "void" if part.absent else "unclear"
+        return replace(blank, state=state, text=f"{why} ({len(values)} of {len(table)})")
+    if not np.isfinite(values).all():
+        return replace(blank, text=f"{_said(part, values.mean(), table, values)} (not finite for every unit)")
+    how = {**part.how, "shared": shared} if shared and part.estimate == "mean" else part.how
+    found = ESTIMATES[part.estimate](values, 1 - part.error / parts, **how)
+    low, high = part.accepts
+    inside = (low == -math.inf or found.low > low) and (high == math.inf or found.high < high)
+    outside = found.high <= low or found.low >= high
+    if part.estimate == "never":
+        inside, outside = not values.any(), bool(values.any())
+    unclear = np.isnan([found.low, found.high]).any() or not (inside or outside)
+    return replace(
+        blank,
+        state="unclear" if unclear else "holds" if inside else "fails",
+        text=_said(part, found.value, table, values),
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        leans="holds" if low < found.value < high else "fails",
+        times=max(_times(found, end) for end in (low, high) if math.isfinite(end)),
+    )
+
+
+def _said(part: Part, value: float, table: pd.DataFrame, values: np.ndarray) -> str:
+    """The sentence of a part with its numbers; a column of two levels is written {name, network}."""
+    means = {", ".join(map(str, key)) if isinstance(key, tuple) else key: x for key, x in _means(table).items()}
+    total = float(np.sum(values))
+    numbers = {"count": int(total) if math.isfinite(total) else total, "n": len(values)}
+    # the mean of few accuracies may end in 5, and then its last bits would decide how it is printed
+    return part.says.format(round(float(value), 9), **means | numbers)
+
+
+def _means(table: pd.DataFrame) -> pd.Series:
+    return table.mean(numeric_only=True).round(9)
+
+
+def _times(found: Estimate, end: float) -> float:
+    """The multiple of n at which the half width towards `end`, which falls as n^-1/2, is the distance to it."""
+    distance = abs(found.value - end)
+    half = found.value - found.low if end < found.value else found.high - found.value
+    return (half / distance) ** 2 if distance > 0 and math.isfinite(half) else math.inf
+
+
+def joined(findings: Iterable[Finding]) -> Finding:
+    """The finding that decides among parts that must all hold.
+
+    Of those in the worst state it is the one that leans most clearly towards failing, because one failure decides. If
+    none does, it is the one nearest to its threshold, measured in its interval, because all must hold.
+    """
+    findings = list(findings)
+    state = verdicts.joined(one.state for one in findings)
+    worst = [one for one in findings if one.state == state]
+    failing = [one for one in worst if one.leans == "fails"]
+    return min(failing, key=lambda one: one.times) if failing else max(worst, key=lambda one: one.times)
+
+
+def after_holm(parts: Sequence[Callable[[int], Finding]], states: tuple[str, ...] = ("fails",)) -> list[Finding]:
+    """The findings of parts, where one that is in these states by itself but not after Holm's correction is unclear.
+
+    parts: functions of the number of parts that share the error. Parts that must all hold need no correction to hold;
+    looks of which each decides need one to hold, too.
+    """
+    found, decided = [part(1) for part in parts], set()
+    while True:
+        left = [i for i, one in enumerate(found) if one.state in states and i not in decided]
+        corrected = {i: parts[i](len(parts) - len(decided)) for i in left}
+        new = {i for i, one in corrected.items() if one.state in states}
+        if not new:
+            for i, one in corrected.items():
+                text = f"{found[i].text} ({found[i].state} by itself, but not after Holm's correction)"
+                found[i] = replace(found[i], state="unclear", text=text, times=one.times)
+            return found
+        decided |= new
+
+
+def _premise(part: Part, table: pd.DataFrame, least: int, shared: float) -> Finding | None:
+    """The finding that follows from the first premise that does not hold; None where all hold.
+
+    Void where it fails. Where it is unclear, the part keeps its numbers, and is unclear whatever they are.
+    """
+    for premise in part.only_if:
+        found = judged((replace(premise, only_if=()),), table, least, shared=shared)
+        if found.state in ("fails", "void"):
+            if premise.unit != part.unit:  # its numbers are in the text; a strip of the claim cannot show them
+                found = Finding("", found.text, unit=part.unit, threshold=part.threshold, n=found.n)
+            text = f"{premise.absent}: {found.text}" if found.state != "void" else found.text
+            return replace(found, state="void", text=text)
+        if found.state == "unclear":
+            own = finding(part, table, least, 1, shared)
+            text = f"whether it can be asked is unclear ({found.text}); {own.text}"
+            return replace(own, state="unclear", text=text, times=math.inf)
+    return None
+
+
+def _sharing(part: Part, table: pd.DataFrame, least: int, looks: int, shared: float, parts: int) -> Finding:
+    return finding(part, table, least, parts * looks, shared)
+
+
+def judged(
+    parts: Sequence[Part], table: pd.DataFrame, least: int = LEAST_SEEDS, looks: int = 1, shared: float = 0.0
+) -> Finding:
+    """The finding on parts that must all hold in one table; parts whose premises do not hold are left out.
+
+    looks: a number of arms that share the error. shared: see `Arm`.
+    """
+    asked: list[tuple[str, Part, pd.DataFrame]] = []
+    absent: list[Finding] = []
+    for part in parts:
+        groups = table.groupby(level=part.over, observed=True) if part.over else [("", table)]
+        for name, rows in groups:
+            if missing := _premise(part, rows, least, shared):
+                absent.append(missing)
+            else:
+                asked.append((str(name), part, rows))
+    if not asked:
+        return absent[0] if absent else Finding("untested", "no units")
+    found = after_holm([partial(_sharing, part, rows, least, looks, shared) for _, part, rows in asked])
+    if all(one.state == "void" for one in found):
+        return found[0]
+    decides = joined(one for one in found if one.state != "void")
+    central = [one for one, (_, part, _) in zip(found, asked, strict=True) if one.state == "holds" and not part.aside]
+    if decides.state == "holds" and central:
+        decides = joined(central)
+    at, part = next((at, part) for one, (at, part, _) in zip(found, asked, strict=True) if one is decides)
+    if len(found) > 1:
+        count = sum(one.state == decides.state for one in found)
+        verb = verdicts.of_several(decides.state)
+        several = len({name for name, *_ in asked}) > 1
+        place = f"{at} {part.over}: " if part.over and several else "for example "
+        decides = replace(decides, text=f"{count} of {len(found)} parts {verb}, {place}{decides.text}")
+    return replace(decides, times=math.inf) if part.fixed else decides
 
 
 # -- judging ------------------------------------------------------------------------------------------------------
 
 
-def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
-    """The row of the ledger for a claim, judged on these records.
+def judge(claim: Claim, tables: Any, chapter: str) -> dict:
+    """The row of the ledger for a claim.
 
-    `verdict`, `on`, `open` and `flags` are explained in `book.claims.verdicts`. `arms` has the findings,
-    `beside` those of smaller studies. `fresh_seeds`, `fresh_minutes` and `fresh_arm` say how large a new study would
-    decide the arm of an unclear claim that needs fewest, and are None where nothing affordable does. Seeds that are
-    added to a study until it decides would decide by chance too often. `record` names the runs
-    behind the row, `minutes` is their training time.
+    `arms` has the findings, `beside` those of smaller studies. `fresh_seeds`, `fresh_minutes` and `fresh_arm` say how
+    large a new study would decide the arm of an unclear claim that needs fewest, and are None where nothing
+    affordable does: seeds that are added to a study until it decides would decide by chance too often. `record`
+    names the runs behind the row, `minutes` is their training time.
     """
-    arms, *smaller = claim.asked.options(claim, Records.of(records))
+    every = [arm.since(claim.from_seed) for arm in claim.arms(tables)]
+    arms = [arm for arm in every if arm.judges]
     findings = _findings(claim, arms)
-    states = [found.state for found in findings.values()]
-    word = verdicts.verdict(states)
+    word = verdicts.verdict(found.state for found in findings.values())
     behind = [arm for arm in arms if findings[arm.name].state != "untested"] or arms
     asked = [findings[arm.name] for arm in behind] or list(findings.values())
     asked = [found for found in asked if found.state not in verdicts.UNDECIDED] or asked  # a void arm decides nothing
-    several = {f"{r.key}-{r.steps:06d}": r for arm in behind for r in arm.all_records()}
+    runs = (
+        pd.concat([arm.runs for arm in behind]).drop_duplicates("run")
+        if behind
+        else pd.DataFrame(columns=["run", "minutes"])
+    )
     contradiction = claim.contradiction() if claim.contradiction else ""
     seeds, minutes, undecided = _fresh(arms, findings) if word == "unclear" else (None, None, None)
     return {
@@ -280,41 +498,61 @@ def judge(claim: Claim, records: Iterable[Record], chapter: str) -> dict:
         "source": printed()[claim.source]["reference"],
         "where": claim.where,
         "says": claim.says,
-        "asks": getattr(claim.rule, "asks", ""),
+        "asks": claim.condition,
         "chapter": chapter,
         "evidence": _together((arm.evidence for arm in behind), ", "),
-        "protocol": _together((arm.protocol for arm in behind), "; ") or getattr(claim.asked, "protocol", ""),
+        "protocol": _together((arm.protocol for arm in behind), "; ") or claim.protocol,
         "measured": "; ".join(f"{name}: {found.text}" for name, found in findings.items()),
         "n": min(found.n for found in asked) if arms else sum(found.n for found in asked),
         "verdict": word,
         "on": verdicts.depends_on((arm.factors, findings[arm.name].state) for arm in arms),
         "undecided": [name for name, found in findings.items() if found.state in verdicts.UNDECIDED],
-        "flags": verdicts.flags(states, bool(contradiction), claim.amended is not None, claim.late),
+        "flags": verdicts.flags(
+            (found.state for found in findings.values()), bool(contradiction), claim.amended is not None, claim.late
+        ),
         "contradiction": contradiction,
         "amended": asdict(claim.amended) if claim.amended else None,
         "fresh_seeds": seeds,
         "fresh_minutes": minutes,
         "fresh_arm": undecided,
         "arms": _rows(findings),
-        "beside": [other for several in smaller if (other := _beside(claim, several))],
-        "record": sorted(several),
-        "command": _together((arm.command for arm in behind or [claim.asked]), "; "),
-        "minutes": round(sum(r.minutes for r in several.values()), 1),
+        "beside": _beside(claim, [arm for arm in every if not arm.judges]),
+        "record": sorted(runs["run"]),
+        "command": _together((arm.command for arm in behind), "; ") or claim.command,
+        "minutes": round(float(runs["minutes"].sum()), 1),
     }
 
 
-def _findings(claim: Claim, arms: list[Arm]) -> dict[str, Finding]:
-    if isinstance(claim.asked, NoRecords):
-        return {claim.asked.name: claim.rule()}
-    return {arm.name: _finding(claim, arm) for arm in arms}
+def _findings(claim: Claim, arms: Sequence[Arm]) -> dict[str, Finding]:
+    if claim.check:
+        worst = claim.check()
+        text = claim.measured.format(**worst._asdict())
+        return {claim.on: Finding("holds" if worst.holds else "fails", text, worst.value, n=worst.cases)}
+    if claim.looks:
+        ready = [arm for arm in arms if _recorded(arm) >= (arm.needed or claim.least)]
+        found = after_holm([partial(_in_arm, claim, arm) for arm in ready], ("holds", "fails"))
+        times = [_in_arm(claim, arm, len(ready)).times for arm in ready]  # of an undecided one, with all looks
+        found = [replace(f, times=t) if f.state == "unclear" else f for f, t in zip(found, times, strict=True)]
+        looked = {arm.name: one for arm, one in zip(ready, found, strict=True)}
+        return {arm.name: looked.get(arm.name) or _in_arm(claim, arm) for arm in arms}
+    return {arm.name: _in_arm(claim, arm) for arm in arms}
 
 
-def _finding(claim: Claim, arm: Arm) -> Finding:
-    n, needed = claim.rule.n(arm), claim.least or claim.rule.seeds_needed(arm)
-    if n >= needed:
-        return replace(claim.rule(arm), n=n)
-    late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
-    return Finding("untested", f"{counted(n, 'seed')}{late}, {needed} needed", n=n)
+def _recorded(arm: Arm) -> int:
+    """The units of an arm; of a table with an outer level, such as the width, the least number at its values."""
+    if arm.n is None and arm.table.index.nlevels > 1:
+        return int(arm.table.groupby(level=0, observed=False).size().min() if len(arm.table) else 0)
+    return len(arm.table) if arm.n is None else arm.n
+
+
+def _in_arm(claim: Claim, arm: Arm, looks: int = 1) -> Finding:
+    recorded, needed = _recorded(arm), arm.needed or claim.least
+    if recorded < needed:
+        late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
+        return Finding("untested", f"{counted(recorded, 'seed')}{late}, {needed} needed", n=recorded)
+    parts = claim.parts(arm) if callable(claim.parts) else claim.parts
+    found = judged(parts, arm.table, min(claim.least, LEAST_SEEDS), looks, arm.shared)
+    return replace(found, n=recorded) if arm.shared else found  # splits of the same data are not so many units
 
 
 def _rows(findings: dict[str, Finding]) -> list[dict]:
@@ -322,24 +560,28 @@ def _rows(findings: dict[str, Finding]) -> list[dict]:
 
 
 def _together(words: Iterable[str], between: str) -> str:
-    return between.join(dict.fromkeys(words))
+    return between.join(dict.fromkeys(word for word in words if word))
 
 
-def _beside(claim: Claim, arms: list[Arm]) -> dict | None:
-    """What a smaller study says to the same claim; None if it cannot judge it."""
-    findings = _findings(claim, arms)
-    word = verdicts.verdict(found.state for found in findings.values())
-    shown = {"evidence": _together((arm.evidence for arm in arms), ", "), "verdict": word, "arms": _rows(findings)}
-    return None if word == "untested" else shown
+def _beside(claim: Claim, arms: Sequence[Arm]) -> list[dict]:
+    """What smaller studies say to the same claim; those that cannot judge it are left out."""
+    shown = []
+    for evidence in dict.fromkeys(arm.evidence for arm in arms):
+        findings = _findings(claim, [arm for arm in arms if arm.evidence == evidence])
+        word = verdicts.verdict(found.state for found in findings.values())
+        if word != "untested":
+            shown.append({"evidence": evidence, "verdict": word, "arms": _rows(findings)})
+    return shown
 
 
-def _fresh(arms: list[Arm], findings: dict[str, Finding]) -> tuple[int | None, float | None, str | None]:
+def _fresh(arms: Sequence[Arm], findings: dict[str, Finding]) -> tuple[int | None, float | None, str | None]:
     """Seeds of a new study that would decide the arm that needs fewest, minutes for them, and the name of the arm."""
     needed = []
     for arm in arms:
         found = findings[arm.name]
-        if found.state == "unclear" and found.times * found.n < MOST_SEEDS:
-            seeds = math.floor(found.times * found.n) + 1
-            there = max(arm.n, found.n)  # an arm may wait for networks of its study that this claim does not ask
-            needed.append((seeds, round(seeds * sum(r.minutes for r in arm.all_records()) / there, 1), arm.name))
+        # an arm may wait for networks of its study that this claim does not ask, or have units without a value
+        there = max(_recorded(arm), found.n)
+        if found.state == "unclear" and found.times * there < MOST_UNITS:
+            seeds = math.floor(found.times * there) + 1
+            needed.append((seeds, round(seeds * float(arm.runs["minutes"].sum()) / there, 1), arm.name))
     return min(needed, default=(None, None, None))

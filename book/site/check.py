@@ -16,7 +16,7 @@ import pandas as pd
 
 from book import chapters
 from book.claims import ledger
-from book.claims.judging import Claim
+from book.claims.judge import Claim
 from book.records import derived, replay
 from book.records.store import Record, Store
 from support.networks import data, tasks

@@ -97,7 +97,7 @@ import pandas as pd
 
 from book.chapters.deep_networks.derived import TABLE
 from book.chapters.deep_networks.study import STUDIES
-from book.claims.judging import ABOVE_0, Arm, Part, amended, claim, own
+from book.claims.judge import ABOVE_0, Arm, Part, amended, claim, own
 from book.measures.residual import numbers, results
 from book.measures.residual.results import ResidualArm
 from book.measures.tables import Records, Tables

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from book.claims import statistics
-from book.claims.judging import Amendment, Claim, Part, Worst, amended, claim, printed
+from book.claims.judge import Amendment, Claim, Part, Worst, amended, claim, printed
 from book.measures.classifiers.frames import SIZES
 from book.measures.classifiers.parts import (
     AGREES,

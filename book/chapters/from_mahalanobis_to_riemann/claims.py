@@ -2,7 +2,7 @@
 
 import math
 
-from book.claims.judging import BELOW_0, Part, amended, own
+from book.claims.judge import BELOW_0, Part, amended, own
 from book.measures.classifiers.parts import in_studies
 from support.networks.architectures import LINEAR_AND_L2
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from book.claims.judging import Arm, Claim, Part, amended, claim
+from book.claims.judge import Arm, Claim, Part, amended, claim
 from book.measures.classifiers.parts import CATASTROPHE, SEEN, in_studies
 from book.measures.classifiers.story import NEAR
 from book.measures.tables import Tables

@@ -19,7 +19,7 @@ from scipy import optimize
 
 from book.chapters.infinite_width import one_example, tangent_kernel
 from book.chapters.infinite_width.tangent_kernel import Tangent
-from book.claims.judging import Worst, formula, least
+from book.claims.judge import Worst, formula, least
 from support import geometry
 from support.geometry import infinite_width, oracle
 from support.geometry.wide_layers import Wide, as_a_map, erf, finite, three_units

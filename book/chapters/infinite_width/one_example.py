@@ -14,7 +14,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from book.claims.judging import Worst, least
+from book.claims.judge import Worst, least
 from support.geometry import bayes_chi
 from support.geometry.wide_layers import monomial
 

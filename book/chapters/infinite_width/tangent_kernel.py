@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from book.chapters.infinite_width.random_layers import Drawn
-from book.claims.judging import Worst
+from book.claims.judge import Worst
 from support import geometry
 from support.geometry import infinite_width
 from support.geometry.wide_layers import Wide, erf, ray

@@ -8,7 +8,7 @@ import torch
 from scipy import optimize
 
 from book.chapters.kernels import features, self_supervised
-from book.claims.judging import Worst
+from book.claims.judge import Worst
 from support.geometry import kernel_metric
 from support.training import feature_machines
 

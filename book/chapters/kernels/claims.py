@@ -24,7 +24,7 @@ from book.chapters.kernels.derived import (
 )
 from book.chapters.kernels.features import STARTS
 from book.chapters.kernels.magnified import TAUS
-from book.claims.judging import ABOVE_0, Amendment, Arm, Part, amended, claim, formula, own
+from book.claims.judge import ABOVE_0, Amendment, Arm, Part, amended, claim, formula, own
 from book.records import derived
 from support.training.feature_machines import ROUNDS
 

@@ -25,7 +25,7 @@ from functools import partial
 import pandas as pd
 
 from book.chapters.mahalanobis import reach
-from book.claims.judging import Amendment, Arm, Part, amended, claim, own
+from book.claims.judge import Amendment, Arm, Part, amended, claim, own
 from book.measures.distances.numbers import by_trial
 from book.measures.distances.results import ARMS
 from book.measures.tables import Tables

@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from book.chapters.mahalanobis import landscape
-from book.claims.judging import Arm, Part
+from book.claims.judge import Arm, Part
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.distances.results import weights
 from book.measures.tables import Tables

@@ -3,7 +3,7 @@
 import math
 
 from book.chapters.offset_l2.study import LEAST_TABLE5
-from book.claims.judging import LEAST_SEEDS, Claim, Part, amended, claim, own
+from book.claims.judge import LEAST_SEEDS, Claim, Part, amended, claim, own
 from book.measures.classifiers.parts import (
     AGREES,
     CATASTROPHE,

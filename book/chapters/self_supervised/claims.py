@@ -75,7 +75,7 @@ from typing import Any
 import pandas as pd
 
 from book.chapters.self_supervised.derived import TABLE
-from book.claims.judging import ABOVE_0, BELOW_0, Arm, Part, amended, claim, own
+from book.claims.judge import ABOVE_0, BELOW_0, Arm, Part, amended, claim, own
 from book.measures.residual import numbers
 from book.measures.residual.results import LEAST_PAIRS
 from book.measures.tables import Tables

@@ -87,7 +87,7 @@ import pandas as pd
 from book.chapters.volume_element import ambiguity
 from book.chapters.volume_element.results import ARMS
 from book.chapters.volume_element.study import STUDIES
-from book.claims.judging import BELOW_0, Arm, Part, amended, claim, own
+from book.claims.judge import BELOW_0, Arm, Part, amended, claim, own
 from book.measures.sigmoid.numbers import by_width
 from book.measures.tables import Tables
 from support.words import counted

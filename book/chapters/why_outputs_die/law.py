@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from book.chapters.why_outputs_die.study import PhaseGrid
-from book.claims.judging import ABOVE_0, BELOW_0, Arm, Part
+from book.claims.judge import ABOVE_0, BELOW_0, Arm, Part
 from book.measures.classifiers.parts import CATASTROPHE
 from book.measures.tables import Tables
 from support.networks.data import title

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.claims.judging import Arm
+from book.claims.judge import Arm
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.residual import own_boundaries, results
 from book.measures.residual.results import LEAST_PAIRS
