@@ -1,6 +1,5 @@
 """Hyperplanes whose place is known, the paper's story about them, and the best ones, each checked in another way."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
