@@ -83,10 +83,11 @@ def test_references_are_those_of_metrics_that_nobody_trained():
 
 def fabricated(name, seed, own=(1.0, 2.0), contrast=(0.0, 0.5), head=(1.0, 1.5)):
     arrays = {"own": own, "others": own, "slope": (0.0, 0.1)} | (
-        {"head_own": head, "head_others": head} if "L2" in name else {}
+        {"head_own": head, "head_others": head, "head_slope": head} if "L2" in name else {}
     )
     extra = {key: np.repeat(np.array(v)[:, None], 10, 1) for key, v in arrays.items()}
     extra |= {"euclid": np.full(10, 1.2), "discriminant": np.array([0.45, 0.7])}
+    extra |= {"head_discriminant": np.array([0.4, 0.5])} if "L2" in name else {}
     extra["contrast"] = np.array([[0.0, contrast[0]], [0.3, contrast[1]]])
     extra |= {"effect": extra["contrast"] + 1, "same_effect": np.ones((2, 2))}
     spec = STUDIES["mnist-metric"].spec(tiny(), name, "standardised", seed)

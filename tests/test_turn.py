@@ -15,8 +15,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from agreement import tiny
+from fabricate import measurement, record
 from matplotlib import pyplot
 
+from book.chapters import studies
 from book.chapters.distance_or_intensity import pictures as distance_or_intensity
 from book.chapters.hyperplanes import turning as hyperplanes
 from book.chapters.mahalanobis import pictures as mahalanobis
@@ -25,6 +28,7 @@ from book.chapters.why_outputs_die import law
 from book.chapters.why_outputs_die import turning as why_outputs_die
 from book.claims.statistics import Estimate
 from book.figures import figures, turns
+from book.measures.classifiers.frames import trained
 from book.measures.tables import Tables
 from book.records.paths import HERE
 from book.site import live_network, offline
@@ -206,13 +210,18 @@ def test_a_run_keeps_its_seed_and_key_and_its_place_follows_from_its_value():
 
 
 def test_every_run_stands_in_the_row_of_its_inactive_outputs_next_to_what_they_cost():
-    active = {"ReLU2": np.full((3, 10), 0.5), "ReLU2-Neg": np.full((3, 10), 0.5)}
+    active = {name: np.full((3, 10), 0.5) for name in ("ReLU", "ReLU2", "ReLU2-Neg")}
     active["ReLU2"][0, :3], active["ReLU2-Neg"][1, 4:] = 0.0, 0.001
     accuracy = {"ReLU": [90.0] * 3, "ReLU2": [70.0, 90.0, 88.0], "ReLU2-Neg": [90.0, 45.0, 20.0]}
-    runs = [SimpleNamespace(key=f"{seed:016x}", spec=SimpleNamespace(seed=seed)) for seed in range(3)]
-    arm = SimpleNamespace(scaling="raw", active=active.get, accuracy=lambda name: np.array(accuracy[name]),
-                          records={"ReLU2": runs, "ReLU2-Neg": runs})  # fmt: skip
-    turn = distance_or_intensity.lost_classes_turn([arm])
+    plan = studies()["mnist-10k"]
+    runs = [
+        record(
+            measurement(plan.spec(tiny(), name, "raw", seed), plan.steps, accuracy[name][seed], active[name][seed])
+        )
+        for name in accuracy
+        for seed in range(3)
+    ]
+    turn = distance_or_intensity.lost_classes_turn(trained(plan, runs, tuple(accuracy)))
     assert turn["rows"] == ["0 inactive", "2 inactive", "lowest inactive 4", "none inactive"]
     found = {turn["rows"][group["row"]]: (group["name"], group["seeds"], group["bar"][0]) for group in turn["groups"]}
     assert found == {
