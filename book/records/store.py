@@ -392,7 +392,7 @@ def check_shard(path: Path) -> tuple[list[Record], dict[Path, list[str]]]:
     except RecordError as error:  # one fault, not one for each of its runs
         sound, faults[arrays_of(path)] = [], [str(error)]
     finally:
-        files.forget()
+        files.forget()  # not the lines, which are few
     return sound, {path: several for path, several in faults.items() if several}
 
 
