@@ -330,11 +330,12 @@ def sweep(
     todo = [b for b in blocks if b.missing(store)]
     print(f"{plan.name}: {plan.title}; {dataset}")
     cut = f"in {counted(len(blocks), 'block')}, {len(todo):,} of them to do"
-    clock = Clock(store, dataset, device)
+    clock = Clock(store, dataset, device, timed=dry_run)
     print(f"{outlook(blocks, store, dataset, device, clock)}, {cut}")
     for block in todo:
-        size, megabytes = counted(len(block.specs), "network"), plan.megabytes(block, dataset, device)
-        print(f"  to do: {block.label}: {size}, about {lasting(clock.minutes(block) or 0)}, {megabytes:.0f} MB")
+        size, minutes_ = counted(len(block.specs), "network"), clock.minutes(block)
+        about = "" if minutes_ is None else f"about {lasting(minutes_)}, "
+        print(f"  to do: {block.label}: {size}, {about}{plan.megabytes(block, dataset, device):.0f} MB")
     if dry_run or not todo:
         return len(todo)
     store.check_writable()
