@@ -153,6 +153,6 @@ def _renewed(content: dict, arrays: dict, weights: dict, earlier: dict) -> Run:
     for part, values in (("arrays", arrays), ("weights", weights)):
         if (part == "arrays" or content["weights_kept"]) and arrays_digest(values) != content[f"{part}_sha256"]:
             raise RecordError(f"the {part} of {named(content)} were altered")
-    own = {name: value for name, value in content.items() if name not in ("stored", "measured", "sha256")}
-    own |= {"format": FORMAT, "earlier": earlier}
-    return Run(own | {"sha256": text_digest(own)}, arrays, weights)
+    renewed = {name: value for name, value in content.items() if name not in ("stored", "measured", "sha256")}
+    renewed |= {"format": FORMAT, "earlier": earlier}
+    return Run(renewed | {"sha256": text_digest(renewed)}, arrays, weights)

@@ -200,7 +200,7 @@ class Store:
                     seen.add(name)
                     yield Record(*place)
 
-    def beside(self, spec: Spec) -> Iterator[Record]:
+    def neighbours(self, spec: Spec) -> Iterator[Record]:
         """Yields the records of the run's experiment and data that can be read."""
         for root in self.roots:
             for places in _index(folder_of(root, spec))[0].values():

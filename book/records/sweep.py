@@ -277,7 +277,7 @@ class Clock:
 
     def _recorded(self, plan: Study, spec: Spec) -> dict[tuple, float]:
         kind, seconds = resolve_device(self.device).type, dict[tuple, list[float]]()
-        for record in self.store.beside(spec):
+        for record in self.store.neighbours(spec):
             # one that continued on another device has the seconds of both
             if record.content["environment"]["division"]["device"] == kind and record.steps:
                 seconds.setdefault(plan.size(record.spec), []).append(60 * record.minutes / record.steps)
