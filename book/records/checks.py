@@ -43,7 +43,7 @@ def faults(spec: Spec, content: Mapping, arrays: Mapping[str, np.ndarray]) -> li
     """Lists what is wrong with the values of a run's arrays, by the ranges and promises above."""
     if missing := [name for name in ("steps", *PROMISED[spec.experiment]) if name not in arrays]:
         return [f"it has no array {', '.join(missing)}"]
-    steps, found = arrays["steps"], []
+    steps, wrong = arrays["steps"], []
     if steps.ndim != 1 or steps.dtype.kind != "i" or (np.diff(steps) <= 0).any() or steps[-1:] != [content["steps"]]:
         return [f"its steps do not rise to {content['steps']}"]
     losses = [values for name, values in arrays.items() if name.endswith(LOSSES)]
@@ -53,20 +53,20 @@ def faults(spec: Spec, content: Mapping, arrays: Mapping[str, np.ndarray]) -> li
     # a loss beyond float32 is stored as infinity, so those of a run may become infinite before it has diverged
     undefined = _first(steps, np.isnan(losses)) if losses else None
     if not (undefined is None if (said := content["diverged_at"]) is None else said in (lost, undefined)):
-        found.append(f"its loss is first not finite at step {lost}, and not at {said}")
+        wrong.append(f"its loss is first not finite at step {lost}, and not at {said}")
     for name, values in arrays.items():
         finite = np.isfinite(values)
         least, most = next((r for end, r in RANGES.items() if name.endswith(end)), (-np.inf, np.inf))
         if ((values[finite] < least) | (values[finite] > most)).any():
-            found.append(f"{name} is not within {least} and {most}")
+            wrong.append(f"{name} is not within {least} and {most}")
         elif not finite.all() and lost is None and (np.isfinite(most) or spec.experiment not in UNMEASURED):
-            found.append(f"{name} is not finite, though the run did not diverge")
+            wrong.append(f"{name} is not finite, though the run did not diverge")
     try:
         if spec.final_numbers(dict(arrays)) != content["final"]:
-            found.append("the final numbers do not follow from the arrays")
+            wrong.append("the final numbers do not follow from the arrays")
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        found.append(f"the arrays are not those of such a run ({type(error).__name__}: {error})")
-    return found
+        wrong.append(f"the arrays are not those of such a run ({type(error).__name__}: {error})")
+    return wrong
 
 
 def _first(steps: np.ndarray, where: np.ndarray) -> int | None:

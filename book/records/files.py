@@ -126,15 +126,15 @@ class Shard:
         with reading(f"the shard {path}"):
             if path.name != arrays_name(read_bytes(path)):
                 raise RecordError(f"the shard {path} was altered: its name is not that of its content")
-            self._npz = npz(path)
-            self.rows = {str(name): row for row, name in enumerate(self._npz[RUNS].tolist())}
-            self.names = sorted(name for name in self._npz.files if name != RUNS)
+            with npz(path) as arrays:
+                self.rows = {str(name): row for row, name in enumerate(arrays[RUNS].tolist())}
+                self.names = sorted(name for name in arrays.files if name != RUNS)
 
     def member(self, name: str) -> np.ndarray:
         """Unpacks an array of all runs, (runs, ...), at its first use; it is read-only."""
         if name not in self._members:
-            with reading(f"{name} of the shard {self.path}"):
-                values = self._npz[name]
+            with reading(f"{name} of the shard {self.path}"), npz(self.path) as arrays:
+                values = arrays[name]
                 if len(values) != len(self.rows):
                     raise ValueError(f"it has {len(values)} rows for {len(self.rows)} runs")
                 values.flags.writeable = False

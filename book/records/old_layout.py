@@ -100,7 +100,8 @@ def _loose(path: Path) -> Run:
     where = f"the record {path}"
     with reading(where):
         content = content_of(files.read_bytes(path).decode(), where)
-        arrays = dict(files.npz(path.with_suffix(".npz")))
+        with files.npz(path.with_suffix(".npz")) as members:
+            arrays = dict(members)
         weights = {}
         if content["weights_kept"]:
             weights = load(files.read_bytes(path.with_suffix(".safetensors")))
@@ -136,7 +137,8 @@ def _shard(path: Path) -> tuple[dict[str, int], dict[str, np.ndarray]]:
     """The row of each run, and the arrays of all runs, of a packed shard."""
     if hashlib.sha256(files.read_bytes(path)).hexdigest()[:8] != path.stem[-8:]:
         raise RecordError(f"the shard {path} was altered: its name is not that of its content")
-    members, arrays = dict(files.npz(path)), {}
+    with files.npz(path) as opened:
+        members, arrays = dict(opened), {}
     rows = {str(name): row for row, name in enumerate(members.pop("runs"))}
     for name, values in members.items():
         if name.endswith((".f4", ".f8")):  # planes, the lowest byte of each number first
@@ -151,6 +153,6 @@ def _renewed(content: dict, arrays: dict, weights: dict, earlier: dict) -> Run:
     for part, values in (("arrays", arrays), ("weights", weights)):
         if (part == "arrays" or content["weights_kept"]) and arrays_digest(values) != content[f"{part}_sha256"]:
             raise RecordError(f"the {part} of {named(content)} were altered")
-    own = {name: value for name, value in content.items() if name not in ("stored", "measured", "sha256")}
-    own |= {"format": FORMAT, "earlier": earlier}
-    return Run(own | {"sha256": text_digest(own)}, arrays, weights)
+    renewed = {name: value for name, value in content.items() if name not in ("stored", "measured", "sha256")}
+    renewed |= {"format": FORMAT, "earlier": earlier}
+    return Run(renewed | {"sha256": text_digest(renewed)}, arrays, weights)

@@ -200,7 +200,7 @@ class Store:
                     seen.add(name)
                     yield Record(*place)
 
-    def beside(self, spec: Spec) -> Iterator[Record]:
+    def neighbours(self, spec: Spec) -> Iterator[Record]:
         """Yields the records of the run's experiment and data that can be read."""
         for root in self.roots:
             for places in _index(folder_of(root, spec))[0].values():
@@ -392,7 +392,7 @@ def check_shard(path: Path) -> tuple[list[Record], dict[Path, list[str]]]:
     except RecordError as error:  # one fault, not one for each of its runs
         sound, faults[arrays_of(path)] = [], [str(error)]
     finally:
-        files.forget()
+        files.forget()  # not the lines, which are few
     return sound, {path: several for path, several in faults.items() if several}
 
 

@@ -277,7 +277,7 @@ class Clock:
 
     def _recorded(self, plan: Study, spec: Spec) -> dict[tuple, float]:
         kind, seconds = resolve_device(self.device).type, dict[tuple, list[float]]()
-        for record in self.store.beside(spec):
+        for record in self.store.neighbours(spec):
             # one that continued on another device has the seconds of both
             if record.content["environment"]["division"]["device"] == kind and record.steps:
                 seconds.setdefault(plan.size(record.spec), []).append(60 * record.minutes / record.steps)
@@ -330,11 +330,12 @@ def sweep(
     todo = [b for b in blocks if b.missing(store)]
     print(f"{plan.name}: {plan.title}; {dataset}")
     cut = f"in {counted(len(blocks), 'block')}, {len(todo):,} of them to do"
-    clock = Clock(store, dataset, device)
+    clock = Clock(store, dataset, device, timed=dry_run)
     print(f"{outlook(blocks, store, dataset, device, clock)}, {cut}")
     for block in todo:
-        size, megabytes = counted(len(block.specs), "network"), plan.megabytes(block, dataset, device)
-        print(f"  to do: {block.label}: {size}, about {lasting(clock.minutes(block) or 0)}, {megabytes:.0f} MB")
+        size, minutes_ = counted(len(block.specs), "network"), clock.minutes(block)
+        about = "" if minutes_ is None else f"about {lasting(minutes_)}, "
+        print(f"  to do: {block.label}: {size}, {about}{plan.megabytes(block, dataset, device):.0f} MB")
     if dry_run or not todo:
         return len(todo)
     store.check_writable()

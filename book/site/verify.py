@@ -3,7 +3,7 @@
 from book import chapters
 from book.records import derived
 from book.records.paths import COMMITTED
-from book.records.store import Record, Store
+from book.records.store import Record, RecordError, Store
 from book.records.sweep import Study
 from book.site import readme
 
@@ -14,12 +14,12 @@ def verify(store: Store) -> int:
     An unfinished study is no fault; its recorded runs are counted, and its incomplete seeds are listed. A folder
     without sound records is a failure. README.md is compared only with the committed records.
     """
+    printed = _printed() if store.roots == [COMMITTED] else []  # first, because records need more memory
     sound, found = store.survey()
     faults = [f"{path}: {fault}" for path, several in found.items() for fault in several]
     faults += _mixed(sound)
     faults += [f"{path}: {fault}" for path, several in derived.faults(store.roots[0]).items() for fault in several]
-    if store.roots == [COMMITTED]:
-        faults += _printed(chapters.ledger())  # judged again only if a record or the package changed
+    faults += printed
     for line in [completeness(plan, sound) for plan in chapters.studies().values()] + faults:
         print(line)
     compared = "; README.md compared with them" if store.roots == [COMMITTED] else ""
@@ -45,9 +45,12 @@ def _mixed(records: list[Record]) -> list[str]:
     return [f"{data}: records of {len(d)} different data sets, {', '.join(d)}" for data, d in several.items()]
 
 
-def _printed(rows: list[dict]) -> list[str]:
+def _printed() -> list[str]:
+    """The faults of README.md. The ledger is judged again only if a record or the package changed."""
     try:
-        same = readme.check(readme.parts(rows, chapters.titles()))
+        same = readme.check(readme.parts(chapters.ledger(), chapters.titles()))
+    except RecordError:
+        return ["README.md is not compared with records that cannot be read"]
     except RuntimeError as error:
         return [str(error)]
     return (
