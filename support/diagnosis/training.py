@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from support.diagnosis.part import Part
+from support.diagnosis.part import Part, Words, listed
+from support.networks.given import undisturbed
 from support.networks.inside import Network, active_shares, first_layer
 from support.training.classifiers.specs import output_counts
+from support.words import counted
+
+FAR = 1.5  # decades from the nearest point of the map beyond which it says nothing
+RISKY = 0.2  # share of failing runs above which a lower rate is advised
+MOST_BARS = 20  # layers in a picture
 
 
 @dataclass(frozen=True)
@@ -19,8 +25,9 @@ class Units(Part):
     """shares: layer -> (units,) share of the inputs on which a unit is active. never: classes that no input gets."""
 
     shares: dict[str, np.ndarray]
-    never: tuple[int, ...]
-    title = "Which units are dead or rare"
+    never: tuple[str, ...]
+    inputs: int
+    title = "Are units or classes dead?"
 
     @property
     def table(self) -> dict[str, dict[str, int]]:
@@ -28,33 +35,77 @@ class Units(Part):
         counts = {name: {"units": len(s)} | output_counts(s) for name, s in self.shares.items()}
         return {name: {kind: int(count) for kind, count in row.items()} for name, row in counts.items()}
 
-    def __str__(self) -> str:
-        dead = ", ".join(map(str, self.never))
-        kinds = ("units", "dead", "rare", "scarce")
-        wide = max(map(len, self.table), default=0)
-        lines = [" ".join(["".ljust(wide), *(kind.rjust(6) for kind in kinds)])]
-        lines += [" ".join([n.ljust(wide), *(str(row[k]).rjust(6) for k in kinds)]) for n, row in self.table.items()]
-        return "\n".join(lines) + f"\nClasses that are never predicted: {dead or 'none'}."
+    def total(self, kind: str) -> int:
+        """The number of units, or of those that are dead, rare or scarce, in all layers."""
+        return sum(row[kind] for row in self.table.values())
 
-    def draw(self, ax: Any) -> None:
-        """A bar a layer: percent of its units that are dead, rare and scarce."""
-        left, units = np.zeros(len(self.table)), np.array([row["units"] for row in self.table.values()])
+    @property
+    def words(self) -> Words:
+        """Dead units and where most of them are, and classes that are never predicted."""
+        table, dead, every = self.table, self.total("dead"), self.total("units")
+        finding = f"All {every:,} units act on some of these inputs."
+        if dead:
+            most = max(table, key=lambda name: table[name]["dead"])
+            where = (
+                f"most of them, {table[most]['dead']}, in {most!r}" if dead > table[most]["dead"] else f"in {most!r}"
+            )
+            finding = f"{dead:,} of {every:,} units never act on these inputs, {where}."
+        advice = "Nothing. A few dead units do no harm."
+        if table["outputs"]["dead"] or self.never:
+            advice = (
+                "A class is lost. If the output layer ends in a ReLU, remove it; else scale the inputs to mean 0, or "
+                "start again at a lower rate (chapters 1 and 2)."
+            )
+        elif dead > 0.1 * every:
+            advice = (
+                "More than one unit in ten is dead: a lower rate, or inputs scaled to mean 0, keeps more of them."
+            )
+        return Words(
+            f"{finding} "
+            + (f"Never predicted: {listed(self.never)}." if self.never else "Every class is predicted."),
+            f"In {self.inputs} inputs a unit that acts on fewer than {300 / self.inputs:.2g}% of all can look dead.",
+            advice,
+            f"{dead:,} of {every:,} units dead, {len(self.never)} classes never predicted",
+            self.listing(),
+        )
+
+    def listing(self) -> str:
+        """The table as text, without layers whose units all act often."""
+        kinds = ("units", "dead", "rare", "scarce")
+        rows = {n: row for n, row in self.table.items() if n == "outputs" or any(row[kind] for kind in kinds[1:])}
+        wide, silent = max(map(len, rows)), len(self.table) - len(rows)
+        lines = [" ".join(["".ljust(wide), *(kind.rjust(6) for kind in kinds)])]
+        lines += [" ".join([n.ljust(wide), *(str(row[k]).rjust(6) for k in kinds)]) for n, row in rows.items()]
+        lines += [f"{counted(silent, 'layer')} more without dead, rare or scarce units."] if silent else []
+        return "\n".join([*lines, f"Classes that are never predicted: {listed(self.never, 20) or 'none'}."])
+
+    def draw(self, ax: Any, twin: Any = None) -> None:
+        """A bar a layer: percent of its units that are dead, rare and scarce; a line for an untrained twin's dead."""
+        table = dict(sorted(self.table.items(), key=lambda row: -row[1]["dead"] / row[1]["units"])[:MOST_BARS])
+        table = {name: self.table[name] for name in self.table if name in table}
+        left, units = np.zeros(len(table)), np.array([row["units"] for row in table.values()])
         for kind, shade in (("dead", "0.1"), ("rare", "0.5"), ("scarce", "0.8")):
-            width = 100 * np.array([row[kind] for row in self.table.values()]) / units
-            ax.barh(list(self.table), width, left=left, color=shade, label=kind)
+            width = 100 * np.array([row[kind] for row in table.values()]) / units
+            ax.barh(list(table), width, left=left, color=shade, label=kind)
             left += width
+        if twin is not None:
+            there = [twin.table.get(name, {"dead": 0, "units": 1}) for name in table]
+            share = [100 * row["dead"] / row["units"] for row in there]
+            ax.plot(share, range(len(share)), "|", color="#D55E00", markersize=10, label="dead, untrained")
         ax.set(xlim=(0, 100), xlabel="percent of the units")
         ax.invert_yaxis()
-        ax.legend(ncols=3, loc="lower right")
+        ax.legend(ncols=4, loc="lower right", fontsize="x-small")
         if not left.any():
             ax.set_title("No unit is dead, rare or scarce.")
 
 
+@undisturbed()
 def units(model: Any, inputs: Any = None, labels: Any = None) -> Units:
     """The share of the inputs on which each unit is active, by layer (see `inside.active_shares`)."""
     net = Network.of(model, inputs, labels)
     predicted = set(net.logits.argmax(1).tolist())
-    return Units(active_shares(net), tuple(c for c in range(net.logits.shape[1]) if c not in predicted))
+    never = tuple(name for c, name in enumerate(net.names) if c not in predicted)
+    return Units(active_shares(net), never, len(net.x))
 
 
 @cache
@@ -74,26 +125,61 @@ class Steps(Part):
     curvature: float
     preactivation: float
     rate: float | None
-    title = "How large the first layer's steps are"
+    title = "Are the first layer's steps too large?"
 
-    def __str__(self) -> str:
-        text = f"{self.layer}: curvature {self.curvature:.3g}, preactivations {self.preactivation:.2g} (RMS)."
-        if self.rate is None:
-            return f"{text} A rate of {100 / self.curvature:.2g} makes rate x curvature 100. Pass rate= for the map."
-        size = self.rate * self.curvature
+    @property
+    def size(self) -> float:
+        """Rate x curvature; the curvature without a rate."""
+        return self.curvature * (1.0 if self.rate is None else self.rate)
+
+    def nearest(self) -> tuple[tuple[float, float], float]:
+        """The point of the map that is nearest, (rate x curvature, preactivation), and how many decades away."""
         points = sorted({(row["curvature"], row["preactivation"]) for row in failing()})
-        apart = [abs(np.log10(c / size)) + abs(np.log10(p / self.preactivation)) for c, p in points]
-        near = points[int(np.argmin(apart))]
-        there = [row for row in failing() if (row["curvature"], row["preactivation"]) == near]
-        shares = ", ".join(f"{row['network']} {row['fails']:.0%}" for row in there)
-        far = "" if min(apart) < 1.5 else " The map does not reach this far."
-        return (
-            f"{text} Rate x curvature = {size:.3g}.{far}\nNearest point of the book's map (start of a run on MNIST): "
-            f"{near[0]:g}, {near[1]:g}.\nRuns that fail there (over 10 points below ReLU): {shares}."
+        apart = [abs(np.log10(c / self.size)) + abs(np.log10(p / self.preactivation)) for c, p in points]
+        return points[int(np.argmin(apart))], float(min(apart))
+
+    @property
+    def fails(self) -> float:
+        """Share of the book's runs that fail at the nearest point, mean of its networks."""
+        return float(np.mean([row["fails"] for row in _there(self.nearest()[0])]))
+
+    @property
+    def words(self) -> Words:
+        """The size of the steps, and what the map says of it."""
+        plain = f"{self.layer}: curvature {self.curvature:.3g}, preactivations {self.preactivation:.2g} (RMS)."
+        noise = "The map is of MNIST: 36 runs a point, of six networks. For other data it is a guess."
+        brief = f"preactivations {self.preactivation:.2g}"
+        advice = "Nothing. For the second axis, pass the network before training: the map shows runs by their start."
+        near, apart = self.nearest()
+        if self.rate is None:
+            finding = f"A rate of {1 / self.curvature:.2g} makes rate x curvature 1 in {self.layer}. (Pass rate=.)"
+            return Words(finding, noise, advice, brief, plain)
+        finding = f"At rate {self.rate:g} the steps of {self.layer} have size {self.size:.3g} (rate x curvature)."
+        if apart >= FAR:
+            return Words(f"{finding} The book's map does not reach this far.", noise, advice, brief, plain)
+        if self.fails >= RISKY:
+            along = min(
+                {row["preactivation"] for row in failing()}, key=lambda p: abs(np.log(p / self.preactivation))
+            )
+            sizes = sorted({row["curvature"] for row in failing()}, reverse=True)
+            good = [c for c in sizes if c < self.size and np.mean([r["fails"] for r in _there((c, along))]) < RISKY]
+            advice = "Scale the inputs to mean 0 and SD 1" + (
+                f", or lower the rate to {good[0] / self.curvature:.1g}."
+                if good
+                else ": here no rate of the map is safe."
+            )
+        shares = ", ".join(f"{row['network']} {row['fails']:.0%}" for row in _there(near))
+        return Words(
+            f"{finding} On the book's map {self.fails:.0%} of the runs near such a start fail.",
+            noise,
+            advice,
+            f"{brief}, where {self.fails:.0%} of the book's runs fail",
+            f"{plain} Rate x curvature = {self.size:.3g}.\nNearest point of the book's map (start of a run on MNIST):"
+            f" {near[0]:g}, {near[1]:g}.\nRuns that fail there (over 10 points below ReLU): {shares}.",
         )
 
-    def draw(self, ax: Any) -> None:
-        """The map, dark where no network fails, and a cross where this network is."""
+    def draw(self, ax: Any, twin: Any = None) -> None:
+        """The map, dark where no network fails, a cross where this network is, and a ring for an untrained twin."""
         down, along = (sorted({row[name] for row in failing()}) for name in ("curvature", "preactivation"))
         grid = np.full((len(down), len(along)), np.nan)
         for i, j in np.ndindex(grid.shape):
@@ -104,20 +190,30 @@ class Steps(Part):
         ax.set(xlabel="log10 of the first preactivations (RMS)", ylabel="log10 of rate x curvature")
         ax.grid(visible=False)
         if self.rate is not None:
-            here = np.log10([self.preactivation, self.rate * self.curvature])
-            ax.plot(*here, "X", color="red", markersize=11, mec="white")
+            ax.plot(*np.log10([self.preactivation, self.size]), "X", color="red", markersize=11, mec="white")
+            if twin is not None:
+                ax.plot(*np.log10([twin.preactivation, twin.size]), "o", mfc="none", mec="white", markersize=11)
         ax.figure.colorbar(image, ax=ax, label="failing runs (%)")
 
 
+def _there(point: tuple[float, float]) -> list[dict]:
+    """The rows of the map at a point, (rate x curvature, preactivation)."""
+    return [row for row in failing() if (row["curvature"], row["preactivation"]) == point]
+
+
+@undisturbed()
 def steps(model: Any, inputs: Any = None, labels: Any = None, rate: float | None = None) -> Steps:
     """The size of the first layer's steps, rate x curvature, and where it lies on the book's map (chapter 2).
 
     The two sizes are those of `inside.first_layer`. The map shows runs by their start: for its second axis, pass the
-    network before training. Raises ValueError for a rate that is not positive, and if all preactivations are 0.
+    network before training. Raises ValueError for a rate that is not positive, if all preactivations are 0, and for
+    sizes beyond all numbers.
     """
     if rate is not None and not 0 < rate < math.inf:
         raise ValueError(f"rate must be positive, got {rate!r}")
     layer, curvature, preactivation = first_layer(Network.of(model, inputs, labels))
     if not (curvature > 0 and preactivation > 0):
         raise ValueError(f"{layer}: all its inputs or all its preactivations are 0, so it has no place on the map")
+    if not math.isfinite(curvature * preactivation * (rate or 1)):
+        raise ValueError(f"{layer}: its inputs or weights are so large that their squares are infinite")
     return Steps(layer, curvature, preactivation, rate)

@@ -2,6 +2,7 @@
 
 If the map has fewer inputs than outputs, columns are computed in forward mode, otherwise rows in reverse mode. No
 graph of the parameters is kept, which is what needs the memory in `autograd.functional.jacobian(create_graph=True)`.
+Maps that torch cannot batch or has no forward mode for, such as recurrent networks, are differentiated row by row.
 """
 
 import warnings
@@ -67,7 +68,44 @@ def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
         return rows(torch.eye(m, dtype=x.dtype, device=x.device))
 
     with torch.no_grad(), plain_attention():  # of the parameters, whose graph would be kept: 6 GB for a ResNet-34
-        return torch.func.vmap(one)(x)
+        try:
+            return torch.func.vmap(one)(x)
+        except Exception as error:
+            if "memory" in str(error) or "inplace" in str(error):
+                raise
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return torch.stack([_by_rows(f, point) for point in x])
+
+
+def _by_rows(f: Callable, x: Tensor) -> Tensor:
+    """df/dx, (m, d), of one point, by plain reverse mode, which works for what vmap and forward mode refuse."""
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        y = f(x)
+        if not y.requires_grad:
+            return x.new_zeros(len(y), len(x))
+        rows = [torch.autograd.grad(value, x, retain_graph=True, allow_unused=True)[0] for value in y]
+    return torch.stack([torch.zeros_like(x) if row is None else row for row in rows])
+
+
+def products(f: Callable, x: Tensor, v: Tensor) -> Tensor:
+    """The directional derivatives of f, a map of a batch (N, ...) -> (N, m), at x along v, both (N, ...): (N, m).
+
+    In forward mode, or where an operation of f has none, by reverse mode twice.
+    """
+    load_forward_mode()
+    with torch.no_grad(), plain_attention():
+        try:
+            return torch.func.jvp(f, (x,), (v,))[1]
+        except NotImplementedError:
+            pass
+    with torch.enable_grad(), plain_attention():
+        x = x.detach().requires_grad_()
+        y = f(x)
+        w = torch.zeros_like(y, requires_grad=True)
+        (pulled,) = torch.autograd.grad(y, x, w, create_graph=True)
+        return torch.autograd.grad(pulled, w, v)[0].detach()
 
 
 @contextmanager

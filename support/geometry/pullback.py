@@ -28,7 +28,7 @@ def pullback_metric(f: Callable, x: Tensor) -> Tensor:
 
     Args:
         f: map of one example, (d,) -> (m,), used as it is: no 1/sqrt(m) is added. A module takes a batch, (N, d) ->
-            (N, m), in float64, and in eval mode if it has dropout or batch norm.
+            (N, m), in eval mode if it has dropout or batch norm; one in float32 is copied in float64.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling. With more axes, x is a
             batch of images, (N, ...): f then takes one image, and d is the number of its values. So one image is
             x[None]. (`deep_log_volume_element` takes three axes as one image.)
