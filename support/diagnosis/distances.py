@@ -270,7 +270,7 @@ def metrics(
     if (key := ("frame", k)) not in net.kept:
         net.kept[key] = _frame(x.flatten(1).double(), index, k)
     frame, shuffled = net.kept[key]
-    progress = Progress("metric", unit="direction")
+    progress = Progress("metric", unit="batch")
     G = metrics_of(f, x, index, frame.basis, members, progress, net.batch)
     S = frame.covariances
     while not (every := mismatch(G[:, None], S[None])).isfinite().all() and directions is None and k > 2:

@@ -179,7 +179,7 @@ def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | Non
         return torch.stack([y[i::pooled].mean() for i in range(pooled)]) if pooled else y
 
     values, progress = [], Progress("log-volume", unit="point")
-    for part in at.split(max(1, WIDE // at.shape[1])):
+    for part in at.split(max(1, 4 * WIDE // at.shape[1])):
         try:
             values.append(log_volume_element(one, part, leading=leading))
         except SingularMetric as error:
@@ -194,8 +194,7 @@ def _along(net: Network, f: Any, at: Tensor, U: Tensor, of: str) -> Tensor:
     """The log-volumes, (T,), in the directions U, (D, k), alone."""
     progress, found = Progress("log-volume", unit="point"), []
     for part in at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch):
-        along = [u.to(part).view(part.shape[1:]).expand_as(part).contiguous() for u in U.T]
-        J = torch.stack([products(f, part, v).double() for v in along], -1)
+        J = products(f, part, U.T.reshape(-1, *part.shape[1:])).double()
         if not J.isfinite().all():
             raise NotFinite(f"the derivatives of the {of} are not finite everywhere")
         sizes = torch.linalg.svdvals(J)

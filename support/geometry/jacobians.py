@@ -5,6 +5,7 @@ graph of the parameters is kept, which is what needs the memory in `autograd.fun
 Maps that torch cannot batch or has no forward mode for, such as recurrent networks, are differentiated row by row.
 """
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from support.geometry import checks
 
+TOGETHER = 2**20  # numbers in the inputs of several directional derivatives at a time
 NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 
 
@@ -89,23 +91,33 @@ def _by_rows(f: Callable, x: Tensor) -> Tensor:
     return torch.stack([torch.zeros_like(x) if row is None else row for row in rows])
 
 
-def products(f: Callable, x: Tensor, v: Tensor) -> Tensor:
-    """The directional derivatives of f, a map of a batch (N, ...) -> (N, m), at x along v, both (N, ...): (N, m).
+def products(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
+    """The derivatives of f, a map of a batch (N, ...) -> (N, m), at x along k directions, (k, ...): (N, m, k).
 
-    In forward mode, or where an operation of f has none, by reverse mode twice.
+    In forward mode, several directions at a time if x is small; where an operation of f has no forward mode, by
+    reverse mode twice.
     """
     load_forward_mode()
+
+    def along(u):
+        return u.to(x).expand_as(x).contiguous()
+
+    def forward(u):
+        return torch.func.jvp(f, (x,), (along(u),))[1]
+
     with torch.no_grad(), plain_attention():
-        try:
-            return torch.func.jvp(f, (x,), (v,))[1]
-        except NotImplementedError:
-            pass
+        if (together := TOGETHER // x.numel()) > 1:
+            with contextlib.suppress(Exception):  # what cannot be batched is tried one by one
+                return torch.func.vmap(forward, chunk_size=together, out_dims=-1)(directions)
+        with contextlib.suppress(NotImplementedError):
+            return torch.stack([forward(u) for u in directions], -1)
     with torch.enable_grad(), plain_attention():
-        x = x.detach().requires_grad_()
-        y = f(x)
+        point = x.detach().requires_grad_()
+        y = f(point)
         w = torch.zeros_like(y, requires_grad=True)
-        (pulled,) = torch.autograd.grad(y, x, w, create_graph=True)
-        return torch.autograd.grad(pulled, w, v)[0].detach()
+        (pulled,) = torch.autograd.grad(y, point, w, create_graph=True)
+        rows = [torch.autograd.grad(pulled, w, along(u), retain_graph=True)[0] for u in directions]
+        return torch.stack(rows, -1).detach()
 
 
 @contextmanager

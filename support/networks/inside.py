@@ -363,7 +363,7 @@ def first_layer(network: Network) -> tuple[str, float, float]:
             total = total + flat.mT @ flat
         squares, number = squares + float((flat @ W.mT).square().sum()), number + len(flat)
     joined: Any = torch.cat(kept) if few else None
-    moment = joined @ joined.mT if few else total
+    moment: Any = joined @ joined.mT if few else total
     before, curvature = network.kept.get("first", (torch.empty(0), 0.0))
     if not torch.equal(before, moment):
         curvature = float(torch.linalg.eigvalsh(moment / len(network.x))[-1])

@@ -144,19 +144,14 @@ def metrics_of(
 ) -> Tensor:
     """The metric U^T J^T J U of any map of a batch, (N, ...) -> (N, m), averaged over members of a class: (C, k, k).
 
-    members: at most this many of each class, the first ones. progress: called after each direction of U, (D, k), of a
-    batch of inputs.
+    members: at most this many of each class, the first ones. progress: called after each batch of inputs.
     """
     classes = range(int(labels.max()) + 1)
     chosen = torch.cat([(labels == c).nonzero()[:members, 0] for c in classes])
     labels, groups, found = labels[chosen], x[chosen].split(batch), []
-    for number, part in enumerate(groups):
-        columns = []
-        for i, u in enumerate(basis.T, 1):
-            along = u.to(part).view(part.shape[1:]).expand_as(part).contiguous()
-            columns.append(products(f, part, along).double())
-            progress(number * basis.shape[1] + i, len(groups) * basis.shape[1])
-        found.append(torch.stack(columns, -1))
+    for number, part in enumerate(groups, 1):
+        found.append(products(f, part, basis.T.reshape(-1, *x.shape[1:])).double())
+        progress(number, len(groups))
     J = torch.cat(found)
     return torch.stack([(J[labels == c].mT @ J[labels == c]).mean(0) for c in classes])
 
