@@ -23,6 +23,12 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """The first few names: "0, 1, 2, 3, 4 and 7 more"."""
+    every = [str(name) for name in names]
+    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
+
+
 def lasting(minutes: float) -> str:
     """A duration in words, rounded to what an estimate is worth: "2.5 min", "40 min", "5 h"."""
     if minutes >= 180:

@@ -7,18 +7,17 @@ import numpy as np
 import torch
 
 from support.arguments import whole
-from support.diagnosis import chance
-from support.diagnosis.part import Part, Words, listed, span
-from support.geometry.hyperplanes import class_distances
+from support.diagnosis.part import Part, Words, span
+from support.geometry import chance
 from support.networks.given import undisturbed
 from support.networks.inside import Network
 from support.progress import Progress
 from support.training.classifiers.class_metrics import Frame, metrics_of, mismatch
+from support.words import listed
 
-FLAT = 1e-7  # an SD below this, relative to the size, is rounding
+LEVEL = 0.025  # share of shuffled labels that may lie as far out, on each side
 VARIANCE = 1e-10  # ratio of variances below which a class does not vary in a direction
 MEMBERS = 5  # inputs of a class that are needed for each direction, or for an SD
-TIE = 1e-9  # relative difference of distances that are the same
 MOST_LISTED = 12  # classes that a picture names
 
 
@@ -39,58 +38,43 @@ class Hyperplanes(Part):
     title = "Do its outputs act like distances or like intensities?"
 
     @property
-    def own(self) -> np.ndarray:
-        """(C,) distance of each output's own class, sign aside."""
-        return np.abs(self.z).diagonal()
-
-    @property
-    def nearest(self) -> int:
-        """The number of outputs whose own class is nearer than every other; ties do not count."""
-        return int(_nearest(self.z).sum())
-
-    @property
-    def farthest(self) -> int:
-        """The number of outputs whose own class is farther than every other; ties do not count."""
-        others = np.abs(self.z) - np.diag(np.full(len(self.z), np.inf))
-        return int((self.own > others.max(1) * (1 + TIE)).sum())
+    def counts(self) -> tuple[int, int]:
+        """The numbers of outputs whose own class is nearer, and farther, than every other; ties do not count."""
+        return int(chance.nearest(self.z).sum()), int(chance.farthest(self.z).sum())
 
     @property
     def reading(self) -> str:
         """Distances or intensities if most outputs have their own class nearest or farthest, beyond chance."""
-        if self.single:
-            return "neither"
-        if self.nearest > len(self.z) / 2 and self.p[0] <= chance.LEVEL:
-            return "distances"
-        return "intensities" if self.farthest > len(self.z) / 2 and self.p[1] <= chance.LEVEL else "neither"
+        for most, p, reading in zip(self.counts, self.p, ("distances", "intensities"), strict=True):
+            if most > len(self.z) / 2 and p <= LEVEL and not self.single:
+                return reading
+        return "neither"
 
     @property
     def words(self) -> Words:
         """Counts and reading, beside those of shuffled labels."""
-        counts = f"the own class is nearest for {self.nearest} and farthest for {self.farthest}"
-        meaning = {
-            "distances": ": small for the own class",
-            "intensities": ": large for the own class",
-            "neither": "",
-        }
-        finding = (
-            f"Of {len(self.z)} outputs, {counts}. As a whole they read as {self.reading}{meaning[self.reading]}."
+        counts = "the own class is nearest for {} and farthest for {}".format(*self.counts)
+        ends, beyond = np.quantile(self.shuffled, [0.05, 0.95]), "further" if min(self.p) <= LEVEL else "no further"
+        sizes = np.abs(self.z).diagonal(), (np.abs(self.z) + np.diag(np.full(len(self.z), np.inf))).min(1)
+        advice = (
+            "To make outputs distances to prototypes, replace the last Linear by `OffsetL2` and `Neg`; else nothing."
+        )
+        if self.reading == "distances":
+            advice = "Read an output near 0 as 'this class'. Chapter 3 of the book shows how such hyperplanes lie."
+        details = (
+            f"Layer {self.layer}, classes {listed(self.classes)}. SDs of the class from the zero set, median (range):"
+            f" own class {span(sizes[0])}, nearest other class {span(sizes[1])}."
         )
         if self.single:
-            finding = "One output stands for two classes: its zero set is the boundary, so it reads as neither."
-        low, high = np.quantile(self.shuffled, [0.05, 0.95])
-        beyond = "further" if min(self.p) <= chance.LEVEL else "no further"
-        size = np.abs(self.z) + np.diag(np.full(len(self.z), np.inf))
+            finding = "One output stands for two classes: its zero set is the boundary, so it has no reading."
+            return Words(finding, "", advice, "one output, no reading", details)
         return Words(
-            finding,
-            f"With shuffled labels the own class is nearest for {low:.0f} to {high:.0f} (90% of draws); the true lie "
-            f"{beyond} out than chance (p = {min(self.p):.2g}).",
-            "Read an output near 0 as 'this class'. Chapter 3 of the book shows how such hyperplanes lie."
-            if self.reading == "distances"
-            else "If outputs should be distances to prototypes, replace the last Linear by `OffsetL2` and `Neg` of "
-            "`support.networks`; otherwise nothing.",
+            f"Of {len(self.z)} outputs, {counts}. As a whole they read as {self.reading}.",
+            f"With shuffled labels the own class is nearest for {ends[0]:.0f} to {ends[1]:.0f} (90% of draws); the true "
+            f"labels lie {beyond} out than chance (p = {min(self.p):.2g}).",
+            advice,
             f"{counts}, reading {self.reading}",
-            f"Layer {self.layer}, classes {listed(self.classes)}. SDs of the class from the zero set, median (range):"
-            f" own class {span(self.own)}, nearest other class {span(size.min(1))}.",
+            details,
         )
 
     def draw(self, ax: Any, twin: Any = None) -> None:
@@ -106,20 +90,6 @@ class Hyperplanes(Part):
         ax.set(xlabel="class centre from the zero set (SDs of the class)", ylabel="output")
         ax.invert_yaxis()
         ax.legend()
-
-
-def _nearest(z: np.ndarray) -> np.ndarray:
-    """(..., C) whether the own class of each output is nearer than every other."""
-    size = np.abs(z)
-    own = size.diagonal(axis1=-2, axis2=-1)
-    return own < (size + np.diag(np.full(size.shape[-1], np.inf))).min(-1) * (1 - TIE)
-
-
-def _nearness(z: np.ndarray) -> np.ndarray:
-    """(...) mean log distance of the own class minus that of the others: low for distances, high for intensities."""
-    logs = np.log(np.maximum(np.abs(z), 1e-6))
-    own, C = logs.diagonal(axis1=-2, axis2=-1), logs.shape[-1]
-    return (own - (logs.sum(-1) - own) / (C - 1)).mean(-1)
 
 
 @undisturbed()
@@ -140,21 +110,13 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
         raise ValueError(f"the last layer, {name}, has outputs {tuple(values.shape)}, not one a class")
     kept, classes, index = _large(net, MEMBERS)
     values = values[kept][:, classes]
-    size, middle, z = values.abs().amax(0), values.mean(0), []
-    both = torch.cat([values - middle, (values - middle).square()], 1)
-    for of in chance.groupings(index):
-        mean, square = (of.mT @ both / of.sum(1)[..., None]).chunk(2, -1)  # (draws, classes, outputs)
-        sd = (square - mean.square()).clamp_min(0).sqrt()
-        if not z and (flat := (sd[0] <= FLAT * size).nonzero()).numel():
-            c, output = (net.names[int(classes[i])] for i in flat[0])
-            raise ValueError(f"output {output} of {name or 'the model'} does not vary within class {c}")
-        z.append(class_distances(torch.stack([(mean + middle).mT, sd.mT], -1).numpy()))
-    true, shuffled = z[0][0], np.concatenate(z[1:])
-    scores, at = _nearness(shuffled), _nearness(true)
-    low, high = (scores <= at + 1e-12).sum(), (scores >= at - 1e-12).sum()
-    p = ((1 + low) / (1 + len(scores)), (1 + high) / (1 + len(scores)))
     names = tuple(net.names[c] for c in classes)
-    return Hyperplanes(name or "the model", names, true, _nearest(shuffled).sum(-1), p, net.single)
+    try:
+        z = chance.grouped_distances(values, index)
+    except ValueError as error:
+        output, of = (names[i] for i in error.args)
+        raise ValueError(f"output {output} of {name or 'the model'} does not vary within class {of}") from error
+    return Hyperplanes(name or "the model", names, z[0], chance.nearest(z[1:]).sum(-1), chance.as_far(z), net.single)
 
 
 def _large(net: Network, least: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -296,13 +258,6 @@ def _frame(x: torch.Tensor, index: torch.Tensor, k: int) -> tuple[Frame, torch.T
     spread = torch.linalg.eigvalsh(frame.covariances)  # (classes, directions), ascending
     if (spread[:, 0] <= VARIANCE * spread[:, -1]).any():
         raise ValueError(f"a class does not vary in all {k} directions; pass fewer directions=")
-    z = x @ frame.basis
-    products = ((z - z.mean(0))[:, :, None] * (z - z.mean(0))[:, None, :]).flatten(1)
-    groups = []
-    for of in chance.groupings(index, chance.DRAWS // 4):
-        count, mean = of.sum(1)[..., None, None], of.mT @ (z - z.mean(0)) / of.sum(1)[..., None]
-        about = (of.mT @ products).unflatten(-1, (k, k)) - count * mean[..., :, None] * mean[..., None, :]
-        groups.append(about / (count - 1))
-    shuffled = torch.cat(groups[1:])
+    shuffled = chance.grouped_covariances(x @ frame.basis, index, chance.DRAWS // 4)[1:]
     spread = torch.linalg.eigvalsh(shuffled)
     return frame, shuffled[(spread[..., 0] > VARIANCE * spread[..., -1]).all(1)]

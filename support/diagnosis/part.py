@@ -75,9 +75,3 @@ def span(values: np.ndarray) -> str:
     """Median and range: "1.2 (0.3 to 4)"."""
     v = np.asarray(values, float)
     return f"{np.median(v):.3g} ({v.min():.3g} to {v.max():.3g})"
-
-
-def listed(names: Any, most: int = 5) -> str:
-    """The first few names: "0, 1, 2 and 7 more"."""
-    names = [str(name) for name in names]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -138,11 +138,13 @@ def _about(net: Network) -> str:
 
 
 def _volume(net: Network, ends: Any = None) -> Part:
-    """The log-volume; where the metric is singular, that of fewer means of outputs, or of fewer directions."""
-    option, numbers = ("directions", (4, 2, 1)) if net.x[0].numel() > WIDE else ("pooled", (16, 8, 4, 2, 1))
+    """The log-volume; where the metric is singular, of fewer means of outputs, singular values, or directions."""
+    fewer: list[dict[str, Any]] = [{"pooled": n} for n in (16, 8, 4, 2)] + [{"leading": n} for n in (4, 2, 1)]
+    if net.x[0].numel() > WIDE:
+        fewer = [{"directions": n} for n in (4, 2, 1)]
     with contextlib.suppress(SingularMetric):
         return volume(net, ends=ends)
-    for number in numbers[:-1]:
+    for choice in fewer:
         with contextlib.suppress(ValueError):  # also where the layer is not so wide
-            return volume(net, ends=ends, **{option: number})  # type: ignore[arg-type]
-    return volume(net, ends=ends, **{option: numbers[-1]})  # type: ignore[arg-type]
+            return volume(net, ends=ends, **choice)
+    raise SingularMetric("what enters the last layer does not vary along the line, as far as torch differentiates it")

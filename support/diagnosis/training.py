@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from support.diagnosis.part import Part, Words, listed
+from support.diagnosis.part import Part, Words
 from support.networks.given import undisturbed
 from support.networks.inside import Network, active_shares, first_layer
 from support.training.classifiers.specs import output_counts
-from support.words import counted
+from support.words import counted, listed
 
 FAR = 1.5  # decades from the nearest point of the map beyond which it says nothing
 RISKY = 0.2  # share of failing runs above which a lower rate is advised
@@ -119,12 +119,16 @@ def failing() -> list[dict]:
 
 @dataclass(frozen=True)
 class Steps(Part):
-    """The first layer; largest eigenvalue of its inputs' second moment; RMS of its preactivations; the rate."""
+    """The first layer; largest eigenvalue of its inputs' second moment; RMS of its preactivations; the rate.
+
+    like: the network of the book's map that ends most like this one.
+    """
 
     layer: str
     curvature: float
     preactivation: float
     rate: float | None
+    like: str = "ReLU"
     title = "Are the first layer's steps too large?"
 
     @property
@@ -132,73 +136,72 @@ class Steps(Part):
         """Rate x curvature; the curvature without a rate."""
         return self.curvature * (1.0 if self.rate is None else self.rate)
 
-    def nearest(self) -> tuple[tuple[float, float], float]:
-        """The point of the map that is nearest, (rate x curvature, preactivation), and how many decades away."""
-        points = sorted({(row["curvature"], row["preactivation"]) for row in failing()})
-        apart = [abs(np.log10(c / self.size)) + abs(np.log10(p / self.preactivation)) for c, p in points]
-        return points[int(np.argmin(apart))], float(min(apart))
-
-    @property
-    def fails(self) -> float:
-        """Share of the book's runs that fail at the nearest point, mean of its networks."""
-        return float(np.mean([row["fails"] for row in _there(self.nearest()[0])]))
+    def share(self, curvature: float, preactivation: float) -> float:
+        """Share of the runs of the network most like this one that fail at this point of the map."""
+        there = {(row["curvature"], row["preactivation"], row["network"]): row["fails"] for row in failing()}
+        return there[curvature, preactivation, self.like]
 
     @property
     def words(self) -> Words:
         """The size of the steps, and what the map says of it."""
         plain = f"{self.layer}: curvature {self.curvature:.3g}, preactivations {self.preactivation:.2g} (RMS)."
-        noise = "The map is of MNIST: 36 runs a point, of six networks. For other data it is a guess."
-        brief = f"preactivations {self.preactivation:.2g}"
+        noise = (
+            f"The map is of MNIST, with six runs a point of {self.like}, its network that ends most like this one."
+        )
         advice = "Nothing. For the second axis, pass the network before training: the map shows runs by their start."
-        near, apart = self.nearest()
+        brief = f"preactivations {self.preactivation:.2g}"
         if self.rate is None:
             finding = f"A rate of {1 / self.curvature:.2g} makes rate x curvature 1 in {self.layer}. (Pass rate=.)"
             return Words(finding, noise, advice, brief, plain)
         finding = f"At rate {self.rate:g} the steps of {self.layer} have size {self.size:.3g} (rate x curvature)."
+        sizes, along = _axes()
+        at, beside = (
+            min(v, key=lambda p: abs(np.log(p / x))) for v, x in ((sizes, self.size), (along, self.preactivation))
+        )
+        apart = abs(np.log10(at / self.size)) + abs(np.log10(beside / self.preactivation))
         if apart >= FAR:
             return Words(f"{finding} The book's map does not reach this far.", noise, advice, brief, plain)
-        if self.fails >= RISKY:
-            along = min(
-                {row["preactivation"] for row in failing()}, key=lambda p: abs(np.log(p / self.preactivation))
-            )
-            sizes = sorted({row["curvature"] for row in failing()}, reverse=True)
-            good = [c for c in sizes if c < self.size and np.mean([r["fails"] for r in _there((c, along))]) < RISKY]
-            advice = "Scale the inputs to mean 0 and SD 1" + (
-                f", or lower the rate to {good[0] / self.curvature:.1g}."
+        fails = self.share(at, beside)
+        if fails >= RISKY:
+            good = [c for c in sizes if c < self.size and self.share(c, beside) < RISKY]
+            lower = (
+                f", or lower the rate to {good[-1] / self.curvature:.1g}."
                 if good
-                else ": here no rate of the map is safe."
+                else "; no rate of the map is safe."
             )
-        shares = ", ".join(f"{row['network']} {row['fails']:.0%}" for row in _there(near))
+            advice = f"Scale the inputs to mean 0 and SD 1{lower}"
+        shares = ", ".join(f"{r['network']} {r['fails']:.0%}" for r in failing() if _place(r) == (at, beside))
         return Words(
-            f"{finding} On the book's map {self.fails:.0%} of the runs near such a start fail.",
+            f"{finding} On the book's map {fails:.0%} of such runs fail near there.",
             noise,
             advice,
-            f"{brief}, where {self.fails:.0%} of the book's runs fail",
+            f"{brief}, where {fails:.0%} of such runs fail",
             f"{plain} Rate x curvature = {self.size:.3g}.\nNearest point of the book's map (start of a run on MNIST):"
-            f" {near[0]:g}, {near[1]:g}.\nRuns that fail there (over 10 points below ReLU): {shares}.",
+            f" {at:g}, {beside:g}.\nRuns that fail there (over 10 points below ReLU): {shares}.",
         )
 
     def draw(self, ax: Any, twin: Any = None) -> None:
-        """The map, dark where no network fails, a cross where this network is, and a ring for an untrained twin."""
-        down, along = (sorted({row[name] for row in failing()}) for name in ("curvature", "preactivation"))
-        grid = np.full((len(down), len(along)), np.nan)
-        for i, j in np.ndindex(grid.shape):
-            several = [r["fails"] for r in failing() if (r["curvature"], r["preactivation"]) == (down[i], along[j])]
-            grid[i, j] = np.mean(several) if several else np.nan
-        x, y = np.log10(along), np.log10(down)
-        image = ax.pcolormesh(x, y, 100 * grid, vmin=0, vmax=100, shading="nearest")
+        """The map, dark where no run fails, a cross where this network is, and a ring for an untrained twin."""
+        down, along = _axes()
+        grid = [[100 * self.share(c, p) for p in along] for c in down]
+        image = ax.pcolormesh(np.log10(along), np.log10(down), grid, vmin=0, vmax=100, shading="nearest")
         ax.set(xlabel="log10 of the first preactivations (RMS)", ylabel="log10 of rate x curvature")
         ax.grid(visible=False)
         if self.rate is not None:
             ax.plot(*np.log10([self.preactivation, self.size]), "X", color="red", markersize=11, mec="white")
             if twin is not None:
                 ax.plot(*np.log10([twin.preactivation, twin.size]), "o", mfc="none", mec="white", markersize=11)
-        ax.figure.colorbar(image, ax=ax, label="failing runs (%)")
+        ax.figure.colorbar(image, ax=ax, label=f"failing runs of {self.like} (%)")
 
 
-def _there(point: tuple[float, float]) -> list[dict]:
-    """The rows of the map at a point, (rate x curvature, preactivation)."""
-    return [row for row in failing() if (row["curvature"], row["preactivation"]) == point]
+def _place(row: dict) -> tuple[float, float]:
+    return row["curvature"], row["preactivation"]
+
+
+def _axes() -> tuple[list[float], list[float]]:
+    """The sizes and the preactivations of the map, ascending."""
+    sizes, along = zip(*map(_place, failing()), strict=True)
+    return sorted({*sizes}), sorted({*along})
 
 
 @undisturbed()
@@ -211,9 +214,10 @@ def steps(model: Any, inputs: Any = None, labels: Any = None, rate: float | None
     """
     if rate is not None and not 0 < rate < math.inf:
         raise ValueError(f"rate must be positive, got {rate!r}")
-    layer, curvature, preactivation = first_layer(Network.of(model, inputs, labels))
-    if not (curvature > 0 and preactivation > 0):
-        raise ValueError(f"{layer}: all its inputs or all its preactivations are 0, so it has no place on the map")
+    net = Network.of(model, inputs, labels)
+    layer, curvature, preactivation = first_layer(net)
     if not math.isfinite(curvature * preactivation * (rate or 1)):
         raise ValueError(f"{layer}: its inputs or weights are so large that their squares are infinite")
-    return Steps(layer, curvature, preactivation, rate)
+    if not (curvature > 0 and preactivation > 0):
+        raise ValueError(f"{layer}: all its inputs or all its preactivations are 0, so it has no place on the map")
+    return Steps(layer, curvature, preactivation, rate, net.like())

@@ -9,18 +9,17 @@ import torch
 from torch import Tensor
 
 from support.arguments import whole
-from support.diagnosis.part import Part, Words, listed
-from support.geometry import NotFinite, SingularMetric, line, log_volume_element, plane
-from support.geometry.jacobians import products
-from support.geometry.pullback import full_rank_log_volume
+from support.diagnosis.part import Part, Words
+from support.geometry import SingularMetric, line, log_volume_element, plane
+from support.geometry.pullback import log_volume_along
 from support.networks.given import undisturbed
 from support.networks.inside import WIDE, Network
 from support.progress import Progress
+from support.words import listed
 
 POOLED = 32  # outputs to which a wider layer is pooled by default
 DIRECTIONS = 8  # of the inputs, in which wide ones are measured
 SAME = 1e-6  # nats within which a volume does not vary
-ROUNDING = 1e-5  # ratio of singular values that float32 cannot tell from 0
 
 
 @dataclass(frozen=True)
@@ -134,15 +133,12 @@ def volume(
     net = Network.of(model, inputs, labels)
     name, f = net.features()
     width = f(net.x[:1]).shape[1]
-    given = [f"{o}={n!r}" for o, n in (("pooled", pooled), ("first", first), ("leading", leading)) if n is not None]
-    if directions is not None and given or pooled is not None and first is not None:
-        also = [f"directions={directions}"] if directions is not None else []
-        raise ValueError(f"{' and '.join([*given, *also][:2])}: pass one of them")
-    given += ["directions"] if directions is not None else []
-    if not given and net.x[0].numel() > WIDE:
-        directions = DIRECTIONS
-    elif not given and width > POOLED:
-        pooled = POOLED
+    chosen = {"pooled": pooled, "first": first, "directions": directions}
+    if len(given := [f"{o}={n!r}" for o, n in chosen.items() if n is not None]) > 1:
+        raise ValueError(f"{' and '.join(given)}: pass one of them")
+    if not given and leading is None:
+        wide = net.x[0].numel() > WIDE
+        directions, pooled = DIRECTIONS if wide else None, POOLED if width > POOLED and not wide else None
     for option, count in (("pooled", pooled), ("first", first)):
         if count is not None and not 1 <= count <= width:
             raise ValueError(f"{option} must be from 1 to {width}, the outputs of the layer, not {count!r}")
@@ -160,6 +156,8 @@ def volume(
     else:
         some = f"first {first} of the {width} " if first else f"{pooled} means of the {width} " if pooled else ""
         values = _whole(net, f, at, (pooled, first, leading), some + name)
+    if not values.isfinite().all():
+        raise SingularMetric(f"the log-volume of the {some}{name} is not finite: there they do not vary")
     shape = (points,) * (len(indices) - 1)
     groups = at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch)
     with torch.no_grad():
@@ -194,13 +192,10 @@ def _along(net: Network, f: Any, at: Tensor, U: Tensor, of: str) -> Tensor:
     """The log-volumes, (T,), in the directions U, (D, k), alone."""
     progress, found = Progress("log-volume", unit="point"), []
     for part in at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch):
-        J = products(f, part, U.T.reshape(-1, *part.shape[1:])).double()
-        if not J.isfinite().all():
-            raise NotFinite(f"the derivatives of the {of} are not finite everywhere")
-        sizes = torch.linalg.svdvals(J)
-        if net.dtype == torch.float32 and (sizes[:, -1] <= ROUNDING * sizes[:, 0]).any():
-            raise SingularMetric(f"the metric in the {of} is singular; pass fewer directions=")
-        found.append(full_rank_log_volume(J, net.batch * len(found)))
+        try:
+            found.append(log_volume_along(f, part, U))
+        except SingularMetric as error:
+            raise SingularMetric(f"the metric of the {of} is singular: {error}; pass fewer directions=") from error
         progress(net.batch * len(found), len(at))
     return torch.cat(found)
 

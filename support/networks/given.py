@@ -172,7 +172,8 @@ class Held(nn.Module):
 
     def __init__(self, embedding: nn.Module):
         super().__init__()
-        self.weight, self.value = embedding.weight, torch.empty(0)
+        self.weight = embedding.weight
+        self.value: Any = None
 
     def forward(self, *tokens: Tensor) -> Tensor:
         """The value."""
@@ -200,7 +201,7 @@ class FromEmbeddings(nn.Module):
         try:
             return self.model(self.tokens.expand(len(x), *self.tokens.shape[1:]))
         finally:
-            self.held.value = torch.empty(0)
+            self.held.value = None
 
 
 def behind_embedding(model: nn.Module, tokens: Tensor) -> tuple[nn.Module, Tensor]:

@@ -71,18 +71,24 @@ class Network:
 
     def _checked(self) -> Tensor:
         """The logits, (N, C). Raises ValueError for outputs that cannot be measured."""
-        some = self.x[:CHECKED]
-        try:
-            with torch.no_grad():
-                first, again, alone = self.run(some), self.run(some), self.run(some[:1])
-        except (RuntimeError, ValueError, IndexError, TypeError, AttributeError, AssertionError, KeyError) as error:
-            raise ValueError(f"the model cannot take inputs of shape {tuple(self.x.shape)}: {error}") from error
+        some, made = self.x[:CHECKED], []
+        for x in (some, some, some[:1]):
+            try:
+                with torch.no_grad():
+                    made.append(self.run(x))
+            except Exception as error:  # the model's own
+                what = f"inputs of shape {tuple(self.x.shape)}" if len(made) < 2 else "one input alone"
+                cast = (
+                    f" (a copy in {self.dtype} is measured)" if "dtype" in str(error) or "type" in str(error) else ""
+                )
+                kind = "" if str(error) else type(error).__name__
+                raise ValueError(f"the model cannot take {what}: {error}{kind}{cast}") from error
+        first, again, alone = made
         if not isinstance(first, Tensor):
             raise ValueError(f"the model gives {type(first).__name__} in place of a tensor; wrap it to return one")
         self.single = len(first) == len(some) and first[0].numel() == 1
-        if self.single:
-            last = self._last_activation(some[:1])
-            self.probability = last == "sigmoid"
+        self.last = self._last_activation(some[:1])
+        self.probability = self.single and self.last == "sigmoid"
         most, low = int(self.classes[-1]), int(self.classes[0])
         outputs = 2 if self.single else first.shape[-1]
         if not self.single and first.ndim != 2 or len(first) != len(some) or not 0 <= low <= most < outputs:
@@ -106,6 +112,13 @@ class Network:
             at = int((~logits.isfinite()).any(1).nonzero()[0, 0])
             raise ValueError(f"the model gives outputs that are not finite, first for input {at}; {cause}")
         return logits
+
+    def like(self) -> str:
+        """The network of `architectures.SIX` that ends most like this one, by its last activation and its signs."""
+        family = "Abs" if self.last == "abs" else "ReLU"
+        if self.last not in ("relu", "abs") or self.single:
+            return family
+        return f"{family}2" if self.logits.min() >= 0 else f"{family}2-Neg" if self.logits.max() <= 0 else family
 
     def _last_activation(self, x: Tensor) -> str:
         watch = _Watch(self.model)
@@ -378,7 +391,7 @@ def _rows(layer: nn.Module, x: Tensor) -> Tensor:
     c: Any = layer
     if not isinstance(layer, nn.Conv2d) or c.groups != 1 or isinstance(c.padding, str):
         wanted = "a Linear or a Conv2d without groups and without padding in words"
-        raise ValueError(f"the first layer is {c}; only {wanted} is supported")
+        raise ValueError(f"the first layer is {c._get_name()}; only {wanted} is supported")
     mode = "constant" if c.padding_mode == "zeros" else c.padding_mode
     x = nn.functional.pad(x, c._reversed_padding_repeated_twice, mode)
     return nn.functional.unfold(x, c.kernel_size, c.dilation, 0, c.stride).mT
