@@ -56,9 +56,7 @@ class Hyperplanes(Part):
         counts = "the own class is nearest for {} and farthest for {}".format(*self.counts)
         ends, beyond = np.quantile(self.shuffled, [0.05, 0.95]), "further" if min(self.p) <= LEVEL else "no further"
         sizes = np.abs(self.z).diagonal(), (np.abs(self.z) + np.diag(np.full(len(self.z), np.inf))).min(1)
-        advice = (
-            "To make outputs distances to prototypes, replace the last Linear by `OffsetL2` and `Neg`; else nothing."
-        )
+        advice = "To make outputs distances to prototypes, replace the last Linear by `OffsetL2` and `Neg`."
         if self.reading == "distances":
             advice = "Read an output near 0 as 'this class'. Chapter 3 of the book shows how such hyperplanes lie."
         details = (
