@@ -7,13 +7,13 @@ import numpy as np
 import torch
 
 from support.arguments import whole
-from support.diagnosis.part import Part, Words, span
+from support.diagnosis.part import Part, Words
 from support.geometry import chance
 from support.networks.given import undisturbed
 from support.networks.inside import Network
 from support.progress import Progress
 from support.training.classifiers.class_metrics import Frame, metrics_of, mismatch
-from support.words import listed
+from support.words import listed, span
 
 LEVEL = 0.025  # share of shuffled labels that may lie as far out, on each side
 VARIANCE = 1e-10  # ratio of variances below which a class does not vary in a direction
@@ -68,8 +68,8 @@ class Hyperplanes(Part):
             return Words(finding, "", advice, "one output, no reading", details)
         return Words(
             f"Of {len(self.z)} outputs, {counts}. As a whole they read as {self.reading}.",
-            f"With shuffled labels the own class is nearest for {ends[0]:.0f} to {ends[1]:.0f} (90% of draws); the true "
-            f"labels lie {beyond} out than chance (p = {min(self.p):.2g}).",
+            f"With shuffled labels the own class is nearest for {ends[0]:.0f} to {ends[1]:.0f} (90% of draws); the "
+            f"true labels lie {beyond} out than chance (p = {min(self.p):.2g}).",
             advice,
             f"{counts}, reading {self.reading}",
             details,
@@ -106,7 +106,7 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
         values = torch.cat([-values.view(len(values), -1), values.view(len(values), -1)], 1)
     if values.ndim != 2 or len(values) != len(net.labels):
         raise ValueError(f"the last layer, {name}, has outputs {tuple(values.shape)}, not one a class")
-    kept, classes, index = _large(net, MEMBERS)
+    kept, classes, index = net.large(MEMBERS)
     values = values[kept][:, classes]
     names = tuple(net.names[c] for c in classes)
     try:
@@ -115,17 +115,6 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
         output, of = (names[i] for i in error.args)
         raise ValueError(f"output {output} of {name or 'the model'} does not vary within class {of}") from error
     return Hyperplanes(name or "the model", names, z[0], chance.nearest(z[1:]).sum(-1), chance.as_far(z), net.single)
-
-
-def _large(net: Network, least: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Which inputs are of classes with at least so many, (N,) bool; these classes; the inputs' indices among them."""
-    counts = torch.bincount(net.labels)
-    classes = (counts >= least).nonzero()[:, 0]
-    if len(classes) < 2:
-        some = f"the largest two have {' and '.join(str(int(c)) for c in counts.sort(descending=True)[0][:2])}"
-        raise ValueError(f"wanted at least {least} inputs of each of two classes, but {some}; pass more inputs")
-    kept = torch.isin(net.labels, classes)
-    return kept, classes, torch.searchsorted(classes, net.labels[kept])
 
 
 @dataclass(frozen=True)
@@ -219,7 +208,7 @@ def metrics(
         whole("directions", directions, 2)
     net = Network.of(model, inputs, labels)
     name, f = net.features()
-    kept, classes, index = _large(net, MEMBERS * (directions or 2))
+    kept, classes, index = net.large(MEMBERS * (directions or 2))
     x = net.x[kept]
     counts = torch.bincount(index)
     k = min(directions or 10, x[0].numel(), int(counts.min()) // MEMBERS)

@@ -6,8 +6,6 @@ import io
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-import numpy as np
-
 
 class Words(NamedTuple):
     """What a part says.
@@ -69,9 +67,3 @@ class Part(ABC):
 def normal(twin: Part | None) -> str:
     """A sentence on the same part of an untrained network, or nothing."""
     return f"Untrained, the same architecture has: {twin.words.brief}." if twin else ""
-
-
-def span(values: np.ndarray) -> str:
-    """Median and range: "1.2 (0.3 to 4)"."""
-    v = np.asarray(values, float)
-    return f"{np.median(v):.3g} ({v.min():.3g} to {v.max():.3g})"

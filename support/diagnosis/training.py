@@ -17,6 +17,7 @@ from support.words import counted, listed
 
 FAR = 1.5  # decades from the nearest point of the map beyond which it says nothing
 RISKY = 0.2  # share of failing runs above which a lower rate is advised
+MANY = 5  # inputs a class from which on each class should be predicted
 MOST_BARS = 20  # layers in a picture
 
 
@@ -35,39 +36,29 @@ class Units(Part):
         counts = {name: {"units": len(s)} | output_counts(s) for name, s in self.shares.items()}
         return {name: {kind: int(count) for kind, count in row.items()} for name, row in counts.items()}
 
-    def total(self, kind: str) -> int:
-        """The number of units, or of those that are dead, rare or scarce, in all layers."""
-        return sum(row[kind] for row in self.table.values())
-
     @property
     def words(self) -> Words:
         """Dead units and where most of them are, and classes that are never predicted."""
-        table, dead, every = self.table, self.total("dead"), self.total("units")
+        table = self.table
+        dead, every = (sum(row[kind] for row in table.values()) for kind in ("dead", "units"))
         finding = f"All {every:,} units act on some of these inputs."
         if dead:
             most = max(table, key=lambda name: table[name]["dead"])
-            where = (
-                f"most of them, {table[most]['dead']}, in {most!r}" if dead > table[most]["dead"] else f"in {most!r}"
-            )
-            finding = f"{dead:,} of {every:,} units never act on these inputs, {where}."
+            finding = f"{dead:,} of {every:,} units never act here, {table[most]['dead']} of them in {most!r}."
         advice = "Nothing. A few dead units do no harm."
         if table["outputs"]["dead"] or self.never:
             advice = (
-                "A class is lost. If the output layer ends in a ReLU, remove it; else scale the inputs to mean 0, or "
-                "start again at a lower rate (chapters 1 and 2)."
+                "If the network is trained, it lost a class. Is there a ReLU behind its outputs? If so, remove it; "
             )
+            advice += "else scale the inputs to mean 0, or start again at a lower rate (chapters 1 and 2)."
         elif dead > 0.1 * every:
-            advice = (
-                "More than one unit in ten is dead: a lower rate, or inputs scaled to mean 0, keeps more of them."
-            )
-        return Words(
-            f"{finding} "
-            + (f"Never predicted: {listed(self.never)}." if self.never else "Every class is predicted."),
-            f"In {self.inputs} inputs a unit that acts on fewer than {300 / self.inputs:.2g}% of all can look dead.",
-            advice,
-            f"{dead:,} of {every:,} units dead, {len(self.never)} classes never predicted",
-            self.listing(),
+            advice = "Over one unit in ten is dead: a lower rate, or inputs scaled to mean 0, keeps more of them."
+        never = f"Never predicted: {listed(self.never)}." if self.never else "Every class is predicted."
+        noise = (
+            f"In {self.inputs} inputs a unit that acts on fewer than {300 / self.inputs:.2g}% of all can look dead."
         )
+        brief = f"{dead:,} of {every:,} units dead, {len(self.never)} classes never predicted"
+        return Words(f"{finding} {never}", noise, advice, brief, self.listing())
 
     def listing(self) -> str:
         """The table as text, without layers whose units all act often."""
@@ -81,16 +72,15 @@ class Units(Part):
 
     def draw(self, ax: Any, twin: Any = None) -> None:
         """A bar a layer: percent of its units that are dead, rare and scarce; a line for an untrained twin's dead."""
-        table = dict(sorted(self.table.items(), key=lambda row: -row[1]["dead"] / row[1]["units"])[:MOST_BARS])
-        table = {name: self.table[name] for name in self.table if name in table}
+        worst = sorted(self.table, key=lambda name: -self.table[name]["dead"] / self.table[name]["units"])[:MOST_BARS]
+        table = {name: row for name, row in self.table.items() if name in worst}
         left, units = np.zeros(len(table)), np.array([row["units"] for row in table.values()])
         for kind, shade in (("dead", "0.1"), ("rare", "0.5"), ("scarce", "0.8")):
             width = 100 * np.array([row[kind] for row in table.values()]) / units
             ax.barh(list(table), width, left=left, color=shade, label=kind)
             left += width
         if twin is not None:
-            there = [twin.table.get(name, {"dead": 0, "units": 1}) for name in table]
-            share = [100 * row["dead"] / row["units"] for row in there]
+            share = [100 * row["dead"] / row["units"] for name, row in twin.table.items() if name in table]
             ax.plot(share, range(len(share)), "|", color="#D55E00", markersize=10, label="dead, untrained")
         ax.set(xlim=(0, 100), xlabel="percent of the units")
         ax.invert_yaxis()
@@ -101,10 +91,14 @@ class Units(Part):
 
 @undisturbed()
 def units(model: Any, inputs: Any = None, labels: Any = None) -> Units:
-    """The share of the inputs on which each unit is active, by layer (see `inside.active_shares`)."""
+    """The share of the inputs on which each unit is active, by layer (see `inside.active_shares`).
+
+    Classes that are never predicted are of all, or with fewer than MANY inputs a class, of those that the labels have.
+    """
     net = Network.of(model, inputs, labels)
     predicted = set(net.logits.argmax(1).tolist())
-    never = tuple(name for c, name in enumerate(net.names) if c not in predicted)
+    asked = range(len(net.names)) if len(net.x) >= MANY * len(net.names) else net.classes.tolist()
+    never = tuple(net.names[c] for c in asked if c not in predicted)
     return Units(active_shares(net), never, len(net.x))
 
 
@@ -136,11 +130,6 @@ class Steps(Part):
         """Rate x curvature; the curvature without a rate."""
         return self.curvature * (1.0 if self.rate is None else self.rate)
 
-    def share(self, curvature: float, preactivation: float) -> float:
-        """Share of the runs of the network most like this one that fail at this point of the map."""
-        there = {(row["curvature"], row["preactivation"], row["network"]): row["fails"] for row in failing()}
-        return there[curvature, preactivation, self.like]
-
     @property
     def words(self) -> Words:
         """The size of the steps, and what the map says of it."""
@@ -154,36 +143,29 @@ class Steps(Part):
             finding = f"A rate of {1 / self.curvature:.2g} makes rate x curvature 1 in {self.layer}. (Pass rate=.)"
             return Words(finding, noise, advice, brief, plain)
         finding = f"At rate {self.rate:g} the steps of {self.layer} have size {self.size:.3g} (rate x curvature)."
-        sizes, along = _axes()
-        at, beside = (
-            min(v, key=lambda p: abs(np.log(p / x))) for v, x in ((sizes, self.size), (along, self.preactivation))
-        )
-        apart = abs(np.log10(at / self.size)) + abs(np.log10(beside / self.preactivation))
-        if apart >= FAR:
+        sizes, along, shares = _map()
+        at, beside = _nearest(sizes, self.size), _nearest(along, self.preactivation)
+        if abs(np.log10(at / self.size)) + abs(np.log10(beside / self.preactivation)) >= FAR:
             return Words(f"{finding} The book's map does not reach this far.", noise, advice, brief, plain)
-        fails = self.share(at, beside)
+        fails = shares[at, beside][self.like]
         if fails >= RISKY:
-            good = [c for c in sizes if c < self.size and self.share(c, beside) < RISKY]
-            lower = (
-                f", or lower the rate to {good[-1] / self.curvature:.1g}."
-                if good
-                else "; no rate of the map is safe."
-            )
-            advice = f"Scale the inputs to mean 0 and SD 1{lower}"
-        shares = ", ".join(f"{r['network']} {r['fails']:.0%}" for r in failing() if _place(r) == (at, beside))
+            good = [c for c in sizes if c < self.size and shares[c, beside][self.like] < RISKY]
+            lower = f"or lower the rate to {good[-1] / self.curvature:.1g}" if good else "no rate of the map is safe"
+            advice = f"Scale the inputs to mean 0 and SD 1; {lower}."
+        every = ", ".join(f"{network} {share:.0%}" for network, share in shares[at, beside].items())
+        details = (
+            f"{plain} Rate x curvature = {self.size:.3g}.\nNearest point of the book's map (start of a run on MNIST): "
+            f"{at:g}, {beside:g}.\nRuns that fail there (over 10 points below ReLU): {every}."
+        )
+        brief = f"{brief}, where {fails:.0%} of such runs fail"
         return Words(
-            f"{finding} On the book's map {fails:.0%} of such runs fail near there.",
-            noise,
-            advice,
-            f"{brief}, where {fails:.0%} of such runs fail",
-            f"{plain} Rate x curvature = {self.size:.3g}.\nNearest point of the book's map (start of a run on MNIST):"
-            f" {at:g}, {beside:g}.\nRuns that fail there (over 10 points below ReLU): {shares}.",
+            f"{finding} On the book's map {fails:.0%} of such runs fail near there.", noise, advice, brief, details
         )
 
     def draw(self, ax: Any, twin: Any = None) -> None:
         """The map, dark where no run fails, a cross where this network is, and a ring for an untrained twin."""
-        down, along = _axes()
-        grid = [[100 * self.share(c, p) for p in along] for c in down]
+        down, along, shares = _map()
+        grid = [[100 * shares[c, p][self.like] for p in along] for c in down]
         image = ax.pcolormesh(np.log10(along), np.log10(down), grid, vmin=0, vmax=100, shading="nearest")
         ax.set(xlabel="log10 of the first preactivations (RMS)", ylabel="log10 of rate x curvature")
         ax.grid(visible=False)
@@ -194,14 +176,17 @@ class Steps(Part):
         ax.figure.colorbar(image, ax=ax, label=f"failing runs of {self.like} (%)")
 
 
-def _place(row: dict) -> tuple[float, float]:
-    return row["curvature"], row["preactivation"]
+def _nearest(values: list[float], value: float) -> float:
+    return min(values, key=lambda v: abs(math.log(v / value)))
 
 
-def _axes() -> tuple[list[float], list[float]]:
-    """The sizes and the preactivations of the map, ascending."""
-    sizes, along = zip(*map(_place, failing()), strict=True)
-    return sorted({*sizes}), sorted({*along})
+def _map() -> tuple[list[float], list[float], dict[tuple[float, float], dict[str, float]]]:
+    """The map's sizes and preactivations, ascending, and at each pair of them network -> share of failing runs."""
+    shares: dict[tuple[float, float], dict[str, float]] = {}
+    for row in failing():
+        shares.setdefault((row["curvature"], row["preactivation"]), {})[row["network"]] = row["fails"]
+    sizes, along = zip(*shares, strict=True)
+    return sorted({*sizes}), sorted({*along}), shares
 
 
 @undisturbed()

@@ -53,34 +53,34 @@ class Volume(Part):
     @property
     def words(self) -> Words:
         """Where the volume is largest, and how it is where the predicted class changes."""
-        v, share = self.log_volume, self.exceeded
+        v, share, line = self.log_volume, self.exceeded, self.log_volume.ndim == 1
         size = f"log-volume from {v.min():.2f} to {v.max():.2f} nats"
-        where = f"Between {' and '.join(self.between)}" if v.ndim == 1 else "In the plane"
-        at = ", ".join(f"{t:.2f}" for t in self.boundaries) if v.ndim == 1 else ""
-        if v.ndim == 1:
-            largest = f"largest at t = {v.argmax() / (len(v) - 1):.2f}"
+        where, noise = f"Between {' and '.join(self.between)}" if line else "In the plane", ""
+        details = f"{self.of}: {size} in the plane; predicted classes {listed(np.unique(self.predicted), 20)}."
+        finding, brief = f"{where} the {size}; the predicted class never changes.", f"a {size}"
+        if line:
+            at, largest = (
+                listed([f"{t:.2f}" for t in self.boundaries]),
+                f"largest at t = {v.argmax() / (len(v) - 1):.2f}",
+            )
             ends = f"{v[0]:.2f} and {v[-1]:.2f} at the ends,\n{largest}"
             details = f"{self.of}: {size}, {ends}. The predicted class changes at t = {at or 'nowhere'}."
-        else:
-            largest = f"from {v.min():.2f} to {v.max():.2f} nats"
-            details = f"{self.of}: {size} in the plane; predicted classes {listed(np.unique(self.predicted), 20)}."
         if np.ptp(v) < SAME:
             finding = f"{where} the volume is the same everywhere: the map is linear there."
-        elif share is None:
-            finding = f"{where} the log-volume is {largest}" + "; the predicted class never changes." * (v.ndim == 1)
-        else:
+        elif not line:
+            finding = f"{where} the {size}."
+        elif share is not None:
+            above = f"above that at {share:.0%} of the line"
             finding = (
-                f"{where} the class changes at t = {at} (0 to 1). There the log-volume is above that at {share:.0%} "
-                f"of the line; it is {largest}."
+                f"{where} the class changes at t = {at} (0 to 1). There the log-volume is {above}; it is {largest}."
             )
-        return Words(
-            finding,
-            "" if share is None else "A place at random would be above 50%, and above 95% in one line of twenty.",
-            "One line is an example: try others with `diagnosis.volume(..., ends=(i, j))`. "
-            "Chapters 6 and 8 of the book measure many, against lines without a boundary.",
-            f"a {size}" if share is None else f"its own boundary above {share:.0%} of the line",
-            details,
+            noise = "A place at random would be above 50%, and above 95% in one line of twenty."
+            brief = f"its own boundary {above}"
+        advice = (
+            "One line is an example: try others with `diagnosis.volume(..., ends=(i, j))`. Chapters 6 and 8 of the book "
+            "measure many, against lines without a boundary."
         )
+        return Words(finding, noise, advice, brief, details)
 
     def draw(self, ax: Any, twin: Any = None) -> None:
         """The log-volume, dashed lines where the predicted class changes, and an untrained twin's in grey."""
@@ -142,7 +142,7 @@ def volume(
     for option, count in (("pooled", pooled), ("first", first)):
         if count is not None and not 1 <= count <= width:
             raise ValueError(f"{option} must be from 1 to {width}, the outputs of the layer, not {count!r}")
-    indices = _ends(net) if ends is None else ends
+    indices = net.apart() if ends is None else ends
     if len(indices) not in (2, 3):
         raise ValueError(f"ends must be two inputs, for a line, or three, for a plane, not {len(indices)}")
     flat = [net.x[i].flatten() for i in indices]
@@ -198,11 +198,3 @@ def _along(net: Network, f: Any, at: Tensor, U: Tensor, of: str) -> Tensor:
             raise SingularMetric(f"the metric of the {of} is singular: {error}; pass fewer directions=") from error
         progress(net.batch * len(found), len(at))
     return torch.cat(found)
-
-
-def _ends(net: Network) -> tuple[int, int]:
-    right = (net.logits.argmax(1) == net.labels).nonzero()[:, 0].tolist() or range(len(net.labels))
-    other = [i for i in right if net.labels[i] != net.labels[right[0]]]
-    if not other:
-        other = (net.labels != net.labels[right[0]]).nonzero()[:, 0].tolist()
-    return right[0], other[0]

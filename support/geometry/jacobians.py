@@ -17,7 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from support.geometry import checks
 
-TOGETHER = 2**20  # numbers in the inputs of several directional derivatives at a time
+TOGETHER = 2**22  # numbers in the inputs of several directional derivatives at a time
 NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 
 

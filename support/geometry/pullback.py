@@ -86,8 +86,8 @@ def log_volume_element(f: Callable, x: Tensor, rank: int | None = None, leading:
 def log_volume_along(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
     """Log of the volume element in k directions alone, (N,), natural log, of a map of a batch, (N, ...) -> (N, m).
 
-    x: (N, ...), float64 or float32. directions: orthonormal columns, (D, k) with k <= m. Only k derivatives are taken,
-    so that D may be large. Raises SingularMetric where f does not vary in some of them, and NotFinite.
+    x: (N, ...), float64 or float32. directions: orthonormal columns, (D, k), k <= m. Only k derivatives are taken, so
+    that D may be large. Raises SingularMetric where f does not vary in some of them, and NotFinite.
 
     >>> log_volume_along(lambda x: 3 * x, torch.zeros(1, 4), torch.eye(4)[:, :2]).exp().round().tolist()
     [9.0]

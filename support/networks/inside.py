@@ -200,6 +200,28 @@ class Network:
             self.kept["directions", k] = principal(self.x.flatten(1).double(), k)[0]
         return self.kept["directions", k]
 
+    def large(self, least: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Which inputs are of classes with at least so many, (N,) bool; these classes; the inputs' places among them.
+
+        Raises ValueError for fewer than two such classes.
+        """
+        counts = torch.bincount(self.labels)
+        classes = (counts >= least).nonzero()[:, 0]
+        if len(classes) < 2:
+            some = " and ".join(str(int(c)) for c in counts.sort(descending=True)[0][:2])
+            wanted = f"wanted at least {least} inputs of each of two classes"
+            raise ValueError(f"{wanted}, but the largest two have {some}; pass more inputs")
+        kept = torch.isin(self.labels, classes)
+        return kept, classes, torch.searchsorted(classes, self.labels[kept])
+
+    def apart(self) -> tuple[int, int]:
+        """The first two inputs of different class that are predicted right, or else the first two of different class."""
+        right = (self.logits.argmax(1) == self.labels).nonzero()[:, 0].tolist() or range(len(self.labels))
+        other = [i for i in right if self.labels[i] != self.labels[right[0]]]
+        if not other:
+            other = (self.labels != self.labels[right[0]]).nonzero()[:, 0].tolist()
+        return right[0], other[0]
+
     def ran(self, wanted: Callable[[nn.Module], bool]) -> dict[str, nn.Module]:
         """The parts that are wanted by name, in the order in which they are called."""
         found, handles = {}, []
