@@ -87,7 +87,7 @@ class Hyperplanes(Part):
             ax.set_yticks(rows, self.classes)
         ax.set(xlabel="class centre from the zero set (SDs of the class)", ylabel="output")
         ax.invert_yaxis()
-        ax.legend()
+        ax.legend(fontsize="x-small")
 
 
 @undisturbed()

@@ -139,9 +139,9 @@ def _about(net: Network) -> str:
 
 def _volume(net: Network, ends: Any = None) -> Part:
     """The log-volume; where the metric is singular, of fewer means of outputs, singular values, or directions."""
-    fewer: list[dict[str, Any]] = [{"pooled": n} for n in (16, 8, 4, 2)] + [{"leading": n} for n in (4, 2, 1)]
-    if net.x[0].numel() > WIDE:
-        fewer = [{"directions": n} for n in (4, 2, 1)]
+    fewer: list[dict[str, Any]] = [{"directions": n} for n in (4, 2, 1)]
+    if net.x[0].numel() <= WIDE:
+        fewer = [{"pooled": n} for n in (16, 8, 4, 2)] + [{"leading": n} for n in (4, 2, 1)] + fewer
     with contextlib.suppress(SingularMetric):
         return volume(net, ends=ends)
     for choice in fewer:

@@ -44,7 +44,7 @@ class Units(Part):
         finding = f"All {every:,} units act on some of these inputs."
         if dead:
             most = max(table, key=lambda name: table[name]["dead"])
-            finding = f"{dead:,} of {every:,} units never act here, {table[most]['dead']} of them in {most!r}."
+            finding = f"{dead:,} of {every:,} units never act, {table[most]['dead']} of them in {most!r}."
         advice = "Nothing. A few dead units do no harm."
         if table["outputs"]["dead"] or self.never:
             advice = (
@@ -93,7 +93,7 @@ class Units(Part):
 def units(model: Any, inputs: Any = None, labels: Any = None) -> Units:
     """The share of the inputs on which each unit is active, by layer (see `inside.active_shares`).
 
-    Classes that are never predicted are of all, or with fewer than MANY inputs a class, of those that the labels have.
+    Classes that are never predicted are of all, or with fewer than MANY inputs a class, of those in the labels.
     """
     net = Network.of(model, inputs, labels)
     predicted = set(net.logits.argmax(1).tolist())
@@ -154,7 +154,7 @@ class Steps(Part):
             advice = f"Scale the inputs to mean 0 and SD 1; {lower}."
         every = ", ".join(f"{network} {share:.0%}" for network, share in shares[at, beside].items())
         details = (
-            f"{plain} Rate x curvature = {self.size:.3g}.\nNearest point of the book's map (start of a run on MNIST): "
+            f"{plain} Rate x curvature = {self.size:.3g}.\nNearest point of the book's map (start of an MNIST run): "
             f"{at:g}, {beside:g}.\nRuns that fail there (over 10 points below ReLU): {every}."
         )
         brief = f"{brief}, where {fails:.0%} of such runs fail"

@@ -59,14 +59,10 @@ class Network:
         self.batch = max(1, min(BATCH, BATCH_NUMBERS // self.x[0].numel()))
         self.classes = self.labels.unique()
         self.single = self.probability = False
+        self.names = names
         self.logits = self._checked()
         self.names = names or [str(c) for c in range(self.logits.shape[1])]
-        if names:
-            if len(names) != self.logits.shape[1]:
-                raise ValueError(
-                    f"the labels are {len(names)} words, and the model has {self.logits.shape[1]} outputs"
-                )
-            self.notes.append(f"Outputs in sorted order of the labels: {names[0]!r} is the first.")
+        self.notes += [f"Outputs in sorted order of the labels: {names[0]!r} is the first."] if names else []
         self.kept: dict[Any, Any] = {}  # what belongs to the inputs and labels alone, shared with a twin
 
     def _checked(self) -> Tensor:
@@ -91,6 +87,8 @@ class Network:
         self.probability = self.single and self.last == "sigmoid"
         most, low = int(self.classes[-1]), int(self.classes[0])
         outputs = 2 if self.single else first.shape[-1]
+        if self.names and len(self.names) != outputs:
+            raise ValueError(f"the labels are {len(self.names)} words, and the model has {outputs} outputs")
         if not self.single and first.ndim != 2 or len(first) != len(some) or not 0 <= low <= most < outputs:
             about = f"outputs of shape {(len(self.x), *first.shape[1:])} for labels up to {most}"
             raise ValueError(f"wanted one output a class, (N, C), and labels from 0 to C - 1, got {about}")
@@ -215,7 +213,7 @@ class Network:
         return kept, classes, torch.searchsorted(classes, self.labels[kept])
 
     def apart(self) -> tuple[int, int]:
-        """The first two inputs of different class that are predicted right, or else the first two of different class."""
+        """The first two inputs of different class that are predicted right, or that are of different class."""
         right = (self.logits.argmax(1) == self.labels).nonzero()[:, 0].tolist() or range(len(self.labels))
         other = [i for i in right if self.labels[i] != self.labels[right[0]]]
         if not other:
@@ -401,6 +399,8 @@ def first_layer(network: Network) -> tuple[str, float, float]:
     moment: Any = joined @ joined.mT if few else total
     before, curvature = network.kept.get("first", (torch.empty(0), 0.0))
     if not torch.equal(before, moment):
+        if not moment.isfinite().all():
+            raise ValueError(f"the inputs of {network.kind(name)} are so large that their squares are infinite")
         curvature = float(torch.linalg.eigvalsh(moment / len(network.x))[-1])
         network.kept["first"] = moment, curvature
     return network.kind(name), curvature, (squares / (number * len(W))) ** 0.5
