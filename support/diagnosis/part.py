@@ -3,8 +3,12 @@
 import base64
 import html
 import io
+import textwrap
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+WIDTH = 100  # characters of a line of text
 
 
 class Words(NamedTuple):
@@ -36,7 +40,7 @@ class Part(ABC):
         """Draws the part into these axes, with the same part of an untrained twin in grey."""
 
     def __str__(self) -> str:
-        return f"{self.words.finding} {self.words.noise}\n{self.words.details}"
+        return wrapped([f"{self.words.finding} {self.words.noise}", self.words.details])
 
     def plot(self, height: float = 2.8, twin: "Part | None" = None) -> Any:
         """The picture of this part as a matplotlib figure, which a notebook shows as a cell's last line."""
@@ -62,6 +66,12 @@ class Part(ABC):
 
     def _repr_html_(self) -> str:
         return self.page()
+
+
+def wrapped(texts: Iterable[str], indent: str = "") -> str:
+    """The texts, each on lines of its own of at most WIDTH characters."""
+    lines = [line for text in texts for line in text.rstrip().split("\n")]
+    return "\n".join(textwrap.fill(line, WIDTH, initial_indent=indent, subsequent_indent=indent) for line in lines)
 
 
 def normal(twin: Part | None) -> str:

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from support.diagnosis.distances import hyperplanes, metrics
-from support.diagnosis.part import Part, normal
+from support.diagnosis.part import Part, normal, wrapped
 from support.diagnosis.training import steps, units
 from support.diagnosis.volume import volume
 from support.geometry import SingularMetric
@@ -46,13 +46,12 @@ class Report:
         return " ".join([f"{self.about}{self.accuracy:.1f}% of these inputs are classified correctly.", *self.notes])
 
     def __str__(self) -> str:
-        texts = [self.summary]
+        texts = [wrapped([self.summary])]
         for number, (name, part) in enumerate(self.parts.items(), 1):
             words, beside = part.words, normal(self.twins.get(name))
-            lines = [f"{number}. {part.title}", f"{words.finding} {words.noise}", beside]
-            lines += [f"What to do: {words.advice}", words.details]
-            texts.append("\n   ".join(line.replace("\n", "\n   ") for line in lines if line))
-        return "\n\n".join([*texts, *(f"{name}: not measured; {why}" for name, why in self.missing.items())])
+            said = [f"{words.finding} {words.noise}", *([beside] if beside else []), f"What to do: {words.advice}"]
+            texts.append(f"{number}. {part.title}\n" + wrapped([*said, words.details], "   "))
+        return "\n\n".join([*texts, *(wrapped([f"{n}: not measured; {why}"]) for n, why in self.missing.items())])
 
     def _repr_html_(self) -> str:
         lost = "".join(f"<p>{name}: not measured; {html.escape(why)}</p>" for name, why in self.missing.items())
@@ -61,14 +60,11 @@ class Report:
 
     def save(self, path: str | Path) -> Path:
         """Writes the report as one HTML file that needs nothing else, and returns its path."""
-        head = f'<meta charset="utf-8"><title>A report on a network</title><style>{STYLE}</style>'
-        size = '<meta name="viewport" content="width=device-width">'
-        body = f"<h1>A report on a network</h1>{self._repr_html_()}"
-        path = Path(path)
-        path.write_text(
-            f'<!doctype html><html lang="en"><head>{head}{size}</head><body>{body}</body></html>', "utf-8"
-        )
-        return path
+        title = "A report on a network"
+        head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+        page = f'<!doctype html><html lang="en"><head>{head}<style>{STYLE}</style></head>'
+        Path(path).write_text(f"{page}<body><h1>{title}</h1>{self._repr_html_()}</body></html>", "utf-8")
+        return Path(path)
 
 
 @undisturbed()
@@ -130,11 +126,9 @@ def reason(error: Exception) -> str:
 def _about(net: Network) -> str:
     weights, shape = sum(p.numel() for p in net.model.parameters()), " x ".join(map(str, net.x.shape[1:]))
     exact = "" if net.dtype == torch.float64 else ", measured in float32"
-    largest = 100 * float(net.labels.bincount().max()) / len(net.x)
-    return (
-        f"{net.model._get_name()}, {counted(weights, 'weight')}{exact}; {counted(len(net.x), 'input')} of {shape}; "
-        f"{len(net.names)} classes, the largest with {largest:.1f}%. "
-    )
+    data = f"{counted(len(net.x), 'input')} of {shape}; {len(net.names)} classes, the largest with "
+    largest = f"{100 * float(net.labels.bincount().max()) / len(net.x):.1f}%. "
+    return f"{net.model._get_name()}, {counted(weights, 'weight')}{exact}; {data}{largest}"
 
 
 def _volume(net: Network, ends: Any = None) -> Part:

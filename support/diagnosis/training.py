@@ -144,7 +144,8 @@ class Steps(Part):
             return Words(finding, noise, advice, brief, plain)
         finding = f"At rate {self.rate:g} the steps of {self.layer} have size {self.size:.3g} (rate x curvature)."
         sizes, along, shares = _map()
-        at, beside = _nearest(sizes, self.size), _nearest(along, self.preactivation)
+        pairs = (sizes, self.size), (along, self.preactivation)
+        at, beside = (min(values, key=lambda v, x=x: abs(math.log(v / x))) for values, x in pairs)  # type: ignore
         if abs(np.log10(at / self.size)) + abs(np.log10(beside / self.preactivation)) >= FAR:
             return Words(f"{finding} The book's map does not reach this far.", noise, advice, brief, plain)
         fails = shares[at, beside][self.like]
@@ -174,10 +175,6 @@ class Steps(Part):
             if twin is not None:
                 ax.plot(*np.log10([twin.preactivation, twin.size]), "o", mfc="none", mec="white", markersize=11)
         ax.figure.colorbar(image, ax=ax, label=f"failing runs of {self.like} (%)")
-
-
-def _nearest(values: list[float], value: float) -> float:
-    return min(values, key=lambda v: abs(math.log(v / value)))
 
 
 def _map() -> tuple[list[float], list[float], dict[tuple[float, float], dict[str, float]]]:
