@@ -24,7 +24,7 @@ RESULTS = Path(__file__).with_name("results")
 # part -> the file that it shares with others like it
 FILES = {"train": "bench", "mahalanobis": "bench", "geometry": "bench", "diagnosis": "bench"}
 FILES |= {"equivalence": "equivalence"}
-# part -> the precisions to choose from; the geometry is float64, `diagnose` chooses, equivalence compares all there are
+# part -> the precisions to choose from; the geometry is float64, `diagnose` chooses, equivalence compares all are
 KNOWN = {"train": PRECISIONS, "mahalanobis": tuple(DTYPES), "geometry": (), "diagnosis": (), "equivalence": ()}
 
 
