@@ -14,7 +14,7 @@ test: .venv/ready
 lab: .venv/ready
 	@$(BIN)/jupyter lab notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB)
 bench: .venv/ready
-	@$(BIN)/python -m book bench
+	@$(BIN)/python -m book bench && $(BIN)/python -m book bench diagnosis
 sweep: .venv/ready
 	@$(BIN)/python -m book sweep $(STUDY)
 

@@ -22,9 +22,10 @@ from support.words import suggest
 
 RESULTS = Path(__file__).with_name("results")
 # part -> the file that it shares with others like it
-FILES = {"train": "bench", "mahalanobis": "bench", "geometry": "bench", "equivalence": "equivalence"}
-# part -> the precisions to choose from: all of the geometry is float64, and equivalence compares all that there are
-KNOWN = {"train": PRECISIONS, "mahalanobis": tuple(DTYPES), "geometry": (), "equivalence": ()}
+FILES = {"train": "bench", "mahalanobis": "bench", "geometry": "bench", "diagnosis": "bench"}
+FILES |= {"equivalence": "equivalence"}
+# part -> the precisions to choose from; the geometry is float64, `diagnose` chooses, equivalence compares all are
+KNOWN = {"train": PRECISIONS, "mahalanobis": tuple(DTYPES), "geometry": (), "diagnosis": (), "equivalence": ()}
 
 
 def run(

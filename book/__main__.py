@@ -120,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     clean.add_argument("--records", help="another folder of records")
     bench = command("bench", _bench, "measure speed or precision on this machine, compared with the usual methods")
     bench.add_argument(
-        "part", nargs="?", choices=("train", "mahalanobis", "geometry", "equivalence"), default="train"
+        "part", nargs="?", choices=("train", "mahalanobis", "geometry", "diagnosis", "equivalence"), default="train"
     )
     bench.add_argument("--json", action="store_true", help="print one JSON object")
     bench.add_argument("--quick", action="store_true", help="small sizes, seconds")

@@ -11,6 +11,9 @@ check()
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
+__version__ = "0.1.0"  # a test compares it with pyproject.toml
+
+
 def __getattr__(name: str):
     if name == "diagnose":
         from support.diagnosis import diagnose

@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable
+from statistics import median
 
 MOST_NAMES = 20  # in a message
 
@@ -21,6 +22,18 @@ def suggest(name: str, known: Iterable[str]) -> str:
 def counted(number: int, what: str) -> str:
     """A number with its noun: "1 seed", "1,200 seeds"."""
     return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """The first few names: "0, 1, 2, 3, 4 and 7 more"."""
+    every = [str(name) for name in names]
+    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
+
+
+def span(values: Iterable[float]) -> str:
+    """Median and range: "1.2 (0.3 to 4)"."""
+    v = sorted(map(float, values))
+    return f"{median(v):.3g} ({v[0]:.3g} to {v[-1]:.3g})"
 
 
 def lasting(minutes: float) -> str:

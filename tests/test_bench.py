@@ -182,6 +182,13 @@ def test_a_part_that_no_machine_has_measured_is_said_to_be_missing(tmp_path):
     assert set(speed.snippets(tmp_path).values()) == {"Not measured yet.\n"}
 
 
+@pytest.mark.slow
+def test_the_report_on_a_network_is_measured_in_time_and_memory():
+    found = benchmarks.run("diagnosis", device="cpu", quick=True)["diagnosis"]
+    assert len(found["parts"]) == 5 and found["missing"] == {}
+    assert found["seconds"] > 0 and 1e8 < found["peak_memory_bytes"] < 4e9
+
+
 def test_the_other_parts_are_measured_and_told():
     """Quickly: what is required of them is there, and the page says it; how fast it is, is for `make bench`."""
     result = {}

@@ -307,10 +307,9 @@ def test_points_that_are_refused(x, message):
 
 def test_modules_that_are_refused():
     model = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Tanh())
-    with pytest.raises(ValueError, match=r"0\.weight of the module is torch.float32; call \.double\(\)"):
-        ricci_scalar(model, torch.zeros(2))
-    with pytest.raises(ValueError, match=r"BatchNorm1d.* is in training mode; call \.eval\(\)"):
-        ricci_scalar(model.double(), torch.zeros(2))
+    for module in (model, model.double()):
+        with pytest.raises(ValueError, match=r"BatchNorm1d.* is in training mode; call \.eval\(\)"):
+            ricci_scalar(module, torch.zeros(2))
 
 
 def test_the_volume_of_a_tiny_map_does_not_spoil_its_curvature():

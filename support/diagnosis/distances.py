@@ -7,131 +7,244 @@ import numpy as np
 import torch
 
 from support.arguments import whole
-from support.diagnosis.part import Part, span
-from support.geometry.hyperplanes import class_distances
+from support.diagnosis.part import Part, Words
+from support.geometry import chance
+from support.networks.given import undisturbed
 from support.networks.inside import Network
 from support.progress import Progress
 from support.training.classifiers.class_metrics import Frame, metrics_of, mismatch
+from support.words import listed, span
 
-FLAT = 1e-10  # ratio of variances below which a class does not vary in a direction
+LEVEL = 0.025  # share of shuffled labels that may lie as far out, on each side
+VARIANCE = 1e-10  # ratio of variances below which a class does not vary in a direction
+MEMBERS = 5  # inputs of a class that are needed for each direction, or for an SD
+MOST_LISTED = 12  # classes that a picture names
 
 
 @dataclass(frozen=True)
 class Hyperplanes(Part):
-    """z: (C outputs, C classes) distance of each class centre from each output's zero set, in SDs of the class."""
+    """z: (C outputs, C classes) distance of each class centre from each output's zero set, in SDs of the class.
+
+    shuffled: (draws,) outputs whose own class is nearest, with shuffled labels. p: the shares of these draws that
+    lie as far on the side of distances, and of intensities. single: one output stands for two classes.
+    """
 
     layer: str
-    classes: tuple[int, ...]
+    classes: tuple[str, ...]
     z: np.ndarray
-    title = "Where the hyperplanes lie"
+    shuffled: np.ndarray
+    p: tuple[float, float]
+    single: bool = False
+    title = "Do its outputs act like distances or like intensities?"
 
     @property
-    def own(self) -> np.ndarray:
-        """(C,) distance of each output's own class, sign aside."""
-        return np.abs(self.z).diagonal()
-
-    @property
-    def rank(self) -> np.ndarray:
-        """(C,) number of other classes that are nearer than the own one."""
-        return (np.abs(self.z) < self.own[:, None]).sum(1)
+    def counts(self) -> tuple[int, int]:
+        """The numbers of outputs whose own class is nearer, and farther, than every other; ties do not count."""
+        return int(chance.nearest(self.z).sum()), int(chance.farthest(self.z).sum())
 
     @property
     def reading(self) -> str:
-        """Whether most outputs have their own class nearest (distances), farthest (intensities), or neither."""
-        nearest, farthest = (self.rank == 0).mean(), (self.rank == len(self.z) - 1).mean()
-        return "distances" if nearest > 0.5 else "intensities" if farthest > 0.5 else "neither"
+        """Distances or intensities if most outputs have their own class nearest or farthest, beyond chance."""
+        for most, p, reading in zip(self.counts, self.p, ("distances", "intensities"), strict=True):
+            if most > len(self.z) / 2 and p <= LEVEL and not self.single:
+                return reading
+        return "neither"
 
-    def __str__(self) -> str:
-        nearest, farthest = (self.rank == 0).sum(), (self.rank == len(self.z) - 1).sum()
-        ends = f"the own class is nearest for {nearest} and farthest for {farthest}"
-        size = np.abs(self.z) + np.diag(np.full(len(self.z), np.inf))
-        return (
-            f"{self.layer}: of {len(self.z)} outputs {ends}. As a whole it reads as {self.reading}.\n"
-            f"SDs from the zero set, median (range): own class {span(self.own)}, nearest other {span(size.min(1))}."
+    @property
+    def words(self) -> Words:
+        """Counts and reading, beside those of shuffled labels."""
+        counts = "the own class is nearest for {} and farthest for {}".format(*self.counts)
+        ends, beyond = np.quantile(self.shuffled, [0.05, 0.95]), "further" if min(self.p) <= LEVEL else "no further"
+        sizes = np.abs(self.z).diagonal(), (np.abs(self.z) + np.diag(np.full(len(self.z), np.inf))).min(1)
+        advice = "To make outputs distances to prototypes, replace the last Linear by `OffsetL2` and `Neg`."
+        if self.reading == "distances":
+            advice = "Read an output near 0 as 'this class'. Chapter 3 of the book shows how such hyperplanes lie."
+        details = (
+            f"Layer {self.layer}, classes {listed(self.classes)}. SDs of the class from the zero set, median (range):"
+            f" own class {span(sizes[0])}, nearest other class {span(sizes[1])}."
+        )
+        if self.single:
+            finding = "One output stands for two classes: its zero set is the boundary, so it has no reading."
+            return Words(finding, "", advice, "one output, no reading", details)
+        return Words(
+            f"Of {len(self.z)} outputs, {counts}. As a whole they read as {self.reading}.",
+            f"With shuffled labels the own class is nearest for {ends[0]:.0f} to {ends[1]:.0f} (90% of draws); the "
+            f"true labels lie {beyond} out than chance (p = {min(self.p):.2g}).",
+            advice,
+            f"{counts}, reading {self.reading}",
+            details,
         )
 
-    def draw(self, ax: Any) -> None:
-        """A row for each output: its own class as a large dot, the others small."""
+    def draw(self, ax: Any, twin: Any = None) -> None:
+        """A row for each output: its own class as a large dot, the others small, an untrained twin's own a ring."""
         rows = np.arange(len(self.z))
         ax.axvline(0, color="black", linewidth=0.8)
         ax.plot(self.z.T, np.tile(rows, (len(rows), 1)), ".", color="0.6", markersize=5)
+        if twin is not None:
+            ax.plot(twin.z.diagonal(), rows, "o", mfc="none", color="0.4", label="own class, untrained")
         ax.plot(self.z.diagonal(), rows, "o", color="#D55E00", label="own class")
-        ax.set_yticks(rows, [str(c) for c in self.classes])
+        if len(rows) <= MOST_LISTED:
+            ax.set_yticks(rows, self.classes)
         ax.set(xlabel="class centre from the zero set (SDs of the class)", ylabel="output")
         ax.invert_yaxis()
-        ax.legend()
+        ax.legend(fontsize="x-small")
 
 
+@undisturbed()
 def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplanes:
     """The distance of every class centre from the hyperplane of every output, in SDs of the class along the normal.
 
     The outputs are those of the last Linear, before any activation, or the distances of an OffsetL2. A layer reads as
-    distances if most outputs have their own class nearest, and as intensities if they have it farthest.
+    distances if most outputs have their own class nearest, and as intensities if they have it farthest, each beyond
+    what shuffled labels give. Classes with fewer than MEMBERS inputs are left out. Raises ValueError where outputs do
+    not vary within a class.
     """
     net = Network.of(model, inputs, labels)
     name, head = net.head()
-    values = torch.cat([net.at(head, x, output=True) for x in net.batches()])
-    if values.ndim != 2 or values.shape[1] <= int(net.classes[-1]):
+    values = torch.cat([net.at(head, x, output=True).double() for x in net.batches("outputs")])
+    if net.single:
+        values = torch.cat([-values.view(len(values), -1), values.view(len(values), -1)], 1)
+    if values.ndim != 2 or len(values) != len(net.labels):
         raise ValueError(f"the last layer, {name}, has outputs {tuple(values.shape)}, not one a class")
-    members = [values[net.labels == c][:, net.classes] for c in net.classes]
-    moments = torch.stack([torch.stack([m.mean(0), m.std(0, correction=0)], -1) for m in members], 1)
-    return Hyperplanes(name or "the model", tuple(net.classes.tolist()), class_distances(moments.numpy()))
+    kept, classes, index = net.large(MEMBERS)
+    values = values[kept][:, classes]
+    names = tuple(net.names[c] for c in classes)
+    try:
+        z = chance.grouped_distances(values, index)
+    except ValueError as error:
+        output, of = (names[i] for i in error.args)
+        raise ValueError(f"output {output} of {name or 'the model'} does not vary within class {of}") from error
+    return Hyperplanes(name or "the model", names, z[0], chance.nearest(z[1:]).sum(-1), chance.as_far(z), net.single)
 
 
 @dataclass(frozen=True)
 class Metrics(Part):
-    """Mismatch, in nats, of the metric at each class against its own precision, the others' (mean), and Euclid's."""
+    """Mismatch, in nats, of the metric at each class against its own precision, the others' (mean), and Euclid's.
+
+    true: (draws,) median mismatch that the true precision would have with so few members. shuffled: (draws,) that of
+    this metric with the precisions of groups of shuffled labels.
+    """
 
     layer: str
-    classes: tuple[int, ...]
+    classes: tuple[str, ...]
     directions: int
+    members: tuple[int, int]
     own: np.ndarray
     others: np.ndarray
     euclid: np.ndarray
+    true: np.ndarray
+    shuffled: np.ndarray
     title = "Does it measure Mahalanobis distances?"
 
-    def __str__(self) -> str:
-        nearer = int((self.own < self.euclid).sum())
-        return (
-            f"{self.layer}, in the {self.directions} leading principal directions of the inputs. Mismatch of its "
-            f"metric at a class against a precision\n(nats, 0 for a Mahalanobis distance), median (range): own class "
-            f"{span(self.own)}, other classes {span(self.others)},\nEuclidean metric against the own class "
-            f"{span(self.euclid)}. It is nearer than Euclid's at {nearer} of {len(self.own)} classes."
+    @property
+    def reading(self) -> str:
+        """yes: as near as the true precision; partly: nearer to the own class than to shuffled groups; or no.
+
+        unclear: with so few members, shuffled groups may be as near as the true precision.
+        """
+        middle = np.median(self.own)
+        if np.quantile(self.shuffled, 0.05) <= np.quantile(self.true, 0.95):
+            return "unclear"
+        if middle <= np.quantile(self.true, 0.95):
+            return "yes"
+        return "partly" if middle < np.quantile(self.shuffled, 0.05) else "no"
+
+    @property
+    def words(self) -> Words:
+        """The median mismatch, beside what the true precision and shuffled groups score."""
+        say = {
+            "yes": "Yes: near a class it stretches space as the class's precision does, as far as can be told",
+            "unclear": "Not to be told: with so few inputs, shuffled groups score as the true precision would",
+            "partly": "Partly: it fits the own class better than shuffled groups, but it is not the precision",
+            "no": "No: it fits the own class no better than groups of shuffled labels",
+        }[self.reading]
+        own, euclid, (few, many) = np.median(self.own), np.median(self.euclid), self.members
+        (a, b), (c, d) = (np.quantile(values, [0.05, 0.95]) for values in (self.true, self.shuffled))
+        scarce = self.directions < 5 or self.reading == "unclear"
+        return Words(
+            f"{say}. The mismatch is {own:.2g} nats (median of {len(self.own)} classes; Euclid's: {euclid:.2g}).",
+            f"With {few if few == many else f'{few} to {many}'} inputs a class the true precision would score "
+            f"{a:.2g} to {b:.2g}, and groups of shuffled labels {c:.2g} to {d:.2g}.",
+            "Pass more inputs of each class: with so few the precision is uncertain, and the directions are few."
+            if scarce
+            else "Nothing: neither is a fault. Chapters 5 and 11 of the book say when networks learn such a metric.",
+            f"mismatch {own:.2g} nats, reading {self.reading}",
+            f"{self.layer}, in the {self.directions} leading principal directions of the inputs. Mismatch in nats, 0 "
+            f"for a Mahalanobis distance, median (range):\nown class {span(self.own)}, other classes "
+            f"{span(self.others)}, Euclidean metric against the own class {span(self.euclid)}.\nIt is nearer than "
+            f"Euclid's at {int((self.own < self.euclid).sum())} of {len(self.own)} classes.",
         )
 
-    def draw(self, ax: Any) -> None:
-        """A column a class: the three mismatches."""
+    def draw(self, ax: Any, twin: Any = None) -> None:
+        """A column a class: the three mismatches, that of an untrained twin, and a band for the true precision."""
+        ax.axhspan(*np.quantile(self.true, [0.05, 0.95]), color="#009E73", alpha=0.25, label="the true precision")
         for values, marker, label in (
             (self.own, "o", "own class"),
             (self.others, ".", "other classes"),
             (self.euclid, "_", "Euclid's, own class"),
         ):
             ax.plot(range(len(values)), values, marker, label=label)
-        ax.set_xticks(range(len(self.classes)), [str(c) for c in self.classes])
+        if twin is not None:
+            ax.plot(range(len(twin.own)), twin.own, "o", mfc="none", color="0.4", label="own class, untrained")
+        if len(self.classes) <= MOST_LISTED:
+            ax.set_xticks(range(len(self.classes)), self.classes)
         ax.set(xlabel="class", ylabel="mismatch (nats)")
         ax.set_ylim(bottom=0)
-        ax.legend()
+        ax.legend(fontsize="x-small", ncols=2)
 
 
-def metrics(model: Any, inputs: Any = None, labels: Any = None, directions: int = 10, members: int = 20) -> Metrics:
+@undisturbed()
+def metrics(
+    model: Any, inputs: Any = None, labels: Any = None, directions: int | None = None, members: int = 20
+) -> Metrics:
     """The metric that the layer before the head pulls back, at each class, against the precisions of the classes.
 
-    directions: leading principal directions of the inputs, at most the smallest class has members less one. members:
-    inputs of each class over which the metric is averaged. Raises ValueError if a class does not vary in one of the
-    directions.
+    directions: leading principal directions of the inputs, by default up to 10, of which each class has at least
+    MEMBERS inputs each. members: inputs of each class over which the metric is averaged. Raises ValueError if a class
+    has too few inputs or does not vary in one of the directions, or if the metric is singular.
     """
     whole("members", members, 1)
+    if directions is not None:
+        whole("directions", directions, 2)
     net = Network.of(model, inputs, labels)
     name, f = net.features()
-    flat, index = net.x.flatten(1), torch.unique(net.labels, return_inverse=True)[1]
-    frame = Frame.of(flat, index, min(directions, flat.shape[1], int(torch.bincount(index).min()) - 1))
-    spread = torch.linalg.eigvalsh(frame.covariances)  # (classes, directions), ascending
-    if (spread[:, 0] <= FLAT * spread[:, -1]).any():
-        raise ValueError(f"a class does not vary in all {spread.shape[1]} directions; pass fewer directions=")
-    progress = Progress("metric", unit="direction")
-    G = metrics_of(f, net.x, index, frame.basis, members, progress)
-    every = mismatch(G[:, None], frame.covariances[None])
-    euclid = mismatch(torch.eye(G.shape[-1]).to(G), frame.covariances)
+    kept, classes, index = net.large(MEMBERS * (directions or 2))
+    x = net.x[kept]
+    counts = torch.bincount(index)
+    k = min(directions or 10, x[0].numel(), int(counts.min()) // MEMBERS)
+    if k < 2:
+        raise ValueError(
+            "one value an input has one direction, in which every metric has the shape of every precision"
+        )
+    if (key := ("frame", k)) not in net.kept:
+        net.kept[key] = _frame(x.flatten(1).double(), index, k)
+    frame, shuffled = net.kept[key]
+    progress = Progress("metric", unit="batch")
+    G = metrics_of(f, x, index, frame.basis, members, progress, net.batch)
+    S = frame.covariances
+    while not (every := mismatch(G[:, None], S[None])).isfinite().all() and directions is None and k > 2:
+        k -= 1  # the metric is singular, as where units are dead: it may not be in fewer directions
+        G, S, shuffled = (M[..., :k, :k] for M in (G, S, shuffled))
+    if not every.isfinite().all():
+        at = net.names[int(classes[int((~every.isfinite()).any(1).nonzero()[0, 0])])]
+        raise ValueError(
+            f"the metric of the {name} is singular at class {at}: there they do not vary in {k} directions"
+        )
+    euclid = mismatch(torch.eye(k).to(G), S)
     others = (every.sum(1) - every.diagonal()) / (len(every) - 1)
-    arrays = (v.numpy() for v in (every.diagonal(), others, euclid))
-    return Metrics(name, tuple(net.classes.tolist()), G.shape[-1], *arrays)
+    by_chance = torch.quantile(mismatch(G, shuffled), 0.5, 1)
+    own, others, euclid, by_chance = (v.numpy() for v in (every.diagonal(), others, euclid, by_chance))
+    true = chance.true_mismatch(tuple(counts.tolist()), k)
+    few = int(counts.min()), int(counts.max())
+    return Metrics(name, tuple(net.names[c] for c in classes), k, few, own, others, euclid, true, by_chance)
+
+
+def _frame(x: torch.Tensor, index: torch.Tensor, k: int) -> tuple[Frame, torch.Tensor]:
+    """The frame of the inputs, and the covariances (draws, C, k, k) of groups of shuffled labels in it."""
+    frame = Frame.of(x, index, k)
+    spread = torch.linalg.eigvalsh(frame.covariances)  # (classes, directions), ascending
+    if (spread[:, 0] <= VARIANCE * spread[:, -1]).any():
+        raise ValueError(f"a class does not vary in all {k} directions; pass fewer directions=")
+    shuffled = chance.grouped_covariances(x @ frame.basis, index, chance.DRAWS // 4)[1:]
+    spread = torch.linalg.eigvalsh(shuffled)
+    return frame, shuffled[(spread[..., 0] > VARIANCE * spread[..., -1]).all(1)]

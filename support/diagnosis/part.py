@@ -1,44 +1,79 @@
-"""The form of a part of the report: text, and a picture in a notebook."""
+"""The form of a part of the report: a finding in words, what is normal, what to do, numbers, and a picture."""
 
 import base64
 import html
 import io
+import textwrap
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-import numpy as np
+WIDTH = 100  # characters of a line of text
+
+
+class Words(NamedTuple):
+    """What a part says.
+
+    finding: the answer in one to three sentences. noise: what chance gives with so many inputs. advice: what to do.
+    brief: the finding in a few words, to be set beside another network's. details: the numbers.
+    """
+
+    finding: str
+    noise: str
+    advice: str
+    brief: str
+    details: str
 
 
 class Part(ABC):
     """One part of the report: text in a terminal, text and picture in a notebook."""
 
-    title = ""
+    title = ""  # the question that it answers
+
+    @property
+    @abstractmethod
+    def words(self) -> Words:
+        """What it says."""
 
     @abstractmethod
-    def __str__(self) -> str: ...
+    def draw(self, ax: Any, twin: Any = None) -> None:
+        """Draws the part into these axes, with the same part of an untrained twin in grey."""
 
-    @abstractmethod
-    def draw(self, ax: Any) -> None:
-        """Draws the part into these axes."""
+    def __str__(self) -> str:
+        return wrapped([f"{self.words.finding} {self.words.noise}", self.words.details])
 
-    def plot(self, height: float = 2.8) -> Any:
+    def plot(self, height: float = 2.8, twin: "Part | None" = None) -> Any:
         """The picture of this part as a matplotlib figure, which a notebook shows as a cell's last line."""
         from matplotlib import pyplot
 
         fig, ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")
-        self.draw(ax)
+        self.draw(ax, twin)
         pyplot.close(fig)  # or a notebook would show it twice
         return fig
 
-    def _repr_html_(self) -> str:
+    def page(self, twin: "Part | None" = None) -> str:
+        """The part in HTML: its numbers unfold."""
         png = io.BytesIO()
-        self.plot().savefig(png, format="png")
-        text, data = html.escape(str(self)), base64.b64encode(png.getvalue()).decode()
-        alt = html.escape(" ".join(str(self).split())[:280], quote=True)
-        return f'<h4>{self.title}</h4><pre>{text}</pre><img alt="{alt}" src="data:image/png;base64,{data}">'
+        self.plot(twin=twin).savefig(png, format="png", dpi=110)
+        data, words = base64.b64encode(png.getvalue()).decode(), Words(*map(html.escape, self.words))
+        texts = f"<b>{words.finding}</b> {words.noise} {html.escape(normal(twin))}"
+        return (
+            f"<section><h4>{self.title}</h4><p>{texts}</p>"
+            f'<img alt="{self.title} {words.finding}" style="max-width:100%" src="data:image/png;base64,{data}">'
+            f"<p><i>What to do:</i> {words.advice}</p>"
+            f"<details><summary>The numbers</summary><pre>{words.details}</pre></details></section>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.page()
 
 
-def span(values: np.ndarray) -> str:
-    """Median and range: "1.2 (0.3 to 4)"."""
-    v = np.asarray(values, float)
-    return f"{np.median(v):.3g} ({v.min():.3g} to {v.max():.3g})"
+def wrapped(texts: Iterable[str], indent: str = "") -> str:
+    """The texts, each on lines of its own of at most WIDTH characters."""
+    lines = [line for text in texts for line in text.rstrip().split("\n")]
+    return "\n".join(textwrap.fill(line, WIDTH, initial_indent=indent, subsequent_indent=indent) for line in lines)
+
+
+def normal(twin: Part | None) -> str:
+    """A sentence on the same part of an untrained network, or nothing."""
+    return f"Untrained, the same architecture has: {twin.words.brief}." if twin else ""

@@ -1,74 +1,144 @@
-"""The report: every part that can be measured, and why the others cannot."""
+"""The report: five findings, each with what is normal and what to do; why others could not be measured."""
 
 import contextlib
 import html
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from support.diagnosis.distances import hyperplanes, metrics
-from support.diagnosis.part import Part
+from support.diagnosis.part import Part, normal, wrapped
 from support.diagnosis.training import steps, units
 from support.diagnosis.volume import volume
-from support.networks.inside import Network
+from support.geometry import SingularMetric
+from support.networks.given import undisturbed
+from support.networks.inside import WIDE, Network
+from support.progress import Progress
+from support.words import counted
+
+FEW = 5  # inputs of each class at which the metric of an untrained network is taken
+MOST = 240  # characters of a reason
+STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem}h1{font-size:1.5rem}"
+    "section{margin:2rem 0}h4{font-size:1.15rem;margin:0 0 .3rem}pre{overflow-x:auto;background:#f4f4f4}"
+    "summary{cursor:pointer}"
+)
 
 
 @dataclass(frozen=True)
 class Report:
-    """parts: by name. missing: name -> why it could not be measured."""
+    """parts: by name. missing: name -> why it could not be measured. twins: the parts of an untrained network."""
 
     accuracy: float
     parts: dict[str, Part]
     missing: dict[str, str]
+    twins: dict[str, Part] = field(default_factory=dict)
+    about: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
-        """The first line."""
-        return f"{self.accuracy:.1f}% of these inputs are classified correctly."
+        """The first lines."""
+        return " ".join([f"{self.about}{self.accuracy:.1f}% of these inputs are classified correctly.", *self.notes])
 
     def __str__(self) -> str:
-        texts = [f"{part.title}\n{part}" for part in self.parts.values()]
-        return "\n\n".join(
-            [self.summary, *texts, *(f"{name}: not measured; {why}" for name, why in self.missing.items())]
-        )
+        texts = [wrapped([self.summary])]
+        for number, (name, part) in enumerate(self.parts.items(), 1):
+            words, beside = part.words, normal(self.twins.get(name))
+            said = [f"{words.finding} {words.noise}", *([beside] if beside else []), f"What to do: {words.advice}"]
+            texts.append(f"{number}. {part.title}\n" + wrapped([*said, words.details], "   "))
+        return "\n\n".join([*texts, *(wrapped([f"{n}: not measured; {why}"]) for n, why in self.missing.items())])
 
     def _repr_html_(self) -> str:
         lost = "".join(f"<p>{name}: not measured; {html.escape(why)}</p>" for name, why in self.missing.items())
-        return f"<p>{self.summary}</p>" + "".join(part._repr_html_() for part in self.parts.values()) + lost
+        parts = "".join(part.page(self.twins.get(name)) for name, part in self.parts.items())
+        return f"<p>{html.escape(self.summary)}</p>{parts}{lost}"
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the report as one HTML file that needs nothing else, and returns its path."""
+        title = "A report on a network"
+        head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+        page = f'<!doctype html><html lang="en"><head>{head}<style>{STYLE}</style></head>'
+        Path(path).write_text(f"{page}<body><h1>{title}</h1>{self._repr_html_()}</body></html>", "utf-8")
+        return Path(path)
 
 
-def diagnose(model: nn.Module, inputs: Any, labels: Any, *, rate: float | None = None) -> Report:
-    """A report on a classifier: text in a terminal, text with pictures in a notebook. The model is not changed.
+@undisturbed()
+def diagnose(
+    model: nn.Module, inputs: Any, labels: Any = None, rate: float | None = None, untrained: nn.Module | None = None
+) -> Report:
+    """Everything that can be measured on a model: text by `print`, text and pictures as the last line of a cell.
 
     Args:
-        model: any torch module with one output a class.
-        inputs: what the model takes, (N, ...), a tensor or an array of floats; a few hundred are enough.
-        labels: (N,), from 0.
+        model: any torch module with one output a class, or one output for two classes.
+        inputs: what the model takes, (N, ...): a tensor, array or DataFrame of floats, or tokens; a few hundred are
+            enough. Or a DataLoader or Dataset of pairs, without labels.
+        labels: (N,), whole numbers from 0, or words.
         rate: the learning rate, to place the training on the book's map.
+        untrained: the network before training, which is measured beside; by default one with fresh weights is drawn.
     Raises:
-        ValueError: for inputs or labels that are not finite, do not fit, or have one class only.
+        ValueError: for inputs or labels that are not finite, do not fit, or have one class only, and for models that
+            are random, scripted, or give outputs that are not finite. A part that cannot be measured is in `missing`.
     """
     net = Network(model, inputs, labels)
-    found, missing = {}, {}
-    for name, part in {
-        "units": lambda: units(net),
-        "steps": lambda: steps(net, rate=rate),
-        "hyperplanes": lambda: hyperplanes(net),
-        "metrics": lambda: metrics(net),
-        "volume": lambda: _volume(net),
-    }.items():
+    measures: dict[str, Callable[[Network], Part]] = {
+        "units": units,
+        "steps": lambda net: steps(net, rate=rate),
+        "hyperplanes": hyperplanes,
+        "metrics": metrics,
+        "volume": _volume,
+    }
+    progress, found, missing, twins = Progress("diagnose", unit="part"), {}, {}, {}
+    for number, (name, measure) in enumerate(measures.items()):
+        progress(number, 2 * len(measures))
         try:
-            found[name] = part()
-        except ValueError as error:
-            missing[name] = str(error)
+            found[name] = measure(net)
+        except Exception as error:  # the model's own code runs in there
+            missing[name] = reason(error)
+    ends = getattr(found.get("volume"), "ends", None)
+    measures |= {"volume": lambda net: _volume(net, ends), "metrics": lambda net: metrics(net, members=FEW)}
+    notes = list(net.notes)
+    try:
+        twin = net.twin(untrained)
+        for number, name in enumerate(found, len(measures)):
+            progress(number, 2 * len(measures))
+            twins[name] = measures[name](twin)
+    except Exception as error:
+        notes.append(f"An untrained network could not be measured beside: {reason(error)}")
+    progress(1, 1)
     accuracy = 100 * float((net.logits.argmax(1) == net.labels).double().mean())
-    return Report(accuracy, found, missing)
+    return Report(accuracy, found, missing, twins, _about(net), tuple(notes))
 
 
-def _volume(net: Network) -> Part:
-    """The log-volume; where the metric is singular, that of fewer and fewer means of outputs."""
-    for pooled in (None, 16, 8, 4, 2):  # None is 32 means for a wider layer, else all outputs
-        with contextlib.suppress(ValueError):
-            return volume(net, pooled=pooled)
-    return volume(net, pooled=1)
+def reason(error: Exception) -> str:
+    """Why something could not be measured, in one line."""
+    text = " ".join(str(error).split())
+    text = text if len(text) <= MOST else text[:MOST].rsplit(" ", 1)[0] + " ..."
+    if isinstance(error, MemoryError) or "allocate memory" in text:
+        return f"it needs more memory than there is; pass fewer or smaller inputs ({text})"
+    return text if isinstance(error, ValueError) else f"the model raised {type(error).__name__}: {text}"
+
+
+def _about(net: Network) -> str:
+    weights, shape = sum(p.numel() for p in net.model.parameters()), " x ".join(map(str, net.x.shape[1:]))
+    exact = "" if net.dtype == torch.float64 else ", measured in float32"
+    data = f"{counted(len(net.x), 'input')} of {shape}; {len(net.names)} classes, the largest with "
+    largest = f"{100 * float(net.labels.bincount().max()) / len(net.x):.1f}%. "
+    return f"{net.model._get_name()}, {counted(weights, 'weight')}{exact}; {data}{largest}"
+
+
+def _volume(net: Network, ends: Any = None) -> Part:
+    """The log-volume; where the metric is singular, of fewer means of outputs, singular values, or directions."""
+    fewer: list[dict[str, Any]] = [{"directions": n} for n in (4, 2, 1)]
+    if net.x[0].numel() <= WIDE:
+        fewer = [{"pooled": n} for n in (16, 8, 4, 2)] + [{"leading": n} for n in (4, 2, 1)] + fewer
+    with contextlib.suppress(SingularMetric):
+        return volume(net, ends=ends)
+    for choice in fewer:
+        with contextlib.suppress(ValueError):  # also where the layer is not so wide
+            return volume(net, ends=ends, **choice)
+    raise SingularMetric("what enters the last layer does not vary along the line, as far as torch differentiates it")

@@ -9,9 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from support.diagnosis.part import Part
+from support.diagnosis.part import Part, Words
+from support.networks.given import undisturbed
 from support.networks.inside import Network, active_shares, first_layer
 from support.training.classifiers.specs import output_counts
+from support.words import counted, listed
+
+FAR = 1.5  # decades from the nearest point of the map beyond which it says nothing
+RISKY = 0.2  # share of failing runs above which a lower rate is advised
+MANY = 5  # inputs a class from which on each class should be predicted
+MOST_BARS = 20  # layers in a picture
 
 
 @dataclass(frozen=True)
@@ -19,8 +26,9 @@ class Units(Part):
     """shares: layer -> (units,) share of the inputs on which a unit is active. never: classes that no input gets."""
 
     shares: dict[str, np.ndarray]
-    never: tuple[int, ...]
-    title = "Which units are dead or rare"
+    never: tuple[str, ...]
+    inputs: int
+    title = "Are units or classes dead?"
 
     @property
     def table(self) -> dict[str, dict[str, int]]:
@@ -28,33 +36,70 @@ class Units(Part):
         counts = {name: {"units": len(s)} | output_counts(s) for name, s in self.shares.items()}
         return {name: {kind: int(count) for kind, count in row.items()} for name, row in counts.items()}
 
-    def __str__(self) -> str:
-        dead = ", ".join(map(str, self.never))
-        kinds = ("units", "dead", "rare", "scarce")
-        wide = max(map(len, self.table), default=0)
-        lines = [" ".join(["".ljust(wide), *(kind.rjust(6) for kind in kinds)])]
-        lines += [" ".join([n.ljust(wide), *(str(row[k]).rjust(6) for k in kinds)]) for n, row in self.table.items()]
-        return "\n".join(lines) + f"\nClasses that are never predicted: {dead or 'none'}."
+    @property
+    def words(self) -> Words:
+        """Dead units and where most of them are, and classes that are never predicted."""
+        table = self.table
+        dead, every = (sum(row[kind] for row in table.values()) for kind in ("dead", "units"))
+        finding = f"All {every:,} units act on some of these inputs."
+        if dead:
+            most = max(table, key=lambda name: table[name]["dead"])
+            finding = f"{dead:,} of {every:,} units never act, {table[most]['dead']} of them in {most!r}."
+        advice = "Nothing. A few dead units do no harm."
+        if table["outputs"]["dead"] or self.never:
+            advice = (
+                "If the network is trained, it lost a class. Is there a ReLU behind its outputs? If so, remove it; "
+            )
+            advice += "else scale the inputs to mean 0, or start again at a lower rate (chapters 1 and 2)."
+        elif dead > 0.1 * every:
+            advice = "Over one unit in ten is dead: a lower rate, or inputs scaled to mean 0, keeps more of them."
+        never = f"Never predicted: {listed(self.never)}." if self.never else "Every class is predicted."
+        noise = (
+            f"In {self.inputs} inputs a unit that acts on fewer than {300 / self.inputs:.2g}% of all can look dead."
+        )
+        brief = f"{dead:,} of {every:,} units dead, {len(self.never)} classes never predicted"
+        return Words(f"{finding} {never}", noise, advice, brief, self.listing())
 
-    def draw(self, ax: Any) -> None:
-        """A bar a layer: percent of its units that are dead, rare and scarce."""
-        left, units = np.zeros(len(self.table)), np.array([row["units"] for row in self.table.values()])
+    def listing(self) -> str:
+        """The table as text, without layers whose units all act often."""
+        kinds = ("units", "dead", "rare", "scarce")
+        rows = {n: row for n, row in self.table.items() if n == "outputs" or any(row[kind] for kind in kinds[1:])}
+        wide, silent = max(map(len, rows)), len(self.table) - len(rows)
+        lines = [" ".join(["".ljust(wide), *(kind.rjust(6) for kind in kinds)])]
+        lines += [" ".join([n.ljust(wide), *(str(row[k]).rjust(6) for k in kinds)]) for n, row in rows.items()]
+        lines += [f"{counted(silent, 'layer')} more without dead, rare or scarce units."] if silent else []
+        return "\n".join([*lines, f"Classes that are never predicted: {listed(self.never, 20) or 'none'}."])
+
+    def draw(self, ax: Any, twin: Any = None) -> None:
+        """A bar a layer: percent of its units that are dead, rare and scarce; a line for an untrained twin's dead."""
+        worst = sorted(self.table, key=lambda name: -self.table[name]["dead"] / self.table[name]["units"])[:MOST_BARS]
+        table = {name: row for name, row in self.table.items() if name in worst}
+        left, units = np.zeros(len(table)), np.array([row["units"] for row in table.values()])
         for kind, shade in (("dead", "0.1"), ("rare", "0.5"), ("scarce", "0.8")):
-            width = 100 * np.array([row[kind] for row in self.table.values()]) / units
-            ax.barh(list(self.table), width, left=left, color=shade, label=kind)
+            width = 100 * np.array([row[kind] for row in table.values()]) / units
+            ax.barh(list(table), width, left=left, color=shade, label=kind)
             left += width
+        if twin is not None:
+            share = [100 * row["dead"] / row["units"] for name, row in twin.table.items() if name in table]
+            ax.plot(share, range(len(share)), "|", color="#D55E00", markersize=10, label="dead, untrained")
         ax.set(xlim=(0, 100), xlabel="percent of the units")
         ax.invert_yaxis()
-        ax.legend(ncols=3, loc="lower right")
+        ax.legend(ncols=4, loc="lower right", fontsize="x-small")
         if not left.any():
             ax.set_title("No unit is dead, rare or scarce.")
 
 
+@undisturbed()
 def units(model: Any, inputs: Any = None, labels: Any = None) -> Units:
-    """The share of the inputs on which each unit is active, by layer (see `inside.active_shares`)."""
+    """The share of the inputs on which each unit is active, by layer (see `inside.active_shares`).
+
+    Classes that are never predicted are of all, or with fewer than MANY inputs a class, of those in the labels.
+    """
     net = Network.of(model, inputs, labels)
     predicted = set(net.logits.argmax(1).tolist())
-    return Units(active_shares(net), tuple(c for c in range(net.logits.shape[1]) if c not in predicted))
+    asked = range(len(net.names)) if len(net.x) >= MANY * len(net.names) else net.classes.tolist()
+    never = tuple(net.names[c] for c in asked if c not in predicted)
+    return Units(active_shares(net), never, len(net.x))
 
 
 @cache
@@ -68,56 +113,93 @@ def failing() -> list[dict]:
 
 @dataclass(frozen=True)
 class Steps(Part):
-    """The first layer; largest eigenvalue of its inputs' second moment; RMS of its preactivations; the rate."""
+    """The first layer; largest eigenvalue of its inputs' second moment; RMS of its preactivations; the rate.
+
+    like: the network of the book's map that ends most like this one.
+    """
 
     layer: str
     curvature: float
     preactivation: float
     rate: float | None
-    title = "How large the first layer's steps are"
+    like: str = "ReLU"
+    title = "Are the first layer's steps too large?"
 
-    def __str__(self) -> str:
-        text = f"{self.layer}: curvature {self.curvature:.3g}, preactivations {self.preactivation:.2g} (RMS)."
+    @property
+    def size(self) -> float:
+        """Rate x curvature; the curvature without a rate."""
+        return self.curvature * (1.0 if self.rate is None else self.rate)
+
+    @property
+    def words(self) -> Words:
+        """The size of the steps, and what the map says of it."""
+        plain = f"{self.layer}: curvature {self.curvature:.3g}, preactivations {self.preactivation:.2g} (RMS)."
+        noise = (
+            f"The map is of MNIST, with six runs a point of {self.like}, its network that ends most like this one."
+        )
+        advice = "Nothing. For the second axis, pass the network before training: the map shows runs by their start."
+        brief = f"preactivations {self.preactivation:.2g}"
         if self.rate is None:
-            return f"{text} A rate of {100 / self.curvature:.2g} makes rate x curvature 100. Pass rate= for the map."
-        size = self.rate * self.curvature
-        points = sorted({(row["curvature"], row["preactivation"]) for row in failing()})
-        apart = [abs(np.log10(c / size)) + abs(np.log10(p / self.preactivation)) for c, p in points]
-        near = points[int(np.argmin(apart))]
-        there = [row for row in failing() if (row["curvature"], row["preactivation"]) == near]
-        shares = ", ".join(f"{row['network']} {row['fails']:.0%}" for row in there)
-        far = "" if min(apart) < 1.5 else " The map does not reach this far."
-        return (
-            f"{text} Rate x curvature = {size:.3g}.{far}\nNearest point of the book's map (start of a run on MNIST): "
-            f"{near[0]:g}, {near[1]:g}.\nRuns that fail there (over 10 points below ReLU): {shares}."
+            finding = f"A rate of {1 / self.curvature:.2g} makes rate x curvature 1 in {self.layer}. (Pass rate=.)"
+            return Words(finding, noise, advice, brief, plain)
+        finding = f"At rate {self.rate:g} the steps of {self.layer} have size {self.size:.3g} (rate x curvature)."
+        sizes, along, shares = _map()
+        pairs = (sizes, self.size), (along, self.preactivation)
+        at, beside = (min(values, key=lambda v, x=x: abs(math.log(v / x))) for values, x in pairs)  # type: ignore
+        if abs(np.log10(at / self.size)) + abs(np.log10(beside / self.preactivation)) >= FAR:
+            return Words(f"{finding} The book's map does not reach this far.", noise, advice, brief, plain)
+        fails = shares[at, beside][self.like]
+        if fails >= RISKY:
+            good = [c for c in sizes if c < self.size and shares[c, beside][self.like] < RISKY]
+            lower = f"or lower the rate to {good[-1] / self.curvature:.1g}" if good else "no rate of the map is safe"
+            advice = f"Scale the inputs to mean 0 and SD 1; {lower}."
+        every = ", ".join(f"{network} {share:.0%}" for network, share in shares[at, beside].items())
+        details = (
+            f"{plain} Rate x curvature = {self.size:.3g}.\nNearest point of the book's map (start of an MNIST run): "
+            f"{at:g}, {beside:g}.\nRuns that fail there (over 10 points below ReLU): {every}."
+        )
+        brief = f"{brief}, where {fails:.0%} of such runs fail"
+        return Words(
+            f"{finding} On the book's map {fails:.0%} of such runs fail near there.", noise, advice, brief, details
         )
 
-    def draw(self, ax: Any) -> None:
-        """The map, dark where no network fails, and a cross where this network is."""
-        down, along = (sorted({row[name] for row in failing()}) for name in ("curvature", "preactivation"))
-        grid = np.full((len(down), len(along)), np.nan)
-        for i, j in np.ndindex(grid.shape):
-            several = [r["fails"] for r in failing() if (r["curvature"], r["preactivation"]) == (down[i], along[j])]
-            grid[i, j] = np.mean(several) if several else np.nan
-        x, y = np.log10(along), np.log10(down)
-        image = ax.pcolormesh(x, y, 100 * grid, vmin=0, vmax=100, shading="nearest")
+    def draw(self, ax: Any, twin: Any = None) -> None:
+        """The map, dark where no run fails, a cross where this network is, and a ring for an untrained twin."""
+        down, along, shares = _map()
+        grid = [[100 * shares[c, p][self.like] for p in along] for c in down]
+        image = ax.pcolormesh(np.log10(along), np.log10(down), grid, vmin=0, vmax=100, shading="nearest")
         ax.set(xlabel="log10 of the first preactivations (RMS)", ylabel="log10 of rate x curvature")
         ax.grid(visible=False)
         if self.rate is not None:
-            here = np.log10([self.preactivation, self.rate * self.curvature])
-            ax.plot(*here, "X", color="red", markersize=11, mec="white")
-        ax.figure.colorbar(image, ax=ax, label="failing runs (%)")
+            ax.plot(*np.log10([self.preactivation, self.size]), "X", color="red", markersize=11, mec="white")
+            if twin is not None:
+                ax.plot(*np.log10([twin.preactivation, twin.size]), "o", mfc="none", mec="white", markersize=11)
+        ax.figure.colorbar(image, ax=ax, label=f"failing runs of {self.like} (%)")
 
 
+def _map() -> tuple[list[float], list[float], dict[tuple[float, float], dict[str, float]]]:
+    """The map's sizes and preactivations, ascending, and at each pair of them network -> share of failing runs."""
+    shares: dict[tuple[float, float], dict[str, float]] = {}
+    for row in failing():
+        shares.setdefault((row["curvature"], row["preactivation"]), {})[row["network"]] = row["fails"]
+    sizes, along = zip(*shares, strict=True)
+    return sorted({*sizes}), sorted({*along}), shares
+
+
+@undisturbed()
 def steps(model: Any, inputs: Any = None, labels: Any = None, rate: float | None = None) -> Steps:
     """The size of the first layer's steps, rate x curvature, and where it lies on the book's map (chapter 2).
 
     The two sizes are those of `inside.first_layer`. The map shows runs by their start: for its second axis, pass the
-    network before training. Raises ValueError for a rate that is not positive, and if all preactivations are 0.
+    network before training. Raises ValueError for a rate that is not positive, if all preactivations are 0, and for
+    sizes beyond all numbers.
     """
     if rate is not None and not 0 < rate < math.inf:
         raise ValueError(f"rate must be positive, got {rate!r}")
-    layer, curvature, preactivation = first_layer(Network.of(model, inputs, labels))
+    net = Network.of(model, inputs, labels)
+    layer, curvature, preactivation = first_layer(net)
+    if not math.isfinite(curvature * preactivation * (rate or 1)):
+        raise ValueError(f"{layer}: its inputs or weights are so large that their squares are infinite")
     if not (curvature > 0 and preactivation > 0):
         raise ValueError(f"{layer}: all its inputs or all its preactivations are 0, so it has no place on the map")
-    return Steps(layer, curvature, preactivation, rate)
+    return Steps(layer, curvature, preactivation, rate, net.like())

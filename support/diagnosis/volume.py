@@ -8,22 +8,32 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from support.diagnosis.part import Part
+from support.arguments import whole
+from support.diagnosis.part import Part, Words
 from support.geometry import SingularMetric, line, log_volume_element, plane
-from support.networks.inside import Network
+from support.geometry.pullback import log_volume_along
+from support.networks.given import undisturbed
+from support.networks.inside import WIDE, Network
 from support.progress import Progress
+from support.words import listed
 
 POOLED = 32  # outputs to which a wider layer is pooled by default
+DIRECTIONS = 8  # of the inputs, in which wide ones are measured
+SAME = 1e-6  # nats within which a volume does not vary
 
 
 @dataclass(frozen=True)
 class Volume(Part):
-    """Log-volumes in nats and predicted classes: (T,) along a line, (T, T) in a plane."""
+    """Log-volumes in nats and predicted classes: (T,) along a line, (T, T) in a plane. between, ends: the inputs and
+    their indices.
+    """
 
     of: str
     log_volume: np.ndarray
     predicted: np.ndarray
-    title = "Log-volume between inputs"
+    between: tuple[str, ...] = ()
+    ends: tuple[int, ...] = ()
+    title = "Does it magnify space where the class changes?"
 
     @property
     def boundaries(self) -> np.ndarray:
@@ -31,20 +41,56 @@ class Volume(Part):
         t = np.linspace(0, 1, len(self.predicted))
         return ((t[1:] + t[:-1]) / 2)[self.predicted[1:] != self.predicted[:-1]]
 
-    def __str__(self) -> str:
-        values = self.log_volume
-        text = f"{self.of}: log-volume from {values.min():.2f} to {values.max():.2f} nats"
-        if values.ndim == 2:
-            return f"{text} in the plane; predicted classes {', '.join(map(str, np.unique(self.predicted)))}."
-        at = ", ".join(f"{t:.2f}" for t in self.boundaries) or "nowhere"
-        ends = f"{values[0]:.2f} and {values[-1]:.2f} at the ends"
-        largest = values.argmax() / (len(values) - 1)
-        return f"{text}, {ends},\nlargest at t = {largest:.2f}. The predicted class changes at t = {at}."
+    @property
+    def exceeded(self) -> float | None:
+        """Share of a line's points at which the log-volume is below that at the changes of class, if it varies."""
+        changes = (self.predicted[1:] != self.predicted[:-1]).nonzero()[0]
+        if self.log_volume.ndim == 2 or not len(changes) or np.ptp(self.log_volume) < SAME:
+            return None
+        there = ((self.log_volume[1:] + self.log_volume[:-1]) / 2)[changes].mean()
+        return float((self.log_volume < there).mean())
 
-    def draw(self, ax: Any) -> None:
-        """The log-volume, and dashed lines where the predicted class changes."""
+    @property
+    def words(self) -> Words:
+        """Where the volume is largest, and how it is where the predicted class changes."""
+        v, share, line = self.log_volume, self.exceeded, self.log_volume.ndim == 1
+        size = f"log-volume from {v.min():.2f} to {v.max():.2f} nats"
+        where, noise = f"Between {' and '.join(self.between)}" if line else "In the plane", ""
+        details = f"{self.of}: {size} in the plane; predicted classes {listed(np.unique(self.predicted), 20)}."
+        finding, brief = f"{where} the {size}; the predicted class never changes.", f"a {size}"
+        if line:
+            at, largest = (
+                listed([f"{t:.2f}" for t in self.boundaries]),
+                f"largest at t = {v.argmax() / (len(v) - 1):.2f}",
+            )
+            ends = f"{v[0]:.2f} and {v[-1]:.2f} at the ends,\n{largest}"
+            details = f"{self.of}: {size}, {ends}. The predicted class changes at t = {at or 'nowhere'}."
+        if np.ptp(v) < SAME:
+            finding = f"{where} the volume is the same everywhere: the map is linear there."
+        elif not line:
+            finding = f"{where} the {size}."
+        elif share is not None:
+            above = f"above that at {share:.0%} of the line"
+            finding = (
+                f"{where} the class changes at t = {at} (0 to 1). There the log-volume is {above}; it is {largest}."
+            )
+            noise = "A place at random would be above 50%, and above 95% in one line of twenty."
+            brief = f"its own boundary {above}"
+        advice = (
+            "One line is an example: try others with `diagnosis.volume(..., ends=(i, j))`. Chapters 6 and 8 of the "
+            "book measure many, against lines without a boundary."
+        )
+        return Words(finding, noise, advice, brief, details)
+
+    def draw(self, ax: Any, twin: Any = None) -> None:
+        """The log-volume, dashed lines where the predicted class changes, and an untrained twin's in grey."""
         if self.log_volume.ndim == 1:
-            ax.plot(np.linspace(0, 1, len(self.log_volume)), self.log_volume, color="black")
+            t = np.linspace(0, 1, len(self.log_volume))
+            ax.plot(t, self.log_volume, color="black", label="this network")
+            if twin is not None:
+                level = self.log_volume.mean() - twin.log_volume.mean()
+                ax.plot(t, twin.log_volume + level, color="0.6", label="untrained, moved to the same mean")
+                ax.legend(fontsize="x-small")
             for t in self.boundaries:
                 ax.axvline(t, color="#D55E00", linestyle="--")
             ax.set(xlabel="from the first input to the second", ylabel="log-volume (nats)")
@@ -58,6 +104,7 @@ class Volume(Part):
         ax.figure.colorbar(image, ax=ax, label="log-volume (nats)")
 
 
+@undisturbed()
 def volume(
     model: Any,
     inputs: Any = None,
@@ -67,6 +114,7 @@ def volume(
     pooled: int | None = None,
     first: int | None = None,
     leading: int | None = None,
+    directions: int | None = None,
 ) -> Volume:
     """The log-volume that the layer before the head pulls back, along a line or in a plane of the inputs.
 
@@ -77,51 +125,76 @@ def volume(
         pooled: take the means of this many groups of outputs; by default POOLED where the layer is wider.
         first: take this many outputs, the first ones, instead.
         leading: take only this many singular values, the largest ones (see `geometry.log_volume_element`).
+        directions: take only this many leading principal directions of the inputs; by default DIRECTIONS for inputs
+            of more than WIDE values, if no other choice is made.
     Raises:
         ValueError: where the metric is singular; the message says what to choose.
     """
     net = Network.of(model, inputs, labels)
     name, f = net.features()
     width = f(net.x[:1]).shape[1]
-    if pooled is None and first is None and leading is None and width > POOLED:
-        pooled = POOLED
-    if pooled is not None and first is not None:
-        raise ValueError(f"pooled={pooled!r} and first={first!r}: pass one of them")
+    chosen = {"pooled": pooled, "first": first, "directions": directions}
+    if len(given := [f"{o}={n!r}" for o, n in chosen.items() if n is not None]) > 1:
+        raise ValueError(f"{' and '.join(given)}: pass one of them")
+    if not given and leading is None:
+        wide = net.x[0].numel() > WIDE
+        directions, pooled = DIRECTIONS if wide else None, POOLED if width > POOLED and not wide else None
     for option, count in (("pooled", pooled), ("first", first)):
         if count is not None and not 1 <= count <= width:
             raise ValueError(f"{option} must be from 1 to {width}, the outputs of the layer, not {count!r}")
-    some = f"first {first} of the {width} " if first else f"{pooled} means of the {width} " if pooled else ""
-    chosen = [net.x[i] for i in (_ends(net) if ends is None else ends)]
-    if len(chosen) not in (2, 3):
-        raise ValueError(f"ends must be two inputs, for a line, or three, for a plane, not {len(chosen)}")
-    flat = [x.flatten() for x in chosen]
+    indices = net.apart() if ends is None else ends
+    if len(indices) not in (2, 3):
+        raise ValueError(f"ends must be two inputs, for a line, or three, for a plane, not {len(indices)}")
+    flat = [net.x[i].flatten() for i in indices]
     at = line(flat[0], flat[1], points) if len(flat) == 2 else plane(flat[0], flat[1], flat[2], points).points
     at = at.reshape(-1, flat[0].numel())
+    if directions is not None:
+        whole("directions", directions, 1)
+        U = net.directions(min(directions, width))
+        some = f"{U.shape[1]} leading directions of the inputs, "
+        values = _along(net, f, at, U, some + name)
+    else:
+        some = f"first {first} of the {width} " if first else f"{pooled} means of the {width} " if pooled else ""
+        values = _whole(net, f, at, (pooled, first, leading), some + name)
+    if not values.isfinite().all():
+        raise SingularMetric(f"the log-volume of the {some}{name} is not finite: there they do not vary")
+    shape = (points,) * (len(indices) - 1)
+    groups = at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch)
+    with torch.no_grad():
+        predicted = torch.cat([net.scores(x) for x in groups]).argmax(1)
+    between = tuple(f"input {i} (class {net.names[int(net.labels[i])]})" for i in indices)
+    return Volume(some + name, values.view(shape).numpy(), predicted.view(shape).numpy(), between, tuple(indices))
+
+
+def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | None, int | None], of: str) -> Tensor:
+    """The log-volumes, (T,), in all directions of the inputs; choice: pooled, first, leading."""
+    pooled, first, leading = choice
 
     def one(x: Tensor) -> Tensor:
-        y = f(x.view(1, *net.x.shape[1:]))[0]
+        y = f(x.to(net.dtype).view(1, *net.x.shape[1:]))[0].double()
         if first:
             return y[:first]
         return torch.stack([y[i::pooled].mean() for i in range(pooled)]) if pooled else y
 
     values, progress = [], Progress("log-volume", unit="point")
-    for i, x in enumerate(at, 1):
+    for part in at.split(max(1, 4 * WIDE // at.shape[1])):
         try:
-            values.append(log_volume_element(one, x, leading=leading))
+            values.append(log_volume_element(one, part, leading=leading))
         except SingularMetric as error:
-            less = f"pooled={max(1, (pooled or first or width) // 2)}"
+            less = f"pooled={max(1, (pooled or first or len(one(part[0]))) // 2)}"
             hint = f"some outputs do not vary or are the same; pass {less}, or first= or leading="
-            raise SingularMetric(f"the metric of the {some}{name} is singular: {hint} ({error})") from error
-        progress(i, len(at))
-    shape = (points,) * (len(chosen) - 1)
-    with torch.no_grad():
-        predicted = torch.cat([net.model(x.view(-1, *net.x.shape[1:])) for x in at.split(256)]).argmax(1)
-    return Volume(some + name, torch.stack(values).view(shape).numpy(), predicted.view(shape).numpy())
+            raise SingularMetric(f"the metric of the {of} is singular: {hint} ({error})") from error
+        progress(len(torch.cat(values)), len(at))
+    return torch.cat(values)
 
 
-def _ends(net: Network) -> tuple[int, int]:
-    right = (net.logits.argmax(1) == net.labels).nonzero()[:, 0].tolist() or range(len(net.labels))
-    other = [i for i in right if net.labels[i] != net.labels[right[0]]]
-    if not other:
-        other = (net.labels != net.labels[right[0]]).nonzero()[:, 0].tolist()
-    return right[0], other[0]
+def _along(net: Network, f: Any, at: Tensor, U: Tensor, of: str) -> Tensor:
+    """The log-volumes, (T,), in the directions U, (D, k), alone."""
+    progress, found = Progress("log-volume", unit="point"), []
+    for part in at.to(net.dtype).view(-1, *net.x.shape[1:]).split(net.batch):
+        try:
+            found.append(log_volume_along(f, part, U))
+        except SingularMetric as error:
+            raise SingularMetric(f"the metric of the {of} is singular: {error}; pass fewer directions=") from error
+        progress(net.batch * len(found), len(at))
+    return torch.cat(found)

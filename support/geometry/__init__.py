@@ -3,7 +3,7 @@
 Conventions: a map f takes one example, (d,) -> (m,), and is used as it is, without a factor 1/sqrt(m). Only the
 shallow maps, given by their weights, are Phi(x) = phi(W x + b) / sqrt(n). Logarithms are natural. The Ricci scalar is
 positive on spheres: 2 / a^2 for radius a in two dimensions. All arithmetic is float64: points and weights are
-converted, and a module with parameters of lower precision is refused, except by `deep_log_volume_element`. Results
+converted, and of a module of lower precision a copy in float64 is taken, except by `deep_log_volume_element`. Results
 carry no gradient: they are measurements, and no terms of a loss.
 """
 

@@ -1,5 +1,6 @@
 """Checks of points, maps and weights that all functions of this package share."""
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,24 +50,41 @@ def points(x: Tensor) -> tuple[Tensor, bool]:
 def of_one_point(f: Callable, shape: tuple[int, ...] = (-1,)) -> Callable:
     """f as a map of one flat point, (d,) -> (m,). A module takes a batch, so it gets a batch of one.
 
-    shape: of the point that f takes, if it is not flat. Raises ValueError for a module that is not in float64, and
-    when called, if the module does not give (1, m).
+    shape: of the point that f takes, if it is not flat. Of a module of lower precision a copy in float64 is taken.
+    Raises ValueError when called, if the module does not give (1, m).
     """
     if not isinstance(f, nn.Module):
         return lambda point: f(point.clone().view(point.shape if shape == (-1,) else shape))  # f may work in place
-    for name, tensor in [*f.named_parameters(), *f.named_buffers()]:
-        if tensor.is_floating_point() and tensor.dtype != torch.float64:
-            raise ValueError(f"{name} of the module is {tensor.dtype}; call .double() on the module first")
+    module = f
+    if any(t.is_floating_point() and t.dtype != torch.float64 for t in [*f.parameters(), *f.buffers()]):
+        module = copied(f, torch.float64)
 
     def alone(point):
         batch = point.clone().reshape(1, *shape)  # the module may work in place
-        y = f(batch)
+        y = module(batch)
         if not isinstance(y, Tensor) or y.ndim != 2 or len(y) != 1:
             got = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
             raise ValueError(f"a module must map a batch of one, {tuple(batch.shape)}, to (1, m), but gave {got}")
         return y[0]
 
     return alone
+
+
+def copied(module: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """A copy of the module with all its real tensors in this precision; the module itself stays as it is.
+
+    Tensors that are neither parameters nor buffers are converted, too. Raises ValueError where it cannot be copied.
+    """
+    held = [t for part in module.modules() for t in vars(part).values() if isinstance(t, Tensor) and not t.is_leaf]
+    try:  # tensors made by an operation, such as those of weight norm, refuse to be copied: they are handed over
+        made = copy.deepcopy(module, {id(t): t.detach().clone() for t in held}).to(dtype)
+    except Exception as error:  # whatever the module holds
+        raise ValueError(f"the module cannot be copied: {error}") from error
+    for part in made.modules():
+        for name, value in vars(part).items():
+            if isinstance(value, Tensor) and value.is_floating_point():
+                vars(part)[name] = value.detach().to(dtype)
+    return made
 
 
 def outputs(f: Callable, x: Tensor) -> int:

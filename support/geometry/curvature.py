@@ -30,7 +30,7 @@ def ricci_scalar(f: Callable, x: Tensor) -> Tensor:
 
     Args:
         f: smooth map of one example, (d,) -> (m,) with m >= d, used as it is: no 1/sqrt(m) is added. A module takes
-            a batch, (N, d) -> (N, m), in float64, and in eval mode if it has dropout or batch norm.
+            a batch, (N, d) -> (N, m), in eval mode if it has dropout or batch norm; one in float32 is copied.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
     Returns:
         R, in units of 1 / (output unit)^2; 0 for d = 1.

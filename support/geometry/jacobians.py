@@ -2,8 +2,10 @@
 
 If the map has fewer inputs than outputs, columns are computed in forward mode, otherwise rows in reverse mode. No
 graph of the parameters is kept, which is what needs the memory in `autograd.functional.jacobian(create_graph=True)`.
+Maps that torch cannot batch or has no forward mode for, such as recurrent networks, are differentiated row by row.
 """
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from support.geometry import checks
 
+TOGETHER = 2**22  # numbers in the inputs of several directional derivatives at a time
 NUMBERS = 2**23  # in the Jacobians of a group of points: 64 MB
 
 
@@ -67,7 +70,54 @@ def jacobians(f: Callable, x: Tensor, m: int, passes: int) -> Tensor:
         return rows(torch.eye(m, dtype=x.dtype, device=x.device))
 
     with torch.no_grad(), plain_attention():  # of the parameters, whose graph would be kept: 6 GB for a ResNet-34
-        return torch.func.vmap(one)(x)
+        try:
+            return torch.func.vmap(one)(x)
+        except Exception as error:
+            if "memory" in str(error) or "inplace" in str(error):
+                raise
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return torch.stack([_by_rows(f, point) for point in x])
+
+
+def _by_rows(f: Callable, x: Tensor) -> Tensor:
+    """df/dx, (m, d), of one point, by plain reverse mode, which works for what vmap and forward mode refuse."""
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        y = f(x)
+        if not y.requires_grad:
+            return x.new_zeros(len(y), len(x))
+        rows = [torch.autograd.grad(value, x, retain_graph=True, allow_unused=True)[0] for value in y]
+    return torch.stack([torch.zeros_like(x) if row is None else row for row in rows])
+
+
+def products(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
+    """The derivatives of f, a map of a batch (N, ...) -> (N, m), at x along k directions, (k, ...): (N, m, k).
+
+    In forward mode, several directions at a time if x is small; where an operation of f has no forward mode, by
+    reverse mode twice.
+    """
+    load_forward_mode()
+
+    def along(u):
+        return u.to(x).expand_as(x).contiguous()
+
+    def forward(u):
+        return torch.func.jvp(f, (x,), (along(u),))[1]
+
+    with torch.no_grad(), plain_attention():
+        if (together := TOGETHER // x.numel()) > 1:
+            with contextlib.suppress(Exception):  # what cannot be batched is tried one by one
+                return torch.func.vmap(forward, chunk_size=together, out_dims=-1)(directions)
+        with contextlib.suppress(NotImplementedError):
+            return torch.stack([forward(u) for u in directions], -1)
+    with torch.enable_grad(), plain_attention():
+        point = x.detach().requires_grad_()
+        y = f(point)
+        w = torch.zeros_like(y, requires_grad=True)
+        (pulled,) = torch.autograd.grad(y, point, w, create_graph=True)
+        rows = [torch.autograd.grad(pulled, w, along(u), retain_graph=True)[0] for u in directions]
+        return torch.stack(rows, -1).detach()
 
 
 @contextmanager

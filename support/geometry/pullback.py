@@ -12,10 +12,11 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
-from support.geometry.checks import SingularMetric
-from support.geometry.jacobians import NUMBERS, of_jacobians
+from support.geometry.checks import NotFinite, SingularMetric
+from support.geometry.jacobians import NUMBERS, of_jacobians, products
 from support.geometry.shallow import EPS, axes, layer, scaled
 
+ROUNDING = 1e-5  # ratio of singular values below which one is rounding in float32
 GAP = 1e6  # ratio by which singular values must fall after an expected rank; only rounding causes such a fall
 GRAM_FROM = 64  # inputs (or outputs) above which a Gram matrix is faster than QR
 # error in nats of a log-volume from a Gram matrix over its condition number; ten times what was measured
@@ -28,7 +29,7 @@ def pullback_metric(f: Callable, x: Tensor) -> Tensor:
 
     Args:
         f: map of one example, (d,) -> (m,), used as it is: no 1/sqrt(m) is added. A module takes a batch, (N, d) ->
-            (N, m), in float64, and in eval mode if it has dropout or batch norm.
+            (N, m), in eval mode if it has dropout or batch norm; one in float32 is copied in float64.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling. With more axes, x is a
             batch of images, (N, ...): f then takes one image, and d is the number of its values. So one image is
             x[None]. (`deep_log_volume_element` takes three axes as one image.)
@@ -80,6 +81,24 @@ def log_volume_element(f: Callable, x: Tensor, rank: int | None = None, leading:
         return _ranked_log_volume(torch.linalg.svdvals(J), rank, start)
 
     return of_jacobians(f, x, volume)
+
+
+def log_volume_along(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
+    """Log of the volume element in k directions alone, (N,), natural log, of a map of a batch, (N, ...) -> (N, m).
+
+    x: (N, ...), float64 or float32. directions: orthonormal columns, (D, k), k <= m. Only k derivatives are taken, so
+    that D may be large. Raises SingularMetric where f does not vary in some of them, and NotFinite.
+
+    >>> log_volume_along(lambda x: 3 * x, torch.zeros(1, 4), torch.eye(4)[:, :2]).exp().round().tolist()
+    [9.0]
+    """
+    J = products(f, x, directions.T.reshape(-1, *x.shape[1:])).double()
+    if not J.isfinite().all():
+        raise NotFinite("df/dx is not finite everywhere")
+    sizes = torch.linalg.svdvals(J)
+    if x.dtype == torch.float32 and (sizes[:, -1] <= ROUNDING * sizes[:, 0]).any():
+        raise SingularMetric(f"a singular value is below {ROUNDING:g} of the largest, which is rounding in float32")
+    return full_rank_log_volume(J, 0)
 
 
 def shallow_pullback_metric(weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor) -> Tensor:

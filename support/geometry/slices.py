@@ -46,6 +46,25 @@ def plane(a: Tensor, b: Tensor, c: Tensor, points: int) -> Plane:
     return Plane(grid, anchors)
 
 
+def principal(x: Tensor, k: int) -> tuple[Tensor, float]:
+    """The k leading principal directions of points x, (N, D), as (D, k), and their share of the total variance.
+
+    From the singular values of x where there are fewer points than coordinates, so that no (D, D) array is made.
+    Raises ValueError where squares of x overflow.
+
+    >>> basis, share = principal(torch.tensor([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]]).double(), 1)
+    >>> [round(float(b), 6) for b in basis.abs()], round(share, 6)
+    ([0.6, 0.8], 1.0)
+    """
+    if not x.square().sum().isfinite():
+        raise ValueError("the points are so large that their squares are infinite")
+    if x.shape[1] <= len(x):
+        values, vectors = torch.linalg.eigh(x.T.cov())
+        return vectors.flip(1)[:, :k], float(values[-k:].sum() / values.sum())
+    _, sizes, rows = torch.linalg.svd(x - x.mean(0), full_matrices=False)
+    return rows[:k].T.contiguous(), float(sizes[:k].square().sum() / sizes.square().sum())
+
+
 def square(points: int, half: float = 1.0) -> Tensor:
     """An even grid on the square from -half to half, (points^2, 2) in float64; the first coordinate varies fastest.
 

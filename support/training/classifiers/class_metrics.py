@@ -24,8 +24,9 @@ from torch import Tensor, nn
 from support.defaults import pinned
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.geometry.checks import SingularMetric
-from support.geometry.jacobians import load_forward_mode
+from support.geometry.jacobians import load_forward_mode, products
 from support.geometry.pullback import full_rank_log_volume
+from support.geometry.slices import principal
 from support.networks.architectures import restored
 from support.networks.data import Dataset
 from support.networks.layers import OffsetL2
@@ -62,12 +63,11 @@ class Frame:
                 f"components must be from 1 to {most} here, not {k!r}: there are {x.shape[1]} inputs, and the "
                 f"smallest class has {smallest} of the {len(x):,} images"
             )
-        values, vectors = torch.linalg.eigh(x.T.cov())
-        basis = vectors.flip(1)[:, :k]
+        basis, share = principal(x, k)
         members = [x[labels == c] @ basis for c in range(classes)]
         covariances = torch.stack([z.T.cov().view(k, k) for z in members])
         centres = torch.stack([z.mean(0) for z in members])
-        return cls(basis, covariances, centres, float(values[-k:].sum() / values.sum()))
+        return cls(basis, covariances, centres, share)
 
 
 def mismatch(metrics: Tensor, covariances: Tensor) -> Tensor:
@@ -134,21 +134,25 @@ def hidden_metrics(network: nn.Sequential, x: Tensor, labels: Tensor, basis: Ten
 
 
 def metrics_of(
-    f: Callable, x: Tensor, labels: Tensor, basis: Tensor, members: int, progress: Callable[[int, int], None]
+    f: Callable,
+    x: Tensor,
+    labels: Tensor,
+    basis: Tensor,
+    members: int,
+    progress: Callable[[int, int], None],
+    batch: int = 256,
 ) -> Tensor:
     """The metric U^T J^T J U of any map of a batch, (N, ...) -> (N, m), averaged over members of a class: (C, k, k).
 
-    members: at most this many of each class, the first ones. progress: called after each direction of U, (D, k).
+    members: at most this many of each class, the first ones. progress: called after each batch of inputs.
     """
-    load_forward_mode()
     classes = range(int(labels.max()) + 1)
     chosen = torch.cat([(labels == c).nonzero()[:members, 0] for c in classes])
-    x, labels, columns = x[chosen], labels[chosen], []
-    for i, u in enumerate(basis.T, 1):
-        with torch.no_grad():
-            columns.append(torch.func.jvp(f, (x,), (u.view(x.shape[1:]).expand_as(x).contiguous(),))[1])
-        progress(i, basis.shape[1])
-    J = torch.stack(columns, -1)
+    labels, groups, found = labels[chosen], x[chosen].split(batch), []
+    for number, part in enumerate(groups, 1):
+        found.append(products(f, part, basis.T.reshape(-1, *x.shape[1:])).double())
+        progress(number, len(groups))
+    J = torch.cat(found)
     return torch.stack([(J[labels == c].mT @ J[labels == c]).mean(0) for c in classes])
 
 

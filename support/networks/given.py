@@ -1,0 +1,257 @@
+"""What a reader gives to be measured, in any usual form: inputs with labels as tensors, and a copy of a model."""
+
+import itertools
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+from support.geometry.checks import copied
+from support.words import counted
+
+FIRST = 500  # examples that are read from a DataLoader or a Dataset
+OWN_HOOKS = (FunctionType, MethodType, BuiltinMethodType, partial)  # torch's own, such as weight norm, are objects
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Nothing of a reader's session changes, or acts on what is computed within: random states, modes, compilers."""
+    states = random.getstate(), np.random.get_state()
+    with ExitStack() as stack:
+        stack.enter_context(torch.random.fork_rng(devices=[]))
+        stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.autocast("cpu", enabled=False))
+        if torch.get_default_device().type != "cpu":
+            stack.enter_context(torch.device("cpu"))
+        if "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance"):
+            stack.enter_context(torch.compiler.set_stance("force_eager"))  # compiled functions run as they are
+        try:
+            yield
+        finally:
+            random.setstate(states[0])
+            np.random.set_state(states[1])
+
+
+# -- inputs and labels --------------------------------------------------------------------------------------------
+
+
+def examples(inputs: Any, labels: Any = None) -> tuple[Tensor, Tensor, list[str]]:
+    """Inputs (N, ...), labels (N,) in int64, and the classes' names if the labels are words, else no names.
+
+    Args:
+        inputs: a tensor, an array, a list, a DataFrame; or with labels of None a DataLoader, or a Dataset of pairs
+            (input, label), of which at most FIRST examples are read, from a Dataset at even distances.
+        labels: whole numbers, or words, which are numbered in sorted order; (N,) or (N, 1).
+    Raises:
+        ValueError: for what cannot be read so, and for inputs that are not finite; the message says what to do.
+    """
+    if isinstance(inputs, DataLoader | Dataset) and labels is None:
+        inputs, labels = _pairs(inputs)
+    if inputs is None or labels is None:
+        raise ValueError("a model needs inputs and labels")
+    x = _tensor("inputs", inputs)
+    if x.dtype in (torch.float16, torch.bfloat16):
+        x = x.float()
+    numbers, names = _labels(labels)
+    if numbers.ndim != 1 or len(numbers) != len(x) or x.ndim < 2:
+        shapes = f"inputs {tuple(x.shape)} and labels {tuple(numbers.shape)}"
+        raise ValueError(f"wanted inputs (N, ...) and labels (N,), got {shapes}")
+    if 0 in x.shape:
+        raise ValueError(f"there are no inputs, or they are empty: shape {tuple(x.shape)}")
+    if x.is_floating_point() and not x.isfinite().all():
+        at = int((~x.isfinite()).flatten(1).any(1).nonzero()[0, 0])
+        value = float(x[at][~x[at].isfinite()][0])
+        raise ValueError(f"inputs of shape {tuple(x.shape)} are not finite: input {at} holds {value}")
+    if len(numbers.unique()) < 2:
+        one = names[int(numbers[0])] if names else int(numbers[0])
+        raise ValueError(f"all {len(numbers)} labels are {one}; wanted two or more classes")
+    return x, numbers, names
+
+
+def _pairs(source: Any) -> tuple[Any, Any]:
+    """Inputs and labels of the first examples of a DataLoader, or of examples at even distances in a Dataset."""
+    state = source.generator.get_state() if getattr(source, "generator", None) is not None else None
+    found: list[tuple[Any, Any]] = []
+    try:
+        if isinstance(source, DataLoader):
+            for batch in source:
+                inputs, labels = batch
+                found += zip(inputs, labels, strict=True)
+                if len(found) >= FIRST:
+                    break
+        elif isinstance(source, IterableDataset):
+            found = [(x, y) for x, y in itertools.islice(source, FIRST)]
+        else:
+            size = len(source)  # type: ignore[arg-type]
+            found = [(x, y) for x, y in (source[i * size // min(size, FIRST)] for i in range(min(size, FIRST)))]
+        inputs = torch.stack([torch.as_tensor(x) for x, _ in found[:FIRST]])
+    except (TypeError, ValueError, RuntimeError) as error:
+        wanted = "wanted pairs (input, label) with inputs as tensors of one shape"
+        raise ValueError(f"the {type(source).__name__} cannot be read, {wanted}: {error}") from error
+    finally:
+        if state is not None:
+            source.generator.set_state(state)
+    return inputs, [y.item() if isinstance(y, Tensor) and y.numel() == 1 else y for _, y in found[:FIRST]]
+
+
+def _tensor(name: str, value: Any) -> Tensor:
+    """The value as a tensor on the CPU, in the precision that it has."""
+    if isinstance(value, Tensor):
+        return value.detach().cpu().clone() if value.is_inference() else value.detach().cpu()
+    if isinstance(value, list | tuple) and value and isinstance(value[0], Tensor):
+        value = torch.stack(list(value))
+        return value.detach().cpu()
+    array = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+    if array.dtype == object and not any(isinstance(v, str) for v in array.flat):  # a table of several number types
+        array = array.astype(float)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} must be numbers, got {array.dtype} of shape {array.shape}, such as {array.flat[0]!r}"
+        )
+    return torch.from_numpy(np.array(array))
+
+
+def _labels(labels: Any) -> tuple[Tensor, list[str]]:
+    if not isinstance(labels, Tensor):
+        array = labels.to_numpy() if hasattr(labels, "to_numpy") else np.asarray(labels)
+        if any(isinstance(v, str) for v in array.flat):
+            names, numbers = np.unique(array.astype(str), return_inverse=True)
+            return torch.from_numpy(numbers).view(array.shape).flatten(), names.tolist()
+        labels = array
+    found = _tensor("labels", labels)
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    if found.ndim == 2 and found.shape[1] > 1:
+        raise ValueError(f"wanted one label an input, got {tuple(found.shape)}; for one-hot labels pass .argmax(1)")
+    if found.is_complex() or (found.is_floating_point() and not torch.equal(found, found.round())):
+        raise ValueError(f"wanted whole numbers or words as labels, got {found.dtype} such as {found.flatten()[0]}")
+    return found.long(), []
+
+
+# -- the model ----------------------------------------------------------------------------------------------------
+
+
+def copy_of(model: Any, dtype: torch.dtype) -> tuple[nn.Module, str]:
+    """A copy of the model for measuring, and a sentence on what was left out, or "".
+
+    On the CPU, in evaluation mode, in one precision, without in-place layers, compiled parts and hooks of its owner.
+    Raises ValueError for what is no torch module, and for scripted ones, which hide their layers.
+    """
+    if not isinstance(model, nn.Module):
+        kind, more = type(model).__name__, "`support.geometry` takes functions"
+        if hasattr(model, "predict"):
+            more = "the page 'Measure your own network' shows two lines that turn a fitted MLPClassifier into one"
+        raise ValueError(f"model must be a torch.nn.Module, got {kind}; {more}")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise ValueError("a ScriptModule hides its layers; pass the module from which it was scripted or traced")
+    made = copied(getattr(model, "_orig_mod", model), dtype).cpu().eval().requires_grad_(False)
+    dropped = 0
+    for part in made.modules():
+        if hasattr(part, "inplace"):
+            part.inplace = False  # type: ignore[assignment]  # derivatives need the values before
+        for name, child in part.named_children():
+            if hasattr(child, "_orig_mod"):
+                setattr(part, name, child._orig_mod)
+        for hooks in (part._forward_hooks, part._forward_pre_hooks, part._backward_hooks, part._backward_pre_hooks):
+            for key in [key for key, hook in hooks.items() if isinstance(hook, OWN_HOOKS)]:
+                del hooks[key]
+                dropped += 1
+    return made, f"{counted(dropped, 'hook')} of your own on its layers did not run." if dropped else ""
+
+
+class Held(nn.Module):
+    """Stands in for an Embedding: gives the value that it holds, whatever the tokens are."""
+
+    def __init__(self, embedding: nn.Module):
+        super().__init__()
+        self.weight = embedding.weight
+        self.value: Any = None
+
+    def forward(self, *tokens: Tensor) -> Tensor:
+        """The value."""
+        return self.value
+
+    def _get_name(self) -> str:
+        return "Embedding"
+
+
+class FromEmbeddings(nn.Module):
+    """The model behind its first Embedding: a map of embeddings (N, T, E) in place of tokens (N, T)."""
+
+    def __init__(self, model: nn.Module, embedding: nn.Module, tokens: Tensor):
+        super().__init__()
+        self.held, self.tokens = Held(embedding), tokens
+        for part in [*model.modules()]:
+            for name, child in [*part.named_children()]:
+                if child is embedding:
+                    setattr(part, name, self.held)
+        self.model = self.held if model is embedding else model
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The model's outputs where the Embedding gives x; the tokens that it sees are always the same."""
+        self.held.value = x
+        try:
+            return self.model(self.tokens.expand(len(x), *self.tokens.shape[1:]))
+        finally:
+            self.held.value = None
+
+
+def behind_embedding(model: nn.Module, tokens: Tensor) -> tuple[nn.Module, Tensor]:
+    """The map from embeddings to outputs, and the embeddings of the tokens, (N, T) of whole numbers.
+
+    Raises ValueError for a model without an Embedding, and if it uses the tokens elsewhere, too, as for a mask.
+    """
+    how = "pass model.embedding(tokens) as inputs, and a module of what follows as the model"
+    seen: list[tuple[nn.Module, Tensor]] = []
+    parts = [part for part in model.modules() if isinstance(part, nn.Embedding)]
+    if not parts:
+        number = "inputs must be float64 or float32"
+        raise ValueError(f"{number}, got {tokens.dtype}; scale them as in training, for images x / 255")
+    handles = [p.register_forward_hook(lambda part, _, made: seen.append((part, made))) for p in parts]
+    try:
+        with torch.no_grad():
+            right = model(tokens.clone())
+    except Exception as error:
+        raise ValueError(f"the model cannot take inputs of shape {tuple(tokens.shape)}: {error}") from error
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not seen or len(seen[0][1]) != len(tokens) or any(part is seen[0][0] for part, _ in seen[1:]):
+        raise ValueError(f"tokens are measured from the first Embedding on, which this model does not allow; {how}")
+    rest = FromEmbeddings(model, seen[0][0], tokens[:1])
+    with torch.no_grad():
+        made = rest(seen[0][1].clone())
+    if not isinstance(right, Tensor) or not torch.allclose(made, right, 1e-4, 1e-6):
+        raise ValueError(f"the model uses its tokens not only in its first Embedding (a mask?); {how}")
+    return rest, seen[0][1]
+
+
+def untrained(model: nn.Module) -> nn.Module:
+    """A copy with fresh parameters, drawn by each layer's own `reset_parameters`.
+
+    Parameters of layers without one, and those that it leaves, keep their values in another order.
+    """
+    made = copied(model, next((p.dtype for p in model.parameters()), torch.float64))
+    generator = torch.Generator().manual_seed(0)
+    torch.default_generator.manual_seed(0)  # the caller restores its state
+    for part in made.modules():
+        before = [p.clone() for p in part.parameters(recurse=False)]
+        for name in ("reset_parameters", "_reset_parameters"):
+            if callable(reset := getattr(part, name, None)) and (before or [*part.buffers(recurse=False)]):
+                try:
+                    reset()
+                except (TypeError, RuntimeError, NotImplementedError):
+                    continue
+        for parameter, old in zip(part.parameters(recurse=False), before, strict=True):
+            if torch.equal(parameter, old):
+                order = torch.randperm(old.numel(), generator=generator)
+                parameter.data = old.flatten()[order].view_as(old)
+    return made

@@ -1,0 +1,791 @@
+"""`diagnose` on the networks and data of today: each kind is measured with right values, or refused in one line."""
+
+import copy
+import random
+import re
+import subprocess
+import sys
+import threading
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils import prune
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+
+import support
+from support import diagnose, diagnosis
+from support.__main__ import main
+from support.geometry import chance, log_volume_element
+from support.geometry.slices import principal
+from support.networks import given
+from support.networks.inside import WIDE, Network, active_shares
+from support.training.classifiers.class_metrics import mismatch
+
+ROOT = Path(support.__file__).parents[1]
+pytestmark = pytest.mark.filterwarnings("ignore:.*(weight_norm|nested_tensor|batching rule)")
+
+
+def flat(report):
+    """Its text in one line."""
+    return " ".join(str(report).split())
+
+
+def vectors(classes=3):
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(120) % classes
+    return 2 * torch.eye(20)[labels] + torch.randn(120, 20, generator=generator), labels
+
+
+def sequences():
+    x, labels = vectors()
+    return x.view(-1, 5, 4), labels
+
+
+def mlp(outputs=3):
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(20, 16), nn.Tanh(), nn.Linear(16, outputs))
+
+
+class Any(nn.Module):
+    """A module of parts and a forward that is given."""
+
+    def __init__(self, forward, **parts):
+        super().__init__()
+        self.parts, self.how = nn.ModuleDict(parts), forward
+
+    def forward(self, x):
+        return self.how(self.parts, x)
+
+
+def transformer():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    embed, encoder = nn.Linear(4, 4), nn.TransformerEncoder(layer, 2)
+    return Any(
+        lambda p, x: p["head"](p["encoder"](p["embed"](x)).mean(1)),
+        embed=embed,
+        encoder=encoder,
+        head=nn.Linear(4, 3),
+    )
+
+
+def recurrent(kind):
+    torch.manual_seed(0)
+    return Any(
+        lambda p, x: p["head"](p["layer"](x)[0][:, -1]), layer=kind(4, 6, 2, batch_first=True), head=nn.Linear(6, 3)
+    )
+
+
+def by_hand(network, x, index):
+    """The Jacobian of what enters the head at one input, by plain autograd in float64: (m, d)."""
+    net = copy.deepcopy(network).double().eval()
+    seen = []
+    net.parts["head"].register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+
+    def features(point):
+        net(point.view(1, *x.shape[1:]))
+        return seen[-1][0]
+
+    return torch.autograd.functional.jacobian(features, x[index].double().flatten())
+
+
+# -- attention, recurrent networks, and forwards that torch cannot batch ---------------------------------------------
+
+
+@pytest.mark.parametrize("network", [transformer, lambda: recurrent(nn.LSTM), lambda: recurrent(nn.GRU)])
+def test_attention_and_recurrent_networks_are_measured_as_autograd_does(network):
+    network, (x, y) = network(), sequences()
+    report = diagnose(network, x, y, rate=0.1)
+    assert set(report.missing) <= {"steps"} and set(report.twins) == set(report.parts)
+    found = diagnosis.volume(network, x, y, ends=(0, 1), points=2, leading=3)
+    expected = [torch.linalg.svdvals(by_hand(network, x, i))[:3].log().sum() for i in (0, 1)]
+    np.testing.assert_allclose(found.log_volume, expected, rtol=1e-6)
+    flat = x.flatten(1).double()
+    metric = diagnosis.metrics(network, x, y, directions=2, members=3)
+    basis = principal(flat, 2)[0]
+    J = [by_hand(network, x, i) @ basis for i in (y == 1).nonzero()[:3, 0]]
+    G = torch.stack([j.mT @ j for j in J]).mean(0)
+    assert metric.own[1] == pytest.approx(float(mismatch(G, (flat[y == 1] @ basis).T.cov())), rel=1e-6)
+
+
+def test_the_first_layer_that_multiplies_is_named_and_no_later_one_taken():
+    x, y = sequences()
+    assert diagnose(recurrent(nn.LSTM), x, y).missing["steps"].startswith("the first layer is LSTM; only a Linear or")
+    assert diagnosis.steps(transformer(), x, y).layer == "parts.embed (Linear)"
+    encoder = nn.Sequential(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), nn.Flatten(), nn.Linear(20, 3))
+    with pytest.raises(ValueError, match="the first layer is MultiheadAttention; only"):
+        diagnosis.steps(encoder, x, y)
+
+
+def test_the_units_of_a_recurrent_layer_are_its_outputs_at_any_time():
+    x, y = sequences()
+    model = recurrent(nn.LSTM)
+    model.parts["layer"].weight_hh_l1.data[18 + 5] = 0  # the output gate of the last unit: closed
+    model.parts["layer"].bias_ih_l1.data[18 + 5] = -1e9
+    model.parts["layer"].weight_ih_l1.data[18 + 5] = 0
+    shares = active_shares(Network(model, x, y))
+    assert list(shares) == ["parts.layer", "outputs"]
+    assert shares["parts.layer"].tolist() == [1, 1, 1, 1, 1, 0]
+
+
+def number(parts, x):
+    return parts["head"](parts["first"](x).tanh()) * (1 if x.abs().max().item() < 100 else 0)
+
+
+def asserting(parts, x):
+    assert x.abs().max() < 100 and len(x) < 1000
+    return parts["head"](parts["first"](x).tanh())
+
+
+def in_place(parts, x):
+    x -= 0.5
+    return parts["head"](parts["first"](x).tanh())
+
+
+def own_tensors(parts, x):
+    return parts["head"](torch.matmul(x, torch.eye(20)) + torch.zeros(len(x), 20))
+
+
+@pytest.mark.parametrize("forward", [number, asserting, in_place, torch.no_grad()(number), own_tensors])
+def test_forwards_of_every_kind_are_measured(forward):
+    torch.manual_seed(0)
+    sizes = {"head": nn.Linear(20 if forward is own_tensors else 16, 3)}
+    model, (x, y) = Any(forward, first=nn.Linear(20, 16), **sizes), vectors()
+    for given_x in (x, x.double()):
+        before = given_x.clone()
+        report = diagnose(model, given_x, y, rate=0.1)
+        assert report.missing == {} and torch.equal(given_x, before)
+    if forward is in_place:
+        shifted = ((x.double() - 0.5).T @ (x.double() - 0.5)) / len(x)
+        assert report.parts["steps"].curvature == pytest.approx(float(torch.linalg.eigvalsh(shifted)[-1]))
+
+
+class OnlyForward(torch.autograd.Function):
+    """An operation whose derivative raises."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        raise RuntimeError("no derivative\nof this")
+
+
+def test_a_part_that_cannot_be_measured_says_why_in_one_line_and_the_others_stay():
+    x, y = vectors()
+    model = Any(
+        lambda p, x: p["head"](OnlyForward.apply(p["first"](x))), first=nn.Linear(20, 16), head=nn.Linear(16, 3)
+    )
+    report = diagnose(model, x, y, rate=0.1)
+    assert list(report.parts) == ["units", "steps", "hyperplanes"] and set(report.missing) == {"metrics", "volume"}
+    assert all("\n" not in why and len(why) < 300 for why in report.missing.values())
+    assert f"volume: not measured; {report.missing['volume']}" in " ".join(str(report).split())
+    assert "the model raised RuntimeError" in report.missing["volume"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_compiled_network_is_measured_as_the_one_that_it_was_made_from():
+    model, (x, y) = mlp(), vectors()
+    expected = str(diagnose(model, x, y, rate=0.1))
+    inside = nn.Sequential(torch.compile(model[0]), *model[1:])
+    for compiled in (torch.compile(model), inside, Any(torch.compile(lambda p, x: p["all"](x)), all=model)):
+        report = diagnose(compiled, x, y, rate=0.1)
+        assert report.missing == {} and report.accuracy == diagnose(model, x, y).accuracy
+    assert str(diagnose(torch.compile(model), x, y, rate=0.1)) == expected
+
+
+# -- tokens ----------------------------------------------------------------------------------------------------------
+
+
+def tokens_model(mask=False):
+    torch.manual_seed(0)
+
+    def forward(parts, tokens):
+        hidden = parts["encoder"](parts["embed"](tokens), src_key_padding_mask=tokens == 0 if mask else None)
+        return parts["head"](hidden.mean(1))
+
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    return Any(forward, embed=nn.Embedding(50, 4), encoder=layer, head=nn.Linear(4, 3))
+
+
+def test_tokens_are_measured_from_their_embeddings_on():
+    tokens, y = torch.randint(0, 50, (60, 5), generator=torch.Generator().manual_seed(0)), torch.arange(60) % 3
+    model = tokens_model()
+    report = diagnose(model, tokens, y)
+    assert set(report.missing) == {"steps"} and "from their embeddings on" in flat(report)
+    assert len(report.twins) == len(report.parts)
+    net = Network(model, tokens, y)
+    torch.testing.assert_close(net.x, model.parts["embed"](tokens).detach().double())
+    torch.testing.assert_close(net.logits, model.double().eval()(tokens).detach())
+    rest = Any(lambda p, x: p["head"](p["encoder"](x).mean(1)), **{k: model.parts[k] for k in ("encoder", "head")})
+    expected = diagnosis.volume(rest, net.x, y, ends=(0, 1), leading=2).log_volume
+    found = diagnosis.volume(model, tokens, y, ends=(0, 1), leading=2).log_volume
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_tokens_that_also_make_a_mask_are_refused_with_what_to_do():
+    tokens = torch.randint(0, 3, (60, 5), generator=torch.Generator().manual_seed(0))
+    with pytest.raises(
+        ValueError, match=r"tokens not only in its first Embedding \(a mask\?\); pass model.embedding"
+    ):
+        diagnose(tokens_model(mask=True), tokens, torch.arange(60) % 3)
+
+
+# -- large inputs ----------------------------------------------------------------------------------------------------
+
+
+def wide():
+    generator = torch.Generator().manual_seed(0)
+    x, y = torch.rand(40, 1, 80, 80, generator=generator), torch.arange(40) % 2
+    torch.manual_seed(0)
+    return (
+        nn.Sequential(
+            nn.Conv2d(1, 4, 5, 4), nn.Tanh(), nn.Flatten(), nn.Linear(4 * 19 * 19, 12), nn.Tanh(), nn.Linear(12, 2)
+        ),
+        x,
+        y,
+    )
+
+
+def test_wide_inputs_are_measured_in_their_leading_directions():
+    model, x, y = wide()
+    assert x[0].numel() > WIDE
+    report = diagnose(model, x, y, rate=0.1)
+    assert report.missing == {} and "8 leading directions of the inputs" in report.parts["volume"].of
+    found = diagnosis.volume(model, x, y, ends=(0, 1), points=3)
+    flat = x.flatten(1).double()
+    U = torch.linalg.svd(flat - flat.mean(0), full_matrices=False).Vh[:8].T
+    net = copy.deepcopy(model).double()
+    at = torch.lerp(flat[0], flat[1], torch.tensor(0.5).double())
+    J = torch.autograd.functional.jacobian(lambda p: net[:5](p.view(1, 1, 80, 80))[0], at) @ U
+    assert found.log_volume[1] == pytest.approx(float(torch.linalg.svdvals(J).log().sum()), abs=1e-3)
+
+
+def test_the_principal_directions_are_the_same_from_the_singular_values():
+    x = torch.randn(12, 30, generator=torch.Generator().manual_seed(0)).double()
+    basis, share = principal(x, 4)
+    values, vectors = torch.linalg.eigh(x.T.cov())
+    torch.testing.assert_close((basis.T @ vectors.flip(1)[:, :4]).abs(), torch.eye(4).double())
+    assert share == pytest.approx(float(values[-4:].sum() / values.sum()))
+
+
+def test_a_linear_layer_on_large_inputs_needs_no_square_of_them():
+    x, y = wide()[1:]
+    found = diagnosis.steps(nn.Sequential(nn.Flatten(), nn.Linear(6400, 5), nn.Linear(5, 2)), x, y)
+    assert found.curvature == pytest.approx(float(torch.linalg.svdvals(x.flatten(1).double())[0] ** 2 / 40))
+
+
+# -- chance ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_untrained_networks_with_random_labels_seldom_read_as_anything(classes):
+    read = []
+    for seed in range(100):
+        torch.manual_seed(seed)
+        x, y = torch.randn(90, 10), torch.randint(classes, (90,))
+        read.append(
+            diagnosis.hyperplanes(nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, classes)), x, y).reading
+        )
+    assert read.count("distances") <= 5 and read.count("intensities") <= 5
+
+
+def test_distances_of_two_classes_are_still_read():
+    x, y = vectors(2)
+    head = nn.Linear(20, 2)
+    head.weight.data = torch.eye(20)[:2]
+    head.bias.data = -torch.stack([x[y == c, c].mean() for c in (0, 1)])  # each own class on its hyperplane
+    assert diagnosis.hyperplanes(nn.Sequential(head), x, y).reading == "distances"
+
+
+def test_distances_of_groups_are_those_of_the_moments():
+    values = torch.randn(30, 3, generator=torch.Generator().manual_seed(0)).double() + 5
+    labels = torch.arange(30) % 3
+    z = chance.grouped_distances(values, labels)
+    assert z.shape == (1 + chance.DRAWS, 3, 3)
+    expected = [
+        [values[labels == c, o].mean() / values[labels == c, o].std(correction=0) for c in range(3)] for o in range(3)
+    ]
+    np.testing.assert_allclose(z[0], expected)
+    found = chance.grouped_covariances(values, labels, 2)
+    torch.testing.assert_close(found[0], torch.stack([values[labels == c].T.cov() for c in range(3)]))
+    torch.testing.assert_close(found.sum(1)[1].trace(), found.sum(1)[2].trace(), rtol=0.2, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m, x, y: (nn.init.zeros_(m[2].weight), nn.init.ones_(m[2].bias)), "does not vary within class 0"),
+        (lambda m, x, y: (nn.init.zeros_(m[2].weight), nn.init.zeros_(m[2].bias)), "does not vary within class 0"),
+        (lambda m, x, y: x.copy_(x[y]), "output 0 of 2 does not vary within class 0"),
+        (lambda m, x, y: y.copy_(torch.arange(120)), "at least 5 inputs of each of two classes, .* have 1 and 1"),
+    ],
+)
+def test_nothing_is_read_where_nothing_varies(change, message):
+    model, (x, y) = mlp(120), vectors()
+    change(model, x, y)
+    report = diagnose(model, x, y)
+    assert "hyperplanes" in report.missing
+    with pytest.raises(ValueError, match=message):
+        diagnosis.hyperplanes(model, x, y)
+
+
+def test_ties_are_no_reading():
+    z = np.array([[[1.0, -1.0], [1.0, 1.0]]])
+    assert not chance.nearest(z).any() and not chance.farthest(z).any()
+
+
+def test_a_linear_map_has_no_place_of_largest_volume():
+    found = diagnosis.volume(nn.Sequential(nn.Linear(20, 5), nn.Linear(5, 3)), *vectors())
+    assert found.exceeded is None and "the same everywhere" in flat(found)
+
+
+@pytest.mark.parametrize("members", [20, 200])
+def test_the_true_precision_reads_as_one_and_its_score_with_few_members_is_beside(members):
+    generator = torch.Generator().manual_seed(0)
+    L, y = torch.randn(4, 4, generator=generator), torch.arange(3).repeat_interleave(members)
+    x = torch.randn(len(y), 4, generator=generator) @ L.T + 4 * torch.randn(3, 4, generator=generator)[y]
+    model = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 3))
+    model[0].weight.data = torch.linalg.inv(L)
+    found = diagnosis.metrics(model, x, y)
+    low, high = np.quantile(found.true, [0.01, 0.99])
+    assert found.directions == 4 and found.reading == "yes" and low < np.median(found.own) < high
+    model[0].weight.data = L.T @ L @ L.T
+    assert diagnosis.metrics(model, x, y).reading in ("no", "partly")
+
+
+def test_the_score_of_a_true_precision_is_that_of_drawn_members():
+    torch.manual_seed(0)
+    drawn = [float(mismatch(torch.eye(3).double(), torch.randn(15, 3).double().T.cov())) for _ in range(400)]
+    found = chance.true_mismatch((15,), 3)
+    assert np.mean(found) == pytest.approx(np.mean(drawn), rel=0.06)
+    assert np.std(found) == pytest.approx(np.std(drawn), rel=0.2)
+
+
+def test_fewer_than_five_members_a_direction_are_refused():
+    x, y = vectors()
+    assert diagnosis.metrics(mlp(), x[:60], y[:60]).directions == 4
+    with pytest.raises(
+        ValueError, match="at least 25 inputs of each of two classes, but the largest two have 20 and 20"
+    ):
+        diagnosis.metrics(mlp(), x[:60], y[:60], directions=5)
+    with pytest.raises(ValueError, match="at least 10 inputs of each"):
+        diagnosis.metrics(mlp(), x[:27], y[:27])
+
+
+# -- what is the reader's stays as it is -----------------------------------------------------------------------------
+
+
+class Seen:
+    def __init__(self):
+        self.times = 0
+
+    def append(self, *_):
+        self.times += 1
+
+
+def test_nothing_of_the_reader_is_altered():
+    x, y = vectors()
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Linear(20, 16), nn.BatchNorm1d(16), nn.ReLU(inplace=True), nn.Dropout(), nn.Linear(16, 3)
+    )
+    seen, calls = Seen(), []
+    model[0].register_forward_hook(lambda *a: calls.append(a))
+    model[1].register_forward_pre_hook(seen.append)
+    weights, inputs, labels = copy.deepcopy(model.state_dict()), x.clone(), y.clone()
+    hooks = [dict(part._forward_hooks) for part in model.modules()]
+    states = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
+    report = diagnose(model, x, y, rate=0.1)
+    assert report.missing == {} and "2 hooks of your own on its layers did not run" in flat(report)
+    after = model.state_dict()
+    assert all(torch.equal(weights[name], after[name]) and weights[name].dtype == after[name].dtype for name in after)
+    assert model.training and model[2].inplace and all(p.requires_grad and p.grad is None for p in model.parameters())
+    assert torch.equal(x, inputs) and torch.equal(y, labels) and calls == [] and seen.times == 0
+    assert [dict(part._forward_hooks) for part in model.modules()] == hooks
+    assert torch.equal(torch.get_rng_state(), states[0]) and random.getstate() == states[2]
+    assert (np.random.get_state()[1] == states[1]).all() and torch.get_default_dtype() == torch.float32
+
+
+def test_modes_of_the_session_do_not_matter():
+    model, (x, y) = mlp(), vectors()
+    expected = str(diagnose(model, x, y, rate=0.1))
+    with torch.inference_mode():
+        assert str(diagnose(model, x.clone(), y.clone(), rate=0.1)) == expected
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert str(diagnose(model, x, y, rate=0.1)) == expected
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert str(diagnose(model, x, y, rate=0.1)) == expected
+        with torch.device("meta"):
+            assert str(diagnose(model, x, y, rate=0.1)) == expected
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+# -- what is refused -------------------------------------------------------------------------------------------------
+
+
+class Counting(nn.Linear):
+    def forward(self, x):
+        self.bias.data += 1
+        return super().forward(x)
+
+
+def broken(value):
+    model = mlp()
+    model[0].weight.data[0, 0] = value
+    return model
+
+
+def locked():
+    model = mlp()
+    model.lock = threading.Lock()
+    return model
+
+
+class Estimator:
+    predict = None
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda: Any(lambda p, x: nn.functional.dropout(p["n"](x), 0.5, True), n=mlp()), "random, or changes itself"),
+        (
+            lambda: Any(lambda p, x: p["n"](x) + np.random.rand(), n=mlp()),
+            "random, or changes itself; they differ by",
+        ),
+        (lambda: Counting(20, 3), "random, or changes itself"),
+        (lambda: Any(lambda p, x: p["n"](x) - p["n"](x).mean(0), n=mlp()), "depend on the other inputs of the batch"),
+        (
+            lambda: nn.Sequential(nn.Linear(20, 3), nn.BatchNorm1d(3, track_running_stats=False)),
+            "cannot take one input alone",
+        ),
+        (lambda: broken(float("nan")), "not finite, first for input 0; its 0.weight is not finite"),
+        (lambda: Any(lambda p, x: p["n"](x).exp() * torch.inf, n=mlp()), "not finite, first for input 0"),
+        (lambda: Any(lambda p, x: p["n"](x.float()), n=mlp()), r"copy in torch.float64 is measured"),
+        (lambda: torch.jit.script(mlp()), "a ScriptModule hides its layers; pass the module from which it was"),
+        (locked, "the module cannot be copied: cannot pickle"),
+        (Estimator, "got Estimator; the page 'Measure your own network' shows two lines"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+def test_models_that_cannot_be_measured_are_refused_with_the_cause(model, message):
+    with pytest.raises(ValueError, match=message):
+        diagnose(model(), *vectors())
+
+
+@pytest.mark.parametrize(
+    ("inputs", "labels", "message"),
+    [
+        (lambda x: x.index_fill(0, torch.tensor(3), torch.inf), None, "not finite: input 3 holds inf"),
+        (lambda x: (x > 0).byte(), None, "got torch.uint8; scale them as in training, for images x / 255"),
+        (lambda x: [["a", "b"]] * 120, None, "inputs must be numbers, got <U1 of shape"),
+        (
+            lambda x: x,
+            lambda y: ["abcd"[i % 4] for i in range(120)],
+            "the labels are 4 words, and the model has 3 outputs",
+        ),
+        (lambda x: x.to(torch.complex64), None, "got torch.complex64"),
+    ],
+)
+def test_data_that_cannot_be_measured_are_refused_with_the_cause(inputs, labels, message):
+    x, y = vectors()
+    with pytest.raises(ValueError, match=message):
+        diagnose(mlp(), inputs(x), y if labels is None else labels(y))
+
+
+def test_sizes_beyond_all_numbers_are_no_result():
+    x, y = vectors()
+    report = diagnose(mlp(), 1e200 * x.double(), y, rate=0.1)
+    assert "so large that their squares are infinite" in report.missing["steps"]
+    assert "so large that their squares are infinite" in report.missing["metrics"]
+    assert not re.search(r"\b(inf|nan)\b", str(report))
+
+
+# -- what is accepted ------------------------------------------------------------------------------------------------
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(zip(*vectors(), strict=True))
+
+
+class Table:
+    """What a DataFrame and a Series have, without their package."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def to_numpy(self):
+        return self.values
+
+
+def loader():
+    generator = torch.Generator().manual_seed(3)
+    return DataLoader(TensorDataset(*vectors()), batch_size=7, shuffle=True, generator=generator)
+
+
+WORDS = np.array(["ant", "bee", "cat"])
+FORMS = {
+    "words": lambda x, y: (x, WORDS[y.numpy()]),
+    "list of words": lambda x, y: (x, WORDS[y.numpy()].tolist()),
+    "object array": lambda x, y: (x.numpy().astype(object), WORDS[y.numpy()].astype(object)),
+    "a column": lambda x, y: (x, y[:, None]),
+    "whole floats": lambda x, y: (x, y.float()),
+    "lists": lambda x, y: (x.tolist(), y.tolist()),
+    "list of tensors": lambda x, y: (list(x), list(y)),
+    "table": lambda x, y: (Table(x.numpy()), Table(WORDS[y.numpy()])),
+    "dataset": lambda x, y: (TensorDataset(x, y), None),
+    "stream": lambda x, y: (Stream(), None),
+    "loader": lambda x, y: (DataLoader(TensorDataset(x, y), batch_size=7), None),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_inputs_and_labels_are_accepted_in_every_usual_form(form):
+    x, y = vectors()
+    expected = diagnosis.hyperplanes(mlp(), x, y).z
+    found = diagnosis.hyperplanes(mlp(), *FORMS[form](x, y))
+    np.testing.assert_allclose(found.z, expected, rtol=1e-5)
+    if form in ("words", "list of words", "object array", "table"):
+        assert found.classes == ("ant", "bee", "cat")
+        assert "Outputs in sorted order of the labels: 'ant' is the first." in str(
+            diagnose(mlp(), *FORMS[form](x, y))
+        )
+
+
+def test_a_shuffling_loader_keeps_its_generator_and_at_most_some_examples_are_read(monkeypatch):
+    source = loader()
+    before = source.generator.get_state()
+    diagnosis.units(mlp(), source)
+    assert torch.equal(source.generator.get_state(), before)
+    monkeypatch.setattr(given, "FIRST", 30)
+    assert len(given.examples(source)[0]) == 30
+    labels = given.examples(TensorDataset(torch.arange(120.0)[:, None], torch.arange(120) // 60))[1]
+    assert labels.bincount().tolist() == [15, 15]  # a Dataset is often sorted by class
+    with pytest.raises(ValueError, match="the TensorDataset cannot be read, wanted pairs"):
+        diagnose(mlp(), TensorDataset(torch.rand(9, 20)))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_measured_in_a_copy(dtype):
+    x, y = vectors()
+    model = mlp().to(dtype)
+    expected = diagnosis.volume(copy.deepcopy(model).double(), x.to(dtype).double(), y, ends=(0, 1)).log_volume
+    np.testing.assert_allclose(diagnosis.volume(model, x.to(dtype), y, ends=(0, 1)).log_volume, expected)
+    assert model[0].weight.dtype == dtype
+
+
+@pytest.mark.parametrize("last", [(), (nn.Flatten(0),), (nn.Sigmoid(),), (nn.Sigmoid(), nn.Flatten(0))])
+def test_one_output_stands_for_two_classes(last):
+    x, y = vectors(2)
+    model = nn.Sequential(*mlp(1), *last)
+    net = Network(model, x, y)
+    logit = copy.deepcopy(model[:3]).double()(x.double())[:, 0]
+    assert (net.logits.argmax(1) == (logit > 0)).all() and net.names == ["0", "1"]
+    report = diagnose(model, x, y, rate=0.1)
+    assert report.missing == {} and report.parts["hyperplanes"].reading == "neither"
+    assert "One output stands for two classes" in flat(report)
+    np.testing.assert_allclose(report.parts["hyperplanes"].z[0], -report.parts["hyperplanes"].z[1])
+
+
+def test_weight_norm_and_pruning_are_measured():
+    x, y = vectors()
+    old = mlp()
+    nn.utils.weight_norm(old[0])
+    old(x)  # the weight is now the result of an operation
+    new, pruned = mlp(), mlp()
+    nn.utils.parametrizations.weight_norm(new[0])
+    prune.l1_unstructured(pruned[0], "weight", 0.5)
+    expected = diagnosis.volume(mlp(), x, y).log_volume
+    for model in (old, new):
+        np.testing.assert_allclose(diagnosis.volume(model, x, y).log_volume, expected, rtol=1e-4)
+        assert diagnose(model, x, y).twins
+    plain = mlp()
+    plain[0].weight.data *= pruned[0].weight_mask
+    expected = diagnosis.volume(plain, x, y).log_volume
+    np.testing.assert_allclose(diagnosis.volume(pruned, x, y).log_volume, expected, rtol=1e-6)
+
+
+def test_two_lines_turn_a_fitted_classifier_of_sklearn_into_a_module():
+    from sklearn.neural_network import MLPClassifier
+
+    x, y = vectors()
+    fitted = MLPClassifier((16, 8), max_iter=20, random_state=0, n_iter_no_change=99)
+    with pytest.warns(UserWarning, match="Maximum iterations"):
+        fitted.fit(x.double().numpy(), WORDS[y.numpy()])
+    # the lines of the page "Measure your own network"
+    model = nn.Sequential(*(part for w in fitted.coefs_ for part in (nn.Linear(*w.shape), nn.ReLU())))[:-1]
+    nn.utils.vector_to_parameters(
+        torch.cat(
+            [
+                torch.tensor(v.T).flatten()
+                for pair in zip(fitted.coefs_, fitted.intercepts_, strict=True)
+                for v in pair
+            ]
+        ),
+        model.parameters(),
+    )
+    found = torch.softmax(model(x.double()), 1).detach().numpy()
+    np.testing.assert_allclose(found, fitted.predict_proba(x.double().numpy()), rtol=1e-9)
+    assert diagnose(model, x, WORDS[y.numpy()]).accuracy == pytest.approx(100 * fitted.score(x.double(), WORDS[y]))
+
+
+# -- the report ------------------------------------------------------------------------------------------------------
+
+
+def test_the_report_says_what_was_found_what_is_normal_and_what_to_do(tmp_path):
+    x, y = vectors()
+    report = diagnose(mlp(), x, y, rate=0.1)
+    page = report.save(tmp_path / "report.html").read_text()
+    assert max(map(len, str(report).split("\n"))) <= 100
+    text = " ".join(str(report).split())
+    assert text.count("Untrained, the same architecture has: ") == text.count("What to do: ") == 5
+    for number, part in enumerate(report.parts.values(), 1):
+        assert f"{number}. {part.title}" in text and part.title.endswith("?")
+        assert all(said in text for said in part.words[:3])
+    assert page.count("<details>") == page.count('src="data:image/png;base64,') == 5
+    assert page.startswith("<!doctype html>") and "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_names_of_classes_are_no_html():
+    x, y = vectors()
+    page = diagnose(mlp(), x, np.array(["<b>", "<i>", "<script>"])[y.numpy()])._repr_html_()
+    assert "<script>" not in page and "&lt;b&gt;" in page
+
+
+def test_the_twin_is_untrained_and_of_the_same_architecture():
+    x, y = vectors()
+    model = nn.Sequential(
+        nn.Linear(20, 16), nn.BatchNorm1d(16), nn.ReLU(), Any(lambda p, x: p["l"](x), l=nn.Linear(16, 3))
+    )
+    model.extra = nn.Parameter(torch.arange(6.0))
+    net = Network(model, x, y)
+    twin, again = net.twin(), net.twin()
+    assert torch.equal(twin.logits, again.logits) and not torch.equal(twin.logits, net.logits)
+    assert sorted(twin.model.extra.tolist()) == [0, 1, 2, 3, 4, 5] != twin.model.extra.tolist()
+    made = twin.model[0](x.double())
+    torch.testing.assert_close(twin.model[1].running_mean, made.mean(0))  # statistics of the inputs
+    assert not twin.model[1].training
+    before = copy.deepcopy(model)
+    assert torch.equal(net.twin(before).logits, net.logits)
+    assert str(diagnose(model, x, y, untrained=before).twins["units"]) == str(diagnosis.units(model, x, y))
+
+
+def test_a_map_is_read_for_the_network_that_ends_most_alike():
+    x, y = vectors()
+    outputs = {"ReLU": (), "ReLU2": (nn.ReLU(),), "ReLU2-Neg": (nn.ReLU(), diagnosis_neg()), "Abs2": (abs_layer(),)}
+    for name, last in outputs.items():
+        assert diagnosis.steps(nn.Sequential(*mlp(), *last), x, y, rate=0.1).like == name
+
+
+def diagnosis_neg():
+    from support.networks import Neg
+
+    return Neg()
+
+
+def abs_layer():
+    from support.activations import Abs
+
+    return Abs()
+
+
+def test_few_inputs_of_many_classes_lose_no_class():
+    x, y = vectors()
+    assert set(diagnosis.units(mlp(100), x, y).never) <= {"0", "1", "2"}
+
+
+def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch, capsys):
+    x, y = vectors()
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", inputs=x.numpy(), labels=y.numpy())
+    torch.save({"inputs": x, "labels": y}, "data.pt")
+    torch.save(mlp(), "model.pt")
+    module = types.ModuleType("own_nets")
+    module.make, module.made = mlp, mlp()
+    monkeypatch.setitem(sys.modules, "own_nets", module)
+    expected = str(diagnose(mlp(), x, y, rate=0.1))
+    for model in ("own_nets:make", "own_nets:made", "model.pt"):
+        for data in ("data.npz", "data.pt"):
+            assert main(["diagnose", model, data, "--rate", "0.1", "--save", "page.html"]) == 0
+            assert capsys.readouterr().out.startswith(expected)
+    assert "<details>" in (tmp_path / "page.html").read_text()
+    torch.save(mlp().state_dict(), "weights.pt")
+    np.savez("other.npz", x=x.numpy())
+    for model, data, error in (
+        ("own_nets:none", "data.pt", "cannot be imported: module 'own_nets' has no attribute"),
+        ("own_nets", "data.pt", "neither MODULE:MODEL"),
+        ("weights.pt", "data.pt", "weights.pt holds weights alone"),
+        ("model.pt", "other.npz", "other.npz holds x; wanted inputs and labels"),
+        ("model.pt", "data.csv", "neither an .npz nor a .pt file"),
+        ("gone.pt", "data.pt", "No such file"),
+    ):
+        assert main(["diagnose", model, data]) == 2
+        assert error in capsys.readouterr().err
+
+
+def test_the_version_is_that_of_the_project(capsys):
+    text = (ROOT / "pyproject.toml").read_text()
+    assert f'version = "{support.__version__}"' in text
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.strip() == support.__version__
+
+
+def test_torchvision_networks_are_measured():
+    from support.networks.data import import_torchvision
+
+    torch.manual_seed(0)
+    models = import_torchvision().models
+    vit = models.VisionTransformer(32, 8, 2, 2, 16, 32, num_classes=2)
+    x, y = torch.rand(20, 3, 32, 32, generator=torch.Generator().manual_seed(0)), torch.arange(20) % 2
+    nn.init.normal_(vit.heads.head.weight)  # torchvision starts it at 0, and then nothing is read
+    for model in (vit, models.mobilenet_v3_small(num_classes=2)):
+        report = diagnose(model, x, y, rate=0.1)
+        assert report.missing == {} and len(report.twins) == 5
+    f = nn.Sequential(copy.deepcopy(vit).double().eval())
+    found = diagnosis.volume(vit, x, y, ends=(0, 1), points=2, first=3)
+    head, f[0].heads = f[0].heads, nn.Identity()
+    expected = log_volume_element(lambda p: f(p.view(1, 3, 32, 32))[0, :3], x[:1].flatten(1))
+    assert head is not None and found.log_volume[0] == pytest.approx(float(expected), rel=1e-6)
+
+
+def test_support_needs_neither_pandas_nor_jupyter_nor_the_book():
+    """All that `diagnose` does in a terminal, with these packages hidden."""
+    program = f"""if True:
+        import sys
+
+        for name in ("pandas", "IPython", "jupyter", "notebook", "ipywidgets", "book", "sklearn", "matplotlib"):
+            sys.modules[name] = None
+        sys.path.insert(0, {str(ROOT)!r})
+        import torch
+        from support import diagnose
+        print(diagnose(torch.nn.Linear(4, 2), torch.randn(40, 4), torch.arange(40) % 2, rate=0.1).missing)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.strip() == "{}", done.stderr
+
+
+def test_geometry_loads_torch_and_numpy_alone():
+    names = ("scipy", "pandas", "matplotlib", "sklearn", "psutil", "safetensors", "yaml", "tqdm", "book")
+    program = f"""if True:
+        import sys
+        sys.path.insert(0, {str(ROOT)!r})
+        import torch, numpy
+        before = {{*sys.modules}}
+        import support.geometry
+        new = {{name.split(".")[0] for name in {{*sys.modules}} - before}}
+        print(sorted(new & {{*{names!r}}}), sorted(n for n in sys.modules if n.startswith("support.")
+            and n.split(".")[1] in ("networks", "training", "diagnosis")))
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] []"
