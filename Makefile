@@ -19,12 +19,12 @@ sweep: .venv/ready
 	@$(BIN)/python -m book sweep $(STUDY)
 
 # The stamp is written last, so that an install that was killed starts again; plain pip takes up where it was left.
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: pyproject.toml setup.py constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; (3, 11) <= v < (3, 14) or sys.exit("This book needs Python 3.11, 3.12 or 3.13; $(PYTHON) is %d.%d. Name another one: make PYTHON=python3.13" % v[:2])'
 	@rm -f $@; $(PYTHON) -m venv .venv
 	@printf 'Installing the pinned packages into .venv (a few minutes, once) '; start=$$(date +%s); \
 	while sleep 5 >/dev/null 2>&1 && kill -0 $$$$ 2>/dev/null; do printf .; done & \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .; code=$$?; kill $$!; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[book,test]"; code=$$?; kill $$!; \
 	echo " $$(($$(date +%s) - start)) s"; exit $$code
 	@touch $@
 

@@ -34,7 +34,7 @@ def missing(site: bool = True) -> str:
     """What the tests in a browser lack here; nothing if they can run. site: whether they need the built site."""
     packages = [name for name in ("playwright", "axe_playwright_python") if importlib.util.find_spec(name) is None]
     if packages:
-        return f"no package {packages[0]}: pip install -c constraints.txt -e '.[browser]'"
+        return f"no package {packages[0]}: pip install -c constraints.txt -e '.[book,test,browser]'"
     if chromium() is None:
         return "no Chromium: install Debian's package chromium, or another one named chromium on the PATH"
     if site and not (SITE / "book" / "index.html").exists():

@@ -1,4 +1,4 @@
-"""One environment, described three times: pyproject.toml, environment.yml, constraints.txt; and the set-up itself."""
+"""What is asked for (pyproject.toml, environment.yml), what is taken (constraints.txt), and the set-up itself."""
 
 import importlib.metadata
 import json
@@ -21,15 +21,22 @@ PROJECT = PYPROJECT["project"]
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 
 
-def pins(lines) -> dict:
-    """Canonical name -> version, of lines that pin exactly and hold for this Python."""
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def named(lines) -> dict[str, Requirement]:
+    """Canonical name -> requirement, of lines that hold for this Python."""
+    found = [Requirement(line) for line in lines]
+    return {canonicalize_name(r.name): r for r in found if r.marker is None or r.marker.evaluate()}
+
+
+def pins() -> dict[str, str]:
+    """Canonical name -> version, of constraints.txt."""
     found = {}
-    for line in lines:
-        requirement = Requirement(line)
+    for name, requirement in named(constraint_lines()).items():
         versions = list(requirement.specifier)
-        assert len(versions) == 1 and versions[0].operator == "==", f"{line!r} is not an exact pin"
-        if requirement.marker is None or requirement.marker.evaluate():
-            found[canonicalize_name(requirement.name)] = versions[0].version
+        assert len(versions) == 1 and versions[0].operator == "==", f"{requirement} is not an exact pin"
+        found[name] = versions[0].version
     return found
 
 
@@ -41,22 +48,37 @@ def installed(name: str) -> str:
     return importlib.metadata.version(name).split("+")[0]  # torch says 2.13.0+cpu where it has no CUDA
 
 
-def test_environment_yml_repeats_pyproject():
+def outside(asked: dict[str, Requirement], taken: dict[str, str]) -> list[str]:
+    """The packages that are asked for, but not taken at a version in the range."""
+    return [name for name, r in asked.items() if name not in taken or not r.specifier.contains(taken[name])]
+
+
+def test_conda_and_make_install_what_pyproject_names_at_the_versions_of_constraints():
     pip = next(entry["pip"] for entry in CONDA if isinstance(entry, dict))
-    assert pins(line for line in pip if not line.startswith("-")) == pins(PROJECT["dependencies"])
-    assert "-e ." in pip
-    assert "-c constraints.txt" in pip
+    assert pip == ["-c constraints.txt", "-e .[book,test]"]
     assert f"python{PROJECT['requires-python']}" in CONDA
+    assert '-c constraints.txt -e ".[book,test]"' in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("extra", [None, *EXTRAS])
+def test_constraints_pin_everything_that_is_asked_for_within_its_range(extra):
+    assert outside(named(EXTRAS[extra] if extra else PROJECT["dependencies"]), pins()) == []
+
+
+def test_a_pin_that_drifts_is_noticed():
+    asked = named(["torch>=2.4", "sphinx-book-theme<1.3", "PyYAML"])
+    assert outside(asked, {"torch": "2.3.1", "sphinx-book-theme": "1.3.0"}) == [*asked]
+
+
+def test_the_core_is_asked_for_in_ranges():
+    for requirement in named(PROJECT["dependencies"]).values():
+        assert [s.operator for s in requirement.specifier] == [">="], requirement
 
 
 def test_what_is_installed_is_what_is_pinned():
-    wanted = pins(PROJECT["dependencies"])
-    assert {name: installed(name) for name in wanted} == wanted
-
-
-def test_constraints_hold_every_installed_package_at_its_version():
-    wanted = pins(constraint_lines())
-    assert wanted.items() >= pins(PROJECT["dependencies"]).items()
+    wanted = pins()
+    asked = named([*PROJECT["dependencies"], *EXTRAS["book"], *EXTRAS["test"]])
+    assert {name: installed(name) for name in asked} == {name: wanted[name] for name in asked}
     here = {canonicalize_name(d.name) for d in importlib.metadata.distributions()}
     assert {name: installed(name) for name in here & set(wanted)} == {n: wanted[n] for n in here & set(wanted)}
 
@@ -111,7 +133,7 @@ def test_stored_results_are_noticed():
 @pytest.fixture
 def checkout(tmp_path):
     """A folder with what the set-up reads, and a function that runs `make .venv/ready` with a given fake Python."""
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+    for name in ("Makefile", "pyproject.toml", "setup.py", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path / name)
 
     def make(script: str):
