@@ -8,6 +8,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 OWN = Path(__file__).resolve().parents[1]
 
@@ -36,10 +37,14 @@ def _places() -> Iterator[Path]:
 
 
 def _refuse(other: Path) -> None:
-    text = (
+    refuse(
         f"this is the checkout {other}, but the environment has the package of {OWN}: use the environment of this "
         f"checkout (`make lab` there makes it), or set PYTHONPATH={other}"
     )
+
+
+def refuse(text: str) -> NoReturn:
+    """Ends an import: with one sentence on the command line, elsewhere with an ImportError."""
     if sys.argv[:1] == ["-m"]:  # what it is while Python looks for a module to run: `python -m book`
         sys.exit(f"error: {text}")
     raise ImportError(text)

@@ -1,7 +1,11 @@
-"""Two clones and one environment: each clone's notebooks and commands run with its own package, or not at all."""
+"""Two clones and one environment: each clone's notebooks and commands run with its own package, or not at all.
+
+Nor do they run where Python leaves out their asserts.
+"""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -86,3 +90,40 @@ def test_one_of_the_two_folders_makes_no_checkout(tmp_path):
     (tmp_path / "deeper").mkdir()
     assert run("-c", "import support", cwd=tmp_path / "deeper").returncode == 0
     assert Path(OWN / "support" / "__init__.py").is_file()
+
+
+# -- asserts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", ["1", "2"])
+@pytest.mark.parametrize("command", ["book -p no 1", "run 01 -p no 1", "check no", "records derive", "claims no"])
+def test_no_command_runs_without_asserts(command, level, monkeypatch):
+    """Each would end at once otherwise, too, but with another error or none."""
+    monkeypatch.setenv("PYTHONOPTIMIZE", level)
+    done = run("-m", "book", *command.split(), cwd=OWN)
+    assert done.returncode == 1 and not done.stdout and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: Python leaves out the asserts")
+
+
+@pytest.mark.parametrize(
+    "page", [*OWN.glob("notebooks/*.ipynb"), *OWN.glob("book/pages/*.ipynb")], ids=lambda p: p.stem
+)
+def test_a_notebook_imports_the_book_before_it_asserts(page):
+    cells = ["".join(c["source"]) for c in json.loads(page.read_text())["cells"] if c["cell_type"] == "code"]
+    book, asserts = (
+        [number for number, cell in enumerate(cells) if re.search(rf"^{first}\b", cell, re.MULTILINE)]
+        for first in ("(from|import) book", r"\s*assert")
+    )
+    assert book[0] <= min(asserts, default=book[0])
+
+
+def test_no_notebook_runs_without_asserts(monkeypatch):
+    """By hand, too."""
+    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
+    done = run("-c", "from book import chapters", cwd=OWN / "notebooks")
+    assert done.returncode == 1 and "ImportError: Python leaves out the asserts" in done.stderr
+
+
+def test_the_instruments_alone_run_without_asserts(monkeypatch):
+    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
+    assert run("-c", "from support import geometry", cwd=OWN).returncode == 0
