@@ -121,6 +121,32 @@ def test_fingerprint_sees_source_package_records_parameters_and_versions(tree, m
     assert len(set(seen)) == len(seen)
 
 
+def test_fingerprint_sees_the_images_that_are_named(tree, tmp_path, monkeypatch):
+    from PIL import Image
+
+    path = tree("1") / "notebooks" / "01_x.ipynb"
+    path.write_text(json.dumps(notebook(code("data = None\ndata_folder = None", tags=["parameters"]))))
+    folders = [tmp_path / name for name in ("one", "two")]
+    for shade, folder in enumerate(folders):
+        for kind in ("a", "b"):
+            (folder / "mine" / kind).mkdir(parents=True)
+            for i in range(2):
+                Image.new("L", (2, 2), 50 * (i + 1) + shade).save(folder / "mine" / kind / f"{i}.png")
+
+    def mark(folder=None, **parameters):
+        monkeypatch.setenv("BOOK_DATA", str(folder)) if folder else monkeypatch.delenv("BOOK_DATA", raising=False)
+        return publish.fingerprint(path, {"data": "folder:mine"} | parameters)
+
+    seen = [mark(folders[0]), mark(folders[1]), mark(), mark(data="no such data")]
+    assert mark(folders[0]) == seen[0] and len({*seen}) == 4
+    named = [mark(data_folder=str(folder)) for folder in folders]
+    Image.new("L", (2, 2), 7).save(folders[0] / "mine" / "a" / "0.png")
+    assert len({*seen, *named, mark(folders[0]), mark(data_folder=str(folders[0]))}) == 8
+    (folders[1] / "mine" / "a" / "1.png").write_text("no image")
+    assert mark(folders[1]) not in seen
+    assert mark(folders[0], data=None) == mark(folders[1], data=None)  # the chapter reads no images from there
+
+
 def test_execution_replaces_parameters_and_is_used_again(tree, capsys):
     root = tree("print('seeds:', seeds)")
     took = publish.execute(["notebooks/01_x"], {"seeds": 3, "of another chapter": 5})

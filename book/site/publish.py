@@ -3,7 +3,8 @@
     notebooks/*.ipynb --papermill--> build/executed/ --stage--> build/site-src/ --jupyter-book--> build/_build/html/
 
 An executed chapter is used again as long as its fingerprint holds: its source, the package, the committed records,
-the parameters and the installed versions. jupyter-book's own cache knows none of these and stays off.
+the parameters, the images that they name and the installed versions. jupyter-book's own cache knows none of these and
+stays off.
 """
 
 import ast
@@ -98,7 +99,7 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
     files.probe(folder or EXECUTED, "write to", PublishError)
     for page in notebooks:
         source, copy = ROOT / f"{page}.ipynb", (folder or EXECUTED) / f"{Path(page).name}.ipynb"
-        own = {k: v for k, v in parameters.items() if k in parameter_names(source)}
+        own = {k: v for k, v in parameters.items() if k in parameters_of(source)}
         mark = fingerprint(source, own)
         last = _read(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
         if last != mark:
@@ -144,15 +145,27 @@ def page_of(copy: Path) -> Path:
     return path
 
 
-def parameter_names(notebook: Path) -> set[str]:
-    """The names that the notebook's parameters cell sets."""
+def parameters_of(notebook: Path) -> dict:
+    """What the notebook's parameters cell sets: literals by name."""
     cells = (c for c in _read(notebook)["cells"] if "parameters" in c["metadata"].get("tags", []))
     statements = [s for c in cells for s in ast.parse("".join(c["source"])).body if isinstance(s, ast.Assign)]
-    return {target.id for s in statements for target in s.targets}
+    return {target.id: ast.literal_eval(s.value) for s in statements for target in s.targets}
+
+
+def _images(name: str | None, folder: str | None) -> str:
+    """The digest of a data set as it is here, or what is missing or wrong; "" where none is named."""
+    if not name:
+        return ""
+    from support.networks.data import load, missing
+
+    try:
+        return missing(name, folder) or load(name, folder).digest
+    except Exception as error:  # the chapter will tell it
+        return repr(error)
 
 
 def fingerprint(notebook: Path, parameters: dict) -> str:
-    """Digest of the notebook, the package, the records, the parameters and the versions; not of data elsewhere."""
+    """Digest of notebook, package, records, parameters, the images that these name, and versions."""
     digest = hashlib.sha256()
     suffixes = (".css", ".json", ".mplstyle", ".py")
     every = (path for name in ("support", "book") for path in (ROOT / name).rglob("*") if path.suffix in suffixes)
@@ -162,7 +175,9 @@ def fingerprint(notebook: Path, parameters: dict) -> str:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
     versions = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
-    surroundings = [parameters, sys.version, versions, notebooks()]
+    values = parameters_of(notebook) | parameters
+    images = _images(values.get("data"), values.get("data_folder"))
+    surroundings = [parameters, images, sys.version, versions, notebooks()]
     digest.update(json.dumps(surroundings, sort_keys=True).encode())
     return digest.hexdigest()
 
