@@ -286,6 +286,19 @@ def test_kept_rows_belong_to_the_names_of_the_chapters(tmp_path, monkeypatch):
     assert kept.digest(tmp_path, tmp_path) != before
 
 
+def test_kept_rows_belong_to_the_code_of_both_packages(tmp_path):
+    """Rules evaluate formulas of `support`, too."""
+    assert [package.relative_to(paths.HERE).as_posix() for package in kept.PACKAGES] == ["support", "book"]
+    packages, seen = [tmp_path / "support", tmp_path / "book"], []
+    for package in packages:
+        package.mkdir()
+        seen.append(kept.digest(tmp_path / "records", *packages))
+        (package / "formulas.py").write_text("x = 1")
+        seen.append(kept.digest(tmp_path / "records", *packages))
+    (packages[0] / "formulas.py").rename(packages[0] / "other.py")
+    assert len({*seen, kept.digest(tmp_path / "records", *packages)}) == 4
+
+
 def test_kept_rows_are_read_without_torch(tmp_path):
     code = (
         "import sys; from pathlib import Path; from book.records import kept; from book.__main__ import main\n"

@@ -165,6 +165,7 @@ def left(store, tmp_path, monkeypatch):
         root / "build" / "runs" / "scale=smoke" / "01.running",
         next(iter(store)).path.with_name(".runs-01234567.jsonl.gz.123"),
         next(iter(store)).path.with_name("arrays-01234567.npz"),
+        cache / "records" / ("0" * 16) / "classifier" / "digits" / ".runs-01234567.jsonl.gz.123",
     ]
     stays = [
         cache / "checkpoints" / f"{BLOCKS[2]}.claim",
@@ -184,7 +185,7 @@ def test_clean_removes_leftovers_and_nothing_else(left, store, capsys):
     clean.clean(**where)
     assert not any(path.exists() for path in cut) and all(path.exists() for path in stays)
     assert store.verify() == {} and len(list(store)) == 4
-    assert capsys.readouterr().out.startswith("removed: 5 items")
+    assert capsys.readouterr().out.startswith("removed: 6 items")
 
 
 def test_what_may_still_be_written_or_copied_stays(left, monkeypatch):
@@ -194,7 +195,14 @@ def test_what_may_still_be_written_or_copied_stays(left, monkeypatch):
         os.utime(path, (time.time() - 7200,) * 2)
     monkeypatch.undo()
     clean.clean(**where)
-    assert [path.exists() for path in cut] == [False, True, True, True, True]  # a lock that nobody holds has no age
+    assert [path.exists() for path in cut] == [
+        False,
+        True,
+        True,
+        True,
+        True,
+        True,
+    ]  # a lock that nobody holds has no age
 
 
 def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store, capsys):

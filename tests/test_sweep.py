@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -310,12 +311,56 @@ def test_an_error_of_the_trainer_leaves_the_checkpoint(store, dataset, monkeypat
 
 def test_a_dask_task_says_why_it_did_not_finish_instead_of_being_tried_again(store, dataset, folder):
     block = PLAN.blocks(dataset)[0]
-    rest = (store.roots, str(folder), "cpu")
-    assert sweep._task(block, *rest, until=time.time() - 1) == "out of time before it began"
+    task = partial(sweep._task, block, store.roots, str(folder), "cpu", made_by=sweep.code())
+    assert task(until=time.time() - 1) == "out of time before it began"
     with sweep._claimed(block):
-        assert "another process is training" in sweep._task(block, *rest, until=None)
-    assert "out of its" in sweep._task(block, *rest, until=time.time() + 0.01) and list(store) == []
-    assert sweep._task(block, *rest, until=None) == "" and len(list(store)) == 4
+        assert "another process is training" in task(until=None)
+    assert "out of its" in task(until=time.time() + 0.01) and list(store) == []
+    assert "whose code is not that of the sweep" in task(until=None, made_by="0" * 16) and list(store) == []
+    assert task(until=None) == "" and len(list(store)) == 4
+
+
+# -- live runs ----------------------------------------------------------------------------------------------------
+
+
+def test_live_runs_belong_to_the_code_that_made_them(dataset, cache, monkeypatch):
+    """Whoever edits a trainer sees its curves, not those of before: neither from a record nor from a checkpoint."""
+    plan, begun = replace(PLAN, seeds=2, seeds_per_block=2), []
+    train = Plan.train
+    monkeypatch.setattr(Plan, "train", lambda *a, **k: begun.append(k["checkpoint"]) or train(*a, **k))
+
+    def shown(code, weights=False):
+        monkeypatch.setattr(sweep, "code", lambda: code * 16)
+        store = Store(sweep.live_folder(weights), sweep.COMMITTED)
+        return ensure(plan, dataset, store, device="cpu", verbose=False)
+
+    first, again, edited = shown("a"), shown("a"), shown("b")
+    assert len(begun) == 4 and len({*begun}) == 4  # of two blocks, each by two codes
+    assert [r.path for r in first] == [r.path for r in again] and {r.path for r in first}.isdisjoint(
+        r.path for r in edited
+    )
+    assert [r.key for r in first] == [r.key for r in edited]  # no key changes
+    shown("b", weights=True)
+    assert len(begun) == 6
+
+
+def test_a_study_goes_on_from_its_checkpoint_whatever_the_code(dataset, monkeypatch):
+    before = PLAN.blocks(dataset)[0].checkpoint
+    monkeypatch.setattr(sweep, "code", lambda: "a" * 16)
+    assert PLAN.blocks(dataset)[0].checkpoint == before
+
+
+def test_every_file_that_makes_runs_is_part_of_their_code(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep, "HERE", tmp_path)
+    seen = [sweep.code.__wrapped__()]
+    for name in ("support/training/loop.py", "support/activations.py", "book/chapters/kernels/study.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for text in ("1", "2"):
+            path.write_text(text)
+            seen.append(sweep.code.__wrapped__())
+    monkeypatch.setattr(sweep.importlib.metadata, "version", lambda name: "0")
+    assert len({*seen, sweep.code.__wrapped__()}) == len(seen) + 1
 
 
 # -- real processes -----------------------------------------------------------------------------------------------

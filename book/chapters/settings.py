@@ -7,9 +7,9 @@ from typing import Annotated
 from book.chapters.parameters import Device, Limits, Scale
 from book.measures.classifiers.frames import seeds, trained
 from book.measures.classifiers.study import Plan, Recipe
-from book.records.paths import CACHE, COMMITTED
+from book.records.paths import COMMITTED
 from book.records.store import Record, Store
-from book.records.sweep import Study, ensure
+from book.records.sweep import Study, ensure, live_folder
 from support.networks.data import load
 from support.training.classifiers.specs import RunSpec
 
@@ -71,9 +71,8 @@ class ClassifierSettings(ABC):
         if self.scale != "paper":
             dataset = load(self.data, self.data_folder)
             print(dataset)
-            # a record is never changed once written, so one without weights would stand in the way of one with them
-            folder = CACHE / ("records-with-weights" if plan.keep_weights else "records")
-            return ensure(plan, dataset, Store(folder, COMMITTED), device=self.device)
+            store = Store(live_folder(weights=bool(plan.keep_weights)), COMMITTED)
+            return ensure(plan, dataset, store, device=self.device)
         committed = [r for r in Store(COMMITTED) if isinstance(r.spec, RunSpec)]
         found = [r for r in committed if plan.asks_for(r.spec) and r.measured_at(plan.steps)]
         of_scaling = seeds(trained(plan, found))
@@ -104,7 +103,7 @@ class TrainedHere:
         """The runs of the study: committed, or trained now or in an earlier reading."""
         dataset = study.dataset(self.data_folder)
         print(dataset)
-        return ensure(study, dataset, Store(CACHE / "records", COMMITTED), device=self.device)
+        return ensure(study, dataset, Store(live_folder(), COMMITTED), device=self.device)
 
 
 def learning_rate(data: str, folder: str | None = None) -> float:

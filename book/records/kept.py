@@ -12,7 +12,7 @@ from pathlib import Path
 from book.records import files, paths
 
 FOLDER = paths.CACHE / "ledger"
-PACKAGE = Path(__file__).parents[1]
+PACKAGES = tuple(paths.HERE / name for name in ("support", "book"))  # rules evaluate formulas of both
 
 
 _judge: Callable[[Path], list[dict]] | None = None
@@ -30,7 +30,7 @@ def known() -> bool:
 
 
 def _path() -> Path:
-    return FOLDER / f"{digest(paths.COMMITTED, PACKAGE)}.json"
+    return FOLDER / f"{digest(paths.COMMITTED, *PACKAGES)}.json"
 
 
 def rows() -> list[dict]:
@@ -48,10 +48,13 @@ def rows() -> list[dict]:
     return found
 
 
-def digest(records: Path, package: Path) -> str:
+def digest(records: Path, *packages: Path) -> str:
     """Of everything that rows follow from: names and contents of files, names of chapters, versions of libraries."""
     read = []
-    for root, endings in ((records, (".json", ".npz", ".gz")), (package, (".json", ".py"))):
+    for root, endings in (
+        (records, (".json", ".npz", ".gz")),
+        *((package, (".json", ".py")) for package in packages),
+    ):
         for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
             state = path.stat()
             read.append((root, path, state.st_size, state.st_mtime_ns))
@@ -65,7 +68,7 @@ def _digest(read: tuple[tuple[Path, Path, int, int], ...], notebooks: tuple[str,
     for name in ("numpy", "scipy", "torch"):
         total.update(f"{name} {importlib.metadata.version(name)}\n".encode())
     for root, path, size, _ in read:
-        total.update(f"{path.relative_to(root)} {size}\n".encode() + path.read_bytes())
+        total.update(f"{root.name}/{path.relative_to(root)} {size}\n".encode() + path.read_bytes())
     return total.hexdigest()
 
 

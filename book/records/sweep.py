@@ -4,6 +4,8 @@ Blocks depend on the study alone, not on which runs are missing. So a run always
 """
 
 import contextlib
+import hashlib
+import importlib.metadata
 import re
 import statistics
 import threading
@@ -11,14 +13,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from filelock import FileLock, Timeout
 
 from book.records import files
-from book.records.paths import CACHE, COMMITTED, own
+from book.records.paths import CACHE, COMMITTED, HERE, own
 from book.records.store import Record, RecordError, Store
 from support.networks.data import load
 from support.progress import Progress
@@ -136,6 +138,24 @@ class Study(ABC):
         return time.perf_counter() - begun
 
 
+@cache  # of the code that this process has loaded: it may be edited meanwhile
+def code() -> str:
+    """16 hex digits of what makes a run: the package `support`, the studies, and the versions of numpy and torch."""
+    total = hashlib.sha256(f"{[importlib.metadata.version(name) for name in ('numpy', 'torch')]}".encode())
+    for path in sorted([*(HERE / "support").rglob("*.py"), *(HERE / "book").rglob("study.py")]):
+        content = path.read_bytes()
+        total.update(f"{path.relative_to(HERE).as_posix()} {len(content)}\n".encode() + content)
+    return total.hexdigest()[:16]
+
+
+def live_folder(weights: bool = False) -> Path:
+    """Where the runs lie that chapters train; runs of other code lie beside them, and are not read.
+
+    weights: of runs with final weights. A record is never changed, so one without would stand in their way.
+    """
+    return (CACHE / "records-with-weights" if weights else CACHE / "records") / code()
+
+
 @dataclass(frozen=True)
 class Block:
     """Runs that train as one stack."""
@@ -143,11 +163,13 @@ class Block:
     plan: Study
     label: str
     specs: tuple[Any, ...]  # of one class that extends Spec
+    code: str = ""  # if stated, only the same code goes on from a checkpoint
 
     @property
     def checkpoint(self) -> Path:
         """Where the block keeps its checkpoint."""
-        return CACHE / "checkpoints" / f"{digest([s.key for s in self.specs] + [self.plan.steps])}.safetensors"
+        what = [s.key for s in self.specs] + [self.plan.steps] + ([self.code] if self.code else [])
+        return CACHE / "checkpoints" / f"{digest(what)}.safetensors"
 
     def found(self, store: Store) -> list[Record | None]:
         """The record of each run, or None. Where weights are to be kept, a longer run does not count as a record."""
@@ -233,10 +255,11 @@ def by_name(*studies: Any) -> dict[str, Any]:
 def ensure(plan: Study, dataset: Any, store: Store, *, device: str = "auto", verbose: bool = True) -> list[Record]:
     """The records of a plan, in the order of its blocks. Missing runs are trained first, in this process.
 
+    Chapters call it. A checkpoint that other code has written is passed over.
     Raises Diverged, after everything is recorded, if a network ended in NaN and the plan does not expect it.
     """
     records = []
-    blocks = plan.blocks(dataset)
+    blocks = [replace(block, code=code()) for block in plan.blocks(dataset)]
     if verbose:
         print(outlook(blocks, store, dataset, device))
     for number, block in enumerate(blocks, 1):
@@ -364,8 +387,10 @@ def _sweep_here(todo, dataset, store, device, minutes):
     return left
 
 
-def _task(block: Block, roots: list[Path], folder: str | None, device: str, until: float | None) -> str:
+def _task(block: Block, roots: list[Path], folder: str | None, device: str, until: float | None, made_by: str) -> str:
     """The task of a Dask worker: one block, from data to records. Returns why it is not finished, or ""."""
+    if made_by != code():
+        return f"the worker has the package of {HERE}, whose code is not that of the sweep"
     with _ALONE:
         minutes = None if until is None else (until - time.time()) / 60
         if minutes is not None and minutes <= 0:
@@ -398,7 +423,7 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
         # Dask repeats a task up to three times if its worker is lost; the block continues from its checkpoint
         until = None if minutes is None else time.time() + 60 * minutes
         # not pure: two sweeps on one scheduler may write to different folders, so they must not share tasks
-        same = {"roots": store.roots, "folder": folder, "device": device, "until": until}
+        same = {"roots": store.roots, "folder": folder, "device": device, "until": until, "made_by": code()}
         futures = client.map(_task, todo, pure=False, **same)
         left, labels = len(todo), {f.key: b.label for f, b in zip(futures, todo, strict=True)}
         for future in as_completed(futures):

@@ -59,8 +59,9 @@ def _leftovers(records: Path, cache: Path, root: Path) -> Iterator[Path]:
     for path in _of_blocks(cache, ".claim"):
         if _free(path) and not path.with_suffix(".safetensors").exists():
             yield path
-    stores = [folder for folder in (records, cache / "records", cache / "records-with-weights") if folder.is_dir()]
-    written = [path for store in stores for path in Store(store).leftovers()]
+    live = [cache / "records", cache / "records-with-weights"]
+    stores = [records, *live, *(folder for parent in live for folder in parent.glob("*"))]  # see `sweep.live_folder`
+    written = [path for store in stores if store.is_dir() for path in Store(store).leftovers()]
     build = root / "build"
     copies = [*(build / "executed").glob("*.running"), *(build / "runs").glob("*/*.running")]
     for path in (*written, *_of_blocks(cache, ".writing"), *copies):

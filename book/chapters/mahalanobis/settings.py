@@ -8,9 +8,9 @@ from book.chapters.settings import Count
 from book.measures.distances.results import runs_of
 from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
 from book.measures.distances.study import DistanceStudy
-from book.records.paths import CACHE, COMMITTED
+from book.records.paths import COMMITTED
 from book.records.store import Record, Store
-from book.records.sweep import ensure
+from book.records.sweep import ensure, live_folder
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Settings:
         """The chapter's own runs, trained now or in an earlier reading; at paper scale the committed ones."""
         plan = self.plan()
         if self.scale != "paper":
-            return ensure(plan, plan.dataset(), Store(CACHE / "records"), device=self.device)
+            return ensure(plan, plan.dataset(), Store(live_folder()), device=self.device)
         found = runs_of(plan, Store(COMMITTED))
         if not found:
             raise ValueError(f"no committed run of {plan.protocol}")

@@ -8,9 +8,8 @@ from book.chapters.offset_l2 import centres, heads, prototypes
 from book.claims.statistics import resampled_interval
 from book.measures.classifiers.study import BOTH, STUDIES, Plan, Recipe
 from book.measures.tables import Tables
-from book.records.paths import CACHE
 from book.records.store import Record, Store
-from book.records.sweep import ensure
+from book.records.sweep import ensure, live_folder
 from support.networks.architectures import L2
 from support.networks.data import load
 
@@ -55,7 +54,7 @@ def _kept() -> list[Record]:
 
 
 def _on_digits() -> list[Record]:
-    return ensure(DIGITS, load("digits"), Store(CACHE / "records-with-weights"), device="cpu", verbose=False)
+    return ensure(DIGITS, load("digits"), Store(live_folder(weights=True)), device="cpu", verbose=False)
 
 
 DERIVED = {
