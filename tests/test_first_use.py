@@ -164,7 +164,7 @@ def left(store, tmp_path, monkeypatch):
         cache / "checkpoints" / f"{BLOCKS[1]}.writing",
         root / "build" / "runs" / "scale=smoke" / "01.running",
         next(iter(store)).path.with_name(".runs-01234567.jsonl.gz.123"),
-        next(iter(store)).path.with_name("arrays-01234567.npz"),
+        next(iter(store)).path.with_name("arrays-2d711642.npz"),  # of "x", as its name says
         cache / "records" / ("0" * 16) / "classifier" / "digits" / ".runs-01234567.jsonl.gz.123",
     ]
     stays = [
@@ -243,6 +243,7 @@ FOREIGN = [
     "classifier/mnist/.git/config",
     "classifier/mnist/.mine",
     "classifier/mnist/arrays-mine.npz",
+    "classifier/mnist/arrays-1a2b3c4d.npz",
     "classifier/mnist/mine.npz",
     "classifier/mnist/mine.safetensors",
     "build/notes.md",

@@ -29,6 +29,7 @@ from support.training.specs import Measurement, Spec, specification
 
 FORMAT = 2  # of a line
 LEFTOVER = "a file without a record: its write was cut short; it can be deleted"
+STRANGE = "no record names this file, and its name is not that of its content: it was altered, or is none of ours"
 WEIGHTS = "weights/"  # how the members of a shard begin that hold final weights
 MOST_RUNS, MOST_BYTES = 256, 2**23  # of a shard, unpacked; reading one run unpacks those beside it
 LINES, ARRAYS = re.compile(r"runs-[0-9a-f]{8}\.jsonl\.gz"), re.compile(r"arrays-[0-9a-f]{8}\.npz")
@@ -246,7 +247,7 @@ class Store:
 
     def survey(self) -> tuple[list[Record], dict[Path, list[str]]]:
         """Returns the sound records, and the faults by file. Only one shard at a time is in memory."""
-        sound, faults = [], dict.fromkeys(self.leftovers(), [LEFTOVER])
+        sound, faults = [], dict.fromkeys(self._alone(), [STRANGE]) | dict.fromkeys(self.leftovers(), [LEFTOVER])
         for root in self.roots:
             for path in sorted(path for path in (*root.glob("*"), *root.glob("*/*")) if _of_a_record(path)):
                 faults[path] = [f"it lies outside of the folders <experiment>/<data> of {root}"]
@@ -262,9 +263,14 @@ class Store:
 
     def leftovers(self) -> list[Path]:
         """Lists the files that a write left behind which was cut short."""
-        paths = [path for folder in self._folders() for path in folder.iterdir() if path.is_file()]
-        alone = [path for path in paths if ARRAYS.fullmatch(path.name) and not lines_of(path).exists()]
-        return sorted(alone + [path for path in paths if UNFINISHED.fullmatch(path.name)])
+        ours = [path for path in self._alone() if path.name == files.arrays_name(path.read_bytes())]
+        cut = [path for folder in self._folders() for path in folder.iterdir() if UNFINISHED.fullmatch(path.name)]
+        return sorted(ours + cut)
+
+    def _alone(self) -> list[Path]:
+        """Lists the files that are named as arrays, without the lines that belong to them."""
+        arrays = [path for folder in self._folders() for path in folder.iterdir() if ARRAYS.fullmatch(path.name)]
+        return [path for path in arrays if path.is_file() and not lines_of(path).exists()]
 
     def pack(self) -> int:
         """Joins the small shards of the first folder, prints a summary, and returns how many were joined.
