@@ -302,8 +302,8 @@ def test_kept_rows_belong_to_the_code_of_both_packages(tmp_path):
 def test_kept_rows_are_read_without_torch(tmp_path):
     code = (
         "import sys; from pathlib import Path; from book.records import kept; from book.__main__ import main\n"
-        f"kept.FOLDER = Path({str(tmp_path)!r}); kept.digest = lambda *_: 'here'\n"
-        "(kept.FOLDER / 'here.json').write_text('[]')\n"
+        f"kept.FOLDER = Path({str(tmp_path / 'ledger')!r}); kept.digest = lambda *_: 'here'\n"
+        "kept._write(kept.FOLDER / 'here.json', [])\n"
         "assert main(['claims']) == 0 and not {'torch', 'scipy', 'pandas'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

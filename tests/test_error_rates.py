@@ -10,6 +10,7 @@ from scipy import stats
 
 from book.chapters.distance_or_intensity.claims import never_dead
 from book.chapters.self_supervised.claims import CLAIMS as ENCODERS
+from book.chapters.self_supervised.claims import IN_WORDS
 from book.claims import cards, error_rates
 from book.claims.judge import Arm, Claim, Part
 from book.measures.classifiers.parts import as_printed, equal, lead, more_variable, steady
@@ -32,11 +33,11 @@ def test_one_of_six_measures_decides_on_the_line_in_a_sixth_of_these_repetitions
     looks = [claim for claim in ENCODERS if claim.looks]
     assert {claim.id for claim in looks} == {"OWN-9-a", "OWN-9-b"}
     for claim in looks:
-        (part,) = claim.parts
+        (part,) = claim.parts(Arm(IN_WORDS["features"], pd.DataFrame(), {}))
         reported = arm(unit=part.unit) | {"threshold": 0.0}
-        arms = [reported | {"name": str(i)} for i in range(6)]
+        arms = [reported | {"name": name} for name in IN_WORDS.values()]
         rows = error_rates.simulated([replace(claim, arms=lambda _: ())], [{"id": claim.id, "arms": arms}])
-        assert rows["holds (%)"].tolist() == rows["fails (%)"].tolist() == [0] * 6  # 2.5% / 6, rounded
+        assert rows["holds (%)"].tolist() == rows["fails (%)"].tolist() == [0] * len(IN_WORDS)  # 2.5% / 6, rounded
         holds, fails = error_rates.rates(part, reported, 0.0, looks=6)
         assert holds == pytest.approx(0.025 / 6, abs=0.001) and fails == pytest.approx(0.025 / 6, abs=0.001)
 

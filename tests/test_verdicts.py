@@ -355,7 +355,7 @@ def test_rows_are_kept_until_a_record_or_the_package_changes(tmp_path, monkeypat
     (records / "a.npz").write_bytes(b"12")
     (package / "a.py").write_text("x = 1")
     monkeypatch.setattr(paths, "COMMITTED", records)
-    monkeypatch.setattr(kept, "PACKAGE", package)
+    monkeypatch.setattr(kept, "PACKAGES", (package,))
     monkeypatch.setattr(kept, "FOLDER", tmp_path / "kept")
 
     monkeypatch.setattr(kept, "_judge", lambda folder: calls.append(folder) or [{"id": len(calls)}])

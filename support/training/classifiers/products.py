@@ -160,4 +160,4 @@ def rate(products: Products, P: Tensor, weight: Tensor, seconds: float = 0.2) ->
             products.forward(P, weight, bias, out)
             wait(P.device)
             best = min(best, time.perf_counter() - start)
-    return round(2 * len(P) * weight.numel() / best / 1e9, 1)
+    return float(f"{2 * len(P) * weight.numel() / best / 1e9:.3g}")
