@@ -291,6 +291,18 @@ def test_pack_joins_small_shards_and_a_kill_at_any_moment_loses_nothing(tmp_path
     pytest.fail("it never ended")
 
 
+def test_pack_deletes_nothing_if_what_it_wrote_is_not_what_it_reads(tmp_path, monkeypatch):
+    where, write = Store(tmp_path), files.atomically
+    where.write(runs([0])[0]), where.write(runs([1])[0])
+    before = content(where)
+    monkeypatch.setattr(
+        files, "atomically", lambda path, text: write(path, text[:-9] if path.suffix == ".npz" else text)
+    )
+    with pytest.raises(RecordError, match="nothing was deleted: .* was altered"):
+        where.pack()
+    assert before.items() < content(where).items()
+
+
 def test_pack_refuses_a_contradiction_and_deletes_nothing(tmp_path):
     where = Store(tmp_path / "a")
     where.write(runs([0])[0]), where.write(runs([1])[0])
@@ -315,7 +327,8 @@ LINES = {
     "altered": lambda c: store.line(c | {"more": 1}),
     "cut": lambda c: store.line(c)[:-100],
     "deep": lambda c: "[" * 100_000,
-    "a name twice": lambda c: store.line(c)[:-1] + ',"steps":7}',
+    # json takes the last one, with which the digest is right
+    "a name twice": lambda c: store.line(c).replace('"format"', '"steps":7,"format"', 1),
     "another seed": lambda c: c | {"spec": c["spec"] | {"seed": 7}},
     "another length": lambda c: c | {"steps": 20},
     "no architecture": lambda c: c | {"spec": c["spec"] | {"architecture": "ReLU7"}},
