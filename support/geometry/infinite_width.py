@@ -6,7 +6,8 @@ E[phi'(z)^2]. A prime of Omega means d/dt. Metric and curvature follow from Omeg
 metric along x divided by that across it, and w = t^2 Omega'' - 2 u^2, which is 0 for erf.
 
 An activation is "erf" (that is erf(z / sqrt 2)) or a whole number q, the monomial z^q / sqrt((2q - 1)!!), both in
-closed form; or "sigmoid", "tanh", "gelu" or a function that is smooth except perhaps at 0, by quadrature.
+closed form; or "sigmoid", "tanh", "gelu", "silu", "relu", "abs" or a function that is smooth except perhaps at 0, by
+quadrature.
 """
 
 import math
