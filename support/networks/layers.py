@@ -12,7 +12,11 @@ __all__ = ["Abs", "Neg", "OffsetL2"]
 
 
 class Neg(nn.Module):
-    """Elementwise sign change: turns a distance (small = close) into a logit (large = likely)."""
+    """Elementwise sign change: turns a distance (small = close) into a logit (large = likely).
+
+    >>> Neg()(torch.tensor([1.0, -2.0])).tolist()
+    [-1.0, 2.0]
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         """-x, of the shape of x."""
