@@ -330,7 +330,7 @@ def test_a_signal_ends_running_and_queued_chapters_with_their_kernels(tmp_path, 
     for name in "abcd":
         (tmp_path / "notebooks" / f"{name}.ipynb").write_text(json.dumps(notebook(code(source))))
     program = (
-        "import sys, pathlib; from support import __main__; from book.site import publish\n"
+        "import sys, pathlib; from book import __main__; from book.site import publish\n"
         f"publish.ROOT = pathlib.Path({str(tmp_path)!r}); publish.fingerprint = lambda *_: ''\n"
         f"names = [f'notebooks/{{c}}' for c in 'abcd']; runs = pathlib.Path({str(tmp_path / 'runs')!r})\n"
         "publish.book = lambda given: publish.execute(names, given, runs)\n"
