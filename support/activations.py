@@ -108,3 +108,16 @@ ACTIVATIONS = {
     "gelu": Activation(nn.functional.gelu, nn.GELU, log_slopes=_gelu_slopes),
     "silu": Activation(nn.functional.silu, nn.SiLU),
 }
+
+
+def function_of(activation: str | Callable) -> Callable[[Tensor], Tensor]:
+    """phi of a name in `ACTIVATIONS`; a function is given back. Raises ValueError for anything else.
+
+    >>> function_of("relu")(torch.tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    if callable(activation):
+        return activation
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        raise ValueError(f"unknown activation {activation!r}; known: {', '.join(ACTIVATIONS)}, or a function")
+    return ACTIVATIONS[activation].function

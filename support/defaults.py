@@ -23,6 +23,13 @@ def pinned() -> Iterator[None]:
         for kind in ("cpu", "cuda"):
             if torch.is_autocast_enabled(kind):
                 stack.enter_context(torch.autocast(kind, enabled=False))
+        if not hasattr(
+            backends.cuda.matmul, "fp32_precision"
+        ):  # before torch 2.9 there is one setting for all products
+            stack.callback(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision())
+            torch.set_float32_matmul_precision("highest")
+            yield
+            return
         for products in (backends.mkldnn.matmul, backends.mkldnn.conv, backends.cuda.matmul):
             if products.fp32_precision not in ("none", "ieee"):
                 stack.callback(setattr, products, "fp32_precision", products.fp32_precision)

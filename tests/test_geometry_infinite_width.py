@@ -242,7 +242,7 @@ def test_finite_layers_converge():
     (("erf", torch.zeros(2), 0.0), r"wanted weight_variance > 0 and bias_variance >= 0, got 0\.0 and 0\.0"),
     (("erf", torch.zeros(2), 1.0, -1.0), r"got 1\.0 and -1\.0"),
     ((0, torch.zeros(2)), "a monomial activation is a whole number from 1 on, got 0"),
-    (("relu", torch.zeros(2)), "unknown activation 'relu'; known: erf, .*, or a whole number"),
+    (("relu6", torch.zeros(2)), "unknown activation 'relu6'; known: relu, .*, or a whole number"),
     (("erf", torch.zeros(2, dtype=torch.int32)), "x must be float64 or float32, got torch.int32"),
     ((lambda z: torch.exp(z**2), torch.ones(2)), "quadrature of .* does not settle at preactivation variance 2"),
 ])  # fmt: skip

@@ -546,7 +546,7 @@ def test_a_residual_network_with_running_statistics(passes, monkeypatch):
     ((torch.zeros(3, 2).int(), torch.zeros(3), "erf", torch.zeros(2)),
      "weight must be float64 or float32, got torch.int32"),
     ((torch.zeros(3, 2), torch.zeros(3), "relu6", torch.zeros(2)),
-     "unknown activation 'relu6'; known: erf, sigmoid, tanh, gelu, or a function"),
+     "unknown activation 'relu6'; known: relu, abs, erf, sigmoid, tanh, gelu, silu, or a function"),
 ])  # fmt: skip
 def test_layers_that_are_refused(arguments, message):
     for function in (shallow_pullback_metric, shallow_log_volume_element):

@@ -296,7 +296,7 @@ def stage() -> None:
             (STAGED / on_site(f"{page}.ipynb")).write_text(on_site(json.dumps(notebooks[page])))
     from book import chapters as rooms
     from book.records.store import Store
-    from book.site import data
+    from book.site import api, data
 
     generated = STAGED / "_generated"
     generated.mkdir()
@@ -309,7 +309,7 @@ def stage() -> None:
         build_account({p: n for p, n in notebooks.items() if "parameters" in _tags(n)})
     )
     (generated / "built.md").write_text(built())
-    for name, text in speed.snippets(ROOT / "benchmarks" / "results").items():
+    for name, text in (speed.snippets(ROOT / "benchmarks" / "results") | api.pages()).items():
         (generated / name).write_text(text)
 
 

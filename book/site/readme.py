@@ -1,9 +1,10 @@
-"""Two parts of README.md that come from the ledger: five findings and the table of chapters.
+"""Parts of README.md: from the ledger five findings and the table of chapters, and links to the public repository.
 
 Each part stands between two marks. It is written by `claims --write-readme` and compared with the ledger by a test,
 never edited in the file.
 """
 
+import tomllib
 from pathlib import Path
 
 from book.chapters.deep_networks.derived import TABLE
@@ -99,9 +100,25 @@ def chapters(rows: list[dict], titles: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+def links(project: dict) -> str:
+    """Where the book runs without an installation; nothing without an address of the repository.
+
+    project: the table of that name of pyproject.toml, whose `urls.Repository` is the address.
+    """
+    if not (address := project.get("urls", {}).get("Repository")):
+        return ""
+    place = address.removeprefix("https://github.com/")
+    return (
+        f"Without an installation: [the chapters in Binder](https://mybinder.org/v2/gh/{place}/main?urlpath=lab/tree/"
+        f"notebooks). In [Colab](https://colab.research.google.com) one cell installs the library: `%pip install "
+        f"git+{address}`."
+    )
+
+
 def parts(rows: list[dict], titles: dict[str, str]) -> dict[str, str]:
     """The parts by the names of their marks."""
-    return {"findings": findings(), "chapters": chapters(rows, titles)}
+    project = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {"findings": findings(), "chapters": chapters(rows, titles), "links": links(project)}
 
 
 def write(parts: dict[str, str], path: Path | None = None) -> None:

@@ -13,10 +13,12 @@ A decision boundary is where the predicted class changes. On the segment from a 
 
 Classes are predictions, not labels, because the claim is about the network's own boundaries.
 Maps are given as functions of a batch of points, (N, d): `predict` -> (N,) classes, `log_volume` -> (N,).
+Tensors, numpy arrays and lists are taken everywhere, also of whole numbers, and as what a map gives.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,6 +27,12 @@ from support.arguments import whole
 
 WITHIN = 0.1  # relative difference in length, and in ink, that a matched segment may have
 ROUNDS = 25  # of bisection
+
+
+def real(values: Any) -> Tensor:
+    """The values as a tensor: in their own precision; lists and whole numbers in float64."""
+    values = torch.as_tensor(values, dtype=torch.float64 if isinstance(values, list | tuple | float) else None)
+    return values if values.is_floating_point() else values.double()
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,10 @@ class Pairs:
     crossing: Tensor  # (P,), t* in (0, 1)
     same_a: Tensor  # (P, d)
     same_b: Tensor  # (P, d)
+
+    def __post_init__(self):
+        for f in fields(self):
+            object.__setattr__(self, f.name, real(getattr(self, f.name)))
 
     def __len__(self):
         return len(self.a)
@@ -50,11 +62,12 @@ class Pairs:
         return torch.stack([along(self.a, self.b, t), along(self.same_a, self.same_b, t)])
 
 
-def candidates(labels: Tensor, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+def candidates(labels: Any, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Indices of the ends of `count` random pairs, half with different labels and half with the same.
 
     Twice (count,), or one less if count is odd. Raises ValueError if there are too few pairs of either sort.
     """
+    labels = torch.as_tensor(labels)
     ends = torch.randint(len(labels), (2, 50 * count), generator=torch.Generator().manual_seed(seed))
     differ = labels[ends[0]] != labels[ends[1]]
     alike = ~differ & (ends[0] != ends[1])
@@ -64,17 +77,20 @@ def candidates(labels: Tensor, count: int, seed: int = 0) -> tuple[Tensor, Tenso
     return tuple(torch.cat(kinds, 1))
 
 
-def along(a: Tensor, b: Tensor, t: Tensor) -> Tensor:
+def along(a: Any, b: Any, t: Any) -> Tensor:
     """The points at t, (P, T) or (T,), of the segments from a to b, (P, d) each; shape (P, T, d)."""
+    a, b, t = real(a), real(b), real(t)
+    t = t.to(a.dtype)
     return torch.lerp(a[:, None], b[:, None], t.expand(len(a), -1)[..., None])
 
 
-def of_points(f: Callable, x: Tensor) -> Tensor:
+def of_points(f: Callable, x: Any) -> Tensor:
     """f, a function of (N, d), at points (P, T, d); shape (P, T)."""
-    return f(x.flatten(0, 1)).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
+    x = real(x)
+    return torch.as_tensor(f(x.flatten(0, 1))).unflatten(0, x.shape[:2]) if len(x) else x.new_empty(x.shape[:2])
 
 
-def find_pairs(predict: Callable, a: Tensor, b: Tensor, most: int, points: int, ink: bool = False) -> Pairs:
+def find_pairs(predict: Callable, a: Any, b: Any, most: int, points: int, ink: bool = False) -> Pairs:
     """The first `most` candidate segments from a to b, (N, d) each, that cross the boundary once and have a match.
 
     The classes at `points` evenly spaced points show whether a segment crosses; bisection finds where. Each segment
@@ -83,17 +99,19 @@ def find_pairs(predict: Callable, a: Tensor, b: Tensor, most: int, points: int, 
     ink: match only segments whose ink differs by at most WITHIN, too. The ink is the sum of the inputs, the mean of
     both ends.
     """
+    a, b = real(a), real(b)
     t = torch.linspace(0, 1, points, dtype=a.dtype)
     return pairs_among(of_points(predict, along(a, b, t)), predict, a, b, most, ink)
 
 
 def pairs_among(
-    classes: Tensor, predict: Callable, a: Tensor, b: Tensor, most: int, ink: bool = False, middle: float = 1.0
+    classes: Any, predict: Callable, a: Any, b: Any, most: int, ink: bool = False, middle: float = 1.0
 ) -> Pairs:
     """The pairs of `find_pairs`, where the classes (N, T) at T evenly spaced points of the segments are known.
 
     middle: the share of a segment, around its middle, in which it must cross the boundary.
     """
+    classes, a, b = torch.as_tensor(classes), real(a), real(b)
     t = torch.linspace(0, 1, classes.shape[1], dtype=a.dtype)
     changes = classes[:, 1:] != classes[:, :-1]
     first = changes.int().argmax(1)  # the point before the change
@@ -107,12 +125,14 @@ def pairs_among(
     return Pairs(a[chosen], b[chosen], crossing, a[same], b[same])
 
 
-def matched(sizes: Tensor, others: Tensor, most: int, allowed: Tensor | None = None) -> tuple[list[int], list[int]]:
+def matched(sizes: Any, others: Any, most: int, allowed: Any = None) -> tuple[list[int], list[int]]:
     """Positions of the first `most` sizes, (N,), that have a match among the others, (M,), and of their matches.
 
     Each size in turn is matched with the unused one that is nearest, if the difference is within WITHIN.
     allowed: bool (N, M), whether two may be matched; by default all may.
     """
+    sizes, others = real(sizes), real(others)
+    allowed = None if allowed is None else torch.as_tensor(allowed)
     free, first, second = torch.ones(len(others), dtype=torch.bool), [], []
     for i, size in enumerate(sizes):
         if len(first) == most or not free.any():
@@ -127,8 +147,9 @@ def matched(sizes: Tensor, others: Tensor, most: int, allowed: Tensor | None = N
     return first, second
 
 
-def bisect(predict: Callable, a: Tensor, b: Tensor, low: Tensor, high: Tensor) -> Tensor:
+def bisect(predict: Callable, a: Any, b: Any, low: Any, high: Any) -> Tensor:
     """The t, (P,), between low and high at which the segments change from the class at low."""
+    a, b, low, high = real(a), real(b), real(low), real(high)
     start = of_points(predict, along(a, b, low[:, None]))
     for _ in range(ROUNDS):
         middle = (low + high) / 2
@@ -137,11 +158,12 @@ def bisect(predict: Callable, a: Tensor, b: Tensor, low: Tensor, high: Tensor) -
     return (low + high) / 2
 
 
-def peak(profile: Tensor) -> Tensor:
+def peak(profile: Any) -> Tensor:
     """The t, (P,), of the maximum of profiles (P, T) over [0, 1], by a parabola through three points.
 
     NaN for a profile that is NaN somewhere. T must be 3 or more.
     """
+    profile = real(profile)
     T = profile.shape[1]
     top = profile.argmax(1)
     inner = top.clamp(1, T - 2)

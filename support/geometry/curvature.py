@@ -80,7 +80,8 @@ def shallow_ricci_scalar(
     Args:
         weight: (n, d), n >= d.
         bias: (n,).
-        activation: "erf" (that is erf(z / sqrt 2)), "sigmoid", "tanh", "gelu" (the exact one), or a function.
+        activation: "erf" (that is erf(z / sqrt 2)), "sigmoid", "tanh", "gelu" (the exact one), "silu", "relu",
+            "abs", or a function.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
         with_error: return (R, error).
     Returns:

@@ -6,7 +6,8 @@ E[phi'(z)^2]. A prime of Omega means d/dt. Metric and curvature follow from Omeg
 metric along x divided by that across it, and w = t^2 Omega'' - 2 u^2, which is 0 for erf.
 
 An activation is "erf" (that is erf(z / sqrt 2)) or a whole number q, the monomial z^q / sqrt((2q - 1)!!), both in
-closed form; or "sigmoid", "tanh", "gelu" or a function that is smooth except perhaps at 0, by quadrature.
+closed form; or "sigmoid", "tanh", "gelu", "silu", "relu", "abs" or a function that is smooth except perhaps at 0, by
+quadrature.
 """
 
 import math
@@ -57,6 +58,9 @@ def nngp_log_volume_element(
     """Log of the volume element of the infinitely wide layer, a scalar, or (N,) for a batch; natural log.
 
     Arguments and errors as in `nngp_metric`. Source: the same, equation E.13.
+
+    >>> round(float(nngp_log_volume_element("relu", torch.ones(3))), 4)  # half of the units are on: 3/2 log 1/2
+    -1.0397
     """
     x, single = checks.points(x)
     _, omega, _, r, _ = _profile(activation, x, weight_variance, bias_variance)
@@ -72,6 +76,10 @@ def nngp_ricci_scalar(
     At the origin it is NaN where the metric vanishes, else 0. For a smooth activation 0 is the limit. For one whose
     derivative has a kink, as elu, the limit is another number. Arguments and errors as in `nngp_metric`. Source: the
     same, E.23.
+
+    >>> x = torch.tensor([1.0, 0.0])
+    >>> round(float(nngp_ricci_scalar("erf", x, weight_variance=1.0, bias_variance=0.25)), 3)
+    -2.239
     """
     x, single = checks.points(x)
     d = x.shape[1]

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from support.activations import ACTIVATIONS, function_of
 from support.geometry import checks
 from support.geometry.infinite_width import check_variances, degree, gaussian_integral, gaussian_means
 
@@ -40,7 +41,8 @@ def ntk_metric(
 
     Args:
         activation: "erf" (that is erf(z / sqrt 2)) or a whole number q, the monomial z^q / sqrt((2q - 1)!!), both in
-            closed form; or "sigmoid", "tanh", "gelu" or a function with a continuous derivative, by quadrature.
+            closed form; or "sigmoid", "tanh", "gelu", "silu" or a function with a continuous derivative, by
+            quadrature.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
         weight_variance, bias_variance, readout_variance: of one weight, one hidden bias and one weight of the
             readout; positive, and 0 or positive.
@@ -158,7 +160,9 @@ def _squares(activation, s, order, weight_variance) -> list[Tensor]:
     elif (q := degree(activation)) is not None:
         of_s = _monomial(q, s, order)
     else:
-        if order == 2 and callable(activation):
+        if order == 2 and not (
+            isinstance(activation, str) and ACTIVATIONS[activation].log_slopes
+        ):  # those are smooth
             _refuse_kink(activation, torch.where(s == 0, 1.0, s))
         mean, first, second = gaussian_means(activation, s, order)
         positive = torch.where(s == 0, 1.0, s)  # where s = 0, x = 0, and no derivative is needed
@@ -179,7 +183,8 @@ def _monomial(q, s, order):
 
 def _refuse_kink(activation, s):
     """Raises ValueError where E[u phi'(z)] is not sqrt(s) E[phi''(z)], z = sqrt(s) u: phi' has jumps."""
-    one = torch.func.grad(lambda z: activation(z).sum())
+    function = function_of(activation)
+    one = torch.func.grad(lambda z: function(z).sum())
     two = torch.func.grad(lambda z: one(z).sum())
     size = gaussian_means(activation, s)[0].sqrt()  # of phi'
     size = torch.where(size > 0, size, 1.0).cpu().numpy()

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.func import grad, jacrev
 
+from support.activations import function_of
+
 
 def jacobian(f: Callable, x: Tensor) -> Tensor:
     """df/dx, shape (m, d), at a point x, (d,)."""
@@ -40,15 +42,15 @@ def christoffel_ricci_scalar(g: Callable, x: Tensor, quadratic: int = 1) -> Tens
     return torch.einsum("bc,bc->", torch.linalg.inv(g(x)), ricci + quadratic * products)
 
 
-def unit_factors(weight: Tensor, bias: Tensor, activation: Callable, x: Tensor) -> tuple[Tensor, Tensor]:
-    """p = phi'^2 / n and a = phi' phi'' / n of each unit, (n,), for an activation given as a function."""
-    z = weight @ x + bias
-    first = grad(lambda z: activation(z).sum())
+def unit_factors(weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor) -> tuple[Tensor, Tensor]:
+    """p = phi'^2 / n and a = phi' phi'' / n of each unit, (n,), for an activation by name or as a function."""
+    z, function = weight @ x + bias, function_of(activation)
+    first = grad(lambda z: function(z).sum())
     slope, bend = first(z), grad(lambda z: first(z).sum())(z)
     return slope**2 / len(z), slope * bend / len(z)
 
 
-def triple_ricci_scalar(weight: Tensor, bias: Tensor, activation: Callable, x: Tensor) -> Tensor:
+def triple_ricci_scalar(weight: Tensor, bias: Tensor, activation: str | Callable, x: Tensor) -> Tensor:
     """Zavatone-Veth et al. 2025, equation D.15, for d = 2, as printed: n^3 terms, accurate with dead units."""
     p, a = unit_factors(weight, bias, activation, x)
     M = weight[:, :1] * weight[:, 1] - weight[:, 1:] * weight[:, 0]

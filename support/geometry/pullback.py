@@ -109,7 +109,8 @@ def shallow_pullback_metric(weight: Tensor, bias: Tensor, activation: str | Call
     Args:
         weight: (n, d).
         bias: (n,).
-        activation: "erf" (that is erf(z / sqrt 2)), "sigmoid", "tanh", "gelu" (the exact one), or a function.
+        activation: "erf" (that is erf(z / sqrt 2)), "sigmoid", "tanh", "gelu" (the exact one), "silu", "relu",
+            "abs", or a function.
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling.
     Raises:
         ValueError: for shapes that do not fit, or integers.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from support.activations import ACTIVATIONS, Slopes
+from support.activations import ACTIVATIONS, Slopes, function_of
 from support.geometry import checks
 
 EPS = torch.finfo(torch.float64).eps
@@ -20,20 +20,18 @@ EPS = torch.finfo(torch.float64).eps
 def slopes(activation: str | Callable, z: Tensor) -> Slopes:
     """First and second derivative of an activation at z, given as a function or by name.
 
-    Names: "erf" (that is erf(z / sqrt 2)), "sigmoid", "tanh", "gelu" (the exact one). Raises ValueError for others. A
-    function is differentiated, and its slopes underflow below 1e-308.
+    Names: those of `ACTIVATIONS`, "erf" (that is erf(z / sqrt 2)), "sigmoid", "tanh", "gelu" (the exact one), "relu",
+    "abs", "silu". Raises ValueError for others. A function and the last three are differentiated; their slopes
+    underflow below 1e-308.
     """
-    if callable(activation):
-        one = torch.func.grad(lambda z: activation(z).sum())
-        two = torch.func.grad(lambda z: one(z).sum())
-        with torch.no_grad():
-            one, two = one(z), two(z)
-        return Slopes(one.abs().log(), two.abs().log(), one.sign() * two.sign())
-    log_slopes = ACTIVATIONS[activation].log_slopes if activation in ACTIVATIONS else None
-    if log_slopes is None:
-        known = [name for name, entry in ACTIVATIONS.items() if entry.log_slopes is not None]
-        raise ValueError(f"unknown activation {activation!r}; known: {', '.join(known)}, or a function")
-    return log_slopes(z)
+    function = function_of(activation)
+    if isinstance(activation, str) and (log_slopes := ACTIVATIONS[activation].log_slopes) is not None:
+        return log_slopes(z)
+    one = torch.func.grad(lambda z: function(z).sum())
+    two = torch.func.grad(lambda z: one(z).sum())
+    with torch.no_grad():
+        one, two = one(z), two(z)
+    return Slopes(one.abs().log(), two.abs().log(), one.sign() * two.sign())
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ def plane(a: Tensor, b: Tensor, c: Tensor, points: int) -> Plane:
 
     Every triangle appears as an equilateral one. a, b and c may have any shape, and errors are those of `line`.
     Source: Zavatone-Veth et al. 2025, public code.
+
+    >>> grid = plane(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]), points=5)
+    >>> grid.points.shape, grid.anchors[:, 0].tolist()
+    (torch.Size([5, 5, 2]), [-0.5, 0.5, 0.0])
     """
     a, b, c = _anchors(points, a=a, b=b, c=c)
     o = (a + b + c) / 3

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from support.activations import ACTIVATIONS, erf
+from support.activations import erf, function_of
 from support.geometry import infinite_width, shallow_log_volume_element, shallow_ricci_scalar
 
 
@@ -34,7 +34,7 @@ class Wide:
     def function(self) -> Callable:
         """phi, for finite layers."""
         a = self.activation
-        return monomial(a) if isinstance(a, int) else ACTIVATIONS[a].function if isinstance(a, str) else a
+        return monomial(a) if isinstance(a, int) else function_of(a)
 
     def log_volume(self, radii: Any) -> Tensor:
         """Log-volume, (N,) in nats, at these distances from the origin."""
@@ -59,9 +59,10 @@ def ray(radii: Any, d: int) -> Tensor:
     return torch.cat([radii, radii.new_zeros(len(radii), d - 1)], 1)
 
 
-def as_a_map(weight: Tensor, bias: Tensor, activation: Callable = erf) -> Callable:
+def as_a_map(weight: Tensor, bias: Tensor, activation: str | Callable = erf) -> Callable:
     """x -> phi(W x + b) / sqrt(n)."""
-    return lambda x: activation(weight @ x + bias) / math.sqrt(len(weight))
+    function = function_of(activation)
+    return lambda x: function(weight @ x + bias) / math.sqrt(len(weight))
 
 
 def monomial(q: int) -> Callable:

@@ -76,7 +76,17 @@ SMOOTH = tuple(a.name for a in _SMOOTH)
 
 
 def architecture(name: str) -> Architecture:
-    """The architecture of this name. Raises ValueError, with a suggestion, for an unknown name."""
+    """The architecture of this name. Raises ValueError, with a suggestion, for an unknown name.
+
+    >>> architecture("Abs2-Neg").module(inputs=4, hidden=3, classes=2)
+    Sequential(
+      (0): Linear(in_features=4, out_features=3, bias=True)
+      (1): Abs()
+      (2): Linear(in_features=3, out_features=2, bias=False)
+      (3): Abs()
+      (4): Neg()
+    )
+    """
     if name not in TABLE:
         raise ValueError(f"unknown architecture {name!r}{suggest(name, TABLE)}")
     return TABLE[name]

@@ -122,6 +122,10 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
 
     Raises:
         DataError: for an unknown name, and for files that are missing, truncated or altered.
+
+    >>> digits = load("digits")  # needs scikit-learn
+    >>> digits.name, digits.image_shape, len(digits.classes)
+    ('digits', (8, 8), 10)
     """
     sources.check_known(name)
     parts = sources.read(name, folder)
