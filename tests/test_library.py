@@ -100,7 +100,7 @@ def commands(workflow: dict) -> list[str]:
 
 
 def missing(command: str, root: Path = ROOT) -> str | None:
-    """What a command of a workflow calls that is not there."""
+    """What a command of a workflow calls and the clone lacks."""
     first, *rest = command.split()
     if first == "make":
         targets = (root / "Makefile").read_text()

@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from book.records.store import Record, RecordError
+from book.records.store import Record
 from book.records.sweep import Study
 
 MEASURED = {  # experiment -> the numbers of one of its runs
@@ -49,21 +49,14 @@ class Tables(Mapping[str, pd.DataFrame]):
     def runs(self, study: Study) -> list[Record]:
         """The study's runs, each by the shortest record that was measured at its last step, diverged or not.
 
-        Raises RecordError if some are of other data of that name: one of two data sets would silently take the place
-        of the other.
+        Raises RecordError as `Study.one_data_set`.
         """
-        runs, digests = [], dict[str, str]()
-        for question in study.questions():
-            whole = [r for r in self._by_question.get(question, ()) if r.measured_at(study.steps)]
-            for record in whole[:1]:
-                runs.append(record)
-            for spec in (record.spec for record in whole):
-                if (first := digests.setdefault(spec.draw_name, spec.data_digest)) != spec.data_digest:
-                    raise RecordError(
-                        f"{study.name} has records of two data sets with the name {spec.draw_name!r}, of the digests "
-                        f"{first} and {spec.data_digest}; `python -m book records verify` lists them"
-                    )
-        return runs
+        by_run = [
+            [r for r in self._by_question.get(question, ()) if r.measured_at(study.steps)]
+            for question in study.questions()
+        ]
+        study.one_data_set(record for several in by_run for record in several)
+        return [several[0] for several in by_run if several]
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         return self.after(name)

@@ -93,18 +93,20 @@ class Study(ABC):
         return spec.seed in self.all_seeds and spec.data == self.data and spec.question in self._questions
 
     def among(self, records: Iterable[Any]) -> list[Any]:
-        """The study's runs among records or measurements. Raises RecordError if some are of other data of that name.
+        """The study's runs among records or measurements. Raises RecordError as `one_data_set`."""
+        found = [run for run in records if self.asks_for(run.spec)]
+        self.one_data_set(found)
+        return found
 
-        Otherwise one of two data sets would silently take the place of the other.
-        """
-        found, digests = [run for run in records if self.asks_for(run.spec)], dict[str, str]()
-        for spec in (run.spec for run in found):
+    def one_data_set(self, runs: Iterable[Any]) -> None:
+        """Raises RecordError if some are of other data of that name, which would silently take each other's place."""
+        digests = dict[str, str]()
+        for spec in (run.spec for run in runs):
             if (first := digests.setdefault(spec.draw_name, spec.data_digest)) != spec.data_digest:
                 raise RecordError(
                     f"{self.name} has records of two data sets with the name {spec.draw_name!r}, of the digests "
                     f"{first} and {spec.data_digest}; `python -m book records verify` lists them"
                 )
-        return found
 
     @cached_property
     def _questions(self) -> frozenset[Spec]:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-WIDTH = 100  # characters of a line of text
+WIDTH = 84  # characters of a line of text
 
 
 class Words(NamedTuple):
