@@ -557,7 +557,7 @@ def test_inputs_and_labels_are_accepted_in_every_usual_form(form):
     np.testing.assert_allclose(found.z, expected, rtol=1e-5)
     if form in ("words", "list of words", "object array", "table"):
         assert found.classes == ("ant", "bee", "cat")
-        assert "Outputs in sorted order of the labels: 'ant' is the first." in str(
+        assert "Outputs in sorted order of the labels: 'ant' is the first." in flat(
             diagnose(mlp(), *FORMS[form](x, y))
         )
 
