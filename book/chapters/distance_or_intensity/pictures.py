@@ -148,6 +148,26 @@ def lost_classes(runs: pd.DataFrame) -> dict[str, tuple[np.ndarray, np.ndarray]]
     }
 
 
+def lost_classes_line(runs: pd.DataFrame) -> Figure:
+    """Accuracy of each ReLU2 network against the number of its inactive outputs, in both input scalings.
+
+    Line: the expected accuracy (`lost_classes`) from the mean of ReLU on raw inputs.
+    """
+    fig, ax = subplots(height=3.0)
+    for scaling, of_scaling in by_scaling(runs):
+        place, expected = lost_classes(of_scaling)["ReLU2"]
+        if scaling == "raw":
+            ax.plot(range(len(expected)), expected, color="black", linewidth=0.8)
+        look = style("ReLU2") | {"linestyle": "none", "alpha": 0.8}
+        if scaling != "raw":
+            look["markerfacecolor"] = "white"
+        accuracy = by_network(of_scaling)["ReLU2"]["accuracy"]
+        ax.plot(place + 0.3 * (jitter(len(place)) - 0.5), accuracy, label=f"{scaling} inputs", **look)
+    ax.set(xlabel="inactive outputs, of 1 to 9", xticks=range(10), ylabel="test accuracy (%)", ylim=(0, 100))
+    ax.legend(loc="upper right")
+    return fig
+
+
 def lost_classes_turn(runs: pd.DataFrame) -> dict:
     """The runs of `lost_classes_figure`: a row for each place that has runs, and the expected accuracy as its bar."""
     rows, drawn = {}, []

@@ -75,9 +75,9 @@ def _accuracy_by_seed(runs: pd.DataFrame, scaling: str) -> pd.DataFrame:
     return accuracy.assign(**{f"{a} - {b}": accuracy[a] - accuracy[b] for a, b in SPOKEN_OF})
 
 
-def accuracy_figure(runs: pd.DataFrame) -> Figure:
+def accuracy_figure(runs: pd.DataFrame, height: float = 3.6) -> Figure:
     """One panel an input scaling: every run's test accuracy with mean and interval, by architecture."""
-    fig, axes = subplots(1, runs["scaling"].nunique(), height=3.6, squeeze=False, sharex=True)
+    fig, axes = subplots(1, runs["scaling"].nunique(), height=height, squeeze=False, sharex=True)
     for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
         strip(ax, {name: rows["accuracy"].to_numpy() for name, rows in by_network(of_scaling).items()}, (0, 100))
         ax.set(title=f"{scaling} inputs", xlabel="test accuracy (%)")

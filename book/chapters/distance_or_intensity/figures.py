@@ -1,0 +1,118 @@
+"""The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from book import chapters
+from book.chapters.distance_or_intensity import pictures
+from book.figures.figures import show
+from book.measures.classifiers import frames, shared
+from book.measures.classifiers.study import Plan
+from support.networks.architectures import SIX
+
+OF_RELU = ("ReLU", "ReLU2", "ReLU2-Neg")
+
+
+@cache
+def judged() -> tuple[Plan, pd.DataFrame]:
+    """The study that judges the six networks, and a row for each of its runs."""
+    return frames.judged(chapters.tables(), SIX)
+
+
+def about(plan: Plan | None = None, runs: pd.DataFrame | None = None) -> str:
+    """The data of a figure in words; by default of the recorded networks."""
+    return shared.about(*judged()) if plan is None else shared.about(plan, runs)
+
+
+def accuracy() -> None:
+    """Test accuracy of every recorded network of ReLUs, in both input scalings; readers can turn it."""
+    runs = judged()[1]
+    runs = runs[runs["architecture"].isin(OF_RELU)]
+    show(
+        shared.accuracy_figure(runs, height=2.6),
+        name="fig-accuracy-relu",
+        title="Fed raw bytes, ReLU2 collapses and ReLU2-Neg does not. On standardised pixels it is ReLU2-Neg that fails.",
+        caption=f"Each dot is the test accuracy of one network, the bar its mean with the 95% interval. ({about()})",
+        alt="Two panels of dots. On raw inputs ReLU and ReLU2-Neg lie above 90 percent, and ReLU2 spreads from 10 to 73. "
+        "On standardised inputs ReLU and ReLU2 lie near 89 and 86, and ReLU2-Neg spreads from 10 to 90.",
+        turn=shared.accuracy_turn(runs),
+    )
+
+
+def networks() -> None:
+    """The six networks as rows of boxes."""
+    show(
+        pictures.networks_figure(),
+        name="fig-networks",
+        title="Six networks: two activations, three kinds of output.",
+        caption="Each network has 128 hidden units and 10 outputs. φ is ReLU or Abs (the absolute value). The digit 2 "
+        "says that φ also acts on the output, and Neg that the output changes its sign. The softmax gives the largest "
+        "output the largest probability.",
+        alt="Three rows of boxes. ReLU and Abs: linear, activation, linear. ReLU2 and Abs2: the same with the activation "
+        "once more at the end. ReLU2-Neg and Abs2-Neg: the same with a change of sign after that.",
+    )
+
+
+def wedge(half_angles: np.ndarray, measured: list[float]) -> None:
+    """How often an output starts dead; half_angles: radians; measured: the share of random weights at each of them."""
+    gap = np.abs(np.array(measured) - (0.5 - half_angles / np.pi)).max()
+    show(
+        pictures.wedge_figure(half_angles, measured),
+        name="fig-born-dead",
+        title="The narrower the hidden vectors, the more outputs start dead.",
+        caption="Left: hidden vectors fill the shaded wedge. An output whose weights point into the dark sector is "
+        "dead. Right: the formula (line) and 20,000 random outputs (dots).",
+        alt="Left, a wedge around the horizontal direction and the opposite sector of dead weights. Right, the share of "
+        f"dead outputs falls in a straight line from one half to zero. Formula and dots differ by at most {gap:.3f}.",
+    )
+
+
+def outputs() -> None:
+    """How many outputs of the recorded networks are dead or rarely active, step by step."""
+    show(
+        pictures.outputs_figure(judged()[1]),
+        name="fig-outputs-mnist",
+        title="On raw pixels ReLU2's outputs die within ten steps.",
+        caption="Mean number of outputs, of ten, that are active on no test image, or on very few. An output is active "
+        f"on an image if it exceeds 10⁻⁶ in magnitude. ({about()})",
+        alt="Stacked areas of dead and rarely active outputs by step, for ReLU2 and ReLU2-Neg in both input scalings. "
+        "Only for ReLU2 on raw inputs the area is large: it jumps to more than four of ten within ten steps and stays.",
+    )
+
+
+def lost_classes() -> None:
+    """Accuracy of ReLU2 against the number of its inactive outputs."""
+    show(
+        pictures.lost_classes_line(judged()[1]),
+        name="fig-lost-classes",
+        title="Each inactive output costs ReLU2 its class.",
+        caption="Each square is one ReLU2 network. An output is inactive if it is active on under 1% of the test images. "
+        "Output 0 does not count, because it wins where all outputs are 0. Line: what would be left if each inactive "
+        f"output cost exactly its own class, and nothing else went wrong. ({about()})",
+        alt="Accuracy falls along a straight line with the number of inactive outputs. Networks on raw inputs lie on it "
+        "at two to nine inactive outputs, those on standardised inputs at zero or one.",
+    )
+
+
+def accuracy_here(plan: Plan, runs: pd.DataFrame) -> None:
+    """Test accuracy of networks that the reader has trained."""
+    show(
+        shared.accuracy_figure(runs),
+        name="fig-accuracy",
+        title="The same six networks, trained here.",
+        caption=f"Test accuracy of every run, mean and 95% interval. ({about(plan, runs)})",
+        alt="Dots of test accuracy for six networks in two panels, one for each input scaling.",
+    )
+
+
+def outputs_here(plan: Plan, runs: pd.DataFrame) -> None:
+    """How many outputs of networks that the reader has trained are dead or rarely active."""
+    show(
+        pictures.outputs_figure(runs),
+        name="fig-outputs",
+        title="Dead and rarely active outputs of the networks trained here.",
+        caption=f"Mean number of outputs by how many test images they are active on. ({about(plan, runs)})",
+        alt="Stacked areas of dead and rarely active outputs by step, for ReLU2 and ReLU2-Neg in both input scalings.",
+    )
