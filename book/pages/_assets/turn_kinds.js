@@ -241,6 +241,30 @@ const apart = places => { // pushes those that are nearer than 17 pixels from ea
   return places;
 };
 
+// ---- how sure two distances can be
+// data: apart, the distance between two centres on a line, and weight, that of both, at first.
+kinds.sure = (data, frame) => {
+  const apart = frame.slider({ label: "Distance between the centres", min: 0.2, max: 8, step: 0.1, value: data.apart,
+    words: v => number(v, 1) });
+  const weight = frame.slider({ label: "Weight α of both", min: 0.25, max: 16, step: 0.25, value: data.weight });
+  const chance = z => 1 / (1 + Math.exp(-z));
+  return width => {
+    const d = apart.value, root = Math.sqrt(weight.value), most = root * d, x = list(161, i => i / 10 - 8);
+    const far = v => root * (Math.abs(v + d / 2) - Math.abs(v - d / 2)), squares = v => root * root * d * v;
+    const at = two(width, () => 190), places = { x: [-8, 8], xticks: [-8, -4, 0, 4, 8], xlabel: "place of the point" };
+    const odds = panel(at.first, { ...places, y: [-12, 12], yticks: [-12, -6, 0, 6, 12], title: "log odds of class 2" });
+    const sure = panel(at.second, { ...places, y: [0, 1], yticks: [0, 0.5, 1], title: "probability of class 2" });
+    const curves = (p, of) => [p.nodes, p.inside(p.line(x.map(v => [v, of(squares(v))]), "turn-guide"),
+      p.line(x.map(v => [v, of(far(v))]), "turn-stroke"), [-d / 2, d / 2].map(v => p.upright(v, "turn-axis")))];
+    frame.show(width, at.height, [curves(odds, v => v), curves(sure, chance)]);
+    frame.say(`The log odds of OffsetL2 never leave −${number(most, 1)} to ${number(most, 1)}. So the probability is at ` +
+      `most ${number(chance(most), 3)}, however far away the point lies.`);
+    const rows = list(9, i => 2 * i - 8);
+    frame.numbers(["place", "log odds, OffsetL2", "log odds, radial basis functions"],
+      rows.map(v => [v, number(far(v), 1), number(squares(v), 1)]));
+  };
+};
+
 // ---- whitening, rotated
 // data: mean, weight (W) and its inverse root of the exact network before it turns, whose columns are the half axes of
 // the ellipses; points, a probe, half the side of the plane, largest weight, degrees.
