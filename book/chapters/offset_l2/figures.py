@@ -37,14 +37,14 @@ def cost() -> None:
     show(
         pictures.cost_figure(looked(), tests),
         name="fig-centres-cost",
-        title="On raw pixels nothing is lost. On standardised pixels the networks need the centres that they were trained "
-        "with.",
+        title="On raw pixels nothing is lost. On standardised pixels the networks need the centres that they were "
+        "trained with.",
         caption="Each marker is the mean of the trained networks of one kind, after all their centres were moved and "
         f"nothing else. (MNIST, first 10,000 training images, 5,000 steps; top row {seeds} networks of each kind, "
         f"others {kept})",
-        alt="Two panels with three rows. On raw inputs no marker leaves zero. On standardised inputs those for centres "
-        "back at their start lie near zero, those for centres at zero near ten points, and those for fresh random "
-        "centres between forty and sixty points.",
+        alt="Two panels with three rows. On raw inputs no marker leaves zero. On standardised inputs those for "
+        "centres back at their start lie near zero, those for centres at zero near ten points, and those for fresh "
+        "random centres between forty and sixty points.",
     )
 
 
@@ -54,10 +54,10 @@ def toy(tasks: Mapping[str, tuple], found: Mapping[str, list[OffsetL2]], means: 
         pictures.toy_figure(tasks, found, means),
         name="fig-toy-prototypes",
         title="A layer that tells blobs apart puts its centres elsewhere.",
-        caption="Colour and shape show the class. Small markers are points, filled markers are the means of the blobs, "
-        "and hollow markers are the centres that the layer learned from five starts.",
-        alt="Three panels of points in the plane. On the left the hollow centres lie on the filled means. In the middle "
-        "they lie off the means, away from the other blobs. On the right they lie far out on the other side.",
+        caption="Colour and shape show the class. Small markers are points, filled markers are the means of the "
+        "blobs, and hollow markers are the centres that the layer learned from five starts.",
+        alt="Three panels of points in the plane. On the left the hollow centres lie on the filled means. In the "
+        "middle they lie off the means, away from the other blobs. On the right they lie far out on the other side.",
     )
 
 
@@ -73,8 +73,8 @@ def log_odds() -> None:
         title="With equal weights the log odds of OffsetL2 are at most the distance between its centres.",
         caption="Log odds of two classes along the line through their centres. Weights 1, set by hand, no data. RBF: "
         "radial basis functions, which take half the squared distance.",
-        alt="A straight dashed line for the radial basis functions, and a solid curve for OffsetL2 that is flat left of "
-        "minus one and right of plus one.",
+        alt="A straight dashed line for the radial basis functions, and a solid curve for OffsetL2 that is flat left "
+        "of minus one and right of plus one.",
         turn=pictures.log_odds_turn(),
     )
 
@@ -86,11 +86,11 @@ def moved() -> None:
         pictures.centres_figure(looked()),
         name="fig-centres",
         title="The centres hardly move. The accuracy hangs on other parts.",
-        caption="Above, each marker is a centre. Below, the mean test accuracy with one part of the trained network put "
-        "back to its start. Dashed: above, the mean distance between two centres; below, chance. (MNIST, first 10,000 "
-        f"training images, 5,000 steps, {seeds} networks of each kind)",
-        alt="Above, all centres moved by less than one percent of the distance between two centres on raw inputs, and "
-        "near ten percent on standardised ones. Below, putting the centres back changes little. Putting back the "
+        caption="Above, each marker is a centre. Below, the mean test accuracy with one part of the trained network "
+        "put back to its start. Dashed: above, the mean distance between two centres; below, chance. (MNIST, first "
+        f"10,000 training images, 5,000 steps, {seeds} networks of each kind)",
+        alt="Above, all centres moved by less than one percent of the distance between two centres on raw inputs, "
+        "and near ten percent on standardised ones. Below, putting the centres back changes little. Putting back the "
         "weights on raw inputs, or the first layer on standardised ones, leaves little.",
     )
 
@@ -101,8 +101,8 @@ def learning() -> None:
         pictures.learning_figure(judged()[1]),
         name="fig-l2-learning",
         title="Which layer is ahead depends on the pixels, and on when training stops.",
-        caption="Mean test accuracy by step, with its 95% interval: the linear layer (-Bias) and OffsetL2 (-L2), each "
-        f"after ReLU and after Abs. ({shared.about(*judged())})",
+        caption="Mean test accuracy by step, with its 95% interval: the linear layer (-Bias) and OffsetL2 (-L2), "
+        f"each after ReLU and after Abs. ({shared.about(*judged())})",
         alt="Rising curves in two panels. On raw inputs OffsetL2 starts slower and ends slightly above the linear "
         "layers. On standardised inputs all curves rise late. The linear layers rise first, and OffsetL2 ends well "
         "below them.",
@@ -128,6 +128,6 @@ def moved_here(plan: Plan, records: Sequence[Record], dataset: Dataset, scale: s
         title="What training with Adam moved, and what the accuracy owes to it, trained here.",
         caption="Above, each marker is a centre. Below, the mean test accuracy with one part put back to its start. "
         f"({shared.about(plan, frames.trained(plan, records), scale)})",
-        alt="Above, the distances that centres moved, for four networks. Below, the accuracies with parts put back. One "
-        "column for each input scaling.",
+        alt="Above, the distances that centres moved, for four networks. Below, the accuracies with parts put back. "
+        "One column for each input scaling.",
     )

@@ -105,7 +105,9 @@ def _by_adam(scaling: str) -> Number:
         digits = derived.table("offset-l2-digits")
         return float(digits[digits["inputs"] == scaling]["moved"].map(np.mean).mean())
 
-    says = f"mean movement of the centres by Adam, small digits, {scaling} pixels, of the distance between two centres"
+    says = (
+        f"mean movement of the centres by Adam, small digits, {scaling} pixels, of the distance between two centres"
+    )
     return Number(says, value, "%")
 
 
@@ -157,7 +159,7 @@ NUMBERS = {
         "first_layer_back", "standardised", "with the first layer back at its start"
     ),
     "own-class-most": Number(
-        "largest share of centres to which, of all classes, their own is nearest; kinds of network with the sign change",
+        "largest share of centres that name their class (of all classes it is nearest); kinds with the sign change",
         lambda tables: _negated()["own class"].max(),
         "%",
     ),
@@ -184,7 +186,7 @@ NUMBERS = {
         "points",
     ),
     "named-by-adam-standardised": Number(
-        "smallest share of centres that name their class; with the sign change, small digits, Adam, standardised pixels",
+        "smallest share of centres that name their class; with the sign change, digits, Adam, standardised pixels",
         lambda tables: _negated("digits, Adam").loc["standardised", "own class"].min(),
         "%",
     ),

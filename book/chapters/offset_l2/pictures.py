@@ -110,8 +110,8 @@ def log_odds_turn() -> dict:
     """The same for readers to turn: the distance between the centres and the weight of both."""
     return {
         "kind": "sure",
-        "look": "Move the two centres apart, or raise their common weight. What to look for: how sure can the layer be, "
-        "however far away the point lies?",
+        "look": "Move the two centres apart, or raise their common weight. What to look for: how sure can the layer "
+        "be, however far away the point lies?",
         "legend": [["solid", "OffsetL2"], ["dashed", "radial basis functions"]],
         "apart": 2.0,
         "weight": 1.0,
