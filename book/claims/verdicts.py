@@ -2,9 +2,9 @@
 
 An arm holds, fails, is unclear (its interval crosses the rule's threshold), is void (the premise of the claim is
 absent, so there is nothing to judge) or is untested (too few seeds). It is decided if it holds or fails. All arms but
-the void ones could be asked. A claim holds, or fails, if more than half of these do and none says the opposite. It is
-mixed if arms of both kinds are decided. Otherwise it is unclear if one arm was tested, and untested if none was. An arm
-that decides alone or against others must stand after Holm's correction over the arms (`judge.counted_states`).
+the void ones could be asked. A claim holds, or fails, if more than half of these do and none says the opposite. It
+is mixed if arms of both kinds are decided. Otherwise it is unclear if one arm was tested, and untested if none was.
+An arm that decides alone or against others must stand after Holm's correction over the arms (`judge.counted_states`).
 """
 
 from collections.abc import Iterable
