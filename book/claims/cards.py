@@ -82,7 +82,7 @@ def evidence(notebook: str) -> Html:
 
 
 def chips(chapter: str) -> Html:
-    """One line for a chapter, "01": a chip for each claim, with its verdict, that leads to its card of the evidence."""
+    """One line for a chapter, such as "01": a chip for each claim, with its verdict, that leads to its card."""
     rows = [row for row in kept.rows() if row["chapter"].startswith(f"{chapter}_")]
     page = f"../book/evidence_{chapter}.html"
     amended = sum(bool(row["amended"]) for row in rows)
