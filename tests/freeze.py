@@ -1,8 +1,8 @@
-"""What the ledger says and how the first steps of recorded runs go, frozen: `python tests/freeze.py [ledger] [replays]`.
+"""The ledger and the first steps of recorded runs, frozen: `python tests/freeze.py [ledger] [replays]`.
 
 `test_frozen.py` compares the book with the files of tests/frozen, so that a step that should change no number can be
-checked. What is meant to differ is named in tests/frozen/logged.json: {"what": the name of an entry, "why": "..."}. The
-names are the ids of claims, and such as "replay volume".
+checked. What is meant to differ is named in tests/frozen/logged.json: {"what": the name of an entry, "why": "..."}.
+The names are the ids of claims, and such as "replay volume".
 """
 
 import json
