@@ -87,10 +87,13 @@ def fake_volume() -> dict:
     for width in (5, 60):
         shapes = {"W1": (width, 2), "b1": (width,), "W2": (2, width), "b2": (2,)}
         arrays = {name: rng.standard_normal((2, *shape)) for name, shape in shapes.items()}
+        at_the_origin = np.einsum("eku,eu->ek", arrays["W2"], 1 / (1 + np.exp(-arrays["b1"])))
+        arrays["b2"] = -at_the_origin  # so that the boundary goes through the origin
         runs[width] = SimpleNamespace(
             spec=SimpleNamespace(layers=1), arrays=arrays | {"geometry_steps": np.array([0, 100])}
         )
-    return volume_element.training_turn(runs, [0, 100], [[1.0, 1.0], [-1.0, -1.0]], width=5)
+    lines = [[[-1.0, -1.0], [1.0, 1.0]], [[1.2, -1.2], [1.4, -1.3]]]
+    return volume_element.training_turn(runs, [0, 100], lines, width=5)
 
 
 @cache
@@ -258,8 +261,8 @@ def test_the_plane_of_two_outputs_keeps_their_distances(seed):
     pyplot.close(figure)
 
 
-def test_the_line_through_the_map_starts_at_its_left_end():
-    assert sample("volume")["segment"] == [[-1.0, -1.0], [1.0, 1.0]]
+def test_both_lines_through_the_map_keep_their_ends():
+    assert sample("volume")["segments"] == [[[-1.0, -1.0], [1.0, 1.0]], [[1.2, -1.2], [1.4, -1.3]]]
 
 
 def test_the_turned_network_is_exact():
@@ -485,13 +488,13 @@ def drag(page, handle, right: float, down: float) -> None:
 
 
 @pytest.mark.browser
-def test_the_line_through_the_map_is_dragged_by_both_ends(turned):
+def test_the_lines_through_the_map_are_dragged_by_all_their_ends(turned):
     page = turned("volume")
-    for name in ("Start of the line", "End of the line"):
-        handle, before = page.get_by_role("slider", name=name), seen(page)
-        drag(page, handle, 30, -40)
+    for name in (f"{end} of the {line} line" for line in ("solid", "dashed") for end in ("Start", "End")):
+        handle, before = page.get_by_role("slider", name=name), page.locator(".turn-body svg").inner_html()
+        drag(page, handle, 30 if "solid" in name else -30, -40)
         dragged = handle.get_attribute("aria-valuetext")
-        assert seen(page)[1] != before[1]
+        assert page.locator(".turn-body svg").inner_html() != before
         handle.focus()
         page.keyboard.press("ArrowLeft")
         seen(page)
@@ -499,15 +502,29 @@ def test_the_line_through_the_map_is_dragged_by_both_ends(turned):
 
 
 @pytest.mark.browser
-def test_the_dashed_line_is_the_mean_of_the_two_ends_of_which_the_sentence_speaks(turned):
+def test_both_lines_are_drawn_over_the_mean_of_their_ends(turned):
     page = turned("volume")
-    numbers = [
-        [float(v) for v in re.findall(r"-?[\d.]+", page.locator(selector).last.get_attribute("d"))]
-        for selector in (".turn-body svg .turn-mean", ".turn-body svg path.turn-orange")
-    ]
-    (x0, y0, x1, y1), profile = numbers
-    assert x0 == profile[0] and x1 == profile[-2]
-    assert y0 == y1 == pytest.approx((profile[1] + profile[-1]) / 2, abs=0.2)
+    zero = [float(v) for v in re.findall(r"-?[\d.]+", page.locator("path.turn-thin").last.get_attribute("d"))]
+    profiles = page.locator("path.turn-orange").all()[-2:]
+    assert ["turn-dashes" in p.get_attribute("class") for p in profiles] == [False, True]
+    for profile in profiles:
+        numbers = [float(v) for v in re.findall(r"-?[\d.]+", profile.get_attribute("d"))]
+        assert (numbers[0], numbers[-2]) == (zero[0], zero[2])
+        assert (numbers[1] + numbers[-1]) / 2 == pytest.approx(zero[1], abs=0.2)
+
+
+@pytest.mark.browser
+def test_the_contrast_is_told_where_one_line_crosses_once_and_the_other_does_not(turned):
+    page = turned("volume")
+    said = seen(page)[0]
+    told = re.search(
+        r"solid line is ([\d.]+) nats (above|below) .* place ([\d.]+) nats (above|below).* contrast is (−?[\d.]+)",
+        said,
+    )
+    over, within = (float(told[i]) * (1 if told[i + 1] == "above" else -1) for i in (1, 3))
+    assert float(told[5].replace("−", "-")) == pytest.approx(over - within, abs=0.11)
+    drag(page, page.get_by_role("slider", name="End of the solid line"), -200, 0)
+    assert "The contrast asks for one crossing and none." in seen(page)[0]
 
 
 @pytest.mark.browser
