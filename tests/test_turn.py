@@ -22,6 +22,7 @@ from matplotlib import pyplot
 from book.chapters import studies
 from book.chapters.distance_or_intensity import pictures as distance_or_intensity
 from book.chapters.hyperplanes import turning as hyperplanes
+from book.chapters.infinite_width import pictures as infinite_width
 from book.chapters.mahalanobis import pictures as mahalanobis
 from book.chapters.volume_element import maps as volume_element
 from book.chapters.why_outputs_die import law
@@ -33,11 +34,12 @@ from book.measures.tables import Tables
 from book.records.paths import HERE
 from book.site import live_network, offline
 from support import geometry
+from support.geometry import wide_layers
 from support.networks import distance_networks, gaussians
 
 ASSETS = HERE / "book" / "pages" / "_assets"
 SCRIPTS = ("turn.js", "turn_kinds.js", "turn_network.js")
-KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "film", "network")
+KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "film", "units", "network")
 PIXEL = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/%3E"
 THEME = """body { margin: 0 } html[data-theme=dark] {
   --pst-color-text-base: #ced6dd; --pst-color-background: #14181e; background: #14181e; color: #ced6dd }
@@ -124,6 +126,7 @@ def sample(kind: str) -> dict:
         "phase": fake_phase,
         "volume": fake_volume,
         "film": fake_film,
+        "units": infinite_width.three_units_turn,
         "network": live_network.turn,
         "wedge": lambda: why_outputs_die.wedge_turn(2 * np.pi * figures.jitter(100) - np.pi, 40, 0.6),
     }
@@ -545,6 +548,20 @@ def test_the_contrast_is_told_where_one_line_crosses_once_and_the_other_does_not
     assert float(told[5].replace("−", "-")) == pytest.approx(over - within, abs=0.11)
     drag(page, page.get_by_role("slider", name="End of the solid line"), -200, 0)
     assert "The contrast asks for one crossing and none." in seen(page)[0]
+
+
+@pytest.mark.browser
+def test_the_curvature_of_the_three_units_is_that_of_the_package(turned):
+    page = turned("units")
+    page.locator("summary").click()
+    assert seen(page)[0].startswith("With a bias of 0.50 the curvature is positive inside the circle")
+    rows = page.locator("details tbody").inner_text().replace("−", "-").strip().split("\n")
+    distances, found = np.array([[float(cell) for cell in row.split("\t")] for row in rows]).T
+    x = torch.stack([torch.from_numpy(distances), torch.zeros(len(rows))], 1).double()
+    expected = geometry.shallow_ricci_scalar(*wide_layers.three_units(0.5), "erf", x)
+    np.testing.assert_allclose(found, expected, atol=6e-4)
+    slide(page, "Bias of all three units", "Home")
+    assert seen(page)[0].startswith("Without a bias the curvature is negative everywhere")
 
 
 @pytest.mark.browser

@@ -120,11 +120,6 @@ NUMBERS = {
         "change of nearness of peak and boundary on MNIST, without weight decay, in lengths of the line",
         _mean(NO_DECAY, WIDTH, "nearer", "before_nearer"),
     ),
-    "share-without-decay": Number(
-        "share of the contrast on MNIST that was there before training, at the places of the trained boundary, "
-        "without weight decay",
-        _of(NO_DECAY, _same_places),
-    ),
     "ambiguous-before": Number(
         "log-volume at ambiguous minus clean digits before training, in standard deviations",
         _ambiguous("clean SD before"),

@@ -5,6 +5,7 @@ const { kinds, svg, html, list, panel, two, word, dot, box, shape, rule, number,
   turn;
 const { PI, cos, sin } = Math, polar = (angle, size = 1) => [size * cos(angle), size * sin(angle)];
 const radians = degrees => degrees * PI / 180, inDegrees = v => `${v} degrees`;
+const SIDE = 56; // points a side of a map
 const percent = v => `${number(v, 0)}%`;
 
 // ---- dots are runs
@@ -288,11 +289,47 @@ kinds.whitening = (data, frame) => {
   };
 };
 
+// ---- three units at 120 degrees
+// data: half, of the square; most, the largest bias; bias, at first.
+kinds.units = (data, frame) => {
+  const bias = frame.slider({ label: "Bias of all three units", max: data.most, step: 0.05, value: data.bias });
+  const side = [-data.half, data.half], log = R => Math.sign(R) * Math.log1p(Math.abs(R));
+  const units = [0, 120, 240].map(angle => polar(radians(angle)));
+  const ricci = ([x, y], b) => { // the closed form of erf units
+    const squares = units.map(([u, v]) => (u * x + v * y + b) ** 2), sum = squares.reduce((all, z) => all + z, 0);
+    const total = squares.reduce((all, z) => all + Math.exp(z), 0);
+    return 9 * PI / 4 * (4 * b * b - x * x - y * y) * Math.exp(sum - 2 * Math.log(total));
+  };
+  return width => {
+    const b = bias.value, grid = turn.grid({ x: side, y: side }, SIDE), R = grid.map(p => ricci(p, b));
+    const at = two(width, (w, i) => i ? 210 : Math.min(w, 420));
+    at.first.width = Math.min(at.first.width, at.first.height);
+    const plane = panel(at.first, { x: side, y: side, frame: true, xticks: [-2, 0, 2], yticks: [-2, 0, 2],
+      title: "curvature" });
+    const line = list(121, i => [side[0] + i / 120 * (side[1] - side[0]), 0]), along = line.map(p => log(ricci(p, b)));
+    const reach = Math.ceil(Math.max(1, ...along.map(Math.abs)));
+    const profile = panel(at.second, { x: side, y: [-reach, reach], xticks: [-2, 0, 2], yticks: [-reach, 0, reach],
+      title: "along the middle: sign R log(1 + |R|)" });
+    const circle = plane.line(list(121, i => polar(2 * PI * i / 120, 2 * b)), "turn-axis");
+    frame.show(width, at.height, [plane.nodes, turn.map(plane, R.map(log), SIDE, -4, 4, "signed"),
+      plane.inside(circle, plane.line([[side[0], 0], [side[1], 0]], "turn-guide")),
+      profile.nodes, profile.line([[side[0], 0], [side[1], 0]], "turn-thin"),
+      [-2 * b, 2 * b].filter(v => b && Math.abs(v) < data.half).map(v => profile.upright(v, "turn-axis")),
+      profile.inside(profile.line(line.map(([x], i) => [x, along[i]]), "turn-stroke"))]);
+    const largest = Math.max(...R);
+    frame.say(b ? `With a bias of ${number(b)} the curvature is positive inside the circle, at a distance of less than ` +
+      `${number(2 * b)} from the origin, and its largest value on the map is ${short(largest)}.`
+      : "Without a bias the curvature is negative everywhere but at the origin, where it is 0.");
+    frame.numbers(["distance from the origin, to the right", "curvature R"],
+      list(10, i => [number(i / 4), number(ricci([i / 4, 0], b), 3)]));
+  };
+};
+
 // ---- the volume element through training
 // data: networks [{width, weights: float32 (epochs, width, 4)}], of a unit its two weights, its bias, and what it adds
 // to the output "class 1 minus class 0"; offsets (epochs) of that output; epochs, half, segments, of which the first
 // is meant to cross the boundary and the second not; shown.
-const SIDE = 56, LINES = ["solid", "dashed"];
+const LINES = ["solid", "dashed"];
 kinds.volume = (data, frame) => {
   const networks = data.networks.map(n => ({ ...n, numbers: unpack(n.weights, Float32Array) })), kept = {};
   const width = frame.choice({ label: "Hidden units", options: networks.map((n, i) => [i, n.width]),
