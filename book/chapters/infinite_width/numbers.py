@@ -44,7 +44,7 @@ def flipped_ratios(activation: str = "erf") -> Tensor:
     return torch.stack(ratios)
 
 
-def _formula(value: Callable[[], float]) -> Callable[[object], float]:
+def _formula(value: Callable[[], float | Tensor]) -> Callable[[object], float]:
     """A number that needs no tables."""
     return lambda tables: float(value())
 
