@@ -318,7 +318,7 @@ kinds.units = (data, frame) => {
       profile.inside(profile.line(line.map(([x], i) => [x, along[i]]), "turn-stroke"))]);
     const largest = Math.max(...R);
     frame.say(b ? `With a bias of ${number(b)} the curvature is positive inside the circle, at a distance of less than ` +
-      `${number(2 * b)} from the origin, and its largest value on the map is ${short(largest)}.`
+      `${number(2 * b)} from the origin, and its largest value on the map is ${number(largest, 1)}.`
       : "Without a bias the curvature is negative everywhere but at the origin, where it is 0.");
     frame.numbers(["distance from the origin, to the right", "curvature R"],
       list(10, i => [number(i / 4), number(ricci([i / 4, 0], b), 3)]));
