@@ -84,7 +84,7 @@ def test_the_chapter_on_infinite_width_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "07_infinite_width", scale="smoke", networks=6, points=5)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-signs", "fig-three-units", "fig-finite", "fig-rates"} <= shown.keys()
+    assert {"fig-signs", "fig-three-units", "fig-constant", "fig-gelu"} <= shown.keys()
     assert "6 random layers of each width, smoke scale" in shown["fig-finite-live"]["caption"]
 
 
@@ -106,7 +106,7 @@ def test_the_chapter_on_the_volume_element_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "06_volume_element", scale="smoke", seeds=2, epochs=12)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-volume-contrast", "fig-volume-sinusoid", "fig-volume-mnist"} <= shown.keys()
+    assert {"fig-volume-two-lines", "fig-volume-bumps", "fig-volume-ambiguous"} <= shown.keys()
     for fact in ("digits", "12 epochs", "n = 2", "smoke scale"):
         assert fact in shown["fig-volume-live"]["caption"], fact
 
