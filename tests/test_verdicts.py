@@ -407,6 +407,38 @@ def test_a_chapter_shows_the_claims_of_its_answer_first_and_folds_the_others():
         cards.verdicts(rows, first=("A-9",))
 
 
+def test_on_the_page_of_evidence_every_claim_and_every_arm_has_an_anchor():
+    rows = [
+        judged(arm("raw", HOLDS), arm("MNIST, long", FAILS)) | {"id": "A-1", "replaces": ["A-0"]},
+        judged(arm("raw", HOLDS, n=1), arm("d = 2", HOLDS, n=1)) | {"id": "A-2"},  # untested: one arm is shown
+    ]
+    ids = re.findall(r' id="(.*?)"', shown := cards.verdicts(rows, anchors=True))
+    assert sorted(ids) == ["A-0", "A-1", "A-1/MNIST-long", "A-1/raw", "A-2", "A-2/d-2", "A-2/raw"]
+    assert "further" not in shown and shown.index("A-1") < shown.index("A-2")
+    assert sorted(re.findall(r' id="(.*?)"', cards.verdicts(rows, first=("A-2",), anchors=True))) == sorted(ids)
+    assert ' id="' not in cards.verdicts(rows)
+
+
+def test_chips_name_each_claim_of_a_chapter_and_say_which_rules_are_late(monkeypatch):
+    amended = Amendment("2026-11-23", "it misread the source.", "> 20 points", "unclear")
+    mine = {"chapter": "01_x"}
+    rows = [
+        judged(arm("raw", HOLDS)) | mine | {"id": "A-1"},
+        judged(arm("raw", FAILS), amended=amended) | mine | {"id": "A-2", "says": 'It is "so" & <so>.'},
+        judged(arm("raw", FAILS)) | {"id": "B-1", "chapter": "02_y"},
+    ]
+    monkeypatch.setattr(kept, "rows", lambda: rows)
+    shown = cards.chips("01_x")
+    assert "Judged by rules that were fixed beforehand (1 of 2 amended after results):" in shown
+    assert re.findall(r'href="(.*?)"', shown) == [
+        "../book/evidence_01.html#A-1", "../book/evidence_01.html#A-2", "../book/evidence_01.html"
+    ]  # fmt: skip
+    assert 'aria-label="A-2, fails: It is &quot;so&quot; &amp; &lt;so&gt;."' in shown and "B-1" not in shown
+    assert "Judged by rules that were fixed beforehand:" in cards.chips("02_y")
+    rows[2] |= {"flags": [LATE]}
+    assert "beforehand (1 of 1 written after results):" in cards.chips("02_y")
+
+
 def test_strips_of_one_card_share_a_scale_that_has_every_end_and_the_line():
     row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     arms = row["arms"]

@@ -10,8 +10,10 @@ from functools import cache
 from importlib.resources import files
 
 from book.claims import deviations
+from book.claims.ledger import anchor as anchor_of
 from book.claims.ledger import bound, counts, counts_in_words, fresh, interval
 from book.claims.verdicts import CONTRADICTION, FLAGS, LATE, UNDECIDED, VERDICTS
+from book.records import kept
 from support.words import counted, lasting
 
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
@@ -44,24 +46,46 @@ def style() -> str:
     return f"<style>{files('book.claims').joinpath('cards.css').read_text(encoding='utf-8')}</style>"
 
 
-def verdicts(rows: list[dict], first: tuple[str, ...]) -> Html:
+def verdicts(rows: list[dict], first: tuple[str, ...] = (), anchors: bool = False) -> Html:
     """The cards of a chapter's claims, below a fold that explains them. Each links to its entry in the ledger.
 
     first: ids of the few claims that the chapter's answer rests on, in this order. The others are folded behind one
-    line with their number and their verdicts. Raises KeyError for an id that is not among the rows.
+    line with their number and their verdicts. Without it all cards are shown. anchors: whether this is the page of
+    evidence, to whose cards and arms the numbers of the text lead. Raises KeyError for an id that is not among the
+    rows.
     """
     of = {row["id"]: row for row in rows}
-    shown = "".join(card(of[name], anchor=False) for name in first)
-    if rest := [row for row in rows if row["id"] not in first]:
-        found = " ".join(
-            f'<span class="{word} word">{MARKS[word]} {count} {word}</span>'
-            for word, count in counts(rest).items()
-            if count
+    shown = "".join(card(of[name], anchor=False, arms=anchors) for name in first or of)
+    if rest := [row for row in rows if first and row["id"] not in first]:
+        folded = "".join(card(row, anchor=False, arms=anchors) for row in rest)
+        shown += (
+            f"<details><summary>{counted(len(rest), 'further claim')}: {_counts(rest)}</summary>{folded}</details>"
         )
-        folded = "".join(card(row, anchor=False) for row in rest)
-        shown += f"<details><summary>{counted(len(rest), 'further claim')}: {found}</summary>{folded}</details>"
     how = f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
     return Html(f'{style()}<section class="claims" aria-label="Verdicts">{how}{shown}</section>')
+
+
+def _counts(rows: list[dict]) -> str:
+    """The number of claims with each verdict, in its colour."""
+    several = counts(rows).items()
+    return " ".join(
+        f'<span class="{word} word">{MARKS[word]} {count} {word}</span>' for word, count in several if count
+    )
+
+
+def chips(notebook: str) -> Html:
+    """One line for a chapter: a chip for each claim, with its verdict, that leads to its card of the evidence."""
+    rows = [row for row in kept.rows() if row["chapter"] == notebook]
+    page = f"../book/evidence_{notebook[:2]}.html"
+    amended = sum(bool(row["amended"]) for row in rows)
+    late = sum(LATE in row["flags"] and not row["amended"] for row in rows)
+    later = [f"{n} of {len(rows)} {how} after results" for n, how in ((amended, "amended"), (late, "written")) if n]
+    fixed = " ".join(["Judged by rules that were fixed beforehand", *([f"({', '.join(later)})"] if later else [])])
+    tiles = "".join(_tile(row, page) for row in rows)
+    return Html(
+        f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>{fixed}:</span> '
+        f'<span class="tiles">{tiles}</span> <a href="{page}">all evidence</a></div>'
+    )
 
 
 def overview(rows: list[dict], named: dict[str, str]) -> Html:
@@ -110,26 +134,37 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
     )
 
 
-def card(row: dict, anchor: bool) -> str:
-    """One claim. anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it."""
+def card(row: dict, anchor: bool, arms: bool = False) -> str:
+    """One claim.
+
+    anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it. arms: whether the
+    card has its id as an anchor all the same, and its arms theirs.
+    """
     on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _undecided(row)
     name = _text(row["id"])
-    arms = row["arms"] if row["verdict"] != "untested" else row["arms"][:1]
-    ends, apart = _ends(arms), _uneven(arms)
-    lines = {line for arm in arms if ends and (line := _line_in_words(arm))}
+    shown = row["arms"] if row["verdict"] != "untested" else row["arms"][:1]
+    ends, apart = _ends(shown), _uneven(shown)
+    lines = {line for arm in shown if ends and (line := _line_in_words(arm))}
     common = len(lines) == 1  # then it stands once, below all strips
+    named = len(lines) > 1
     attributes = (
         f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" '
         f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}" '
         f'data-flag="{_text("|".join(row["flags"]))}"'
     )
-    aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in row["replaces"])
+    places = {arm["name"]: anchor_of(row["id"], arm["name"]) if arms else "" for arm in row["arms"]}
+    others = [
+        *(row["replaces"] if anchor or arms else ()),
+        *(places[a["name"]] for a in row["arms"] if a not in shown),
+    ]
+    aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in others if alias)
+    marked = attributes if anchor else f' id="{name}"' if arms else ""
     return (
-        f'<article class="{row["verdict"]}"{attributes if anchor else ""}>{aliases if anchor else ""}'
+        f'<article class="{row["verdict"]}"{marked}>{aliases}'
         f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{name}</a>'
         f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
-        f"{''.join(_arm(arm, _ends([arm]) if apart else ends, bool(lines) and not common) for arm in arms)}"
-        f"{_scale(arms, None if apart else ends, lines.pop() if common else '')}{_details(row, arms)}</article>"
+        f"{''.join(_arm(arm, _ends([arm]) if apart else ends, named, places[arm['name']]) for arm in shown)}"
+        f"{_scale(shown, None if apart else ends, lines.pop() if common else '')}{_details(row, shown)}</article>"
     )
 
 
@@ -170,22 +205,23 @@ def _undecided(row: dict) -> str:
     )
 
 
-def _tile(row: dict) -> str:
+def _tile(row: dict, page: str = LEDGER) -> str:
     about = f"{row['id']}, {row['verdict']}{_undecided(row)}: {row['says']}"
     kind = " own" if row["kind"] == "own" else ""
     kind += " partly" if _undecided(row) else ""
     return (
-        f'<a class="{row["verdict"]}{kind}" href="{LEDGER}#{_text(row["id"])}" title="{_text(about)}" '
+        f'<a class="{row["verdict"]}{kind}" href="{page}#{_text(row["id"])}" title="{_text(about)}" '
         f'aria-label="{_text(about)}">{MARKS[row["verdict"]]}</a>'
     )
 
 
-def _arm(arm: dict, ends: tuple[float, float] | None, named: bool) -> str:
-    """The row of an arm. named: whether it ends with the number of the dashed line."""
+def _arm(arm: dict, ends: tuple[float, float] | None, named: bool, place: str = "") -> str:
+    """The row of an arm. named: whether it ends with the number of the dashed line. place: its anchor, if any."""
     n = f", n = {arm['n']}" if arm["n"] and arm["state"] != "untested" else ""
     line = f", {_line_in_words(arm)}" if named else ""
+    marked = f' id="{_text(place)}"' if place else ""
     return (
-        f'<div class="arm {arm["state"]}">'
+        f'<div class="arm {arm["state"]}"{marked}>'
         f'<span class="chip">{MARKS[arm["state"]]} {_text(arm["name"])}: {arm["state"]}</span>'
         f'{_strip(arm, ends)}<span class="found">{_text(arm["text"] + interval(arm) + n + line)}</span></div>'
     )

@@ -1,6 +1,7 @@
 """Rows of the ledger as text and tables: verdicts, their arms, and counts; light to import."""
 
 import math
+import re
 from collections.abc import Iterable
 
 from book.claims.verdicts import CONTRADICTION, KINDS, UNDECIDED, VERDICTS, of_several
@@ -10,6 +11,15 @@ from support.words import counted, lasting
 def ids_of(row: dict) -> list[str]:
     """The id of a claim, and those of the claims that were merged into it."""
     return [row["id"], *row["replaces"]]
+
+
+def anchor(claim: str, arm: str) -> str:
+    """The address of an arm on the page of evidence.
+
+    >>> anchor("RG-4-d", "MNIST, long")
+    'RG-4-d/MNIST-long'
+    """
+    return f"{claim}/{re.sub('[^0-9A-Za-z.+-]+', '-', arm)}"
 
 
 def aliases(rows: list[dict]) -> list[dict]:
