@@ -73,10 +73,10 @@ def _counts(rows: list[dict]) -> str:
     )
 
 
-def chips(notebook: str) -> Html:
-    """One line for a chapter: a chip for each claim, with its verdict, that leads to its card of the evidence."""
-    rows = [row for row in kept.rows() if row["chapter"] == notebook]
-    page = f"../book/evidence_{notebook[:2]}.html"
+def chips(chapter: str) -> Html:
+    """One line for a chapter, "01": a chip for each claim, with its verdict, that leads to its card of the evidence."""
+    rows = [row for row in kept.rows() if row["chapter"].startswith(f"{chapter}_")]
+    page = f"../book/evidence_{chapter}.html"
     amended = sum(bool(row["amended"]) for row in rows)
     late = sum(LATE in row["flags"] and not row["amended"] for row in rows)
     later = [f"{n} of {len(rows)} {how} after results" for n, how in ((amended, "amended"), (late, "written")) if n]
