@@ -106,7 +106,6 @@ NUMBERS = {
         f"of ReLU2's outputs inactive in the end, share active on {RARE[1]:.0%} of the training images before the "
         "first step, published recipe, raw pixels",
         _lost_in_steps,
-        "%",
     ),
     "dead-with-both": Number(
         "highest share of outputs of a network that are dead in the end, warm-up and centred outputs, raw pixels",
