@@ -48,12 +48,10 @@ def turned_line(plane: turning.ClassesInPlane) -> None:
     )
 
 
-def toy_lines(
-    h: np.ndarray, classes: np.ndarray, by_hand: np.ndarray, abs2: np.ndarray, abs2_neg: np.ndarray
-) -> None:
-    """Three classes in a plane and the lines of their outputs: placed by hand, and of two networks; weights (3, 2)."""
+def toy_lines(h: np.ndarray, labels: np.ndarray, by_hand: np.ndarray, abs2: np.ndarray, abs2_neg: np.ndarray) -> None:
+    """Three classes in a plane and the lines of their outputs, by hand and of two networks, as (3, 2) weights."""
     show(
-        pictures.toy_figure(h, classes, {"placed by hand": by_hand, "Abs2": abs2, "Abs2-Neg": abs2_neg}),
+        pictures.toy_figure(h, labels, {"placed by hand": by_hand, "Abs2": abs2, "Abs2-Neg": abs2_neg}),
         name="fig-toy-lines",
         title="Abs2-Neg can do without a line through its own class.",
         caption="Each line is the zero set of the output of the class with its colour. Left: placed by hand. Middle: "
