@@ -35,6 +35,11 @@ def _within(scaling: str, cut: float, step: int | None = None) -> Number:
     return _size(scaling, 0, step, lambda size: (size < cut).mean(), says)
 
 
+def _nearest_untrained(tables: Tables) -> float:
+    _, runs = frames.judged(tables, FOUR, from_seed=SEEN)
+    return float(runs.loc[runs["architecture"] == "Abs2-Neg", "own nearest before"].mean())
+
+
 def _accuracy(network: str, scaling: str, side: str = "accuracy") -> Number:
     """Of all recorded seeds."""
 
@@ -59,6 +64,11 @@ def _fitted(network: str, normals: int, column: str) -> Number:
 
 
 NUMBERS = {
+    "nearest-untrained": Number(
+        "outputs of Abs2-Neg with the own class nearest before training, both input scalings",
+        _nearest_untrained,
+        "percent",
+    ),
     "own-distance": _median(0, None, "to the own class"),
     "own-distance-untrained": _median(0, 0, "to the own class before training"),
     "other-distance": _median(1, None, "to the nearest other class"),
