@@ -150,10 +150,11 @@ def fact(link: Link) -> Fact:
     if link.name in known:
         return of_number(known[link.name], f"python -m book numbers {link.chapter}", in_percent)
     name, _, arm = link.name.partition("/")
-    ids = [i for row in kept.rows() for i in ledger.ids_of(row)]
+    rows = _rows(kept.rows)
+    ids = [i for row in rows.values() for i in ledger.ids_of(row)]
     if not arm and name not in ids:
         raise ValueError(f"neither a claim nor a number of chapter {link.chapter}{suggest(name, [*known, *ids])}")
-    row = claim(name).row
+    row = rows[name] if name in rows else claim(name).row  # which raises, and says why
     if row["chapter"][:2] != link.chapter:
         raise ValueError(f"{name} is a claim of evidence_{row['chapter'][:2]}.ipynb")
     command = f"python -m book check {name}"
@@ -167,6 +168,12 @@ def fact(link: Link) -> Fact:
     numbers = (one["value"], one["low"], one["high"], one["n"], one["unit"])
     found = Fact(row["says"], said, *numbers, one["state"], command)
     return _in_percent(found) if in_percent else found
+
+
+@cache
+def _rows(read: Callable[[], list[dict]]) -> dict[str, dict]:
+    """The rows of the ledger by id, read once: a book has hundreds of numbers."""
+    return {row["id"]: row for row in read()}
 
 
 def _notebook(chapter: str) -> str:

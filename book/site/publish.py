@@ -288,7 +288,11 @@ def finish(notebook: dict) -> dict:
         metadata = cell["metadata"]
         metadata.pop("papermill", None)
         tags = metadata.setdefault("tags", [])
-        for tag, look in (("injected-parameters", "remove-input"), ("parameters", "hide-input")):
+        for tag, look in (
+            ("injected-parameters", "remove-input"),
+            ("parameters", "hide-input"),
+            ("setup", "hide-input"),
+        ):
             if tag in tags and look not in tags:
                 tags.append(look)
         for figure in declared(cell, "name"):
