@@ -72,6 +72,7 @@ NUMBERS = {
     "own-distance": _median(0, None, "to the own class"),
     "own-distance-untrained": _median(0, 0, "to the own class before training"),
     "other-distance": _median(1, None, "to the nearest other class"),
+    "other-distance-untrained": _median(1, 0, "to the nearest other class before training"),
     "within-half-raw": _within("raw", 0.5),
     "within-half-standardised": _within("standardised", 0.5),
     "within-one-and-a-half-standardised": _within("standardised", 1.5),
