@@ -23,7 +23,10 @@ from book.chapters import studies
 from book.chapters.distance_or_intensity import pictures as distance_or_intensity
 from book.chapters.hyperplanes import turning as hyperplanes
 from book.chapters.infinite_width import pictures as infinite_width
+from book.chapters.kernels import checks
+from book.chapters.kernels import pictures as kernels
 from book.chapters.mahalanobis import pictures as mahalanobis
+from book.chapters.offset_l2 import pictures as offset_l2
 from book.chapters.volume_element import maps as volume_element
 from book.chapters.why_outputs_die import law
 from book.chapters.why_outputs_die import turning as why_outputs_die
@@ -39,7 +42,7 @@ from support.networks import distance_networks, gaussians
 
 ASSETS = HERE / "book" / "pages" / "_assets"
 SCRIPTS = ("turn.js", "turn_kinds.js", "turn_network.js")
-KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "film", "units", "network")
+KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "film", "units", "network", "ring", "sure")
 PIXEL = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/%3E"
 THEME = """body { margin: 0 } html[data-theme=dark] {
   --pst-color-text-base: #ced6dd; --pst-color-background: #14181e; background: #14181e; color: #ced6dd }
@@ -128,6 +131,8 @@ def sample(kind: str) -> dict:
         "film": fake_film,
         "units": infinite_width.three_units_turn,
         "network": live_network.turn,
+        "ring": kernels.ring_turn,
+        "sure": offset_l2.log_odds_turn,
         "wedge": lambda: why_outputs_die.wedge_turn(2 * np.pi * figures.jitter(100) - np.pi, 40, 0.6),
     }
     return made[kind]()
@@ -204,7 +209,7 @@ def test_show_hands_the_page_the_figure_and_keeps_caption_and_alt(monkeypatch, t
 
 def test_the_scripts_are_small_plain_and_named_in_the_configuration():
     text = {name: (ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS}
-    assert sum(len(t.encode()) for t in text.values()) <= 66_000
+    assert sum(len(t.encode()) for t in text.values()) <= 70_000
     configuration = (HERE / "_config.yml").read_text()
     assert not [f"{path.name}: {line}" for path in ASSETS.glob("*.js")
                 for line in path.read_text(encoding="utf-8").splitlines() if len(line) > 120]  # fmt: skip
@@ -452,6 +457,37 @@ def test_the_wedge_counts_as_the_formula_and_from_a_large_step_on_all_are_dead(t
     assert "all dead from 1.31 on" in page.locator(".turn-body svg").text_content()
     slide(page, "Size of the step", "End")
     assert seen(page)[0].startswith("100 of 100 outputs are dead")
+
+
+def numbers_of(page) -> np.ndarray:
+    """The table behind the figure."""
+    page.locator("summary").click()
+    seen(page)
+    rows = [row.locator("th, td").all_text_contents() for row in page.locator("details tbody tr").all()]
+    return np.array([[float(text.replace("−", "-")) for text in row] for row in rows])
+
+
+@pytest.mark.browser
+def test_the_ring_lies_where_the_formula_says_and_the_volume_is_that_of_the_package(turned):
+    page = turned("ring")
+    ring = "With 2 inputs there is a ring if τ is below 0.71 σ. The volume is largest at the"
+    assert seen(page)[0] == f"{ring} distance {checks.shell_radius(2, 1.0, 0.16):.2f} σ."
+    distances, values = numbers_of(page).T
+    points = torch.tensor(np.stack([distances, 0 * distances], 1))
+    wanted = geometry.conformal_rbf_log_volume_element(torch.zeros(2).double(), points, 1.0, 0.16)
+    assert np.allclose(values, wanted, atol=0.006)
+    slide(page, "Width τ of h", "End")
+    assert seen(page)[0] == f"{ring} vector itself."
+
+
+@pytest.mark.browser
+def test_the_log_odds_of_two_distances_are_capped_and_those_of_their_squares_are_not(turned):
+    page = turned("sure")
+    assert seen(page)[0].startswith("The log odds of OffsetL2 stay within ±2.0. So the probability is at most 0.881,")
+    places, ours, squares = numbers_of(page).T
+    assert np.allclose(ours, np.abs(places + 1) - np.abs(places - 1)) and np.allclose(squares, 2 * places)
+    slide(page, "Weight α of both", "End")
+    assert seen(page)[0].startswith("The log odds of OffsetL2 stay within ±8.0.")
 
 
 @pytest.mark.browser

@@ -242,6 +242,56 @@ const apart = places => { // pushes those that are nearer than 17 pixels from ea
   return places;
 };
 
+// ---- how sure two distances can be
+// data: apart, the distance between two centres on a line, and weight, that of both, at first.
+kinds.sure = (data, frame) => {
+  const apart = frame.slider({ label: "Distance between the centres", min: 0.2, max: 8, step: 0.1, value: data.apart,
+    words: v => number(v, 1) });
+  const weight = frame.slider({ label: "Weight α of both", min: 0.25, max: 16, step: 0.25, value: data.weight });
+  const chance = z => 1 / (1 + Math.exp(-z));
+  return width => {
+    const d = apart.value, root = Math.sqrt(weight.value), most = root * d, x = list(161, i => i / 10 - 8);
+    const far = v => root * (Math.abs(v + d / 2) - Math.abs(v - d / 2)), squares = v => root * root * d * v;
+    const at = two(width, () => 190), places = { x: [-8, 8], xticks: [-8, -4, 0, 4, 8], xlabel: "place of the point" };
+    const odds = panel(at.first, { ...places, y: [-12, 12], yticks: [-12, -6, 0, 6, 12], title: "log odds" });
+    const sure = panel(at.second, { ...places, y: [0, 1], yticks: [0, 0.5, 1], title: "probability of class 2" });
+    const curves = (p, of) => [p.nodes, p.inside(p.line(x.map(v => [v, of(squares(v))]), "turn-guide"),
+      p.line(x.map(v => [v, of(far(v))]), "turn-stroke"), [-d / 2, d / 2].map(v => p.upright(v, "turn-axis")))];
+    frame.show(width, at.height, [curves(odds, v => v), curves(sure, chance)]);
+    frame.say(`The log odds of OffsetL2 stay within ±${number(most, 1)}. So the probability is at most ` +
+      `${number(chance(most), 3)}, however far away the point lies.`);
+    const rows = list(9, i => 2 * i - 8);
+    frame.numbers(["place", "log odds, OffsetL2", "log odds, radial basis functions"],
+      rows.map(v => [v, number(far(v), 1), number(squares(v), 1)]));
+  };
+};
+
+// ---- the ring around a support vector
+// data: width of the factor h, in units of sigma, and the number of inputs, at first.
+kinds.ring = (data, frame) => {
+  const tau = frame.slider({ label: "Width τ of h", min: 0.1, max: 1.2, step: 0.02, value: data.width,
+    words: v => `${number(v)} σ` });
+  const inputs = frame.slider({ label: "Inputs d", min: 2, max: 20, value: data.inputs, words: String });
+  return width => {
+    const t = tau.value ** 2, d = inputs.value, side = [-0.4, 0.4], ring = Math.sqrt(Math.max(0, t / d - t * t));
+    const volume = r => -d * r * r / (2 * t) + Math.log1p((r / t) ** 2) / 2;
+    const at = two(width, (w, i) => i ? 220 : Math.min(w, 300));
+    at.first.width = Math.min(at.first.width, at.first.height);
+    const plane = panel(at.first, { x: side, y: side, frame: true, xticks: [-0.3, 0, 0.3], yticks: [-0.3, 0, 0.3],
+      title: "log-volume in a plane" });
+    const along = panel(at.second, { x: [0, 0.6], y: [-3, 2], xticks: [0, 0.2, 0.4, 0.6], yticks: [-3, -2, -1, 0, 1, 2],
+      xlabel: "distance from the vector (σ)", title: "log-volume (nats)" });
+    frame.show(width, at.height, [plane.nodes,
+      turn.map(plane, turn.grid(plane, 72).map(p => volume(Math.hypot(...p))), 72, -1, 1.2, "cividis"),
+      plane.line(list(73, i => polar(i * PI / 36, ring)), "turn-boundary"), along.nodes,
+      along.inside(along.line(list(121, i => [i / 200, volume(i / 200)]), "turn-stroke")),
+      along.line([[0, 0], [0.6, 0]], "turn-guide"), along.dot(ring, volume(ring), 5, "turn-disc")]);
+    frame.say(`With ${d} inputs there is a ring if τ is below ${number(1 / Math.sqrt(d))} σ. The volume is largest at ` +
+      (ring ? `the distance ${number(ring)} σ.` : "the vector itself."));
+    frame.numbers(["distance (σ)", "log-volume (nats)"], list(13, i => [number(i / 20), number(volume(i / 20))]));
+  };
+};
+
 // ---- whitening, rotated
 // data: mean, weight (W) and its inverse root of the exact network before it turns, whose columns are the half axes of
 // the ellipses; points, a probe, half the side of the plane, largest weight, degrees.
