@@ -143,6 +143,24 @@ def groups_figure(groups: dict[str, np.ndarray]):
     return fig
 
 
+def repeated_figure(gains: dict[str, np.ndarray]):
+    """A row for each group of networks: what training added to their contrast, in percent, and the mean with its
+    interval; gains: (networks,) in nats."""
+    fig, ax = figures.subplots(height=1.8)
+    for row, values in enumerate(gains.values()):
+        mean = mean_interval(values)
+        ax.plot(values, np.full(len(values), row - 0.15), "o", color=GREY, markersize=5, alpha=0.8)
+        figures.interval(ax, mean, row + 0.15, {"color": "black", "marker": "o"}, linewidth=2)
+    ax.axvline(0, color="black", linewidth=0.8)
+    figures.name_rows(ax, gains)
+    shown = np.arange(-20, 21, 5)
+    low, high = ax.get_xlim()
+    shown = [p for p in shown if low <= np.log1p(p / 100) <= high]
+    ax.set_xticks([np.log1p(p / 100) for p in shown], [f"{p:+d}%".replace("-", "−") if p else "0" for p in shown])
+    ax.set_xlabel("what training adds to the boundary alone")
+    return fig
+
+
 def profiles_figure(arm: ResidualArm):
     """Mean log-volume of the last stage along the segments, over the mean of the ends, of every network (thin) and on
     average: before and after training, across a boundary and within one class."""

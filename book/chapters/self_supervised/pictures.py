@@ -24,12 +24,12 @@ from book.measures.residual.results import (
     measured_effects,
     raw_effects,
 )
+from book.measures.residual.slopes import name_times, slopes
 from book.records.store import Record
 from support.training.residual.volumes import MEASURES
 
 HUES = {"Barlow Twins": "#0072B2", "SimCLR": "#CC79A7"}
 LEARNERS = (*OBJECTIVES, "with labels")
-KINDS = ("within\none class", "across a\nboundary")
 
 
 def learners(arm: ResidualArm) -> dict[str, list]:
@@ -57,37 +57,6 @@ def with_pairs(found: np.ndarray) -> np.ndarray:
     return found[np.isfinite(found).all((1, 2))]
 
 
-def slopes(ax, found: np.ndarray) -> None:
-    """Lines from the effect within one class to that across a boundary: thin for each network, thick for the means.
-
-    found: (networks, 2, 2) [untrained or trained, across or within one class].
-    """
-    for when, hue in ((BEFORE, GREY), (AFTER, "black")):
-        pairs = found[:, when][:, [ALIKE, ACROSS]]
-        ax.plot((0, 1), pairs.T, color=hue, linewidth=0.5, alpha=0.4)
-        ax.plot((0, 1), pairs.mean(0), color=hue, linewidth=2.2, marker="o")
-    ax.axhline(0, color="black", linewidth=0.8)
-    ax.set(xticks=(0, 1), xlim=(-0.35, 1.35))
-    ax.set_xticklabels(KINDS)
-
-
-def slopes_figure(found: dict[str, np.ndarray]):
-    """`slopes` of each learner, side by side; see `last_effects`."""
-    fig, axes = figures.subplots(1, len(found), height=3.4, sharey=True)
-    for ax, (name, several) in zip(axes, found.items(), strict=True):
-        slopes(ax, several)
-        ax.set_title(name)
-    axes[0].set_ylabel("effect (nats per output)")
-    _name_times(axes[0])
-    return fig
-
-
-def _name_times(ax) -> None:
-    ax.plot([], [], color="black", linewidth=2.2, marker="o", label="after training")
-    ax.plot([], [], color=GREY, linewidth=2.2, marker="o", label="before")
-    figures.legend_below(ax.figure, ax, 2)
-
-
 def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: Sequence[np.ndarray]):
     """Above, the log-volume over the square of the encoder of each learner whose effects are nearest to their mean;
     below, the effects of all.
@@ -102,7 +71,7 @@ def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: 
     for ax, several in zip(axes[1], found, strict=True):
         slopes(ax, several)
     axes[1, 0].set_ylabel("effect (nats)")
-    _name_times(axes[1, 0])
+    name_times(axes[1, 0])
     return fig
 
 
