@@ -10,6 +10,7 @@ from book.claims import numbers
 from book.claims.numbers import Number
 from book.claims.statistics import Estimate
 from book.records import kept
+from book.site import accessible, linked, publish
 
 PAGE = "../book/pages/evidence_01.ipynb#"
 
@@ -183,7 +184,7 @@ def page(folder, *texts, evidence=True):
     path = folder / "notebooks" / "01_distance_or_intensity.ipynb"
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if evidence:
-        (folder / "book" / "pages" / "evidence_01.ipynb").write_text("{}")
+        (folder / "book" / "pages" / "evidence_01.ipynb").write_text('{"cells": []}')
     return path
 
 
@@ -253,3 +254,45 @@ def test_the_committed_pages_say_what_the_records_say(monkeypatch):
     monkeypatch.undo()
     assert chapters.rooms()
     assert [fault for path in numbers.pages() for fault in numbers.faults(path)] == []
+
+
+# -- on the site --------------------------------------------------------------------------------------------------
+
+
+def test_on_the_site_a_number_is_a_link_that_tells_what_the_records_say():
+    text = f'Far: [about $55$ **points**]({PAGE}LDM-1/raw "holds"), [4.5]({PAGE}dead), `[4.5]({PAGE}dead)`.'
+    staged = linked.in_text(text, "notebooks")
+    assert staged.startswith(
+        'Far: <a class="number" href="../book/evidence_01.html#LDM-1/raw" data-fact="ReLU2 fails.&#10;'
+    )
+    assert (
+        ">about $55$ **points**</a>, <a" in staged and staged.endswith(f"`[4.5]({PAGE}dead)`.") and "\n" not in staged
+    )
+    built = accessible.mend(f"<title>x</title><h1>x</h1><p>{staged}</p></article>")
+    assert (
+        '#LDM-1/raw" aria-describedby="fact-1">about $55$ **points**</a>'
+        '<span class="fact" role="tooltip" id="fact-1">'
+        "ReLU2 fails.<br><b>raw: ReLU − ReLU2 = 55.3 points [48, 62], n = 20, holds</b><br>"
+        "<code>python -m book check LDM-1</code></span>, <a" in built
+    )
+    assert '<span class="fact" role="tooltip" id="fact-2">mean number of dead outputs<br>' in built
+    assert 'content="Far: about $55$ **points**, 4.5, `' in built, "the description of the page has no tooltip"
+    assert linked.in_text("[4.5](evidence_01.ipynb#dead)", "book/pages").startswith(
+        '<a class="number" href="evidence_01.html#dead"'
+    )
+
+
+def test_words_of_a_fact_are_no_markup(monkeypatch):
+    known = {"x": Number('<b> "of" a | b & c', lambda tables: 3.0)}
+    monkeypatch.setattr(numbers, "_numbers", lambda notebook: known)
+    staged = linked.in_text(f"[3]({PAGE}x)", "notebooks")
+    assert "<b>" not in staged and "|" not in staged
+    assert "&lt;b&gt; &quot;of&quot; a | b &amp; c<br>" in linked.with_facts(staged)
+
+
+def test_a_build_stops_at_a_number_that_differs(tmp_path, monkeypatch):
+    page(tmp_path, f"[54 points]({PAGE}LDM-1/raw)")
+    monkeypatch.setattr(publish, "ROOT", tmp_path)
+    monkeypatch.setattr(publish, "execute", lambda *_, **__: pytest.fail("nothing is executed"))
+    with pytest.raises(publish.PublishError, match="the records say '55 points'"):
+        publish.book()

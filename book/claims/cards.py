@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from book.claims import deviations
 from book.claims.ledger import anchor as anchor_of
-from book.claims.ledger import bound, counts, counts_in_words, fresh, interval
+from book.claims.ledger import bound, counts, counts_in_words, fresh, interval, uncounted
 from book.claims.verdicts import CONTRADICTION, FLAGS, LATE, UNDECIDED, VERDICTS
 from book.records import kept
 from support.words import counted, lasting
@@ -28,8 +28,11 @@ HOW_TO_READ = (  # above the cards of a chapter
     "where two things are called equal. The dashed line is the value that decides. Its "
     f"number stands below the strips, or in each row if the lines differ. Two dashed lines are a "
     f"{TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
-    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('undecided-arm', 'undecided')}: "
-    f"where other arms decide, they do not change the verdict. One {TERM('nat', 'nat')} is a factor of 2.72."
+    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('undecided-arm', 'undecided')}. "
+    "A claim holds, or fails, if more than half of its arms do and none says the opposite. Void arms are left out. "
+    "An arm that decides alone or against others counts only if it stands after Holm's correction. If too few arms "
+    "are decided, the claim is unclear, and its first line says how many are. "
+    f"One {TERM('nat', 'nat')} is a factor of 2.72."
 )
 
 
@@ -71,6 +74,11 @@ def _counts(rows: list[dict]) -> str:
     return " ".join(
         f'<span class="{word} word">{MARKS[word]} {count} {word}</span>' for word, count in several if count
     )
+
+
+def evidence(notebook: str) -> Html:
+    """All cards of a chapter, for its page of evidence: the numbers of the text lead to them and to their arms."""
+    return verdicts([row for row in kept.rows() if row["chapter"] == notebook], anchors=True)
 
 
 def chips(chapter: str) -> Html:
@@ -140,7 +148,7 @@ def card(row: dict, anchor: bool, arms: bool = False) -> str:
     anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it. arms: whether the
     card has its id as an anchor all the same, and its arms theirs.
     """
-    on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _undecided(row)
+    on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _text(_arms_in_words(row))
     name = _text(row["id"])
     shown = row["arms"] if row["verdict"] != "untested" else row["arms"][:1]
     ends, apart = _ends(shown), _uneven(shown)
@@ -176,7 +184,7 @@ def _amendments(rows: list[dict]) -> str:
         f"<p><b>Amended rules.</b> An amendment is a change to a rule that we made after we had seen results. "
         f"{len(amended)} of {counted(len(rows), 'claim')} have one. Their cards keep the first rule, the first "
         f"verdict and the reason. For {other} of the {len(amended)}, the verdict is not the first one any more. The "
-        f"amendment or new runs changed it.</p>"
+        f"amendment, new runs or the way in which arms make a verdict changed it.</p>"
     )
 
 
@@ -195,20 +203,20 @@ def _flagged(rows: list[dict]) -> dict[str, int]:
     return {flag: several.count(flag) for flag in FLAGS if flag in several}
 
 
-def _undecided(row: dict) -> str:
-    """How many arms of a decided claim are undecided; nothing if none is."""
-    decided = row["verdict"] not in UNDECIDED
-    return (
-        f", {len(row['undecided'])} of {counted(len(row['arms']), 'arm')} undecided"
-        if row["undecided"] and decided
-        else ""
-    )
+def _arms_in_words(row: dict) -> str:
+    """After the verdict: how many arms are undecided, or of an undecided claim decided, and which do not count."""
+    said = ""
+    if row["verdict"] in UNDECIDED:
+        said = f": {row['decided']}" if row["decided"] else ""
+    elif row["undecided"]:
+        said = f", {len(row['undecided'])} of {counted(len(row['arms']), 'arm')} undecided"
+    return "; ".join([said, *uncounted(row)])
 
 
 def _tile(row: dict, page: str = LEDGER) -> str:
-    about = f"{row['id']}, {row['verdict']}{_undecided(row)}: {row['says']}"
+    about = f"{row['id']}, {row['verdict']}{_arms_in_words(row)}. {row['says']}"
     kind = " own" if row["kind"] == "own" else ""
-    kind += " partly" if _undecided(row) else ""
+    kind += " partly" if row["undecided"] and row["verdict"] not in UNDECIDED else ""
     return (
         f'<a class="{row["verdict"]}{kind}" href="{page}#{_text(row["id"])}" title="{_text(about)}" '
         f'aria-label="{_text(about)}">{MARKS[row["verdict"]]}</a>'
@@ -329,7 +337,8 @@ def _details(row: dict, shown: list[dict]) -> str:
     if rates := _error_rates(row["id"]):
         lines.append(f"<b>How often the rule holds and fails</b> in simulated repetitions with as many runs: {rates}")
     if row["fresh_seeds"]:
-        lines.append(f"<b>What would decide it:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
+        what = "one arm" if len(row["arms"]) > 1 else "it"
+        lines.append(f"<b>What would decide {what}:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
     formulas = not row["evidence"]
     if row["record"] or formulas:
         what = "evaluates it again" if formulas else "trains the first steps of its cheapest run again"
