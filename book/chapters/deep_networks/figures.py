@@ -57,8 +57,8 @@ def toy(blocks: nn.Sequential, effects: np.ndarray) -> None:
         pictures.toy_figure(blocks, effects),
         name="fig-deep-toy-essay",
         title="In the toy, blocks stretch space at the boundary, more with each block, and nowhere else.",
-        caption="Left: log-volume after each block of one trained network. Orange: a line across the boundary (solid) "
-        "and one within a class (dashed). Right: the middle of both over their ends. Thin: networks. (5 networks)",
+        caption="Left: log-volume after each block of one trained network. Orange: a line across the boundary "
+        "(solid) and one within a class (dashed). Right: the middle of both over their ends. Thin: 5 networks.",
         alt="Three maps with a bright vertical band in the middle, brighter with each block. Right, the solid black "
         "line of the trained networks climbs to about two nats, and the dashed one stays at zero, as do the grey "
         "lines of untrained networks.",

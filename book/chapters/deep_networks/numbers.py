@@ -4,16 +4,15 @@ A stretch is a share: 0.62 means that a direction is stretched by 62% more than 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from book.chapters.deep_networks.derived import TABLE
 from book.claims.numbers import Number
-from book.claims.statistics import Estimate, mean_interval
 from book.measures.residual import numbers, results
 from book.measures.tables import Tables
+from book.records import derived
 
 NETWORKS = {
     "ResNet-34": "deep-resnet34",
@@ -25,19 +24,13 @@ FEW, SHUFFLED, NEW = "deep-resnet10-shuffled", "shuffled", "deep-resnet10-fitted
 Rows = Callable[[Tables], pd.DataFrame]
 
 
-def rows(study: str, kind: str = "", **how: str) -> Rows:
+def rows(study: str, kind: str = "", untrained: str = "") -> Rows:
     """A row for each network of a study, with its numbers by name; see `numbers.networks`."""
-    return lambda tables: numbers.networks(tables, study, kind, **how)
-
-
-def stretch(values: pd.Series) -> Estimate:
-    """The mean of nats per output with its interval, as a share by which each direction is stretched more."""
-    found = mean_interval(values.dropna().to_numpy())
-    return replace(found, **{name: float(np.expm1(getattr(found, name))) for name in ("value", "low", "high")})
+    return lambda tables: numbers.networks(tables, study, kind, untrained)
 
 
 def _stretch(says: str, of: Rows, column: str) -> Number:
-    return Number(f"stretch {says}", lambda tables: stretch(of(tables)[column]))
+    return Number(f"stretch {says}", lambda tables: numbers.stretch(of(tables)[column]))
 
 
 def _own(when: str, column: str) -> Number:
@@ -73,8 +66,6 @@ def _lines(tables: Tables) -> int:
 
 
 def _probes(tables: Tables) -> float:
-    from book.records import derived
-
     return float(derived.rows(TABLE, study=NETWORKS["ResNet-34"], classifier="probe")["accuracy"].mean())
 
 
@@ -97,7 +88,9 @@ NUMBERS = {
     "own-random": _own("untrained, boundaries of random weights", "random interpolated before"),
     "own-fitted": _own("untrained, boundaries of fitted weights", "probe interpolated before"),
     "own-trained": _own("trained, its own boundary", "middle interpolated"),
-    "fitted-accuracy": Number("ResNet-34 untrained, test images that the fitted classifiers sort right", _probes, "%"),
+    "fitted-accuracy": Number(
+        "ResNet-34 untrained, test images that the fitted classifiers sort right", _probes, "%"
+    ),
     "plane-across": _stretch(
         "of ResNet-34, 40 epochs, between three images of three classes", _LONG, "plane rise across after"
     ),

@@ -10,7 +10,7 @@ from book.chapters.deep_networks.derived import TABLE
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import ACCENT, GREY
-from book.measures.residual import clusters, results
+from book.measures.residual import clusters, results, slopes
 from book.measures.residual.own_boundaries import MEASURES, after_training, before_training
 from book.measures.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from book.records.store import Record
@@ -153,10 +153,7 @@ def repeated_figure(gains: dict[str, np.ndarray]):
         figures.interval(ax, mean, row + 0.15, {"color": "black", "marker": "o"}, linewidth=2)
     ax.axvline(0, color="black", linewidth=0.8)
     figures.name_rows(ax, gains)
-    shown = np.arange(-20, 21, 5)
-    low, high = ax.get_xlim()
-    shown = [p for p in shown if low <= np.log1p(p / 100) <= high]
-    ax.set_xticks([np.log1p(p / 100) for p in shown], [f"{p:+d}%".replace("-", "−") if p else "0" for p in shown])
+    slopes.percent_axis(ax.xaxis, ax.get_xlim(), slopes.FINE)
     ax.set_xlabel("what training adds to the boundary alone")
     return fig
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 from torch import Tensor
 
 from book.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES
@@ -10,7 +11,7 @@ from book.chapters.self_supervised.encoders import counted
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import GREY
-from book.measures.residual import clusters
+from book.measures.residual import clusters, slopes
 from book.measures.residual.results import (
     ACROSS,
     AFTER,
@@ -24,7 +25,6 @@ from book.measures.residual.results import (
     measured_effects,
     raw_effects,
 )
-from book.measures.residual.slopes import name_times, slopes
 from book.records.store import Record
 from support.training.residual.volumes import MEASURES
 
@@ -69,9 +69,36 @@ def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: 
         clusters.draw(ax, clusters.volumes(several[typical]))
         ax.set_title(name)
     for ax, several in zip(axes[1], found, strict=True):
-        slopes(ax, several)
+        slopes.slopes(ax, several)
     axes[1, 0].set_ylabel("effect (nats)")
-    name_times(axes[1, 0])
+    slopes.name_times(axes[1, 0])
+    return fig
+
+
+def views_figure(images: np.ndarray):
+    """A row for each image (rows, 1 + views, side, side, 1 or 3): the image, and its views."""
+    rows, columns = images.shape[:2]
+    fig, axes = figures.subplots(rows, columns, height=3.0, width_ratios=[1.3] + [1] * (columns - 1))
+    for row, several in zip(axes, images, strict=True):
+        for ax, image in zip(row, several, strict=True):
+            ax.imshow(1 - image if image.shape[-1] == 1 else image, cmap="gray", vmin=0, vmax=1)
+            ax.set_axis_off()
+    axes[0, 0].set_title("image")
+    axes[0, 1].set_title("views", loc="left")
+    return fig
+
+
+def dip_figure(effects: dict[str, pd.Series]):
+    """A row for each setting: effects of encoders in nats, labelled in percent, and the mean with its interval."""
+    fig, ax = figures.subplots(height=2.6)
+    for row, values in enumerate(effects.values()):
+        mean = mean_interval(values.to_numpy())
+        ax.plot(values, np.full(len(values), row - 0.15), "o", color=GREY, markersize=5, alpha=0.8)
+        figures.interval(ax, mean, row + 0.15, {"color": "black", "marker": "o"}, linewidth=2)
+    ax.axvline(0, color="black", linewidth=0.8)
+    figures.name_rows(ax, effects)
+    slopes.percent_axis(ax.xaxis, ax.get_xlim(), slopes.FINE)
+    ax.set_xlabel("stretched more than at the images")
     return fig
 
 

@@ -46,8 +46,10 @@ def film(arm: ResidualArm, name: str, strips: np.ndarray | None = None) -> Film:
 
 
 def photographs(runs: Collection[Record]) -> np.ndarray | None:
-    """The images (2, FRAMES, 32, 32, 3) along the lines of FILES, from 0 to 1; None where they are not at hand, or are
-    not those on which these networks were measured."""
+    """The images (2, FRAMES, 32, 32, 3) along the lines of FILES, from 0 to 1.
+
+    None where they are not at hand, or where no network of these runs was measured on such lines.
+    """
     from matplotlib.image import pil_to_array
     from PIL import Image
 

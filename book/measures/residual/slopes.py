@@ -1,13 +1,16 @@
 """Lines from the effect within one class to that across a boundary, before training and after it."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from matplotlib.axis import Axis
 
 from book.figures import figures
 from book.figures.figures import GREY
 from book.measures.residual.results import ACROSS, AFTER, ALIKE, BEFORE
 
 KINDS = ("within\none class", "across a\nboundary")
-PERCENT = np.array([-80, -60, -40, -20, 0, 20, 40, 60, 80, 100, 150])
+PERCENTS, FINE = (-80, -60, -40, -20, 0, 30, 60, 100, 150), range(-20, 25, 5)  # of axes
 
 
 def slopes(ax, found: np.ndarray) -> None:
@@ -35,17 +38,16 @@ def slopes_figure(found: dict[str, np.ndarray], percent: bool = False):
         ax.set_title(name.replace(", ", ",\n"))
     axes[0].set_ylabel("effect (nats per output)")
     if percent:
-        _in_percent(axes[0])
+        percent_axis(axes[0].yaxis, axes[0].get_ylim(), PERCENTS)
+        axes[0].set_ylabel("stretched more than\nat the two images")
     name_times(axes[0])
     return fig
 
 
-def _in_percent(ax) -> None:
-    """Labels the nats of an axis with the percentages that they mean."""
-    low, high = ax.get_ylim()
-    shown = [p for p in PERCENT if low <= np.log1p(p / 100) <= high]
-    ax.set_yticks([np.log1p(p / 100) for p in shown], [f"{p:+d}%".replace("-", "−") if p else "0" for p in shown])
-    ax.set_ylabel("stretched more than\nat the two images")
+def percent_axis(axis: Axis, limits: tuple[float, float], percents: Sequence[int]) -> None:
+    """Labels an axis of nats, between these limits, with the percentages that they mean."""
+    shown = [p for p in percents if limits[0] <= np.log1p(p / 100) <= limits[1]]
+    axis.set_ticks([np.log1p(p / 100) for p in shown], [f"{p:+d}%".replace("-", "−") if p else "0" for p in shown])
 
 
 def name_times(ax) -> None:
