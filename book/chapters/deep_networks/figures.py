@@ -55,7 +55,7 @@ def toy(blocks: nn.Sequential, effects: np.ndarray) -> None:
     """The log-volume after each block of a network on four clusters, and the effects of several such networks."""
     show(
         pictures.toy_figure(blocks, effects),
-        name="fig-deep-toy-essay",
+        name="fig-deep-toy",
         title="In the toy, blocks stretch space at the boundary, more with each block, and nowhere else.",
         caption="Left: log-volume after each block of one trained network. Orange: a line across the boundary "
         "(solid) and one within a class (dashed). Right: the middle of both over their ends. Thin: 5 networks.",

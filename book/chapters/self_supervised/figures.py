@@ -77,7 +77,7 @@ def toy(encoders: dict[str, Sequence[nn.Module]], found: dict[str, np.ndarray]) 
     """The log-volume of encoders of four clusters, and the effects on both lines; by learner."""
     show(
         pictures.toy_figure(list(encoders.values()), list(found.values())),
-        name="fig-self-toy-essay",
+        name="fig-self-toy",
         title="Without labels a network stretches both gaps, with labels only the one at the boundary.",
         caption="Above: log-volume of a typical network; bright is large. Orange: a line across the boundary "
         "(solid) and one within a class (dashed). Below: the middle of both over their ends. Thin: networks.",

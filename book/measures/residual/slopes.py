@@ -32,7 +32,7 @@ def slopes_figure(found: dict[str, np.ndarray], percent: bool = False):
 
     percent: the axis says by how much a direction is stretched more than at the images, instead of nats.
     """
-    fig, axes = figures.subplots(1, len(found), height=3.4, sharey=True)
+    fig, (axes, *_) = figures.subplots(1, len(found), height=3.4, sharey=True, squeeze=False)
     for ax, (name, several) in zip(axes, found.items(), strict=True):
         slopes(ax, several)
         ax.set_title(name.replace(", ", ",\n"))
