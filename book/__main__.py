@@ -69,6 +69,13 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("--records", help="judge another folder of records")
     claims.add_argument("--json", action="store_true", help="as a JSON array")
     claims.add_argument("--write-readme", action="store_true", help="put findings and table into README.md")
+    numbers = command(
+        "numbers", _numbers, "list the numbers in the text with what the records say (exit 1: one differs)"
+    )
+    numbers.add_argument("chapter", nargs="?", help="a chapter, or the beginning of its name: 01")
+    numbers.add_argument(
+        "--update", action="store_true", help="rewrite numbers, never words, to what the records say"
+    )
     changes = command("changes", _changes, "print the verdicts that differ between two versions of the ledger")
     changes.add_argument("old", help="claims.json of a site, or what `claims --json` printed")
     changes.add_argument("new", nargs="?", help="the same, later; by default the ledger of the committed records")
@@ -184,22 +191,28 @@ def _book(options):
     publish.book(_given(options, *map(chapters.settings_of, chapters.rooms())))
 
 
+def _chapter(asked: str) -> str:
+    """The name of the chapter's notebook that begins like this."""
+    from book import chapters
+
+    number = f"{asked.zfill(2)}_" if asked.isdigit() else asked
+    names = [name for name in chapters.rooms() if name.startswith(number)]
+    if len(names) != 1:
+        # the one old name that resembles no new one
+        wanted = number.replace("02_abs2_neg_geometry", "03_hyperplanes")
+        raise ValueError(f"no chapter {asked!r}{suggest(wanted, chapters.rooms())}")
+    return names[0]
+
+
 def _run(options):
     signal.signal(signal.SIGTERM, _terminate)
     from book import chapters
     from book.site import publish
 
-    number = options.chapter
-    if number.isdigit():
-        number = f"{number.zfill(2)}_"
-    names = [name for name in chapters.rooms() if name.startswith(number)]
-    if len(names) != 1:
-        # the one old name that resembles no new one
-        wanted = number.replace("02_abs2_neg_geometry", "03_hyperplanes")
-        raise ValueError(f"no chapter {options.chapter!r}{suggest(wanted, chapters.rooms())}")
-    given = _given(options, chapters.settings_of(names[0]))
-    copy = publish.runs_with(given) / f"{names[0]}.ipynb"
-    seconds = publish.execute([f"notebooks/{names[0]}"], given, copy.parent)[names[0]]
+    name = _chapter(options.chapter)
+    given = _given(options, chapters.settings_of(name))
+    copy = publish.runs_with(given) / f"{name}.ipynb"
+    seconds = publish.execute([f"notebooks/{name}"], given, copy.parent)[name]
     done = "executed" if seconds is not None else "unchanged since it was executed"
     print(f"{done}: {copy.relative_to(publish.ROOT)}")
     if options.html:
@@ -256,6 +269,22 @@ def _claims(options):
         for line in ledger.details(row):
             print(f"{'':11} {line}")
     print(ledger.counts_in_words(rows))
+
+
+def _numbers(options):
+    from book import chapters  # noqa: F401  it knows claims and numbers
+    from book.claims import numbers
+
+    name = options.chapter and _chapter(options.chapter)
+    pages = [page for page in numbers.pages() if name in (None, page.stem)]
+    for page in pages:
+        if options.update and numbers.update(page):
+            print(f"rewritten: {page.name}")
+        for link, said, wrong in numbers.every(page):
+            print(f"{'differs' if wrong else 'as recorded':11}  {page.stem[:12]:12}  {link}: {said or wrong}")
+    faults = [fault for page in pages for fault in numbers.faults(page)]
+    print("".join(f"{fault}\n" for fault in faults) or "the records agree\n", end="")
+    return 1 if faults else 0
 
 
 def _changes(options):

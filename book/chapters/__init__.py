@@ -1,8 +1,8 @@
 """One room for each chapter: its settings, claims, studies, measures, tables and figures.
 
 A room is a package in this folder that is named like the chapter's notebook, without its number. It may have the
-modules `settings` (a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`) and `derived` (`DERIVED`); nothing
-else has to be registered. No room imports another.
+modules `settings` (a class `Settings`), `claims` (`CLAIMS`), `study` (`STUDIES`), `derived` (`DERIVED`) and `numbers`
+(`NUMBERS`, see `book.claims.numbers`); nothing else has to be registered. No room imports another.
 """
 
 import json
@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from book.claims import numbers as linked
+from book.claims.numbers import Number
 from book.records import kept
 from book.records.paths import HERE, notebooks
 from support.words import suggest
@@ -91,6 +93,13 @@ def tables():
     return Tables(Store(), studies())
 
 
+@cache
+def numbers(notebook: str) -> dict[str, Number]:
+    """The numbers of a chapter's text that are no arms of claims, by name; none for a room without that module."""
+    path = f"{rooms()[notebook].__name__}.numbers"
+    return dict(import_module(path).NUMBERS) if find_spec(path) else {}
+
+
 def derived() -> dict:
     """The functions that make the derived tables of all chapters, by the name of the table."""
     own = {name: function for part in _parts("derived") for name, function in part.DERIVED.items()}
@@ -153,3 +162,4 @@ def _judge(folder: Path) -> list[dict]:
 
 
 kept.judge_by(_judge)
+linked.read_from(numbers, tables)

@@ -354,4 +354,42 @@ kinds.volume = (data, frame) => {
         [number(t), number(values[10 * i]), found[10 * i].margin > 0 ? "1" : "0"]));
   };
 };
+
+// ---- two filmstrips and the stretch along them
+// data: titles and, for each film, its ends in words, stretch (when x line x places, percent over the ends), its range,
+// and strips (addresses of pictures; none where no image may be shown); when: [words, words].
+kinds.film = (data, frame) => {
+  const film = frame.choice({ label: "Networks", options: data.films.map((f, i) => [i, f.name]), value: 0 });
+  const when = frame.slider({ label: "Training", max: 1, value: 1, words: i => data.when[i] });
+  const place = frame.slider({ label: "Place on the line", max: 1, step: 0.02, value: 0.5, words: v => number(v) });
+  return width => {
+    const f = data.films[film.value], now = when.value, t = place.value, strip = f.strips.length > 0;
+    const [low, high] = f.range, first = Math.ceil(low / 20);
+    const ticks = list(Math.floor(high / 20) - first + 1, i => [20 * (first + i), percent(20 * (first + i))]);
+    const at = two(width, w => (strip ? w / 9 + 18 : 0) + 170), curves = [at.first, at.second].map((room, k) => {
+      const high_ = strip ? room.width / 9 : 0, gap = strip ? 18 : 0;
+      return { picture: { ...room, height: high_ }, panel: panel({ ...room, top: room.top + high_ + gap,
+        height: room.height - high_ - gap }, { x: [0, 1], y: [low, high], yticks: k && width >= 560 ? [] : ticks,
+        xticks: [[0, f.ends[k][0]], [1, f.ends[k][1]]] }), title: data.titles[k] };
+    });
+    const value = (w, k) => { // between the recorded places
+      const several = f.stretch[w][k], x = t * (several.length - 1), i = Math.min(Math.floor(x), several.length - 2);
+      return several[i] + (x - i) * (several[i + 1] - several[i]);
+    };
+    const points = several => several.map((v, i) => [i / (several.length - 1), v]);
+    frame.show(width, at.height, curves.map(({ picture, panel: p, title }, k) => [
+      word(picture.left, picture.top - 8, title, "turn-head"),
+      strip ? svg("image", { href: f.strips[k], x: picture.left, y: picture.top, width: picture.width,
+        height: picture.height, preserveAspectRatio: "none" }) : [],
+      p.nodes, p.line([[0, 0], [1, 0]], "turn-axis"), p.line(points(f.stretch[1 - now][k]), "turn-guide"),
+      p.line(points(f.stretch[now][k]), "turn-stroke"), p.upright(t, "turn-axis"), p.dot(t, value(now, k), 6, "turn-disc"),
+    ]));
+    const said = w => data.titles.map((title, k) => `${percent(value(w, k))} (${title})`).join(" and ");
+    frame.say(`${data.when[now][0].toUpperCase()}${data.when[now].slice(1)}, space is stretched here by ` +
+      `${said(now)} more than at the ends. Dashed, ${data.when[1 - now]}: ${said(1 - now)}.`);
+    const rows = list(9, i => i / 8), near = several => i => several[Math.round(rows[i] * (several.length - 1))];
+    frame.numbers(["place", ...data.when.flatMap(w => data.titles.map(title => `${title}, ${w}`))],
+      rows.map((r, i) => [number(r), ...[0, 1].flatMap(w => [0, 1].map(k => percent(near(f.stretch[w][k])(i))))]));
+  };
+};
 })();

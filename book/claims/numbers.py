@@ -1,0 +1,393 @@
+"""Numbers in the text of a chapter: each is a link to its evidence, and must be what the records say.
+
+    Fed raw bytes, ReLU2 ends [55 points](../book/pages/evidence_01.ipynb#LDM-5.2-a/raw) behind ReLU.
+    On average [4.5](../book/pages/evidence_01.ipynb#dead-after-ten-steps) of its ten outputs die in ten steps.
+    It [fails](../book/pages/evidence_01.ipynb#LDM-5.2-a/standardised "fails") on standardised pixels.
+    [Half](../book/pages/evidence_06.ipynb#share-before-training "40% to 60%") of it was there before.
+
+After the # stands an arm of a claim, a claim, or a name of the chapter's NUMBERS. The first number of a link must be
+the record's, rounded to the digits that are printed, and with its sign where the text prints one. With "%" in the
+link a share from 0 to 1 is in percent, in text and title; a value whose unit is percent stays as it is. A title in
+quotes is a state, a verdict, or a range with the value in it; words without a number need one.
+"""
+
+import html
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from book.claims import ledger
+from book.claims.cards import Html
+from book.claims.prose import claim
+from book.claims.verdicts import STATES, VERDICTS
+from book.records import files, kept, paths
+from support.words import suggest
+
+FOLDERS = {"notebooks": "../book/pages/", "book/pages": ""}  # folder of a text -> where its links find the evidence
+PERCENT = re.compile("%|per ?cent")
+DIGITS = r"(?P<sign>[+−-]?)(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<decimals>\.\d+)?"
+PRINTED = re.compile(rf"(?<![\w.,])(?<!\w[−-]){DIGITS}(?![A-Za-z]|[.,]?\d)")
+RANGE = re.compile(r"([−-]?[\d.,]+)\s*%?\s+to\s+([−-]?[\d.,]+)\s*%?")
+LINK = re.compile(
+    r"(?<!!)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]"
+    r"\((?P<folder>[\w./-]*?)evidence_(?P<chapter>\d\d)\.ipynb#(?P<name>[^\s()\"]+)(?:\s+\"(?P<title>[^\"]*)\")?\s*\)"
+)
+ADDRESS = re.compile(r"\]\([^)\s]*evidence_\d\d\.\w+#")  # of what ought to be a LINK
+FENCE = re.compile(r" {0,3}(`{3,}|~{3,}|:{3,})\s*([^`\n]*)")
+INLINE = re.compile(r"(?<!`)(`+)(?!`)(?:[^\n]|\n(?!\s*\n))+?(?<!`)\1(?!`)")
+NO_PROSE = re.compile(  # formulas, block quotes, options of directives, passages in quotes; what is linked
+    r"\$\$.+?\$\$|\$(?:[^$\n]|\n(?!\s*\n))+\$|^ {0,3}>[^\n]*|^:[\w-]+:[^\n]*|“[^”]*”|\"(?:[^\"\n]|\n(?!\s*\n))*\""
+    r"|\[(?:[^\[\]]|\[[^\[\]]*\])*\]\([^()]*(?:\([^()]*\)[^()]*)*\)",
+    re.DOTALL | re.MULTILINE,
+)
+BARE = re.compile(
+    r"[+−-]?\d[\d,.]*[*_]*(?:\s?%|[\s-]+(?:per ?cent|(?:percentage[\s-])?points?|nats?)\b)"
+    r"(?!\s+(?:confidence\s+)?intervals?)"  # the level of an interval is no result
+)
+
+
+class Number(NamedTuple):
+    """A number of a chapter that is no arm of a claim; the module `numbers` of its room names them in NUMBERS.
+
+    says: what it is, in words. value: the tables of all studies -> a float, a tuple (value, low, high), or an
+    estimate with these as attributes. unit: stands after it. A share from 0 to 1 has none; "%" means that it is in
+    percent.
+    """
+
+    says: str
+    value: Callable[[Any], Any]
+    unit: str = ""
+
+
+class Fact(NamedTuple):
+    """What the records say: a claim or number in words, what was found, its numbers, and the command that checks it.
+
+    found: the finding with its interval. word: the state of an arm, or the verdict on a claim.
+    """
+
+    says: str
+    found: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int | None
+    unit: str
+    word: str
+    command: str
+
+    def __str__(self) -> str:
+        return _listed(self.found, f"n = {self.n}" if self.n else "", self.word)
+
+
+class Link(NamedTuple):
+    """A link of a text to its evidence, with its place in the text. chapter: such as "01"."""
+
+    text: str
+    folder: str
+    chapter: str
+    name: str
+    title: str | None
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"[{' '.join(self.text.split())}](evidence_{self.chapter}#{self.name})"
+
+
+# The chapters stand above the claims and say where numbers and tables are, as they do for the judge of `kept`.
+_numbers: Callable[[str], dict[str, Number]] = lambda notebook: {}  # noqa: E731
+_tables: Callable[[], Any] = dict
+
+
+def read_from(numbers: Callable[[str], dict[str, Number]], tables: Callable[[], Any]) -> None:
+    """Sets the functions that give the NUMBERS of a chapter, and the tables; `book.chapters` calls it."""
+    global _numbers, _tables
+    _numbers, _tables = numbers, tables
+
+
+# -- what the records say -----------------------------------------------------------------------------------------
+
+
+def anchor(claim: str, arm: str) -> str:
+    """The address of an arm on the page of evidence.
+
+    >>> anchor("RG-4-d", "MNIST, long")
+    'RG-4-d/MNIST-long'
+    """
+    return f"{claim}/{re.sub('[^0-9A-Za-z.+-]+', '-', arm)}"
+
+
+def links(text: str) -> list[Link]:
+    """The links to evidence in a text, but for those in code."""
+    prose = _without_code(text)
+    return [
+        Link(**found.groupdict(), start=found.start(), end=found.end())
+        for found in LINK.finditer(text)
+        if prose[found.start()] == "["
+    ]
+
+
+def _without_code(text: str) -> str:
+    """The text with spaces for code and for formulas in a block; what else a directive holds is prose."""
+    lines, blocks = text.splitlines(keepends=True), []  # the marks of open blocks, and whether each is code
+    for i, line in enumerate(lines):
+        mark = FENCE.match(line)
+        ends = mark and blocks and not mark[2].strip() and mark[1].startswith(blocks[-1][0])
+        code = bool(blocks) and blocks[-1][1]
+        if ends:
+            blocks.pop()
+        elif mark and not code:
+            named = mark[2].startswith("{") or mark[1][0] == ":"
+            code = not named or mark[2].startswith(("{math", "{code"))
+            blocks.append((mark[1], code))
+        lines[i] = _blank(line) if code else line.replace(mark[1], _blank(mark[1]), 1) if mark else line
+    return INLINE.sub(lambda found: _blank(found[0]), "".join(lines))
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def fact(link: Link) -> Fact:
+    """What the records say behind a link; a ValueError with a suggestion for an address that does not exist."""
+    in_percent = bool(PERCENT.search(f"{link.text} {link.title}"))
+    known = _numbers(_notebook(link.chapter))
+    if link.name in known:
+        return of_number(known[link.name], f"python -m book numbers {link.chapter}", in_percent)
+    name, _, arm = link.name.partition("/")
+    ids = [i for row in kept.rows() for i in ledger.ids_of(row)]
+    if not arm and name not in ids:
+        raise ValueError(f"neither a claim nor a number of chapter {link.chapter}{suggest(name, [*known, *ids])}")
+    row = claim(name).row
+    if row["chapter"][:2] != link.chapter:
+        raise ValueError(f"{name} is a claim of evidence_{row['chapter'][:2]}.ipynb")
+    command = f"python -m book check {name}"
+    if not arm:
+        return Fact(row["says"], name, None, None, None, None, "", row["verdict"], command)
+    arms = {anchor(name, one["name"]): one for one in row["arms"]}
+    if link.name not in arms:
+        raise ValueError(f"{name} has no such arm{suggest(link.name, arms)}")
+    one = arms[link.name]
+    said = _minus(f"{one['name']}: {one['text']}{ledger.interval(one)}")
+    numbers = (one["value"], one["low"], one["high"], one["n"], one["unit"])
+    found = Fact(row["says"], said, *numbers, one["state"], command)
+    return _in_percent(found) if in_percent else found
+
+
+def _notebook(chapter: str) -> str:
+    """The name of a chapter's notebook, by its number in two digits."""
+    found = [name for name in paths.notebooks() if name.startswith(f"{chapter}_")]
+    if not found:
+        raise ValueError(f"there is no chapter {chapter}")
+    return found[0]
+
+
+def of_number(number: Number, command: str = "", in_percent: bool = False) -> Fact:
+    """What the records say to a number. in_percent: whether a share is wanted in percent."""
+    found = Fact(number.says, "", *_measured(number), number.unit, "", command)
+    found = _in_percent(found) if in_percent else found
+    ends = {"low": found.low, "high": found.high, "threshold": None}
+    return found._replace(found=_minus(_in_words(found) + ledger.interval(ends)))
+
+
+def _in_percent(found: Fact) -> Fact:
+    """A share from 0 to 1 in percent; what is in percent already stays."""
+    if PERCENT.search(found.unit):
+        return found
+    value, low, high = (None if x is None else 100 * x for x in (found.value, found.low, found.high))
+    return found._replace(value=value, low=low, high=high, unit=f"% {found.unit}".strip())
+
+
+@cache
+def _measured(number: Number) -> tuple[float | None, float | None, float | None, int | None]:
+    """Value, ends of its interval, and units; None for what is not known."""
+    found = number.value(_tables())
+    ends = (getattr(found, name, None) for name in ("low", "high"))
+    several = found if isinstance(found, tuple) else (getattr(found, "value", found), *ends)
+    value, low, high = (float(x) if x is not None and math.isfinite(x) else None for x in several)
+    return value, low, high, getattr(found, "n", None)
+
+
+def _in_words(found: Fact) -> str:
+    """The value with its unit: as many decimals as its interval has, without one four significant digits."""
+    if found.value is None:
+        return "no number"
+    unit = f"{'' if found.unit.startswith('%') else ' '}{found.unit}" if found.unit else ""
+    if found.value == round(found.value):
+        return f"{found.value:,.0f}{unit}"
+    width = (found.high - found.low) if found.low is not None and found.high is not None else 0
+    size, digits = (width, 2) if width > 0 else (abs(found.value), 4)
+    return f"{found.value:,.{max(0, digits - 1 - math.floor(math.log10(size)))}f}{unit}"
+
+
+def _minus(text: str) -> str:
+    """The text with minus signs where a hyphen stands for one."""
+    return re.sub(r"(?<![\w−])-(?=[\d. ])", "−", text)
+
+
+def _listed(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+# -- what a text may say ------------------------------------------------------------------------------------------
+
+
+def fault(link: Link, folder: str = "notebooks") -> str:
+    """How a link differs from what the records say; "" if it does not. folder: that of the text, a key of FOLDERS."""
+    if link.folder != FOLDERS[folder]:
+        return f"the address must begin with {FOLDERS[folder]}evidence_{link.chapter}.ipynb"
+    try:
+        found = fact(link)
+        return _wrong_title(link, found) or _wrong_number(link, found)
+    except ValueError as error:
+        return str(error)
+
+
+def _wrong_number(link: Link, found: Fact) -> str:
+    """How the first number of a link differs from the record's."""
+    if not PRINTED.search(link.text):
+        return "" if link.title else "words without a number need a title: a state, a verdict or a range"
+    if found.word and "/" not in link.name:
+        return "a claim has no number: name one of its arms"
+    right = _rewritten(link.text, found.value)
+    return "" if right == link.text else f"the records say {right!r}" if right else "the records have no number"
+
+
+def _rewritten(text: str, value: float | None) -> str:
+    """The text with this value as its first number, in the style of that; "" without a number or a value."""
+    printed = PRINTED.search(text)
+    if printed is None or value is None:
+        return ""
+    decimals = len(printed["decimals"] or ".") - 1
+    shown = f"{abs(value):,.{decimals}f}"
+    if len(printed["whole"]) > 3 and "," not in printed["whole"]:
+        shown = shown.replace(",", "")
+    sign = printed["sign"]
+    if sign and re.search("[1-9]", shown):
+        sign = sign.replace("+", "−") if value < 0 else "+"
+    return text[: printed.start()] + sign + shown + text[printed.end() :]
+
+
+def _wrong_title(link: Link, found: Fact) -> str:
+    """How the title of a link differs from the records."""
+    title, whole = link.title, bool(found.word) and "/" not in link.name
+    if title is None:
+        return "a claim needs its verdict as a title" if whole else ""
+    known = (VERDICTS if whole else STATES) if found.word else ()
+    if title in known:
+        return "" if title == found.word else f"the records say {found.word!r}, not {title!r}"
+    ends = None if whole else RANGE.fullmatch(title)
+    if not ends:
+        wanted = [*known, *([] if whole else ["a range such as 4 to 6"])]
+        return f"the title {title!r} is none of: {', '.join(wanted)}"
+    if found.value is None:
+        return "the records have no number"
+    least, most = (float(end.replace("−", "-").replace(",", "")) for end in ends.groups())
+    return "" if least <= found.value <= most else f"the records say {found.value:.4g}, which is not in {title!r}"
+
+
+def unlinked(text: str) -> list[str]:
+    """Percentages, points and nats in prose that are no link: not in code, formulas, block quotes or quotations."""
+    prose = NO_PROSE.sub(" | ", _without_code(text))
+    return [" ".join(found[0].split()) for found in BARE.finditer(prose)]
+
+
+def updated(text: str, folder: str = "notebooks") -> str:
+    """The text with its linked numbers as the records have them; its words, and links that are wrong, stay."""
+    for link in reversed(links(text)):
+        try:
+            found = fact(link)
+        except ValueError:
+            continue
+        if link.folder == FOLDERS[folder] and (right := _rewritten(link.text, found.value)):
+            begin = link.start + 1
+            text = text[:begin] + right + text[begin + len(link.text) :]
+    return text
+
+
+# -- pages --------------------------------------------------------------------------------------------------------
+
+
+def pages(root: Path = paths.HERE) -> list[Path]:
+    """The chapters and the pages beside them, as they are stored."""
+    beside = root / "book" / "pages"
+    return sorted((root / "notebooks").glob("*.ipynb")) + sorted([*beside.glob("*.ipynb"), *beside.glob("*.md")])
+
+
+def faults(path: Path) -> list[str]:
+    """What is wrong in the text of a page, each with the link: the numbers, and in an essay those without a link."""
+    found, folder = [], _folder(path)
+    for text in _texts(path):
+        several = links(text)
+        found += [f"{link}: {wrong}" for link in several if (wrong := fault(link, folder))]
+        found += [f"this link cannot be read: {bad}" for bad in _unread(text, several)]
+        if is_essay(path):
+            found += [f"{bare!r} needs a link to its evidence" for bare in unlinked(text)]
+    return [f"{folder}/{path.name}: {one}" for one in found]
+
+
+def every(path: Path) -> Iterator[tuple[Link, str, str]]:
+    """The links of a page, with what the records say and the fault, "" where there is none."""
+    for text in _texts(path):
+        for link in links(text):
+            try:
+                said = str(fact(link))
+            except ValueError:
+                said = ""
+            yield link, said, fault(link, _folder(path))
+
+
+def update(path: Path) -> bool:
+    """Rewrites the numbers of a page to what the records say; whether anything changed."""
+    old, folder = path.read_text(encoding="utf-8"), _folder(path)
+    if path.suffix == ".md":
+        new = updated(old, folder)
+    else:
+        content = json.loads(old)
+        for cell in content["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = updated("".join(cell["source"]), folder).splitlines(keepends=True)
+        new = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    if new != old:
+        files.atomically(path, new)
+    return new != old
+
+
+def is_essay(path: Path) -> bool:
+    """Whether a page is a chapter that has a page of evidence beside it."""
+    evidence = path.parents[1] / "book" / "pages" / f"evidence_{path.name[:2]}.ipynb"
+    return path.parent.name == "notebooks" and evidence.exists()
+
+
+def _folder(path: Path) -> str:
+    return "notebooks" if path.parent.name == "notebooks" else "book/pages"
+
+
+def _texts(path: Path) -> list[str]:
+    """The Markdown of a page."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return [text]
+    return ["".join(c["source"]) for c in json.loads(text)["cells"] if c["cell_type"] == "markdown"]
+
+
+def _unread(text: str, several: list[Link]) -> Iterator[str]:
+    """Beginnings of links to an anchor of the evidence that `links` does not understand."""
+    prose = _without_code(text)
+    for found in ADDRESS.finditer(text):
+        if prose[found.start()] == "]" and not any(link.start <= found.start() < link.end for link in several):
+            yield text[max(0, found.start() - 30) : found.end() + 20]
+
+
+def table(notebook: str) -> Html:
+    """The NUMBERS of a chapter, a row for each, with its name as the anchor; for the page of evidence."""
+    rows = ""
+    for name, number in _numbers(notebook).items():
+        cells = "".join(f"<td>{html.escape(text)}</td>" for text in (number.says, str(of_number(number))))
+        rows += f'<tr id="{html.escape(name)}">{cells}</tr>'
+    head = '<tr><th scope="col">number</th><th scope="col">what the records say</th></tr>'
+    return Html(f'<table class="numbers"><thead>{head}</thead><tbody>{rows}</tbody></table>')

@@ -1,0 +1,97 @@
+"""Two filmstrips, to an image of another class and to one of the same class, and the stretch along them.
+
+The same picture serves several networks. It shows the means over networks; readers switch training on and off.
+"""
+
+import io
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+from book.figures import figures, turns
+
+TITLES = ("two classes", "one class")
+WHEN = ("before training", "after training")
+LOOK = (
+    "Switch training on and off, and move along the line. What to look for: which swelling is there before training, "
+    "and which comes with it?"
+)
+
+
+class Film(NamedTuple):
+    """What one kind of network shows.
+
+    name: for the menu. ends: what lies at the ends of each of the two lines, in words. nats: log-volume over the mean
+    of the ends, in nats per direction, (networks, 2 for before and after training, 2 lines, T). strips: grey images
+    along each line, (2, frames, side, side) from 0 (white) to 1, or None.
+    """
+
+    name: str
+    ends: tuple[tuple[str, str], tuple[str, str]]
+    nats: np.ndarray
+    strips: np.ndarray | None = None
+
+    @property
+    def stretch(self) -> np.ndarray:
+        """(2, 2, T) by how many percent a direction is stretched more than at the ends, by the mean of the nats."""
+        return 100 * np.expm1(self.nats.mean(0))
+
+
+def over_ends(log_volume: np.ndarray, directions: int) -> np.ndarray:
+    """Log-volumes (..., T) along lines, minus the mean of the ends, in nats per direction."""
+    values = np.asarray(log_volume, float)
+    return (values - values[..., [0, -1]].mean(-1, keepdims=True)) / directions
+
+
+def still(film: Film) -> Figure:
+    """A column for each line: its images, and the stretch before (grey) and after training (black)."""
+    fig, axes = figures.subplots(2, 2, height=3.4, squeeze=False, sharey="row", height_ratios=(1, 3.4))
+    t = np.linspace(0, 1, film.nats.shape[-1])
+    for k, title in enumerate(TITLES):
+        top, ax = axes[:, k]
+        top.set_axis_off()
+        first, last = film.ends[k]
+        top.set_title(f"{title}: {first} to {last}")
+        if film.strips is not None:
+            top.imshow(np.hstack(list(film.strips[k])), cmap="gray_r", vmin=0, vmax=1)
+        for when, hue in zip(WHEN, (figures.GREY, "black"), strict=True):
+            row = WHEN.index(when)
+            each = 100 * np.expm1(film.nats[:, row, k])
+            ax.plot(t, each.T, color=hue, linewidth=0.4, alpha=0.4)
+            ax.plot(t, film.stretch[row, k], color=hue, linewidth=2.2, label=when)
+        ax.axhline(0, color="black", linewidth=0.6)
+        ax.set(xticks=(0, 0.5, 1), xlabel="place on the line")
+    axes[1][0].set_ylabel("stretched more than\nat the ends (%)")
+    figures.legend_below(fig, axes[1][0], 2)
+    return fig
+
+
+def turn(films: Sequence[Film]) -> dict:
+    """The data of the figure of the kind "film"."""
+    return {
+        "kind": "film",
+        "look": LOOK,
+        "titles": TITLES,
+        "when": WHEN,
+        "films": [
+            {
+                "name": film.name,
+                "ends": film.ends,
+                "networks": len(film.nats),
+                "stretch": turns.rounded(film.stretch, 1),
+                "range": [10 * np.floor(film.stretch.min() / 10), 10 * np.ceil(film.stretch.max() / 10)],
+                "strips": [] if film.strips is None else [_png(strip) for strip in film.strips],
+            }
+            for film in films
+        ],
+    }
+
+
+def _png(frames: np.ndarray) -> str:
+    """Frames (n, side, side) from 0 to 1 next to each other, dark on white, as the address of a picture."""
+    file = io.BytesIO()
+    pyplot.imsave(file, np.hstack(list(frames)), cmap="gray_r", vmin=0, vmax=1, format="png")
+    return turns.data_uri("image/png", file.getvalue())

@@ -1,0 +1,73 @@
+"""The picture of the front page: what swells between two images, before and after training."""
+
+import math
+
+import numpy as np
+import torch
+
+from book import chapters
+from book.figures import film
+from book.figures.figures import show
+from book.measures.residual import results
+from book.records.store import Record
+from support.geometry.boundary import along
+from support.training.sigmoid import views
+
+LINES = (0, 2)  # of `views.LINES`: from a 7 to a 6, and from a 6 to another 6
+FRAMES = 9
+MNIST = {  # study -> words for the menu
+    "volume-mnist-no-decay": "MNIST, no weight decay",
+    "volume-mnist": "MNIST, the paper's weight decay",
+}
+CIFAR = {"deep-resnet34": "ResNet-34, CIFAR-10", "deep-resnet10": "ResNet-10, CIFAR-10"}
+
+
+def _runs(study: str) -> list[Record]:
+    """The recorded networks of a study that learned true labels with the paper's activation."""
+    runs = chapters.tables().runs(chapters.studies()[study])
+    return [run for run in runs if run.spec.labels == "true" and getattr(run.spec, "activation", "gelu") == "gelu"]
+
+
+def mnist(study: str) -> film.Film:
+    """The recorded lines of Zavatone-Veth et al. between images of MNIST."""
+    runs = _runs(study)
+    corners = torch.from_numpy(runs[0].arrays["corners"])
+    t, side = torch.linspace(0, 1, FRAMES, dtype=torch.float64), math.isqrt(corners.shape[1])
+    first, last = corners[torch.tensor([views.LINES[k] for k in LINES])].unbind(1)
+    strips = along(first, last, t).view(2, FRAMES, side, side).numpy()
+    volume = np.stack([run.arrays["line_volume"][:, LINES][[0, -1]] for run in runs])
+    right = np.mean([run.arrays["test_accuracy"][-1] for run in runs])
+    directions = runs[0].arrays["spectrum"].shape[-1]
+    ends = (("a 7", "a 6"), ("a 6", "another 6"))
+    name = f"{MNIST[study]} ({right:.0f}% right)"
+    return film.Film(name, ends, film.over_ends(volume, directions), strips / strips.max())
+
+
+def cifar(study: str) -> film.Film:
+    """The mean over pairs of images of CIFAR-10, after the last stage; no image is stored, so none is shown."""
+    runs = _runs(study)
+    volume = np.stack([run.arrays["segment_volume"][:, -1, ..., :-1] for run in runs])
+    over = np.nanmean(film.over_ends(volume, results.outputs(runs[0])), -2)  # over the pairs
+    right = np.mean([run.arrays["test_accuracy"][-1] for run in runs])
+    ends = (("an image", "another class"), ("an image", "the same class"))
+    return film.Film(f"{CIFAR[study]} ({right:.0f}% right)", ends, over)
+
+
+def films() -> list[film.Film]:
+    """The four kinds of networks, the first with the still picture."""
+    return [*map(mnist, MNIST), *map(cifar, CIFAR)]
+
+
+def picture() -> None:
+    """Shows them."""
+    several = films()
+    show(
+        film.still(several[0]),
+        name="fig-film",
+        title="Between two images space swells, with a boundary and without. Training adds where the class changes.",
+        caption="Filmstrips from an image to another one, and how much more space is stretched along the way than at "
+        "the ends, in the mean over directions. Grey: before training. Black: after. Thin: networks.",
+        alt="Two columns. Left, a 7 fades into a 6, and the stretch in the middle rises by training. Right, a 6 "
+        "fades into another 6, and the stretch in the middle is as high before training as after it.",
+        turn=film.turn(several),
+    )
