@@ -1,5 +1,6 @@
 """The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
 
+from dataclasses import replace
 from functools import cache
 
 import pandas as pd
@@ -16,21 +17,29 @@ from book.measures.tables import Records
 from book.records import derived
 from support.networks.gaussians import DistanceData
 
+ROWS = {
+    "d = 2": "plane, one Gaussian",
+    "d = 2, redrawn": "plane, new Gaussians",
+    "d = 10": "ten dimensions, one",
+    "d = 10, redrawn": "ten dimensions, new",
+}
+
 
 @cache
 def judged() -> list[DistanceArm]:
-    """The arms that judge the networks, each with its measures and records."""
-    return [arm for arm in results.arms(Records(chapters.tables().records)) if arm.trials]
+    """The arms that judge the networks, by the names of ROWS, each with its measures and records."""
+    arms = [arm for arm in results.arms(Records(chapters.tables().records)) if arm.trials]
+    return [replace(arm, name=ROWS[arm.name]) for arm in arms]
 
 
 def about() -> str:
     """The data of a figure in words."""
-    return f"{judged()[0].trials} trials in each row: {'; '.join(arm.name for arm in judged())}"
+    return f"{judged()[0].trials} networks of each kind on one Gaussian and on new ones, in 2 and 10 dimensions"
 
 
 def ends() -> None:
     """Four trained networks in the plane: two that learned the distance, and two that did not."""
-    (arm,) = (arm for arm in judged() if arm.name == "d = 2")
+    arm, *_ = judged()
     errors = {network: arm.of(network)["error"] for network in ("MD_Abs", "MD_ReLU")}
     shown = {
         "Abs, learned": ("MD_Abs", errors["MD_Abs"].idxmin()),
@@ -46,8 +55,8 @@ def ends() -> None:
     show(
         pictures.ends_figure(panels),
         name="fig-ends",
-        title="Networks that learn the distance draw its ellipses. Those that get stuck draw stripes and triangles.",
-        caption="Grey: the true distances 1, 2 and 3, which the learned ones (colour) cover in the panels on the left. "
+        title="Networks that learn the distance draw its ellipses. Those that are stuck draw stripes and triangles.",
+        caption="Grey: true distances 1, 2 and 3, which the learned ones (colour) cover in the panels on the left. "
         f"Dashed: where a unit is 0. ({arm.study.protocol}, four of {len(runs)} networks)",
         alt="Four panels. Two networks draw the true ellipses with dashed lines that cross at the mean. A stuck Abs "
         "network draws parallel stripes. A stuck ReLU network draws rounded triangles.",
@@ -75,10 +84,10 @@ def geometry() -> None:
         pictures.geometry_figure(judged()),
         name="fig-geometry",
         title="Every network that learns the distance has the right metric.",
-        caption="Each marker is one network. Across: the error of its output. Up: how far the metric in its weights is "
-        f"from the inverse covariance. ({about()}; the Sigmoid networks are a control)",
-        alt="Scatter plot with logarithmic axes. All networks with an error of the distance below 1 percent lie in the "
-        "shaded corner, where the metric is right too. The others crowd at the upper right, with a wrong metric.",
+        caption="Each marker is one network. Across: the error of its output. Up: how far the metric in its weights "
+        f"is from the inverse covariance. ({about()}; Sigmoid is a control)",
+        alt="Scatter plot with logarithmic axes. All networks with an error of the distance below 1 percent lie in "
+        "the shaded corner, where the metric is right too. The others crowd at the upper right, with a wrong metric.",
     )
 
 
@@ -88,23 +97,24 @@ def axes() -> None:
         pictures.axes_figure(judged()),
         name="fig-axes",
         title="Networks that learn the distance lie no closer to the axes than their own rotations.",
-        caption="Each line is one network that learned the distance. Shaded: closer to the principal axes than 95% of "
-        f"its rotations. ({about()})",
-        alt="Five rows of vertical lines, spread over the whole width from 0 to 100 percent. One line of thirty lies in "
-        "the shaded strip at the left.",
+        caption="Each line is one network that learned the distance. Shaded: closer to the principal axes than 95% "
+        f"of its rotations. ({about()})",
+        alt="Five rows of vertical lines, spread over the whole width from 0 to 100 percent. One line of thirty lies "
+        "in the shaded strip at the left.",
     )
 
 
 def descents() -> None:
     """How many networks learn the distance with Adam, and with a method that knows the curvature."""
+    table = derived.table("mahalanobis-descents")
     show(
-        pictures.descents_figure(derived.table("mahalanobis-descents")),
+        pictures.descents_figure(table.assign(arm=table["arm"].map(ROWS))),
         name="fig-descents",
         title="In ten dimensions Adam fails where a second-order method succeeds.",
-        caption="How many networks learn the distance: with Adam, with a second-order method from where Adam stopped, "
+        caption="How many networks learn the distance: with Adam, with a second-order method from where Adam stopped "
         f"and with it from where Adam started. ({about()})",
-        alt="Two grids of numbers, one for Abs and one for ReLU. In ten dimensions the Abs networks go from hardly any "
-        "with Adam to all with the second-order method. In the plane they gain nothing from Adam's end.",
+        alt="Two grids of numbers, one for Abs and one for ReLU. In ten dimensions the Abs networks go from hardly "
+        "any with Adam to all with the second-order method. In the plane they gain nothing from Adam's end.",
     )
 
 
@@ -117,6 +127,6 @@ def trained_here(plan: DistanceStudy, arm: DistanceArm) -> pd.DataFrame:
             title="All networks trained here.",
             caption="Abs, ReLU and Sigmoid, sorted by error (titles). Grey: true ellipses. Colour: learned ones. "
             f"Dashed: where a unit is 0. ({plan.protocol}, {arm.trials} trials)",
-            alt="Small panels, one for each network, with true ellipses, learned contours and dashed lines, by error.",
+            alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
         )
     return arm.table["error"].unstack("network").describe().round(2)
