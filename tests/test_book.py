@@ -39,18 +39,40 @@ def test_the_file_of_a_chapter_has_the_number_of_its_place():
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_a_chapter_opens_with_question_answer_figure_and_verdicts(name):
-    head = cells(f"notebooks/{name}", "markdown")[0][1]
-    assert re.match(r"# .+\?\n", head), "the title is a question"
-    (plumbing, _), (_, answer), (_, figure), (_, verdicts) = cells(f"notebooks/{name}")[:4]
-    assert "remove-cell" in plumbing
-    assert calls(answer, "say") and "**The answer. " in answer
-    assert len(calls(figure, "show")) == 1
-    (shown,) = calls(verdicts, "verdicts")
-    (first,) = (ast.literal_eval(word.value) for word in shown.keywords if word.arg == "first")
-    assert 3 <= len(first) <= 5, "the few claims that the answer rests on; the others are folded"
-    (said,) = (ast.literal_eval(call.args[0]) for call in calls(answer, "say"))
-    assert len(f"{head} {said}".split()) <= 220
+def test_a_chapter_is_an_essay(name):
+    """Prose in Markdown, code worth reading, nothing hidden but the parameters and their check."""
+    text = [source for _, source in cells(f"notebooks/{name}", "markdown")]
+    code = cells(f"notebooks/{name}")
+    assert re.match(r"# .+\?\n", text[0]), "the title is a question"
+    assert [tags for tags, _ in code[:2]] == [{"parameters"}, {"setup"}]
+    assert not any(tags & FOLDED for tags, _ in code)
+    assert not any(calls(source, "say") or calls(source, "show") for _, source in code)
+    assert sum(bool(line.strip()) for _, source in code for line in source.splitlines()) <= 120
+    assert len(code[1][1].splitlines()) <= 14
+    assert sum(bool(calls(source, "chips")) for _, source in code) == 1
+    assert calls(code[-1][1], "colophon")
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_an_essay_is_short_and_ends_with_limits_three_sentences_and_exercises(name):
+    text = "\n".join(source for _, source in cells(f"notebooks/{name}", "markdown"))
+    prose = re.sub(r"\]\([^)]*\)", "]", text)
+    assert 900 <= len(prose.split()) <= 1750
+    assert not re.findall(r"\b(?:LDM|OWN|RG|MDX|KER|LAW)-[\w.-]+", prose), "no claim ids in running text"
+    assert not re.findall(r"^```|\{(?:numref|eq|ref|doc)\}", text, re.MULTILINE), "it reads without MyST"
+    assert text.count("> **Limits.**") == 1
+    sentences = re.search(r"## Three sentences to remember\n\n1\. .+\n2\. .+\n3\. .+", text)
+    exercises = text[text.index("## Your turn: predict, then run") :]
+    assert sentences and exercises.count("<details><summary>Answer</summary>\n\n") == 2
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_each_chapter_has_its_evidence(name):
+    code = [source for _, source in cells(f"book/pages/evidence_{name[:2]}")]
+    assert sum(len(calls(source, "evidence")) for source in code) == 1
+    assert sum(len(calls(source, "table")) and "numbers.table(" in source for source in code) == 1
+    text = "".join(source for _, source in cells(f"book/pages/evidence_{name[:2]}", "markdown"))
+    assert f"../../notebooks/{name}.ipynb" in text
 
 
 def test_the_front_page_asks_the_question_of_each_chapter_and_answers_it():
@@ -70,6 +92,7 @@ def test_a_chapter_shows_its_experiment_by_hand_and_asserts_that_it_agrees(name)
 
 PAGES = [
     *(f"notebooks/{name}" for name in CHAPTERS),
+    *(f"book/pages/evidence_{name[:2]}" for name in CHAPTERS),
     "book/pages/index",
     "book/pages/primer",
     "book/pages/own_network",
@@ -84,9 +107,3 @@ def test_every_figure_states_its_finding_and_says_what_is_seen(page):
             assert {"name", "title", "caption", "alt"} <= given.keys(), source[:80]
             title = ast.unparse(given["title"])
             assert title.rstrip("'\"").endswith((".", "?")), title
-
-
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_prose_is_said_by_say_alone(name):
-    for _, source in cells(f"notebooks/{name}"):
-        assert not calls(source, "Markdown"), source[:80]

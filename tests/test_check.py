@@ -26,7 +26,15 @@ def runs(tmp_path, monkeypatch):
         found = list(store)
         for record, spent in zip(found, seconds, strict=False):
             record.content["environment"]["seconds"] = spent
-        row = {"id": claim, "says": "It is so.", "verdict": verdict, "on": None, "arms": [], "asks": asks}
+        row = {
+            "id": claim,
+            "says": "It is so.",
+            "verdict": verdict,
+            "on": None,
+            "arms": [],
+            "decided": "",
+            "asks": asks,
+        }
         row |= {"record": [r.name for r in found], "command": "python -m book sweep study"}
         monkeypatch.setattr(chapters, "ledger", lambda ids: [row])
         monkeypatch.setattr(check, "Store", lambda: found)

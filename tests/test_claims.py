@@ -30,8 +30,8 @@ from book.site import readme
 CLAIMS = {claim.id: claim for several in chapters.claims().values() for claim in several}
 NOTEBOOK = "01_distance_or_intensity"
 KEYS = {"id", "replaces", "kind", "source", "where", "says", "asks", "chapter", "evidence", "protocol", "measured",
-        "n", "verdict", "on", "undecided", "flags", "contradiction", "amended", "fresh_seeds", "fresh_minutes",
-        "fresh_arm", "arms", "beside", "record", "command", "minutes"}  # fmt: skip
+        "n", "verdict", "on", "decided", "undecided", "uncounted", "flags", "contradiction", "amended", "fresh_seeds",
+        "fresh_minutes", "fresh_arm", "arms", "beside", "record", "command", "minutes"}  # fmt: skip
 ARM_KEYS = {"name", "state", "value", "low", "high", "n", "unit", "threshold", "text"}
 WIGGLE = np.array([-1.0, 0.6, -0.3, 1.0, -0.6, 0.3, 0.9, -0.9])  # eight seeds, mean 0
 
@@ -72,7 +72,7 @@ def test_both_input_scalings_are_judged():
     assert (row["verdict"], row["on"], row["n"], row["minutes"]) == ("mixed", "input scaling", 8, 2 * 2 * 8 * 0.5)
     assert [arm["state"] for arm in row["arms"]] == ["holds", "fails"] and len(row["record"]) == 32
     alone = judged(made("holds"))
-    assert (alone["verdict"], alone["undecided"], alone["n"]) == ("holds", ["standardised"], 8)
+    assert (alone["verdict"], alone["undecided"], alone["n"]) == ("unclear", ["standardised"], 8)
 
 
 def test_too_few_seeds_judge_nothing():

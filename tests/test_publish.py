@@ -19,6 +19,10 @@ from support.networks import architectures
 FIGURE = {"name": "fig-accuracy", "caption": "Accuracy of 20 runs.", "alt": 'ReLU2 stays "far" below & apart.'}
 
 
+def prose(source):
+    return {"cell_type": "markdown", "id": f"m{abs(hash(source)) % 10**6}", "metadata": {}, "source": source}
+
+
 def code(source="", outputs=(), **metadata):
     cell = {"cell_type": "code", "id": f"c{abs(hash(source)) % 10**6}", "metadata": metadata, "source": source}
     return cell | {"outputs": list(outputs), "execution_count": None}
@@ -86,8 +90,13 @@ def tree(tmp_path, monkeypatch):
     monkeypatch.setattr(publish, "ROOT", tmp_path)
     monkeypatch.setattr(publish, "EXECUTED", tmp_path / "executed")
 
-    def write(source):
-        cells = [code("seeds = 20", tags=["parameters"]), code(source)]
+    def write(source, *texts):
+        cells = [
+            *map(prose, texts[:1]),
+            code("seeds = 20", tags=["parameters"]),
+            *map(prose, texts[1:]),
+            code(source),
+        ]
         (tmp_path / "notebooks" / "01_x.ipynb").write_text(json.dumps(notebook(*cells)))
         return tmp_path
 
@@ -157,6 +166,36 @@ def test_execution_replaces_parameters_and_is_used_again(tree, capsys):
     assert capsys.readouterr().out.count("executing 01_x") == 1
 
 
+def test_a_change_of_prose_goes_into_the_executed_copy_without_an_execution(tree, capsys):
+    root = tree("print('seeds:', seeds)", "# One", "old", "older")
+    publish.execute(["notebooks/01_x"], {"seeds": 3})
+
+    def shown():
+        cells = json.loads((root / "executed" / "01_x.ipynb").read_text())["cells"]
+        return ["".join(c["outputs"][0]["text"] if c.get("outputs") else c["source"]) for c in cells]
+
+    def parts(first, *rest):
+        return [*first, "seeds = 20", "# Parameters\nseeds = 3\n", *rest, "seeds: 3\n"]
+
+    assert shown() == parts(["# One"], "old", "older")
+    tree("print('seeds:', seeds)", "# Two", "new")
+    assert publish.execute(["notebooks/01_x"], {"seeds": 3}) == {"01_x": None}
+    assert shown() == parts(["# Two"], "new")
+    tree("print('seeds:', seeds)")
+    assert publish.execute(["notebooks/01_x"], {"seeds": 3}) == {"01_x": None}
+    assert shown() == parts([])
+    assert capsys.readouterr().out.count("executing 01_x") == 1
+
+
+def test_fingerprint_sees_tags_but_no_prose(tree):
+    path = tree("1", "# One", "old") / "notebooks" / "01_x.ipynb"
+    first = publish.fingerprint(path, {})
+    tree("1", "# Two", "new", "and more")
+    assert publish.fingerprint(path, {}) == first
+    path.write_text(path.read_text().replace('"tags": ["parameters"]', '"tags": ["parameters", "remove-cell"]'))
+    assert publish.fingerprint(path, {}) != first
+
+
 @pytest.mark.parametrize(("chapters", "given", "threads"), [(1, None, None), (2, None, "3"), (2, "5", "5")])
 def test_chapters_side_by_side_share_the_cores(tree, monkeypatch, chapters, given, threads):
     root, seen = tree("1"), []
@@ -205,7 +244,8 @@ def test_colophon_states_data_scale_seeds_device_and_time(monkeypatch):
 
 # -- the site -----------------------------------------------------------------------------------------------------
 
-CHAPTER = """<p class="colophon">...</p><figure id="fig-accuracy">
+CHAPTER = """<a class="number" href="../book/ledger.html#LDM-5.2-a">55</a>
+<p class="colophon">...</p><figure id="fig-accuracy">
 <img src="../_images/a.png" alt="ReLU2 stays &quot;far&quot; below &amp; apart."></figure>"""
 FILES = {
     "index.html": "<meta http-equiv='Refresh' content='0; url=book/index.html'>",
@@ -223,7 +263,13 @@ BREAK = {
     "book/index does not say how it was built": ("book/index.html", "colophon", "other"),
     "has no figure 'fig-accuracy'": ("notebooks/01_x.html", 'id="fig-accuracy"', ""),
     "no alternative text for figure 'fig-accuracy'": ("notebooks/01_x.html", "below", "above"),
-    "the ledger has no anchor for claim LDM-5.2-a": ("book/ledger.html", "LDM-5.2-a", "LDM-5.2-b"),
+    "the ledger has no anchor for claim LDM-5.1-a": ("book/ledger.html", "LDM-5.1-a", "LDM-5.1-b"),
+    "a number of notebooks/01_x leads to ../book/ledger.html#LDM-5": ("notebooks/01_x.html", "LDM-5.2-a", "LDM-5"),
+    "a number of notebooks/01_x leads to ../book/evidence": (
+        "notebooks/01_x.html",
+        "book/ledger",
+        "book/evidence_01",
+    ),
     "a.css fetches https://elsewhere/x.woff2": (
         "_static/a.css",
         "color: black",

@@ -27,10 +27,16 @@ from book.records import kept, paths
         ("fails fails", "fails"),
         ("holds fails", "mixed"),
         ("fails holds unclear", "mixed"),
-        ("holds unclear", "holds"),
-        ("fails unclear", "fails"),
-        ("holds untested", "holds"),
+        ("holds unclear", "unclear"),
+        ("fails unclear", "unclear"),
+        ("holds untested", "unclear"),
         ("fails void", "fails"),
+        ("holds unclear unclear untested", "unclear"),
+        ("holds holds unclear untested", "unclear"),
+        ("holds holds unclear", "holds"),
+        ("fails fails untested", "fails"),
+        ("holds holds unclear void void", "holds"),
+        ("holds fails unclear unclear untested", "mixed"),
         ("unclear unclear", "unclear"),
         ("unclear void untested", "unclear"),
         ("void void", "untested"),
@@ -39,8 +45,21 @@ from book.records import kept, paths
         ("", "untested"),
     ],
 )
-def test_decided_arms_make_the_verdict_and_open_ones_do_not_change_it(states, word):
+def test_more_than_half_of_the_arms_that_could_be_asked_must_agree(states, word):
     assert verdicts.verdict(states.split()) == word
+
+
+@pytest.mark.parametrize(
+    ("states", "words"),
+    [
+        ("holds unclear unclear untested", "holds in 1 of 4 arms"),
+        ("holds holds fails void", "holds in 2 and fails in 1 of 3 arms"),
+        ("fails void", "fails in 1 of 1 arm"),
+        ("unclear void untested", ""),
+    ],
+)
+def test_the_arms_that_are_decided_are_counted_in_words(states, words):
+    assert verdicts.decided_in_words(states.split()) == words
 
 
 @pytest.mark.parametrize(
@@ -197,18 +216,59 @@ def test_parts_and_looks_share_the_error():
     assert levels[0] == 0.9875 and levels[1:3] == [1 - 0.05 / 3] * 2 and levels[3:] == [1 - 0.05 / 6] * 2
 
 
-def test_arms_that_are_looks_decide_after_holm_alone():
-    """Two of three means of ten values: t is 2.6 and 4; it takes 2.26 alone, and 2.93 of three looks."""
-    values = {"a": 2.6, "b": 4.0, "c": 0.0}
+def of_t(*values: float | None, looks: bool = False) -> dict:
+    """The row of a claim with an arm for each t of a mean of ten values that must exceed 0; None has three values.
+
+    It takes a t of 2.26 alone, of 2.69 as one of two and of 2.93 as one of three.
+    """
     wiggle = np.array([-1.0, 1.0] * 5)
-    sd = wiggle.std(ddof=1)
     part = Part("{:g}", lambda t: t["x"], unit="points", asks="> 0", how={"method": "t"})
-    arms = [Arm(n, pd.DataFrame({"x": t / 10**0.5 + wiggle / sd}), {"measure": n}) for n, t in values.items()]
-    row = judge(Claim("X-1", "", "", (part,), lambda _: arms, "own", "own", looks=True), None, "01_x")
-    assert [a["state"] for a in row["arms"]] == ["unclear", "holds", "unclear"]
+    columns = [wiggle[:3] if t is None else t / 10**0.5 + wiggle / wiggle.std(ddof=1) for t in values]
+    arms = [Arm(n, pd.DataFrame({"x": x}), {"measure": n}) for n, x in zip("abcdefgh", columns, strict=False)]
+    return judge(Claim("X-1", "", "", (part,), lambda _: arms, "own", "own", looks=looks), None, "01_x")
+
+
+def test_arms_that_are_looks_decide_after_holm_alone():
+    row = of_t(2.6, 4.0, 0.0, looks=True)
+    assert [a["state"] for a in row["arms"]] == ["unclear", "holds", "unclear"] and row["uncounted"] == []
     assert "not after Holm" in row["arms"][0]["text"]
-    alone = judge(Claim("X-1", "", "", (part,), lambda _: arms, "own", "own"), None, "01_x")
-    assert [a["state"] for a in alone["arms"]] == ["holds", "holds", "unclear"]
+    assert [a["state"] for a in of_t(2.6, 4.0, 0.0)["arms"]] == ["holds", "holds", "unclear"]
+
+
+def test_an_arm_that_decides_alone_counts_after_holm_alone():
+    row = of_t(2.6, 0.0, 0.0)
+    assert (row["verdict"], row["decided"], row["uncounted"]) == ("unclear", "", ["a"])
+    assert row["arms"][0]["state"] == "holds" and "Holm" not in row["arms"][0]["text"]  # its strip stays
+    assert ledger.verdict_in_words(row) == "unclear; a holds only before Holm's correction"
+    assert "? Unclear; a holds only before Holm&#x27;s correction" in cards.card(row, anchor=False)
+    row = of_t(4.0, 0.0, 0.0)
+    assert (row["verdict"], row["decided"], row["uncounted"]) == ("unclear", "holds in 1 of 3 arms", [])
+    assert "? Unclear: holds in 1 of 3 arms<" in cards.card(row, anchor=False)
+    row = of_t(2.6, None, None)  # the only arm that was tested, so there is nothing to correct
+    assert (row["verdict"], row["decided"], row["uncounted"]) == ("unclear", "holds in 1 of 3 arms", [])
+    assert of_t(2.6)["verdict"] == "holds"
+
+
+def test_a_claim_is_mixed_only_if_arms_of_both_kinds_stand_after_holm():
+    row = of_t(4.0, 4.0, 4.0, -2.6, 0.0)
+    assert [a["state"] for a in row["arms"]] == ["holds", "holds", "holds", "fails", "unclear"]
+    assert (row["verdict"], row["on"], row["undecided"], row["uncounted"]) == ("holds", None, ["d", "e"], ["d"])
+    assert ledger.verdict_in_words(row) == "holds; e unclear; d fails only before Holm's correction"
+    shown = cards.card(row, anchor=False)
+    assert "● Holds, 2 of 5 arms undecided; d fails only before Holm&#x27;s correction<" in shown
+    row = of_t(4.0, 4.0, 4.0, -2.8, 0.0)
+    assert (row["verdict"], row["on"], row["decided"]) == ("mixed", "measure", "holds in 3 and fails in 1 of 5 arms")
+    row = of_t(4.0, -4.0, 0.0, 0.0, None)  # without a majority
+    assert (row["verdict"], row["uncounted"]) == ("mixed", [])
+    row = of_t(2.6, -2.6, 0.0)  # neither stands
+    assert (row["verdict"], row["decided"], row["uncounted"], row["on"]) == ("unclear", "", ["a", "b"], None)
+
+
+def test_arms_that_agree_need_no_correction():
+    assert of_t(2.3, 2.3, 2.3, 0.0, 0.0)["verdict"] == "holds"
+    row = of_t(2.3, 2.3, 0.0, None)
+    assert (row["verdict"], row["decided"], row["uncounted"]) == ("unclear", "holds in 2 of 4 arms", [])
+    assert of_t(0.0, 0.0, None)["decided"] == "" and of_t(0.0, 0.0, None)["verdict"] == "unclear"
 
 
 def test_a_premise_that_fails_makes_void_and_one_that_is_open_leaves_open():
@@ -235,14 +295,19 @@ def test_a_part_is_asked_at_each_level_at_which_its_premise_holds():
 
 
 def test_a_row_shows_undecided_arms_beside_the_verdict():
-    row = judged(arm("raw", HOLDS), arm("standardised", UNCLEAR), arm("third", FAILS, n=3))
+    several = arm("raw", HOLDS), arm("standardised", UNCLEAR), arm("third", FAILS, n=3)
+    row = judged(*several, arm("4", HOLDS), arm("5", HOLDS))
     assert (row["verdict"], row["undecided"], row["on"]) == ("holds", ["standardised", "third"], None)
+    assert row["decided"] == "holds in 3 of 5 arms" and row["uncounted"] == []
     assert row["arms"][0] == {"name": "raw", "state": "holds", "value": 12.0, "low": 11.0, "high": 13.0, "n": 20,
                               "unit": "points", "threshold": 10.0, "text": "12"}  # fmt: skip
-    assert (row["n"], row["minutes"], len(row["record"])) == (20, 20.0, 40)
+    assert (row["n"], row["minutes"]) == (20, 40.0)
     assert row["arms"][2]["text"] == "3 seeds, 5 needed" and row["arms"][2]["value"] is None
     assert ledger.verdict_in_words(row) == "holds; standardised unclear; third untested"
     assert ledger.details(row)[0] == "raw holds: 12 [11.0, 13.0], n = 20" and row["fresh_seeds"] is None
+    alone = judged(*several)
+    assert (alone["verdict"], alone["decided"]) == ("unclear", "holds in 1 of 3 arms")
+    assert ledger.verdict_in_words(alone) == "unclear (holds in 1 of 3 arms)"
     mixed = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     assert ledger.verdict_in_words(mixed) == "mixed (input scaling)" and mixed["on"] == "input scaling"
 
@@ -271,7 +336,9 @@ def test_an_unclear_claim_says_what_would_decide_it():
     """Half the width 3, distance 2, 20 seeds: 2.25 times as many, and one, at half a minute each."""
     row = judged(arm("raw", UNCLEAR), arm("standardised", (0.0, 9.9, 20.0)))
     assert (row["verdict"], row["fresh_seeds"], row["fresh_minutes"]) == ("unclear", 46, 23.0)
-    assert ledger.details(row)[-1] == "what would decide it: a new study of 46 seeds (raw), about 23 min"
+    assert ledger.details(row)[-1] == "what would decide one arm: a new study of 46 seeds (raw), about 23 min"
+    alone = judged(arm("raw", UNCLEAR))
+    assert ledger.details(alone)[-1] == "what would decide it: a new study of 46 seeds, about 23 min"
     on_the_line = judged(arm("raw", (9.0, 10.0, 11.0)), arm("standardised", (0.0, 9.9, 20.0)))
     assert (on_the_line["fresh_seeds"], on_the_line["fresh_minutes"]) == (None, None)
 
@@ -407,6 +474,38 @@ def test_a_chapter_shows_the_claims_of_its_answer_first_and_folds_the_others():
         cards.verdicts(rows, first=("A-9",))
 
 
+def test_on_the_page_of_evidence_every_claim_and_every_arm_has_an_anchor():
+    rows = [
+        judged(arm("raw", HOLDS), arm("MNIST, long", FAILS)) | {"id": "A-1", "replaces": ["A-0"]},
+        judged(arm("raw", HOLDS, n=1), arm("d = 2", HOLDS, n=1)) | {"id": "A-2"},  # untested: one arm is shown
+    ]
+    ids = re.findall(r' id="(.*?)"', shown := cards.verdicts(rows, anchors=True))
+    assert sorted(ids) == ["A-0", "A-1", "A-1/MNIST-long", "A-1/raw", "A-2", "A-2/d-2", "A-2/raw"]
+    assert "further" not in shown and shown.index("A-1") < shown.index("A-2")
+    assert sorted(re.findall(r' id="(.*?)"', cards.verdicts(rows, first=("A-2",), anchors=True))) == sorted(ids)
+    assert ' id="' not in cards.verdicts(rows)
+
+
+def test_chips_name_each_claim_of_a_chapter_and_say_which_rules_are_late(monkeypatch):
+    amended = Amendment("2026-11-23", "it misread the source.", "> 20 points", "unclear")
+    mine = {"chapter": "01_x"}
+    rows = [
+        judged(arm("raw", HOLDS)) | mine | {"id": "A-1"},
+        judged(arm("raw", FAILS), amended=amended) | mine | {"id": "A-2", "says": 'It is "so" & <so>.'},
+        judged(arm("raw", FAILS)) | {"id": "B-1", "chapter": "02_y"},
+    ]
+    monkeypatch.setattr(kept, "rows", lambda: rows)
+    shown = cards.chips("01")
+    assert "Judged by 2 rules (1 fixed beforehand, 1 amended after results):" in shown
+    assert re.findall(r'href="(.*?)"', shown) == [
+        "../book/evidence_01.html#A-1", "../book/evidence_01.html#A-2", "../book/evidence_01.html"
+    ]  # fmt: skip
+    assert 'aria-label="A-2, fails: It is &quot;so&quot; &amp; &lt;so&gt;."' in shown and "B-1" not in shown
+    assert "Judged by rules that were fixed beforehand:" in cards.chips("02")
+    rows[2] |= {"flags": [LATE]}
+    assert "Judged by 1 rule (1 written after results):" in cards.chips("02")
+
+
 def test_strips_of_one_card_share_a_scale_that_has_every_end_and_the_line():
     row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     arms = row["arms"]
@@ -515,7 +614,8 @@ def test_the_overview_has_a_tile_for_each_claim():
 
 
 def test_the_tile_of_a_decided_claim_with_an_undecided_arm_is_hatched():
-    rows = [judged(arm("raw", HOLDS), arm("standardised", UNCLEAR)), judged(arm("raw", UNCLEAR))]
+    arms = arm("raw", HOLDS), arm("standardised", UNCLEAR), arm("third", HOLDS)
+    rows = [judged(*arms), judged(arm("raw", UNCLEAR))]
     shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()
-    assert 'class="holds partly" href' in shown and "holds, 1 of 2 arms undecided:" in shown
+    assert 'class="holds partly" href' in shown and "holds, 1 of 3 arms undecided." in shown
     assert 'class="unclear" href' in shown

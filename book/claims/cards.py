@@ -10,8 +10,10 @@ from functools import cache
 from importlib.resources import files
 
 from book.claims import deviations
-from book.claims.ledger import bound, counts, counts_in_words, fresh, interval
+from book.claims.ledger import anchor as anchor_of
+from book.claims.ledger import bound, counts, counts_in_words, fresh, interval, uncounted
 from book.claims.verdicts import CONTRADICTION, FLAGS, LATE, UNDECIDED, VERDICTS
+from book.records import kept
 from support.words import counted, lasting
 
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
@@ -26,8 +28,11 @@ HOW_TO_READ = (  # above the cards of a chapter
     "where two things are called equal. The dashed line is the value that decides. Its "
     f"number stands below the strips, or in each row if the lines differ. Two dashed lines are a "
     f"{TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
-    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('undecided-arm', 'undecided')}: "
-    f"where other arms decide, they do not change the verdict. One {TERM('nat', 'nat')} is a factor of 2.72."
+    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('undecided-arm', 'undecided')}. "
+    "A claim holds, or fails, if more than half of its arms do and none says the opposite. Void arms are left out. "
+    "An arm that decides alone or against others counts only if it stands after Holm's correction. If too few arms "
+    "are decided, the claim is unclear, and its first line says how many are. "
+    f"One {TERM('nat', 'nat')} is a factor of 2.72."
 )
 
 
@@ -44,24 +49,55 @@ def style() -> str:
     return f"<style>{files('book.claims').joinpath('cards.css').read_text(encoding='utf-8')}</style>"
 
 
-def verdicts(rows: list[dict], first: tuple[str, ...]) -> Html:
+def verdicts(rows: list[dict], first: tuple[str, ...] = (), anchors: bool = False) -> Html:
     """The cards of a chapter's claims, below a fold that explains them. Each links to its entry in the ledger.
 
     first: ids of the few claims that the chapter's answer rests on, in this order. The others are folded behind one
-    line with their number and their verdicts. Raises KeyError for an id that is not among the rows.
+    line with their number and their verdicts. Without it all cards are shown. anchors: whether this is the page of
+    evidence, to whose cards and arms the numbers of the text lead. Raises KeyError for an id that is not among the
+    rows.
     """
     of = {row["id"]: row for row in rows}
-    shown = "".join(card(of[name], anchor=False) for name in first)
-    if rest := [row for row in rows if row["id"] not in first]:
-        found = " ".join(
-            f'<span class="{word} word">{MARKS[word]} {count} {word}</span>'
-            for word, count in counts(rest).items()
-            if count
+    shown = "".join(card(of[name], anchor=False, arms=anchors) for name in first or of)
+    if rest := [row for row in rows if first and row["id"] not in first]:
+        folded = "".join(card(row, anchor=False, arms=anchors) for row in rest)
+        shown += (
+            f"<details><summary>{counted(len(rest), 'further claim')}: {_counts(rest)}</summary>{folded}</details>"
         )
-        folded = "".join(card(row, anchor=False) for row in rest)
-        shown += f"<details><summary>{counted(len(rest), 'further claim')}: {found}</summary>{folded}</details>"
     how = f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
     return Html(f'{style()}<section class="claims" aria-label="Verdicts">{how}{shown}</section>')
+
+
+def _counts(rows: list[dict]) -> str:
+    """The number of claims with each verdict, in its colour."""
+    several = counts(rows).items()
+    return " ".join(
+        f'<span class="{word} word">{MARKS[word]} {count} {word}</span>' for word, count in several if count
+    )
+
+
+def evidence(notebook: str) -> Html:
+    """All cards of a chapter, for its page of evidence: the numbers of the text lead to them and to their arms."""
+    return verdicts([row for row in kept.rows() if row["chapter"] == notebook], anchors=True)
+
+
+def chips(chapter: str) -> Html:
+    """One line for a chapter, such as "01": a chip for each claim, with its verdict, that leads to its card."""
+    rows = [row for row in kept.rows() if row["chapter"].startswith(f"{chapter}_")]
+    page = f"../book/evidence_{chapter}.html"
+    amended = sum(bool(row["amended"]) for row in rows)
+    late = sum(LATE in row["flags"] and not row["amended"] for row in rows)
+    rules = "rules that were fixed beforehand"
+    if later := " and ".join(f"{n} {how}" for n, how in ((amended, "amended"), (late, "written")) if n):
+        first = len(rows) - amended - late
+        rules = (
+            f"{counted(len(rows), 'rule')} ({f'{first} fixed beforehand, ' if first else ''}{later} after results)"
+        )
+    tiles = "".join(_tile(row, page) for row in rows)
+    return Html(
+        f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>Judged by {rules}:</span> '
+        f'<span class="tiles">{tiles}</span> <a href="{page}">all evidence</a></div>'
+    )
 
 
 def overview(rows: list[dict], named: dict[str, str]) -> Html:
@@ -110,26 +146,37 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
     )
 
 
-def card(row: dict, anchor: bool) -> str:
-    """One claim. anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it."""
-    on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _undecided(row)
+def card(row: dict, anchor: bool, arms: bool = False) -> str:
+    """One claim.
+
+    anchor: whether it is the entry of the ledger itself, with the id as its anchor, or links to it. arms: whether the
+    card has its id as an anchor all the same, and its arms theirs.
+    """
+    on = (f" (depends on: {_text(row['on'])})" if row["on"] else "") + _text(_arms_in_words(row))
     name = _text(row["id"])
-    arms = row["arms"] if row["verdict"] != "untested" else row["arms"][:1]
-    ends, apart = _ends(arms), _uneven(arms)
-    lines = {line for arm in arms if ends and (line := _line_in_words(arm))}
+    shown = row["arms"] if row["verdict"] != "untested" else row["arms"][:1]
+    ends, apart = _ends(shown), _uneven(shown)
+    lines = {line for arm in shown if ends and (line := _line_in_words(arm))}
     common = len(lines) == 1  # then it stands once, below all strips
+    named = len(lines) > 1
     attributes = (
         f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" '
         f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}" '
         f'data-flag="{_text("|".join(row["flags"]))}"'
     )
-    aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in row["replaces"])
+    places = {arm["name"]: anchor_of(row["id"], arm["name"]) if arms else "" for arm in row["arms"]}
+    others = [
+        *(row["replaces"] if anchor or arms else ()),
+        *(places[a["name"]] for a in row["arms"] if a not in shown),
+    ]
+    aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in others if alias)
+    marked = attributes if anchor else f' id="{name}"' if arms else ""
     return (
-        f'<article class="{row["verdict"]}"{attributes if anchor else ""}>{aliases if anchor else ""}'
+        f'<article class="{row["verdict"]}"{marked}>{aliases}'
         f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{name}</a>'
         f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
-        f"{''.join(_arm(arm, _ends([arm]) if apart else ends, bool(lines) and not common) for arm in arms)}"
-        f"{_scale(arms, None if apart else ends, lines.pop() if common else '')}{_details(row, arms)}</article>"
+        f"{''.join(_arm(arm, _ends([arm]) if apart else ends, named, places[arm['name']]) for arm in shown)}"
+        f"{_scale(shown, None if apart else ends, lines.pop() if common else '')}{_details(row, shown)}</article>"
     )
 
 
@@ -141,7 +188,7 @@ def _amendments(rows: list[dict]) -> str:
         f"<p><b>Amended rules.</b> An amendment is a change to a rule that we made after we had seen results. "
         f"{len(amended)} of {counted(len(rows), 'claim')} have one. Their cards keep the first rule, the first "
         f"verdict and the reason. For {other} of the {len(amended)}, the verdict is not the first one any more. The "
-        f"amendment or new runs changed it.</p>"
+        f"amendment, new runs or the way in which arms make a verdict changed it.</p>"
     )
 
 
@@ -160,32 +207,33 @@ def _flagged(rows: list[dict]) -> dict[str, int]:
     return {flag: several.count(flag) for flag in FLAGS if flag in several}
 
 
-def _undecided(row: dict) -> str:
-    """How many arms of a decided claim are undecided; nothing if none is."""
-    decided = row["verdict"] not in UNDECIDED
-    return (
-        f", {len(row['undecided'])} of {counted(len(row['arms']), 'arm')} undecided"
-        if row["undecided"] and decided
-        else ""
-    )
+def _arms_in_words(row: dict) -> str:
+    """After the verdict: how many arms are undecided, or of an undecided claim decided, and which do not count."""
+    said = ""
+    if row["verdict"] in UNDECIDED:
+        said = f": {row['decided']}" if row["decided"] else ""
+    elif row["undecided"]:
+        said = f", {len(row['undecided'])} of {counted(len(row['arms']), 'arm')} undecided"
+    return "; ".join([said, *uncounted(row)])
 
 
-def _tile(row: dict) -> str:
-    about = f"{row['id']}, {row['verdict']}{_undecided(row)}: {row['says']}"
+def _tile(row: dict, page: str = LEDGER) -> str:
+    about = f"{row['id']}, {row['verdict']}{_arms_in_words(row)}. {row['says']}"
     kind = " own" if row["kind"] == "own" else ""
-    kind += " partly" if _undecided(row) else ""
+    kind += " partly" if row["undecided"] and row["verdict"] not in UNDECIDED else ""
     return (
-        f'<a class="{row["verdict"]}{kind}" href="{LEDGER}#{_text(row["id"])}" title="{_text(about)}" '
+        f'<a class="{row["verdict"]}{kind}" href="{page}#{_text(row["id"])}" title="{_text(about)}" '
         f'aria-label="{_text(about)}">{MARKS[row["verdict"]]}</a>'
     )
 
 
-def _arm(arm: dict, ends: tuple[float, float] | None, named: bool) -> str:
-    """The row of an arm. named: whether it ends with the number of the dashed line."""
+def _arm(arm: dict, ends: tuple[float, float] | None, named: bool, place: str = "") -> str:
+    """The row of an arm. named: whether it ends with the number of the dashed line. place: its anchor, if any."""
     n = f", n = {arm['n']}" if arm["n"] and arm["state"] != "untested" else ""
     line = f", {_line_in_words(arm)}" if named else ""
+    marked = f' id="{_text(place)}"' if place else ""
     return (
-        f'<div class="arm {arm["state"]}">'
+        f'<div class="arm {arm["state"]}"{marked}>'
         f'<span class="chip">{MARKS[arm["state"]]} {_text(arm["name"])}: {arm["state"]}</span>'
         f'{_strip(arm, ends)}<span class="found">{_text(arm["text"] + interval(arm) + n + line)}</span></div>'
     )
@@ -293,7 +341,8 @@ def _details(row: dict, shown: list[dict]) -> str:
     if rates := _error_rates(row["id"]):
         lines.append(f"<b>How often the rule holds and fails</b> in simulated repetitions with as many runs: {rates}")
     if row["fresh_seeds"]:
-        lines.append(f"<b>What would decide it:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
+        what = "one arm" if len(row["arms"]) > 1 else "it"
+        lines.append(f"<b>What would decide {what}:</b> {_text(fresh(row))}, if mean and spread stay as they are.")
     formulas = not row["evidence"]
     if row["record"] or formulas:
         what = "evaluates it again" if formulas else "trains the first steps of its cheapest run again"

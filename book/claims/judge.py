@@ -474,13 +474,15 @@ def judge(claim: Claim, tables: Any, chapter: str) -> dict:
 
     `arms` has the findings, `beside` those of smaller studies. `fresh_seeds`, `fresh_minutes` and `fresh_arm` say how
     large a new study would decide the arm of an unclear claim that needs fewest, and are None where nothing
-    affordable does: seeds that are added to a study until it decides would decide by chance too often. `record`
-    names the runs behind the row, `minutes` is their training time.
+    affordable does: seeds that are added to a study until it decides would decide by chance too often. `decided` says
+    how many arms are decided, `uncounted` names those that are so only before Holm's correction. `record` names the
+    runs behind the row, `minutes` is their training time.
     """
     every = [arm.since(claim.from_seed) for arm in claim.arms(tables)]
     arms = [arm for arm in every if arm.judges]
     findings = _findings(claim, arms)
-    word = verdicts.verdict(found.state for found in findings.values())
+    states = counted_states(claim, arms, findings)
+    word = verdicts.verdict(states.values())
     behind = [arm for arm in arms if findings[arm.name].state != "untested"] or arms
     asked = [findings[arm.name] for arm in behind] or list(findings.values())
     asked = [found for found in asked if found.state not in verdicts.UNDECIDED] or asked  # a void arm decides nothing
@@ -505,8 +507,10 @@ def judge(claim: Claim, tables: Any, chapter: str) -> dict:
         "measured": "; ".join(f"{name}: {found.text}" for name, found in findings.items()),
         "n": min(found.n for found in asked) if arms else sum(found.n for found in asked),
         "verdict": word,
-        "on": verdicts.depends_on((arm.factors, findings[arm.name].state) for arm in arms),
-        "undecided": [name for name, found in findings.items() if found.state in verdicts.UNDECIDED],
+        "on": verdicts.depends_on((arm.factors, states[arm.name]) for arm in arms),
+        "decided": verdicts.decided_in_words(states.values()),
+        "undecided": [name for name, state in states.items() if state in verdicts.UNDECIDED],
+        "uncounted": [name for name, state in states.items() if state != findings[name].state],
         "flags": verdicts.flags(
             (found.state for found in findings.values()), bool(contradiction), claim.amended is not None, claim.late
         ),
@@ -530,12 +534,27 @@ def _findings(claim: Claim, arms: Sequence[Arm]) -> dict[str, Finding]:
         return {claim.on: Finding("holds" if worst.holds else "fails", text, worst.value, n=worst.cases)}
     if claim.looks:
         ready = [arm for arm in arms if _recorded(arm) >= (arm.needed or claim.least)]
-        found = after_holm([partial(_in_arm, claim, arm) for arm in ready], ("holds", "fails"))
+        found = after_holm([partial(_in_arm, claim, arm) for arm in ready], verdicts.DECIDED)
         times = [_in_arm(claim, arm, len(ready)).times for arm in ready]  # of an undecided one, with all looks
         found = [replace(f, times=t) if f.state == "unclear" else f for f, t in zip(found, times, strict=True)]
         looked = {arm.name: one for arm, one in zip(ready, found, strict=True)}
         return {arm.name: looked.get(arm.name) or _in_arm(claim, arm) for arm in arms}
     return {arm.name: _in_arm(claim, arm) for arm in arms}
+
+
+def counted_states(claim: Claim, arms: Sequence[Arm], findings: Mapping[str, Finding]) -> dict[str, str]:
+    """The state of each arm as the verdict counts it.
+
+    Of many arms one may be decided by accident. So where one is decided alone, or arms are decided both ways, those
+    count that still are after Holm's correction over all arms with a finding. `looks` are corrected already.
+    """
+    states = {name: found.state for name, found in findings.items()}
+    decided = [state for state in states.values() if state in verdicts.DECIDED]
+    if claim.check or claim.looks or (len(decided) > 1 and len(set(decided)) == 1):
+        return states
+    tested = [arm for arm in arms if states[arm.name] not in ("void", "untested")]
+    corrected = after_holm([partial(_in_arm, claim, arm) for arm in tested], verdicts.DECIDED)
+    return states | {arm.name: found.state for arm, found in zip(tested, corrected, strict=True)}
 
 
 def _recorded(arm: Arm) -> int:
@@ -567,8 +586,9 @@ def _beside(claim: Claim, arms: Sequence[Arm]) -> list[dict]:
     """What smaller studies say to the same claim; those that cannot judge it are left out."""
     shown = []
     for evidence in dict.fromkeys(arm.evidence for arm in arms):
-        findings = _findings(claim, [arm for arm in arms if arm.evidence == evidence])
-        word = verdicts.verdict(found.state for found in findings.values())
+        those = [arm for arm in arms if arm.evidence == evidence]
+        findings = _findings(claim, those)
+        word = verdicts.verdict(counted_states(claim, those, findings).values())
         if word != "untested":
             shown.append({"evidence": evidence, "verdict": word, "arms": _rows(findings)})
     return shown

@@ -1,6 +1,7 @@
 """Rows of the ledger as text and tables: verdicts, their arms, and counts; light to import."""
 
 import math
+import re
 from collections.abc import Iterable
 
 from book.claims.verdicts import CONTRADICTION, KINDS, UNDECIDED, VERDICTS, of_several
@@ -10,6 +11,15 @@ from support.words import counted, lasting
 def ids_of(row: dict) -> list[str]:
     """The id of a claim, and those of the claims that were merged into it."""
     return [row["id"], *row["replaces"]]
+
+
+def anchor(claim: str, arm: str) -> str:
+    """The address of an arm on the page of evidence.
+
+    >>> anchor("RG-4-d", "MNIST, long")
+    'RG-4-d/MNIST-long'
+    """
+    return f"{claim}/{re.sub('[^0-9A-Za-z.+-]+', '-', arm)}"
 
 
 def aliases(rows: list[dict]) -> list[dict]:
@@ -38,11 +48,23 @@ def counts_in_words(rows: list[dict]) -> str:
 
 
 def verdict_in_words(row: dict) -> str:
-    """The verdict, what a mixed one depends on, and the undecided arms: "mixed (input scaling)"."""
-    said = row["verdict"] + (f" ({row['on']})" if row["on"] else "")
+    """The verdict, and why: "mixed (input scaling)", "holds; raw unclear", "unclear (holds in 1 of 4 arms)"."""
     if row["verdict"] in UNDECIDED:
-        return said
-    return "; ".join([said, *(f"{arm['name']} {arm['state']}" for arm in row["arms"] if arm["state"] in UNDECIDED)])
+        return "; ".join(
+            [f"{row['verdict']} ({row['decided']})" if row["decided"] else row["verdict"], *uncounted(row)]
+        )
+    said = row["verdict"] + (f" ({row['on']})" if row["on"] else "")
+    undecided = (f"{arm['name']} {arm['state']}" for arm in row["arms"] if arm["state"] in UNDECIDED)
+    return "; ".join([said, *undecided, *uncounted(row)])
+
+
+def uncounted(row: dict) -> list[str]:
+    """For each arm that the verdict does not count although it holds or fails by itself, a few words that say so."""
+    return [
+        f"{arm['name']} {arm['state']} only before Holm's correction"
+        for arm in row["arms"]
+        if arm["name"] in row["uncounted"]
+    ]
 
 
 def judged(row: dict) -> list[dict]:
@@ -83,7 +105,7 @@ def interval(arm: dict) -> str:
 
 
 def fresh(row: dict) -> str:
-    """What would probably decide an unclear claim: "a new study of 46 seeds (raw), about 23 min"."""
+    """What would probably decide an arm of an unclear claim: "a new study of 46 seeds (raw), about 23 min"."""
     arm = f" ({row['fresh_arm']})" if len(row["arms"]) > 1 else ""
     cost = f", about {lasting(row['fresh_minutes'])}" if row["fresh_minutes"] else ""
     return f"a new study of {counted(row['fresh_seeds'], 'seed')}{arm}{cost}"
@@ -111,7 +133,7 @@ def details(row: dict) -> list[str]:
     if row["amended"]:
         lines.append(f"{row['amended']['date']}: {row['amended']['reason']}")
     if row["fresh_seeds"]:
-        lines.append(f"what would decide it: {fresh(row)}")
+        lines.append(f"what would decide {'one arm' if len(row['arms']) > 1 else 'it'}: {fresh(row)}")
     return lines
 
 

@@ -112,15 +112,6 @@ def read_from(numbers: Callable[[str], dict[str, Number]], tables: Callable[[], 
 # -- what the records say -----------------------------------------------------------------------------------------
 
 
-def anchor(claim: str, arm: str) -> str:
-    """The address of an arm on the page of evidence.
-
-    >>> anchor("RG-4-d", "MNIST, long")
-    'RG-4-d/MNIST-long'
-    """
-    return f"{claim}/{re.sub('[^0-9A-Za-z.+-]+', '-', arm)}"
-
-
 def links(text: str) -> list[Link]:
     """The links to evidence in a text, but for those in code."""
     prose = _without_code(text)
@@ -168,7 +159,7 @@ def fact(link: Link) -> Fact:
     command = f"python -m book check {name}"
     if not arm:
         return Fact(row["says"], name, None, None, None, None, "", row["verdict"], command)
-    arms = {anchor(name, one["name"]): one for one in row["arms"]}
+    arms = {ledger.anchor(name, one["name"]): one for one in row["arms"]}
     if link.name not in arms:
         raise ValueError(f"{name} has no such arm{suggest(link.name, arms)}")
     one = arms[link.name]

@@ -8,6 +8,8 @@ import html
 import re
 from collections.abc import Collection
 
+from book.site import linked
+
 PHONE = "(max-width: 600px)"  # as in book.css
 FIGURE = re.compile(r'(<figure[^>]* id="([a-z0-9-]+)">\s*)(<img[^>]* src="((?:\.\./)*)_images/[^>]*>)')
 LENGTH = 200  # of a description, letters
@@ -16,7 +18,7 @@ REFERENCES = ('<div role="list" class="citation-list">', 'role="doc-biblioentry"
 
 
 def mend(page: str, narrow: Collection[str] = ()) -> str:
-    """The page with scopes of headers, names of folds, a list of references that is one, and a description.
+    """The page with scopes of headers, names of folds, a list of references that is one, a description, and facts.
 
     narrow: the names of the figures that have a picture for phones, `_static/narrow/NAME.svg`.
     """
@@ -27,7 +29,7 @@ def mend(page: str, narrow: Collection[str] = ()) -> str:
         page = page.replace(*REFERENCES[1:])
     if 'name="description"' not in page and (text := description(page)):
         page = page.replace("<title>", f'<meta name="description" content="{html.escape(text)}" />\n    <title>', 1)
-    return page
+    return linked.with_facts(page)
 
 
 def for_phones(image: str, name: str, up: str, narrow: Collection[str]) -> str:

@@ -29,7 +29,7 @@ UNUSED = re.compile(  # unused live code cells, icons as scripts, preloading of 
 
 
 class Page:
-    """An HTML page's `ids`, `classes`, `alternatives` (texts of images) and `fetched` addresses."""
+    """An HTML page's `ids`, `classes`, `alternatives` (texts of images), `fetched` files, and links of `numbers`."""
 
     def __init__(self, path: Path):
         text = path.read_text(encoding="utf-8")
@@ -40,6 +40,7 @@ class Page:
         fetching = [tag for tag in tags if tag.name in FETCHED and tag.get("rel") not in LINKS_ONLY]
         self.fetched = [address for tag in fetching if (address := tag.get(FETCHED[tag.name]))]
         choices = [choice for tag in tags for choice in tag.get("srcset", "").split(",")]  # an address and its width
+        self.numbers = [tag["href"] for tag in tags if tag.name == "a" and tag.get("class") == "number"]
         self.fetched += [choice.split()[0] for choice in choices if choice.strip()]
 
 

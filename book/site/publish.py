@@ -23,11 +23,11 @@ from urllib.parse import quote
 
 import yaml
 
-from book.claims import cards
+from book.claims import cards, numbers
 from book.claims.prose import STRICT
 from book.records import files
 from book.records.paths import HERE, notebooks
-from book.site import offline, speed
+from book.site import linked, offline, speed
 from book.site.accounts import build_account, built, colophon, declared
 from support.folders import FROM
 from support.words import counted
@@ -55,9 +55,11 @@ def book(parameters: dict | None = None) -> Path:
     Args:
         parameters: values for the parameter cells of the chapters; each gets those that it has.
     Raises:
-        PublishError: for a chapter that fails, a warning of jupyter-book, or an incomplete site.
+        PublishError: for a number in the text that is not the records', a chapter that fails, a warning of
+            jupyter-book, or an incomplete site.
     """
     start = time.perf_counter()
+    agree()
     took = execute([page for page in pages() if executed(page)], parameters or {}, strict=True)
     rendering = time.perf_counter()
     print("rendering the site", flush=True)
@@ -72,6 +74,14 @@ def book(parameters: dict | None = None) -> Path:
     first = SITE / "index.html"
     print(f"\nFirst page: {first.relative_to(ROOT)}")
     return first
+
+
+def agree() -> None:
+    """Raises PublishError with all numbers in the text that differ from the records, or have no link to them."""
+    from book import chapters  # noqa: F401  it knows claims and numbers
+
+    if faults := [fault for page in numbers.pages(ROOT) for fault in numbers.faults(page)]:
+        raise PublishError("the text does not say what the records say:\n  " + "\n  ".join(faults))
 
 
 def pages(root: Path = ROOT) -> list[str]:
@@ -92,6 +102,8 @@ def executed(page: str, root: Path = ROOT) -> bool:
 def execute(notebooks: list, parameters: dict, folder: Path | None = None, strict: bool = False) -> dict:
     """Executes what is not up to date; name -> seconds, or None where the last execution still holds.
 
+    A change of Markdown alone goes into the executed copy without an execution.
+
     notebooks: pages, such as "notebooks/01_distance_or_intensity". folder: where the executed copies are and go, by
     default EXECUTED. strict: a paragraph that the records do not support is an error (`evidence.prose`).
     """
@@ -102,7 +114,9 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
         own = {k: v for k, v in parameters.items() if k in parameters_of(source)}
         mark = fingerprint(source, own)
         last = _read(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
-        if last != mark:
+        if last == mark:
+            _write(copy, with_text_of(_read(source), _read(copy)))
+        else:
             due[page] = (source, copy, mark, own)
     workers = max(1, min(SIDE_BY_SIDE, len(due)))
     environment = {FROM: os.getcwd()} | _own_first() | ({STRICT: "1"} if strict else {})
@@ -165,21 +179,42 @@ def _images(name: str | None, folder: str | None) -> str:
 
 
 def fingerprint(notebook: Path, parameters: dict) -> str:
-    """Digest of notebook, package, records, parameters, the images that these name, and versions."""
+    """Digest of a notebook without its Markdown, package, records, parameters, the images they name, and versions."""
     digest = hashlib.sha256()
     suffixes = (".css", ".json", ".mplstyle", ".py")
     every = (path for name in ("support", "book") for path in (ROOT / name).rglob("*") if path.suffix in suffixes)
     package = [path for path in every if ROOT / "book" / "pages" not in path.parents]
     records = [path for path in (ROOT / "records").rglob("*") if path.is_file()]
-    for path in [notebook, *sorted(package), *sorted(records)]:
+    for path in [*sorted(package), *sorted(records)]:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
     versions = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
     values = parameters_of(notebook) | parameters
     images = _images(values.get("data"), values.get("data_folder"))
-    surroundings = [parameters, images, sys.version, versions, notebooks()]
+    content = _read(notebook)
+    code = [["".join(c["source"]), c["metadata"], c["cell_type"]] for c in content["cells"] if not _is_text(c)]
+    surroundings = [notebook.name, code, content["metadata"], parameters, images, sys.version, versions, notebooks()]
     digest.update(json.dumps(surroundings, sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def with_text_of(source: dict, copy: dict) -> dict:
+    """An executed copy with the Markdown cells of its source, whose other cells are those that were executed."""
+    executed = [cell for cell in copy["cells"] if not _is_text(cell)]
+    cells = []
+    for cell in source["cells"]:
+        while executed and "injected-parameters" in _tags_of(executed[0]):  # papermill's, below the parameters cell
+            cells.append(executed.pop(0))
+        cells.append(cell if _is_text(cell) else executed.pop(0))
+    return copy | {"cells": cells + executed}
+
+
+def _is_text(cell: dict) -> bool:
+    return cell["cell_type"] == "markdown"
+
+
+def _tags_of(cell: dict) -> list[str]:
+    return cell["metadata"].get("tags", [])
 
 
 def _children() -> list:
@@ -217,8 +252,8 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
         raise PublishError(f"{name} failed: {problem}")
     seconds = time.perf_counter() - start
     notebook["metadata"]["support"] = {"fingerprint": mark, "seconds": round(seconds, 1)}
-    running.write_text(json.dumps(notebook))
-    running.replace(copy)
+    _write(copy, notebook)
+    running.unlink()
     return seconds
 
 
@@ -253,7 +288,11 @@ def finish(notebook: dict) -> dict:
         metadata = cell["metadata"]
         metadata.pop("papermill", None)
         tags = metadata.setdefault("tags", [])
-        for tag, look in (("injected-parameters", "remove-input"), ("parameters", "hide-input")):
+        for tag, look in (
+            ("injected-parameters", "remove-input"),
+            ("parameters", "hide-input"),
+            ("setup", "hide-input"),
+        ):
             if tag in tags and look not in tags:
                 tags.append(look)
         for figure in declared(cell, "name"):
@@ -282,6 +321,8 @@ def stage() -> None:
     shutil.copytree(ROOT / "book" / "pages", STAGED / "book")
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(ROOT / name, STAGED / name)
+    for path in STAGED.glob("book/*.md"):
+        path.write_text(linked.in_text(path.read_text(encoding="utf-8"), "book/pages"), encoding="utf-8")
     for path in [*STAGED.glob("*.yml"), *STAGED.glob("book/*.md"), *STAGED.glob("book/*.ipynb")]:
         path.write_text(on_site(path.read_text(encoding="utf-8")), encoding="utf-8")
     (STAGED / "notebooks").mkdir()
@@ -289,7 +330,8 @@ def stage() -> None:
     notebooks = {}
     for page in pages():
         if executed(page):
-            notebooks[page] = finish(_read(EXECUTED / f"{Path(page).name}.ipynb"))
+            copy = _read(EXECUTED / f"{Path(page).name}.ipynb")
+            notebooks[page] = linked.in_notebook(finish(copy), str(Path(page).parent))
             for figure in (item for cell in notebooks[page]["cells"] for item in declared(cell, "name")):
                 if svg := figure.pop("narrow", ""):
                     (narrow / f"{figure['name']}.svg").write_text(svg)
@@ -314,7 +356,7 @@ def stage() -> None:
 
 
 def _tags(notebook: dict) -> set[str]:
-    return {tag for cell in notebook["cells"] for tag in cell["metadata"].get("tags", [])}
+    return {tag for cell in notebook["cells"] for tag in _tags_of(cell)}
 
 
 # Site
@@ -340,7 +382,8 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
     """Compares the built site with what was promised.
 
     Every page of the table of contents is there and says how it was built; every figure that a chapter declared is
-    on its page with its alternative text; the ledger has an anchor for every claim; nothing is loaded from elsewhere.
+    on its page with its alternative text; the ledger has an anchor for every claim; every number of a text leads to
+    its evidence; nothing is loaded from elsewhere.
 
     Args:
         claim_ids: the claims to look for, by default those of the ledger.
@@ -353,12 +396,13 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
         claim_ids = rooms.ids()
     expected = pages(source)
     faults = [] if (site / "index.html").exists() else ["no first page index.html"]
+    read = {}
     for page in expected:
         path = site / f"{page}.html"
         if not path.exists():
             faults.append(f"no page {page}")
             continue
-        built = offline.Page(path)
+        built = read[page] = offline.Page(path)
         if "colophon" not in built.classes:
             faults.append(f"{page} does not say how it was built")
         if executed(page, source):
@@ -370,6 +414,12 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
                     faults.append(f"{page} has no alternative text for figure {figure['name']!r}")
         if page == LEDGER:
             faults += [f"the ledger has no anchor for claim {i}" for i in claim_ids if i not in built.ids]
+    for page, built in read.items():
+        for address in built.numbers:
+            target, _, anchor = address.partition("#")
+            there = read.get(os.path.normpath(Path(page).parent / target).removesuffix(".html"))
+            if there is None or anchor not in there.ids:
+                faults.append(f"a number of {page} leads to {address}, which does not exist")
     faults += offline.faults(site)
     if faults:
         raise PublishError("the site is incomplete:\n  " + "\n  ".join(faults))
@@ -377,3 +427,7 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
 
 def _read(path: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _write(path: Path, notebook: dict) -> None:
+    files.atomically(path, json.dumps(notebook))

@@ -41,8 +41,8 @@ def findings() -> str:
             - Distance outputs find their own class: for {near:.0f}% of them it is the nearest one on raw pixels, and
               for {all:.0f}% on standardised ones. There only {far:.0f}% come within a standard deviation of it.
             - Networks of absolute values learn a Mahalanobis distance in {new:.0%} of {trials} trials in the plane,
-              each on a new Gaussian. Those that learn it have hyperplanes through the mean and whiten the data, as
-              the loss demands.
+              each on a new Gaussian. On one Gaussian for all trials, those that learn it have hyperplanes through
+              the mean and whiten the data, as the loss demands.
             - Trained networks magnify space near decision boundaries. On 30 planar points they do so for shuffled
               labels. On MNIST, {before:.0%} of the contrast was there before training at the same places (mid-line
               {middle:.0%}, untrained networks' own boundaries {own:.0%}). In
@@ -70,7 +70,7 @@ def findings() -> str:
                 "near": (85, 100),
                 "all": (95, 100),
                 "far": (10, 40),
-                "MDX-2-a": "holds",
+                "MDX-2-a/d = 2": "holds",
                 "LDM-6.1-a/standardised": "fails",
                 "new": (0.2, 0.4),
                 "trials": (200, 200),

@@ -5,6 +5,7 @@ import pandas as pd
 
 from book.chapters.distance_or_intensity.pictures import lost_classes
 from book.claims.numbers import Number
+from book.claims.statistics import mean_interval
 from book.measures.classifiers import frames, shared
 from book.measures.tables import Tables
 from support.networks.architectures import SIX
@@ -21,8 +22,9 @@ def _runs(tables: Tables, scaling: str) -> dict[str, pd.DataFrame]:
 
 def _accuracy(network: str, scaling: str) -> Number:
     return Number(
-        f"mean test accuracy of {network}, {scaling} pixels, in percent",
-        lambda tables: _runs(tables, scaling)[network]["accuracy"].mean(),
+        f"mean test accuracy of {network}, {scaling} pixels",
+        lambda tables: mean_interval(_runs(tables, scaling)[network]["accuracy"], within=(0, 100)),
+        "%",
     )
 
 

@@ -382,7 +382,8 @@ kinds.film = (data, frame) => {
       strip ? svg("image", { href: f.strips[k], x: picture.left, y: picture.top, width: picture.width,
         height: picture.height, preserveAspectRatio: "none" }) : [],
       p.nodes, p.line([[0, 0], [1, 0]], "turn-axis"), p.line(points(f.stretch[1 - now][k]), "turn-guide"),
-      p.line(points(f.stretch[now][k]), "turn-stroke"), p.upright(t, "turn-axis"), p.dot(t, value(now, k), 6, "turn-disc"),
+      p.line(points(f.stretch[now][k]), "turn-stroke"), p.upright(t, "turn-axis"),
+      p.dot(t, value(now, k), 6, "turn-disc"),
     ]));
     const said = w => data.titles.map((title, k) => `${percent(value(w, k))} (${title})`).join(" and ");
     frame.say(`${data.when[now][0].toUpperCase()}${data.when[now].slice(1)}, space is stretched here by ` +

@@ -1,0 +1,52 @@
+"""Numbers in the text, on the site: links to their evidence that tell what the records say.
+
+A number of a Markdown cell becomes a link with its fact as an attribute, which the notebook that a reader downloads
+has, too. `with_facts` turns these into tooltips on the built pages.
+"""
+
+import html
+import re
+from itertools import count
+
+from book.claims import numbers
+from book.claims.numbers import Fact, Link
+
+MARKED = re.compile(r'(<a class="number" href="[^"]*") data-fact="([^"]*)">(.*?)</a>', re.DOTALL)
+
+
+def in_notebook(notebook: dict, folder: str) -> dict:
+    """Makes links of the numbers in the Markdown cells of a notebook; changes and returns it."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = in_text("".join(cell["source"]), folder)
+    return notebook
+
+
+def in_text(text: str, folder: str) -> str:
+    """The Markdown with each link to evidence in HTML. folder: that of the text, a key of `numbers.FOLDERS`."""
+    for link in reversed(numbers.links(text)):
+        text = text[: link.start] + _marked(link, numbers.fact(link), folder) + text[link.end :]
+    return text
+
+
+def _marked(link: Link, fact: Fact, folder: str) -> str:
+    up = "../book/" if folder == "notebooks" else ""
+    told = "\n".join((fact.says, str(fact), fact.command))
+    told = html.escape(told).replace("\n", "&#10;").replace("|", "&#124;")  # one line, also in a table of Markdown
+    address = f"{up}evidence_{link.chapter}.html#{html.escape(link.name)}"
+    return f'<a class="number" href="{address}" data-fact="{told}">{link.text}</a>'
+
+
+def with_facts(page: str) -> str:
+    """A built page with a tooltip behind each number: what it is, what was found, and the command that checks it."""
+    places = count(1)
+
+    def told(found: re.Match) -> str:
+        name = f"fact-{next(places)}"
+        says, result, command = (html.escape(line) for line in html.unescape(found[2]).split("\n"))
+        return (
+            f'{found[1]} aria-describedby="{name}">{found[3]}</a><span class="fact" role="tooltip" id="{name}">'
+            f"{says}<br><b>{result}</b><br><code>{command}</code></span>"
+        )
+
+    return MARKED.sub(told, page)
