@@ -37,10 +37,10 @@ def _inactive(size: int, scaling: str) -> Number:
     )
 
 
-def _published(scaling: str, which: int, says: str) -> Number:
+def _step_size(scaling: str) -> Number:
     return Number(
-        f"{says} of the published learning rate on {scaling} pixels",
-        lambda tables_: tables_.studies["mnist-rates"].place(scaling, SOURCE_RATE)[which],
+        f"step size of the first layer at the published learning rate, {scaling} pixels",
+        lambda tables_: tables_.studies["mnist-rates"].place(scaling, SOURCE_RATE)[0],
     )
 
 
@@ -49,7 +49,7 @@ def _lost_in_steps(tables_: Tables) -> float:
     _, runs = frames.judged(tables_, tables.PAIR)
     runs = runs.query("scaling == 'raw' and architecture == 'ReLU2'")
     before, after = frames.active(runs, "train", 0), frames.active(runs, "train")
-    return float((before[after < RARE[0]] >= RARE[1]).mean())
+    return 100 * float((before[after < RARE[0]] >= RARE[1]).mean())
 
 
 def _dead_with_both(tables_: Tables) -> float:
@@ -77,7 +77,7 @@ def _explained(network: str) -> Number:
     return Number(
         f"variance of accuracy that step size and start explain on the map, {network}",
         lambda tables_: phases.explained(tables_.once(law.runs, "mnist-rates"))[network],
-        "percent",
+        "%",
     )
 
 
@@ -99,18 +99,18 @@ NUMBERS = {
         for size in (10, 1000)
         for scaling in ("raw", "standardised")
     },
-    "step-size-raw": _published("raw", 0, "step size of the first layer"),
-    "step-size-standardised": _published("standardised", 0, "step size of the first layer"),
-    "start-raw": _published("raw", 1, "first preactivations"),
+    "step-size-raw": _step_size("raw"),
+    "step-size-standardised": _step_size("standardised"),
     "lost-in-steps": Number(
         f"of ReLU2's outputs inactive in the end, share active on {RARE[1]:.0%} of the training images before the "
         "first step, published recipe, raw pixels",
         _lost_in_steps,
+        "%",
     ),
     "dead-with-both": Number(
         "highest share of outputs of a network that are dead in the end, warm-up and centred outputs, raw pixels",
         _dead_with_both,
-        "percent",
+        "%",
     ),
     "losses-begin": Number(
         "step size of the warm-up from which more than 3% of ReLU2's outputs are inactive", lambda _: _reached(0.03)
@@ -126,6 +126,6 @@ NUMBERS = {
         "highest mean test accuracy of ReLU2 or ReLU2-Neg on the map from first preactivations of 100 at step sizes "
         "up to 1,000",
         _from_large_starts,
-        "percent",
+        "%",
     ),
 }
