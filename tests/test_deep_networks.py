@@ -93,6 +93,6 @@ def test_the_chapter_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "08_deep_networks", scale="smoke", epochs=1)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-deep-stages", "fig-deep-toy", "fig-deep-plane", "fig-deep-live"} <= shown.keys()
+    assert {"fig-deep-film", "fig-deep-toy", "fig-deep-slopes", "fig-deep-repeated", "fig-deep-live"} <= shown.keys()
     for fact in ("digits", "n = 2", "smoke scale"):
         assert fact in shown["fig-deep-live"]["caption"], fact
