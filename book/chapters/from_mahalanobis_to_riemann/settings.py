@@ -14,7 +14,7 @@ class Settings(ClassifierSettings):
         study = STUDIES["mnist-metric"]
         return {
             "smoke": (600, 2, 40),
-            "laptop": (1437 if small else 4000, 10 if small else 3, 300),
+            "laptop": (1437 if small else 4000, 4 if small else 3, 300),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
 
