@@ -281,7 +281,7 @@ def _numbers(options):
         if options.update and numbers.update(page):
             print(f"rewritten: {page.name}")
         for link, said, wrong in numbers.every(page):
-            print(f"{'differs' if wrong else 'as recorded':11}  {page.stem[:12]:12}  {link}: {said or wrong}")
+            print(f"{'differs' if wrong else 'as recorded':11}  {page.stem}  {link}: {said or wrong}")
     faults = [fault for page in pages for fault in numbers.faults(page)]
     print("".join(f"{fault}\n" for fault in faults) or "the records agree\n", end="")
     return 1 if faults else 0

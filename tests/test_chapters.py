@@ -61,7 +61,7 @@ def test_the_chapter_on_dead_outputs_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "02_why_outputs_die", scale="smoke", seeds=2, steps=10, images=100)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-gaps", "fig-killed", "fig-phase-mnist", "fig-law", "fig-remedies", "fig-smooth"} <= shown.keys()
+    assert {"fig-sign-turns", "fig-killed", "fig-warmup", "fig-map", "fig-remedies", "fig-smooth"} <= shown.keys()
     for name in ("fig-remedies", "fig-smooth"):
         for fact in ("digits", "100 training images", " 10 steps"):
             assert fact in shown[name]["caption"], (name, fact)
@@ -72,7 +72,7 @@ def test_the_chapter_on_hyperplanes_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "03_hyperplanes", scale="smoke", seeds=2, steps=10, images=150)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-places", "fig-toy-lines", "fig-normals-mnist", "fig-unit"} <= shown.keys()
+    assert {"fig-nearest-not-near", "fig-turned-line", "fig-toy-lines", "fig-normals-mnist"} <= shown.keys()
     for name in ("fig-places-live", "fig-distances"):
         for fact in ("digits", "150 training images", "10 steps", "2 seeds", "smoke scale"):
             assert fact in shown[name]["caption"], (name, fact)
@@ -84,7 +84,7 @@ def test_the_chapter_on_infinite_width_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "07_infinite_width", scale="smoke", networks=6, points=5)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-signs", "fig-three-units", "fig-finite", "fig-rates"} <= shown.keys()
+    assert {"fig-signs", "fig-three-units", "fig-constant", "fig-gelu"} <= shown.keys()
     assert "6 random layers of each width, smoke scale" in shown["fig-finite-live"]["caption"]
 
 
@@ -93,8 +93,8 @@ def test_the_chapter_on_offset_l2_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "04_offset_l2", scale="smoke", seeds=2, steps=10, images=150)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    live = {"fig-l2-accuracy": 10, "fig-l2-adam": 5, "fig-centres-live": 5}  # Adam takes half of the steps
-    assert live.keys() | {"fig-centres", "fig-toy-prototypes", "fig-prototype-tests"} <= shown.keys()
+    live = {"fig-l2-accuracy": 10, "fig-centres-live": 5}  # Adam takes half of the steps
+    assert live.keys() | {"fig-centres-cost", "fig-toy-prototypes", "fig-log-odds", "fig-centres"} <= shown.keys()
     for name, steps in live.items():
         for fact in ("digits", "150 training images", f"{steps} steps", "2 seeds", "smoke scale"):
             assert fact in shown[name]["caption"], (name, fact)
@@ -106,7 +106,7 @@ def test_the_chapter_on_the_volume_element_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "06_volume_element", scale="smoke", seeds=2, epochs=12)
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-volume-contrast", "fig-volume-sinusoid", "fig-volume-mnist"} <= shown.keys()
+    assert {"fig-volume-two-lines", "fig-volume-bumps", "fig-volume-ambiguous"} <= shown.keys()
     for fact in ("digits", "12 epochs", "n = 2", "smoke scale"):
         assert fact in shown["fig-volume-live"]["caption"], fact
 

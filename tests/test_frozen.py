@@ -16,22 +16,9 @@ def check(differs: dict, mine: set) -> None:
     assert not as_before, f"logged, but as before: {as_before}"
 
 
-def says(stem: str) -> set[str]:
-    return {f"{stem} say {i + 1}" for i in range(len(freeze.read("sentences")[stem]))}
-
-
 def test_the_ledger_is_as_it_was():
     frozen, found = freeze.read("ledger"), freeze.ledger()
     check(freeze.differences(frozen, found), {*frozen, *found})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stem", sorted({*freeze.read("sentences"), *freeze.PAGES}))
-def test_a_page_shows_and_says_what_it_did(stem):
-    frozen = {name: entry for name, entry in freeze.read("figures").items() if entry["page"] == stem}
-    found, said = freeze.page(stem)
-    changed = freeze.reworded(stem, freeze.read("sentences")[stem], said)
-    check(freeze.differences(frozen, found) | changed, {*frozen} | says(stem))
 
 
 @pytest.mark.slow
@@ -44,8 +31,7 @@ def test_the_first_steps_of_a_run_are_as_they_were(kind):
 
 
 def test_what_is_logged_is_frozen_or_a_claim_and_says_why():
-    parts = map(freeze.read, ("ledger", "figures", "replays"))
-    names = set(freeze.ledger()).union(*parts, *map(says, freeze.read("sentences")))
+    names = set(freeze.ledger()).union(*map(freeze.read, ("ledger", "replays")))
     for entry in freeze.read("logged"):
         assert set(entry) == {"what", "why"} and entry["why"] and entry["what"] in names, entry
 
@@ -58,4 +44,3 @@ def test_what_counts_as_a_difference():
     ways = ["arms/0/value: 1.0 -> 1.001", "arms/0/n: 30000 -> 30001", "arms/0/low: None -> 0", "says: 'x' -> 'y'"]
     assert found["a"] == [f"/{way}" for way in ways]
     assert set(found) == {"a", "b", "c"}
-    assert freeze.reworded("1", list("abc"), list("aXYc")) == {"1 say 2": ["b", "X"], "1 say 2+3": [None, "Y"]}

@@ -540,7 +540,7 @@ def test_the_chapter_on_kernels_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "10_kernels", scale="smoke", task="wine")
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-magnified-errors", "fig-shells", "fig-magnified-here", "fig-rounds"} <= shown.keys()
+    assert {"fig-ring", "fig-magnified-errors", "fig-magnified-here", "fig-rounds"} <= shown.keys()
     assert "smoke scale" in shown["fig-magnified-here"]["caption"]
 
 

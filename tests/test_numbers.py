@@ -3,13 +3,14 @@
 import json
 import math
 
+import browser as chromium
 import pytest
 
 from book import chapters
-from book.claims import numbers
+from book.claims import cards, numbers
 from book.claims.numbers import Number
 from book.claims.statistics import Estimate
-from book.records import kept
+from book.records import kept, paths
 from book.site import accessible, linked, publish
 
 PAGE = "../book/pages/evidence_01.ipynb#"
@@ -35,7 +36,8 @@ ARMS = [
 @pytest.fixture(autouse=True)
 def records(monkeypatch):
     """Two claims, of chapters 1 and 2, and three numbers of chapter 1."""
-    row = {"says": "ReLU2 fails.", "replaces": [], "verdict": "mixed", "arms": ARMS}
+    row = {"says": "ReLU2 fails.", "replaces": [], "verdict": "mixed", "arms": ARMS, "kind": "own"}
+    row |= {"amended": None, "flags": [], "undecided": ["share", "digits"]}
     rows = [
         row | {"id": "LDM-1", "chapter": "01_distance_or_intensity"},
         row | {"id": "LAW-a", "chapter": "02_why_outputs_die", "replaces": ["LAW-b"], "verdict": "holds"},
@@ -296,3 +298,106 @@ def test_a_build_stops_at_a_number_that_differs(tmp_path, monkeypatch):
     monkeypatch.setattr(publish, "execute", lambda *_, **__: pytest.fail("nothing is executed"))
     with pytest.raises(publish.PublishError, match="the records say '55 points'"):
         publish.book()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if lacking := chromium.missing(site=False):
+        (pytest.fail if chromium.REQUIRED else pytest.skip)(lacking)
+    with chromium.started() as started:
+        yield started
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """A function that opens a page with numbers at both ends of a line, in an item and in a table."""
+    assets = paths.HERE / "book" / "pages" / "_assets"
+    texts = [
+        f"[55 points]({PAGE}LDM-1/raw) {'and words ' * 30} [4.5]({PAGE}dead)",
+        f"[50%]({PAGE}share)",
+        f"[12%]({PAGE}rate)",
+    ]
+    first, item, cell = (linked.with_facts(linked.in_text(text, "notebooks")) for text in texts)
+    item, cell = (text.replace("fact-1", name) for text, name in ((item, "fact-a"), (cell, "fact-b")))
+    (tmp_path / "page.html").write_text(
+        f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><title>Numbers</title>'
+        f'<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="{assets / "book.css"}">'
+        f'<script src="{assets / "numbers.js"}" defer></script><body style="margin: 1rem"><main class="bd-article">'
+        f"<h1>Numbers</h1><p>{first}</p><ul><li>{item}</li></ul>"
+        f'<div style="overflow-x: auto"><table><tr><td>{cell}</td></tr></table></div>'
+        f"<p>The end <button>of it</button></p></main></body></html>",
+        encoding="utf-8",
+    )
+
+    def open_page(size, **options):
+        page = chromium.new_page(browser, **options)
+        page.set_viewport_size(size)
+        page.goto((tmp_path / "page.html").as_uri())
+        return page
+
+    return open_page
+
+
+def told(page) -> list[str]:
+    """What the page tells, each note with all of it on the screen."""
+    width = page.viewport_size["width"]
+    for note in (notes := page.locator(".fact:visible").all()):
+        box = note.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width and box["height"] > 20
+        inside = (
+            "e => e.contains(document.elementFromPoint(...(b => [b.x + 9, b.bottom - 9])(e.getBoundingClientRect())))"
+        )
+        assert note.evaluate(inside), "the note is cut"
+    return [note.inner_text().split("\n")[0] for note in notes]
+
+
+CLAIM, DEAD, SHARE, RATE = "ReLU2 fails.", "Mean number of dead outputs", "Share before training", "Rate in percent"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", [chromium.DESK, chromium.PHONE], ids=["desk", "phone"])
+def test_numbers_tell_by_keyboard_and_pointer(opened, size):
+    page = opened(size)
+    assert told(page) == []
+    for says in (CLAIM, DEAD, SHARE, RATE):
+        page.keyboard.press("Tab")
+        assert [text.lower() for text in told(page)] == [says.lower()]
+        assert page.evaluate("() => document.activeElement.matches('a.number')")
+    page.keyboard.press("Escape")
+    assert told(page) == []
+    page.keyboard.press("Tab")
+    for i, says in enumerate((CLAIM, DEAD, SHARE, RATE)):
+        page.locator("h1").hover()  # a note may lie on the next number
+        page.locator("a.number").nth(i).hover()
+        assert [text.lower() for text in told(page)] == [says.lower()]
+    assert page.evaluate(chromium.WIDE)[0] == size["width"]
+
+
+@pytest.mark.browser
+def test_the_first_tap_on_a_number_tells_and_the_second_follows_the_link(opened):
+    page = opened(chromium.PHONE, has_touch=True)
+    here, links = page.url, page.locator("a.number")
+    for i in (1, 3, 0):
+        links.nth(i).tap()
+        assert page.url == here and len(told(page)) == 1
+        page.locator("h1").tap()
+        assert told(page) == []
+    links.nth(0).tap()
+    with page.expect_request(lambda request: "evidence_01.html" in request.url):
+        links.nth(0).tap()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_in_notes_and_chips(opened, theme):
+    from axe_playwright_python.base import AXE_SCRIPT
+
+    page, chips = opened(chromium.DESK), cards.chips("01_distance_or_intensity")
+    page.evaluate("html => document.querySelector('main').insertAdjacentHTML('beforeend', html)", str(chips))
+    if theme == "dark":
+        page.add_style_tag(content=":root { color-scheme: dark } body { background: #121212; color: #ddd }")
+        page.evaluate(chromium.DARK)
+    page.evaluate(AXE_SCRIPT)
+    page.keyboard.press("Tab")
+    assert len(told(page)) == 1
+    assert page.evaluate(chromium.AXE) == []

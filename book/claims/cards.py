@@ -82,16 +82,20 @@ def evidence(notebook: str) -> Html:
 
 
 def chips(chapter: str) -> Html:
-    """One line for a chapter, "01": a chip for each claim, with its verdict, that leads to its card of the evidence."""
+    """One line for a chapter, such as "01": a chip for each claim, with its verdict, that leads to its card."""
     rows = [row for row in kept.rows() if row["chapter"].startswith(f"{chapter}_")]
     page = f"../book/evidence_{chapter}.html"
     amended = sum(bool(row["amended"]) for row in rows)
     late = sum(LATE in row["flags"] and not row["amended"] for row in rows)
-    later = [f"{n} of {len(rows)} {how} after results" for n, how in ((amended, "amended"), (late, "written")) if n]
-    fixed = " ".join(["Judged by rules that were fixed beforehand", *([f"({', '.join(later)})"] if later else [])])
+    rules = "rules that were fixed beforehand"
+    if later := " and ".join(f"{n} {how}" for n, how in ((amended, "amended"), (late, "written")) if n):
+        first = len(rows) - amended - late
+        rules = (
+            f"{counted(len(rows), 'rule')} ({f'{first} fixed beforehand, ' if first else ''}{later} after results)"
+        )
     tiles = "".join(_tile(row, page) for row in rows)
     return Html(
-        f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>{fixed}:</span> '
+        f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>Judged by {rules}:</span> '
         f'<span class="tiles">{tiles}</span> <a href="{page}">all evidence</a></div>'
     )
 

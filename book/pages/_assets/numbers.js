@@ -1,4 +1,5 @@
-// The first tap on a number shows what the records say, the second one follows the link. Mouse and tab key need no script.
+// The first tap on a number shows what the records say, the second one follows the link; Escape hides it. Mouse and tab
+// key need no script.
 (() => {
   let touch = false, told = null;
   const tell = link => {
@@ -14,9 +15,8 @@
       tell(link);
     } else if (!link && !event.target.closest?.(".fact")) tell(null);
   });
-  addEventListener("keydown", event => {
-    if (event.key !== "Escape") return;
-    tell(null);
-    document.activeElement?.closest("a.number")?.blur();
-  });
+  const hush = () => { document.documentElement.dataset.hushed = ""; };
+  const listen = () => { delete document.documentElement.dataset.hushed; };
+  addEventListener("keydown", event => { if (event.key === "Escape") hush(); }); // until the pointer or the focus moves on
+  for (const moved of ["pointerover", "focusin"]) addEventListener(moved, listen);
 })();
