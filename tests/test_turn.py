@@ -33,6 +33,7 @@ from book.chapters.why_outputs_die import turning as why_outputs_die
 from book.claims.statistics import Estimate
 from book.figures import figures, film, turns
 from book.measures.classifiers.frames import trained
+from book.measures.residual import clusters
 from book.measures.tables import Tables
 from book.records.paths import HERE
 from book.site import live_network, offline
@@ -42,7 +43,20 @@ from support.networks import distance_networks, gaussians
 
 ASSETS = HERE / "book" / "pages" / "_assets"
 SCRIPTS = ("turn.js", "turn_kinds.js", "turn_network.js")
-KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "film", "units", "network", "ring", "sure")
+KINDS = (
+    "runs",
+    "wedge",
+    "phase",
+    "line",
+    "whitening",
+    "volume",
+    "film",
+    "clusters",
+    "units",
+    "network",
+    "ring",
+    "sure",
+)
 PIXEL = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/%3E"
 THEME = """body { margin: 0 } html[data-theme=dark] {
   --pst-color-text-base: #ced6dd; --pst-color-background: #14181e; background: #14181e; color: #ced6dd }
@@ -111,6 +125,16 @@ def fake_film() -> dict:
     return film.turn([film.Film("with images", ends, nats, strips), film.Film("without", ends, -nats)])
 
 
+def ridge(x: torch.Tensor) -> torch.Tensor:
+    """A map that stretches the plane along the first coordinate, most where it is 0."""
+    return torch.cat([x[..., :1] + 3 * torch.tanh(x[..., :1]), x[..., 1:]], -1)
+
+
+def fake_clusters() -> dict:
+    """Two learners that start from the identity; the second one becomes a ridge on the boundary."""
+    return clusters.turn({"nothing": [torch.nn.Identity()] * 2, "labels": [torch.nn.Identity(), ridge]}, [0, 100])
+
+
 @cache
 def sample(kind: str) -> dict:
     """Data of a figure of the kind."""
@@ -129,6 +153,7 @@ def sample(kind: str) -> dict:
         "phase": fake_phase,
         "volume": fake_volume,
         "film": fake_film,
+        "clusters": fake_clusters,
         "units": infinite_width.three_units_turn,
         "network": live_network.turn,
         "ring": kernels.ring_turn,
@@ -619,6 +644,17 @@ def test_what_to_do_comes_first_and_legends_name_the_marks(turned):
     first = page.locator("figure.turn > *").first
     assert first.evaluate("e => e.tagName") == "FIGCAPTION" and first.inner_text().startswith("Try it. Slide")
     assert page.locator(".turn-legend span").first.inner_text() == "alive"
+
+
+@pytest.mark.browser
+def test_clusters_tell_the_effects_of_the_package(turned):
+    page = turned("clusters")
+    page.get_by_label("Learns by").select_option("1")
+    page.get_by_role("slider", name="Training").fill("1")
+    across, alike = clusters.effect(ridge).tolist()
+    said, _ = seen(page)
+    assert said.startswith("After 100 steps") and abs(alike) < 1e-9
+    assert f"lies {across:.1f} nats over its ends" in said and said.endswith("within a class, 0.0 nats.")
 
 
 @pytest.mark.browser

@@ -13,7 +13,7 @@ from book.chapters.deep_networks.numbers import FEW, NETWORKS, NEW, rows
 from book.chapters.deep_networks.study import STUDIES
 from book.figures import film
 from book.figures.figures import show
-from book.measures.residual import lines, results, slopes
+from book.measures.residual import clusters, lines, results, slopes
 from book.measures.residual.results import ResidualArm
 from book.measures.residual.study import ResidualStudy
 from book.measures.tables import Records
@@ -51,10 +51,13 @@ def between_images() -> None:
     )
 
 
-def toy(blocks: nn.Sequential, effects: np.ndarray) -> None:
-    """The log-volume after each block of a network on four clusters, and the effects of several such networks."""
+def toy(kept: dict[int, nn.Sequential], effects: np.ndarray) -> None:
+    """The log-volume of a network on four clusters, and the effects of several such networks; readers can turn it.
+
+    kept: the blocks of the network by the step of training.
+    """
     show(
-        pictures.toy_figure(blocks, effects),
+        pictures.toy_figure(kept[max(kept)], effects),
         name="fig-deep-toy",
         title="In the toy, blocks stretch space at the boundary, more with each block, and nowhere else.",
         caption="Left: log-volume after each block of one trained network. Orange: a line across the boundary "
@@ -62,6 +65,7 @@ def toy(blocks: nn.Sequential, effects: np.ndarray) -> None:
         alt="Three maps with a bright vertical band in the middle, brighter with each block. Right, the solid black "
         "line of the trained networks climbs to about two nats, and the dashed one stays at zero, as do the grey "
         "lines of untrained networks.",
+        turn=clusters.turn({"labels": list(kept.values())}, list(kept)),
     )
 
 

@@ -14,7 +14,7 @@ from book.chapters.self_supervised.claims import AS_IN_THE_PAPER, OBJECTIVES, ST
 from book.chapters.self_supervised.numbers import DIGITS, LABELLED, RAW, rows, untrained_elsewhere
 from book.figures import film
 from book.figures.figures import show
-from book.measures.residual import lines, results, slopes
+from book.measures.residual import clusters, lines, results, slopes
 from book.measures.residual.results import ResidualArm
 from book.measures.residual.study import ResidualStudy
 from book.measures.tables import Records
@@ -73,10 +73,15 @@ def views() -> None:
     )
 
 
-def toy(encoders: dict[str, Sequence[nn.Module]], found: dict[str, np.ndarray]) -> None:
-    """The log-volume of encoders of four clusters, and the effects on both lines; by learner."""
+def toy(kept: dict[str, Sequence[dict[int, nn.Module]]], found: dict[str, np.ndarray]) -> None:
+    """The log-volume of encoders of four clusters, and the effects on both lines, by learner; readers can turn it.
+
+    kept: several encoders of each learner, by the step of training.
+    """
+    steps = [step for (first, *_) in list(kept.values())[:1] for step in first]
+    last = [[encoder[steps[-1]] for encoder in several] for several in kept.values()]
     show(
-        pictures.toy_figure(list(encoders.values()), list(found.values())),
+        pictures.toy_figure(last, list(found.values())),
         name="fig-self-toy",
         title="Without labels a network stretches both gaps, with labels only the one at the boundary.",
         caption="Above: log-volume of a typical network; bright is large. Orange: a line across the boundary "
@@ -84,6 +89,7 @@ def toy(encoders: dict[str, Sequence[nn.Module]], found: dict[str, np.ndarray]) 
         alt="Three maps. Those of Barlow Twins and SimCLR are bright in the middle of all four clusters, and that "
         "with labels shows a bright vertical band. Below, the lines of Barlow Twins and SimCLR are high at both ends "
         "after training, and that with labels rises from zero to almost two nats.",
+        turn=clusters.turn({name: list(several[0].values()) for name, several in kept.items()}, steps),
     )
 
 

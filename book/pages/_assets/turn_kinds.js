@@ -493,4 +493,41 @@ kinds.film = (data, frame) => {
       rows.map((r, i) => [number(r), ...[0, 1].flatMap(w => [0, 1].map(k => percent(near(f.stretch[w][k])(i))))]));
   };
 };
+
+// ---- four clusters, and what learning does to the plane between them
+// data: learners, steps of training, maps (uint8 from low to high: learners x steps x side x side, rows from the lowest
+// y up), half the side of the plane, lines [[x, y], [x, y]], one across the boundary and one within a class; range.
+kinds.clusters = (data, frame) => {
+  const maps = unpack(data.maps, Uint8Array), { side, half, low, high, steps, lines } = data, ends = [-half, half];
+  const learner = data.learners.length > 1 ? frame.choice({ label: "Learns by", value: 0,
+    options: data.learners.map((name, i) => [i, name]) }) : { value: 0 };
+  const step = frame.slider({ label: "Training", max: steps.length - 1, value: 0,
+    words: i => steps[i] ? `${steps[i]} steps` : "before training" });
+  const row = v => Math.round((v + half) / (2 * half) * (side - 1)), shares = list(21, i => i / 20);
+  return width => {
+    const first = (Number(learner.value) * steps.length + step.value) * side * side;
+    const values = Array.from(maps.subarray(first, first + side * side), v => low + (high - low) * v / 255);
+    const over = lines.map(([a, b]) => { // along a line, minus the mean of its ends
+      const along = shares.map(t => values[row(a[1] + t * (b[1] - a[1])) * side + row(a[0] + t * (b[0] - a[0]))]);
+      return along.map(v => v - (along[0] + along.at(-1)) / 2);
+    });
+    const at = two(width, (w, i) => i ? 210 : Math.min(w, 300));
+    at.first.width = Math.min(at.first.width, at.first.height);
+    const plane = panel(at.first, { x: ends, y: ends, frame: true, xticks: [-1, 1], yticks: [-1, 1],
+      title: "log-volume" });
+    const profile = panel(at.second, { x: [0, 1], y: data.range, xticks: [[0, "cluster"], [0.5, "½"], [1, "cluster"]],
+      yticks: list(data.range[1] - data.range[0] + 1, i => data.range[0] + i), title: "along both lines (nats)" });
+    const look = k => ({ class: "turn-orange", "stroke-dasharray": k ? "6 4" : null });
+    frame.show(width, at.height + 4, [plane.nodes, turn.map(plane, values, side, low, high, "cividis"),
+      lines.map((line, k) => [plane.line(line, look(k)), line.map(([x, y]) => plane.dot(x, y, 4, "turn-abs"))]),
+      turn.bar(plane, plane.top + plane.height + 30, "cividis", number(low, 1), `${number(high, 1)} nats`),
+      profile.nodes, profile.line([[0, 0], [1, 0]], "turn-guide"),
+      over.map((v, k) => profile.line(shares.map((t, i) => [t, v[i]]), look(k)))]);
+    const [solid, dashed] = over.map(v => `${number(v[10], 1)} nats`);
+    frame.say(`${steps[step.value] ? `After ${steps[step.value]} steps` : "Before training"} the middle of the solid ` +
+      `line, across the boundary, lies ${solid} over its ends, and that of the dashed line, within a class, ${dashed}.`);
+    frame.numbers(["place on the line", "across the boundary", "within a class"],
+      shares.filter((_, i) => i % 2 === 0).map((t, i) => [number(t, 1), ...over.map(v => number(v[2 * i]))]));
+  };
+};
 })();
