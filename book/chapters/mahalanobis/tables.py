@@ -2,11 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import torch
 
 from book.chapters.mahalanobis.claims import ERROR
 from book.measures.distances.measures import geometry
 from book.measures.distances.results import DistanceArm, errors, runs_of, weights
 from book.measures.distances.study import DistanceStudy
+from book.records.store import Record
 from support.networks.gaussians import DistanceData, draw
 
 SHOWN = {
@@ -33,6 +35,13 @@ def summary(arm: DistanceArm):
         for name, values in (("median", of.median()), ("least", of.min()), ("largest", of.max())):
             rows[network.removeprefix("MD_"), name] = values.rename(SHOWN)
     return pd.DataFrame(rows).style.format("{:.2g}")
+
+
+def flatness(run: Record, steps: int) -> float:
+    """The smallest singular value of the weights over the largest, in coordinates in which the data are white."""
+    weight, _ = weights(run, steps)
+    least, most = torch.linalg.svdvals(weight @ torch.linalg.cholesky(run.spec.draw().gaussian.covariance)).aminmax()
+    return (least / most).item()
 
 
 def axes_shares(study: DistanceStudy, records) -> np.ndarray:

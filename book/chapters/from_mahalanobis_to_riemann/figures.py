@@ -1,0 +1,144 @@
+"""The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
+
+from functools import cache
+
+import pandas as pd
+
+from book import chapters
+from book.chapters.from_mahalanobis_to_riemann import pictures, results, toys
+from book.chapters.from_mahalanobis_to_riemann import rulers as metrics
+from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan
+from book.figures.figures import show
+from book.measures.distances import results as distances
+from book.records import derived
+from support.networks import gaussians
+from support.networks.gaussians import DistanceData
+from support.networks.tasks import task
+
+HEADS = "Diamonds: heads that measure distances"
+
+
+@cache
+def judged() -> pd.DataFrame:
+    """The judged networks on MNIST, by kind and seed."""
+    return results.table(chapters.tables()["mnist-metric"])
+
+
+def about() -> str:
+    """The data of a figure in words."""
+    each = len(judged()) // judged().index.levshape[0]
+    return f"{chapters.studies()['mnist-metric'].protocol}, {each} networks of each kind"
+
+
+def untrained(column: str, names: dict[str, str]) -> dict[str, float]:
+    """What metrics that nobody trained have on the images of the study: names, key of the derived table -> title."""
+    found = derived.table("mnist-metric-references").set_index("metric")[column]
+    return {title: found[key] for key, title in names.items()}
+
+
+def maps(data: DistanceData) -> dict:
+    """Title -> layer: exact maps of the Gaussian of chapter 5, and layers of its best networks there."""
+    study = chapters.studies()["mahalanobis-2"]
+    return toys.maps(data, distances.arm("d = 2", study, chapters.tables().records))
+
+
+def rulers() -> None:
+    """Three metrics that learned the same curved boundary."""
+    found = metrics.rulers(task("sinusoid"))
+    show(
+        pictures.rulers_figure({title: ruler for title, ruler in found.items() if title != metrics.UNTRAINED}),
+        name="fig-rulers",
+        title="Three rulers for one task. Two are the same everywhere, and only the third can mark a place.",
+        caption="Ellipses: equally long steps, by each ruler. Colour: how much it magnifies. Blue: the boundary that "
+        "each machine predicts. (400 points of the sinusoid, 32 units, one network)",
+        alt="Three panels. Left, a straight boundary and equal wide ellipses on an even ground. Middle, a wavy "
+        "boundary and equal tall thin ellipses on an even ground. Right, a wavy boundary on a ground of hills and "
+        "valleys, with ellipses of many shapes.",
+    )
+
+
+def geodesics() -> None:
+    """Shortest paths in the metric of a layer that whitens, and in that of a classifier."""
+    data, toy = gaussians.draw("gaussian-2", 1000), toys.toy()
+    classifier = toys.toy_networks(toy)["tanh, linear head"][:2]
+    show(
+        pictures.geodesics_figure(
+            {
+                "asked for a distance": (maps(data)["trained ReLU"], [data.gaussian], toys.ends(data.gaussian, 2)),
+                "asked for classes": (classifier, toy.gaussians, toys.toy_ends(toy)),
+            }
+        ),
+        name="fig-geodesics",
+        title="Shortest paths are straight where a layer whitens, and curved in a classifier.",
+        caption="Thick: shortest paths in the metric of the hidden layer. Dashed: straight segments. Colour: "
+        "log-volume. Thin: the Gaussians. (Left: a ReLU network of chapter 5. Right: 32 tanh units, three classes)",
+        alt="Left, thick straight lines on an even ground. Right, thick paths between three classes bend away from "
+        "the dashed straight lines, on a ground with hills and valleys.",
+    )
+
+
+def shapes() -> None:
+    """What three classifiers call round, at each of three classes, beside the shape of the class."""
+    toy = toys.toy()
+    show(
+        pictures.shapes_figure(toy, toys.toy_networks(toy)),
+        name="fig-shapes",
+        title="A classifier's ruler does not copy the classes.",
+        caption="Grey: three classes. Black: the unit circle of the hidden layer's metric, its mean over the class, "
+        "drawn with the same area. Blue: boundaries. (450 points, 32 units, Adam)",
+        alt="Three panels with three long grey ellipses that point in different directions, and black ellipses over "
+        "them. In the first panel all black ellipses are equal. In no panel do they cover the grey ones.",
+    )
+
+
+def mismatch() -> None:
+    """The mismatch of every network on MNIST with the classes, before and after training."""
+    lines = {"pooled": "one for all", "Euclid": "Euclid", "another": "wrong class"}
+    show(
+        pictures.slopes_figure(judged(), "mismatch", "mismatch (nats)", untrained("mismatch", lines)),
+        name="fig-mismatch",
+        title="Training leads away from the metric of the class, in every network.",
+        caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained. "
+        f"The ruler of the class itself would have 0. ({about()})",
+        alt="Four groups of lines, all of which rise. They start just above the dashed lines of one metric for all "
+        "classes and of Euclid, and end near the dashed line of a wrong class.",
+    )
+
+
+def share() -> None:
+    """How much of every network's metric lies where class centres differ, before and after training."""
+    lines = untrained("share", {"pooled": "one for all", "Euclid": "Euclid"})
+    show(
+        pictures.slopes_figure(judged(), "discriminant", "share of the metric (%)", lines),
+        name="fig-share",
+        title="Training turns every metric towards the directions that separate class centres.",
+        caption="Share of the metric in the nine directions in which class centres differ. Each line is one network. "
+        f"{HEADS}. Dashed: rulers that nobody trained. ({about()})",
+        alt="Four groups of lines, all of which rise steeply, from below the dashed line at 45 percent to above it.",
+    )
+
+
+def mismatch_here(plan: MetricPlan, here: pd.DataFrame) -> None:
+    """The mismatch of the networks that the reader has trained."""
+    lines = {"Euclid": here["mismatch Euclid"].mean(), "the class": 0}
+    _trained_here(plan, here, "mismatch", "mismatch (nats)", lines, "The mismatch of the networks trained here.")
+
+
+def share_here(plan: MetricPlan, here: pd.DataFrame) -> None:
+    """The share of the networks that the reader has trained."""
+    title = "The share in the separating directions, of the networks trained here."
+    _trained_here(plan, here, "discriminant", "share of the metric (%)", {}, title)
+
+
+def _trained_here(
+    plan: MetricPlan, here: pd.DataFrame, column: str, label: str, lines: dict[str, float], title: str
+) -> None:
+    """A line for each network that the reader has trained, before and after training."""
+    show(
+        pictures.slopes_figure(here, column, label, lines),
+        name="fig-mismatch-here" if column == "mismatch" else "fig-share-here",
+        title=title,
+        caption=f"Each line is one network, before and after training. {HEADS}. "
+        f"({plan.protocol}, n = {len(here) // len(plan.architectures)})",
+        alt=f"Four groups of lines from the {label} before training to that after.",
+    )

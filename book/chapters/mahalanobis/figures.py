@@ -1,0 +1,132 @@
+"""The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
+
+from dataclasses import replace
+from functools import cache
+
+import pandas as pd
+import torch
+
+from book import chapters
+from book.chapters.mahalanobis import pictures
+from book.chapters.mahalanobis.claims import ERROR
+from book.figures.figures import show
+from book.measures.distances import results
+from book.measures.distances.results import DistanceArm
+from book.measures.distances.study import DistanceStudy
+from book.measures.tables import Records
+from book.records import derived
+from support.networks.gaussians import DistanceData
+
+ROWS = {
+    "d = 2": "plane, one Gaussian",
+    "d = 2, redrawn": "plane, new Gaussians",
+    "d = 10": "ten dimensions, one",
+    "d = 10, redrawn": "ten dimensions, new",
+}
+
+
+@cache
+def judged() -> list[DistanceArm]:
+    """The arms that judge the networks, by the names of ROWS, each with its measures and records."""
+    arms = [arm for arm in results.arms(Records(chapters.tables().records)) if arm.trials]
+    return [replace(arm, name=ROWS[arm.name]) for arm in arms]
+
+
+def about() -> str:
+    """The data of a figure in words."""
+    return f"{judged()[0].trials} networks of each kind on one Gaussian and on new ones, in 2 and 10 dimensions"
+
+
+def ends() -> None:
+    """Four trained networks in the plane: two that learned the distance, and two that did not."""
+    arm, *_ = judged()
+    errors = {network: arm.of(network)["error"] for network in ("MD_Abs", "MD_ReLU")}
+    shown = {
+        "Abs, learned": ("MD_Abs", errors["MD_Abs"].idxmin()),
+        "Abs, stuck": ("MD_Abs", errors["MD_Abs"][errors["MD_Abs"] > ERROR].idxmin()),
+        "ReLU, learned": ("MD_ReLU", errors["MD_ReLU"].idxmin()),
+        "ReLU, stuck": ("MD_ReLU", errors["MD_ReLU"][errors["MD_ReLU"].between(12, 13)].idxmin()),
+    }
+    runs = {(run.spec.network, run.spec.seed): run for run in arm.records}
+    panels = {
+        title: (runs[place].spec.draw(), place[0], *results.weights(runs[place], arm.study.steps))
+        for title, place in shown.items()
+    }
+    show(
+        pictures.ends_figure(panels),
+        name="fig-ends",
+        title="Networks that learn the distance draw its ellipses. Those that are stuck draw stripes and triangles.",
+        caption="Grey: true distances 1, 2 and 3, which the learned ones (colour) cover in the panels on the left. "
+        f"Dashed: where a unit is 0. ({arm.study.protocol}, four of {len(runs)} networks)",
+        alt="Four panels. Two networks draw the true ellipses with dashed lines that cross at the mean. A stuck Abs "
+        "network draws parallel stripes. A stuck ReLU network draws rounded triangles.",
+    )
+
+
+def rotations(data: DistanceData, solutions: dict[str, tuple[torch.Tensor, torch.Tensor]]) -> None:
+    """Exact networks whose units were rotated; readers can turn the first. solutions: title -> (weight, bias)."""
+    first, *_ = solutions.values()
+    show(
+        pictures.rotations_figure(data, solutions),
+        name="fig-rotations",
+        title="Turn the weights, and the distance stays.",
+        caption="Curves: distances 1, 2 and 3. Dashed: where a unit is 0. Arrows: from the mean to the nearest point "
+        "at which a unit has the value 1. (1,000 points of a Gaussian; nothing was trained)",
+        alt="Three panels with the same three ellipses. The two dashed lines and the arrows lie on the axes of the "
+        "ellipse in the first panel and leave them in the others.",
+        turn=pictures.rotations_turn(data, first[0]),
+    )
+
+
+def geometry() -> None:
+    """Every network: the error of its distance against the error of its metric."""
+    show(
+        pictures.geometry_figure(judged()),
+        name="fig-geometry",
+        title="Every network that learns the distance has the right metric.",
+        caption="Each marker is one network. Across: the error of its output. Up: how far the metric in its weights "
+        f"is from the inverse covariance. ({about()}; Sigmoid is a control)",
+        alt="Scatter plot with logarithmic axes. All networks with an error of the distance below 1 percent lie in "
+        "the shaded corner, where the metric is right too. The others crowd at the upper right, with a wrong metric.",
+    )
+
+
+def axes() -> None:
+    """Of each network that learned the distance, how many of its own rotations lie closer to the principal axes."""
+    show(
+        pictures.axes_figure(judged()),
+        name="fig-axes",
+        title="Networks that learn the distance lie no closer to the axes than their own rotations.",
+        caption="Each line is one network that learned the distance. Shaded: closer to the principal axes than 95% "
+        f"of its rotations. ({about()})",
+        alt="Five rows of vertical lines, spread over the whole width from 0 to 100 percent. One line of thirty lies "
+        "in the shaded strip at the left.",
+    )
+
+
+def descents() -> None:
+    """How many networks learn the distance with Adam, and with a method that knows the curvature."""
+    table = derived.table("mahalanobis-descents")
+    show(
+        pictures.descents_figure(table.assign(arm=table["arm"].map(ROWS))),
+        name="fig-descents",
+        title="In ten dimensions Adam fails where a second-order method succeeds.",
+        caption="How many networks learn the distance: with Adam, with a second-order method from where Adam stopped "
+        f"and with it from where Adam started. ({about()})",
+        alt="Two grids of numbers, one for Abs and one for ReLU. In ten dimensions the Abs networks go from hardly "
+        "any with Adam to all with the second-order method. In the plane they gain nothing from Adam's end.",
+    )
+
+
+def trained_here(plan: DistanceStudy, arm: DistanceArm) -> pd.DataFrame:
+    """Every network that the reader has trained: a picture in the plane; returned is a table of its errors."""
+    if plan.dimension == 2:
+        show(
+            pictures.trials_figure(arm.records, arm.table, plan.steps),
+            name="fig-trials",
+            title="All networks trained here.",
+            caption="Abs, ReLU and Sigmoid, sorted by error (titles). Grey: true ellipses. Colour: learned ones. "
+            f"Dashed: where a unit is 0. ({plan.protocol}, {arm.trials} trials)",
+            alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
+        )
+    return arm.table["error"].unstack("network").describe().round(2)
