@@ -185,3 +185,25 @@ def test_failing_runs_are_drawn_as_shares_for_each_network_and_scaling():
     (ax,) = dying.law_figure({100: runs}).axes
     dots = sorted(line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 1)
     assert dots == [0, 0, 25, 25]
+
+
+def test_leads_stand_above_their_step_size_with_mean_and_interval():
+    rows = [
+        (size, s, seed, (-10 if size == 10 else 50) + seed)
+        for size in (10, 1000)
+        for s in ("raw", "standardised")
+        for seed in range(3)
+    ]
+    (ax,) = dying.sign_turns_figure(pd.DataFrame(rows, columns=["size", "scaling", "seed", "lead"])).axes
+    assert sorted(y for _, y in points(ax, ".")) == sorted(float(row[-1]) for row in rows)
+    assert [line.get_label() for line in ax.lines if line.get_marker() == "^"] == [
+        "raw inputs",
+        "standardised inputs",
+    ]
+    means = points(ax, "^")
+    assert {y for _, y in means} == {-9.0, 51.0}
+    assert {int(round(x)) for x, _ in means} == {1, 3}
+    half = 4.303 / 3**0.5  # Student's 97.5% point with two degrees of freedom; the SD is 1
+    bars = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 2 and len(set(line.get_xdata())) == 1]
+    np.testing.assert_allclose(bars[0], [-9 - half, -9 + half], atol=1e-3)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["10", "1,000"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from book.__main__ import UNFINISHED
+from book.records import kept
 
 ROOT = Path(__file__).resolve().parents[1]
 BELOW = ("checkout", "defaults", "words", "arguments", "folders", "progress", "activations")
@@ -111,3 +112,16 @@ def test_a_sweep_takes_torch_and_numpy_alone(tmp_path):
     )
     assert done.returncode == UNFINISHED, done.stderr
     assert "goes on from there" in done.stdout and list((tmp_path / "cache").rglob("*.safetensors"))
+
+
+def test_no_rule_imports_what_only_shows_its_rows():
+    """Else the kept rows of the ledger would outlive the code that they follow from (`kept.SHOWING`)."""
+    program = (
+        "import sys; from book import chapters; chapters.claims(); chapters.studies(); chapters.derived()\n"
+        "print(*(m.__file__ for m in sys.modules.values() if getattr(m, '__file__', None)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    root = (ROOT / "book").as_posix() + "/"
+    loaded = [name.removeprefix(root) for name in done.stdout.split() if name.startswith(root)]
+    assert "claims/judge.py" in loaded
+    assert not [name for name in loaded if kept.SHOWING.match(name)]

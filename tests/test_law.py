@@ -103,3 +103,21 @@ def test_predictions_wait_for_the_map():
     arms = law.elsewhere("mnist-rates", plan.name)(Tables(made(plan, lambda *_: 90.0), studies()))
     assert [(arm.n, arm.needed, len(arm.runs)) for arm in arms] == [(0, 5, 180)]
     assert arms[0].command == "python -m book sweep law-digits; python -m book sweep mnist-rates"
+
+
+def test_leads_are_paired_by_seed_and_taken_from_the_studies_that_tell_the_sign():
+    gain = {10.0: -5.0, 100.0: 1.0, 1000.0: 40.0}
+
+    def accuracy(scaling, point, name, seed):
+        return 50 + seed / 100 + gain[point[0]] * (name == "ReLU2-Neg") * (2 if scaling == "raw" else 1)
+
+    plans = [studies()[name] for name in ("law-sign", "law-100")]
+    found = law.leads(Tables([r for plan in plans for r in made(plan, accuracy)], studies()))
+    assert found.groupby(["size", "scaling"])["lead"].mean().round(3).to_dict() == {
+        (int(size), scaling): lead * (2 if scaling == "raw" else 1)
+        for size, lead in gain.items()
+        for scaling in ("raw", "standardised")
+    }
+    assert (found.groupby(["size", "scaling"]).size() == 20).all() and found.loc[
+        found["size"] == 100, "seed"
+    ].min() == 100

@@ -8,13 +8,13 @@ from test_residual_study import record
 
 from book import chapters
 from book.chapters.self_supervised import claims, encoders, pictures
-from book.measures.residual import results
+from book.measures.residual import results, slopes
 from book.measures.residual.results import ALIKE
 
 
 def settings(**given):
     blank = dict.fromkeys(("data", "seeds", "epochs", "width", "data_folder"))
-    return chapters.read(blank | {"scale": "laptop", "device": "cpu"} | given, "09_self_supervised")
+    return chapters.read(blank | {"scale": "laptop", "device": "cpu"} | given, "10_self_supervised")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def digits():
 def test_lines_lead_from_one_class_to_the_boundary():
     found = np.array([[[0.1, 0.2], [0.7, 0.3]], [[0.3, 0.0], [0.9, 0.5]]])  # network, moment, across or within
     fig, ax = pyplot.subplots()
-    pictures.slopes(ax, found)
+    slopes.slopes(ax, found)
     before, after = (line.get_ydata().tolist() for line in ax.lines if line.get_linewidth() == 2.2)
     assert before == pytest.approx([0.1, 0.2]) and after == pytest.approx([0.4, 0.8])
     pyplot.close(fig)
@@ -109,9 +109,9 @@ def test_a_wrong_parameter_is_named(given, message):
 
 @pytest.mark.slow
 def test_the_chapter_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "09_self_supervised", scale="smoke")
+    code, notebook = run(tmp_path, "10_self_supervised", scale="smoke")
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-self-slopes", "fig-self-toy", "fig-self-measures", "fig-self-live"} <= shown.keys()
+    assert {"fig-self-film", "fig-self-views", "fig-self-toy", "fig-self-dip", "fig-self-live"} <= shown.keys()
     for fact in ("digits", "n = at most 2", "smoke scale"):
         assert fact in shown["fig-self-live"]["caption"], fact

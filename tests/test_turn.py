@@ -22,22 +22,41 @@ from matplotlib import pyplot
 from book.chapters import studies
 from book.chapters.distance_or_intensity import pictures as distance_or_intensity
 from book.chapters.hyperplanes import turning as hyperplanes
+from book.chapters.infinite_width import pictures as infinite_width
+from book.chapters.kernels import checks
+from book.chapters.kernels import pictures as kernels
 from book.chapters.mahalanobis import pictures as mahalanobis
+from book.chapters.offset_l2 import pictures as offset_l2
 from book.chapters.volume_element import maps as volume_element
 from book.chapters.why_outputs_die import law
 from book.chapters.why_outputs_die import turning as why_outputs_die
 from book.claims.statistics import Estimate
 from book.figures import figures, film, turns
 from book.measures.classifiers.frames import trained
+from book.measures.residual import clusters
 from book.measures.tables import Tables
 from book.records.paths import HERE
 from book.site import live_network, offline
 from support import geometry
+from support.geometry import wide_layers
 from support.networks import distance_networks, gaussians
 
 ASSETS = HERE / "book" / "pages" / "_assets"
 SCRIPTS = ("turn.js", "turn_kinds.js", "turn_network.js")
-KINDS = ("runs", "wedge", "phase", "line", "whitening", "volume", "film", "network")
+KINDS = (
+    "runs",
+    "wedge",
+    "phase",
+    "line",
+    "whitening",
+    "volume",
+    "film",
+    "clusters",
+    "units",
+    "network",
+    "ring",
+    "sure",
+)
 PIXEL = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/%3E"
 THEME = """body { margin: 0 } html[data-theme=dark] {
   --pst-color-text-base: #ced6dd; --pst-color-background: #14181e; background: #14181e; color: #ced6dd }
@@ -87,10 +106,13 @@ def fake_volume() -> dict:
     for width in (5, 60):
         shapes = {"W1": (width, 2), "b1": (width,), "W2": (2, width), "b2": (2,)}
         arrays = {name: rng.standard_normal((2, *shape)) for name, shape in shapes.items()}
+        at_the_origin = np.einsum("eku,eu->ek", arrays["W2"], 1 / (1 + np.exp(-arrays["b1"])))
+        arrays["b2"] = -at_the_origin  # so that the boundary goes through the origin
         runs[width] = SimpleNamespace(
             spec=SimpleNamespace(layers=1), arrays=arrays | {"geometry_steps": np.array([0, 100])}
         )
-    return volume_element.training_turn(runs, [0, 100], [[1.0, 1.0], [-1.0, -1.0]], width=5)
+    lines = [[[-1.0, -1.0], [1.0, 1.0]], [[1.2, -1.2], [1.4, -1.3]]]
+    return volume_element.training_turn(runs, [0, 100], lines, width=5)
 
 
 def fake_film() -> dict:
@@ -101,6 +123,16 @@ def fake_film() -> dict:
     strips = np.linspace(0, 1, 2 * 5 * 16).reshape(2, 5, 4, 4)
     ends = (("a 7", "a 6"), ("a 6", "another 6"))
     return film.turn([film.Film("with images", ends, nats, strips), film.Film("without", ends, -nats)])
+
+
+def ridge(x: torch.Tensor) -> torch.Tensor:
+    """A map that stretches the plane along the first coordinate, most where it is 0."""
+    return torch.cat([x[..., :1] + 3 * torch.tanh(x[..., :1]), x[..., 1:]], -1)
+
+
+def fake_clusters() -> dict:
+    """Two learners that start from the identity; the second one becomes a ridge on the boundary."""
+    return clusters.turn({"nothing": [torch.nn.Identity()] * 2, "labels": [torch.nn.Identity(), ridge]}, [0, 100])
 
 
 @cache
@@ -121,7 +153,11 @@ def sample(kind: str) -> dict:
         "phase": fake_phase,
         "volume": fake_volume,
         "film": fake_film,
+        "clusters": fake_clusters,
+        "units": infinite_width.three_units_turn,
         "network": live_network.turn,
+        "ring": kernels.ring_turn,
+        "sure": offset_l2.log_odds_turn,
         "wedge": lambda: why_outputs_die.wedge_turn(2 * np.pi * figures.jitter(100) - np.pi, 40, 0.6),
     }
     return made[kind]()
@@ -198,7 +234,7 @@ def test_show_hands_the_page_the_figure_and_keeps_caption_and_alt(monkeypatch, t
 
 def test_the_scripts_are_small_plain_and_named_in_the_configuration():
     text = {name: (ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS}
-    assert sum(len(t.encode()) for t in text.values()) <= 66_000
+    assert sum(len(t.encode()) for t in text.values()) <= 70_000
     configuration = (HERE / "_config.yml").read_text()
     assert not [f"{path.name}: {line}" for path in ASSETS.glob("*.js")
                 for line in path.read_text(encoding="utf-8").splitlines() if len(line) > 120]  # fmt: skip
@@ -269,8 +305,8 @@ def test_the_plane_of_two_outputs_keeps_their_distances(seed):
     pyplot.close(figure)
 
 
-def test_the_line_through_the_map_starts_at_its_left_end():
-    assert sample("volume")["segment"] == [[-1.0, -1.0], [1.0, 1.0]]
+def test_both_lines_through_the_map_keep_their_ends():
+    assert sample("volume")["segments"] == [[[-1.0, -1.0], [1.0, 1.0]], [[1.2, -1.2], [1.4, -1.3]]]
 
 
 def test_a_film_tells_the_stretch_by_the_mean_of_the_nats_over_the_ends():
@@ -448,6 +484,37 @@ def test_the_wedge_counts_as_the_formula_and_from_a_large_step_on_all_are_dead(t
     assert seen(page)[0].startswith("100 of 100 outputs are dead")
 
 
+def numbers_of(page) -> np.ndarray:
+    """The table behind the figure."""
+    page.locator("summary").click()
+    seen(page)
+    rows = [row.locator("th, td").all_text_contents() for row in page.locator("details tbody tr").all()]
+    return np.array([[float(text.replace("−", "-")) for text in row] for row in rows])
+
+
+@pytest.mark.browser
+def test_the_ring_lies_where_the_formula_says_and_the_volume_is_that_of_the_package(turned):
+    page = turned("ring")
+    ring = "With 2 inputs there is a ring if τ is below 0.71 σ. The volume is largest at the"
+    assert seen(page)[0] == f"{ring} distance {checks.shell_radius(2, 1.0, 0.16):.2f} σ."
+    distances, values = numbers_of(page).T
+    points = torch.tensor(np.stack([distances, 0 * distances], 1))
+    wanted = geometry.conformal_rbf_log_volume_element(torch.zeros(2).double(), points, 1.0, 0.16)
+    assert np.allclose(values, wanted, atol=0.006)
+    slide(page, "Width τ of h", "End")
+    assert seen(page)[0] == f"{ring} vector itself."
+
+
+@pytest.mark.browser
+def test_the_log_odds_of_two_distances_are_capped_and_those_of_their_squares_are_not(turned):
+    page = turned("sure")
+    assert seen(page)[0].startswith("The log odds of OffsetL2 stay within ±2.0. So the probability is at most 0.881,")
+    places, ours, squares = numbers_of(page).T
+    assert np.allclose(ours, np.abs(places + 1) - np.abs(places - 1)) and np.allclose(squares, 2 * places)
+    slide(page, "Weight α of both", "End")
+    assert seen(page)[0].startswith("The log odds of OffsetL2 stay within ±8.0.")
+
+
 @pytest.mark.browser
 def test_the_cross_moves_with_the_input_scale_and_a_square_lists_its_runs(turned):
     page = turned("phase")
@@ -505,13 +572,13 @@ def drag(page, handle, right: float, down: float) -> None:
 
 
 @pytest.mark.browser
-def test_the_line_through_the_map_is_dragged_by_both_ends(turned):
+def test_the_lines_through_the_map_are_dragged_by_all_their_ends(turned):
     page = turned("volume")
-    for name in ("Start of the line", "End of the line"):
-        handle, before = page.get_by_role("slider", name=name), seen(page)
-        drag(page, handle, 30, -40)
+    for name in (f"{end} of the {line} line" for line in ("solid", "dashed") for end in ("Start", "End")):
+        handle, before = page.get_by_role("slider", name=name), page.locator(".turn-body svg").inner_html()
+        drag(page, handle, 30 if "solid" in name else -30, -40)
         dragged = handle.get_attribute("aria-valuetext")
-        assert seen(page)[1] != before[1]
+        assert page.locator(".turn-body svg").inner_html() != before
         handle.focus()
         page.keyboard.press("ArrowLeft")
         seen(page)
@@ -519,15 +586,43 @@ def test_the_line_through_the_map_is_dragged_by_both_ends(turned):
 
 
 @pytest.mark.browser
-def test_the_dashed_line_is_the_mean_of_the_two_ends_of_which_the_sentence_speaks(turned):
+def test_both_lines_are_drawn_over_the_mean_of_their_ends(turned):
     page = turned("volume")
-    numbers = [
-        [float(v) for v in re.findall(r"-?[\d.]+", page.locator(selector).last.get_attribute("d"))]
-        for selector in (".turn-body svg .turn-mean", ".turn-body svg path.turn-orange")
-    ]
-    (x0, y0, x1, y1), profile = numbers
-    assert x0 == profile[0] and x1 == profile[-2]
-    assert y0 == y1 == pytest.approx((profile[1] + profile[-1]) / 2, abs=0.2)
+    zero = [float(v) for v in re.findall(r"-?[\d.]+", page.locator("path.turn-thin").last.get_attribute("d"))]
+    profiles = page.locator("path.turn-orange").all()[-2:]
+    assert ["turn-dashes" in p.get_attribute("class") for p in profiles] == [False, True]
+    for profile in profiles:
+        numbers = [float(v) for v in re.findall(r"-?[\d.]+", profile.get_attribute("d"))]
+        assert (numbers[0], numbers[-2]) == (zero[0], zero[2])
+        assert (numbers[1] + numbers[-1]) / 2 == pytest.approx(zero[1], abs=0.2)
+
+
+@pytest.mark.browser
+def test_the_contrast_is_told_where_one_line_crosses_once_and_the_other_does_not(turned):
+    page = turned("volume")
+    said = seen(page)[0]
+    told = re.search(
+        r"solid line is ([\d.]+) nats (above|below) .* place ([\d.]+) nats (above|below).* contrast is (−?[\d.]+)",
+        said,
+    )
+    over, within = (float(told[i]) * (1 if told[i + 1] == "above" else -1) for i in (1, 3))
+    assert float(told[5].replace("−", "-")) == pytest.approx(over - within, abs=0.11)
+    drag(page, page.get_by_role("slider", name="End of the solid line"), -200, 0)
+    assert "The contrast asks for one crossing and none." in seen(page)[0]
+
+
+@pytest.mark.browser
+def test_the_curvature_of_the_three_units_is_that_of_the_package(turned):
+    page = turned("units")
+    page.locator("summary").click()
+    assert seen(page)[0].startswith("With a bias of 0.50 the curvature is positive inside the circle")
+    rows = page.locator("details tbody").inner_text().replace("−", "-").strip().split("\n")
+    distances, found = np.array([[float(cell) for cell in row.split("\t")] for row in rows]).T
+    x = torch.stack([torch.from_numpy(distances), torch.zeros(len(rows))], 1).double()
+    expected = geometry.shallow_ricci_scalar(*wide_layers.three_units(0.5), "erf", x)
+    np.testing.assert_allclose(found, expected, atol=6e-4)
+    slide(page, "Bias of all three units", "Home")
+    assert seen(page)[0].startswith("Without a bias the curvature is negative everywhere")
 
 
 @pytest.mark.browser
@@ -549,6 +644,17 @@ def test_what_to_do_comes_first_and_legends_name_the_marks(turned):
     first = page.locator("figure.turn > *").first
     assert first.evaluate("e => e.tagName") == "FIGCAPTION" and first.inner_text().startswith("Try it. Slide")
     assert page.locator(".turn-legend span").first.inner_text() == "alive"
+
+
+@pytest.mark.browser
+def test_clusters_tell_the_effects_of_the_package(turned):
+    page = turned("clusters")
+    page.get_by_label("Learns by").select_option("1")
+    page.get_by_role("slider", name="Training").fill("1")
+    across, alike = clusters.effect(ridge).tolist()
+    said, _ = seen(page)
+    assert said.startswith("After 100 steps") and abs(alike) < 1e-9
+    assert f"lies {across:.1f} nats over its ends" in said and said.endswith("within a class, 0.0 nats.")
 
 
 @pytest.mark.browser

@@ -500,7 +500,7 @@ def test_chips_name_each_claim_of_a_chapter_and_say_which_rules_are_late(monkeyp
     assert re.findall(r'href="(.*?)"', shown) == [
         "../book/evidence_01.html#A-1", "../book/evidence_01.html#A-2", "../book/evidence_01.html"
     ]  # fmt: skip
-    assert 'aria-label="A-2, fails: It is &quot;so&quot; &amp; &lt;so&gt;."' in shown and "B-1" not in shown
+    assert 'aria-label="A-2, fails. It is &quot;so&quot; &amp; &lt;so&gt;."' in shown and "B-1" not in shown
     assert "Judged by rules that were fixed beforehand:" in cards.chips("02")
     rows[2] |= {"flags": [LATE]}
     assert "Judged by 1 rule (1 written after results):" in cards.chips("02")

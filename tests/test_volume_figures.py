@@ -1,4 +1,4 @@
-"""The figures of chapter 6 draw the numbers that they are given."""
+"""The figures of chapter 8 draw the numbers that they are given."""
 
 from types import SimpleNamespace
 
@@ -69,10 +69,26 @@ def test_profiles_of_both_kinds_of_pairs_and_their_means():
     def arrays(seed):
         return {"geometry_steps": [0, 9], "profile": np.full((2, 3), 2.0 * seed), "same_profile": np.zeros((2, 3))}
 
-    fig = pictures.profiles_figure(with_runs(2, arrays), 5, (0, 9))
+    fig = pictures.profiles_figure(pictures.epochs_of(with_runs(2, arrays), 0, 9))
     thick = [line.get_ydata() for line in fig.axes[1].lines if line.get_linewidth() == 2.2]
     assert [list(y) for y in thick] == [[0, 0, 0], [1, 1, 1]]
     assert texts(fig.axes[1]) == ["one class", "two classes"]
+    assert [ax.get_title(loc="left") for ax in fig.axes] == ["before training", "epoch 9"]
+
+
+def test_both_lines_are_drawn_on_the_map_and_over_the_mean_of_their_ends():
+    run = network()
+    segments = (((-1.0, -1.0), (1.0, 1.0)), ((1.2, -1.2), (1.4, -1.3)))
+    w = maps.weights(run, 100)
+    middle = torch.tensor([[0.0, 0.0], [-1.0, -1.0], [1.0, 1.0]]).double()
+    at, *ends = maps.log_volume(w, middle).tolist()
+    fig = maps.two_lines_figure(run, (0, 100), segments, points=6)
+    below = fig.axes[3]
+    solid, dashed = [line for line in below.lines if len(line.get_xdata()) == 121]
+    assert (solid.get_linestyle(), dashed.get_linestyle()) == ("-", "--")
+    assert solid.get_ydata()[60] == pytest.approx(at - sum(ends) / 2)
+    assert dashed.get_ydata()[[0, -1]].sum() == pytest.approx(0)
+    assert fig.axes[1].lines[0].get_xydata().tolist() == [[-1, -1], [1, 1]]
 
 
 def test_lines_between_images_are_drawn_over_their_ends_with_a_tick_where_the_class_changes():

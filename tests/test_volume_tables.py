@@ -1,4 +1,4 @@
-"""The tables of chapter 6 on made-up networks, against numbers worked out by hand."""
+"""The tables of chapter 8 on made-up networks, against numbers worked out by hand."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -78,6 +78,30 @@ def test_the_contrast_in_standard_deviations_among_pairs():
 
     first, second = tables.contrast_in_sds(with_runs(2, network), 5)
     assert first == pytest.approx([1 / 2**0.5, 4.0]) and second == pytest.approx([1 / 2**0.5, 5 / 2**0.5])
+
+
+def test_the_share_that_was_there_before_training_by_four_measures():
+    def network(seed):
+        profile = np.zeros((2, 3))
+        profile[:, 1] = 10, 20 + 2 * seed
+        effect = np.array([[1.0, 3.0], [5.0, 5.0]])
+        return {
+            "profile": profile,
+            "same_profile": np.full((2, 3), 1.0),
+            "effect": effect,
+            "same_effect": np.array([[0.0, 2.0], [0.0, 2.0]]),
+            "own_contrast": np.array([1.0, 5.0]),
+        }
+
+    arm = replace(exact([2.0, 4.0], before_contrast=1.5), runs=with_runs(2, network).runs)
+    found = tables.shares([arm])["sinusoid"]
+    in_sds = 100 * (1 / 2**0.5) / 4
+    assert found.tolist() == [50, round(100 * 9 / 20), round(in_sds), 20]
+
+
+def test_the_error_over_the_pairs_of_one_network():
+    arrays = {"effect": [[9.0, 9.0], [4.0, 8.0]], "same_effect": [[0.0, 0.0], [1.0, 1.0]]}
+    assert tables.error_over_pairs(with_runs(2, lambda seed: arrays)) == pytest.approx(2)
 
 
 def test_how_far_the_first_layer_moves_and_its_last_loss():

@@ -3,7 +3,7 @@
     Fed raw bytes, ReLU2 ends [55 points](../book/pages/evidence_01.ipynb#LDM-5.2-a/raw) behind ReLU.
     On average [4.5](../book/pages/evidence_01.ipynb#dead-after-ten-steps) of its ten outputs die in ten steps.
     It [fails](../book/pages/evidence_01.ipynb#LDM-5.2-a/standardised "fails") on standardised pixels.
-    [Half](../book/pages/evidence_06.ipynb#share-before-training "40% to 60%") of it was there before.
+    [Half](../book/pages/evidence_08.ipynb#share-before-training "40% to 60%") of it was there before.
 
 After the # stands an arm of a claim, a claim, or a name of the chapter's NUMBERS. The first number of a link must be
 the record's, rounded to the digits that are printed, and with its sign where the text prints one. With "%" in the
@@ -27,7 +27,8 @@ from book.claims.verdicts import STATES, VERDICTS
 from book.records import files, kept, paths
 from support.words import suggest
 
-FOLDERS = {"notebooks": "../book/pages/", "book/pages": ""}  # folder of a text -> where its links find the evidence
+# folder of a text -> where its links find the evidence
+FOLDERS = {"notebooks": "../book/pages/", "book/pages": "", ".": "book/pages/"}
 PERCENT = re.compile("%|per ?cent")
 DIGITS = r"(?P<sign>[+−-]?)(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<decimals>\.\d+)?"
 PRINTED = re.compile(rf"(?<![\w.,])(?<!\w[−-]){DIGITS}(?![A-Za-z]|[.,]?\d)")
@@ -150,10 +151,11 @@ def fact(link: Link) -> Fact:
     if link.name in known:
         return of_number(known[link.name], f"python -m book numbers {link.chapter}", in_percent)
     name, _, arm = link.name.partition("/")
-    ids = [i for row in kept.rows() for i in ledger.ids_of(row)]
+    rows = _rows(kept.rows)
+    ids = [i for row in rows.values() for i in ledger.ids_of(row)]
     if not arm and name not in ids:
         raise ValueError(f"neither a claim nor a number of chapter {link.chapter}{suggest(name, [*known, *ids])}")
-    row = claim(name).row
+    row = rows[name] if name in rows else claim(name).row  # which raises, and says why
     if row["chapter"][:2] != link.chapter:
         raise ValueError(f"{name} is a claim of evidence_{row['chapter'][:2]}.ipynb")
     command = f"python -m book check {name}"
@@ -167,6 +169,12 @@ def fact(link: Link) -> Fact:
     numbers = (one["value"], one["low"], one["high"], one["n"], one["unit"])
     found = Fact(row["says"], said, *numbers, one["state"], command)
     return _in_percent(found) if in_percent else found
+
+
+@cache
+def _rows(read: Callable[[], list[dict]]) -> dict[str, dict]:
+    """The rows of the ledger by id, read once: a book has hundreds of numbers."""
+    return {row["id"]: row for row in read()}
 
 
 def _notebook(chapter: str) -> str:
@@ -304,9 +312,10 @@ def updated(text: str, folder: str = "notebooks") -> str:
 
 
 def pages(root: Path = paths.HERE) -> list[Path]:
-    """The chapters and the pages beside them, as they are stored."""
+    """The chapters, the pages beside them, and the README, as they are stored."""
     beside = root / "book" / "pages"
-    return sorted((root / "notebooks").glob("*.ipynb")) + sorted([*beside.glob("*.ipynb"), *beside.glob("*.md")])
+    several = sorted([*beside.glob("*.ipynb"), *beside.glob("*.md")])
+    return [*sorted((root / "notebooks").glob("*.ipynb")), *several, *root.glob("README.md")]
 
 
 def faults(path: Path) -> list[str]:
@@ -355,7 +364,7 @@ def is_essay(path: Path) -> bool:
 
 
 def _folder(path: Path) -> str:
-    return "notebooks" if path.parent.name == "notebooks" else "book/pages"
+    return {"notebooks": "notebooks", "pages": "book/pages"}.get(path.parent.name, ".")
 
 
 def _texts(path: Path) -> list[str]:

@@ -25,8 +25,9 @@ class Film(NamedTuple):
     """What one kind of network shows.
 
     name: for the menu. ends: what lies at the ends of each of the two lines, in words. nats: log-volume over the mean
-    of the ends, in nats per direction, (networks, 2 for before and after training, 2 lines, T). strips: grey images
-    along each line, (2, frames, side, side) from 0 (white) to 1, or None.
+    of the ends, in nats per direction, (networks, 2 for before and after training, 2 lines, T). strips: images
+    along each line, (2, frames, side, side) in grey from 0 (white) to 1, or (2, frames, side, side, 3) in colour, or
+    None.
     """
 
     name: str
@@ -83,15 +84,18 @@ def turn(films: Sequence[Film]) -> dict:
                 "networks": len(film.nats),
                 "stretch": turns.rounded(film.stretch, 1),
                 "range": [10 * np.floor(film.stretch.min() / 10), 10 * np.ceil(film.stretch.max() / 10)],
-                "strips": [] if film.strips is None else [_png(strip) for strip in film.strips],
+                "strips": [] if film.strips is None else [_picture(strip) for strip in film.strips],
             }
             for film in films
         ],
     }
 
 
-def _png(frames: np.ndarray) -> str:
-    """Frames (n, side, side) from 0 to 1 next to each other, dark on white, as the address of a picture."""
-    file = io.BytesIO()
-    pyplot.imsave(file, np.hstack(list(frames)), cmap="gray_r", vmin=0, vmax=1, format="png")
-    return turns.data_uri("image/png", file.getvalue())
+def _picture(frames: np.ndarray) -> str:
+    """Frames (n, side, side) next to each other as the address of a picture: grey, dark on white, or in colour."""
+    file, strip = io.BytesIO(), np.hstack(list(frames))
+    if frames.ndim == 4:
+        pyplot.imsave(file, strip, format="jpg", pil_kwargs={"quality": 80})
+    else:
+        pyplot.imsave(file, strip, cmap="gray_r", vmin=0, vmax=1, format="png")
+    return turns.data_uri("image/jpeg" if frames.ndim == 4 else "image/png", file.getvalue())

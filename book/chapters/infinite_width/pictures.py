@@ -98,6 +98,22 @@ def three_units_figure(biases: Sequence[float], points: int = 61):
     return fig
 
 
+def three_units_turn(bias: float = 0.5) -> dict:
+    """The curvature of the three units, whose common bias readers slide; the page computes it by the closed form."""
+    return {
+        "kind": "units",
+        "look": "Slide the bias. The curvature is positive where the map is red. How far does the red disc reach, "
+        "and is there a bias without one?",
+        "legend": [
+            ["upright", "circle |x| = 2b, where the sign changes"],
+            ["dashed", "line along which the right panel shows the curvature"],
+        ],
+        "half": 2.25,
+        "most": 1.0,
+        "bias": bias,
+    }
+
+
 def monomials_figure(radii: Tensor, layers: dict[str, wide_layers.Wide], turning: Sequence[float]):
     """Left, the log-volume, right, the Ricci scalar over the distance from the origin, with names on the lines.
 

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 from matplotlib.patheffects import withStroke
 
 from book.chapters.kernels import checks, derived, magnified
 from book.claims.statistics import mean_interval
 from book.figures.figures import labels_apart, name_rows, shades, subplots
+from support.geometry import conformal_rbf_log_volume_element
 
 LOOKS = {
     "plain": {"marker": "o", "markerfacecolor": "white", "color": "black"},
@@ -81,6 +84,34 @@ def shells_figure(by_dimension: dict[int, list[Shell]]):
     legend = fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     legend.set_title("τ in units of σ/√d")
     return fig
+
+
+def ring_figure(taus: tuple[float, ...] = (0.15, 0.3, 0.8), half: float = 0.4, side: int = 161) -> Figure:
+    """A map for each width of h around one support vector in the plane, sigma = 1, with the ring of the formula."""
+    fig, axes = subplots(1, len(taus), height=2.6, squeeze=False, sharex=True, sharey=True)
+    grid = np.linspace(-half, half, side)
+    points = torch.from_numpy(np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2))
+    vector = torch.zeros(2, dtype=points.dtype)
+    for ax, tau in zip(axes[0], taus, strict=True):
+        values = conformal_rbf_log_volume_element(vector, points, 1.0, tau).reshape(side, side)
+        image = ax.pcolormesh(grid, grid, values, vmin=-1, vmax=1.2, shading="nearest", rasterized=True)
+        ax.add_patch(Circle((0, 0), checks.shell_radius(2, 1.0, tau), fill=False, linestyle="--", edgecolor="black"))
+        ax.plot(0, 0, "k+")
+        ax.set(title=f"τ = {tau:g} σ", aspect="equal", xticks=(-0.3, 0, 0.3), yticks=(-0.3, 0, 0.3))
+        ax.grid(visible=False)
+    fig.colorbar(image, ax=axes, label="log-volume (nats)", shrink=0.8)
+    return fig
+
+
+def ring_turn() -> dict:
+    """The same for readers to turn: the width of h and the number of inputs."""
+    return {
+        "kind": "ring",
+        "look": "Change the width of the factor h, and the number of inputs. What to look for: when does the ring "
+        "close, and how wide can it get?",
+        "width": 0.16,
+        "inputs": 2,
+    }
 
 
 def plane_figure(x: np.ndarray, labels: np.ndarray, machines: dict[str, magnified.Machine], side: int = 121):

@@ -18,6 +18,7 @@ from support.networks.layers import OffsetL2
 
 BASELINES = {name: f"{name.split('-')[0]}-Bias" for name in L2}  # the baseline of the same activation
 LEARNING = ("ReLU-Bias", "ReLU-L2", "Abs-Bias", "Abs-L2")
+PLACES = {"mu_back": "back at\ntheir start", "at zero": "all at zero", "drawn anew": "drawn anew"}  # of all centres
 LEADS = (*BASELINES.items(), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"))
 TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and where a prototype is (percent)
     "offset": ("offset", 1, 0),
@@ -25,6 +26,27 @@ TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and w
     "own class": ("names its\nclass (-Neg)", 1, 100),
     "rank": ("rank correlation\nof α", 100, 100),
 }
+
+
+def cost_figure(looked: pd.DataFrame, tests: pd.DataFrame) -> Figure:
+    """Columns input scalings: what the test accuracy loses with all centres elsewhere, a marker a kind of network.
+
+    looked: of `centres.table`; tests: of `prototypes.reading`, after training on the same images.
+    """
+    scalings = list(dict.fromkeys(looked["inputs"]))
+    fig, axes = subplots(1, len(scalings), height=2.5, squeeze=False, sharex=True, sharey=True)
+    for ax, scaling in zip(axes[0], scalings, strict=True):
+        for k, name in enumerate(L2):
+            for row, place in enumerate(PLACES):
+                of = (tests if place in tests else looked).query("inputs == @scaling and network == @name")
+                label, at = name if row == 0 else None, row + 0.14 * (k - 1.5)
+                lost = (of["accuracy"] - of[place]).mean()
+                ax.plot(lost, at, label=label, clip_on=False, **style(name) | {"linestyle": "none"})
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set(title=f"{scaling} inputs", xlabel="accuracy lost (points)", xlim=(-3, 68))
+        name_rows(ax, PLACES.values())
+    legend_below(fig, axes[0][0], 4)
+    return fig
 
 
 def centres_figure(table: pd.DataFrame):
@@ -82,6 +104,18 @@ def log_odds_figure(x, offset_l2, rbf):
     ax.set(xlabel="$x$, with centres at $-1$ and $1$", ylabel="log odds of class 2")
     ax.set(xlim=(-4, 7.5), xticks=range(-4, 5))
     return fig
+
+
+def log_odds_turn() -> dict:
+    """The same for readers to turn: the distance between the centres and the weight of both."""
+    return {
+        "kind": "sure",
+        "look": "Move the two centres apart, or raise their common weight. What to look for: how sure can the layer "
+        "be, however far away the point lies?",
+        "legend": [["solid", "OffsetL2"], ["dashed", "radial basis functions"]],
+        "apart": 2.0,
+        "weight": 1.0,
+    }
 
 
 def leads_figure(runs: pd.DataFrame, pairs: tuple[tuple[str, str], ...] = LEADS) -> Figure:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 from torch import Tensor
 
 from book.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES
@@ -10,7 +11,7 @@ from book.chapters.self_supervised.encoders import counted
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import GREY
-from book.measures.residual import clusters
+from book.measures.residual import clusters, slopes
 from book.measures.residual.results import (
     ACROSS,
     AFTER,
@@ -29,7 +30,6 @@ from support.training.residual.volumes import MEASURES
 
 HUES = {"Barlow Twins": "#0072B2", "SimCLR": "#CC79A7"}
 LEARNERS = (*OBJECTIVES, "with labels")
-KINDS = ("within\none class", "across a\nboundary")
 
 
 def learners(arm: ResidualArm) -> dict[str, list]:
@@ -57,37 +57,6 @@ def with_pairs(found: np.ndarray) -> np.ndarray:
     return found[np.isfinite(found).all((1, 2))]
 
 
-def slopes(ax, found: np.ndarray) -> None:
-    """Lines from the effect within one class to that across a boundary: thin for each network, thick for the means.
-
-    found: (networks, 2, 2) [untrained or trained, across or within one class].
-    """
-    for when, hue in ((BEFORE, GREY), (AFTER, "black")):
-        pairs = found[:, when][:, [ALIKE, ACROSS]]
-        ax.plot((0, 1), pairs.T, color=hue, linewidth=0.5, alpha=0.4)
-        ax.plot((0, 1), pairs.mean(0), color=hue, linewidth=2.2, marker="o")
-    ax.axhline(0, color="black", linewidth=0.8)
-    ax.set(xticks=(0, 1), xlim=(-0.35, 1.35))
-    ax.set_xticklabels(KINDS)
-
-
-def slopes_figure(found: dict[str, np.ndarray]):
-    """`slopes` of each learner, side by side; see `last_effects`."""
-    fig, axes = figures.subplots(1, len(found), height=3.4, sharey=True)
-    for ax, (name, several) in zip(axes, found.items(), strict=True):
-        slopes(ax, several)
-        ax.set_title(name)
-    axes[0].set_ylabel("effect (nats per output)")
-    _name_times(axes[0])
-    return fig
-
-
-def _name_times(ax) -> None:
-    ax.plot([], [], color="black", linewidth=2.2, marker="o", label="after training")
-    ax.plot([], [], color=GREY, linewidth=2.2, marker="o", label="before")
-    figures.legend_below(ax.figure, ax, 2)
-
-
 def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: Sequence[np.ndarray]):
     """Above, the log-volume over the square of the encoder of each learner whose effects are nearest to their mean;
     below, the effects of all.
@@ -100,9 +69,36 @@ def toy_figure(encoders: Sequence[Sequence[Callable[[Tensor], Tensor]]], found: 
         clusters.draw(ax, clusters.volumes(several[typical]))
         ax.set_title(name)
     for ax, several in zip(axes[1], found, strict=True):
-        slopes(ax, several)
+        slopes.slopes(ax, several)
     axes[1, 0].set_ylabel("effect (nats)")
-    _name_times(axes[1, 0])
+    slopes.name_times(axes[1, 0])
+    return fig
+
+
+def views_figure(images: np.ndarray):
+    """A row for each image (rows, 1 + views, side, side, 1 or 3): the image, and its views."""
+    rows, columns = images.shape[:2]
+    fig, axes = figures.subplots(rows, columns, height=3.0, width_ratios=[1.3] + [1] * (columns - 1))
+    for row, several in zip(axes, images, strict=True):
+        for ax, image in zip(row, several, strict=True):
+            ax.imshow(1 - image if image.shape[-1] == 1 else image, cmap="gray", vmin=0, vmax=1)
+            ax.set_axis_off()
+    axes[0, 0].set_title("image")
+    axes[0, 1].set_title("views", loc="left")
+    return fig
+
+
+def dip_figure(effects: dict[str, pd.Series]):
+    """A row for each setting: effects of encoders in nats, labelled in percent, and the mean with its interval."""
+    fig, ax = figures.subplots(height=2.6)
+    for row, values in enumerate(effects.values()):
+        mean = mean_interval(values.to_numpy())
+        ax.plot(values, np.full(len(values), row - 0.15), "o", color=GREY, markersize=5, alpha=0.8)
+        figures.interval(ax, mean, row + 0.15, {"color": "black", "marker": "o"}, linewidth=2)
+    ax.axvline(0, color="black", linewidth=0.8)
+    figures.name_rows(ax, effects)
+    slopes.percent_axis(ax.xaxis, ax.get_xlim(), slopes.FINE)
+    ax.set_xlabel("stretched more than at the images")
     return fig
 
 

@@ -5,7 +5,7 @@ import torch
 
 from book.chapters.volume_element.results import weights
 from book.figures import figures, turns
-from book.figures.figures import GREY
+from book.figures.figures import ACCENT, GREY
 from support import geometry
 from support.training.sigmoid.stack import logits
 from support.training.sigmoid.views import log_volume
@@ -109,13 +109,42 @@ def _name_epochs(axes, epochs):
         ax.set_title(f"epoch {epoch:,}" if epoch else "before training")
 
 
-def training_turn(runs_by_width: dict, epochs: list[int], segment, width: int) -> dict:
+def two_lines_figure(run, epochs, segments, points: int = 56):
+    """Above, the log-volume of a network at these epochs, with a line across its boundary (solid) and one within a
+    class (dashed). Below, the log-volume along both, over the mean of the ends of each.
+
+    segments: the ends of both lines; the first crosses the last epoch's boundary once.
+    """
+    fig, axes = figures.subplots(2, len(epochs), height=5.2, squeeze=False, sharey="row", height_ratios=(1.7, 1))
+    networks = [weights(run, epoch) for epoch in epochs]
+    maps(axes[0], networks, "volume", points)
+    t = torch.linspace(0, 1, 121, dtype=torch.float64)
+    for (above, below), w in zip(axes.T, networks, strict=True):
+        for ends, line, label in zip(segments, ("-", "--"), ("across the boundary", "within a class"), strict=True):
+            a, b = torch.tensor(ends, dtype=torch.float64)
+            above.plot(*torch.stack([a, b]).T, line, color=ACCENT, linewidth=2.2, marker="o", markersize=4)
+            values = log_volume(w, torch.lerp(a, b, t[:, None]))
+            below.plot(t, values - (values[0] + values[-1]) / 2, line, color=ACCENT, linewidth=2.2, label=label)
+        below.axhline(0, color=GREY, linewidth=0.8, zorder=1)
+        below.set(xticks=(0, 0.5, 1), xlabel="place on the line")
+    across = torch.tensor(segments[0], dtype=torch.float64)
+    margin = logits(networks[-1], torch.lerp(across[0], across[1], t[:, None])).diff(dim=1)
+    crossing = float(t[margin[:, 0].sign().diff().abs().argmax()])
+    axes[1][-1].axvline(crossing, color="black", linewidth=0.8)
+    axes[1][-1].text(crossing, 1.03, "boundary", transform=axes[1][-1].get_xaxis_transform(), ha="center", fontsize=9)
+    axes[1][0].set_ylabel("log-volume\nover the ends (nats)")
+    _name_epochs(axes[0], epochs)
+    figures.legend_below(fig, axes[1][0], 2)
+    return fig
+
+
+def training_turn(runs_by_width: dict, epochs: list[int], segments, width: int) -> dict:
     """The volume element through training, for readers to step through: weights of one network of each width at these
     epochs; the page computes maps and lines from them.
 
     Args:
         runs_by_width: width -> record.
-        segment: two points of the plane, the ends of the line at first; it starts at the left one.
+        segments: two lines, each as two points of the plane: one across the boundary, and one within a class.
         width: shown at first.
     """
     networks = []
@@ -129,20 +158,19 @@ def training_turn(runs_by_width: dict, epochs: list[int], segment, width: int) -
         networks.append({"width": units, "weights": packed, "offsets": turns.rounded(offsets, 6)})
     return {
         "kind": "volume",
-        "look": "Slide the epoch to its end: the log-volume has a bump where the line from S to E crosses the white "
-        "boundary. "
-        "At first the line lies where all three networks get a bump. Move it to another part of the boundary. "
-        "Then set the epoch to 0. Is there still a bump?",
+        "look": "Slide the epoch from its start to its end. The solid line runs from S to E across the white "
+        "boundary, the dashed one from s to e within a class. Where does a bump appear? Move both lines, and choose "
+        "another number of hidden units. Can you find a place within a class with a bump as high?",
         "legend": [
             ["white", "decision boundary"],
-            ["orange", "the line, and the log-volume along it"],
-            ["dashed", "mean of the two ends"],
+            ["orange", "line across the boundary, and the log-volume along it"],
+            ["dashed", "the same within a class"],
             ["upright", "boundary"],
-            ["dot", "crossing"],
+            ["dot", "the two places that the contrast compares"],
         ],
         "networks": networks,
         "shown": list(runs_by_width).index(width),
         "epochs": epochs,
         "half": HALF,
-        "segment": turns.rounded(sorted(map(list, segment)), 3),
+        "segments": [turns.rounded(list(map(list, ends)), 3) for ends in segments],
     }

@@ -4,7 +4,7 @@ Every network is sigmoid, so black; grey is before training, or a comparison.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -115,13 +115,16 @@ def peaks_figure(arm: VolumeArm, width: int):
     return fig
 
 
-def profiles_figure(arm: VolumeArm, width: int, epochs: Sequence[int]):
-    """Mean log-volume along the pairs, over that of their ends, of every network: across the boundary, and not."""
-    runs = [run for run in arm.networks() if run.spec.width == width]
-    fig, axes = figures.subplots(1, len(epochs), height=3.0, squeeze=False, sharex=True, sharey=True)
-    for ax, epoch in zip(axes[0], epochs, strict=True):
+def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]]):
+    """Mean log-volume along the pairs, over that of their ends, of networks (thin) and of all (thick): across the
+    boundary, and not.
+
+    panels: title -> an arm of one width, and an epoch.
+    """
+    fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False, sharex=True, sharey=True)
+    for ax, (title, (arm, epoch)) in zip(axes[0], panels.items(), strict=True):
         for name, hue, label in (("same_profile", GREY, "one class"), ("profile", "black", "two classes")):
-            profiles = np.array([run.arrays[name][at(run, epoch)] for run in runs])
+            profiles = np.array([run.arrays[name][at(run, epoch)] for run in arm.networks()])
             t = np.linspace(0, 1, profiles.shape[1])
             ax.plot(t, profiles.T, color=hue, linewidth=0.5, alpha=0.4)
             mean = profiles.mean(0)
@@ -129,10 +132,14 @@ def profiles_figure(arm: VolumeArm, width: int, epochs: Sequence[int]):
             above = {"xy": (0.5, mean[len(mean) // 2]), "xytext": (0, 4 if hue == "black" else -4)}
             va = "bottom" if hue == "black" else "top"
             ax.annotate(label, textcoords="offset points", ha="center", va=va, color=hue, bbox=figures.PLATE, **above)
-        title = f"epoch {epoch:,}" if epoch else "before training"
         ax.set(title=title, xticks=(0, 0.5, 1), xlabel="place on the line")
     axes[0][0].set_ylabel("log-volume\nover the ends (nats)")
     return fig
+
+
+def epochs_of(arm: VolumeArm, *epochs: int) -> dict[str, tuple[VolumeArm, int]]:
+    """The arm at these epochs, as panels of `profiles_figure`."""
+    return {f"epoch {epoch:,}" if epoch else "before training": (arm, epoch) for epoch in epochs}
 
 
 def moves_figure(arms: dict[str, VolumeArm]):

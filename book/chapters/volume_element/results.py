@@ -8,8 +8,12 @@ import pandas as pd
 
 from book.chapters.volume_element.study import STUDIES, VolumeStudy
 from book.measures.sigmoid.numbers import LEAST_PAIRS, at, at_epoch, crest_distances, entropy_ranks, weights  # noqa: F401
-from book.measures.tables import Records, numbered
+from book.measures.tables import Records, Tables, numbered
 from book.records.store import Record
+from support.geometry.boundary import Pairs, candidates, find_pairs
+from support.networks.tasks import task
+from support.training.sigmoid import views
+from support.training.sigmoid.stack import logits
 from support.words import counted
 
 SUMMARY = ("effect", "same_effect", "contrast", "nearer", "correlation", "pairs")
@@ -27,6 +31,7 @@ ARMS = {  # tasks on which the claims are judged, and their studies
     "XOR, fresh": "volume-xor-fresh",
     "sinusoid, fresh": "volume-sinusoid-fresh",
 }
+FIRST_JUDGED = {"MNIST, no decay": 3}  # seeds before it had been seen when the rules were written
 
 
 def runs_of(study: VolumeStudy, runs: Iterable) -> dict[tuple, Record]:
@@ -102,3 +107,18 @@ def arms(records) -> list[VolumeArm]:
     """All tasks, those without records too."""
     records = records if isinstance(records, Records) else Records(records)
     return [records.once(arm, name, STUDIES[study]) for name, study in ARMS.items()]
+
+
+def recorded(tables: Tables, name: str) -> VolumeArm:
+    """A task of ARMS among the records of the tables, with the networks that its claims judge."""
+    study = STUDIES[ARMS[name]]
+    return arm(name, study, tables.runs(study)).since(FIRST_JUDGED.get(name, 0))
+
+
+def pairs_of(run) -> Pairs:
+    """The lines of a run on a task in the plane, as they were found: across its last boundary, and their matches."""
+    w, (points, labels) = weights(run, run.spec.epochs), task(run.spec.data).test
+    first, second = candidates(labels, views.CANDIDATES * run.spec.pairs)
+    return find_pairs(
+        lambda x: logits(w, x).argmax(-1), points[first], points[second], run.spec.pairs, run.spec.points
+    )

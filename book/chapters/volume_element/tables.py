@@ -96,6 +96,31 @@ def contrast_in_sds(arm: VolumeArm, width: int) -> np.ndarray:
     return np.stack(found)
 
 
+def error_over_pairs(arm: VolumeArm) -> float:
+    """The standard error of one network's contrast over its pairs, in nats; a mean over networks."""
+    several = [run.arrays["effect"][-1] - run.arrays["same_effect"][-1] for run in arm.networks()]
+    return float(stats.sem(several, axis=1).mean())
+
+
+def shares(arms: Iterable[VolumeArm]) -> pd.DataFrame:
+    """How much of the contrast was there before training, in percent of that after it, by four measures.
+
+    Means over networks before and after are divided, a column for each arm of one width.
+    """
+    found = {}
+    for arm in arms:
+        width = arm.study.widths[0]
+        in_sds, middle = (of(arm, width).mean(0) for of in (contrast_in_sds, in_the_middle))
+        found[arm.name] = {
+            "at the places of the trained boundary": means(arm, "before_contrast")[width]
+            / means(arm, "contrast")[width],
+            "in the middle of the lines": middle[0] / middle[1],
+            "in standard deviations among pairs": in_sds[0] / in_sds[1],
+            "at boundaries of the untrained network's own": share_at_own_boundaries(arm, width),
+        }
+    return (100 * pd.DataFrame(found)).round(0).astype(int)
+
+
 def moves(arm: VolumeArm, width: int) -> float:
     """How far training moves the weights of the first layer, over their norm before it; a mean over networks."""
     several = [arm.runs[width, "true", seed].arrays["W1"][[0, -1]] for seed in arm.of(width).index]

@@ -27,6 +27,7 @@ from support.networks.data import title
 FEW, MOST = 25.0, 75.0  # percent of runs: "at most 1 of 20" and "at least 19 of 20" by the 95% interval
 BEHIND = f"ends {CATASTROPHE:g} points below ReLU there"  # what it means that a run fails
 POINT = ["data", "scaling", "curvature", "preactivation"]
+LEADS = {10: "law-sign", 100: "law-100", 1000: "law-sign"}  # step size -> the study that tells the sign there
 
 
 def runs(tables: Tables, study: str) -> pd.DataFrame:
@@ -51,6 +52,23 @@ def runs(tables: Tables, study: str) -> pd.DataFrame:
     of_relu = table[table["network"] == "ReLU"].groupby(POINT)["accuracy"].mean().rename("of ReLU")
     table = table.join(of_relu, on=POINT).reset_index(drop=True)
     return table.assign(fails=table["accuracy"] < table["of ReLU"] - CATASTROPHE)
+
+
+def leads(tables: Tables) -> pd.DataFrame:
+    """The lead of ReLU2-Neg over ReLU2 at the step sizes of LEADS, in points of test accuracy, paired by seed.
+
+    A row for each pair: "size" (step size), "scaling", "seed", "lead", and for each network its inactive outputs in
+    percent.
+    """
+    found = []
+    for size, study in LEADS.items():
+        table = tables.once(runs, study)
+        pairs = table[np.isclose(table["curvature"], size)].pivot(
+            index=["scaling", "seed"], columns="network", values=["accuracy", "inactive"]
+        )
+        lead = pairs["accuracy", "ReLU2-Neg"] - pairs["accuracy", "ReLU2"]
+        found.append(pairs["inactive"][["ReLU2", "ReLU2-Neg"]].assign(size=size, lead=lead))
+    return pd.concat(found).reset_index().rename_axis(columns=None)
 
 
 def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:

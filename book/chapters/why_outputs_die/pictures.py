@@ -6,10 +6,39 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from book.claims.statistics import percent
-from book.figures.figures import HUES, interval, jitter, legend_below, name_rows, style, subplots
+from book.claims.statistics import mean_interval, percent
+from book.figures.figures import GREY, HUES, interval, jitter, legend_below, name_rows, style, subplots
+from book.measures.classifiers.frames import by_scaling
 from book.measures.tables import wide
 from support.networks.architectures import SIX
+
+
+def sign_turns_figure(leads: pd.DataFrame) -> Figure:
+    """The lead of ReLU2-Neg over ReLU2 against the step size: every pair of networks, mean and 95% interval.
+
+    leads: `law.leads`. Filled: raw inputs; hollow: standardised inputs.
+    """
+    fig, ax = subplots(height=3.4)
+    look, sizes = style("ReLU2-Neg"), sorted(leads["size"].unique())
+    for shift, face, (scaling, of_scaling) in zip(
+        (-0.1, 0.1), (look["color"], "white"), by_scaling(leads), strict=True
+    ):
+        found = [(np.log10(size) + shift, of_scaling.loc[of_scaling["size"] == size, "lead"]) for size in sizes]
+        for x, lead in found:
+            mean = mean_interval(lead)
+            ax.plot(x + 0.09 * (jitter(len(lead)) - 0.5), np.sort(lead), ".", color=GREY, markersize=4, alpha=0.6)
+            ax.plot([x, x], [mean.low, mean.high], color=look["color"], linewidth=3)
+        means = [lead.mean() for _, lead in found]
+        marks = {"markerfacecolor": face, "markersize": 9, "linestyle": "none"}
+        ax.plot([x for x, _ in found], means, label=f"{scaling} inputs", **look | marks)
+    ax.axhline(0, color="black", linewidth=0.8)
+    for height, words in ((0.97, "distances lead"), (0.03, "amounts lead")):
+        ax.text(0.01, height, words, transform=ax.transAxes, va="top" if height > 0.5 else "bottom", style="italic")
+    ax.set_xticks(np.log10(sizes), [f"{size:,}" for size in sizes])
+    ax.set(xlabel="step size of the first layer", ylabel="lead of distances (points)", ylim=(-100, 100))
+    ax.grid(axis="x", visible=False)
+    legend_below(fig, ax, 2)
+    return fig
 
 
 def gaps_figure(table: pd.DataFrame):

@@ -3,14 +3,22 @@
 import pandas as pd
 from pandas.io.formats.style import Styler
 
+from book.chapters.why_outputs_die.study import REMEDIES
 from book.claims import statistics
 from book.claims.verdicts import LEAST_SEEDS
-from book.measures.classifiers.frames import by_scaling
-from book.measures.classifiers.parts import CATASTROPHE
-from book.measures.tables import wide
+from book.measures.classifiers.frames import by_scaling, complete
+from book.measures.classifiers.parts import CATASTROPHE, SEEN
+from book.measures.tables import Tables, wide
 
 PAIR = ("ReLU2", "ReLU2-Neg")
 OUT = {"dead": "never active, train", "inactive": "inactive"}  # why an output is out of use -> share of such outputs
+
+
+def recorded(tables: Tables) -> dict[str, pd.DataFrame]:
+    """The runs of PAIR under each of REMEDIES; of the published recipe those that we had not seen before the rule."""
+    study = tables.studies["mnist-remedies"]
+    starts = {name: complete(tables, study.name, PAIR, recipe) for name, recipe in REMEDIES.items()}
+    return starts | {"as published": complete(tables, "mnist-10k", PAIR, steps=study.steps, from_seed=SEEN)}
 
 
 def gap(runs: pd.DataFrame) -> pd.Series:

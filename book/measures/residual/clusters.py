@@ -4,12 +4,13 @@ The left two clusters are one class and the right two the other. Of the two segm
 boundary and one does not. The middle of both is empty.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from book.figures import turns
 from book.figures.figures import ACCENT
 from support import geometry
 
@@ -52,3 +53,28 @@ def draw(ax, volumes: np.ndarray, **limits):
     ax.set(xticks=(-1, 1), yticks=(-1, 1))
     ax.grid(visible=False)
     return image
+
+
+def turn(networks: Mapping[str, Sequence[Callable[[Tensor], Tensor]]], steps: Sequence[int]) -> dict:
+    """The plane through training, for readers to step through: data of a figure of the kind "clusters".
+
+    networks: by learner one network after each of these steps of training.
+    """
+    maps = np.array([[volumes(network) for network in several] for several in networks.values()])
+    low, high = np.quantile(maps, [0.01, 1])
+    at = np.array([[effect(network).numpy() for network in several] for several in networks.values()])
+    return {
+        "kind": "clusters",
+        "look": "Which line will rise, the solid one across the boundary, the dashed one within a class, or both? "
+        "Guess, then slide the training.",
+        "legend": [["orange", "across the boundary"], ["dashed", "within a class"]],
+        "learners": list(networks),
+        "steps": steps,
+        "maps": turns.packed(np.rint(255 * np.clip((maps - low) / (high - low), 0, 1)), "u1"),
+        "side": POINTS,
+        "half": HALF,
+        "low": round(float(low), 3),
+        "high": round(float(high), 3),
+        "lines": [ACROSS, ALIKE],
+        "range": [int(np.floor(min(0, at.min()))), int(np.ceil(at.max()))],
+    }

@@ -12,12 +12,14 @@ its accuracies and its rank.
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from book.claims.judge import Arm
+from book.claims.statistics import Estimate, mean_interval
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.residual import own_boundaries, results
 from book.measures.residual.results import LEAST_PAIRS
@@ -93,6 +95,13 @@ def _in_the_middle(run: Any) -> dict[str, float]:
     pairs, *values = own_boundaries.of_trained(run)
     values = values if pairs >= LEAST_PAIRS else [math.nan] * len(values)
     return {f"middle {name}": float(x) for name, x in zip(own_boundaries.NUMBERS, values, strict=True)}
+
+
+def stretch(nats: pd.Series) -> Estimate:
+    """The mean of nats per output with its interval, as the share by which a direction is stretched more."""
+    found = mean_interval(nats.dropna().to_numpy())
+    value, low, high = (float(np.expm1(x)) for x in (found.value, found.low, found.high))
+    return replace(found, value=value, low=low, high=high)
 
 
 # -- arms ---------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ const { kinds, svg, html, list, panel, two, word, dot, box, shape, rule, number,
   turn;
 const { PI, cos, sin } = Math, polar = (angle, size = 1) => [size * cos(angle), size * sin(angle)];
 const radians = degrees => degrees * PI / 180, inDegrees = v => `${v} degrees`;
+const SIDE = 56; // points a side of a map
 const percent = v => `${number(v, 0)}%`;
 
 // ---- dots are runs
@@ -241,6 +242,56 @@ const apart = places => { // pushes those that are nearer than 17 pixels from ea
   return places;
 };
 
+// ---- how sure two distances can be
+// data: apart, the distance between two centres on a line, and weight, that of both, at first.
+kinds.sure = (data, frame) => {
+  const apart = frame.slider({ label: "Distance between the centres", min: 0.2, max: 8, step: 0.1, value: data.apart,
+    words: v => number(v, 1) });
+  const weight = frame.slider({ label: "Weight α of both", min: 0.25, max: 16, step: 0.25, value: data.weight });
+  const chance = z => 1 / (1 + Math.exp(-z));
+  return width => {
+    const d = apart.value, root = Math.sqrt(weight.value), most = root * d, x = list(161, i => i / 10 - 8);
+    const far = v => root * (Math.abs(v + d / 2) - Math.abs(v - d / 2)), squares = v => root * root * d * v;
+    const at = two(width, () => 190), places = { x: [-8, 8], xticks: [-8, -4, 0, 4, 8], xlabel: "place of the point" };
+    const odds = panel(at.first, { ...places, y: [-12, 12], yticks: [-12, -6, 0, 6, 12], title: "log odds" });
+    const sure = panel(at.second, { ...places, y: [0, 1], yticks: [0, 0.5, 1], title: "probability of class 2" });
+    const curves = (p, of) => [p.nodes, p.inside(p.line(x.map(v => [v, of(squares(v))]), "turn-guide"),
+      p.line(x.map(v => [v, of(far(v))]), "turn-stroke"), [-d / 2, d / 2].map(v => p.upright(v, "turn-axis")))];
+    frame.show(width, at.height, [curves(odds, v => v), curves(sure, chance)]);
+    frame.say(`The log odds of OffsetL2 stay within ±${number(most, 1)}. So the probability is at most ` +
+      `${number(chance(most), 3)}, however far away the point lies.`);
+    const rows = list(9, i => 2 * i - 8);
+    frame.numbers(["place", "log odds, OffsetL2", "log odds, radial basis functions"],
+      rows.map(v => [v, number(far(v), 1), number(squares(v), 1)]));
+  };
+};
+
+// ---- the ring around a support vector
+// data: width of the factor h, in units of sigma, and the number of inputs, at first.
+kinds.ring = (data, frame) => {
+  const tau = frame.slider({ label: "Width τ of h", min: 0.1, max: 1.2, step: 0.02, value: data.width,
+    words: v => `${number(v)} σ` });
+  const inputs = frame.slider({ label: "Inputs d", min: 2, max: 20, value: data.inputs, words: String });
+  return width => {
+    const t = tau.value ** 2, d = inputs.value, side = [-0.4, 0.4], ring = Math.sqrt(Math.max(0, t / d - t * t));
+    const volume = r => -d * r * r / (2 * t) + Math.log1p((r / t) ** 2) / 2;
+    const at = two(width, (w, i) => i ? 220 : Math.min(w, 300));
+    at.first.width = Math.min(at.first.width, at.first.height);
+    const plane = panel(at.first, { x: side, y: side, frame: true, xticks: [-0.3, 0, 0.3], yticks: [-0.3, 0, 0.3],
+      title: "log-volume in a plane" });
+    const along = panel(at.second, { x: [0, 0.6], y: [-3, 2], xticks: [0, 0.2, 0.4, 0.6], yticks: [-3, -2, -1, 0, 1, 2],
+      xlabel: "distance from the vector (σ)", title: "log-volume (nats)" });
+    frame.show(width, at.height, [plane.nodes,
+      turn.map(plane, turn.grid(plane, 72).map(p => volume(Math.hypot(...p))), 72, -1, 1.2, "cividis"),
+      plane.line(list(73, i => polar(i * PI / 36, ring)), "turn-boundary"), along.nodes,
+      along.inside(along.line(list(121, i => [i / 200, volume(i / 200)]), "turn-stroke")),
+      along.line([[0, 0], [0.6, 0]], "turn-guide"), along.dot(ring, volume(ring), 5, "turn-disc")]);
+    frame.say(`With ${d} inputs there is a ring if τ is below ${number(d ** -0.5)} σ. The volume is largest at ` +
+      (ring ? `the distance ${number(ring)} σ.` : "the vector itself."));
+    frame.numbers(["distance (σ)", "log-volume (nats)"], list(13, i => [number(i / 20), number(volume(i / 20))]));
+  };
+};
+
 // ---- whitening, rotated
 // data: mean, weight (W) and its inverse root of the exact network before it turns, whose columns are the half axes of
 // the ellipses; points, a probe, half the side of the plane, largest weight, degrees.
@@ -288,23 +339,60 @@ kinds.whitening = (data, frame) => {
   };
 };
 
+// ---- three units at 120 degrees
+// data: half, of the square; most, the largest bias; bias, at first.
+kinds.units = (data, frame) => {
+  const bias = frame.slider({ label: "Bias of all three units", max: data.most, step: 0.05, value: data.bias });
+  const side = [-data.half, data.half], log = R => Math.sign(R) * Math.log1p(Math.abs(R));
+  const units = [0, 120, 240].map(angle => polar(radians(angle)));
+  const ricci = ([x, y], b) => { // the closed form of erf units
+    const squares = units.map(([u, v]) => (u * x + v * y + b) ** 2), sum = squares.reduce((all, z) => all + z, 0);
+    const total = squares.reduce((all, z) => all + Math.exp(z), 0);
+    return 9 * PI / 4 * (4 * b * b - x * x - y * y) * Math.exp(sum - 2 * Math.log(total));
+  };
+  return width => {
+    const b = bias.value, grid = turn.grid({ x: side, y: side }, SIDE), R = grid.map(p => ricci(p, b));
+    const at = two(width, (w, i) => i ? 210 : Math.min(w, 420));
+    at.first.width = Math.min(at.first.width, at.first.height);
+    const plane = panel(at.first, { x: side, y: side, frame: true, xticks: [-2, 0, 2], yticks: [-2, 0, 2],
+      title: "curvature" });
+    const line = list(121, i => [side[0] + i / 120 * (side[1] - side[0]), 0]), along = line.map(p => log(ricci(p, b)));
+    const reach = Math.ceil(Math.max(1, ...along.map(Math.abs)));
+    const profile = panel(at.second, { x: side, y: [-reach, reach], xticks: [-2, 0, 2], yticks: [-reach, 0, reach],
+      title: "along the middle: sign R log(1 + |R|)" });
+    const circle = plane.line(list(121, i => polar(2 * PI * i / 120, 2 * b)), "turn-axis");
+    frame.show(width, at.height, [plane.nodes, turn.map(plane, R.map(log), SIDE, -4, 4, "signed"),
+      plane.inside(circle, plane.line([[side[0], 0], [side[1], 0]], "turn-guide")),
+      profile.nodes, profile.line([[side[0], 0], [side[1], 0]], "turn-thin"),
+      [-2 * b, 2 * b].filter(v => b && Math.abs(v) < data.half).map(v => profile.upright(v, "turn-axis")),
+      profile.inside(profile.line(line.map(([x], i) => [x, along[i]]), "turn-stroke"))]);
+    const largest = Math.max(...R);
+    frame.say(b ? `With a bias of ${number(b)} the curvature is positive inside the circle, at a distance of less than ` +
+      `${number(2 * b)} from the origin, and its largest value on the map is ${number(largest, 1)}.`
+      : "Without a bias the curvature is negative everywhere but at the origin, where it is 0.");
+    frame.numbers(["distance from the origin, to the right", "curvature R"],
+      list(10, i => [number(i / 4), number(ricci([i / 4, 0], b), 3)]));
+  };
+};
+
 // ---- the volume element through training
 // data: networks [{width, weights: float32 (epochs, width, 4)}], of a unit its two weights, its bias, and what it adds
-// to the output "class 1 minus class 0"; offsets (epochs) of that output; epochs, half, segment, shown.
-const SIDE = 56;
+// to the output "class 1 minus class 0"; offsets (epochs) of that output; epochs, half, segments, of which the first
+// is meant to cross the boundary and the second not; shown.
+const LINES = ["solid", "dashed"];
 kinds.volume = (data, frame) => {
   const networks = data.networks.map(n => ({ ...n, numbers: unpack(n.weights, Float32Array) })), kept = {};
   const width = frame.choice({ label: "Hidden units", options: networks.map((n, i) => [i, n.width]),
     value: data.shown });
   const epoch = frame.slider({ label: "Epoch", max: data.epochs.length - 1,
     value: data.epochs.length - 1, words: i => data.epochs[i] ? thousands(data.epochs[i]) : "before training" });
-  const ends = data.segment.map(p => [...p]), side = [-data.half, data.half],
-    between = t => ends[0].map((v, j) => v + t * (ends[1][j] - v));
+  const side = [-data.half, data.half], lines = data.segments.map(ends => ends.map(p => [...p])),
+    between = (ends, t) => ends[0].map((v, j) => v + t * (ends[1][j] - v));
   let plane = null;
-  const handles = ends.map((end, i) =>
-    frame.handle({ label: `${i ? "End" : "Start"} of the line`, panel: () => plane, step: 0.05,
-    shape: svg("g", {}, dot(0, 0, 10, "turn-knob"), word(0, 4.5, "SE"[i], "turn-mid turn-letter")),
-    get: () => end, set: (...place) => place.forEach((v, k) => { end[k] = clamp(v, ...side); }) }));
+  const handles = lines.map((ends, k) => ends.map((end, i) => frame.handle({
+    label: `${i ? "End" : "Start"} of the ${LINES[k]} line`, panel: () => plane, step: 0.05,
+    shape: svg("g", {}, dot(0, 0, 10, "turn-knob"), word(0, 4.5, ["SE", "se"][k][i], "turn-mid turn-letter")),
+    get: () => end, set: (...place) => place.forEach((v, j) => { end[j] = clamp(v, ...side); }) })));
   const at = (n, e) => { // log-volume and margin of a network at an epoch
     const { numbers, width, offsets } = networks[n], of = i => 4 * (e * width + i);
     const units = list(width, i => Array.from(numbers.subarray(of(i), of(i + 1))));
@@ -317,41 +405,53 @@ kinds.volume = (data, frame) => {
   const ranges = []; // one colour scale for all steps of a network, so that they compare
   const range = n => ranges[n] = ranges[n] || [0.02, 1].map(share =>
     turn.quantile([0, data.epochs.length - 1].flatMap(e => looked(n, e).map(f => f.volume)), share));
+  const along = (ends, here) => { // log-volume over the mean of both ends, at 121 places and where the class changes
+    const found = list(121, i => here(between(ends, i / 120))), crossings = [];
+    const mean = (found[0].volume + found.at(-1).volume) / 2, over = t => here(between(ends, t)).volume - mean;
+    for (let i = 1; i < found.length; i++) {
+      const [a, b] = [found[i - 1].margin, found[i].margin];
+      if (a > 0 !== b > 0) { const t = (i - 1 + a / (a - b)) / 120; crossings.push([t, over(t)]); }
+    }
+    return { values: found.map(f => f.volume - mean), crossings, over };
+  };
   return pixels => {
-    const n = Number(width.value), e = epoch.value, [low, high] = range(n), seen = looked(n, e),
-      here = at(n, e);
+    const n = Number(width.value), e = epoch.value, [low, high] = range(n), seen = looked(n, e), here = at(n, e);
     const places = two(pixels, (w, i) => i ? 210 : Math.min(w, 420));
     places.first.width = Math.min(places.first.width, places.first.height);
     places.second.width -= 12; // for the last word of the axis
     plane = panel(places.first, { x: side, y: side, frame: true, xticks: [-1, 0, 1], yticks: [-1, 0, 1],
       title: "log-volume" });
-    const line = list(121, i => i / 120), found = line.map(t => here(between(t)));
-    const values = found.map(f => f.volume), mean = (values[0] + values.at(-1)) / 2, crossings = [];
-    for (let i = 1; i < line.length; i++) {
-      const [a, b] = [found[i - 1].margin, found[i].margin];
-      if (a > 0 !== b > 0) { const t = line[i - 1] + a / (a - b) / 120; crossings.push([t, here(between(t)).volume]); }
-    }
-    const span = [Math.floor(Math.min(low, ...values)), Math.ceil(Math.max(high, ...values))];
-    const profile = panel(places.second, { x: [0, 1], y: span, xticks: [[0, "S start"], [0.5, "½"], [1, "E end"]],
-      yticks: [span[0], (span[0] + span[1]) / 2, span[1]], title: "along the line (nats)" });
+    const found = lines.map(ends => along(ends, here)), [across, within] = found;
+    const ends = [Math.floor, Math.ceil].map((round, i) =>
+      round([Math.min, Math.max][i](i ? 1 : 0, ...found.flatMap(f => f.values))));
+    const profile = panel(places.second, { x: [0, 1], y: ends, xticks: [[0, "start"], [0.5, "½"], [1, "end"]],
+      yticks: [...new Set([ends[0], 0, ends[1]])], title: "over the mean of the ends (nats)" });
+    const looks = ["turn-orange", "turn-orange turn-dashes"];
+    const once = across.crossings.length === 1 && !within.crossings.length;
+    const [place, height] = once ? across.crossings[0] : [0, 0];
     frame.show(pixels, places.height + 4,
       [plane.nodes, turn.map(plane, seen.map(f => f.volume), SIDE, low, high, "cividis"),
       turn.zeros(plane, seen.map(f => f.margin), SIDE, "turn-boundary"),
-      plane.line(ends, "turn-orange"),
+      lines.map((ends, k) => plane.line(ends, looks[k])),
         turn.bar(plane, plane.top + plane.height + 30, "cividis", number(low, 1), `${number(high, 1)} nats`),
-      profile.nodes, profile.line(line.map((t, i) => [t, values[i]]), "turn-orange"),
-      profile.line([[0, mean], [1, mean]], "turn-guide turn-mean"),
-      crossings.map(([t, v]) => [profile.upright(t, "turn-axis"), profile.dot(t, v, 5, "turn-ink")])]);
-    handles.forEach((h, i) => h.place(ends[i].map(v => number(v)).join(", ")));
-    const times = crossings.length, effects = crossings.map(([, v]) =>
-      `${number(Math.abs(v - mean), 1)} nats ${v < mean ? "below" : "above"}`);
-    frame.say(`${data.epochs[e] ? `At epoch ${thousands(data.epochs[e])}` : "Before training"} ` +
-      `(${networks[n].width} units) the line ` + (times
-      ? `crosses the boundary ${["once", "twice"][times - 1] || `${times} times`}. There the log-volume is ` +
-        `${effects.join(" and ")} the mean of the two ends.` : "does not cross the boundary."));
-    frame.numbers(["place on the line", "log-volume (nats)", "class"],
-      line.filter((_, i) => i % 10 === 0).map((t, i) =>
-        [number(t), number(values[10 * i]), found[10 * i].margin > 0 ? "1" : "0"]));
+      profile.nodes, profile.line([[0, 0], [1, 0]], "turn-thin"),
+      across.crossings.map(([t]) => profile.upright(t, "turn-axis")),
+      found.map((f, k) => profile.line(f.values.map((v, i) => [i / 120, v]), looks[k])),
+      found.flatMap(f => f.crossings).map(([t, v]) => profile.dot(t, v, 5, "turn-ink")),
+      once ? profile.dot(place, within.over(place), 5, "turn-ink") : []]);
+    handles.forEach((pair, k) => pair.forEach((h, i) => h.place(lines[k][i].map(v => number(v)).join(", "))));
+    const nats = v => `${number(Math.abs(v), 1)} nats ${v < 0 ? "below" : "above"}`;
+    const when = `${data.epochs[e] ? `At epoch ${thousands(data.epochs[e])}` : "Before training"} ` +
+      `(${networks[n].width} units)`;
+    const times = f => ["does not cross", "crosses once", "crosses twice"][f.crossings.length] ||
+      `crosses ${f.crossings.length} times`;
+    frame.say(once
+      ? `${when} the solid line is ${nats(height)} its ends at the boundary, and the dashed line at the same place ` +
+        `${nats(within.over(place))}. The contrast is ${number(height - within.over(place), 1)} nats.`
+      : `${when} the solid line ${times(across)} the boundary, and the dashed line ${times(within)} it. ` +
+        "The contrast asks for one crossing and none.");
+    frame.numbers(["place on the line", "solid (nats)", "dashed (nats)"],
+      list(13, i => [number(i / 12), ...found.map(f => number(f.values[10 * i]))]));
   };
 };
 
@@ -391,6 +491,43 @@ kinds.film = (data, frame) => {
     const rows = list(9, i => i / 8), near = several => i => several[Math.round(rows[i] * (several.length - 1))];
     frame.numbers(["place", ...data.when.flatMap(w => data.titles.map(title => `${title}, ${w}`))],
       rows.map((r, i) => [number(r), ...[0, 1].flatMap(w => [0, 1].map(k => percent(near(f.stretch[w][k])(i))))]));
+  };
+};
+
+// ---- four clusters, and what learning does to the plane between them
+// data: learners, steps of training, maps (uint8 from low to high: learners x steps x side x side, rows from the lowest
+// y up), half the side of the plane, lines [[x, y], [x, y]], one across the boundary and one within a class; range.
+kinds.clusters = (data, frame) => {
+  const maps = unpack(data.maps, Uint8Array), { side, half, low, high, steps, lines } = data, ends = [-half, half];
+  const learner = data.learners.length > 1 ? frame.choice({ label: "Learns by", value: 0,
+    options: data.learners.map((name, i) => [i, name]) }) : { value: 0 };
+  const step = frame.slider({ label: "Training", max: steps.length - 1, value: 0,
+    words: i => steps[i] ? `${steps[i]} steps` : "before training" });
+  const row = v => Math.round((v + half) / (2 * half) * (side - 1)), shares = list(21, i => i / 20);
+  return width => {
+    const first = (Number(learner.value) * steps.length + step.value) * side * side;
+    const values = Array.from(maps.subarray(first, first + side * side), v => low + (high - low) * v / 255);
+    const over = lines.map(([a, b]) => { // along a line, minus the mean of its ends
+      const along = shares.map(t => values[row(a[1] + t * (b[1] - a[1])) * side + row(a[0] + t * (b[0] - a[0]))]);
+      return along.map(v => v - (along[0] + along.at(-1)) / 2);
+    });
+    const at = two(width, (w, i) => i ? 210 : Math.min(w, 300));
+    at.first.width = Math.min(at.first.width, at.first.height);
+    const plane = panel(at.first, { x: ends, y: ends, frame: true, xticks: [-1, 1], yticks: [-1, 1],
+      title: "log-volume" });
+    const profile = panel(at.second, { x: [0, 1], y: data.range, xticks: [[0, "cluster"], [0.5, "½"], [1, "cluster"]],
+      yticks: list(data.range[1] - data.range[0] + 1, i => data.range[0] + i), title: "along both lines (nats)" });
+    const look = k => ({ class: "turn-orange", "stroke-dasharray": k ? "6 4" : null });
+    frame.show(width, at.height + 4, [plane.nodes, turn.map(plane, values, side, low, high, "cividis"),
+      lines.map((line, k) => [plane.line(line, look(k)), line.map(([x, y]) => plane.dot(x, y, 4, "turn-abs"))]),
+      turn.bar(plane, plane.top + plane.height + 30, "cividis", number(low, 1), `${number(high, 1)} nats`),
+      profile.nodes, profile.line([[0, 0], [1, 0]], "turn-guide"),
+      over.map((v, k) => profile.line(shares.map((t, i) => [t, v[i]]), look(k)))]);
+    const [solid, dashed] = over.map(v => `${number(v[10], 1)} nats`);
+    frame.say(`${steps[step.value] ? `After ${steps[step.value]} steps` : "Before training"} the middle of the solid ` +
+      `line, across the boundary, lies ${solid} over its ends, and that of the dashed line, within a class, ${dashed}.`);
+    frame.numbers(["place on the line", "across the boundary", "within a class"],
+      shares.filter((_, i) => i % 2 === 0).map((t, i) => [number(t, 1), ...over.map(v => number(v[2 * i]))]));
   };
 };
 })();

@@ -1,0 +1,105 @@
+"""The numbers that the chapter's text quotes and that are no arm of a claim.
+
+A stretch is a share: 0.62 means that a direction is stretched by 62% more than at the images, in the geometric mean.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from book.chapters.deep_networks.derived import TABLE
+from book.claims.numbers import Number
+from book.measures.residual import numbers, results
+from book.measures.tables import Tables
+from book.records import derived
+
+NETWORKS = {
+    "ResNet-34": "deep-resnet34",
+    "ResNet-34, 40 epochs": "deep-resnet34-long",
+    "ResNet-10": "deep-resnet10",
+    "ResNet-10, 40 epochs": "deep-resnet10-long",
+}
+FEW, SHUFFLED, NEW = "deep-resnet10-shuffled", "shuffled", "deep-resnet10-fitted"
+Rows = Callable[[Tables], pd.DataFrame]
+
+
+def rows(study: str, kind: str = "", untrained: str = "") -> Rows:
+    """A row for each network of a study, with its numbers by name; see `numbers.networks`."""
+    return lambda tables: numbers.networks(tables, study, kind, untrained)
+
+
+def _stretch(says: str, of: Rows, column: str) -> Number:
+    return Number(f"stretch {says}", lambda tables: numbers.stretch(of(tables)[column]))
+
+
+def _own(when: str, column: str) -> Number:
+    of = rows(NETWORKS["ResNet-34"], untrained=TABLE)
+    says = "ResNet-34, boundary over matched place, both over the straight line between the ends"
+    return _stretch(f"{says}: {when}", of, column)
+
+
+def _share_within(name: str) -> Number:
+    def share(tables: Tables) -> float:
+        table = rows(NETWORKS[name])(tables)
+        return float(table["effect 4 alike after"].mean() / table["effect 4 across after"].mean())
+
+    return Number(f"{name}, effect within one class as a share of that at the boundary", share)
+
+
+def _shrinks(where: str, place: int) -> Number:
+    def factor(tables: Tables) -> float:
+        runs = tables.runs(tables.studies[NETWORKS["ResNet-34"]])
+        return float(np.exp(-np.mean([results.changes(run)[place] for run in runs])))
+
+    return Number(f"ResNet-34, factor by which training shrinks each direction {where}", factor)
+
+
+def _accuracy(name: str) -> Number:
+    column = "test accuracy"
+    return Number(f"{name}, {column}", lambda tables: rows(NETWORKS[name])(tables)[column].mean(), "%")
+
+
+def _lines(tables: Tables) -> int:
+    runs = tables.runs(tables.studies[NETWORKS["ResNet-34"]])
+    return len(results.by_line(runs, results.pair_contrasts))
+
+
+def _probes(tables: Tables) -> float:
+    return float(derived.rows(TABLE, study=NETWORKS["ResNet-34"], classifier="probe")["accuracy"].mean())
+
+
+_DEEP, _LONG, _SMALL = (rows(NETWORKS[name]) for name in ("ResNet-34", "ResNet-34, 40 epochs", "ResNet-10"))
+_BOUNDARY, _MATCHED = "where the class changes", "at the matched place within one class"
+
+NUMBERS = {
+    "across": _stretch(f"of ResNet-34 {_BOUNDARY}", _DEEP, "effect 4 across after"),
+    "alike": _stretch(f"of ResNet-34 {_MATCHED}", _DEEP, "effect 4 alike after"),
+    "half": _share_within("ResNet-34"),
+    "small-share": _share_within("ResNet-10"),
+    "small-across": _stretch(f"of ResNet-10 {_BOUNDARY}", _SMALL, "effect 4 across after"),
+    "small-alike": _stretch(f"of ResNet-10 {_MATCHED}", _SMALL, "effect 4 alike after"),
+    "before-across": _stretch(f"of the untrained ResNet-34 {_BOUNDARY} later", _DEEP, "effect 4 across before"),
+    "before-alike": _stretch(f"of the untrained ResNet-34 {_MATCHED}", _DEEP, "effect 4 alike before"),
+    "over-matched": _stretch("of ResNet-34, boundary over matched place", _DEEP, "contrast 4 after"),
+    "small-over-matched": _stretch("of ResNet-10, boundary over matched place", _SMALL, "contrast 4 after"),
+    "shrinks-images": _shrinks("at the images", 2),
+    "shrinks-boundary": _shrinks("at the boundary", 0),
+    "own-random": _own("untrained, boundaries of random weights", "random interpolated before"),
+    "own-fitted": _own("untrained, boundaries of fitted weights", "probe interpolated before"),
+    "own-trained": _own("trained, its own boundary", "middle interpolated"),
+    "fitted-accuracy": Number(
+        "ResNet-34 untrained, test images that the fitted classifiers sort right", _probes, "%"
+    ),
+    "plane-across": _stretch(
+        "of ResNet-34, 40 epochs, between three images of three classes", _LONG, "plane rise across after"
+    ),
+    "plane-alike": _stretch("of ResNet-34, 40 epochs, between three images of one", _LONG, "plane rise alike after"),
+    "first-rise": _stretch("that training adds to the boundary alone, 5,000 images", rows(FEW), "gain 4"),
+    "second-rise": _stretch("the same in five new networks", rows(NEW), "gain 4"),
+    "shuffled-across": _stretch(f"with shuffled labels {_BOUNDARY}", rows(FEW, SHUFFLED), "effect 4 across after"),
+    "shuffled-alike": _stretch(f"with shuffled labels {_MATCHED}", rows(FEW, SHUFFLED), "effect 4 alike after"),
+    "lines": Number("different lines across a boundary that five ResNet-34 were measured on", _lines),
+    "deep-right": _accuracy("ResNet-34"),
+    "small-right": _accuracy("ResNet-10"),
+}

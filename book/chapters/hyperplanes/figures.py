@@ -1,0 +1,116 @@
+"""The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from book import chapters
+from book.chapters.hyperplanes import pictures, turning
+from book.chapters.hyperplanes.settings import FOUR
+from book.figures.figures import show
+from book.measures.classifiers import frames, shared
+from book.measures.classifiers.parts import SEEN
+from book.measures.classifiers.study import Plan
+from book.records import derived
+
+
+@cache
+def judged() -> tuple[Plan, pd.DataFrame]:
+    """The study that judges the four constrained networks, and a row for each run of its seeds from SEEN on."""
+    return frames.judged(chapters.tables(), FOUR, from_seed=SEEN)
+
+
+def distances() -> None:
+    """How far each class is from each hyperplane of Abs2-Neg, in both input scalings."""
+    show(
+        pictures.distances_figure(judged()[1], ("Abs2-Neg",)),
+        name="fig-nearest-not-near",
+        title="Nearest is not near: on standardised pixels most hyperplanes pass their own class by.",
+        caption="Each row is one output of Abs2-Neg: how far its hyperplane is from the centres of ten classes, in "
+        f"standard deviations (SD). The network of median accuracy. ({shared.about(*judged())})",
+        alt="Two panels of ten rows of dots. The orange dot, the own class, is the leftmost of nearly every row. On "
+        "raw inputs it is near zero. On standardised inputs it lies around one SD, and most dots beyond it.",
+    )
+
+
+def turned_line(plane: turning.ClassesInPlane) -> None:
+    """One hyperplane of a network among ten classes, seen in a plane; readers can turn it."""
+    show(
+        turning.line_figure(plane),
+        name="fig-turned-line",
+        title="The line of the digit 0 is close to its own class and far from most others.",
+        caption="Left: hidden vectors in the plane of two weight vectors, with class centres (numbers) and the "
+        "origin (plus). Right: the distance of each class to the line, in SDs of that class. Dashed: one SD.",
+        alt="Left, ten clouds of dots in a plane, most of them crowded together, and a line through one cloud apart "
+        "from the others. Right, ten bars: one is short, the others are long.",
+        turn=turning.line_turn(plane),
+    )
+
+
+def toy_lines(h: np.ndarray, labels: np.ndarray, by_hand: np.ndarray, abs2: np.ndarray, abs2_neg: np.ndarray) -> None:
+    """Three classes in a plane and the lines of their outputs, by hand and of two networks, as (3, 2) weights."""
+    show(
+        pictures.toy_figure(h, labels, {"placed by hand": by_hand, "Abs2": abs2, "Abs2-Neg": abs2_neg}),
+        name="fig-toy-lines",
+        title="Abs2-Neg can do without a line through its own class.",
+        caption="Each line is the zero set of the output of the class with its colour. Left: placed by hand. Middle: "
+        "a trained Abs2 network. Right: a trained Abs2-Neg network with a line away from its class.",
+        alt="Three clouds of points in a plane and three lines through the origin in each panel. On the left each "
+        "line passes through its cloud. On the right one line passes between the clouds.",
+    )
+
+
+def within() -> None:
+    """The share of Abs2-Neg's outputs that have their own class within any distance."""
+    show(
+        pictures.within_figure(judged()[1]),
+        name="fig-within-mnist",
+        title="On standardised pixels no hyperplane of Abs2-Neg ends within half an SD of its class.",
+        caption="Share of outputs whose own class, or nearest other class, lies within a distance. Vertical line: "
+        f"one SD, where our rule says near. ({shared.about(*judged())})",
+        alt="Rising curves in two panels. On raw inputs the trained curve reaches nine tenths at half an SD. On "
+        "standardised inputs it starts near one SD, right of the untrained curve, and rises steeply to one and a "
+        "half. The nearest other class lies far to the right.",
+    )
+
+
+def refitted() -> None:
+    """Pairs of test images in the wrong order, by learned hyperplanes and by fitted ones."""
+    table = derived.table("hyperplanes-fitted")
+    show(
+        pictures.fitted_figure(table),
+        name="fig-normals-mnist",
+        title="A fitted hyperplane orders images better than the learned one.",
+        caption="Pairs of test images that one output puts in the wrong order (logarithmic axis). Large marks: the "
+        "learned hyperplanes. Lines: this many hyperplanes fitted to each class. "
+        f"(MNIST, {table['seed'].nunique()} networks of each kind)",
+        alt="Falling curves in two panels. The large markers of the learned hyperplanes lie far above the fitted "
+        "curves. On raw inputs the curve in Abs2-Neg falls by half from one to two hyperplanes, and that in Abs2 is "
+        "flat and lower.",
+    )
+
+
+def places_here(plan: Plan, runs: pd.DataFrame, scale: str) -> None:
+    """Where the hyperplanes of networks lie that the reader has trained."""
+    show(
+        pictures.places_figure(runs),
+        name="fig-places-live",
+        title="Where the hyperplanes of the networks trained here lie.",
+        caption="Share of outputs whose hyperplane lies as each label says, before training (hollow) and after "
+        f"(filled), with its 95% interval. ({shared.about(plan, runs, scale)})",
+        alt="Dots of the share of outputs in four rows, before and after training, one panel for each input scaling.",
+    )
+
+
+def distances_here(plan: Plan, runs: pd.DataFrame, scale: str) -> None:
+    """How far each class is from each hyperplane of networks that the reader has trained."""
+    show(
+        pictures.distances_figure(runs),
+        name="fig-distances",
+        title="Distances of all classes to all hyperplanes, trained here.",
+        caption="Each row of dots is one output: the distance of its hyperplane from its own class (orange) and from "
+        f"the others (grey), of the network with the median accuracy. ({shared.about(plan, runs, scale)})",
+        alt="Panels of ten rows of dots, Abs2-Neg and Abs2 by input scaling, with the own class in orange and a line "
+        "at one SD.",
+    )

@@ -1,0 +1,86 @@
+"""The figures that the chapter shows, each with its title, caption and data; all are computed from formulas."""
+
+import torch
+from torch import Tensor
+
+from book.chapters.infinite_width import claims, pictures
+from book.chapters.infinite_width.numbers import GELU
+from book.chapters.infinite_width.random_layers import Drawn
+from book.figures.figures import show
+from support.geometry.wide_layers import Wide
+
+
+def signs() -> None:
+    """The ratio of the two stretches, and the sign of the curvature, of four wide layers."""
+    layers = {"erf": Wide("erf", 2), "$z^2$, biases": Wide(2, 2, 1.0, 1.0), "$z^3$, biases": Wide(3, 2, 1.0, 1.0)}
+    show(
+        pictures.signs_figure(torch.linspace(0, 3, 121, dtype=torch.float64)[1:], layers | {"GELU": GELU}),
+        name="fig-signs",
+        title="The ratio of GELU's stretches returns to 1, and on the way its curvature is positive.",
+        caption="Left: how much an infinitely wide layer stretches a step away from the origin, over a step "
+        "sideways. Right: the sign of its curvature. Grey: examples of the paper. (Formulas; two dimensions, weight "
+        "variance 1, bias variance 0, or 1 with biases)",
+        alt="Left, the ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back. "
+        "That of GELU rises and returns to 1. Right, bars of the sign: negative throughout for the paper's examples, "
+        "and for GELU positive from half a unit to the right end of the axis, at 3.",
+    )
+
+
+def paraboloid(distances: Tensor, textbook: Tensor, loops: list[float]) -> None:
+    """The curvature of a paraboloid in three ways; distances, (N,), from its axis."""
+    points = torch.stack([distances, torch.zeros_like(distances)], 1)
+    flipped = [float(claims.intrinsic_ricci_scalar(claims.paraboloid, x, -1)) for x in points]
+    show(
+        pictures.constant_figure(distances.numpy(), loops, textbook.numpy(), flipped),
+        name="fig-constant",
+        title="With one sign flipped the curvature of a paraboloid is right at its vertex alone.",
+        caption="Ricci scalar of the graph of |x|², by the distance from its axis. Line: textbook. Dots: angle by "
+        "which a vector comes back from small loops. Dashed: with the sign of the public code, as we read it.",
+        alt="The textbook curve falls from 8 towards zero, and the dots lie on it. The dashed curve starts at the "
+        "same point, falls faster, and becomes negative half a unit from the axis.",
+    )
+
+
+def gelu() -> None:
+    """The curvature of wide GELU layers over distance and spread of the biases."""
+    spreads = torch.linspace(0, 1.5, 31, dtype=torch.float64)
+    radii = torch.linspace(0, 4, 81, dtype=torch.float64)[1:]
+    R = torch.stack([Wide("gelu", 2, 1.0, float(s) ** 2).ricci(radii) for s in spreads])
+    show(
+        pictures.gelu_figure(radii, spreads, R),
+        name="fig-gelu",
+        title="Biases move the region where GELU's curvature is positive, and do not remove it.",
+        caption="Ricci scalar of infinitely wide GELU layers in two dimensions. Red: positive. Black: R = 0. The "
+        "colours are logarithmic beyond 0.0001. (Quadrature; weight variance 1)",
+        alt="A map over distance and spread of the biases. A blue region near the origin is followed by a broad red "
+        "one, which starts farther out for larger biases. A nearly white region follows.",
+    )
+
+
+def three_units() -> None:
+    """Log-volume and curvature of three erf units; readers can slide their bias."""
+    show(
+        pictures.three_units_figure((0.0, 0.5, 1.0)),
+        name="fig-three-units",
+        title="Three erf units with biases have positive curvature around the origin.",
+        caption="Log-volume (top) and Ricci scalar (bottom, logarithmic with sign), by the common bias. Crosses: "
+        "where two units have the preactivation 0. Circle: |x| = 2b. (Closed form)",
+        alt="Six maps. Without bias they have six-fold symmetry, and the curvature is negative. With bias they have "
+        "three-fold symmetry, and the curvature is positive inside a circle whose radius is twice the bias.",
+        turn=pictures.three_units_turn(),
+    )
+
+
+def finite_here(drawn: Drawn, scale: str) -> None:
+    """Random layers that the reader has drawn."""
+    layer = drawn.layer
+    show(
+        pictures.finite_figure([drawn]),
+        name="fig-finite-live",
+        title="Random layers, drawn here.",
+        caption="Log-volume and Ricci scalar by the distance from the origin. Bands hold the middle 68% of random "
+        f"layers. ({layer.activation}, weight variance {layer.weight_variance:g}, bias variance "
+        f"{layer.bias_variance:g}; {drawn.networks} random layers of each width, {scale} scale)",
+        alt="Two panels with nested grey bands around the line of infinite width, one for log-volume and one for "
+        "curvature.",
+    )

@@ -1,0 +1,102 @@
+"""The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
+
+import numpy as np
+
+from book.chapters.kernels import claims, derived, magnified, pictures
+from book.claims import claim
+from book.figures.figures import show
+from book.records.derived import table
+
+
+def ring() -> None:
+    """The volume around one support vector for three widths of h; readers can change the width."""
+    show(
+        pictures.ring_figure(),
+        name="fig-ring",
+        title="Magnify space at one point with a narrow factor, and you get a ring.",
+        caption="Log-volume around one support vector, less that of the plain kernel, in nats. Dashed: the ring that "
+        "the formula names. Lengths are in units of σ, and there are two inputs.",
+        alt="Three maps. Left and middle, a bright ring around a darker centre, with a dashed circle on it. Right, a "
+        "hill that is brightest at the centre, without a ring.",
+        turn=pictures.ring_turn(),
+    )
+
+
+def petals() -> None:
+    """A narrow and a wide factor h on the petals of iris."""
+    _petals(
+        (0.5, 2.0),
+        name="fig-magnified-plane",
+        title="A narrow factor makes a cloud at the support vectors, and a wide one a gentle slope.",
+        caption="Log-volume of the magnified kernel over two inputs. Lines: boundaries of the second machine. Rings: "
+        "support vectors of the first. (iris, petal length and width, standardised; 150 flowers, σ = √2, C = 10)",
+        alt="Two maps of the petal plane. Left, bright only around a crowd of ringed support vectors between two "
+        "kinds of flowers, and dark elsewhere. Right, the colours change slowly from the middle to the corners.",
+    )
+
+
+def petals_here(tau: float, scale: str) -> None:
+    """The same for a width that the reader has chosen, and for twice that."""
+    _petals(
+        (tau, 2 * tau),
+        name="fig-magnified-here",
+        title="The width that you chose, and twice that.",
+        caption="Log-volume of the magnified kernel over two inputs. "
+        f"(iris, petal length and width, 150 flowers, {scale} scale)",
+        alt="Two maps of the petal plane with support vectors, boundaries and log-volume, for the chosen width and "
+        "for twice that width.",
+    )
+
+
+def _petals(taus: tuple[float, ...], name: str, title: str, caption: str, alt: str) -> None:
+    flowers, kinds = derived.data("iris")
+    x = magnified.standardised(flowers[:, 2:], np.arange(len(flowers)), together=False)
+    choices = {f"τ = {tau:g} σ/√d": magnified.Choice("support", 1.0, 10.0, tau) for tau in taus}
+    machines = {width: magnified.machine(x, kinds, choice) for width, choice in choices.items()}
+    show(pictures.plane_figure(x, kinds, machines), name=name, title=title, caption=caption, alt=alt)
+
+
+def errors() -> None:
+    """Test errors of plain and magnified machines, and what magnifying gains."""
+    machines = table("kernel-machines")
+    show(
+        pictures.errors_figure(machines, claim("KER-1-a").row["arms"], claims.HELP),
+        name="fig-magnified-errors",
+        title="No data set shows a clear gain, and only one test is precise enough to exclude one.",
+        caption="Left: mean test errors. Right: what magnifying gains, with 95% intervals that account for shared "
+        f"training data. Dashed: the gain that our rule asks for. ({pictures.described(machines)})",
+        alt="Left, the three kinds of machine have nearly the same error in each data set. Right, four intervals of "
+        "the gain contain zero. Only that for pairs of digits ends left of the dashed line.",
+    )
+
+
+def rounds() -> None:
+    """The test error of feature machines after each update of M, on three data sets."""
+    shown = {"toy": "toy", "digits": "scikit-learn's digits", "MNIST, 1,000 images": "MNIST, 1,000 images"}
+    of = table("kernel-rounds").query("data in @shown").replace({"data": shown})
+    blocks = of.groupby("data", sort=False)["block"].nunique()
+    show(
+        pictures.rounds_figure(of),
+        name="fig-rounds",
+        title="Learning M cuts the error of the toy and raises that of images.",
+        caption="Test error by the number of updates of M. Thin: disjoint sets of data. Thick: mean. "
+        f"({', '.join(f'{name}: {n} sets' for name, n in blocks.items())})",
+        alt="Three panels of error by update. The toy falls steeply in two updates. The digits and MNIST rise with "
+        "each update.",
+    )
+
+
+def pixels() -> None:
+    """The pixels that M and the first layers of networks stress."""
+    shown = table("kernel-pixels")[["M", "small start", "usual start", "usual start, untrained"]]
+    with_m = shown[shown["M"] > 0].corr()["M"]
+    show(
+        pictures.pixels_figure(shown),
+        name="fig-pixels",
+        title="M stresses some pixels, and a trained layer stresses similar ones.",
+        caption="Diagonals of M and of W'W on the digits, from dark (0) to the largest value. Correlation with M: "
+        f"small start {with_m['small start']:.2f}, usual {with_m['usual start']:.2f}, untrained "
+        f"{with_m['usual start, untrained']:.2f}. (first block, 299 images; pixels that vary)",
+        alt="Four small images. M is bright at a few pixels in the middle and dark at the sides. The layer from a "
+        "small start resembles it. The usual start is paler, and the untrained layer nearly uniform.",
+    )

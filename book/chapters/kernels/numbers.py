@@ -1,0 +1,79 @@
+"""The numbers that the chapter's text quotes and that are no arm of a claim."""
+
+import pandas as pd
+
+from book.claims.numbers import Number
+from book.records.derived import table
+from support.training.feature_machines import ROUNDS
+
+
+def _chosen(data: str, what: str) -> float:
+    return float(table("kernel-machines").groupby("data")[what].mean()[data])
+
+
+def _widest(data: str) -> Number:
+    return Number(
+        f"share of machines for which cross-validation took the widest factor h, {data}",
+        lambda tables: _chosen(data, "widest"),
+        "%",
+    )
+
+
+def _unchanged(tables: object) -> int:
+    pairs = table("kernel-pairs")
+    return int((pairs["support"] == pairs["plain"]).sum())
+
+
+def _error(data: str, number: int) -> Number:
+    def value(tables: object) -> float:
+        rounds = table("kernel-rounds")
+        return float(rounds[(rounds["data"] == data) & (rounds["round"] == number)]["error"].mean())
+
+    return Number(f"mean test error of feature machines after {number} updates of M, {data}", value, "%")
+
+
+def _metrics(data: str, start: str) -> pd.DataFrame:
+    return table("kernel-metrics").query("data == @data and start == @start")
+
+
+def _likeness(end: str) -> Number:
+    which = {"min": "smallest", "max": "largest"}[end]
+    return Number(
+        f"{which} mean likeness of M and the first layer of a trained network, three data sets, two starts",
+        lambda tables: getattr(table("kernel-metrics").groupby(["data", "start"])["trained"].mean(), end)(),
+    )
+
+
+def _rise_with_root(tables: object) -> float:
+    means = table("kernel-settings").groupby("setting")[["first", "last"]].mean().loc["square root of M"]
+    return float(means["last"] - means["first"])
+
+
+NUMBERS = {
+    "widest-pairs": _widest("pairs of digits"),
+    "widest-iris": _widest("iris"),
+    "widest-wine": _widest("wine"),
+    "unchanged-pairs": Number(
+        "of 60 magnified machines on pairs of digits, number with exactly as many test errors as the plain one",
+        _unchanged,
+    ),
+    "vectors-pairs": Number(
+        "share of the training points that are support vectors, pairs of digits",
+        lambda tables: _chosen("pairs of digits", "vectors"),
+        "%",
+    ),
+    "toy-before": _error("toy", 0),
+    "toy-after": _error("toy", ROUNDS),
+    "toy-network": Number(
+        "mean test error of a ReLU network with the usual start, toy",
+        lambda tables: _metrics("toy", "usual start")["network"].mean(),
+        "%",
+    ),
+    "mnist-before": _error("MNIST, 1,000 images", 0),
+    "mnist-after": _error("MNIST, 1,000 images", ROUNDS),
+    "likeness-least": _likeness("min"),
+    "likeness-most": _likeness("max"),
+    "rise-with-root": Number(
+        "rise of the mean test error with the square root of M, scikit-learn's digits", _rise_with_root, "points"
+    ),
+}

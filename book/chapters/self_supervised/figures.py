@@ -1,0 +1,143 @@
+"""The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import torch
+from torch import nn
+
+from book import chapters
+from book.chapters.self_supervised import pictures
+from book.chapters.self_supervised.claims import AS_IN_THE_PAPER, OBJECTIVES, STUDY
+from book.chapters.self_supervised.numbers import DIGITS, LABELLED, RAW, rows, untrained_elsewhere
+from book.figures import film
+from book.figures.figures import show
+from book.measures.residual import clusters, lines, results, slopes
+from book.measures.residual.results import ResidualArm
+from book.measures.residual.study import ResidualStudy
+from book.measures.tables import Records
+from support.networks.data import load
+from support.training.residual.augmentation import view
+
+NO_IMAGES = "The images themselves are not at hand where this page was built, so only the curves are drawn. "
+VIEWS = 6  # of an image
+DIGITS_SHOWN = "scikit-learn's digits, which have no colours"
+
+
+@cache
+def recorded(study: str) -> ResidualArm:
+    """The recorded networks of a study."""
+    return results.arm(study, chapters.studies()[study], "gelu", Records(chapters.tables().records))
+
+
+def between_images() -> None:
+    """The stretch between two images before and after training, without and with labels; readers can turn it."""
+    of = {name: replace(recorded(STUDY), objective=objective) for name, objective in OBJECTIVES.items()}
+    of |= {"with labels": recorded(LABELLED)}
+    strips = lines.photographs([run for arm in of.values() for run in arm.of().values()])
+    films = [lines.film(arm, name, strips) for name, arm in of.items()]
+    counts = ", ".join(str(len(found.nats)) for found in films)
+    show(
+        film.still(films[0]),
+        name="fig-self-film",
+        title="Without labels space is stretched between two images, nearly as much within one class.",
+        caption=f"{NO_IMAGES if strips is None else ''}Barlow Twins. Means over 12 lines of each kind, each drawn so "
+        "that the class changes (or would) in the middle; images: an example. Thin: encoders. "
+        f"({recorded(STUDY).study.protocol}; n = {counts})",
+        alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training the "
+        "curves dip to minus 23 percent. After training they rise to 18 percent on the left and 15 on the right.",
+        turn=film.turn(films),
+    )
+
+
+def views() -> None:
+    """Some images, and views of them as an encoder gets them: photographs where they are at hand, else digits."""
+    strips = lines.photographs(recorded(LABELLED).of().values())
+    if strips is None:
+        digits = load("digits")
+        images = torch.from_numpy(digits.test_images[:3]).float().view(-1, 1, 8, 8) / digits.maximum
+    else:
+        images = torch.from_numpy(strips[[0, 0, 1], [0, -1, 0]]).float().permute(0, 3, 1, 2)
+    random = torch.Generator().manual_seed(0)
+    found = torch.stack([images, *(view(images, random) for _ in range(VIEWS))], 1)
+    show(
+        pictures.views_figure(found.permute(0, 1, 3, 4, 2).numpy()),
+        name="fig-self-views",
+        title="What an encoder sees: not an image, but views of it.",
+        caption="Left: three images. Right: six random views of each, cropped, mirrored and with other colours. In "
+        "training it gets two, and must give them the same code. "
+        f"({DIGITS_SHOWN if strips is None else 'CIFAR-10, JPEG copy'})",
+        alt="Three rows. On the left an image, on the right six patches of it at different sizes, some mirrored.",
+    )
+
+
+def toy(kept: dict[str, Sequence[dict[int, nn.Module]]], found: dict[str, np.ndarray]) -> None:
+    """The log-volume of encoders of four clusters, and the effects on both lines, by learner; readers can turn it.
+
+    kept: several encoders of each learner, by the step of training.
+    """
+    steps = [step for (first, *_) in list(kept.values())[:1] for step in first]
+    last = [[encoder[steps[-1]] for encoder in several] for several in kept.values()]
+    show(
+        pictures.toy_figure(last, list(found.values())),
+        name="fig-self-toy",
+        title="Without labels a network stretches both gaps, with labels only the one at the boundary.",
+        caption="Above: log-volume of a typical network; bright is large. Orange: a line across the boundary "
+        "(solid) and one within a class (dashed). Below: the middle of both over their ends. Thin: networks.",
+        alt="Three maps. Those of Barlow Twins and SimCLR are bright in the middle of all four clusters, and that "
+        "with labels shows a bright vertical band. Below, the lines of Barlow Twins and SimCLR are high at both ends "
+        "after training, and that with labels rises from zero to almost two nats.",
+        turn=clusters.turn({name: list(several[0].values()) for name, several in kept.items()}, steps),
+    )
+
+
+def dip() -> None:
+    """The effect of SimCLR at the boundary, by what it was trained and measured on."""
+    tables = chapters.tables()
+    normalised, plain = (rows(study, "simclr")(tables) for study in (RAW, AS_IN_THE_PAPER["without normalisation"]))
+    show(
+        pictures.dip_figure(
+            {
+                "normalised images\nin both": normalised["effect 4 across after"],
+                "images as they are\nin both": plain["effect 4 across after"],
+                "trained on normalised,\nmeasured on others": normalised["raw effect at the same places"],
+                "the same,\nbefore training": untrained_elsewhere(tables),
+            }
+        ),
+        name="fig-self-dip",
+        title="SimCLR dips only where it is measured on other images than it learned from, as untrained encoders do.",
+        caption="Stretch at the boundary over that at the images; first, third and fourth row at the same places. "
+        f"Dots: encoders. Bars: means with 95% intervals. ({recorded(RAW).study.protocol})",
+        alt="Four rows of dots. The first two lie to the right of zero, at about 9 and 7 percent. The last two lie "
+        "to the left of it, at about minus 9 and minus 6 percent.",
+    )
+
+
+def digits() -> None:
+    """The effects within one class and across a boundary on digits, without and with labels."""
+    found = pictures.last_effects(pictures.learners(recorded(DIGITS)))
+    counts = ", ".join(str(len(several)) for several in found.values())
+    show(
+        slopes.slopes_figure(found, percent=True),
+        name="fig-self-digits-essay",
+        title="On digits the network with labels stretches the boundary, and nothing else.",
+        caption="Stretch within one class and at the boundary, over that at the images. Thin: networks. "
+        f"({recorded(DIGITS).study.protocol}; n = {counts})",
+        alt="Three panels. For Barlow Twins and SimCLR the thick lines stay near zero. With labels the black line "
+        "climbs from zero to 92 percent.",
+    )
+
+
+def here(study: ResidualStudy, found: dict[str, np.ndarray], scale: str) -> None:
+    """The effects of networks that the reader has trained; found: by learner, see `pictures.last_effects`."""
+    show(
+        slopes.slopes_figure(found, percent=True),
+        name="fig-self-live",
+        title="Without and with labels, trained here.",
+        caption="Stretch within one class and at the boundary, over that at the images. "
+        f"({study.protocol}, n = at most {study.seeds} of each, {scale} scale)",
+        alt="Panels of lines from the effect within one class to that across a boundary, before training in grey and "
+        "after it in black.",
+    )

@@ -1,0 +1,108 @@
+"""The numbers that the chapter's text quotes and that are no arm of a claim.
+
+A stretch is a share: 0.18 means that a direction is stretched by 18% more than at the images, in the geometric mean.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from book.chapters.self_supervised.claims import AS_IN_THE_PAPER, BEATS, IN_WORDS, STUDY
+from book.chapters.self_supervised.derived import TABLE
+from book.claims.numbers import Number
+from book.measures.residual import numbers, results
+from book.measures.residual.results import ACROSS, BEFORE, FEATURES, SAME_PLACES
+from book.measures.tables import Tables
+
+LABELLED, DIGITS, RAW = "deep-resnet10", f"{STUDY}-digits", f"{STUDY}-raw"
+Rows = Callable[[Tables], pd.DataFrame]
+
+
+def rows(study: str, kind: str, untrained: str = "") -> Rows:
+    """A row for each network of a study that counts, with its numbers by name; see `numbers.networks`."""
+    return lambda tables: numbers.networks(tables, study, kind, untrained, BEATS)
+
+
+def _stretch(says: str, of: Rows, column: str) -> Number:
+    return Number(f"stretch, {says}", lambda tables: numbers.stretch(of(tables)[column]))
+
+
+def _pair(name: str, words: str, of: Rows, when: str = "after") -> dict[str, Number]:
+    """The stretch at the boundary and at the matched place within one class."""
+    return {
+        f"{name}-across": _stretch(f"{words}: at the boundary", of, f"effect 4 across {when}"),
+        f"{name}-alike": _stretch(f"{words}: at the matched place within one class", of, f"effect 4 alike {when}"),
+    }
+
+
+def _probe(study: str, kind: str, when: int) -> Callable[[Tables], float]:
+    def accuracy(tables: Tables) -> float:
+        runs = [run for run in tables.runs(tables.studies[study]) if run.spec.objective == kind]
+        return float(np.mean([run.arrays["probe_test_accuracy"][when] for run in runs]))
+
+    return accuracy
+
+
+def _right(words: str, study: str, kind: str, when: int = 1) -> Number:
+    return Number(f"test images that a probe gets right, {words}", _probe(study, kind, when), "%")
+
+
+def _simclr(tables: Tables) -> list:
+    """The records of SimCLR that were measured with and without normalisation."""
+    return [run for run in tables.runs(tables.studies[RAW]) if run.spec.objective == "simclr"]
+
+
+def _raw_probe(tables: Tables) -> float:
+    return float(np.mean([run.arrays["probe_raw_accuracy"][1] for run in _simclr(tables)]))
+
+
+def untrained_elsewhere(tables: Tables) -> pd.Series:
+    """The effects of untrained encoders on images that are not normalised, at the places of SimCLR's boundary."""
+    found = [results.raw_effects(run)[BEFORE, FEATURES, SAME_PLACES, ACROSS] for run in _simclr(tables)]
+    return pd.Series(found, dtype=float)
+
+
+def _least_of_six(study: str) -> Callable[[Tables], float]:
+    """Of SimCLR the smallest of the mean effects by the six measures."""
+    return lambda tables: float(
+        min(rows(study, "simclr")(tables)[f"{measure} effect across after"].mean() for measure in IN_WORDS)
+    )
+
+
+_PLAIN = AS_IN_THE_PAPER["without normalisation"]
+_DIGITS_OWN = rows(DIGITS, "supervised", untrained=TABLE)
+_VALUE = "nats per singular value"
+
+NUMBERS = {
+    **_pair("barlow", "Barlow Twins", rows(STUDY, "barlow")),
+    **_pair("barlow-before", "the encoders of Barlow Twins before training", rows(STUDY, "barlow"), "before"),
+    **_pair("simclr", "SimCLR", rows(STUDY, "simclr")),
+    **_pair("labels", "ResNet-10 with labels", rows(LABELLED, "gelu")),
+    "barlow-right": _right("after Barlow Twins", STUDY, "barlow"),
+    "simclr-right": _right("after SimCLR", STUDY, "simclr"),
+    "untrained-right": _right("before training", STUDY, "barlow", BEFORE),
+    "least-of-six": Number("SimCLR, smallest effect by six measures", _least_of_six(STUDY), _VALUE),
+    "least-of-six-plain": Number("the same without normalisation", _least_of_six(_PLAIN), _VALUE),
+    "normalised": _stretch("SimCLR, width 8, normalised images", rows(RAW, "simclr"), "effect 4 across after"),
+    "plain": _stretch("SimCLR, width 8, images as they are", rows(_PLAIN, "simclr"), "effect 4 across after"),
+    "mismatch": _stretch(
+        "SimCLR, width 8, trained on normalised images and measured on others, at the same places",
+        rows(RAW, "simclr"),
+        "raw effect at the same places",
+    ),
+    "mismatch-untrained": Number(
+        "stretch, the same encoders before training, on images as they are",
+        lambda tables: numbers.stretch(untrained_elsewhere(tables)),
+    ),
+    "mismatch-right": Number("images as they are that the probe of normalised ones gets right", _raw_probe, "%"),
+    **_pair("digits-labels", "digits with labels", rows(DIGITS, "supervised")),
+    **_pair("digits-barlow", "digits, Barlow Twins", rows(DIGITS, "barlow")),
+    **_pair("digits-simclr", "digits, SimCLR", rows(DIGITS, "simclr")),
+    "digits-own": _stretch(
+        "digits with labels, boundary over matched place, over the straight line", _DIGITS_OWN, "middle interpolated"
+    ),
+    "digits-own-before": _stretch(
+        "the same of the untrained networks, at fitted boundaries", _DIGITS_OWN, "probe interpolated before"
+    ),
+}

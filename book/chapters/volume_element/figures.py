@@ -1,0 +1,118 @@
+"""The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from book import chapters
+from book.chapters.volume_element import ambiguity, maps, pictures, results
+from book.chapters.volume_element.derived import PICTURES
+from book.chapters.volume_element.results import VolumeArm
+from book.figures.figures import show
+from book.records import derived
+from support.geometry.boundary import Pairs
+
+LINES = (((-0.05, 0.55), (0.29, -0.21)), ((-0.18, -0.74), (-0.37, 0.07)))  # across the boundary, and within a class
+WIDTH = 20  # of the network that is shown
+
+
+def arm(name: str) -> VolumeArm:
+    """The recorded networks of a task of `results.ARMS`."""
+    return chapters.tables().once(results.recorded, name)
+
+
+def two_lines() -> None:
+    """The log-volume of one network before training and after it, along two lines; readers can turn it."""
+    sinusoid = arm("sinusoid")
+    shown = {width: sinusoid.runs[width, "true", 0] for width in sinusoid.study.widths}
+    show(
+        maps.two_lines_figure(shown[WIDTH], (0, sinusoid.study.steps), LINES),
+        name="fig-volume-two-lines",
+        title="After training space is stretched at the boundary, and not at the same place of a line within a "
+        "class.",
+        caption="Above: log-volume of the hidden layer (the scale is cut below). White: the decision boundary. "
+        "Below: the "
+        f"log-volume along both lines. ({sinusoid.study.protocol}, {WIDTH} units, seed 0)",
+        alt="Two maps of the plane. Before training the map is nearly even. After it bright bands follow the wave "
+        "of the "
+        "boundary. Below, both profiles are flat before training. After it the solid one has a bump of two nats "
+        "where it "
+        "crosses the boundary, and the dashed one stays flat.",
+        turn=maps.training_turn(shown, shown[WIDTH].arrays["geometry_steps"].tolist(), LINES, WIDTH),
+    )
+
+
+def toy(log_volume: Callable[[Tensor], Tensor], pairs: Pairs) -> None:
+    """One sigmoid unit with its ridge on the boundary, and the first of the pairs."""
+    show(
+        pictures.toy_figure(log_volume, pairs),
+        name="fig-volume-toy",
+        title="The contrast compares a boundary with a matched place that has none.",
+        caption="Left: log-volume of one sigmoid unit. White: the boundary. Solid: a line between two classes. "
+        "Dashed: its "
+        "match within one class. Right: the log-volume along both, over the mean of their ends. The dots are the "
+        "two effects.",
+        alt="Left, a bright ridge along the line where the first coordinate is zero, crossed by a solid segment. "
+        "Right, "
+        "the log-volume along the solid segment has a bump at the boundary, and along the dashed one it has none. "
+        "The "
+        "contrast is their distance.",
+    )
+
+
+def bumps() -> None:
+    """The log-volume between images before training, after it, and after training without weight decay."""
+    mnist, bare = arm("MNIST"), arm("MNIST, no decay")
+    panels = {
+        "before training": (mnist, 0),
+        "trained, weight decay": (mnist, mnist.study.steps),
+        "trained, no decay": (bare, bare.study.steps),
+    }
+    show(
+        pictures.profiles_figure(panels),
+        name="fig-volume-bumps",
+        title="Between two images the bump is there before training, also if both are of one class.",
+        caption="Log-volume along lines between test images, over the mean of their ends: mean over the lines of a "
+        "network "
+        "(thin), and over networks (thick). "
+        f"(MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs, {len(mnist.networks())} networks with "
+        "decay, "
+        f"{len(bare.networks())} without)",
+        alt="Three panels with a black and a grey bump each. Before training both are high, and the black one is "
+        "slightly "
+        "higher. After training with weight decay both are lower, the grey one much more. Without decay the black "
+        "one is "
+        "much higher than before, and the grey one about as high as before.",
+    )
+
+
+def ambiguous() -> None:
+    """The log-volume at ambiguous digits against three kinds of clear ones."""
+    arms = ambiguity.arms()
+    show(
+        pictures.ambiguous_figure(arms, derived.table(PICTURES)),
+        name="fig-volume-ambiguous",
+        title="Most of the extra volume at ambiguous digits is there at clear digits that are as faint.",
+        caption="Left: examples. Right: how much larger the log-volume is at ambiguous images. Dashed: below it "
+        "counts as "
+        f"none. Matched: decoded, clear, equal ink and norm. ({arms[0].protocol}, {len(arms[0].table)} networks)",
+        alt="Left, four rows of digits: ambiguous, clean, decoded and matched, the last as faint as the first. "
+        "Right, dots "
+        "lie near 1.5 against clean digits, near 1 against decoded ones, and between 0.1 and 0.5 against matched "
+        "ones.",
+    )
+
+
+def bumps_here(live: VolumeArm, scale: str) -> None:
+    """The same bumps, of networks that the reader has trained."""
+    study = live.study
+    show(
+        pictures.profiles_figure(pictures.epochs_of(live, 0, study.steps)),
+        name="fig-volume-live",
+        title="The bump between two images, trained here.",
+        caption="Log-volume along lines between test images, over the mean of their ends. "
+        f"({study.protocol}, {study.widths[0]:,} units, n = {len(live.networks())}, {scale} scale)",
+        alt="Two panels of bumps along lines between images, before and after training: black for pairs of two "
+        "classes, "
+        "grey for pairs of one class.",
+    )

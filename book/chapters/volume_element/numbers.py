@@ -1,0 +1,137 @@
+"""The numbers that the chapter's text quotes and that are no arm of a claim."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from book.chapters.volume_element import ambiguity, results
+from book.chapters.volume_element import tables as measures
+from book.chapters.volume_element.results import VolumeArm
+from book.claims.numbers import Number
+from book.claims.statistics import mean_interval
+from book.measures.tables import Tables
+
+WIDTH = 2000  # hidden units on MNIST
+NO_DECAY = "MNIST, no decay"
+
+
+def _of(task: str, value: Callable[[VolumeArm], object]) -> Callable[[Tables], object]:
+    """A number of a task, as a function of the tables of all studies."""
+    return lambda tables: value(tables.once(results.recorded, task))
+
+
+def _mean(task: str, width: int, column: str, before: str = "") -> Callable[[Tables], object]:
+    """Mean and interval of a column of `results.COLUMNS` over networks, minus that of another where one is named."""
+
+    def value(arm: VolumeArm) -> object:
+        found = arm.of(width)
+        return mean_interval(found[column] - (found[before] if before else 0))
+
+    return _of(task, value)
+
+
+def _largest_before(arm: VolumeArm) -> float:
+    return float(measures.means(arm, "before_contrast").abs().max())
+
+
+def _near(task: str, width: int, index: int) -> Callable[[Tables], object]:
+    return _of(task, lambda arm: measures.near_the_boundary(arm, width, index))
+
+
+def _same_places(arm: VolumeArm) -> float:
+    found = arm.of(WIDTH)
+    return float(found["before_contrast"].mean() / found["contrast"].mean())
+
+
+def _in_sds(arm: VolumeArm) -> float:
+    was, now = measures.contrast_in_sds(arm, WIDTH).mean(0)
+    return float(was / now)
+
+
+def _each_direction(arm: VolumeArm) -> float:
+    pixels = arm.networks()[0].arrays["spectrum"].shape[-1]
+    return float(np.exp(arm.of(WIDTH)["contrast"].mean() / pixels))
+
+
+def _ambiguous(column: str) -> Callable[[Tables], object]:
+    return lambda tables: mean_interval(ambiguity.arms()[0].table[column], method="t")
+
+
+NUMBERS = {
+    "contrast-sinusoid-20": Number("contrast on the sinusoid, 20 units", _mean("sinusoid", 20, "contrast"), "nats"),
+    "contrast-sinusoid-wide": Number(
+        "contrast on the sinusoid, 250 units", _mean("sinusoid", 250, "contrast"), "nats"
+    ),
+    "contrast-sinusoid-before": Number(
+        "largest mean contrast before training, in size, of three widths on the sinusoid",
+        _of("sinusoid", _largest_before),
+        "nats",
+    ),
+    "peak-at-the-boundary": Number(
+        "share of lines whose volume peaks within a twentieth of the line from the boundary, sinusoid, 20 units",
+        _near("sinusoid", 20, -1),
+    ),
+    "peak-at-the-boundary-before": Number("the same before training", _near("sinusoid", 20, 0)),
+    "fall-within-a-class": Number(
+        "change of the effect within a class on MNIST, with weight decay",
+        _mean("MNIST", WIDTH, "same_effect", "before_same_effect"),
+        "nats",
+    ),
+    "each-direction": Number(
+        "factor for each pixel that varies, to which the contrast on MNIST amounts", _of("MNIST", _each_direction)
+    ),
+    "share-same-places": Number(
+        "share of the contrast on MNIST that was there before training, at the places of the trained boundary",
+        _of("MNIST", _same_places),
+    ),
+    "share-middle": Number(
+        "share of the difference in the middle of the lines that was there before training, MNIST",
+        _of("MNIST", lambda arm: measures.share_in_the_middle(arm, WIDTH)),
+    ),
+    "share-sd": Number(
+        "share of the contrast in standard deviations among pairs that was there before training, MNIST",
+        _of("MNIST", _in_sds),
+    ),
+    "share-own-boundaries": Number(
+        "contrast at the untrained networks' own boundaries over that after training, MNIST",
+        _of("MNIST", lambda arm: measures.share_at_own_boundaries(arm, WIDTH)),
+    ),
+    "accuracy": Number(
+        "mean test accuracy on MNIST with weight decay, 50 epochs, in percent",
+        _mean("MNIST", WIDTH, "test_accuracy"),
+        "%",
+    ),
+    "accuracy-long": Number(
+        "test accuracy of the one network on MNIST with weight decay and 200 epochs, in percent",
+        _of("MNIST, long", lambda arm: arm.of(WIDTH)["test_accuracy"].mean()),
+        "%",
+    ),
+    "accuracy-without-decay": Number(
+        "mean test accuracy on MNIST without weight decay, 50 epochs, in percent",
+        _mean(NO_DECAY, WIDTH, "test_accuracy"),
+        "%",
+    ),
+    "rise-without-decay": Number(
+        "change of the effect at the boundary on MNIST, without weight decay",
+        _mean(NO_DECAY, WIDTH, "effect", "before_effect"),
+        "nats",
+    ),
+    "nearer-without-decay": Number(
+        "change of nearness of peak and boundary on MNIST, without weight decay, in lengths of the line",
+        _mean(NO_DECAY, WIDTH, "nearer", "before_nearer"),
+    ),
+    "ambiguous-before": Number(
+        "log-volume at ambiguous minus clean digits before training, in standard deviations",
+        _ambiguous("clean SD before"),
+    ),
+    "error-over-networks": Number(
+        "standard error of the mean contrast on MNIST over networks",
+        _of("MNIST", lambda arm: arm.of(WIDTH)["contrast"].sem()),
+        "nats",
+    ),
+    "error-over-pairs": Number(
+        "standard error of a network's contrast on MNIST over its pairs, mean over networks",
+        _of("MNIST", measures.error_over_pairs),
+        "nats",
+    ),
+}

@@ -1,0 +1,127 @@
+"""The figures that the chapter shows, each with its title, caption and data; they read the records themselves."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from book import chapters
+from book.chapters.settings import SOURCE_RATE
+from book.chapters.why_outputs_die import law, pictures, tables, turning
+from book.chapters.why_outputs_die.study import REMEDIES
+from book.figures.figures import jitter, show
+from book.measures.classifiers import frames, shared
+from book.measures.classifiers.study import Plan
+from support.training.classifiers.specs import RARE
+
+OF_RELU = ("ReLU", "ReLU2", "ReLU2-Neg")
+
+
+@cache
+def leads() -> pd.DataFrame:
+    """The lead of ReLU2-Neg over ReLU2 at three step sizes (`law.leads`)."""
+    return law.leads(chapters.tables())
+
+
+@cache
+def both_remedies() -> dict[str, pd.DataFrame]:
+    """The runs with a warm-up and centred outputs on raw pixels, by network."""
+    runs = tables.recorded(chapters.tables())["both"]
+    return frames.by_network(runs[runs["scaling"] == "raw"])
+
+
+def warming_up() -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The step size of the warm-up at each recorded step, and network -> share of inactive outputs, (runs, steps)."""
+    runs = both_remedies()
+    taken = frames.recorded_steps(runs["ReLU2"])
+    full, _ = chapters.studies()["mnist-rates"].place("raw", SOURCE_RATE)
+    shares = {name: (frames.curve(of, "test_active") < RARE[0]).mean(2) for name, of in runs.items()}
+    return full * np.minimum(1, taken / REMEDIES["both"].warmup), shares
+
+
+def sign_turns() -> None:
+    """The lead of ReLU2-Neg over ReLU2 at three step sizes, in both input scalings."""
+    pairs = leads().groupby(["size", "scaling"]).size().iloc[0]
+    show(
+        pictures.sign_turns_figure(leads()),
+        name="fig-sign-turns",
+        title="Distances lead when the first steps are large, and not when they are small.",
+        caption="Test accuracy of ReLU2-Neg (distances) minus ReLU2 (amounts): pairs of networks (dots), mean and "
+        "95% interval. Both scalings start from equally large preactivations. "
+        f"(MNIST, first 10,000 images, 1,000 steps, {pairs} pairs of each kind)",
+        alt="Leads at three step sizes. At 10 both means lie below zero, and the interval of the raw inputs includes "
+        "zero. At 100 both intervals include zero. At 1,000 both means lie near 60 points, far above it.",
+    )
+
+
+def killed(sizes: np.ndarray, formula: np.ndarray, dead: list[float], half_angle: float) -> None:
+    """Outputs that one step kills; readers can turn it. half_angle: radians; formula, dead: shares at these sizes."""
+    gap = np.abs(formula - np.array(dead)).max()
+    outputs = 2 * np.pi * jitter(100) - np.pi  # angles, evenly spread
+    show(
+        pictures.killed_figure(sizes, formula, dead, outputs, half_angle, step=0.6),
+        name="fig-killed",
+        title="The larger the step, the more outputs die.",
+        caption="Left: the weights of 100 outputs after a step of 0.6 of their length. Outputs in the grey sector "
+        "are dead. Right: share of dead outputs by the size of the step, formula (line) and counted (dots).",
+        alt="Left, a circle of dots, moved to the left into a grey sector. Right, the share of dead outputs rises "
+        f"from 0.28 without a step to 1 at a step of 1.3 lengths. Dots and formula differ by at most {gap:.3f}.",
+        turn=turning.wedge_turn(outputs, half_angle=round(np.degrees(half_angle)), step=0.6),
+    )
+
+
+def warmup() -> None:
+    """The share of inactive outputs while a warm-up makes the steps larger."""
+    sizes, shares = warming_up()
+    seeds = len(shares["ReLU2"])
+    show(
+        pictures.warmup_figure(sizes, shares, {}),
+        name="fig-warmup",
+        title="A warm-up keeps outputs active until the step size is in the hundreds.",
+        caption="Share of inactive outputs (active on under 1% of the test images) as the warm-up makes steps "
+        "larger. Lines: mean. Bands: the middle 80% of networks. "
+        f"(MNIST, first 10,000 images, raw pixels, centred outputs, {seeds} seeds)",
+        alt="Two lines over step size. ReLU2 stays near 0 percent up to a step size of 250, rises to 70 percent at "
+        "700 and falls slowly afterwards. ReLU2-Neg stays near 0 throughout.",
+    )
+
+
+def atlas() -> None:
+    """The accuracy over step size and start, with the published setting; readers can turn it."""
+    rates = chapters.studies()["mnist-rates"]
+    runs = chapters.tables().once(law.runs, rates.name)
+    published = {scaling: rates.place(scaling, SOURCE_RATE) for scaling in rates.scalings}
+    show(
+        pictures.phase_figure(runs, rates, OF_RELU, published),
+        name="fig-map",
+        title="Accuracy depends on step size and start, and a published setting is one point of the map.",
+        caption="Mean test accuracy by the sizes of the first steps and the first preactivations. Cross: the "
+        "published learning rate. White dot: some runs diverged. "
+        f"(MNIST, {rates.images:,} images, {rates.steps:,} steps, {runs['seed'].nunique()} seeds per point)",
+        alt="Six heat maps, three networks by two scalings. ReLU2 is bright at step sizes of 10 and 100 from small "
+        "preactivations and dark at 1,000, where ReLU2-Neg is bright. The raw cross lies four squares above the "
+        "standardised one.",
+        turn=turning.phase_turn(rates, runs, published),
+    )
+
+
+def remedies_here(plan: Plan, starts: dict[str, pd.DataFrame], scale: str) -> None:
+    """Test accuracy of networks that the reader has trained under five recipes."""
+    show(
+        pictures.remedies_figure(starts),
+        name="fig-remedies",
+        title="The five recipes, trained here.",
+        caption=f"Test accuracy of every run (markers) and means (bars). ({plan.protocol}, {scale} scale)",
+        alt="Dots of accuracy of ReLU2 and ReLU2-Neg under five recipes, one panel for each input scaling.",
+    )
+
+
+def smooth_here(plan: Plan, runs: pd.DataFrame) -> None:
+    """Test accuracy of networks with smooth activations that the reader has trained."""
+    show(
+        shared.accuracy_figure(runs),
+        name="fig-smooth",
+        title="Smooth activations under the same constraints, trained here.",
+        caption=f"Test accuracy of every run, mean and 95% interval. ({plan.protocol})",
+        alt="Dots of accuracy of six networks with GELU and SiLU, one panel for each input scaling.",
+    )

@@ -1,0 +1,57 @@
+"""Lines from the effect within one class to that across a boundary, before training and after it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axis import Axis
+
+from book.figures import figures
+from book.figures.figures import GREY
+from book.measures.residual.results import ACROSS, AFTER, ALIKE, BEFORE
+
+KINDS = ("within\none class", "across a\nboundary")
+PERCENTS, FINE = (-80, -60, -40, -20, 0, 30, 60, 100, 150), range(-20, 25, 5)  # of axes
+
+
+def slopes(ax, found: np.ndarray) -> None:
+    """Lines from the effect within one class to that across a boundary: thin for each network, thick for the means.
+
+    found: (networks, 2, 2) [untrained or trained, across or within one class], in nats.
+    """
+    for when, hue in ((BEFORE, GREY), (AFTER, "black")):
+        pairs = found[:, when][:, [ALIKE, ACROSS]]
+        ax.plot((0, 1), pairs.T, color=hue, linewidth=0.5, alpha=0.4)
+        ax.plot((0, 1), pairs.mean(0), color=hue, linewidth=2.2, marker="o")
+    ax.axhline(0, color="black", linewidth=0.8)
+    ax.set(xticks=(0, 1), xlim=(-0.35, 1.35))
+    ax.set_xticklabels(KINDS)
+
+
+def slopes_figure(found: dict[str, np.ndarray], percent: bool = False):
+    """`slopes` of each kind of network by its name, side by side.
+
+    percent: the axis says by how much a direction is stretched more than at the images, instead of nats.
+    """
+    fig, (axes, *_) = figures.subplots(1, len(found), height=3.4, sharey=True, squeeze=False)
+    for ax, (name, several) in zip(axes, found.items(), strict=True):
+        slopes(ax, several)
+        ax.set_title(name.replace(", ", ",\n"))
+    axes[0].set_ylabel("effect (nats per output)")
+    if percent:
+        percent_axis(axes[0].yaxis, axes[0].get_ylim(), PERCENTS)
+        axes[0].set_ylabel("stretched more than\nat the two images")
+    name_times(axes[0])
+    return fig
+
+
+def percent_axis(axis: Axis, limits: tuple[float, float], percents: Sequence[int]) -> None:
+    """Labels an axis of nats, between these limits, with the percentages that they mean."""
+    shown = [p for p in percents if limits[0] <= np.log1p(p / 100) <= limits[1]]
+    axis.set_ticks([np.log1p(p / 100) for p in shown], [f"{p:+d}%".replace("-", "−") if p else "0" for p in shown])
+
+
+def name_times(ax) -> None:
+    """A legend for the two colours, below the figure."""
+    ax.plot([], [], color="black", linewidth=2.2, marker="o", label="after training")
+    ax.plot([], [], color=GREY, linewidth=2.2, marker="o", label="before")
+    figures.legend_below(ax.figure, ax, 2)
