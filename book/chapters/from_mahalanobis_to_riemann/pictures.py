@@ -130,8 +130,8 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
         ax.set(xlim=(-1, 1), ylim=(-1, 1))
         ax.grid(visible=False)
     axes[0][0].set_ylabel("$x_2$")
-    below = {"location": "bottom", "shrink": 0.4, "aspect": 30, "pad": 0.03}
-    fig.colorbar(image, ax=axes[0].tolist(), label="log-volume (nats)", extend="both", **below)
+    every = axes[0].tolist()
+    fig.colorbar(image, ax=every, label="log-volume (nats)", extend="both", location="bottom", shrink=0.4, aspect=30)
     return fig
 
 
