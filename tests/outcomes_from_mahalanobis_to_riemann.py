@@ -1,4 +1,4 @@
-"""Made-up tables that drive the claims of chapter 11 to each outcome; 8 seeds, mismatches in nats."""
+"""Made-up tables that drive the claims of chapter 7 to each outcome; 8 seeds, mismatches in nats."""
 
 import numpy as np
 

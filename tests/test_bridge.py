@@ -148,6 +148,17 @@ SINUSOID = task("sinusoid")
 RULERS = rulers.rulers(SINUSOID)
 
 
+def test_a_network_s_circle_has_the_area_of_the_class_and_abs_has_one_shape_for_all():
+    data = toys.toy()
+    ax, *others = pictures.shapes_figure(data, toys.toy_networks(data, steps=20)).axes
+    for one in (ax, *others):
+        classes, circles = one.patches[::2], one.patches[1::2]
+        areas = [[patch.width * patch.height for patch in of] for of in (classes, circles)]
+        assert areas[1] == pytest.approx(areas[0])
+    shapes = {one: [patch.width / patch.height for patch in one.patches[1::2]] for one in (ax, *others)}
+    assert np.ptp(shapes[ax]) < 1e-9 < min(np.ptp(shapes[one]) for one in others)
+
+
 def test_the_edge_is_where_the_classes_change_and_its_normals_are_across():
     points, normal = rulers.edge()
     assert torch.allclose(normal.norm(dim=1), torch.ones(200).double())

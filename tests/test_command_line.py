@@ -256,9 +256,9 @@ def test_a_number_is_that_chapter_and_no_other(monkeypatch, capsys):
         "02_abs2_neg_geometry": "03_hyperplanes",
         "03_offset_l2": "04_offset_l2",
         "04_mahalanobis": "05_mahalanobis",
-        "05_volume_element": "06_volume_element",
-        "06_infinite_width": "07_infinite_width",
-        "10_from_mahalanobis_to_riemann": "11_from_mahalanobis_to_riemann",
+        "05_volume_element": "08_volume_element",
+        "06_infinite_width": "06_infinite_width",
+        "10_from_mahalanobis_to_riemann": "07_from_mahalanobis_to_riemann",
     }.items(),
 )
 def test_an_old_name_of_a_chapter_suggests_the_new_one(capsys, old, new):

@@ -15,7 +15,7 @@ from book.measures.residual import clusters
 def settings(**given):
     blank = dict.fromkeys(("data", "seeds", "epochs", "width", "data_folder"))
     usual = {"scale": "laptop", "depth": 10, "activation": "gelu", "device": "cpu"}
-    return chapters.read(blank | usual | given, "08_deep_networks")
+    return chapters.read(blank | usual | given, "09_deep_networks")
 
 
 class Ridge(nn.Module):
@@ -90,7 +90,7 @@ def test_images_whose_sides_cannot_be_halved_three_times_are_refused(archives):
 
 @pytest.mark.slow
 def test_the_chapter_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "08_deep_networks", scale="smoke", epochs=1)
+    code, notebook = run(tmp_path, "09_deep_networks", scale="smoke", epochs=1)
     assert code == 0, notebook
     shown = figures_of(notebook)
     assert {"fig-deep-film", "fig-deep-toy", "fig-deep-slopes", "fig-deep-repeated", "fig-deep-live"} <= shown.keys()

@@ -1,4 +1,4 @@
-"""The figures and tables of chapter 7 show the numbers that they are given."""
+"""The figures and tables of chapter 6 show the numbers that they are given."""
 
 from dataclasses import replace
 

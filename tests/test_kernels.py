@@ -340,7 +340,7 @@ def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out(monkeypatch)
 
 def test_without_a_table_nothing_is_judged(monkeypatch, tmp_path):
     monkeypatch.setattr(claims.derived, "path", lambda name: tmp_path / name)
-    rows = [row for row in chapters.ledger([], "10_kernels") if row["arms"][0]["name"] != "formulas"]
+    rows = [row for row in chapters.ledger([], "11_kernels") if row["arms"][0]["name"] != "formulas"]
     assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 12
 
 
@@ -537,7 +537,7 @@ def test_the_caption_counts_splits_and_pairs():
 
 @pytest.mark.slow
 def test_the_chapter_on_kernels_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "10_kernels", scale="smoke", task="wine")
+    code, notebook = run(tmp_path, "11_kernels", scale="smoke", task="wine")
     assert code == 0, notebook
     shown = figures_of(notebook)
     assert {"fig-ring", "fig-magnified-errors", "fig-magnified-here", "fig-rounds"} <= shown.keys()
@@ -547,7 +547,7 @@ def test_the_chapter_on_kernels_runs_with_small_parameters(tmp_path):
 def test_the_scale_says_how_often_the_data_are_split():
     def settings(**given):
         blank = dict.fromkeys(("task", "repetitions", "folds")) | {"scale": "laptop", "tau": 0.9, "seed": 0}
-        return chapters.read(blank | given, "10_kernels")
+        return chapters.read(blank | given, "11_kernels")
 
     assert (settings().seeds, settings(scale="paper").seeds, settings(scale="smoke", folds=3).seeds) == (5, 25, 3)
     assert (settings().data, settings(task="wine").data) == ("iris", "wine")

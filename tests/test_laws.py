@@ -1,4 +1,4 @@
-"""The rules of chapter 7 can come out both ways, and what they rest on agrees with routes that share no code."""
+"""The rules of chapter 6 can come out both ways, and what they rest on agrees with routes that share no code."""
 
 import math
 from dataclasses import replace
@@ -242,7 +242,7 @@ def test_a_case_of_sampled_networks_has_a_name():
 
 
 def test_the_rows_are_judged_without_records():
-    rows = chapters.ledger([], "07_infinite_width")
+    rows = chapters.ledger([], "06_infinite_width")
     assert [row["id"] for row in rows] == [claim.id for claim in laws.CLAIMS]
     assert all(row["measured"] and row["n"] > 0 and not row["record"] for row in rows)
     verdicts = {row["id"]: row["verdict"] for row in rows}

@@ -27,7 +27,7 @@ ROOMS = {
     "02_why_outputs_die": "why_outputs_die",
     "03_hyperplanes": "hyperplanes",
     "05_mahalanobis": "mahalanobis",
-    "06_volume_element": "volume_element",
+    "08_volume_element": "volume_element",
 }
 VIEW = "application/vnd.jupyter.widget-view+json"
 CONTROLS = {"rate": live.Control("rate", (1.0, 2.0), 2.0), "kind": live.Control("kind", ("a", "b"), "a")}

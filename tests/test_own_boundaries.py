@@ -1,4 +1,4 @@
-"""Untrained networks at boundaries of their own: the derived tables of chapters 8 and 9."""
+"""Untrained networks at boundaries of their own: the derived tables of chapters 9 and 10."""
 
 from dataclasses import replace
 from types import SimpleNamespace

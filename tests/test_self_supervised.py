@@ -14,7 +14,7 @@ from book.measures.residual.results import ALIKE
 
 def settings(**given):
     blank = dict.fromkeys(("data", "seeds", "epochs", "width", "data_folder"))
-    return chapters.read(blank | {"scale": "laptop", "device": "cpu"} | given, "09_self_supervised")
+    return chapters.read(blank | {"scale": "laptop", "device": "cpu"} | given, "10_self_supervised")
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_a_wrong_parameter_is_named(given, message):
 
 @pytest.mark.slow
 def test_the_chapter_runs_with_small_parameters(tmp_path):
-    code, notebook = run(tmp_path, "09_self_supervised", scale="smoke")
+    code, notebook = run(tmp_path, "10_self_supervised", scale="smoke")
     assert code == 0, notebook
     shown = figures_of(notebook)
     assert {"fig-self-film", "fig-self-views", "fig-self-toy", "fig-self-dip", "fig-self-live"} <= shown.keys()

@@ -1,4 +1,4 @@
-"""The figures of chapter 6 draw the numbers that they are given."""
+"""The figures of chapter 8 draw the numbers that they are given."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The tables of chapter 6 on made-up networks, against numbers worked out by hand."""
+"""The tables of chapter 8 on made-up networks, against numbers worked out by hand."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -3,7 +3,7 @@
     Fed raw bytes, ReLU2 ends [55 points](../book/pages/evidence_01.ipynb#LDM-5.2-a/raw) behind ReLU.
     On average [4.5](../book/pages/evidence_01.ipynb#dead-after-ten-steps) of its ten outputs die in ten steps.
     It [fails](../book/pages/evidence_01.ipynb#LDM-5.2-a/standardised "fails") on standardised pixels.
-    [Half](../book/pages/evidence_06.ipynb#share-before-training "40% to 60%") of it was there before.
+    [Half](../book/pages/evidence_08.ipynb#share-before-training "40% to 60%") of it was there before.
 
 After the # stands an arm of a claim, a claim, or a name of the chapter's NUMBERS. The first number of a link must be
 the record's, rounded to the digits that are printed, and with its sign where the text prints one. With "%" in the

@@ -167,7 +167,7 @@ class Metrics(Part):
             f"{a:.2g} to {b:.2g}, and groups of shuffled labels {c:.2g} to {d:.2g}.",
             "Pass more inputs of each class: with so few the precision is uncertain, and the directions are few."
             if scarce
-            else "Nothing: neither is a fault. Chapters 5 and 11 of the book say when networks learn such a metric.",
+            else "Nothing: neither is a fault. Chapters 5 and 7 of the book say when networks learn such a metric.",
             f"mismatch {own:.2g} nats, reading {self.reading}",
             f"{self.layer}, in the {self.directions} leading principal directions of the inputs. Mismatch in nats, 0 "
             f"for a Mahalanobis distance, median (range):\nown class {span(self.own)}, other classes "

@@ -77,7 +77,7 @@ class Volume(Part):
             noise = "A place at random would be above 50%, and above 95% in one line of twenty."
             brief = f"its own boundary {above}"
         advice = (
-            "One line is an example: try others with `diagnosis.volume(..., ends=(i, j))`. Chapters 6 and 8 of the "
+            "One line is an example: try others with `diagnosis.volume(..., ends=(i, j))`. Chapters 8 and 9 of the "
             "book measure many, against lines without a boundary."
         )
         return Words(finding, noise, advice, brief, details)

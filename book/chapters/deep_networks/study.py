@@ -3,7 +3,7 @@
 Networks are trained in float32. A processor with bf16 in hardware would take two thirds of the time in bf16, but one
 without it 25 times as long. The GELU networks of `deep-resnet10` were trained in bf16, before we chose float32.
 No other network of these studies had been trained then. Float32 takes longer, so `deep-resnet34` and the encoders of
-chapter 9 now train for 20 epochs instead of 30, and `deep-resnet10` has 5 seeds instead of 10. We decided the latter
+chapter 10 now train for 20 epochs instead of 30, and `deep-resnet10` has 5 seeds instead of 10. We decided the latter
 when five GELU networks and one ReLU network were trained, and OWN-8-a was unclear. By
 our estimate all studies planned then take less than 15 hours of two cores. `deep-resnet10-fitted` came later, and
 takes another hour. `deep-resnet34-long` came when the five networks of 20 epochs were known. It takes 8 hours of two

@@ -48,7 +48,7 @@ def rulers() -> None:
     show(
         pictures.rulers_figure({title: ruler for title, ruler in found.items() if title != metrics.UNTRAINED}),
         name="fig-rulers",
-        title="Three rulers for one task. Two are the same everywhere, and only the third changes at the boundary.",
+        title="Three rulers for one task. Two are the same everywhere, and only the third can mark a place.",
         caption="Ellipses: equally long steps, by each ruler. Colour: how much it magnifies. Blue: the boundary that "
         "each machine predicts. (400 points of the sinusoid, 32 units, one network)",
         alt="Three panels. Left, a straight boundary and equal wide ellipses on an even ground. Middle, a wavy "

@@ -60,6 +60,7 @@ NUMBERS = {
     "share-before": _mean("discriminant before", "that share before training", "%"),
     "share-after": _mean("discriminant", "that share after training", "%"),
     "share-Euclid": _untrained("Euclid", "share", "that share of the Euclidean metric", "%"),
+    "variance": _untrained("Euclid", "variance", "share of the images' variance in the 20 directions", "%"),
     "across-mahalanobis": _on_sinusoid("Mahalanobis", "across (%)", _ACROSS),
     "across-machine": _on_sinusoid("feature machine", "across (%)", _ACROSS),
     "across-layer": _on_sinusoid("hidden layer", "across (%)", _ACROSS),

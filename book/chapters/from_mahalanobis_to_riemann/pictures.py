@@ -115,7 +115,7 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
 
     The log-volumes share one scale.
     """
-    fig, axes = figures.subplots(1, len(found), height=2.6, squeeze=False, sharex=True, sharey=True)
+    fig, axes = figures.subplots(1, len(found), height=3.4, squeeze=False, sharex=True, sharey=True)
     side = np.linspace(-1, 1, count)
     fine, grid = square(count), square(7, 0.84)
     volumes = {title: ruler.log_volume(fine) for title, ruler in found.items()}
@@ -130,7 +130,8 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
         ax.set(xlim=(-1, 1), ylim=(-1, 1))
         ax.grid(visible=False)
     axes[0][0].set_ylabel("$x_2$")
-    fig.colorbar(image, ax=axes[0].tolist(), shrink=0.75, label="log-volume (nats)", extend="both")
+    below = {"location": "bottom", "shrink": 0.4, "aspect": 30, "pad": 0.03}
+    fig.colorbar(image, ax=axes[0].tolist(), label="log-volume (nats)", extend="both", **below)
     return fig
 
 

@@ -14,7 +14,7 @@ class Settings(ClassifierSettings):
         study = STUDIES["mnist-metric"]
         return {
             "smoke": (600, 2, 40),
-            "laptop": (1437 if small else 4000, 10 if small else 3, 300),
+            "laptop": (1437 if small else 4000, 4 if small else 3, 300),
             "paper": (1437 if small else study.images, study.seeds, study.steps),
         }
 
@@ -22,5 +22,5 @@ class Settings(ClassifierSettings):
         """Linear and OffsetL2 heads behind Abs and ReLU, by the study's recipe."""
         study = STUDIES["mnist-metric"]
         recipe = replace(study.recipes[0], rate=self.rate or study.recipes[0].rate)
-        options = self.common("chapter 11") | {"scalings": study.scalings}
+        options = self.common("chapter 7") | {"scalings": study.scalings}
         return MetricPlan(architectures=study.architectures, recipes=(recipe,), **options)

@@ -243,7 +243,7 @@ def converges(layers: list[Wide], widths=(16, 64, 256), networks=100, radii=(0.5
 # -- claims -------------------------------------------------------------------------------------------------------
 
 
-_law = partial(formula, source="zavatoneveth2025", run="07")
+_law = partial(formula, source="zavatoneveth2025", run="06")
 _DEGREES = (2, 3, 4, 5)
 _CURVED = wide(["erf"]) + wide(_DEGREES, bias_variances=(0.25, 1.0)) + wide(_DEGREES, (3, 5, 10), (0.0,))
 _TANGENT = tangent(wide(["erf", 2, 3], (2, 3), (0.0, 0.25)))

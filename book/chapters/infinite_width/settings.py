@@ -8,7 +8,7 @@ from book.chapters.parameters import Limits, Scale
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters of chapter 7, which trains nothing and reads no data; None leaves a value to the scale."""
+    """Parameters of chapter 6, which trains nothing and reads no data; None leaves a value to the scale."""
 
     scale: Scale
     networks: Annotated[int | None, Limits(least=2)]

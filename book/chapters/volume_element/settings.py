@@ -11,7 +11,7 @@ from support.networks.tasks import task
 
 @dataclass(frozen=True)
 class Settings(TrainedHere):
-    """Parameters of chapter 6; None leaves a value to the scale.
+    """Parameters of chapter 8; None leaves a value to the scale.
 
     They are those of the networks on images that the chapter trains; MNIST takes hours. All else comes from committed
     records.
@@ -33,7 +33,7 @@ class Settings(TrainedHere):
         own |= {"steps": self.epochs} if self.epochs else {}
         return replace(
             study,
-            name=f"chapter 6, {self.data} at {self.scale} scale",
+            name=f"chapter 8, {self.data} at {self.scale} scale",
             data=self.data,
             widths=(width,),
             labels=("true",),

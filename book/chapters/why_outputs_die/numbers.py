@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from book.chapters.settings import SOURCE_RATE
-from book.chapters.why_outputs_die import figures, law, phases, tables
+from book.chapters.why_outputs_die import figures, law, phases
+from book.chapters.why_outputs_die.tables import PAIR, recorded, remedies
 from book.claims.numbers import Number
 from book.claims.statistics import Estimate, mean_interval
 from book.measures.classifiers import frames
@@ -14,14 +15,14 @@ from support.training.classifiers.specs import RARE
 WORDS = {10: "small", 100: "middle", 1000: "large"}  # step size -> how the text calls it
 
 
-def _pairs(tables_: Tables, size: int, scaling: str) -> pd.DataFrame:
-    leads = law.leads(tables_)
+def _pairs(tables: Tables, size: int, scaling: str) -> pd.DataFrame:
+    leads = law.leads(tables)
     return leads[(leads["size"] == size) & (leads["scaling"] == scaling)]
 
 
 def _lead(size: int, scaling: str) -> Number:
-    def value(tables_: Tables) -> Estimate:
-        return mean_interval(_pairs(tables_, size, scaling)["lead"])
+    def value(tables: Tables) -> Estimate:
+        return mean_interval(_pairs(tables, size, scaling)["lead"])
 
     return Number(
         f"lead of ReLU2-Neg over ReLU2 at step size {size:,}, {scaling} pixels, from preactivations of 0.1",
@@ -33,27 +34,27 @@ def _lead(size: int, scaling: str) -> Number:
 def _inactive(size: int, scaling: str) -> Number:
     return Number(
         f"of ReLU2's ten outputs, mean number inactive at the end at step size {size:,}, {scaling} pixels",
-        lambda tables_: _pairs(tables_, size, scaling)["ReLU2"].mean() / 10,
+        lambda tables: _pairs(tables, size, scaling)["ReLU2"].mean() / 10,
     )
 
 
-def _published(scaling: str, which: int, says: str) -> Number:
+def _step_size(scaling: str) -> Number:
     return Number(
-        f"{says} of the published learning rate on {scaling} pixels",
-        lambda tables_: tables_.studies["mnist-rates"].place(scaling, SOURCE_RATE)[which],
+        f"step size of the first layer at the published learning rate, {scaling} pixels",
+        lambda tables: tables.studies["mnist-rates"].place(scaling, SOURCE_RATE)[0],
     )
 
 
-def _lost_in_steps(tables_: Tables) -> float:
+def _lost_in_steps(tables: Tables) -> float:
     """Of ReLU2's outputs that end inactive, the share that was often active before the first step."""
-    _, runs = frames.judged(tables_, tables.PAIR)
+    _, runs = frames.judged(tables, PAIR)
     runs = runs.query("scaling == 'raw' and architecture == 'ReLU2'")
     before, after = frames.active(runs, "train", 0), frames.active(runs, "train")
-    return float((before[after < RARE[0]] >= RARE[1]).mean())
+    return 100 * float((before[after < RARE[0]] >= RARE[1]).mean())
 
 
-def _dead_with_both(tables_: Tables) -> float:
-    runs = tables.recorded(tables_)["both"]
+def _dead_with_both(tables: Tables) -> float:
+    runs = recorded(tables)["both"]
     return float(runs.loc[runs["scaling"] == "raw", "never active, train"].max())
 
 
@@ -65,8 +66,8 @@ def _reached(share: float) -> float:
 
 
 def _ahead(scaling: str) -> Number:
-    def value(tables_: Tables) -> int:
-        return int((tables.remedies(tables.recorded(tables_)).loc[scaling]["95% low"] > 0).sum())
+    def value(tables: Tables) -> int:
+        return int((remedies(recorded(tables)).loc[scaling]["95% low"] > 0).sum())
 
     return Number(
         f"of five recipes, number under which the interval of the lead lies above 0, {scaling} pixels", value
@@ -76,15 +77,15 @@ def _ahead(scaling: str) -> Number:
 def _explained(network: str) -> Number:
     return Number(
         f"variance of accuracy that step size and start explain on the map, {network}",
-        lambda tables_: phases.explained(tables_.once(law.runs, "mnist-rates"))[network],
-        "percent",
+        lambda tables: phases.explained(tables.once(law.runs, "mnist-rates"))[network],
+        "%",
     )
 
 
-def _from_large_starts(tables_: Tables) -> float:
-    runs = tables_.once(law.runs, "mnist-rates")
+def _from_large_starts(tables: Tables) -> float:
+    runs = tables.once(law.runs, "mnist-rates")
     runs = runs[(runs["preactivation"] == runs["preactivation"].max()) & (runs["curvature"] <= 1000)]
-    pair = runs[runs["network"].isin(tables.PAIR)]
+    pair = runs[runs["network"].isin(PAIR)]
     return float(pair.groupby(["network", "scaling", "curvature"])["accuracy"].mean().max())
 
 
@@ -99,18 +100,18 @@ NUMBERS = {
         for size in (10, 1000)
         for scaling in ("raw", "standardised")
     },
-    "step-size-raw": _published("raw", 0, "step size of the first layer"),
-    "step-size-standardised": _published("standardised", 0, "step size of the first layer"),
-    "start-raw": _published("raw", 1, "first preactivations"),
+    "step-size-raw": _step_size("raw"),
+    "step-size-standardised": _step_size("standardised"),
     "lost-in-steps": Number(
         f"of ReLU2's outputs inactive in the end, share active on {RARE[1]:.0%} of the training images before the "
         "first step, published recipe, raw pixels",
         _lost_in_steps,
+        "%",
     ),
     "dead-with-both": Number(
         "highest share of outputs of a network that are dead in the end, warm-up and centred outputs, raw pixels",
         _dead_with_both,
-        "percent",
+        "%",
     ),
     "losses-begin": Number(
         "step size of the warm-up from which more than 3% of ReLU2's outputs are inactive", lambda _: _reached(0.03)
@@ -126,6 +127,6 @@ NUMBERS = {
         "highest mean test accuracy of ReLU2 or ReLU2-Neg on the map from first preactivations of 100 at step sizes "
         "up to 1,000",
         _from_large_starts,
-        "percent",
+        "%",
     ),
 }

@@ -32,10 +32,10 @@ def sign_turns_figure(leads: pd.DataFrame) -> Figure:
         marks = {"markerfacecolor": face, "markersize": 9, "linestyle": "none"}
         ax.plot([x for x, _ in found], means, label=f"{scaling} inputs", **look | marks)
     ax.axhline(0, color="black", linewidth=0.8)
-    for height, words in ((0.97, "distances lead"), (0.03, "intensities lead")):
+    for height, words in ((0.97, "distances lead"), (0.03, "amounts lead")):
         ax.text(0.01, height, words, transform=ax.transAxes, va="top" if height > 0.5 else "bottom", style="italic")
     ax.set_xticks(np.log10(sizes), [f"{size:,}" for size in sizes])
-    ax.set(xlabel="step size of the first layer", ylabel="lead of ReLU2-Neg (points)", ylim=(-100, 100))
+    ax.set(xlabel="step size of the first layer", ylabel="lead of distances (points)", ylim=(-100, 100))
     ax.grid(axis="x", visible=False)
     legend_below(fig, ax, 2)
     return fig

@@ -17,6 +17,6 @@
   });
   const hush = () => { document.documentElement.dataset.hushed = ""; };
   const listen = () => { delete document.documentElement.dataset.hushed; };
-  addEventListener("keydown", event => { if (event.key === "Escape") hush(); }); // until the pointer or the focus moves on
+  addEventListener("keydown", event => { if (event.key === "Escape") hush(); }); // until pointer or focus moves on
   for (const moved of ["pointerover", "focusin"]) addEventListener(moved, listen);
 })();

@@ -286,7 +286,7 @@ kinds.ring = (data, frame) => {
       plane.line(list(73, i => polar(i * PI / 36, ring)), "turn-boundary"), along.nodes,
       along.inside(along.line(list(121, i => [i / 200, volume(i / 200)]), "turn-stroke")),
       along.line([[0, 0], [0.6, 0]], "turn-guide"), along.dot(ring, volume(ring), 5, "turn-disc")]);
-    frame.say(`With ${d} inputs there is a ring if τ is below ${number(1 / Math.sqrt(d))} σ. The volume is largest at ` +
+    frame.say(`With ${d} inputs there is a ring if τ is below ${number(d ** -0.5)} σ. The volume is largest at ` +
       (ring ? `the distance ${number(ring)} σ.` : "the vector itself."));
     frame.numbers(["distance (σ)", "log-volume (nats)"], list(13, i => [number(i / 20), number(volume(i / 20))]));
   };

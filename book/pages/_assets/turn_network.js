@@ -13,7 +13,7 @@ const PHI = { // value, slope and second derivative
   relu: [z => Math.max(0, z), z => z > 0 ? 1 : 0, () => 0],
   abs: [Math.abs, Math.sign, () => 0],
 };
-const KINDS = { // as in chapters 1 and 6; only sigmoid has biases of the outputs
+const KINDS = { // as in chapters 1 and 8; only sigmoid has biases of the outputs
   sigmoid: { phi: "sigmoid", head: "linear" },
   ReLU: { phi: "relu", head: "linear" },
   Abs: { phi: "abs", head: "linear" },
@@ -101,7 +101,7 @@ network.ricci = (net, x1, x2, scale = 1) => {
   return 2 * (dot(normal(0, 0), normal(1, 1)) - dot(mixed, mixed)) / (length1 * length2) ** 2;
 };
 
-// A layer of sigmoids for the map of chapter 6: units [w1, w2, b, v]; the log-volume, and the margin of class 1.
+// A layer of sigmoids for the map of chapter 8: units [w1, w2, b, v]; the log-volume, and the margin of class 1.
 turn.sigmoidLayer = (units, offset, x1, x2) => {
   const z = units.map(([w1, w2, bias]) => w1 * x1 + w2 * x2 + bias);
   return { volume: logRoot(units, z.map(slopeOfSigmoid)) - Math.log(units.length),
