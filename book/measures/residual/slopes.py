@@ -38,7 +38,8 @@ def slopes_figure(found: dict[str, np.ndarray], percent: bool = False):
         ax.set_title(name.replace(", ", ",\n"))
     axes[0].set_ylabel("effect (nats per output)")
     if percent:
-        percent_axis(axes[0].yaxis, axes[0].get_ylim(), PERCENTS)
+        low, high = axes[0].get_ylim()
+        percent_axis(axes[0].yaxis, (low, high), PERCENTS if high - low > 1 else range(-50, 60, 10))
         axes[0].set_ylabel("stretched more than\nat the two images")
     name_times(axes[0])
     return fig
