@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import cache
 
-import pandas as pd
 import torch
 
 from book import chapters
@@ -118,8 +117,8 @@ def descents() -> None:
     )
 
 
-def trained_here(plan: DistanceStudy, arm: DistanceArm) -> pd.DataFrame:
-    """Every network that the reader has trained: a picture in the plane; returned is a table of its errors."""
+def trained_here(plan: DistanceStudy, arm: DistanceArm) -> None:
+    """Every network that the reader has trained, in the plane."""
     if plan.dimension == 2:
         show(
             pictures.trials_figure(arm.records, arm.table, plan.steps),
@@ -129,4 +128,3 @@ def trained_here(plan: DistanceStudy, arm: DistanceArm) -> pd.DataFrame:
             f"Dashed: where a unit is 0. ({plan.protocol}, {arm.trials} trials)",
             alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
         )
-    return arm.table["error"].unstack("network").describe().round(2)
