@@ -423,3 +423,19 @@ def test_a_signal_ends_running_and_queued_chapters_with_their_kernels(tmp_path, 
     kernels = [psutil.Process(pid) for path in begun if psutil.pid_exists(pid := int(path.stem))]
     gone, alive = psutil.wait_procs(kernels, timeout=30)
     assert not alive and len(list(tmp_path.glob("*.begun"))) == 2 and out.count("executing") == 2
+
+
+def test_a_change_of_a_figure_executes_its_own_chapter_only(monkeypatch, tmp_path):
+    for name in ("one", "two"):
+        room = tmp_path / "book" / "chapters" / name
+        room.mkdir(parents=True)
+        (room / "figures.py").write_text("A = 1\n")
+        (room / "claims.py").write_text("B = 1\n")
+    (tmp_path / "support").mkdir()
+    monkeypatch.setattr(publish, "ROOT", tmp_path)
+    read = publish._package("from book.chapters.one import figures")
+    assert [path.relative_to(tmp_path / "book" / "chapters").as_posix() for path in read] == [
+        "one/claims.py",
+        "one/figures.py",
+        "two/claims.py",
+    ]

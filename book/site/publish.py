@@ -25,7 +25,7 @@ import yaml
 
 from book.claims import cards, numbers
 from book.claims.prose import STRICT
-from book.records import files
+from book.records import files, kept
 from book.records.paths import HERE, notebooks
 from book.site import linked, offline, speed
 from book.site.accounts import build_account, built, colophon, declared
@@ -180,22 +180,29 @@ def _images(name: str | None, folder: str | None) -> str:
 
 def fingerprint(notebook: Path, parameters: dict) -> str:
     """Digest of a notebook without its Markdown, package, records, parameters, the images they name, and versions."""
-    digest = hashlib.sha256()
-    suffixes = (".css", ".json", ".mplstyle", ".py")
-    every = (path for name in ("support", "book") for path in (ROOT / name).rglob("*") if path.suffix in suffixes)
-    package = [path for path in every if ROOT / "book" / "pages" not in path.parents]
+    digest, content = hashlib.sha256(), _read(notebook)
+    code = [["".join(c["source"]), c["metadata"], c["cell_type"]] for c in content["cells"] if not _is_text(c)]
     records = [path for path in (ROOT / "records").rglob("*") if path.is_file()]
-    for path in [*sorted(package), *sorted(records)]:
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+    for path in [*_package("\n".join(source for source, *_ in code)), *sorted(records)]:
+        held = path.read_bytes()
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(held)}\n".encode() + held)
     versions = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
     values = parameters_of(notebook) | parameters
     images = _images(values.get("data"), values.get("data_folder"))
-    content = _read(notebook)
-    code = [["".join(c["source"]), c["metadata"], c["cell_type"]] for c in content["cells"] if not _is_text(c)]
     surroundings = [notebook.name, code, content["metadata"], parameters, images, sys.version, versions, notebooks()]
     digest.update(json.dumps(surroundings, sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def _package(code: str) -> list[Path]:
+    """The files of the package that a notebook with this code may read: not the figures of rooms that it names not."""
+    suffixes, found = (".css", ".json", ".mplstyle", ".py"), []
+    for path in (path for name in ("support", "book") for path in (ROOT / name).rglob("*") if path.suffix in suffixes):
+        inside = path.relative_to(ROOT / path.relative_to(ROOT).parts[0]).as_posix()
+        other = kept.SHOWING.match(inside) and inside.startswith("chapters/") and path.parent.name not in code
+        if not other and ROOT / "book" / "pages" not in path.parents:
+            found.append(path)
+    return sorted(found)
 
 
 def with_text_of(source: dict, copy: dict) -> dict:
