@@ -243,7 +243,7 @@ def test_a_number_is_that_chapter_and_no_other(monkeypatch, capsys):
     monkeypatch.setattr(publish, "execute", lambda chapters, *_: asked.extend(chapters) or Counter())
     for given in ("1", "01", "11", "02_why"):
         assert main(["run", given]) in (0, None)
-    names = ("01_distance", "01_distance", "11_from", "02_why")
+    names = ("01_distance", "01_distance", "11_kernels", "02_why")
     assert all(name in chapter for name, chapter in zip(names, asked, strict=True))
     assert "no chapter '0'" in refused(capsys, "run", "0")
 
@@ -257,7 +257,8 @@ def test_a_number_is_that_chapter_and_no_other(monkeypatch, capsys):
         "03_offset_l2": "04_offset_l2",
         "04_mahalanobis": "05_mahalanobis",
         "05_volume_element": "08_volume_element",
-        "06_infinite_width": "06_infinite_width",
+        "07_infinite_width": "06_infinite_width",
+        "11_from_mahalanobis_to_riemann": "07_from_mahalanobis_to_riemann",
         "10_from_mahalanobis_to_riemann": "07_from_mahalanobis_to_riemann",
     }.items(),
 )

@@ -112,7 +112,7 @@ def test_what_the_records_say_is_accepted(text, name, title):
         ("few", "LDM-1/digits", "4 to 6", "the records have no number"),
         ("55 points", "LDM-1/row", None, "LDM-1 has no such arm; did you mean 'LDM-1/raw'?"),  # unknown names
         ("55 points", "LDM-11/raw", None, "no claim 'LDM-11'; did you mean 'LDM-1'?"),
-        ("4.5", "deadd", None, "neither a claim nor a number of chapter 1; did you mean 'dead'?"),
+        ("4.5", "deadd", None, "neither a claim nor a number of chapter 01; did you mean 'dead'?"),
         ("55 points", "LAW-a/raw", None, "LAW-a is a claim of evidence_02.ipynb"),  # a wrong page
         ("it holds", "LAW-b", "holds", "claim LAW-b was merged into LAW-a"),
     ],

@@ -40,6 +40,7 @@ STAGED = BUILD / "site-src"
 SITE = BUILD / "_build" / "html"
 SIDE_BY_SIDE = 2  # chapters that are executed at the same time
 LEDGER = "book/ledger"
+FOLDED = {"parameters": "The parameters", "setup": "The imports"}  # tag of a cell -> words of its fold
 CELL_LIMIT = 1800  # seconds; papermill's limit holds for each cell
 
 __all__ = ["PublishError", "book", "check", "colophon"]
@@ -195,9 +196,10 @@ def fingerprint(notebook: Path, parameters: dict) -> str:
 
 
 def _package(code: str) -> list[Path]:
-    """The files of the package that a notebook with this code may read: not the figures of rooms that it names not."""
+    """The files of the package that a notebook with this code may read; no figures of rooms that it does not name."""
     suffixes, found = (".css", ".json", ".mplstyle", ".py"), []
-    for path in (path for name in ("support", "book") for path in (ROOT / name).rglob("*") if path.suffix in suffixes):
+    every = (path for name in ("support", "book") for path in (ROOT / name).rglob("*"))
+    for path in (path for path in every if path.suffix in suffixes):
         inside = path.relative_to(ROOT / path.relative_to(ROOT).parts[0]).as_posix()
         other = kept.SHOWING.match(inside) and inside.startswith("chapters/") and path.parent.name not in code
         if not other and ROOT / "book" / "pages" not in path.parents:
@@ -295,13 +297,11 @@ def finish(notebook: dict) -> dict:
         metadata = cell["metadata"]
         metadata.pop("papermill", None)
         tags = metadata.setdefault("tags", [])
-        for tag, look in (
-            ("injected-parameters", "remove-input"),
-            ("parameters", "hide-input"),
-            ("setup", "hide-input"),
-        ):
-            if tag in tags and look not in tags:
-                tags.append(look)
+        if "injected-parameters" in tags and "remove-input" not in tags:
+            tags.append("remove-input")
+        for tag in FOLDED.keys() & set(tags):
+            tags.append("hide-input")
+            metadata["mystnb"] = {"code_prompt_show": FOLDED[tag], "code_prompt_hide": FOLDED[tag]}
         for figure in declared(cell, "name"):
             shown = [o for o in cell["outputs"] if o["output_type"] in ("display_data", "execute_result")]
             if len(shown) > 1:  # jupyter-book would print the caption under each of them
