@@ -65,7 +65,7 @@ def still(film: Film) -> Figure:
             ax.plot(t, film.stretch[row, k], color=hue, linewidth=2.2, label=when)
         ax.axhline(0, color="black", linewidth=0.6)
         ax.set(xticks=(0, 0.5, 1), xlabel="place on the line")
-    axes[1][0].set_ylabel("stretched more than\nat the ends (%)")
+    axes[1][0].set_ylabel("stretched more than\nthe mean of the ends (%)")
     figures.legend_below(fig, axes[1][0], 2)
     return fig
 

@@ -41,6 +41,7 @@ SITE = BUILD / "_build" / "html"
 SIDE_BY_SIDE = 2  # chapters that are executed at the same time
 LEDGER = "book/ledger"
 FOLDED = {"parameters": "The parameters", "setup": "The imports"}  # tag of a cell -> words of its fold
+PLUMBING = r"(chips|colophon)\(.*\)|sliders\.offer\(\)"  # a page shows what it gives, if anything
 CELL_LIMIT = 1800  # seconds; papermill's limit holds for each cell
 
 __all__ = ["PublishError", "book", "check", "colophon"]
@@ -299,6 +300,11 @@ def finish(notebook: dict) -> dict:
         tags = metadata.setdefault("tags", [])
         if "injected-parameters" in tags and "remove-input" not in tags:
             tags.append("remove-input")
+        source = "".join(cell["source"]).strip()
+        if re.fullmatch(PLUMBING, source):
+            tags.append("remove-input")
+        elif re.fullmatch(r"figures\.\w+\(.*\)", source):
+            tags.append("figure-call")
         for tag in FOLDED.keys() & set(tags):
             tags.append("hide-input")
             metadata["mystnb"] = {"code_prompt_show": FOLDED[tag], "code_prompt_hide": FOLDED[tag]}
