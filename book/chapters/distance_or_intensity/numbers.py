@@ -47,7 +47,7 @@ def _failing(tables: Tables) -> pd.DataFrame:
 
 def _gap_with_all_images(pair: str) -> Number:
     return Number(
-        f"{pair} in points of mean test accuracy, raw pixels, all 60,000 images, five seeds",
+        f"{pair} in points of mean test accuracy, raw pixels, all 60,000 images",
         lambda tables: shared.by_images(tables, "mnist-10k", "mnist-60k").loc[("raw", pair), "60,000 images"],
     )
 
