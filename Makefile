@@ -12,7 +12,7 @@ book: .venv/ready
 test: .venv/ready
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --no-error-summary && OMP_NUM_THREADS=1 $(BIN)/pytest $(XDIST) -m "not slow and not gpu and not browser"
 lab: .venv/ready
-	@$(BIN)/jupyter lab notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB)
+	@$(BIN)/jupyter lab --ServerApp.root_dir="$(CURDIR)" --LabApp.default_url=/lab/tree/notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB)
 bench: .venv/ready
 	@$(BIN)/python -m book bench && $(BIN)/python -m book bench diagnosis
 sweep: .venv/ready
