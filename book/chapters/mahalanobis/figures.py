@@ -65,7 +65,7 @@ def ends() -> None:
         pictures.ends_figure(panels),
         name="fig-ends",
         title="Networks that learn the distance draw its ellipses. Those that are stuck draw stripes and triangles.",
-        caption="Grey: true distances 1, 2 and 3, which the learned ones (colour) cover in the panels on the left. "
+        caption="Grey: true distances 1, 2 and 3, which the output (colour) covers where it is learned. "
         f"Dashed: where a unit is 0. ({arm.study.protocol}, four of {len(runs)} networks)",
         alt="Four panels. Two networks draw the true ellipses with dashed lines that cross at the mean. A stuck Abs "
         "network draws parallel stripes. A stuck ReLU network draws rounded triangles.",
@@ -135,6 +135,7 @@ def trained_here(plan: DistanceStudy, arm: DistanceArm) -> None:
             name="fig-trials",
             title="All networks trained here.",
             caption="Abs, then ReLU, then Sigmoid, each sorted by error (titles). Grey: true ellipses. Colour: "
-            f"learned ones. Dashed: where a unit is 0. ({plan.protocol}, {arm.trials} trials)",
+            "learned ones; Sigmoid networks stay below 2, and most do not cross 1. Dashed: where a unit is 0. "
+            f"({plan.protocol}, {arm.trials} trials)",
             alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
         )
