@@ -3,17 +3,19 @@
 from dataclasses import replace
 from functools import cache
 
+import pandas as pd
 import torch
 
 from book import chapters
 from book.chapters.mahalanobis import pictures
-from book.chapters.mahalanobis.claims import ERROR
+from book.chapters.mahalanobis.claims import ERROR, WHITE
 from book.figures.figures import show
 from book.measures.distances import results
 from book.measures.distances.results import DistanceArm
 from book.measures.distances.study import DistanceStudy
 from book.measures.tables import Records
 from book.records import derived
+from book.records.store import Record
 from support.networks.gaussians import DistanceData
 
 ROWS = {
@@ -29,6 +31,14 @@ def judged() -> list[DistanceArm]:
     """The arms that judge the networks, by the names of ROWS, each with its measures and records."""
     arms = [arm for arm in results.arms(Records(chapters.tables().records)) if arm.trials]
     return [replace(arm, name=ROWS[arm.name]) for arm in arms]
+
+
+def network(kind: str, trial: int) -> tuple[Record, pd.Series]:
+    """The record of a network in the plane, on the one Gaussian, and its measures."""
+    arm, *_ = judged()
+    return next(run for run in arm.records if (run.spec.network, run.spec.seed) == (kind, trial)), arm.of(kind).loc[
+        trial
+    ]
 
 
 def about() -> str:
@@ -55,7 +65,7 @@ def ends() -> None:
         pictures.ends_figure(panels),
         name="fig-ends",
         title="Networks that learn the distance draw its ellipses. Those that are stuck draw stripes and triangles.",
-        caption="Grey: true distances 1, 2 and 3, which the learned ones (colour) cover in the panels on the left. "
+        caption="Grey: true distances 1, 2 and 3, which the output (colour) covers where it is learned. "
         f"Dashed: where a unit is 0. ({arm.study.protocol}, four of {len(runs)} networks)",
         alt="Four panels. Two networks draw the true ellipses with dashed lines that cross at the mean. A stuck Abs "
         "network draws parallel stripes. A stuck ReLU network draws rounded triangles.",
@@ -83,8 +93,8 @@ def geometry() -> None:
         pictures.geometry_figure(judged()),
         name="fig-geometry",
         title="Every network that learns the distance has the right metric.",
-        caption="Each marker is one network. Across: the error of its output. Up: how far the metric in its weights "
-        f"is from the inverse covariance. ({about()}; Sigmoid is a control)",
+        caption="Each marker is one network. Across: error of its output. Up: how far the metric in its weights is "
+        f"from the inverse covariance. Lines: {ERROR:g}% and {WHITE:g}. ({about()}; Sigmoid is a control)",
         alt="Scatter plot with logarithmic axes. All networks with an error of the distance below 1 percent lie in "
         "the shaded corner, where the metric is right too. The others crowd at the upper right, with a wrong metric.",
     )
@@ -96,8 +106,8 @@ def axes() -> None:
         pictures.axes_figure(judged()),
         name="fig-axes",
         title="Networks that learn the distance lie no closer to the axes than their own rotations.",
-        caption="Each line is one network that learned the distance. Shaded: closer to the principal axes than 95% "
-        f"of its rotations. ({about()})",
+        caption="Each line is one network that learned the distance, at the share of its rotations that lie as close "
+        f"to the principal axes. Shaded: closer than 95% of them. ({about()})",
         alt="Five rows of vertical lines, spread over the whole width from 0 to 100 percent. One line of thirty lies "
         "in the shaded strip at the left.",
     )
@@ -124,7 +134,8 @@ def trained_here(plan: DistanceStudy, arm: DistanceArm) -> None:
             pictures.trials_figure(arm.records, arm.table, plan.steps),
             name="fig-trials",
             title="All networks trained here.",
-            caption="Abs, ReLU and Sigmoid, sorted by error (titles). Grey: true ellipses. Colour: learned ones. "
-            f"Dashed: where a unit is 0. ({plan.protocol}, {arm.trials} trials)",
+            caption="Abs, then ReLU, then Sigmoid, each sorted by error (titles). Grey: true ellipses. Colour: "
+            "learned ones; Sigmoid networks stay below 2, and most do not cross 1. Dashed: where a unit is 0. "
+            f"({plan.protocol}, {arm.trials} trials)",
             alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
         )

@@ -50,15 +50,16 @@ def _in_arm(arm: str, network: str) -> Number:
     )
 
 
-def _second_order(arm: str, begin: str) -> Number:
-    """How many Abs networks a second-order method takes to the distance."""
+def _second_order(arm: str, begin: str, network: str = "MD_Abs") -> Number:
+    """How many networks of a kind a second-order method takes to the distance."""
 
     def count(tables: Tables) -> int:
-        ends = derived.rows("mahalanobis-descents", arm=arm, network="MD_Abs", **{"from": begin})
+        ends = derived.rows("mahalanobis-descents", arm=arm, network=network, **{"from": begin})
         return int((ends["error"] < ERROR).sum())
 
+    name = network.removeprefix("MD_")
     return Number(
-        f"of 20 Abs networks, number that reach the distance by second-order steps from {begin}, {arm}", count
+        f"of 20 {name} networks, number that reach the distance by second-order steps from {begin}, {arm}", count
     )
 
 
@@ -95,6 +96,7 @@ NUMBERS = {
     "on-the-axes-by-chance": Number(
         "the same by chance", lambda tables: CHANCE * sum(_learned(tables, network) for network in NETWORKS)
     ),
+    "abs-learned": Number("Abs networks that learn the distance", lambda tables: _learned(tables, "MD_Abs")),
     "relu-learned": Number("ReLU networks that learn the distance", lambda tables: _learned(tables, "MD_ReLU")),
     "relu-paired": Number(
         "of these, number whose units all stand in mirrored pairs",
@@ -102,7 +104,9 @@ NUMBERS = {
     ),
     "abs-2": _in_arm(PLANE, "MD_Abs"),
     "abs-2-redrawn": _in_arm("d = 2, redrawn", "MD_Abs"),
+    "relu-2": _in_arm(PLANE, "MD_ReLU"),
     "abs-10": _in_arm("d = 10", "MD_Abs"),
+    "relu-10": _in_arm("d = 10", "MD_ReLU"),
     "abs-10-redrawn": _in_arm(TEN_REDRAWN, "MD_Abs"),
     "fresh": Number(
         "of 200 Abs networks in the plane, each on a Gaussian of its own, share that learn the distance",
@@ -115,6 +119,10 @@ NUMBERS = {
     "minima": Number("failed Abs networks on one Gaussian in the plane that end in a local minimum", _minima),
     "second-order-10": _second_order("d = 10", "Adam's end"),
     "second-order-10-redrawn": _second_order(TEN_REDRAWN, "Adam's end"),
+    "second-order-2": _second_order(PLANE, "Adam's end"),
+    "second-order-2-instead": _second_order(PLANE, "Adam's start"),
+    "second-order-relu-10": _second_order("d = 10", "Adam's end", "MD_ReLU"),
+    "second-order-relu-10-instead": _second_order("d = 10", "Adam's start", "MD_ReLU"),
     "uncentred-10": Number(
         "of 20 Abs networks in ten dimensions, number that learn it on Gaussians that were then centred",
         lambda tables: int(_fresh(tables, "mahalanobis-10-fresh", TWENTY).sum()),

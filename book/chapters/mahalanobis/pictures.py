@@ -127,14 +127,14 @@ def trials_figure(runs, table, step: int):
             plane(ax, run.spec.draw(), network, *weights(run, step), points=40)
             ax.set_axis_on()
             ax.set_title(f"{error:.2g}%", fontsize=7, pad=2)
+        axes[first, 0].set_ylabel(NAMES[network], fontsize=8)
         first += lines[network]
     return fig
 
 
 def ends_figure(panels: dict[str, tuple]):
-    """Networks in the plane with their hyperplanes and contours, two panels a row: title -> (data, network, W, b)."""
-    rows = -(-len(panels) // 2)
-    fig, axes = figures.subplots(rows, 2, height=2.8 * rows, squeeze=False)
+    """Networks in the plane with their hyperplanes and contours, in one row: title -> (data, network, W, b)."""
+    fig, axes = figures.subplots(1, len(panels), height=2.3, squeeze=False)
     for ax, (title, (data, network, W, b)) in zip(axes.flat, panels.items(), strict=True):
         plane(ax, data, network, W, b)
         ax.set_title(title)

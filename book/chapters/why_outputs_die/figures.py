@@ -63,7 +63,7 @@ def killed(sizes: np.ndarray, formula: np.ndarray, dead: list[float], half_angle
         name="fig-killed",
         title="The larger the step, the more outputs die.",
         caption="Left: the weights of 100 outputs after a step of 0.6 of their length. Outputs in the grey sector "
-        "are dead. Right: share of dead outputs by the size of the step, formula (line) and counted (dots).",
+        "are dead. Right: share of dead outputs by the size of the step: a line by the formula, dots by counting.",
         alt="Left, a circle of dots, moved to the left into a grey sector. Right, the share of dead outputs rises "
         f"from 0.28 without a step to 1 at a step of 1.3 lengths. Dots and formula differ by at most {gap:.3f}.",
         turn=turning.wedge_turn(outputs, half_angle=round(np.degrees(half_angle)), step=0.6),
@@ -96,7 +96,7 @@ def atlas() -> None:
         name="fig-map",
         title="Accuracy depends on step size and start, and a published setting is one point of the map.",
         caption="Mean test accuracy by the sizes of the first steps and the first preactivations. Cross: the "
-        "published learning rate. White dot: some runs diverged. "
+        "published learning rate. Dot: some runs diverged. "
         f"(MNIST, {rates.images:,} images, {rates.steps:,} steps, {runs['seed'].nunique()} seeds per point)",
         alt="Six heat maps, three networks by two scalings. ReLU2 is bright at step sizes of 10 and 100 from small "
         "preactivations and dark at 1,000, where ReLU2-Neg is bright. The raw cross lies four squares above the "

@@ -82,6 +82,20 @@ def _explained(network: str) -> Number:
     )
 
 
+def _largest_steps(scaling: str) -> Number:
+    def value(tables: Tables) -> float:
+        runs = tables.once(law.runs, "mnist-rates")
+        at = (runs["curvature"] == runs["curvature"].max()) & (runs["preactivation"] == runs["preactivation"].min())
+        of = at & (runs["network"] == "ReLU2-Neg") & (runs["scaling"] == scaling)
+        return float(runs.loc[of, "accuracy"].mean())
+
+    return Number(
+        f"mean accuracy of ReLU2-Neg on the map at step size 10,000, from preactivations of 0.1, {scaling} pixels",
+        value,
+        "%",
+    )
+
+
 def _from_large_starts(tables: Tables) -> float:
     runs = tables.once(law.runs, "mnist-rates")
     runs = runs[(runs["preactivation"] == runs["preactivation"].max()) & (runs["curvature"] <= 1000)]
@@ -122,7 +136,10 @@ NUMBERS = {
     "ahead-raw": _ahead("raw"),
     "ahead-standardised": _ahead("standardised"),
     "explained-abs": _explained("Abs"),
+    "explained-relu2": _explained("ReLU2"),
     "explained-relu2-neg": _explained("ReLU2-Neg"),
+    "largest-steps-raw": _largest_steps("raw"),
+    "largest-steps-standardised": _largest_steps("standardised"),
     "right-from-large-starts": Number(
         "highest mean test accuracy of ReLU2 or ReLU2-Neg on the map from first preactivations of 100 at step sizes "
         "up to 1,000",
