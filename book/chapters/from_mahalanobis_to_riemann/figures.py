@@ -45,12 +45,19 @@ def maps(data: DistanceData) -> dict:
 def rulers() -> None:
     """Three metrics that learned the same curved boundary."""
     found = metrics.rulers(task("sinusoid"))
+    titles = {
+        "Mahalanobis": "Mahalanobis: one ruler",
+        "feature machine": "kernel: one learned ruler",
+        "hidden layer": "hidden layer: it varies",
+    }
     show(
-        pictures.rulers_figure({title: ruler for title, ruler in found.items() if title != metrics.UNTRAINED}),
+        pictures.rulers_figure({title: found[name] for name, title in titles.items()}),
         name="fig-rulers",
-        title="Three rulers for one task. Two are the same everywhere, and only the third can mark a place.",
-        caption="Ellipses: equally long steps, by each ruler. Colour: how much it magnifies. Blue: the boundary that "
-        "each machine predicts. (400 points of the sinusoid, 32 units, one network)",
+        title="Three rulers for one task. Only the third changes from place to place, so only it can show where the "
+        "boundary is.",
+        caption="Task: tell points above a wave from points below. Ellipses: steps that the ruler takes to be "
+        "equally long. Colour: where it magnifies (purple) and shrinks (orange). Blue: the predicted boundary. "
+        "(400 points, 32 units, one network)",
         alt="Three panels. Left, a straight boundary and equal wide ellipses on an even ground. Middle, a wavy "
         "boundary and equal tall thin ellipses on an even ground. Right, a wavy boundary on a ground of hills and "
         "valleys, with ellipses of many shapes.",

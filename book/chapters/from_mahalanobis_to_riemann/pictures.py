@@ -131,7 +131,8 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
         ax.grid(visible=False)
     axes[0][0].set_ylabel("$x_2$")
     every = axes[0].tolist()
-    fig.colorbar(image, ax=every, label="log-volume (nats)", extend="both", location="bottom", shrink=0.4, aspect=30)
+    label = "magnified: log-volume (nats)"
+    fig.colorbar(image, ax=every, label=label, extend="both", location="bottom", shrink=0.4, aspect=30)
     return fig
 
 

@@ -13,9 +13,10 @@ def ring() -> None:
     show(
         pictures.ring_figure(),
         name="fig-ring",
-        title="Magnify space at one point with a narrow factor, and you get a ring.",
-        caption="Log-volume around one support vector, less that of the plain kernel, in nats. Dashed: the ring that "
-        "the formula names. Lengths are in units of σ, and there are two inputs.",
+        title="Magnify space at one point by a narrow hill, and it swells most on a ring around the point.",
+        caption="Space around the cross, where the hill h stands, over that of the plain kernel. One nat is a factor "
+        "of 2.7. τ: width of the hill; σ: width of the plain kernel. Dashed: largest volume, by the formula below. "
+        "(two inputs)",
         alt="Three maps. Left and middle, a bright ring around a darker centre, with a dashed circle on it. Right, a "
         "hill that is brightest at the centre, without a ring.",
         turn=pictures.ring_turn(),
@@ -27,7 +28,7 @@ def petals() -> None:
     _petals(
         (0.5, 2.0),
         name="fig-magnified-plane",
-        title="A narrow factor makes a cloud at the support vectors, and a wide one a gentle slope.",
+        title="Narrow hills make a cloud at the support vectors, and wide ones a gentle slope.",
         caption="Log-volume of the magnified kernel over two inputs. Lines: boundaries of the second machine. Rings: "
         "support vectors of the first. (iris, petal length and width, standardised; 150 flowers, σ = √2, C = 10)",
         alt="Two maps of the petal plane. Left, bright only around a crowd of ringed support vectors between two "

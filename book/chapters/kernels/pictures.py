@@ -92,14 +92,16 @@ def ring_figure(taus: tuple[float, ...] = (0.15, 0.3, 0.8), half: float = 0.4, s
     grid = np.linspace(-half, half, side)
     points = torch.from_numpy(np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2))
     vector = torch.zeros(2, dtype=points.dtype)
-    for ax, tau in zip(axes[0], taus, strict=True):
+    for ax, hill, tau in zip(axes[0], ("narrow", "wider", "wide"), taus, strict=True):
         values = conformal_rbf_log_volume_element(vector, points, 1.0, tau).reshape(side, side)
         image = ax.pcolormesh(grid, grid, values, vmin=-1, vmax=1.2, shading="nearest", rasterized=True)
         ax.add_patch(Circle((0, 0), checks.shell_radius(2, 1.0, tau), fill=False, linestyle="--", edgecolor="black"))
         ax.plot(0, 0, "k+")
-        ax.set(title=f"τ = {tau:g} σ", aspect="equal", xticks=(-0.3, 0, 0.3), yticks=(-0.3, 0, 0.3))
+        ax.set(title=f"{hill} hill, τ = {tau:g} σ", aspect="equal", xticks=(-0.3, 0, 0.3), yticks=(-0.3, 0, 0.3))
+        ax.set(xlabel="$x_1$ (σ)")
         ax.grid(visible=False)
-    fig.colorbar(image, ax=axes, label="log-volume (nats)", shrink=0.8)
+    axes[0][0].set_ylabel("$x_2$ (σ)")
+    fig.colorbar(image, ax=axes, label="log-volume over that\nof the plain kernel (nats)", shrink=0.8)
     return fig
 
 
@@ -107,7 +109,7 @@ def ring_turn() -> dict:
     """The same for readers to turn: the width of h and the number of inputs."""
     return {
         "kind": "ring",
-        "look": "Change the width of the factor h, and the number of inputs. What to look for: when does the ring "
+        "look": "Change the width τ of the hill h, and the number of inputs d. What to look for: when does the ring "
         "close, and how wide can it get?",
         "width": 0.16,
         "inputs": 2,

@@ -42,9 +42,10 @@ def between_images() -> None:
     show(
         film.still(films[0]),
         name="fig-self-film",
-        title="Without labels space is stretched between two images, nearly as much within one class.",
-        caption=f"{NO_IMAGES if strips is None else ''}Barlow Twins. Means over 12 lines of each kind, each drawn so "
-        "that the class changes (or would) in the middle; images: an example. Thin: encoders. "
+        title="Without labels space is stretched between images of two classes, and nearly as much within one class.",
+        caption=f"{NO_IMAGES if strips is None else ''}Barlow Twins first. One image fades into another; 0% is the "
+        "mean of both. Curves: means over 12 lines of each kind, drawn so that the class changes (or would) in the "
+        "middle. Images: an example. "
         f"({recorded(STUDY).study.protocol}; n = {counts})",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training the "
         "curves dip to minus 23 percent. After training they rise to 18 percent on the left and 15 on the right.",
@@ -84,8 +85,8 @@ def toy(kept: dict[str, Sequence[dict[int, nn.Module]]], found: dict[str, np.nda
         pictures.toy_figure(last, list(found.values())),
         name="fig-self-toy",
         title="Without labels a network stretches both gaps, with labels only the one at the boundary.",
-        caption="Above: log-volume of a typical network; bright is large. Orange: a line across the boundary "
-        "(solid) and one within a class (dashed). Below: the middle of both over their ends. Thin: networks.",
+        caption="Maps: log-volume of a typical network; bright is large. Orange: a line across the boundary "
+        "(solid) and one within a class (dashed). Curves: the middle of both over their ends. Thin: networks.",
         alt="Three maps. Those of Barlow Twins and SimCLR are bright in the middle of all four clusters, and that "
         "with labels shows a bright vertical band. Below, the lines of Barlow Twins and SimCLR are high at both ends "
         "after training, and that with labels rises from zero to almost two nats.",
@@ -108,7 +109,7 @@ def dip() -> None:
         ),
         name="fig-self-dip",
         title="SimCLR dips only where it is measured on other images than it learned from, as untrained encoders do.",
-        caption="Stretch at the boundary over that at the images; first, third and fourth row at the same places. "
+        caption="Stretch at the boundary over that at the images. Rows 1, 3 and 4 are measured at the same places. "
         f"Dots: encoders. Bars: means with 95% intervals. ({recorded(RAW).study.protocol})",
         alt="Four rows of dots. The first two lie to the right of zero, at about 9 and 7 percent. The last two lie "
         "to the left of it, at about minus 9 and minus 6 percent.",
