@@ -42,8 +42,9 @@ def between_images() -> None:
         film.still(films[0]),
         name="fig-deep-film",
         title="After training the middle of both lines is stretched, with a boundary and without one.",
-        caption=f"{NO_IMAGES if strips is None else ''}Means over 12 lines of each kind, each drawn so that the "
-        f"class changes (or would) in the middle; images: an example. Thin: networks. ({protocol('ResNet-34')})",
+        caption=f"{NO_IMAGES if strips is None else ''}Stretch, over the mean of both ends: means over networks and "
+        f"their 12 lines of each kind, drawn so that the class changes "
+        f"(or would) in the middle. Images: an example. ({protocol('ResNet-34')})",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training both "
         "curves dip deeply below the images. After training both bulge in the middle, the left one to 62 percent and "
         "the right one to half as much.",
@@ -59,9 +60,9 @@ def toy(kept: dict[int, nn.Sequential], effects: np.ndarray) -> None:
     show(
         pictures.toy_figure(kept[max(kept)], effects),
         name="fig-deep-toy",
-        title="In the toy, blocks stretch space at the boundary, more with each block, and nowhere else.",
-        caption="Left: log-volume after each block of one trained network. Orange: a line across the boundary "
-        "(solid) and one within a class (dashed). Right: the middle of both over their ends. Thin: 5 networks.",
+        title="Where will a small residual network stretch the plane?",
+        caption="Map: log-volume of one network. Small dots: points of two classes, which part at the white line. "
+        "Orange: a line across the boundary (solid) and one within a class (dashed). Curves: both lines.",
         alt="Three maps with a bright vertical band in the middle, brighter with each block. Right, the solid black "
         "line of the trained networks climbs to about two nats, and the dashed one stays at zero, as do the grey "
         "lines of untrained networks.",
@@ -106,7 +107,7 @@ def stages_here(study: ResidualStudy, effects: Sequence[np.ndarray], scale: str)
     show(
         pictures.groups_figure({"": np.stack(effects)}),
         name="fig-deep-live",
-        title="The effect by stage, trained here.",
+        title="The effect by stage, by your parameters.",
         caption="Log-volume over that at both images where the class changes (solid), and at the same place within "
         f"one class (dashed). ({study.protocol}, n = {len(effects)}, {scale} scale)",
         alt="Four lines by stage: across a boundary and within one class, before training in grey and after it in "

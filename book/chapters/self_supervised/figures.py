@@ -90,7 +90,7 @@ def toy(kept: dict[str, Sequence[dict[int, nn.Module]]], found: dict[str, np.nda
         alt="Three maps. Those of Barlow Twins and SimCLR are bright in the middle of all four clusters, and that "
         "with labels shows a bright vertical band. Below, the lines of Barlow Twins and SimCLR are high at both ends "
         "after training, and that with labels rises from zero to almost two nats.",
-        turn=clusters.turn({name: list(several[0].values()) for name, several in kept.items()}, steps),
+        turn=clusters.turn({name: list(several[0].values()) for name, several in kept.items()}, steps, 30),
     )
 
 

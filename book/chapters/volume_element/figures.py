@@ -6,13 +6,16 @@ from torch import Tensor
 
 from book import chapters
 from book.chapters.volume_element import ambiguity, maps, pictures, results
+from book.chapters.volume_element.claims import FITS
 from book.chapters.volume_element.derived import PICTURES
-from book.chapters.volume_element.results import VolumeArm
+from book.chapters.volume_element.results import ARMS, VolumeArm
+from book.chapters.volume_element.study import STUDIES
 from book.figures.figures import show
+from book.measures.sigmoid.numbers import by_width
 from book.records import derived
 from support.geometry.boundary import Pairs
 
-LINES = (((-0.05, 0.55), (0.29, -0.21)), ((-0.18, -0.74), (-0.37, 0.07)))  # across the boundary, and within a class
+LINES = (((-0.05, 0.55), (0.29, -0.21)), ((0.37, -0.80), (0.37, 0.03)))  # across the boundary, and within a class
 WIDTH = 20  # of the network that is shown
 
 
@@ -30,14 +33,14 @@ def two_lines() -> None:
         name="fig-volume-two-lines",
         title="After training space is stretched at the boundary, and not at the same place of a line within a "
         "class.",
-        caption="Above: log-volume of the hidden layer (the scale is cut below). White: the decision boundary. "
-        "Below: the "
+        caption="Maps: log-volume of the hidden layer (the scale is cut below). White: the decision boundary. "
+        "Curves: the "
         f"log-volume along both lines. ({sinusoid.study.protocol}, {WIDTH} units, seed 0)",
         alt="Two maps of the plane. Before training the map is nearly even. After it bright bands follow the wave "
         "of the "
         "boundary. Below, both profiles are flat before training. After it the solid one has a bump of two nats "
         "where it "
-        "crosses the boundary, and the dashed one stays flat.",
+        "crosses the boundary, and the dashed one stays near zero.",
         turn=maps.training_turn(shown, shown[WIDTH].arrays["geometry_steps"].tolist(), LINES, WIDTH),
     )
 
@@ -77,7 +80,7 @@ def bumps() -> None:
         "(thin), and over networks (thick). "
         f"(MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs, {len(mnist.networks())} networks with "
         "decay, "
-        f"{len(bare.networks())} without)",
+        f"{len(bare.networks())} without; {results.FIRST_JUDGED[bare.name]} more were seen before the rules)",
         alt="Three panels with a black and a grey bump each. Before training both are high, and the black one is "
         "slightly "
         "higher. After training with weight decay both are lower, the grey one much more. Without decay the black "
@@ -93,13 +96,29 @@ def ambiguous() -> None:
         pictures.ambiguous_figure(arms, derived.table(PICTURES)),
         name="fig-volume-ambiguous",
         title="Most of the extra volume at ambiguous digits is there at clear digits that are as faint.",
-        caption="Left: examples. Right: how much larger the log-volume is at ambiguous images. Dashed: below it "
-        "counts as "
+        caption="Left: examples. Right: log-volume at ambiguous images minus that at three kinds of clear ones. "
+        "Dashed: less counts as "
         f"none. Matched: decoded, clear, equal ink and norm. ({arms[0].protocol}, {len(arms[0].table)} networks)",
         alt="Left, four rows of digits: ambiguous, clean, decoded and matched, the last as faint as the first. "
         "Right, dots "
         "lie near 1.5 against clean digits, near 1 against decoded ones, and between 0.1 and 0.5 against matched "
         "ones.",
+    )
+
+
+def less_accurate() -> None:
+    """The accuracy of fresh XOR networks on the square against their effect at the boundary."""
+    study = STUDIES[ARMS["XOR, fresh"]]
+    found = by_width(chapters.tables(), study.name)
+    fits = found[found["train accuracy", "true"] >= FITS]
+    show(
+        pictures.accuracy_figure(fits),
+        name="fig-volume-accuracy",
+        title="XOR networks that stretch their boundary more are wrong more often.",
+        caption="Dots: networks that fit the four training points. Colour: how far the boundary stays away from the "
+        f"nearest of them. ({study.protocol}, n = {len(fits)})",
+        alt="Two panels in which dots fall from upper left to lower right. The dots at the upper left are bright, so "
+        "their boundary is far from the training points, and those at the lower right are dark.",
     )
 
 
@@ -109,7 +128,7 @@ def bumps_here(live: VolumeArm, scale: str) -> None:
     show(
         pictures.profiles_figure(pictures.epochs_of(live, 0, study.steps)),
         name="fig-volume-live",
-        title="The bump between two images, trained here.",
+        title="The bump between two images, by your parameters.",
         caption="Log-volume along lines between test images, over the mean of their ends. "
         f"({study.protocol}, {study.widths[0]:,} units, n = {len(live.networks())}, {scale} scale)",
         alt="Two panels of bumps along lines between images, before and after training: black for pairs of two "

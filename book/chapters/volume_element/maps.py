@@ -162,10 +162,10 @@ def training_turn(runs_by_width: dict, epochs: list[int], segments, width: int) 
         "boundary, the dashed one from s to e within a class. Where does a bump appear? Move both lines, and choose "
         "another number of hidden units. Can you find a place within a class with a bump as high?",
         "legend": [
-            ["white", "decision boundary"],
+            ["white", "boundary"],
             ["orange", "line across the boundary, and the log-volume along it"],
             ["dashed", "the same within a class"],
-            ["upright", "boundary"],
+            ["upright", "where a line crosses it"],
             ["dot", "the two places that the contrast compares"],
         ],
         "networks": networks,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import torch
 
 from book.chapters.volume_element import ambiguity, results
 from book.chapters.volume_element import tables as measures
@@ -10,6 +11,7 @@ from book.chapters.volume_element.results import VolumeArm
 from book.claims.numbers import Number
 from book.claims.statistics import mean_interval
 from book.measures.tables import Tables
+from support.training.sigmoid.views import log_volume
 
 WIDTH = 2000  # hidden units on MNIST
 NO_DECAY = "MNIST, no decay"
@@ -57,6 +59,13 @@ def _ambiguous(column: str) -> Callable[[Tables], object]:
     return lambda tables: mean_interval(ambiguity.arms()[0].table[column], method="t")
 
 
+def _above_a_crest(arm: VolumeArm) -> float:
+    run = arm.runs[20, "true", 0]
+    line = torch.tensor([[0.11, 0.85], [0.36, 0.88], [0.94, 0.96]], dtype=torch.float64)
+    start, middle, end = log_volume(results.weights(run, run.spec.epochs), line)
+    return float(middle - (start + end) / 2)
+
+
 NUMBERS = {
     "contrast-sinusoid-20": Number("contrast on the sinusoid, 20 units", _mean("sinusoid", 20, "contrast"), "nats"),
     "contrast-sinusoid-wide": Number(
@@ -65,6 +74,12 @@ NUMBERS = {
     "contrast-sinusoid-before": Number(
         "largest mean contrast before training, in size, of three widths on the sinusoid",
         _of("sinusoid", _largest_before),
+        "nats",
+    ),
+    "contrast-xor-wide": Number("contrast on XOR, 500 units", _mean("XOR", 500, "contrast"), "nats"),
+    "bump-above-a-crest": Number(
+        "log-volume of the first picture's network at (0.36, 0.88), over the ends of a line within a class",
+        _of("sinusoid", _above_a_crest),
         "nats",
     ),
     "peak-at-the-boundary": Number(

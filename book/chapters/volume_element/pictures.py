@@ -250,6 +250,7 @@ def ambiguous_figure(arms: Sequence[Arm], examples: pd.DataFrame):
     examples: "line", "kind" and "pixels", bytes in hexadecimal digits, row by row.
     """
     rows = {"ambiguous": "ambiguous", "clean": "test digit", "decoded": "decoded", "matched": "matched"}
+    examples = examples[examples["line"].isin(sorted(examples["line"].unique())[:5])]
     fig, (left, right) = figures.subplots(1, 2, height=3.0, width_ratios=(1.15, 1))
     pixels = examples.set_index(["kind", "line"])["pixels"].map(lambda text: np.frombuffer(bytes.fromhex(text), "u1"))
     side = math.isqrt(len(pixels.iloc[0]))
@@ -273,7 +274,27 @@ def ambiguous_figure(arms: Sequence[Arm], examples: pd.DataFrame):
                        label=label if row == 0 else None)  # fmt: skip
     right.axvline(0, color="black", linewidth=0.8)
     right.axvline(LEAST, color="black", linestyle="--", linewidth=0.8)
-    figures.name_rows(right, [f"than {rows[than]}" for than in others])
-    right.set(xlabel="larger log-volume (SD)", title="at ambiguous images")
+    figures.name_rows(right, [rows[than] for than in others])
+    right.set(xlabel="difference of log-volumes (SD)", title="ambiguous minus \N{HORIZONTAL ELLIPSIS}")
     figures.legend_below(fig, right, 3)
+    return fig
+
+
+def accuracy_figure(found: pd.DataFrame):
+    """A panel for each width: the accuracy of every network on the square against its effect at the boundary, in the
+    colour of its margin.
+
+    found: a table of `measures.sigmoid.numbers.by_width`, of tasks with the margin.
+    """
+    values = found.xs("true", axis=1, level=1)
+    widths = values.index.unique("width")
+    fig, axes = figures.subplots(1, len(widths), height=2.8, sharey=True)
+    for ax, width in zip(axes, widths, strict=True):
+        own = values.xs(width, level="width")
+        dots = ax.scatter(
+            own["effect"], own["test accuracy"], c=own["margin"], s=20, vmin=0, vmax=values["margin"].max()
+        )
+        ax.set(title=f"{width} units", xlabel="effect at the boundary (nats)")
+    axes[0].set_ylabel("right on the square (%)")
+    fig.colorbar(dots, ax=list(axes), label="distance from the\nnearest training point", shrink=0.9)
     return fig

@@ -16,6 +16,7 @@ from support import geometry
 
 CENTRES = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0))
 SPREAD = 0.25  # SD of a cluster
+SHOWN, HUES = 15, ("#542788", "#b35806")  # points of a cluster that are drawn, and the colours of the classes
 HALF, POINTS = 1.6, 33  # of the square that is drawn: half a side, and points on a side
 ACROSS, ALIKE = ((-1.0, 1.0), (1.0, 1.0)), ((-1.0, 1.0), (-1.0, -1.0))  # segments, from upper left
 
@@ -46,8 +47,15 @@ def volumes(network: Callable[[Tensor], Tensor]) -> np.ndarray:
 
 
 def draw(ax, volumes: np.ndarray, **limits):
-    """Draws `volumes` and both segments; limits: of the colours, for `imshow`. Returns the image."""
+    """Draws `volumes`, some points of both classes, where these part, and both segments; returns the image.
+
+    limits: of the colours, for `imshow`.
+    """
     image = ax.imshow(volumes, origin="lower", extent=(-HALF, HALF) * 2, **limits)
+    x, labels = points(0, SHOWN)
+    for label, hue in enumerate(HUES):
+        ax.plot(*x[labels == label].T, ".", color=hue, markersize=2)
+    ax.axvline(0, color="white", linewidth=1)
     for segment, line in ((ACROSS, "-"), (ALIKE, "--")):
         ax.plot(*np.transpose(segment), line, color=ACCENT, marker="o", markersize=4)
     ax.set(xticks=(-1, 1), yticks=(-1, 1))
@@ -55,19 +63,26 @@ def draw(ax, volumes: np.ndarray, **limits):
     return image
 
 
-def turn(networks: Mapping[str, Sequence[Callable[[Tensor], Tensor]]], steps: Sequence[int]) -> dict:
+def turn(
+    networks: Mapping[str, Sequence[Callable[[Tensor], Tensor]]], steps: Sequence[int], number: int = 60
+) -> dict:
     """The plane through training, for readers to step through: data of a figure of the kind "clusters".
 
     networks: by learner one network after each of these steps of training.
+    number: of points in a cluster that they learned from, with seed 0; SHOWN of each cluster are drawn.
     """
     maps = np.array([[volumes(network) for network in several] for several in networks.values()])
     low, high = np.quantile(maps, [0.01, 1])
     at = np.array([[effect(network).numpy() for network in several] for several in networks.values()])
+    x, labels = (of[:: number // SHOWN] for of in points(0, number))
     return {
         "kind": "clusters",
         "look": "Which line will rise, the solid one across the boundary, the dashed one within a class, or both? "
         "Guess, then slide the training.",
-        "legend": [["orange", "across the boundary"], ["dashed", "within a class"]],
+        "legend": [["white", "where the classes part"], ["orange", "across it"], ["dashed", "within a class"]],
+        "points": [
+            [*turns.rounded(place, 2), label] for place, label in zip(x.tolist(), labels.tolist(), strict=True)
+        ],
         "learners": list(networks),
         "steps": steps,
         "maps": turns.packed(np.rint(255 * np.clip((maps - low) / (high - low), 0, 1)), "u1"),

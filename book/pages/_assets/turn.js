@@ -62,9 +62,9 @@ turn.panel = (at, { x, y, xlabel, ylabel, xticks = [], yticks = [], title, frame
   const area = look => turn.box(at.left, at.top, at.width, at.height, look);
   if (frame) nodes.push(area("turn-frame"));
   else { line(at.left, bottom, at.left + at.width, bottom); line(at.left, at.top, at.left, bottom); }
-  for (const [value, text] of ticks(xticks)) {
+  for (const [value, text, look = "turn-mid"] of ticks(xticks)) {
     line(X(value), bottom, X(value), bottom + 4);
-    words(X(value), bottom + 17, text, "turn-mid");
+    words(X(value), bottom + 17, text, look);
   }
   for (const [value, text] of ticks(yticks)) {
     line(at.left - 4, Y(value), at.left, Y(value));

@@ -367,8 +367,8 @@ kinds.units = (data, frame) => {
       [-2 * b, 2 * b].filter(v => b && Math.abs(v) < data.half).map(v => profile.upright(v, "turn-axis")),
       profile.inside(profile.line(line.map(([x], i) => [x, along[i]]), "turn-stroke"))]);
     const largest = Math.max(...R);
-    frame.say(b ? `With a bias of ${number(b)} the curvature is positive inside the circle, at a distance of less than ` +
-      `${number(2 * b)} from the origin, and its largest value on the map is ${number(largest, 1)}.`
+    frame.say(b ? `With a bias of ${number(b)} the curvature is positive inside the circle, at a distance of less ` +
+      `than ${number(2 * b)} from the origin, and its largest value on the map is ${number(largest, 1)}.`
       : "Without a bias the curvature is negative everywhere but at the origin, where it is 0.");
     frame.numbers(["distance from the origin, to the right", "curvature R"],
       list(10, i => [number(i / 4), number(ricci([i / 4, 0], b), 3)]));
@@ -470,7 +470,7 @@ kinds.film = (data, frame) => {
       const high_ = strip ? room.width / 9 : 0, gap = strip ? 18 : 0;
       return { picture: { ...room, height: high_ }, panel: panel({ ...room, top: room.top + high_ + gap,
         height: room.height - high_ - gap }, { x: [0, 1], y: [low, high], yticks: k && width >= 560 ? [] : ticks,
-        xticks: [[0, f.ends[k][0]], [1, f.ends[k][1]]] }), title: data.titles[k] };
+        xticks: [[0, f.ends[k][0], ""], [1, f.ends[k][1], "turn-end"]] }), title: data.titles[k] };
     });
     const value = (w, k) => { // between the recorded places
       const several = f.stretch[w][k], x = t * (several.length - 1), i = Math.min(Math.floor(x), several.length - 2);
@@ -496,7 +496,8 @@ kinds.film = (data, frame) => {
 
 // ---- four clusters, and what learning does to the plane between them
 // data: learners, steps of training, maps (uint8 from low to high: learners x steps x side x side, rows from the lowest
-// y up), half the side of the plane, lines [[x, y], [x, y]], one across the boundary and one within a class; range.
+// y up), points [x, y, class], half the side of the plane, lines [[x, y], [x, y]], one across the boundary and one
+// within a class; range.
 kinds.clusters = (data, frame) => {
   const maps = unpack(data.maps, Uint8Array), { side, half, low, high, steps, lines } = data, ends = [-half, half];
   const learner = data.learners.length > 1 ? frame.choice({ label: "Learns by", value: 0,
@@ -513,19 +514,23 @@ kinds.clusters = (data, frame) => {
     });
     const at = two(width, (w, i) => i ? 210 : Math.min(w, 300));
     at.first.width = Math.min(at.first.width, at.first.height);
-    const plane = panel(at.first, { x: ends, y: ends, frame: true, xticks: [-1, 1], yticks: [-1, 1],
-      title: "log-volume" });
-    const profile = panel(at.second, { x: [0, 1], y: data.range, xticks: [[0, "cluster"], [0.5, "½"], [1, "cluster"]],
+    const plane = panel(at.first, { x: ends, y: ends, frame: true, yticks: [-1, 1], title: "log-volume",
+      xticks: [[-1, "one class"], [1, "the other"]] });
+    const profile = panel(at.second, { x: [0, 1], y: data.range,
+      xticks: [[0, "cluster", ""], [0.5, "½"], [1, "cluster", "turn-end"]],
       yticks: list(data.range[1] - data.range[0] + 1, i => data.range[0] + i), title: "along both lines (nats)" });
     const look = k => ({ class: "turn-orange", "stroke-dasharray": k ? "6 4" : null });
     frame.show(width, at.height + 4, [plane.nodes, turn.map(plane, values, side, low, high, "cividis"),
+      plane.inside(data.points.map(([x, y, c]) => plane.dot(x, y, 2.5, c ? "turn-one" : "turn-zero"))),
+      plane.upright(0, "turn-boundary"),
       lines.map((line, k) => [plane.line(line, look(k)), line.map(([x, y]) => plane.dot(x, y, 4, "turn-abs"))]),
       turn.bar(plane, plane.top + plane.height + 30, "cividis", number(low, 1), `${number(high, 1)} nats`),
       profile.nodes, profile.line([[0, 0], [1, 0]], "turn-guide"),
       over.map((v, k) => profile.line(shares.map((t, i) => [t, v[i]]), look(k)))]);
     const [solid, dashed] = over.map(v => `${number(v[10], 1)} nats`);
     frame.say(`${steps[step.value] ? `After ${steps[step.value]} steps` : "Before training"} the middle of the solid ` +
-      `line, across the boundary, lies ${solid} over its ends, and that of the dashed line, within a class, ${dashed}.`);
+      `line, across the boundary, lies ${solid} over its ends, and that of the dashed line, within a class, ` +
+      `${dashed}.`);
     frame.numbers(["place on the line", "across the boundary", "within a class"],
       shares.filter((_, i) => i % 2 === 0).map((t, i) => [number(t, 1), ...over.map(v => number(v[2 * i]))]));
   };
