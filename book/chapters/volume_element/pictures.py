@@ -288,12 +288,11 @@ def accuracy_figure(found: pd.DataFrame):
     """
     values = found.xs("true", axis=1, level=1)
     widths = values.index.unique("width")
+    limits = {"vmin": values["margin"].min(), "vmax": values["margin"].max()}
     fig, axes = figures.subplots(1, len(widths), height=2.8, sharey=True)
     for ax, width in zip(axes, widths, strict=True):
         own = values.xs(width, level="width")
-        dots = ax.scatter(
-            own["effect"], own["test accuracy"], c=own["margin"], s=20, vmin=0, vmax=values["margin"].max()
-        )
+        dots = ax.scatter(own["effect"], own["test accuracy"], c=own["margin"], s=20, **limits)
         ax.set(title=f"{width} units", xlabel="effect at the boundary (nats)")
     axes[0].set_ylabel("right on the square (%)")
     fig.colorbar(dots, ax=list(axes), label="distance from the\nnearest training point", shrink=0.9)
