@@ -394,9 +394,7 @@ def test_waiting_threads_sleep_once_the_package_is_imported():
 def test_a_chapter_imports_the_package_before_torch(page):
     cells = [c for c in json.loads(page.read_text())["cells"] if c["cell_type"] == "code"]
     lines = [line for c in cells for line in "".join(c["source"]).split("\n")]
-    imports = [
-        line for line in lines if line.startswith(("from support", "from book", "import torch", "from torch"))
-    ]
+    imports = [line for line in lines if line.startswith(("from support", "from book", "import torch", "from torch"))]
     assert re.match("from (support|book) ", imports[0].replace(".", " "))
 
 
