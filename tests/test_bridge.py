@@ -1,8 +1,6 @@
 """The toys, tables and figures of the last chapter, on networks whose answers are known."""
 
-import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +17,7 @@ from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
 from book.measures.tables import frame
 from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import load
-from support.networks.distance_networks import exact, module
+from support.networks.distance_networks import module
 from support.networks.gaussians import draw
 from support.networks.tasks import task, true_labels
 
@@ -204,30 +202,3 @@ def test_each_metric_has_a_panel_with_its_circles_and_boundary():
     for ax, flat in zip(panels, (True, True, False, False), strict=True):
         sizes = {(round(p.width, 9), round(p.height, 9)) for p in ax.patches}
         assert len(ax.patches) == 49 and (len(sizes) == 1) == flat
-
-
-def test_the_mismatch_of_a_distance_network_is_that_of_its_metric_with_the_precision():
-    """An exact network has none; with one whitened axis e times as long, the logs of the eigenvalues are 2 and 0."""
-    W, b = exact(GAUSSIAN.gaussian)
-
-    def run(seed, weight):
-        arrays = {"weight_steps": np.array([0, 10]), "weight": np.stack([np.zeros((2, 2)), weight.numpy()])}
-        arrays["bias"] = np.stack([np.zeros(2), b.numpy()])
-        return SimpleNamespace(
-            spec=SimpleNamespace(network="MD_Abs", seed=seed, draw=lambda: GAUSSIAN), arrays=arrays
-        )
-
-    runs = [run(1, W), run(0, torch.diag(torch.tensor([math.e, 1.0], dtype=W.dtype)) @ W)]
-    found = results.distance_mismatches(SimpleNamespace(records=runs, study=SimpleNamespace(steps=10)), "MD_Abs")
-    assert list(found.index) == [0, 1]
-    assert found.to_numpy() == pytest.approx([1.0, 0.0], abs=1e-6)
-
-
-def test_the_front_figure_has_a_row_of_dots_for_each_group():
-    groups = {"learned it": (pd.Series([0.0, 0.1]), "black"), "missed it": (pd.Series([1.0, 2.0, 3.0]), "white")}
-    ax = pictures.front_figure(groups, pooled=1.1, of=1).axes[0]
-    dots = [line for line in ax.lines if line.get_marker() == "o"]
-    assert [line.get_xdata().tolist() for line in dots] == [[0.0, 0.1], [1.0, 2.0, 3.0]]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["learned it (2)", "missed it (3)"]
-    assert ax.collections[0].get_segments()[0].tolist() == [[1.1, 0.5], [1.1, 1.5]]  # across the last row
-    assert all(abs(line.get_ydata() - place).max() < 0.5 for place, line in enumerate(dots))

@@ -46,7 +46,7 @@ def records(monkeypatch):
         "dead": Number("mean number of dead outputs", lambda tables: Estimate(4.52, 4.1, 4.9, 20, 0.95, "t")),
         "share": Number("share before training", lambda tables: (0.503, 0.4, 0.6)),
         "rate": Number("rate in percent", lambda tables: 12.0, "%"),
-        "none": Number("a number that is not there", lambda tables: math.nan),
+        "none": Number("a number without a value", lambda tables: math.nan),
     }
     monkeypatch.setattr(kept, "rows", lambda: rows)
     monkeypatch.setattr(numbers, "_numbers", lambda notebook: known if notebook.startswith("01_") else {})

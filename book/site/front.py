@@ -60,12 +60,13 @@ def films() -> list[film.Film]:
 def picture() -> None:
     """Shows them."""
     several = films()
+    told = "; ".join(f"{one.name.rpartition(' (')[0]}: n = {len(one.nats)}" for one in several)
     show(
         film.still(several[0]),
         name="fig-film",
-        title="Between two images space swells, with a boundary and without. Training adds where the class changes.",
+        title="Between two images space swells, with a boundary and without one.",
         caption="From one image to another, and how much more space is stretched along the way than at the ends, in "
-        "the mean over directions and networks. (MNIST: ten networks. CIFAR-10: five, twelve lines of each kind)",
+        f"the mean over directions and networks. ({told})",
         alt="Two columns. Left, a 7 fades into a 6, and the stretch in the middle rises by training. Right, a 6 "
         "fades into another 6, and the stretch in the middle is as high before training as after it.",
         turn=film.turn(several),

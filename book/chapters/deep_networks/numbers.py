@@ -55,16 +55,6 @@ def _shrinks(where: str, place: int) -> Number:
     return Number(f"ResNet-34, factor by which training shrinks each direction {where}", factor)
 
 
-def _accuracy(name: str) -> Number:
-    column = "test accuracy"
-    return Number(f"{name}, {column}", lambda tables: rows(NETWORKS[name])(tables)[column].mean(), "%")
-
-
-def _lines(tables: Tables) -> int:
-    runs = tables.runs(tables.studies[NETWORKS["ResNet-34"]])
-    return len(results.by_line(runs, results.pair_contrasts))
-
-
 def _probes(tables: Tables) -> float:
     return float(derived.rows(TABLE, study=NETWORKS["ResNet-34"], classifier="probe")["accuracy"].mean())
 
@@ -76,11 +66,8 @@ NUMBERS = {
     "across": _stretch(f"of ResNet-34 {_BOUNDARY}", _DEEP, "effect 4 across after"),
     "alike": _stretch(f"of ResNet-34 {_MATCHED}", _DEEP, "effect 4 alike after"),
     "half": _share_within("ResNet-34"),
-    "small-share": _share_within("ResNet-10"),
     "small-across": _stretch(f"of ResNet-10 {_BOUNDARY}", _SMALL, "effect 4 across after"),
     "small-alike": _stretch(f"of ResNet-10 {_MATCHED}", _SMALL, "effect 4 alike after"),
-    "before-across": _stretch(f"of the untrained ResNet-34 {_BOUNDARY} later", _DEEP, "effect 4 across before"),
-    "before-alike": _stretch(f"of the untrained ResNet-34 {_MATCHED}", _DEEP, "effect 4 alike before"),
     "over-matched": _stretch("of ResNet-34, boundary over matched place", _DEEP, "contrast 4 after"),
     "small-over-matched": _stretch("of ResNet-10, boundary over matched place", _SMALL, "contrast 4 after"),
     "shrinks-images": _shrinks("at the images", 2),
@@ -96,10 +83,6 @@ NUMBERS = {
     ),
     "plane-alike": _stretch("of ResNet-34, 40 epochs, between three images of one", _LONG, "plane rise alike after"),
     "first-rise": _stretch("that training adds to the boundary alone, 5,000 images", rows(FEW), "gain 4"),
-    "second-rise": _stretch("the same in five new networks", rows(NEW), "gain 4"),
     "shuffled-across": _stretch(f"with shuffled labels {_BOUNDARY}", rows(FEW, SHUFFLED), "effect 4 across after"),
     "shuffled-alike": _stretch(f"with shuffled labels {_MATCHED}", rows(FEW, SHUFFLED), "effect 4 alike after"),
-    "lines": Number("different lines across a boundary that five ResNet-34 were measured on", _lines),
-    "deep-right": _accuracy("ResNet-34"),
-    "small-right": _accuracy("ResNet-10"),
 }

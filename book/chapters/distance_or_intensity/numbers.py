@@ -56,10 +56,6 @@ NUMBERS = {
     "relu-raw": _accuracy("ReLU", "raw"),
     "relu2-raw": _accuracy("ReLU2", "raw"),
     "dead-after-ten-steps": Number("of ReLU2's ten outputs, mean number dead after ten steps, raw pixels", _dead),
-    "inactive-at-the-end": Number(
-        "of ReLU2's ten outputs, mean number active on under 1% of the test images at the end, raw pixels",
-        lambda tables: _runs(tables, "raw")["ReLU2"]["inactive"].mean() / 10,
-    ),
     "off-the-line": Number(
         "largest distance of a ReLU2 network from the line of lost classes, raw pixels, in points", _off_the_line
     ),

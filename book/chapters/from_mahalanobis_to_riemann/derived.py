@@ -1,12 +1,14 @@
-"""The derived table of the chapter: what metrics that nobody trained score on the MNIST images of its study."""
+"""The derived tables of the chapter: metrics that nobody trained, on MNIST, and the rulers of the sinusoid."""
 
 from collections.abc import Iterable
 
 import pandas as pd
 import torch
 
+from book.chapters.from_mahalanobis_to_riemann import rulers
 from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
 from support.networks.data import Dataset, load
+from support.networks.tasks import task
 from support.training.classifiers.class_metrics import Frame, discriminant_share, mismatch
 from support.training.classifiers.specs import MetricSpec
 
@@ -43,4 +45,10 @@ def mnist_references() -> tuple[pd.DataFrame, Iterable[str]]:
     return references(spec, dataset), []
 
 
-DERIVED = {"mnist-metric-references": mnist_references}
+def sinusoid_rulers() -> tuple[pd.DataFrame, Iterable[str]]:
+    """The facts of the three rulers of the sinusoid; no run is measured."""
+    data = task("sinusoid")
+    return rulers.facts(rulers.rulers(data), data).rename_axis("ruler").reset_index(), []
+
+
+DERIVED = {"mnist-metric-references": mnist_references, "sinusoid-rulers": sinusoid_rulers}

@@ -1,14 +1,11 @@
 """The numbers that the chapter's text quotes and that are no arm of a claim."""
 
-from functools import cache
-
 import pandas as pd
 
 from book.chapters.from_mahalanobis_to_riemann import results, rulers
 from book.claims.numbers import Number
 from book.measures.tables import Tables
 from book.records import derived
-from support.networks.tasks import task
 
 
 def _networks(tables: Tables) -> pd.DataFrame:
@@ -37,19 +34,15 @@ def _untrained(metric: str, column: str, says: str, unit: str) -> Number:
     return Number(says, lambda _: float(derived.rows("mnist-metric-references", metric=metric)[column].item()), unit)
 
 
-@cache
-def _facts() -> pd.DataFrame:
-    data = task("sinusoid")
-    return rulers.facts(rulers.rulers(data), data)
-
-
 def _on_sinusoid(ruler: str, column: str, says: str, unit: str = "%") -> Number:
-    return Number(f"{says}, {ruler}, sinusoid", lambda _: float(_facts().loc[ruler, column]), unit)
+    def value(_: Tables) -> float:
+        return float(derived.rows("sinusoid-rulers", ruler=ruler)[column].item())
+
+    return Number(f"{says}, {ruler}, sinusoid", value, unit)
 
 
 _ACROSS, _ERROR = "share of the metric across the true boundary", "test error"
 NUMBERS = {
-    "networks": Number("MNIST networks", lambda tables: len(_networks(tables))),
     "mismatch-rises": _rises("mismatch", "the mismatch"),
     "mismatch-before": _mean("mismatch before", "mismatch with the class before training", "nats"),
     "mismatch-after": _mean("mismatch", "mismatch with the class after training", "nats"),
@@ -59,13 +52,10 @@ NUMBERS = {
     "share-rises": _rises("discriminant", "the share of the metric in the directions in which class centres differ"),
     "share-before": _mean("discriminant before", "that share before training", "%"),
     "share-after": _mean("discriminant", "that share after training", "%"),
-    "share-Euclid": _untrained("Euclid", "share", "that share of the Euclidean metric", "%"),
     "variance": _untrained("Euclid", "variance", "share of the images' variance in the 20 directions", "%"),
     "across-mahalanobis": _on_sinusoid("Mahalanobis", "across (%)", _ACROSS),
     "across-machine": _on_sinusoid("feature machine", "across (%)", _ACROSS),
     "across-layer": _on_sinusoid("hidden layer", "across (%)", _ACROSS),
-    "across-untrained": _on_sinusoid(rulers.UNTRAINED, "across (%)", _ACROSS),
-    "error-machine": _on_sinusoid("feature machine", "error (%)", _ERROR),
     "contrast-layer": _on_sinusoid("hidden layer", "contrast (nats)", "contrast at the boundary", "nats"),
     "contrast-untrained": _on_sinusoid(rulers.UNTRAINED, "contrast (nats)", "contrast at the boundary", "nats"),
 }

@@ -136,23 +136,6 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
     return fig
 
 
-def front_figure(rows: dict[str, tuple[pd.Series, str]], pooled: float, of: int):
-    """A row of dots for each group of networks, at their mismatches.
-
-    rows: title -> mismatches in nats, and the face of the markers, a colour. pooled: the mismatch of the inverse of
-    the pooled covariance, dotted across the last `of` rows.
-    """
-    fig, ax = figures.subplots(height=2.1)
-    for place, (values, face) in enumerate(rows.values()):
-        heights = place + 0.5 * (figures.jitter(len(values)) - 0.5)
-        ax.plot(values, heights, "o", color="black", mfc=face, markersize=4, alpha=0.6, clip_on=False)
-    ax.axvline(0, color="black", linestyle="--", linewidth=1)
-    ax.vlines(pooled, len(rows) - of - 0.5, len(rows) - 0.5, color="black", linestyle=":", linewidth=1.2)
-    figures.name_rows(ax, [f"{title} ({len(values)})" for title, (values, _) in rows.items()], above=0.6, below=0.4)
-    ax.set(xlim=(-0.12, None), xlabel="mismatch with the Mahalanobis metric (nats)")
-    return fig
-
-
 def slopes_figure(found: pd.DataFrame, name: str, label: str, lines: dict[str, float]):
     """Every network of `results.table` as a line from its value before training to that after, by kind of network.
 

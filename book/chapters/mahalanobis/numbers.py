@@ -86,17 +86,12 @@ def _learned_early(tables: Tables) -> int:
 
 
 NUMBERS = {
-    "networks": Number(
-        "Abs and ReLU networks in the plane and in ten dimensions",
-        lambda tables: len(NETWORKS) * sum(len(_trials(tables, arm)) for arm in ARMS),
-    ),
     "learned": _all("of these, number that learn the distance (error below 1%)"),
     "same-geometry": _all("of those, number that are centred and whiten", centred_and_white),
     "on-the-axes": _all("of those, number nearer to the axes than 95% of rotations", finds_eigenvectors),
     "on-the-axes-by-chance": Number(
         "the same by chance", lambda tables: CHANCE * sum(_learned(tables, network) for network in NETWORKS)
     ),
-    "abs-learned": Number("Abs networks that learn the distance", lambda tables: _learned(tables, "MD_Abs")),
     "relu-learned": Number("ReLU networks that learn the distance", lambda tables: _learned(tables, "MD_ReLU")),
     "relu-paired": Number(
         "of these, number whose units all stand in mirrored pairs",
@@ -104,9 +99,7 @@ NUMBERS = {
     ),
     "abs-2": _in_arm(PLANE, "MD_Abs"),
     "abs-2-redrawn": _in_arm("d = 2, redrawn", "MD_Abs"),
-    "relu-2": _in_arm(PLANE, "MD_ReLU"),
     "abs-10": _in_arm("d = 10", "MD_Abs"),
-    "relu-10": _in_arm("d = 10", "MD_ReLU"),
     "abs-10-redrawn": _in_arm(TEN_REDRAWN, "MD_Abs"),
     "fresh": Number(
         "of 200 Abs networks in the plane, each on a Gaussian of its own, share that learn the distance",
@@ -119,7 +112,6 @@ NUMBERS = {
     "minima": Number("failed Abs networks on one Gaussian in the plane that end in a local minimum", _minima),
     "second-order-10": _second_order("d = 10", "Adam's end"),
     "second-order-10-redrawn": _second_order(TEN_REDRAWN, "Adam's end"),
-    "second-order-2": _second_order(PLANE, "Adam's end"),
     "second-order-2-instead": _second_order(PLANE, "Adam's start"),
     "second-order-relu-10": _second_order("d = 10", "Adam's end", "MD_ReLU"),
     "second-order-relu-10-instead": _second_order("d = 10", "Adam's start", "MD_ReLU"),
@@ -127,20 +119,12 @@ NUMBERS = {
         "of 20 Abs networks in ten dimensions, number that learn it on Gaussians that were then centred",
         lambda tables: int(_fresh(tables, "mahalanobis-10-fresh", TWENTY).sum()),
     ),
-    "uncentred-2": Number(
-        "the same in the plane",
-        lambda tables: int(_fresh(tables, "mahalanobis-2-fresh", TWENTY).sum()),
-    ),
     "centred-10": Number(
         "of 20 Abs networks in ten dimensions, number that learn it with centred inputs",
         lambda tables: int(_fresh(tables, "mahalanobis-10-centred").sum()),
     ),
-    "centred-2": Number(
-        "of 20 Abs networks in the plane, number that learn it with centred inputs",
-        lambda tables: int(_fresh(tables, "mahalanobis-2-centred").sum()),
-    ),
     "centred-2-failed": Number(
-        "of these, number that do not learn it",
+        "of 20 Abs networks in the plane, number that do not learn the distance with centred inputs",
         lambda tables: int((~_fresh(tables, "mahalanobis-2-centred")).sum()),
     ),
     "centred-2-blind": Number(

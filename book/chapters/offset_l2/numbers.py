@@ -78,12 +78,6 @@ def _lead(scaling: str, at: int | None = None) -> Number:
     return Number(f"mean lead of ReLU-L2 over ReLU-Bias, {scaling} pixels, {when}", value, "points")
 
 
-def _allowed(tables: Tables) -> float:
-    largest = _tests()["largest weight"].max()
-    runs = frames.complete(tables, "mnist-centres")
-    return max(centres.allowed(run, largest) for run in runs[runs["scaling"] == "raw"]["record"])
-
-
 def _fresh() -> torch.Tensor:
     """The distances between the fresh centres of twenty networks, (20, 10, 10)."""
     starts = [initial_weights(seed, 784, 128, 10)["mu"] for seed in range(20)]
@@ -135,29 +129,14 @@ NUMBERS = {
     ),
     "zero-standardised-least": _reset("at zero", "standardised", "min"),
     "zero-standardised-most": _reset("at zero", "standardised", "max"),
-    "anew-standardised-least": _reset("drawn anew", "standardised", "min"),
-    "anew-standardised-most": _reset("drawn anew", "standardised", "max"),
     "farthest-raw": _farthest("raw"),
     "farthest-standardised": _farthest("standardised"),
-    "allowed-raw": Number(
-        "mean movement that rate and losses allow, raw pixels, of the distance between two centres", _allowed, "%"
-    ),
     "crowding-raw": Number(
         "mean distance between two centres, of that from a centre to an image, raw pixels",
         lambda tables: _tests().loc["raw", "crowding"].mean(),
         "%",
     ),
-    "crowding-standardised": Number(
-        "mean distance between two centres, of that from a centre to an image, standardised pixels",
-        lambda tables: _tests().loc["standardised", "crowding"].mean(),
-        "%",
-    ),
-    "trained-raw": _kept_back("accuracy", "raw", "as trained"),
     "weights-back-raw": _kept_back("alpha_back", "raw", "with the weights α back at 1"),
-    "trained-standardised": _kept_back("accuracy", "standardised", "as trained"),
-    "first-layer-back-standardised": _kept_back(
-        "first_layer_back", "standardised", "with the first layer back at its start"
-    ),
     "own-class-most": Number(
         "largest share of centres that name their class (of all classes it is nearest); kinds with the sign change",
         lambda tables: _negated()["own class"].max(),

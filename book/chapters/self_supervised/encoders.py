@@ -5,7 +5,7 @@ from dataclasses import replace
 from book.chapters.self_supervised.claims import AS_IN_THE_PAPER, BEATS, OBJECTIVES, STUDY
 from book.chapters.self_supervised.study import STUDIES
 from book.measures.residual import results
-from book.measures.residual.results import ACROSS, AFTER, ResidualArm
+from book.measures.residual.results import ResidualArm
 from book.measures.tables import Records
 from book.records.store import Record
 from support.training.residual.volumes import MEASURES
@@ -20,11 +20,6 @@ def probe_gain(run: Record) -> float:
 def counted(arm: ResidualArm, objective: str) -> dict:
     """The encoders whose probe beats that of the untrained encoder by BEATS points, by seed."""
     return {seed: run for seed, run in arm.of(objective).items() if probe_gain(run) >= BEATS}
-
-
-def effect_of(run, measure: str) -> float:
-    """Boundary minus ends, after training."""
-    return results.measured_effects(run)[AFTER, MEASURES.index(measure), ACROSS]
 
 
 def contrast_of(run, measure: str) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from book.chapters.self_supervised.claims import AS_IN_THE_PAPER, BEATS, IN_WORDS, STUDY
+from book.chapters.self_supervised.claims import BEATS, IN_WORDS, STUDY
 from book.chapters.self_supervised.derived import TABLE
 from book.claims.numbers import Number
 from book.measures.residual import numbers, results
@@ -36,18 +36,6 @@ def _pair(name: str, words: str, of: Rows, when: str = "after") -> dict[str, Num
     }
 
 
-def _probe(study: str, kind: str, when: int) -> Callable[[Tables], float]:
-    def accuracy(tables: Tables) -> float:
-        runs = [run for run in tables.runs(tables.studies[study]) if run.spec.objective == kind]
-        return float(np.mean([run.arrays["probe_test_accuracy"][when] for run in runs]))
-
-    return accuracy
-
-
-def _right(words: str, study: str, kind: str, when: int = 1) -> Number:
-    return Number(f"test images that a probe gets right, {words}", _probe(study, kind, when), "%")
-
-
 def _simclr(tables: Tables) -> list:
     """The records of SimCLR that were measured with and without normalisation."""
     return [run for run in tables.runs(tables.studies[RAW]) if run.spec.objective == "simclr"]
@@ -70,35 +58,21 @@ def _least_of_six(study: str) -> Callable[[Tables], float]:
     )
 
 
-_PLAIN = AS_IN_THE_PAPER["without normalisation"]
 _DIGITS_OWN = rows(DIGITS, "supervised", untrained=TABLE)
 _VALUE = "nats per singular value"
 
 NUMBERS = {
     **_pair("barlow", "Barlow Twins", rows(STUDY, "barlow")),
-    **_pair("barlow-before", "the encoders of Barlow Twins before training", rows(STUDY, "barlow"), "before"),
     **_pair("simclr", "SimCLR", rows(STUDY, "simclr")),
     **_pair("labels", "ResNet-10 with labels", rows(LABELLED, "gelu")),
-    "barlow-right": _right("after Barlow Twins", STUDY, "barlow"),
-    "simclr-right": _right("after SimCLR", STUDY, "simclr"),
-    "untrained-right": _right("before training", STUDY, "barlow", BEFORE),
     "least-of-six": Number("SimCLR, smallest effect by six measures", _least_of_six(STUDY), _VALUE),
-    "least-of-six-plain": Number("the same without normalisation", _least_of_six(_PLAIN), _VALUE),
-    "normalised": _stretch("SimCLR, width 8, normalised images", rows(RAW, "simclr"), "effect 4 across after"),
-    "plain": _stretch("SimCLR, width 8, images as they are", rows(_PLAIN, "simclr"), "effect 4 across after"),
     "mismatch": _stretch(
         "SimCLR, width 8, trained on normalised images and measured on others, at the same places",
         rows(RAW, "simclr"),
         "raw effect at the same places",
     ),
-    "mismatch-untrained": Number(
-        "stretch, the same encoders before training, on images as they are",
-        lambda tables: numbers.stretch(untrained_elsewhere(tables)),
-    ),
     "mismatch-right": Number("images as they are that the probe of normalised ones gets right", _raw_probe, "%"),
     **_pair("digits-labels", "digits with labels", rows(DIGITS, "supervised")),
-    **_pair("digits-barlow", "digits, Barlow Twins", rows(DIGITS, "barlow")),
-    **_pair("digits-simclr", "digits, SimCLR", rows(DIGITS, "simclr")),
     "digits-own": _stretch(
         "digits with labels, boundary over matched place, over the straight line", _DIGITS_OWN, "middle interpolated"
     ),

@@ -96,13 +96,6 @@ def _largest_steps(scaling: str) -> Number:
     )
 
 
-def _from_large_starts(tables: Tables) -> float:
-    runs = tables.once(law.runs, "mnist-rates")
-    runs = runs[(runs["preactivation"] == runs["preactivation"].max()) & (runs["curvature"] <= 1000)]
-    pair = runs[runs["network"].isin(PAIR)]
-    return float(pair.groupby(["network", "scaling", "curvature"])["accuracy"].mean().max())
-
-
 NUMBERS = {
     **{
         f"lead-{word}-{scaling}": _lead(size, scaling)
@@ -135,15 +128,8 @@ NUMBERS = {
     ),
     "ahead-raw": _ahead("raw"),
     "ahead-standardised": _ahead("standardised"),
-    "explained-abs": _explained("Abs"),
     "explained-relu2": _explained("ReLU2"),
     "explained-relu2-neg": _explained("ReLU2-Neg"),
     "largest-steps-raw": _largest_steps("raw"),
     "largest-steps-standardised": _largest_steps("standardised"),
-    "right-from-large-starts": Number(
-        "highest mean test accuracy of ReLU2 or ReLU2-Neg on the map from first preactivations of 100 at step sizes "
-        "up to 1,000",
-        _from_large_starts,
-        "%",
-    ),
 }
