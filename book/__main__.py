@@ -109,7 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     sweep.add_argument("--seeds", type=_count, help="only this many seeds, the first ones")
     sweep.add_argument(
-        "--only", default="", help="only the blocks whose label, as printed by --dry-run, contains this"
+        "--only",
+        default="",
+        help="only the block with this label, as printed by --dry-run, or all whose label contains it",
     )
     sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
     sweep.add_argument(

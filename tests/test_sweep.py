@@ -180,6 +180,15 @@ def test_the_studies_are_those_that_the_sources_ask_for():
 # -- doing it -----------------------------------------------------------------------------------------------------
 
 
+def test_only_means_one_block_by_its_label_or_all_that_contain_it(store, cache, capsys):
+    labels = [block.label for block in PLAN.blocks(PLAN.dataset())]
+    assert sweep.sweep(PLAN, store, dry_run=True, only=labels[0]) == 1
+    assert sweep.sweep(PLAN, store, dry_run=True, only="seed") == len(labels)
+    with pytest.raises(ValueError, match="no block whose label contains 'seed 99'"):
+        sweep.sweep(PLAN, store, dry_run=True, only="seed 99")
+    capsys.readouterr()
+
+
 def test_a_dry_run_trains_and_writes_nothing(store, cache, monkeypatch, capsys):
     lengths, train = [], study.train
     monkeypatch.setattr(study, "train", lambda specs, data, n, **o: lengths.append(n) or train(specs, data, n, **o))

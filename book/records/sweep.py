@@ -343,7 +343,7 @@ def sweep(
     Args:
         store: where records are read and written; by default the committed `records/`.
         folder: the data folder, by default the one that BOOK_DATA names.
-        only: only the blocks whose label contains this.
+        only: the block with this label, or else all whose label contains it; ValueError if there is none.
         minutes: stop at a checkpoint after this many minutes; the next call continues from there.
         scheduler: address of a Dask scheduler. Each worker loads the data and writes its records itself.
         workers: start a local Dask cluster with this many processes instead.
@@ -351,7 +351,10 @@ def sweep(
     store = store or Store(COMMITTED)
     resolve_device(device)  # before anything else says that it can be done
     dataset = plan.dataset(folder)
-    blocks = [block for block in plan.blocks(dataset) if only in block.label]
+    every = plan.blocks(dataset)
+    blocks = [block for block in every if block.label == only] or [block for block in every if only in block.label]
+    if only and not blocks:
+        raise ValueError(f"{plan.name} has no block whose label contains {only!r}; --dry-run prints the labels")
     todo = [b for b in blocks if b.missing(store)]
     print(f"{plan.name}: {plan.title}; {dataset}")
     cut = f"in {counted(len(blocks), 'block')}, {len(todo):,} of them to do"
