@@ -7,6 +7,8 @@ import browser as chromium
 import jsonschema
 import pytest
 
+from book.claims.verdicts import VERDICTS
+
 pytestmark = pytest.mark.browser
 FRONT, LEDGER = "book/index.html", "book/ledger.html"
 DATA = ("claims.json", "claims.schema.json", "runs.csv", "runs.columns.csv")
@@ -140,21 +142,30 @@ def test_the_ledger_filters(page):
     everything = shown(page)
     assert len(everything) > 50
     claims = json.loads((chromium.SITE / "claims.json").read_text(encoding="utf-8"))["claims"]
-    page.get_by_label("verdict").select_option("fails")
+    page.locator("select[name=verdict]").select_option("fails")
     failing = shown(page)
     assert failing == [claim["id"] for claim in claims if claim["verdict"] == "fails"]
     assert page.locator("form.filters output").inner_text() == f"{len(failing)} claims"
     paper = page.locator("select[name=paper]")
     paper.select_option(index=1)
     assert set(shown(page)) < set(failing)
-    page.get_by_label("verdict").select_option("")
+    page.locator("select[name=verdict]").select_option("")
     paper.select_option("")
     assert shown(page) == everything
+    order = page.locator("select[name=order]")
+    order.select_option("verdict")
+    verdict = {claim["id"]: list(VERDICTS).index(claim["verdict"]) for claim in claims}
+    assert shown(page) == sorted(everything, key=verdict.get) != everything
+    order.select_option("")
+    assert shown(page) == everything
+    assert page.locator("[id='LDM-5.2-a'] .arm").first.is_hidden()  # a line, until someone opens it
+    page.locator("[id='LDM-5.2-a'] summary").first.click()
+    assert page.locator("[id='LDM-5.2-a'] .arm").first.is_visible()
 
 
 def test_a_link_to_a_claim_shows_its_card(page):
     chromium.go(page, LEDGER)
-    page.get_by_label("verdict").select_option("untested")
+    page.locator("select[name=verdict]").select_option("untested")
     page.evaluate("() => { location.hash = '#LDM-5.2-a' }")
     page.wait_for_function("() => document.getElementById('LDM-5.2-a').querySelector('details').open")
     assert "LDM-5.2-a" in shown(page)

@@ -19,6 +19,7 @@ from support.words import counted, lasting
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
 LEDGER = "../book/ledger.html"  # as seen from a chapter; the pages of the site lie in two folders
 WIDTH = 144  # of a strip, in units of its drawing
+ORDERS = {"": "as in the book", "verdict": "by verdict", "id": "by name", "n": "most units first"}  # of the ledger
 UNEVEN = 50  # strips whose ranges differ by more than this factor are drawn on scales of their own
 TERM = '<a href="../book/primer.html#term-{}">{}</a>'.format  # an entry of the glossary
 HOW_TO_READ = (  # above the cards of a chapter
@@ -96,7 +97,7 @@ def chips(chapter: str) -> Html:
     tiles = "".join(_tile(row, page) for row in rows)
     return Html(
         f'{style()}<div class="claims chips" role="group" aria-label="Verdicts"><span>Judged by {rules}:</span> '
-        f'<span class="tiles">{tiles}</span> <a href="{page}">all evidence</a></div>'
+        f'<span class="tiles">{tiles}</span> <span>{_counts(rows)}</span> <a href="{page}">all evidence</a></div>'
     )
 
 
@@ -138,6 +139,8 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
         + "</select></label>"
         for name, known in choices.items()
     )
+    orders = "".join(f'<option value="{key}">{words}</option>' for key, words in ORDERS.items())
+    filters += f'<label>order<select name="order">{orders}</select></label>'
     cards = "".join(card(row, anchor=True) for row in rows)
     return (
         f'{style()}<section class="claims" aria-label="Ledger">{_amendments(rows)}{_flags(rows)}'
@@ -162,7 +165,7 @@ def card(row: dict, anchor: bool, arms: bool = False) -> str:
     attributes = (
         f' id="{name}" data-paper="{_text(_paper(row))}" data-chapter="{row["chapter"]}" '
         f'data-verdict="{row["verdict"]}" data-arm="{_text("|".join(arm["name"] for arm in row["arms"]))}" '
-        f'data-flag="{_text("|".join(row["flags"]))}"'
+        f'data-flag="{_text("|".join(row["flags"]))}" data-n="{max(arm["n"] for arm in row["arms"])}"'
     )
     places = {arm["name"]: anchor_of(row["id"], arm["name"]) if arms else "" for arm in row["arms"]}
     others = [
@@ -171,13 +174,19 @@ def card(row: dict, anchor: bool, arms: bool = False) -> str:
     ]
     aliases = "".join(f'<span id="{_text(alias)}"></span>' for alias in others if alias)
     marked = attributes if anchor else f' id="{name}"' if arms else ""
-    return (
-        f'<article class="{row["verdict"]}"{marked}>{aliases}'
-        f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{name}</a>'
-        f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}{on}</span>{_text(row["says"])}'
+    link = f'<a class="id" href="{"" if anchor else LEDGER}#{name}">{"link" if anchor else name}</a>'
+    strips = (
         f"{''.join(_arm(arm, _ends([arm]) if apart else ends, named, places[arm['name']]) for arm in shown)}"
-        f"{_scale(shown, None if apart else ends, lines.pop() if common else '')}{_details(row, shown)}</article>"
+        f"{_scale(shown, None if apart else ends, lines.pop() if common else '')}{_details(row, shown)}"
     )
+    word = f'<span class="word">{MARKS[row["verdict"]]} {row["verdict"].capitalize()}'
+    if anchor:  # in the ledger a line, which opens the card
+        line = f'{word}</span><span>{_text(row["says"])}</span><span class="id">{name}</span>'
+        whole = f'{link}<span class="word">{row["verdict"].capitalize()}{on}</span>'
+        body = f'<details class="line"><summary>{line}</summary>{whole}{strips}</details>'
+    else:
+        body = f"{link}{word}{on}</span>{_text(row['says'])}{strips}"
+    return f'<article class="{row["verdict"]}"{marked}>{aliases}{body}</article>'
 
 
 def _amendments(rows: list[dict]) -> str:
@@ -235,7 +244,7 @@ def _arm(arm: dict, ends: tuple[float, float] | None, named: bool, place: str = 
     return (
         f'<div class="arm {arm["state"]}"{marked}>'
         f'<span class="chip">{MARKS[arm["state"]]} {_text(arm["name"])}: {arm["state"]}</span>'
-        f'{_strip(arm, ends)}<span class="found">{_text(arm["text"] + interval(arm) + n + line)}</span></div>'
+        f'{_strip(arm, ends)}<span class="found">{_numbered(arm["text"] + interval(arm) + n + line)}</span></div>'
     )
 
 
@@ -301,8 +310,9 @@ def _scale(arms: list[dict], ends: tuple[float, float] | None, line: str) -> str
     low, high = (bound(end) for end in ends) if ends else ("", "")
     apart = "" if ends else "each strip on its own scale"
     return (
-        f'<div class="arm scale"><span class="chip"></span><span class="ends"><span>{low}</span><span>{high}</span>'
-        f'</span><span class="found">{_text(", ".join(filter(None, (unit, apart, line))))}</span></div>'
+        f'<div class="arm scale"><span class="chip"></span>'
+        f'<span class="ends"><span>{_numbered(low)}</span><span>{_numbered(high)}</span>'
+        f'</span><span class="found">{_numbered(", ".join(filter(None, (unit, apart, line))))}</span></div>'
     )
 
 
@@ -324,7 +334,7 @@ def _details(row: dict, shown: list[dict]) -> str:
             for arm in other["arms"]
             if arm["state"] not in ("void", "untested")
         )
-        lines.append(f"<b>With {_text(other['evidence'])}:</b> {_text(several)}.")
+        lines.append(f"<b>With {_text(other['evidence'])}:</b> {_numbered(several)}.")
     for arm in row["arms"]:
         if arm not in shown:
             lines.append(f"<b>{_text(arm['name'])}:</b> untested, {_text(arm['text'])}.")
@@ -393,3 +403,8 @@ def _paper(row: dict) -> str:
 
 def _text(words: str) -> str:
     return html.escape(str(words))
+
+
+def _numbered(words: str) -> str:
+    """The text of numbers and names, with true minus signs: "ReLU − Abs = −0.3 [−0.4, −0.2]"."""
+    return _text(re.sub(r"(?<![\w.])-(?=\.?\d)|(?<= )-(?= )|(?<=e)-(?=\d)", "−", words))

@@ -303,7 +303,7 @@ def finish(notebook: dict) -> dict:
         source = "".join(cell["source"]).strip()
         if re.fullmatch(PLUMBING, source):
             tags.append("remove-input")
-        elif re.fullmatch(r"figures\.\w+\(.*\)", source):
+        elif re.fullmatch(r"figures\.\w+\(.*\)(  # .*)?", source):
             tags.append("figure-call")
         for tag in FOLDED.keys() & set(tags):
             tags.append("hide-input")

@@ -1,9 +1,16 @@
-// The filters of the ledger page. Without this script the page shows every claim.
+// The filters and the order of the ledger page. Without this script the page shows every claim.
 document.addEventListener("DOMContentLoaded", () => {
   const form = document.querySelector("form.filters");
   if (!form) return;
-  const selects = [...form.querySelectorAll("select")];
-  const cards = [...document.querySelectorAll(".claims article")];
+  const order = form.elements.order;
+  const selects = [...form.querySelectorAll("select")].filter(s => s !== order);
+  const cards = [...document.querySelectorAll(".claims article")]; // as in the book
+  const verdicts = [...form.elements.verdict.options].map(o => o.value);
+  const orders = {
+    verdict: (a, b) => verdicts.indexOf(a.dataset.verdict) - verdicts.indexOf(b.dataset.verdict),
+    id: (a, b) => a.id.localeCompare(b.id, "en", { numeric: true }),
+    n: (a, b) => b.dataset.n - a.dataset.n,
+  };
   const show = () => {
     let shown = 0;
     for (const card of cards) {
@@ -14,6 +21,7 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   form.hidden = false;
   form.addEventListener("change", show);
+  order.addEventListener("change", () => form.after(...(order.value ? cards.toSorted(orders[order.value]) : cards)));
   const target = () => { // a link to a claim, or to one merged into it, shows it whatever the filters say
     const card = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest(".claims article");
     if (!card) return;
