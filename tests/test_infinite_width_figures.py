@@ -89,13 +89,20 @@ def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
     assert abs(found[0, 0] / found[1, 0] - 4) < 1
 
 
-def test_ratios_and_signs_of_the_curvature_are_drawn_for_each_layer():
+def test_ratios_are_drawn_in_the_colour_of_the_sign_of_the_curvature():
     layers = {"erf": Wide("erf", 2), "GELU": Wide("gelu", 2)}
-    left, right = pictures.signs_figure(RADII, layers).axes
-    for line, layer in zip(left.lines, layers.values(), strict=True):
-        assert line.get_ydata() == pytest.approx(layer.stretch_ratio(RADII).numpy())
-    assert [image.get_array().tolist() for image in right.images] == [[[False] * 3], [[False, True, True]]]
-    assert texts(left) == ["erf", "GELU"] and texts(right) == ["positive", "negative"]
+    ratios, saddle, cap = pictures.signs_figure(RADII, layers).axes
+    negative, positive = pictures.SIGNS.colors
+    drawn = {}
+    for name, lines in zip(layers, (ratios.lines[:2], ratios.lines[2:]), strict=True):
+        drawn[name] = {line.get_color(): line.get_ydata() for line in lines}
+    assert drawn["erf"][negative] == pytest.approx(layers["erf"].stretch_ratio(RADII).numpy())
+    assert np.isnan(drawn["erf"][positive]).all()
+    ratio = layers["GELU"].stretch_ratio(RADII).numpy()  # at the second and third distance it is on its way back
+    assert drawn["GELU"][positive][1:] == pytest.approx(ratio[1:]) and np.isnan(drawn["GELU"][positive][0])
+    assert drawn["GELU"][negative][0] == pytest.approx(ratio[0]) and np.isnan(drawn["GELU"][negative][2])
+    assert texts(ratios) == ["ReLU", "erf", "GELU"]
+    assert [len(ax.lines) for ax in (saddle, cap)] == [3, 3]
 
 
 def test_the_constant_is_drawn_by_loops_formula_and_flipped_sign():

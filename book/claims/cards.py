@@ -238,7 +238,7 @@ def _tile(row: dict, page: str = LEDGER) -> str:
 
 def _arm(arm: dict, ends: tuple[float, float] | None, named: bool, place: str = "") -> str:
     """The row of an arm. named: whether it ends with the number of the dashed line. place: its anchor, if any."""
-    n = f", n = {arm['n']}" if arm["n"] and arm["state"] != "untested" else ""
+    n = f", n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{arm['n']}" if arm["n"] and arm["state"] != "untested" else ""
     line = f", {_line_in_words(arm)}" if named else ""
     marked = f' id="{_text(place)}"' if place else ""
     return (

@@ -53,8 +53,7 @@ def rulers() -> None:
     show(
         pictures.rulers_figure({title: found[name] for name, title in titles.items()}),
         name="fig-rulers",
-        title="Three rulers for one task. Only the third changes from place to place, so only it can show where the "
-        "boundary is.",
+        title="Three rulers for one task. Only the third changes from place to place.",
         caption="Task: tell points above a wave from points below. Ellipses: steps that the ruler takes to be "
         "equally long. Colour: where it magnifies (purple) and shrinks (orange). Blue: the predicted boundary. "
         "(400 points, 32 units, one network)",
@@ -90,7 +89,8 @@ def shapes() -> None:
     show(
         pictures.shapes_figure(toy, toys.toy_networks(toy)),
         name="fig-shapes",
-        title="A classifier's ruler does not copy the classes.",
+        title="A classifier does not learn the rulers of its classes: no panel's black ellipses all fit the grey "
+        "ones.",
         caption="Grey: three classes. Black: the unit circle of the hidden layer's metric, its mean over the class, "
         "drawn with the same area. Blue: boundaries. (450 points, 32 units, Adam)",
         alt="Three panels with three long grey ellipses that point in different directions, and black ellipses over "

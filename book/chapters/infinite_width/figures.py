@@ -11,18 +11,18 @@ from support.geometry.wide_layers import Wide
 
 
 def signs() -> None:
-    """The ratio of the two stretches, and the sign of the curvature, of four wide layers."""
+    """The ratio of the two stretches of four wide layers, coloured by the sign of their curvature."""
     layers = {"erf": Wide("erf", 2), "$z^2$, biases": Wide(2, 2, 1.0, 1.0), "$z^3$, biases": Wide(3, 2, 1.0, 1.0)}
     show(
-        pictures.signs_figure(torch.linspace(0, 3, 121, dtype=torch.float64)[1:], layers | {"GELU": GELU}),
+        pictures.signs_figure(torch.linspace(0, 4, 161, dtype=torch.float64)[1:], layers | {"GELU": GELU}),
         name="fig-signs",
         title="The ratio of GELU's stretches returns to 1, and on the way its curvature is positive.",
-        caption="Left: how much an infinitely wide layer stretches a step away from the origin, over a step "
-        "sideways. Right: the sign of its curvature. Grey: examples of the paper. (Formulas; two dimensions, weight "
-        "variance 1, bias variance 0, or 1 with biases)",
-        alt="Left, the ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back. "
-        "That of GELU rises and returns to 1. Right, bars of the sign: negative throughout for the paper's examples, "
-        "and for GELU positive from half a unit to the right end of the axis, at 3.",
+        caption="How much an infinitely wide layer stretches a step away from the origin, over a step sideways. "
+        "Blue: its curvature is negative. Orange: positive. Thin: examples of the paper. (Formulas; two dimensions, "
+        "weight variance 1, bias variance 0, or 1 with biases)",
+        alt="The ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back; all "
+        "three are blue. That of GELU rises in blue, and returns to 1 in orange, from half a unit to a distance of 3.2. "
+        "Beside it a blue saddle and an orange cap, with circles.",
     )
 
 

@@ -20,35 +20,53 @@ SIGNS = ListedColormap(["#4a6fa5", ACCENT])  # negative, positive
 
 
 def signs_figure(radii: Tensor, layers: dict[str, Wide]):
-    """Left, the stretch along a ray over that across it; right, the sign of the curvature; the last layer is bold.
+    """The stretch along a ray over that across it, coloured by the sign of the curvature; the last layer is bold.
 
-    Both by the distance from the origin. In two dimensions the curvature is negative where the ratio leaves 1 and
-    positive where it returns.
+    By the distance from the origin. Beside it a saddle and a cap, each with a circle. In two dimensions the curvature
+    is negative where the ratio leaves 1 and positive where it returns.
     """
-    fig, (left, right) = figures.subplots(1, 2, height=3.0, width_ratios=(1.25, 1))
-    left.hlines(1, 0, float(radii[-1]), color="black", linewidth=0.8)
-    ends = np.array([float(layer.stretch_ratio(radii)[-1]) for layer in layers.values()])
-    heights = np.exp(figures.labels_apart(np.log(ends), 0.16))
-    bold = len(layers) - 1
-    for row, ((name, layer), height) in enumerate(zip(layers.items(), heights, strict=True)):
-        look = {"color": "black", "linewidth": 2.5} if row == bold else {"color": GREY}
-        left.plot(radii, layer.stretch_ratio(radii), **look)
-        left.text(1.03 * float(radii[-1]), height, name, va="center", fontsize=9, color=look["color"])
+    fig, axes = figures.subplots(2, 2, height=3.1, width_ratios=(2.4, 1))
+    left = fig.add_subplot(axes[0, 0].get_gridspec()[:, 0])
+    end, bold = float(radii[-1]), len(layers) - 1
+    left.hlines(1, 0, end, color="black", linewidth=0.8, linestyle="--")
+    ratios = {name: layer.stretch_ratio(radii).numpy() for name, layer in layers.items()}
+    heights = np.exp(figures.labels_apart(np.log([1, *(ratio[-1] for ratio in ratios.values())]), 0.2))
+    left.text(1.03 * end, heights[0], "ReLU", va="center", fontsize=9)
+    for row, ((name, layer), height) in enumerate(zip(layers.items(), heights[1:], strict=True)):
         positive = layer.ricci(radii).numpy() > 0
-        right.imshow(positive[None], cmap=SIGNS, vmin=0, vmax=1, aspect="auto", interpolation="nearest",
-                     extent=(0, float(radii[-1]), row + 0.36, row - 0.36))  # fmt: skip
-        if positive.any():
-            right.text(float(radii[positive].mean()), row, "positive", color="white", ha="center", va="center")
-    right.text(float(radii.mean()), 0, "negative", color="white", ha="center", va="center")
+        for colour, where in zip(SIGNS.colors, (~positive, positive), strict=True):
+            # one point more at each end, so that the pieces of a line meet
+            joined = where | np.roll(where, 1) & (np.arange(len(where)) > 0)
+            left.plot(
+                radii, np.where(joined, ratios[name], np.nan), color=colour, linewidth=3 if row == bold else 1.5
+            )
+        left.text(1.03 * end, height, name, va="center", fontsize=9, weight="bold" if row == bold else None)
     left.set(title="outward stretch / sideways stretch", xlabel="distance from the origin $|x|$", yscale="log")
     left.set_yticks([0.25, 0.5, 1, 2], ["1/4", "1/2", "1", "2"])
     left.minorticks_off()
-    left.set_xlim(0, 1.4 * float(radii[-1]))
-    left.set_xticks(range(int(radii[-1]) + 1))
-    right.set(title="sign of the curvature", xlabel="distance from the origin $|x|$", ylim=(bold + 0.6, -0.6))
-    right.set_yticks(range(len(layers)), layers)
-    right.grid(visible=False)
+    left.set_xlim(0, 1.28 * end)
+    left.set_xticks(range(int(end) + 1))
+    words = ("saddle: circles grow faster", "sphere: they grow slower")
+    for place, sign, colour, said in zip((0, 1), (-1, 1), SIGNS.colors, words, strict=True):
+        for ax in (axes[place, 0], axes[place, 1]):
+            ax.remove()
+        _surface(fig.add_subplot(axes[0, 0].get_gridspec()[place, 1], projection="3d"), sign, colour, said)
     return fig
+
+
+def _surface(ax, sign: int, colour: str, said: str) -> None:
+    """Draws a saddle (sign -1) or a cap (+1) with circles of equal steps around its middle."""
+    height = (lambda x, y: 0.5 * (x * x - y * y)) if sign < 0 else (lambda x, y: -0.5 * (x * x + y * y))
+    radius, angle = np.meshgrid(np.linspace(0, 1, 9), np.linspace(0, 2 * np.pi, 49))
+    x, y = radius * np.cos(angle), radius * np.sin(angle)
+    ax.plot_surface(x, y, height(x, y), color=colour, alpha=0.35, linewidth=0, shade=False, rstride=1, cstride=1)
+    for r in (1 / 3, 2 / 3, 1):
+        x, y = r * np.cos(angle[:, 0]), r * np.sin(angle[:, 0])
+        ax.plot(x, y, height(x, y), color=colour, linewidth=1.5)
+    ax.set(xlim=(-0.75, 0.75), ylim=(-0.75, 0.75))
+    ax.set_title(said, fontsize=9, loc="center", y=0.96)
+    ax.view_init(elev=35, azim=62)
+    ax.set_axis_off()
 
 
 def constant_figure(radii, loops, formula, flipped):

@@ -32,4 +32,4 @@ def table(log_volume: Callable[[Tensor, float], Tensor], lines: Pairs, ridges: S
         on_it = (found.peak - found.crossing).abs() < CLOSE
         share = {"peak there (%)": 100 * float(on_it.double().mean())}
         rows[f"ridge at {c:g}"] = boundary.summary(found.arrays()) | share
-    return pd.DataFrame(rows).T[["effect", "contrast", "nearer", "peak there (%)"]].round(2)
+    return pd.DataFrame(rows).T[["effect", "contrast", "peak there (%)"]].round(2)

@@ -478,12 +478,14 @@ kinds.film = (data, frame) => {
     };
     const points = several => several.map((v, i) => [i / (several.length - 1), v]);
     frame.show(width, at.height, curves.map(({ picture, panel: p, title }, k) => [
-      word(picture.left, picture.top - 8, title, "turn-head"),
+      word(picture.left, picture.top - 8, `${title}: stretch over that at the ends`, "turn-head"),
       strip ? svg("image", { href: f.strips[k], x: picture.left, y: picture.top, width: picture.width,
         height: picture.height, preserveAspectRatio: "none" }) : [],
       p.nodes, p.line([[0, 0], [1, 0]], "turn-axis"), p.line(points(f.stretch[1 - now][k]), "turn-guide"),
-      p.line(points(f.stretch[now][k]), "turn-stroke"), p.upright(t, "turn-axis"),
+      p.line(points(f.stretch[now][k]), "turn-stroke"),
       p.dot(t, value(now, k), 6, "turn-disc"),
+      strip ? svg("rect", { class: "turn-knob", style: "fill: none", width: picture.width / 9, height: picture.height,
+        x: picture.left + Math.round(8 * t) * picture.width / 9, y: picture.top }) : [],
     ]));
     const said = w => data.titles.map((title, k) => `${percent(value(w, k))} (${title})`).join(" and ");
     frame.say(`${data.when[now][0].toUpperCase()}${data.when[now].slice(1)}, space is stretched here by ` +
