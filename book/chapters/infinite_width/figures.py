@@ -21,7 +21,7 @@ def signs() -> None:
         "Blue: its curvature is negative. Orange: positive. Thin: examples of the paper. (Formulas; two dimensions, "
         "weight variance 1, bias variance 0, or 1 with biases)",
         alt="The ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back; all "
-        "three are blue. That of GELU rises in blue, and returns to 1 in orange, from half a unit to a distance of 3.2. "
+        "three are blue. That of GELU rises in blue, and returns to 1 in orange, from 0.5 to 3.2. "
         "Beside it a blue saddle and an orange cap, with circles.",
     )
 
