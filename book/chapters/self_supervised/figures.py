@@ -84,9 +84,9 @@ def toy(kept: dict[str, Sequence[dict[int, nn.Module]]], found: dict[str, np.nda
     show(
         pictures.toy_figure(last, list(found.values())),
         name="fig-self-toy",
-        title="Without labels a network stretches both gaps, with labels only the one at the boundary.",
+        title="Without labels, which of the two gaps will a network stretch?",
         caption="Maps: log-volume of a typical network; bright is large. Orange: a line across the boundary "
-        "(solid) and one within a class (dashed). Curves: the middle of both over their ends. Thin: networks.",
+        "(solid) and one within a class (dashed). Curves: the log-volume of both, over their ends.",
         alt="Three maps. Those of Barlow Twins and SimCLR are bright in the middle of all four clusters, and that "
         "with labels shows a bright vertical band. Below, the lines of Barlow Twins and SimCLR are high at both ends "
         "after training, and that with labels rises from zero to almost two nats.",
