@@ -411,9 +411,10 @@ def test_the_parts_of_the_readme_are_written_between_marks_and_an_edit_by_hand_i
 def test_verdicts_are_counted_by_chapter():
     rows = [judged(made("holds", "fails")), judged(made("holds", "holds")), judged([], CLAIMS["LDM-6.4-a-0"])]
     table = readme.chapters(rows, {NOTEBOOK: "1. First", "02_x": "2. Second"}).split("\n")
-    assert table[0] == "| Chapter | Holds | Fails | Mixed | Unclear | Untested |"
-    assert table[2] == f"| [1. First](notebooks/{NOTEBOOK}.ipynb) | 1 |  | 1 |  | 1 |"
-    assert table[3] == "| [2. Second](notebooks/02_x.ipynb) |  |  |  |  |  |"
+    assert table[0] == f"| Claims | {' | '.join(KINDS.values())} |" and table[0].count("scale") == 2
+    assert table[2] == f"| [1. First](notebooks/{NOTEBOOK}.ipynb) |  | 1 holds, 1 mixed | 1 untested |  |"
+    assert table[3] == "| [2. Second](notebooks/02_x.ipynb) |  |  |  |  |"
+    assert table[4] == "| All |  | 1 holds, 1 mixed | 1 untested |  |"
 
 
 @pytest.mark.parametrize("text", ["", "<!-- a -->", "<!-- /a --><!-- a -->", 2 * "<!-- a --><!-- /a -->"])

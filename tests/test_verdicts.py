@@ -603,6 +603,23 @@ def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compa
     assert '<option value="standardised">standardised</option>' in page and "1 claim</output>" in page
 
 
+@pytest.mark.parametrize(
+    ("protocols", "kind"),
+    [
+        (["all 60,000 training images"], "paper"),
+        (["10,000 of 60,000 training images"], "reduced"),
+        (["2,000 epochs", "50 of the paper's 200 epochs"], "paper"),
+        (["2,000 epochs", "50 of the paper's 200 epochs", "width 16 of 64"], "reduced"),
+        (["10 draws of 500 points"], "paper"),
+    ],
+)
+def test_a_claim_of_a_paper_is_at_reduced_scale_if_most_of_its_arms_are(protocols, kind):
+    arms = [replace(arm(f"arm {i}", HOLDS), protocol=words) for i, words in enumerate(protocols)]
+    assert judged(*arms)["kind"] == kind and judged(*arms, kind="variant")["kind"] == "variant"
+    untested = replace(arm("another", HOLDS, n=1), protocol="width 16 of 64")  # is not behind the verdict
+    assert judged(*arms, untested, untested)["kind"] == kind
+
+
 def test_the_overview_has_a_tile_for_each_claim():
     rows = [judged(arm("raw", HOLDS)), judged(arm("raw", FAILS)) | {"kind": "own"}]
     shown = cards.overview(rows, {rows[0]["chapter"]: "1. First"})._repr_html_()

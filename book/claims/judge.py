@@ -10,6 +10,7 @@ unit. It says where the estimate of these values must lie. `judge` turns claim a
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
@@ -26,6 +27,7 @@ from support.words import counted
 
 ABOVE_0, BELOW_0 = (0.0, math.inf), (-math.inf, 0.0)  # open intervals, as a part's `accepts`
 MOST_UNITS = 1000  # a claim that needs more is not called decidable
+REDUCED = re.compile(r"[\d,]+ of (the paper's )?[\d,]+")  # in a protocol: "10,000 of 60,000 images", "width 16 of 64"
 
 
 # -- claims -------------------------------------------------------------------------------------------------------
@@ -102,6 +104,11 @@ class Arm:
     judges: bool = True
     shared: float = 0.0
 
+    @property
+    def reduced(self) -> bool:
+        """Whether its runs are smaller or shorter than the paper's, or have fewer images."""
+        return bool(REDUCED.search(self.protocol))
+
     def since(self, seed: int) -> "Arm":
         """The same without the seeds below this one."""
         if not seed:
@@ -137,7 +144,8 @@ class Claim:
     arms: tables -> arms; tables[study] is the frame of a study. A check of formulas has none.
     check: for a claim about formulas, a function that evaluates every case; measured: its sentence, with {value},
         {where} and {cases}; on: what it looks at.
-    kind: a key of `verdicts.KINDS`. contradiction: returns how the paper contradicts itself, or "".
+    kind: "paper", "variant" or "own" of `verdicts.KINDS`; a row of "paper" is "reduced" if most of its arms are.
+    contradiction: returns how the paper contradicts itself, or "".
     asks: the condition in words, by default that of the parts.
     from_seed: seeds below this were recorded before the rule was written, and do not judge it.
     least: units from which on it is judged. late: the rule was written when the records that judge it were known.
@@ -496,7 +504,7 @@ def judge(claim: Claim, tables: Any, chapter: str) -> dict:
     return {
         "id": claim.id,
         "replaces": list(claim.replaces),
-        "kind": claim.kind,
+        "kind": _kind(claim, behind),
         "source": printed()[claim.source]["reference"],
         "where": claim.where,
         "says": claim.says,
@@ -525,6 +533,12 @@ def judge(claim: Claim, tables: Any, chapter: str) -> dict:
         "command": _together((arm.command for arm in behind), "; ") or claim.command,
         "minutes": round(float(runs["minutes"].sum()), 1),
     }
+
+
+def _kind(claim: Claim, arms: Sequence[Arm]) -> str:
+    """The kind of a row: a claim of a paper counts at its scale unless more than half of the arms are reduced."""
+    reduced = claim.kind == "paper" and 2 * sum(arm.reduced for arm in arms) > len(arms)
+    return "reduced" if reduced else claim.kind
 
 
 def _findings(claim: Claim, arms: Sequence[Arm]) -> dict[str, Finding]:

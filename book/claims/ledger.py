@@ -33,17 +33,18 @@ def counts(rows: list[dict]) -> dict[str, int]:
     return {word: words.count(word) for word in VERDICTS}
 
 
+def verdicts_in_words(rows: list[dict]) -> str:
+    """How many rows have each verdict that occurs: "3 hold, 1 fails"."""
+    found = counts(rows).items()
+    return ", ".join(f"{count} {word if count == 1 else of_several(word)}" for word, count in found if count)
+
+
 def counts_in_words(rows: list[dict]) -> str:
     """The number of claims of each kind, and of each verdict among them: "12 of the papers (3 hold, 9 fail)"."""
     said = []
     for kind, words in KINDS.items():
         if several := [row for row in rows if row["kind"] == kind]:
-            each = [
-                f"{count} {word if count == 1 else of_several(word)}"
-                for word, count in counts(several).items()
-                if count
-            ]
-            said.append(f"{len(several)} {words} ({', '.join(each)})")
+            said.append(f"{len(several)} {words} ({verdicts_in_words(several)})")
     return f"{counted(len(rows), 'claim')}: {'; '.join(said)}"
 
 

@@ -14,8 +14,9 @@ from support.words import counted
 
 STATES = ("holds", "fails", "unclear", "void", "untested")  # of an arm
 VERDICTS = ("holds", "fails", "mixed", "unclear", "untested")  # of a claim
-KINDS = {  # of a claim, with the words for several of them
-    "paper": "of the papers",
+KINDS = {  # of a row, with the words for several of them
+    "paper": "of the papers at their scale",
+    "reduced": "of the papers at reduced scale",
     "variant": "on the papers' claims under other conditions",
     "own": "of our own",
 }

@@ -7,21 +7,26 @@ never edited in the file.
 import tomllib
 from pathlib import Path
 
-from book.claims.ledger import counts, markdown_row
-from book.claims.verdicts import VERDICTS
+from book.claims.ledger import markdown_row, verdicts_in_words
+from book.claims.verdicts import KINDS
 from book.records.paths import HERE
 
 README = HERE / "README.md"
 
 
 def chapters(rows: list[dict], titles: dict[str, str]) -> str:
-    """The number of claims with each verdict, by chapter, as a GitHub table; titles: chapter -> its title."""
-    lines = [markdown_row(["Chapter", *(word.capitalize() for word in VERDICTS)])]
-    lines.append("| --- |" + " :-: |" * len(VERDICTS))
-    for chapter, title in titles.items():
-        found = counts([row for row in rows if row["chapter"] == chapter]).values()
-        lines.append(markdown_row([f"[{title}](notebooks/{chapter}.ipynb)", *(str(count or "") for count in found)]))
-    return "\n".join(lines)
+    """The verdicts by chapter and by kind of claim, as a GitHub table; titles: chapter -> its title."""
+
+    def line(first: str, several: list[dict]) -> str:
+        found = (verdicts_in_words([row for row in several if row["kind"] == kind]) for kind in KINDS)
+        return markdown_row([first, *found])
+
+    lines = [markdown_row(["Claims", *KINDS.values()]), "| --- |" + " --- |" * len(KINDS)]
+    lines += [
+        line(f"[{title}](notebooks/{chapter}.ipynb)", [row for row in rows if row["chapter"] == chapter])
+        for chapter, title in titles.items()
+    ]
+    return "\n".join([*lines, line("All", rows)])
 
 
 def links(project: dict) -> str:

@@ -15,7 +15,7 @@ As the paper says it:
               rise is positive. A rise is the mean over the triangle minus the mean of its corners
     RG-5.1-c  effects of all four stages: each block's volume element is larger at the boundary than at the ends
     RG-5.1-g  in all four stages, by how much nearer the volume element peaks to the boundary than to the middle of
-              the segment; written when all its records were known. The paper says that each block's volume element is
+              the segment; written when all its records were known. It counts as a claim of our own. The paper says that each block's volume element is
               "largest near the decision boundary", which a peak in the middle could also be. A peak is found among 7
               points, with a parabola
     RG-5.1-d  largest minus smallest log-volume along a segment across a boundary: that of the second, third and
@@ -298,7 +298,7 @@ CLAIMS = (
            mean("half the rise between images of three classes minus that of one class: {:+.3f} nats per output",
                 half_minus("plane rise across after", "plane rise alike after"),
                 "half the rise across classes minus the rise in one", only_if=(_PLANE_RISES,)),
-           arms=networks("ResNet-34, 40 epochs"), kind="variant"),
+           arms=networks("ResNet-34, 40 epochs")),
     _claim("RG-5.1-c", "section 5.1",
            "After each stage the volume element is larger at the decision boundary than at the images.",
            *(mean(f"effect of the {word} stage: {{:+.3f}} nats per output", f"effect {s} across after",
@@ -307,7 +307,8 @@ CLAIMS = (
            "After each stage the boundary is a better guess for the peak of the volume than the middle of the line.",
            *(mean(f"{word} stage: the peak is nearer to the boundary than to the middle by {{:+.3f}} of the segment",
                   f"nearer {s}", "distance of the peak to the middle minus to the boundary, in each stage,",
-                  "of the segment") for s, word in enumerate(STAGES, 1)), arms=_ALL_IMAGES, late=True),
+                  "of the segment") for s, word in enumerate(STAGES, 1)), arms=_ALL_IMAGES, late=True,
+           kind="own", source="own"),
     _claim("RG-5.1-h", "section 5.1 and appendix I.3",
            "Residual networks expand areas near incorrect decision boundaries, too, here between shuffled labels.",
            mean(_EFFECT, "effect 4 across after", "effect with shuffled labels",
@@ -322,12 +323,11 @@ CLAIMS = (
            Part("test accuracy with GELU minus that with ReLU: {:+.2f} points",
                 minus("test accuracy", "relu test accuracy"), (-IMPACT, IMPACT), "points",
                 "GELU - ReLU within ±1 points (90% interval)", error=0.10),
-           arms=networks("ResNet-10"), kind="variant"),
+           arms=networks("ResNet-10")),
     _claim("RG-5.1-f", "section 5.1", "The Jacobian of a residual network's features has full rank.",
            _FULL_RANK, arms=_ALL_IMAGES),
     _claim("RG-I-g", "appendix I.3", "With ReLU the spectrum shows no numerical problem either.",
-           _FULL_RANK, arms=networks("ResNet-10, ReLU"),
-           kind="variant"),
+           _FULL_RANK, arms=networks("ResNet-10, ReLU")),
     _claim("RG-I-h", "section 5.1 and appendix I.3",
            "Residual networks get more than 99% of the training images right, and about 92% of the test images.",
            *(mean(f"{name} accuracy minus {least:g}%: {{:+.1f}} points",
@@ -335,11 +335,11 @@ CLAIMS = (
                   f"training accuracy - {LEARNED:g}%, and test accuracy - {PRINTED - IMPACT:g}%,", "points")
              for name, column, least in (("training", "train accuracy", LEARNED),
                                          ("test", "test accuracy", PRINTED - IMPACT))),
-           arms=_ALL_SIZES, kind="variant", late=True),
+           arms=_ALL_SIZES, late=True),
     _claim("RG-5.2-a", "section 5.2 and appendix I.3", "With ReLU the volume element behaves as with GELU.",
            mean(_HALF, "half effect 4 across after", "effect with ReLU", "nats for each singular value",
                 only_if=(_GELU_RISES,)),
-           arms=networks("ResNet-10, ReLU"), kind="variant"),
+           arms=networks("ResNet-10, ReLU")),
     _claim("RG-I-f", "appendix I.3", "Where the entropy of the output is high, the volume element is large.",
            *_ranks("entropy rank before", "entropy rank after", "in one plane of test images"),
            arms=_ALL_IMAGES, amended=_SAME_ENTROPY("fails")),
