@@ -11,8 +11,8 @@ from importlib.resources import files
 
 from book.claims import deviations
 from book.claims.ledger import anchor as anchor_of
-from book.claims.ledger import bound, counts, counts_in_words, fresh, interval, uncounted
-from book.claims.verdicts import CONTRADICTION, FLAGS, LATE, UNDECIDED, VERDICTS
+from book.claims.ledger import bound, counts, fresh, interval, uncounted
+from book.claims.verdicts import CONTRADICTION, FLAGS, KINDS, LATE, UNDECIDED, VERDICTS, of_several
 from book.records import kept
 from support.words import counted, lasting
 
@@ -111,11 +111,9 @@ def overview(rows: list[dict], named: dict[str, str]) -> Html:
     for chapter, title in named.items():
         tiles = "".join(_tile(row) for row in rows if row["chapter"] == chapter)
         lines.append(f'<a href="../notebooks/{chapter}.html">{_text(title)}</a><div class="tiles">{tiles}</div>')
-    key = " ".join(f'<span class="{word} word">{MARKS[word]} {word}</span>' for word in VERDICTS)
     return Html(
         f'{style()}<section class="claims" aria-label="All claims"><div class="overview">{"".join(lines)}</div>'
-        f"<p>{key} Dashed: a hypothesis of this book. Hatched: some arms are undecided. "
-        f"{_text(counts_in_words(rows))}. "
+        f"{_table(rows)}<p>Dashed: a hypothesis of this book. Hatched: some arms are undecided. "
         f'We <a href="{LEDGER}">amended</a> {amended} of the {len(rows)} rules after seeing results, '
         f"and wrote {late} {'other' if late == 1 else 'others'} only then.</p></section>"
     )
@@ -143,9 +141,10 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
     filters += f'<label>order<select name="order">{orders}</select></label>'
     cards = "".join(card(row, anchor=True) for row in rows)
     return (
-        f'{style()}<section class="claims" aria-label="Ledger"><p>{_text(counts_in_words(rows))}.</p>{_amendments(rows)}{_flags(rows)}'
+        f'{style()}<section class="claims" aria-label="Ledger">{_table(rows)}'
+        f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
         f'<form class="filters" hidden>{filters}'
-        f"<output>{counted(len(rows), 'claim')}</output></form>{cards}</section>"
+        f"<output>{counted(len(rows), 'claim')}</output></form>{cards}{_amendments(rows)}{_flags(rows)}</section>"
     )
 
 
@@ -187,6 +186,21 @@ def card(row: dict, anchor: bool, arms: bool = False) -> str:
     else:
         body = f"{link}{word}{on}</span>{_text(row['says'])}{strips}"
     return f'<article class="{row["verdict"]}"{marked}>{aliases}{body}</article>'
+
+
+def _table(rows: list[dict]) -> str:
+    """How many claims of each kind have each verdict."""
+    head = "".join(
+        f'<th scope="col"><span class="{word} word">{MARKS[word]} {of_several(word)}</span></th>' for word in VERDICTS
+    )
+    body = "".join(
+        f'<tr><th scope="row">{len(several)} {_text(words)}</th>'
+        + "".join(f"<td>{count or ''}</td>" for count in counts(several).values())
+        + "</tr>"
+        for kind, words in KINDS.items()
+        if (several := [row for row in rows if row["kind"] == kind])
+    )
+    return f'<table class="counts"><tr><th scope="col">{counted(len(rows), "claim")}</th>{head}</tr>{body}</table>'
 
 
 def _amendments(rows: list[dict]) -> str:
