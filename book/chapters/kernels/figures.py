@@ -15,7 +15,7 @@ def ring() -> None:
         name="fig-ring",
         title="Magnify space at one point by a narrow hill, and it swells most on a ring around the point.",
         caption="Space around the point where the hill h stands, over that of the plain kernel. Circle: largest "
-        "volume, by the formula below. τ: width of the hill; σ: width of the plain kernel. One nat is a factor of 2.7.",
+        "volume, by the formula below. τ: width of the hill; σ: of the plain kernel. One nat is a factor of 2.7.",
         alt="Three maps. Left and middle, a bright ring around a darker centre, with a dashed circle on it. Right, a "
         "hill that is brightest at the centre, without a ring.",
         turn=pictures.ring_turn(),
