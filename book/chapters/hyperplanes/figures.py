@@ -26,9 +26,9 @@ def distances() -> None:
     show(
         pictures.distances_figure(judged()[1], ("Abs2-Neg",)),
         name="fig-nearest-not-near",
-        title="Nearest is not near: on standardised pixels most hyperplanes pass their own class by.",
+        title="Nearest is not near: on standardised pixels most hyperplanes miss their own class.",
         caption="Each row is one output of Abs2-Neg: how far its hyperplane is from the centres of ten classes, in "
-        f"standard deviations (SD). The network of median accuracy. ({shared.about(*judged())})",
+        f"standard deviations (SD; dashed: one). The network of median accuracy. ({shared.about(*judged())})",
         alt="Two panels of ten rows of dots. The orange dot, the own class, is the leftmost of nearly every row. On "
         "raw inputs it is near zero. On standardised inputs it lies around one SD, and most dots beyond it.",
     )

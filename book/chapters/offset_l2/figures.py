@@ -39,9 +39,9 @@ def cost() -> None:
         name="fig-centres-cost",
         title="On raw pixels nothing is lost. On standardised pixels the networks need the centres that they were "
         "trained with.",
-        caption="Each marker is the mean of the trained networks of one kind, after all their centres were moved and "
-        f"nothing else. (MNIST, first 10,000 training images, 5,000 steps; top row {seeds} networks of each kind, "
-        f"others {kept})",
+        caption="Each marker is the mean of the trained networks of one kind (-Neg: near means 'my class'), after "
+        f"all their centres were moved. (MNIST, first 10,000 training images, 5,000 steps; top row {seeds} networks "
+        f"of each kind, others {kept})",
         alt="Two panels with three rows. On raw inputs no marker leaves zero. On standardised inputs those for "
         "centres back at their start lie near zero, those for centres at zero near ten points, and those for fresh "
         "random centres between forty and sixty points.",
