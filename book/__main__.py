@@ -26,7 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         status = options.command(options) or 0
-        sys.stdout.flush()  # here, where a closed pipe is expected, and not when Python ends
+        if sys.stdout:  # None where the shell has closed it
+            sys.stdout.flush()  # here, where a closed pipe is expected, and not when Python ends
         return status
     except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -359,7 +359,8 @@ def test_an_image_folder_may_lie_in_the_data_folder(pictures, tmp_path, monkeypa
     assert load("folder:pictures").digest == found.digest
 
 
-def test_image_folder_errors(pictures, tmp_path):
+@pytest.mark.filterwarnings("ignore:Image size")
+def test_image_folder_errors(pictures, tmp_path, monkeypatch):
     with pytest.raises(
         DataError, match=r"'folder:nowhere': there is no folder .*nowhere and no .*elsewhere/nowhere; it would"
     ):
@@ -377,6 +378,10 @@ def test_image_folder_errors(pictures, tmp_path):
         load("folder:pictures")
     extra.write_bytes(b"no image")
     with pytest.raises(DataError, match="cannot read .*extra.png"):
+        load("folder:pictures")
+    Image.new("L", (6, 6)).save(extra)
+    with monkeypatch.context() as m, pytest.raises(DataError, match="cannot read .*extra.png: Image size .36 pixels"):
+        m.setattr(Image, "MAX_IMAGE_PIXELS", 15)  # by default 89 million; twice as many are refused
         load("folder:pictures")
     extra.unlink()
     (root / "empty").mkdir()

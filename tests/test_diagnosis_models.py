@@ -656,6 +656,16 @@ def test_the_report_says_what_was_found_what_is_normal_and_what_to_do(tmp_path):
     assert page.startswith("<!doctype html>") and "http" not in page.replace("http://www.w3.org", "")
 
 
+def test_no_setting_of_the_reader_breaks_the_page():
+    from matplotlib import pyplot
+
+    part = diagnosis.units(mlp(), *vectors())
+    plain = part.page()
+    with pyplot.rc_context({"text.usetex": True, "axes.facecolor": "red"}):
+        assert part.page() == plain
+        assert pyplot.rcParams["text.usetex"]
+
+
 def test_names_of_classes_are_no_html():
     x, y = vectors()
     page = diagnose(mlp(), x, np.array(["<b>", "<i>", "<script>"])[y.numpy()])._repr_html_()

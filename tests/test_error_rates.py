@@ -125,8 +125,17 @@ def test_a_row_has_the_shares_in_which_the_rule_holds_and_fails():
 
 
 def test_a_card_shows_error_rates_under_their_heads(monkeypatch):
-    row = {"arm": "<raw>", "effect": "line", "value": 10.0, "holds (%)": 2, "fails (%)": 97}
+    row = {"arm": "<raw>", "effect": "line", "value": 10.0, "holds (%)": 2, "fails (%)": "<9>"}
     monkeypatch.setattr(cards, "_simulated", lambda: {"A-1": [row]})
     cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", cards._error_rates("A-1"))
-    assert cells == ["arm", "true value", "holds", "fails", "&lt;raw&gt;", "on the rule's line (10)", "2%", "97%"]
+    assert cells == [
+        "arm",
+        "true value",
+        "holds",
+        "fails",
+        "&lt;raw&gt;",
+        "on the rule's line (10)",
+        "2%",
+        "&lt;9&gt;%",
+    ]
     assert cards._error_rates("A-2") == ""

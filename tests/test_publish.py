@@ -240,6 +240,9 @@ def test_colophon_states_data_scale_seeds_device_and_time(monkeypatch):
     chapter = notebook(cell, support={"seconds": 61.2})
     account = accounts.build_account({"notebooks/01_x": chapter})
     assert "| digits | laptop | 20 | cpu |" in account and "61 s" in account
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # a clock that was set back
+    publish.colophon(Settings())
+    assert ", 0 s since the kernel started" in told[-1][0]["text/html"]
 
 
 # -- the site -----------------------------------------------------------------------------------------------------

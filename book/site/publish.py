@@ -42,6 +42,7 @@ SIDE_BY_SIDE = 2  # chapters that are executed at the same time
 LEDGER = "book/ledger"
 FOLDED = {"parameters": "The parameters", "setup": "The imports"}  # tag of a cell -> words of its fold
 PLUMBING = r"(chips|colophon)\(.*\)|sliders\.offer\(\)"  # a page shows what it gives, if anything
+LONGEST = 200  # characters of a folder's name, of which a file system takes 255
 CELL_LIMIT = 1800  # seconds; papermill's limit holds for each cell
 
 __all__ = ["PublishError", "book", "check", "colophon"]
@@ -148,7 +149,10 @@ def _own_first() -> dict[str, str]:
 def runs_with(parameters: dict) -> Path:
     """The folder of runs with these parameters, such as build/runs/scale=smoke,seeds=3."""
     given = ",".join(f"{name}={value}" for name, value in sorted(parameters.items()))
-    return RUNS / quote(given or "default", safe="=,+")[:200]
+    name = quote(given or "default", safe="=,+")
+    return RUNS / (
+        name if len(name) <= LONGEST else f"{name[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    )
 
 
 def page_of(copy: Path) -> Path:

@@ -53,8 +53,11 @@ class Part(ABC):
 
     def page(self, twin: "Part | None" = None) -> str:
         """The part in HTML: its numbers unfold."""
+        from matplotlib import pyplot
+
         png = io.BytesIO()
-        self.plot(twin=twin).savefig(png, format="png", dpi=110)
+        with pyplot.style.context("default"):  # whatever a matplotlibrc of the reader sets
+            self.plot(twin=twin).savefig(png, format="png", dpi=110)
         data, words = base64.b64encode(png.getvalue()).decode(), Words(*map(html.escape, self.words))
         texts = f"<b>{words.finding}</b> {words.noise} {html.escape(normal(twin))}"
         return (
