@@ -22,6 +22,7 @@ from support.__main__ import main
 from support.geometry import chance, log_volume_element
 from support.geometry.slices import principal
 from support.networks import given
+from support.networks.architectures import SIX
 from support.networks.inside import WIDE, Network, active_shares
 from support.training.classifiers.class_metrics import mismatch
 
@@ -648,12 +649,42 @@ def test_the_report_says_what_was_found_what_is_normal_and_what_to_do(tmp_path):
     page = report.save(tmp_path / "report.html").read_text()
     assert max(map(len, str(report).split("\n"))) <= 100
     text = " ".join(str(report).split())
-    assert text.count("Untrained, the same architecture has: ") == text.count("What to do: ") == 5
+    assert text.count("What is normal: in the same architecture, untrained, ") == text.count("What to do: ") == 5
+    assert text.count("networks of the book on MNIST") == page.count("networks of the book on MNIST") == 3
     for number, part in enumerate(report.parts.values(), 1):
         assert f"{number}. {part.title}" in text and part.title.endswith("?")
         assert all(said in text for said in part.words[:3])
     assert page.count("<details>") == page.count('src="data:image/png;base64,') == 5
     assert page.startswith("<!doctype html>") and "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_the_networks_of_the_book_beside_are_those_of_the_records():
+    from book import chapters
+    from book.measures.tables import Tables
+    from book.records.store import Store
+    from support.diagnosis.part import reference
+
+    tables = Tables([record for record in Store() if record.path.parent.name == "mnist"], chapters.studies())
+    ends, metrics = tables["mnist-10k"], tables["mnist-metric"]
+    ends = ends[ends["scaling"] == "standardised"]
+    for name in SIX:
+        some, theirs = ends[ends["architecture"] == name], reference(name)
+        shares = some[["never active", "own nearest", "own farthest"]].mean() / 10  # percent of ten outputs
+        assert [theirs["dead"], theirs["nearest"], theirs["farthest"]] == pytest.approx(shares.tolist())
+        hidden = metrics[metrics["architecture"] == f"{name.split('2')[0]}-Bias"]
+        found = hidden[["mismatch", "mismatch Euclid"]].mean().tolist()
+        assert [theirs["mismatch"], theirs["euclid"]] == pytest.approx(found, abs=1e-4)
+        assert [theirs["runs"], theirs["metric_runs"]] == [len(some), len(hidden)] == [20, 8]
+
+
+def test_a_network_stands_beside_those_of_the_book_that_end_like_it():
+    x, y = vectors()
+    negated = nn.Sequential(*mlp(), nn.ReLU(), diagnosis_neg())
+    found = diagnosis.hyperplanes(negated, x, y)
+    assert found.words.book.startswith("in 20 ReLU2-Neg networks") and "nearest for 9.4" in found.words.book
+    assert "in 20 ReLU2-Neg networks of the book on MNIST, 0.2 of" in diagnosis.units(negated, x, y).words.book
+    flat = diagnose(negated, x, y, untrained=nn.Linear(20, 3))
+    assert "untrained, the volume is the same everywhere." in " ".join(str(flat).split())
 
 
 def test_no_setting_of_the_reader_breaks_the_page():

@@ -48,8 +48,9 @@ class Report:
     def __str__(self) -> str:
         texts = [wrapped([self.summary])]
         for number, (name, part) in enumerate(self.parts.items(), 1):
-            words, beside = part.words, normal(self.twins.get(name))
-            said = [f"{words.finding} {words.noise}", *([beside] if beside else []), f"What to do: {words.advice}"]
+            words, known = part.words, normal(part, self.twins.get(name))
+            said = [f"{words.finding} {words.noise}", *([f"What is normal: {known}"] if known else [])]
+            said.append(f"What to do: {words.advice}")
             texts.append(f"{number}. {part.title}\n" + wrapped([*said, words.details], "   "))
         return "\n\n".join([*texts, *(wrapped([f"{n}: not measured; {why}"]) for n, why in self.missing.items())])
 
