@@ -1,6 +1,8 @@
 """`diagnose` on the networks and data of today: each kind is measured with right values, or refused in one line."""
 
 import copy
+import io
+import os
 import random
 import re
 import subprocess
@@ -576,6 +578,60 @@ def test_a_shuffling_loader_keeps_its_generator_and_at_most_some_examples_are_re
         diagnose(mlp(), TensorDataset(torch.rand(9, 20)))
 
 
+def test_a_function_with_its_own_backward_pass_is_measured():
+    """torch batches no such function of the old form, and differentiates it in reverse mode alone."""
+
+    class Rectified(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.clamp(min=0)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * (ctx.saved_tensors[0] > 0)
+
+    x, y = vectors()
+    plain = nn.Sequential(mlp()[0], nn.ReLU(), mlp()[2])
+    own = nn.Sequential(plain[0], Any(lambda _, x: Rectified.apply(x)), plain[2])
+    found, expected = diagnosis.metrics(own, x, y), diagnosis.metrics(plain, x, y)
+    np.testing.assert_allclose(found.own, expected.own, rtol=1e-9)
+
+
+def test_sparse_inputs_are_measured_as_dense_ones():
+    from scipy.sparse import csr_matrix
+
+    x, y = vectors()
+    x = x * (x > 0)
+    for sparse in (x.to_sparse(), csr_matrix(x.numpy())):
+        assert str(diagnosis.units(mlp(), sparse, y)) == str(diagnosis.units(mlp(), x, y))
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3)), "0.weight of the model has no shape yet"),
+        (nn.Linear(20, 3, device="meta"), "weight of the model is on the device meta"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+def test_models_without_values_are_refused(model, message):
+    with pytest.raises(ValueError, match=message):
+        diagnose(model, *vectors())
+
+
+def test_numbers_too_large_for_a_decomposition_are_no_fault_of_the_model():
+    model = nn.Sequential(mlp()[0], nn.ReLU(), mlp()[2]).double()
+    nn.init.constant_(model[0].weight, 1e200)
+    assert diagnose(model, *vectors()).missing["metrics"].startswith("its numbers are too large")
+
+
+def test_a_page_may_lie_in_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    report = diagnose(mlp(), *vectors())
+    assert report.save("~/page.html") == tmp_path / "page.html" and (tmp_path / "page.html").exists()
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_is_measured_in_a_copy(dtype):
     x, y = vectors()
@@ -762,16 +818,75 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
     assert "<details>" in (tmp_path / "page.html").read_text()
     torch.save(mlp().state_dict(), "weights.pt")
     np.savez("other.npz", x=x.numpy())
+    np.savez("objects.npz", inputs=np.array([{}]), labels=y.numpy())
+    torch.save([1, 2, 3], "list.pt")
+    for name, held in {
+        "cut.pt": b"junk",
+        "cut.npz": b"PK\x03\x04junk",
+        "empty.npz": b"",
+        "not_python.py": b"def (",
+    }.items():
+        Path(name).write_bytes(held)
+    module.number, module.asks = 3, lambda layers: mlp()
     for model, data, error in (
         ("own_nets:none", "data.pt", "cannot be imported: module 'own_nets' has no attribute"),
         ("own_nets", "data.pt", "neither MODULE:MODEL"),
         ("weights.pt", "data.pt", "weights.pt holds weights alone"),
         ("model.pt", "other.npz", "other.npz holds x; wanted inputs and labels"),
         ("model.pt", "data.csv", "neither an .npz nor a .pt file"),
-        ("gone.pt", "data.pt", "No such file"),
+        ("gone.pt", "data.pt", "gone.pt: No such file"),
+        ("own_nets:number", "data.pt", "'own_nets:number' is no module and no function without arguments"),
+        ("own_nets:asks", "data.pt", "no function without arguments: missing a required argument: 'layers'"),
+        ("not_python:net", "data.pt", "'not_python:net' cannot be imported: "),
+        (":net", "data.pt", "':net' cannot be imported: "),
+        ("cut.pt", "data.pt", "cut.pt cannot be read: "),
+        ("own_nets:make", "cut.pt", "cut.pt cannot be read: "),
+        ("own_nets:make", "cut.npz", "cut.npz cannot be read: File is not a zip file"),
+        ("own_nets:make", "empty.npz", "empty.npz cannot be read: No data left in file"),
+        ("own_nets:make", "objects.npz", "objects.npz cannot be read: Object arrays"),
+        ("own_nets:make", "list.pt", "list.pt holds list; wanted inputs and labels"),
     ):
         assert main(["diagnose", model, data]) == 2
-        assert error in capsys.readouterr().err
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("error: ") and error in line
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """Arguments for a report on a small network."""
+    x, y = vectors()
+    torch.save(mlp(), tmp_path / "model.pt")
+    torch.save({"inputs": x, "labels": y}, tmp_path / "data.pt")
+    return ["diagnose", str(tmp_path / "model.pt"), str(tmp_path / "data.pt")]
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_measured(asked, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(support.diagnosis, "diagnose", lambda *_, **__: pytest.fail("it measured"))
+    for place in (tmp_path / "none" / "page.html", tmp_path):
+        assert main([*asked, "--save", str(place)]) == 2
+        assert capsys.readouterr().err.startswith(f"error: cannot write the page {place}: ")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_the_report_is_printed_on_every_terminal(asked, monkeypatch, encoding):
+    """Windows and pipes may lack the minus sign."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    assert main(asked) == 0
+    said = out.buffer.getvalue().decode(encoding)
+    assert "5. Does it magnify" in said and ("−" in said) == (encoding == "utf-8")
+
+
+@pytest.mark.parametrize("error, status, said", [(KeyboardInterrupt, 130, "interrupted\n"), (BrokenPipeError, 0, "")])
+def test_what_ends_the_report_is_no_traceback(asked, monkeypatch, capfd, error, status, said):
+    def ended(*_, **__):
+        raise error
+
+    monkeypatch.setattr(support.diagnosis, "diagnose", ended)
+    with open(os.devnull, "w") as nowhere:
+        monkeypatch.setattr(sys, "stdout", nowhere)
+        assert main(asked) == status
+    assert capfd.readouterr().err == said
 
 
 def test_the_version_is_that_of_the_project(capsys):
