@@ -212,6 +212,13 @@ def test_chapters_side_by_side_share_the_cores(tree, monkeypatch, chapters, give
     assert seen == [threads] * chapters
 
 
+@pytest.mark.parametrize("content", ["<<<<<<< HEAD\n{}", "[]", "{}", ""])
+def test_what_is_no_notebook_is_named(tree, tmp_path, content):
+    (tmp_path / "notebooks" / "01_a.ipynb").write_text(content)
+    with pytest.raises(ValueError, match="01_a.ipynb is no notebook"):
+        publish.execute(["notebooks/01_a"], {})
+
+
 def test_a_failing_chapter_is_named_with_its_error_and_leaves_no_copy(tree):
     root = tree("limit = 3\nraise ValueError('the rate is 0')")
     with pytest.raises(PublishError) as caught:

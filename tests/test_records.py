@@ -486,6 +486,16 @@ def test_a_changed_byte_is_one_fault_and_is_never_read(tmp_path, kind, place):
             [r.arrays["steps"] for r in where]
 
 
+@pytest.mark.parametrize("name", ["runs-aaaaaaaa.jsonl.gz", "arrays-*"])
+def test_a_pipe_among_the_records_is_a_fault_and_nobody_waits_for_it(some, name):
+    (path, *_) = some.roots[0].rglob("runs-*")
+    pipe = arrays_of(path) if name == "arrays-*" else path.with_name(name)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    found = some.verify()
+    assert any("it is a pipe" in text for several in found.values() for text in several), found
+
+
 def test_a_record_in_a_folder_of_others_is_found_and_not_read(some):
     (path, *_) = some.roots[0].rglob("runs-*")
     for folder, fault in ((path.parents[1] / "mnist", "its folder should be"), (some.roots[0], "lies outside of")):

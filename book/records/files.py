@@ -98,11 +98,24 @@ def _unique(pairs: list[tuple[str, object]]) -> dict:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Reads a file. Raises ValueError if it has more than MOST_BYTES."""
+    """Reads a file. Raises ValueError if it has more than MOST_BYTES, and for a pipe, which might never end."""
+    if path.is_fifo():
+        raise ValueError("it is a pipe")
     with open(path, "rb") as f:
         content = f.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
+    return content
+
+
+def notebook(path: Path) -> dict:
+    """Reads a notebook. Raises ValueError, with its name, for what is none, as with the marks of a merge conflict."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        content = json.loads(text)
+        content["cells"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"{path} is no notebook: {error!r}") from error
     return content
 
 
