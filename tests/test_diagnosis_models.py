@@ -598,6 +598,32 @@ def test_a_function_with_its_own_backward_pass_is_measured():
     np.testing.assert_allclose(found.own, expected.own, rtol=1e-9)
 
 
+def test_layers_that_are_called_by_keyword_are_measured():
+    x, y = vectors()
+    plain = mlp()
+    named = Any(lambda p, x: p["c"](input=torch.tanh(p["a"](input=x))), a=plain[0], c=plain[2])
+    found, expected = diagnose(named, x, y, rate=0.1), diagnose(plain, x, y, rate=0.1)
+    assert not found.missing
+    for name in ("hyperplanes", "metrics", "volume"):
+        assert found.parts[name].words.brief == expected.parts[name].words.brief
+    tokens = torch.arange(120 * 4).view(120, 4) % 7
+    embedded = Any(lambda p, t: p["c"](p["e"](input=t).mean(1)), e=nn.Embedding(7, 5), c=nn.Linear(5, 3))
+    assert "hyperplanes" in diagnose(embedded, tokens, y).parts
+
+
+def test_an_activation_that_serves_two_layers_is_two_layers_of_units():
+    """One ReLU for all layers, also in place, or a new one in each forward."""
+    x, y = vectors()
+    torch.manual_seed(0)
+    parts = {"a": nn.Linear(20, 16), "b": nn.Linear(16, 8), "c": nn.Linear(8, 3), "r": nn.ReLU(inplace=True)}
+    shared = Any(lambda p, x: p["c"](p["r"](p["b"](p["r"](p["a"](x))))), **parts)
+    fresh = Any(lambda p, x: p["c"](nn.ReLU()(p["b"](nn.ReLU()(p["a"](x))))), **parts)
+    found = [diagnosis.units(model, x, y).shares.values() for model in (shared, fresh)]
+    assert [len(shares) for shares in found[0]] == [16, 8, 3]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_sparse_inputs_are_measured_as_dense_ones():
     from scipy.sparse import csr_matrix
 

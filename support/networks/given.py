@@ -184,7 +184,7 @@ class Held(nn.Module):
         self.weight = embedding.weight
         self.value: Any = None
 
-    def forward(self, *tokens: Tensor) -> Tensor:
+    def forward(self, *tokens: Tensor, **named: Tensor) -> Tensor:
         """The value."""
         return self.value
 
