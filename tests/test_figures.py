@@ -158,3 +158,4 @@ def test_labels_keep_their_order_and_their_distance():
     assert np.diff(np.sort(found)).min() > 2 - 1e-6
     np.testing.assert_allclose(found[[1, 3]], [0, 40])
     np.testing.assert_allclose(found[[0, 2]].mean(), 5.25)
+    np.testing.assert_allclose(figures.labels_apart([0.0, 1.0], least=2), [-0.5, 1.5])  # no farther than they must
