@@ -205,6 +205,16 @@ def test_what_may_still_be_written_or_copied_stays(left, monkeypatch):
     ]  # a lock that nobody holds has no age
 
 
+def test_what_an_hour_ago_was_cut_short_is_a_leftover(left, monkeypatch):
+    cut, _, where = left
+    monkeypatch.undo()
+    now = time.time()
+    for later, left_over in ((3500, 5), (3700, 0)):
+        monkeypatch.setattr(clean.time, "time", lambda later=later: now + later)
+        clean.clean(**where)
+        assert sum(path.exists() for path in cut) == left_over
+
+
 def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store, capsys):
     _, _, where = left
     size = sum(
