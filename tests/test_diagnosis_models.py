@@ -822,6 +822,19 @@ def abs_layer():
     return Abs()
 
 
+def test_a_unit_of_the_share_that_can_look_dead_does_so_in_one_draw_of_twenty():
+    x, y = vectors()
+    found = re.search(r"fewer than ([\d.]+)% of all can look dead", diagnosis.units(mlp(), x, y).words.noise)
+    assert (1 - float(found[1]) / 100) ** len(x) == pytest.approx(0.05, abs=0.005)
+
+
+def test_a_large_dataset_is_read_at_even_distances():
+    x, y = vectors()
+    size = 3 * given.FIRST
+    inputs, _, _ = given.examples(TensorDataset(torch.arange(size * 1.0)[:, None], torch.arange(size) % 2))
+    assert inputs[:, 0].tolist() == list(range(0, size, 3))
+
+
 def test_few_inputs_of_many_classes_lose_no_class():
     x, y = vectors()
     assert set(diagnosis.units(mlp(100), x, y).never) <= {"0", "1", "2"}
