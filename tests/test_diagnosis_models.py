@@ -21,6 +21,7 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 import support
 from support import diagnose, diagnosis
 from support.__main__ import main
+from support.diagnosis.volume import Volume
 from support.geometry import chance, log_volume_element
 from support.geometry.slices import principal
 from support.networks import given
@@ -820,6 +821,18 @@ def abs_layer():
     from support.activations import Abs
 
     return Abs()
+
+
+def test_a_class_changes_midway_between_two_points_and_there_the_volume_is_ranked():
+    line = Volume("a layer", np.array([0.0, 2, 4, 2, 0]), np.array([0, 0, 1, 1, 1]))
+    assert line.boundaries.tolist() == [0.375]
+    assert line.exceeded == 0.8  # below 3, the mean of both sides, at four of five points
+
+
+@pytest.mark.parametrize("fails, advice", [(0.25, "Scale the inputs"), (0.2, "Scale the inputs"), (0.19, "Nothing")])
+def test_a_lower_rate_is_advised_where_one_run_in_five_fails(fails, advice, monkeypatch):
+    monkeypatch.setattr(diagnosis.training, "_map", lambda: ([1.0], [1.0], {(1.0, 1.0): {"ReLU": fails}}))
+    assert diagnosis.training.Steps("a layer", 1.0, 1.0, rate=1.0).words.advice.startswith(advice)
 
 
 def test_a_unit_of_the_share_that_can_look_dead_does_so_in_one_draw_of_twenty():
