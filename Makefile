@@ -11,8 +11,9 @@ book: .venv/ready
 	@$(BIN)/python -m book book
 test: .venv/ready
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --no-error-summary && OMP_NUM_THREADS=1 $(BIN)/pytest $(XDIST) -m "not slow and not gpu and not browser"
+# The folder .jupyter holds defaults of JupyterLab: it asks nothing about news, and the reader's own settings win.
 lab: .venv/ready
-	@$(BIN)/jupyter lab --ServerApp.root_dir="$(CURDIR)" --LabApp.default_url=/lab/tree/notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB)
+	@JUPYTER_CONFIG_PATH="$(CURDIR)/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab --ServerApp.root_dir="$(CURDIR)" --LabApp.default_url=/lab/tree/notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB)
 bench: .venv/ready
 	@$(BIN)/python -m book bench && $(BIN)/python -m book bench diagnosis
 sweep: .venv/ready

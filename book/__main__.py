@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 
+from support.command_line import run
 from support.words import printable, suggest
 
 UNFINISHED = 3  # exit status of a sweep that stopped at a checkpoint: `until make sweep; do :; done`
@@ -25,28 +26,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns the exit status. Errors that a user can cause give a message without traceback."""
     options = _parser().parse_args(arguments)
     try:
-        status = options.command(options) or 0
-        sys.stdout.flush()  # here, where a closed pipe is expected, and not when Python ends
-        return status
-    except BrokenPipeError:  # the reader of the pipe has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+        return run(lambda: options.command(options), (ValueError, RuntimeError, OSError), 1)
     except Terminated:
         print("terminated", file=sys.stderr)
         return 143
-    except (ValueError, RuntimeError, OSError) as error:
-        if os.environ.get("BOOK_TRACEBACK"):
-            raise
-        print(f"error: {_told(error)}", file=sys.stderr)
-        return getattr(error, "status", 1)
-
-
-def _told(error: Exception) -> str:
-    """What an error says, without the number that the operating system gives it."""
-    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,10 +43,10 @@ def _parser() -> argparse.ArgumentParser:
 
     book = command("book", _book, "execute the chapters, build the site and check it")
     _parameters(book)
-    run = command("run", _run, "execute one chapter with your parameters")
-    run.add_argument("chapter", help="a chapter, or the beginning of its name: 01")
-    run.add_argument("--html", action="store_true", help="write a page of HTML, too")
-    _parameters(run)
+    one = command("run", _run, "execute one chapter with your parameters")
+    one.add_argument("chapter", help="a chapter, or the beginning of its name: 01")
+    one.add_argument("--html", action="store_true", help="write a page of HTML, too")
+    _parameters(one)
     claims = command("claims", _claims, "print the ledger of claims and verdicts")
     claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
     claims.add_argument("--records", help="judge another folder of records")
@@ -296,9 +279,7 @@ def _changes(options):
     from book.claims import changes
     from support.folders import given
 
-    old, *new = (
-        changes.read(given(Path(name)).read_text(encoding="utf-8")) for name in (options.old, options.new) if name
-    )
+    old, *new = (changes.read(given(Path(name))) for name in (options.old, options.new) if name)
     if found := changes.changes(old, new[0] if new else chapters.ledger()):
         print(changes.table(found), end="")
     else:

@@ -2,12 +2,26 @@
 
 import argparse
 import importlib
+import inspect
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import support
+from support.command_line import run
+
+
+def _loaded(place: str, load: Callable[[BinaryIO], Any]) -> Any:
+    """What the file holds; ValueError with its name where it is cut, or of another kind."""
+    try:
+        with open(place, "rb") as file:
+            return load(file)
+    except OSError:
+        raise
+    except Exception as error:  # zip, pickle and numpy raise many kinds
+        raise ValueError(f"{place} cannot be read: {' '.join(str(error).split()) or type(error).__name__}") from error
 
 
 def model_at(place: str) -> Any:
@@ -18,7 +32,7 @@ def model_at(place: str) -> Any:
     import torch
 
     if place.endswith((".pt", ".pth")):
-        found = torch.load(place, map_location="cpu", weights_only=False)
+        found = _loaded(place, lambda file: torch.load(file, map_location="cpu", weights_only=False))
         if isinstance(found, dict):
             raise ValueError(f"{place} holds weights alone; save the whole module, or name it as MODULE:MODEL")
         return found
@@ -27,9 +41,15 @@ def model_at(place: str) -> Any:
         raise ValueError(f"{place!r} is neither MODULE:MODEL, such as my_project.nets:model, nor a .pt file")
     try:
         found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, SyntaxError, ValueError) as error:
         raise ValueError(f"{place!r} cannot be imported: {error}") from error
-    return found if isinstance(found, torch.nn.Module) else found()
+    if isinstance(found, torch.nn.Module):
+        return found
+    try:
+        inspect.signature(found).bind()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place!r} is no module and no function without arguments: {error}") from error
+    return found()
 
 
 def data_at(place: str) -> tuple[Any, Any]:
@@ -38,15 +58,16 @@ def data_at(place: str) -> tuple[Any, Any]:
     import torch
 
     if place.endswith(".npz"):
-        found: Any = np.load(place, allow_pickle=False)
+        found: Any = _loaded(place, lambda file: dict(np.load(file, allow_pickle=False)))
     elif place.endswith((".pt", ".pth")):
-        found = torch.load(place, map_location="cpu", weights_only=True)
+        found = _loaded(place, lambda file: torch.load(file, map_location="cpu", weights_only=True))
     else:
         raise ValueError(f"{place!r} is neither an .npz nor a .pt file")
     if isinstance(found, tuple | list) and len(found) == 2:
         return found[0], found[1]
-    if not {"inputs", "labels"} <= {*found}:
-        raise ValueError(f"{place} holds {', '.join(map(str, found))}; wanted inputs and labels")
+    if not isinstance(found, dict) or not {"inputs", "labels"} <= {*found}:
+        held = ", ".join(map(str, found)) if isinstance(found, dict) else type(found).__name__
+        raise ValueError(f"{place} holds {held}; wanted inputs and labels")
     return found["inputs"], found["labels"]
 
 
@@ -64,15 +85,17 @@ def main(arguments: list[str] | None = None) -> int:
     diagnose.add_argument("--save", metavar="FILE.html", help="also write the report as one HTML file")
     options = parser.parse_args(arguments)
     sys.path.insert(0, os.getcwd())
-    try:
-        report = support.diagnose(model_at(options.model), *data_at(options.data), rate=options.rate)
-        print(report)
-        if options.save:
-            print(f"\nWritten: {report.save(Path(options.save))}")
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return run(lambda: _diagnose(options), (ValueError, OSError), 2)
+
+
+def _diagnose(options: argparse.Namespace) -> None:
+    page = Path(options.save).expanduser() if options.save else None
+    if page and (page.is_dir() or not page.parent.is_dir()):  # before time is spent
+        raise ValueError(f"cannot write the page {page}: it is a folder, or its folder does not exist")
+    report = support.diagnose(model_at(options.model), *data_at(options.data), rate=options.rate)
+    print(report)
+    if page:
+        print(f"\nWritten: {report.save(page)}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ clone is used in a second one. `python -m book` in the root of a checkout puts t
 """
 
 import contextlib
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +43,22 @@ def _refuse(other: Path) -> None:
         f"this is the checkout {other}, but the environment has the package of {OWN}: use the environment of this "
         f"checkout (`make lab` there makes it), or set PYTHONPATH={other}"
     )
+
+
+def git(*arguments: str) -> str | None:
+    """What git says in this checkout; None where there is no git, or only that of a folder around it."""
+    # in a hook, these name the repository of the hook
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+    def run(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=OWN, env=environment, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        return run(*arguments) if Path(run("rev-parse", "--show-toplevel")).resolve() == OWN else None
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def refuse(text: str) -> NoReturn:

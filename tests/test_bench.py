@@ -308,3 +308,8 @@ def test_every_key_of_the_results_is_explained_on_the_page_of_speed():
     keys = {key for found in results for part in found.values() if isinstance(part, dict) for key in part}
     assert len(keys) > 20
     assert not {key for key in keys | {"machine"} if f"`{key}`" not in page}
+
+
+def test_the_work_that_a_step_leaves_out_is_told_in_percent():
+    assert "leaves out 25% of their work" in speed._left_out({"work_left_out": 0.25})
+    assert speed._left_out({}) == ""

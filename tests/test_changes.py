@@ -75,11 +75,11 @@ def test_the_command_compares_the_file_of_a_site_with_the_output_of_claims(tmp_p
     assert capsys.readouterr().out == "no verdict differs\n"
 
 
-@pytest.mark.parametrize("content", ["{", "{}", "[1]", '[{"id": "A-1"}]', '{"claims": {"a": 1}}'])
+@pytest.mark.parametrize("content", [b"\x89PNG", "{", "{}", "[1]", '[{"id": "A-1"}]', '{"claims": {"a": 1}}'])
 def test_another_file_is_refused_in_one_line(tmp_path, capsys, content):
-    (tmp_path / "a.json").write_text(content)
+    (tmp_path / "a.json").write_bytes(content if isinstance(content, bytes) else content.encode())
     assert command_line.main(["changes", str(tmp_path / "a.json")]) == 1
-    assert "this is no version of the ledger" in capsys.readouterr().err
+    assert f"error: {tmp_path / 'a.json'} is no version of the ledger" in capsys.readouterr().err
     assert command_line.main(["changes", str(tmp_path / "b.json")]) == 1
     assert "No such file" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.checkout import OWN
+from support.checkout import OWN, git
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 CELL = {"cell_type": "code", "outputs": [], "execution_count": None, "metadata": {}, "id": "a"}
@@ -82,6 +82,34 @@ def test_everywhere_else_the_package_is_imported(tmp_path):
         assert run("-c", "import support, book", cwd=folder).returncode == 0
     vanish = "import os, sys; os.rmdir(os.getcwd()); import support"
     assert run("-c", vanish, cwd=gone).returncode == 0
+
+
+def test_unpacked_inside_another_repository_it_names_no_commit(second):
+    """As from an archive, in a folder of another project; also in a hook, where variables name that project."""
+    outer = second.parent
+    own = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "a", "GIT_COMMITTER_NAME": "a"}
+    own |= {"GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_EMAIL": "a@b.c"}
+    for words in (["init", "-q"], ["add", "second/support"], ["commit", "-qm", "outer"]):
+        subprocess.run(["git", *words], cwd=outer, env=os.environ | own, check=True)
+    asked = "import support.training.machine as m; from book.site.accounts import built"
+    asked += "\nprint(m.environment()['commit'], 'commit' in built())"
+    for hook in (
+        {},
+        {"GIT_DIR": str(outer / ".git")},
+        {"GIT_DIR": str(outer / ".git"), "GIT_WORK_TREE": str(second)},
+    ):
+        environment = os.environ | {"PYTHONPATH": str(second)} | hook
+        done = subprocess.run(
+            [sys.executable, "-c", asked], cwd=second, env=environment, capture_output=True, text=True
+        )
+        assert done.stdout == "None False\n", done.stderr
+    (outer / ".git").rename(outer / "git")
+
+
+def test_the_own_commit_is_named():
+    own = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(own, cwd=OWN, capture_output=True, text=True).stdout.strip() or None
+    assert git("rev-parse", "HEAD") == commit
 
 
 def test_one_of_the_two_folders_makes_no_checkout(tmp_path):

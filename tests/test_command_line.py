@@ -100,6 +100,8 @@ def test_runs_with_other_parameters_are_kept_beside_each_other():
     assert odd.parent == publish.RUNS and ".." not in odd.relative_to(publish.RUNS).parts
     assert odd != publish.runs_with({"data": "folder:.._a b/c"})
     assert publish.runs_with({}).parent == publish.RUNS
+    long = [publish.runs_with({"data": f"folder:{'a' * 260}/{last}"}) for last in "bc"]
+    assert long[0] != long[1] and max(len(path.name) for path in long) < 255
 
 
 # -- sweeps -------------------------------------------------------------------------------------------------------
@@ -219,6 +221,12 @@ def test_ctrl_c_is_no_traceback(monkeypatch, capsys):
 
     monkeypatch.setattr(records_module, "Store", interrupted)
     assert main(["records"]) == 130 and capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_closed_output_is_no_traceback(monkeypatch):
+    """With `>&-` Python has no stdout."""
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["sweep"]) == 0
 
 
 # -- real processes -----------------------------------------------------------------------------------------------

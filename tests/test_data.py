@@ -359,7 +359,18 @@ def test_an_image_folder_may_lie_in_the_data_folder(pictures, tmp_path, monkeypa
     assert load("folder:pictures").digest == found.digest
 
 
-def test_image_folder_errors(pictures, tmp_path):
+def test_a_chapter_takes_all_images_of_a_small_folder(pictures):
+    """The scale's number of images, which nobody asked for, is no error; one that was given is."""
+    from book import chapters
+
+    pictures("")
+    settings, given = chapters.settings_of("01_distance_or_intensity"), {"scale": "laptop", "data": "folder:pictures"}
+    assert settings.presets(given)["images"] == len(load("folder:pictures").train_images) == 24
+    assert settings.presets(given | {"images": 400})["images"] > 24
+
+
+@pytest.mark.filterwarnings("ignore:Image size")
+def test_image_folder_errors(pictures, tmp_path, monkeypatch):
     with pytest.raises(
         DataError, match=r"'folder:nowhere': there is no folder .*nowhere and no .*elsewhere/nowhere; it would"
     ):
@@ -377,6 +388,10 @@ def test_image_folder_errors(pictures, tmp_path):
         load("folder:pictures")
     extra.write_bytes(b"no image")
     with pytest.raises(DataError, match="cannot read .*extra.png"):
+        load("folder:pictures")
+    Image.new("L", (6, 6)).save(extra)
+    with monkeypatch.context() as m, pytest.raises(DataError, match="cannot read .*extra.png: Image size .36 pixels"):
+        m.setattr(Image, "MAX_IMAGE_PIXELS", 15)  # by default 89 million; twice as many are refused
         load("folder:pictures")
     extra.unlink()
     (root / "empty").mkdir()

@@ -1,5 +1,7 @@
 """The chapter on residual networks: its toy, its figures on known arrays, its settings, and the chapter itself."""
 
+import base64
+
 import numpy as np
 import pytest
 import torch
@@ -40,6 +42,15 @@ def test_clusters_lie_around_their_centres():
     for k, centre in enumerate(clusters.CENTRES):
         assert x.view(4, 200, 2)[k].mean(0).tolist() == pytest.approx(centre, abs=0.1)
     assert torch.equal(labels.bincount(), torch.tensor([400, 400])) and ((x[:, 0] > 0).long() == labels).all()
+
+
+def test_the_colours_of_the_toys_maps_begin_at_their_lowest_percent():
+    networks = {"learner": [Ridge(0.5), Ridge(3.0)]}
+    maps = np.array([[clusters.volumes(network) for network in networks["learner"]]])
+    made = clusters.turn(networks, steps=[0, 10])
+    assert [made["low"], made["high"]] == pytest.approx([np.quantile(maps, 0.01), maps.max()], abs=6e-4)
+    shown = np.frombuffer(base64.b64decode(made["maps"]), "u1").reshape(maps.shape)
+    assert shown.max() == 255 and 0 < (shown == 0).mean() < 0.05
 
 
 def test_lines_by_depth_show_the_means_of_their_networks():

@@ -1,6 +1,8 @@
 """`diagnose` on the networks and data of today: each kind is measured with right values, or refused in one line."""
 
 import copy
+import io
+import os
 import random
 import re
 import subprocess
@@ -19,9 +21,11 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 import support
 from support import diagnose, diagnosis
 from support.__main__ import main
+from support.diagnosis.volume import Volume
 from support.geometry import chance, log_volume_element
 from support.geometry.slices import principal
 from support.networks import given
+from support.networks.architectures import SIX
 from support.networks.inside import WIDE, Network, active_shares
 from support.training.classifiers.class_metrics import mismatch
 
@@ -575,6 +579,86 @@ def test_a_shuffling_loader_keeps_its_generator_and_at_most_some_examples_are_re
         diagnose(mlp(), TensorDataset(torch.rand(9, 20)))
 
 
+def test_a_function_with_its_own_backward_pass_is_measured():
+    """torch batches no such function of the old form, and differentiates it in reverse mode alone."""
+
+    class Rectified(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.clamp(min=0)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * (ctx.saved_tensors[0] > 0)
+
+    x, y = vectors()
+    plain = nn.Sequential(mlp()[0], nn.ReLU(), mlp()[2])
+    own = nn.Sequential(plain[0], Any(lambda _, x: Rectified.apply(x)), plain[2])
+    found, expected = diagnosis.metrics(own, x, y), diagnosis.metrics(plain, x, y)
+    np.testing.assert_allclose(found.own, expected.own, rtol=1e-9)
+
+
+def test_layers_that_are_called_by_keyword_are_measured():
+    x, y = vectors()
+    plain = mlp()
+    named = Any(lambda p, x: p["c"](input=torch.tanh(p["a"](input=x))), a=plain[0], c=plain[2])
+    found, expected = diagnose(named, x, y, rate=0.1), diagnose(plain, x, y, rate=0.1)
+    assert not found.missing
+    for name in ("hyperplanes", "metrics", "volume"):
+        assert found.parts[name].words.brief == expected.parts[name].words.brief
+    tokens = torch.arange(120 * 4).view(120, 4) % 7
+    embedded = Any(lambda p, t: p["c"](p["e"](input=t).mean(1)), e=nn.Embedding(7, 5), c=nn.Linear(5, 3))
+    assert "hyperplanes" in diagnose(embedded, tokens, y).parts
+
+
+def test_an_activation_that_serves_two_layers_is_two_layers_of_units():
+    """One ReLU for all layers, also in place, or a new one in each forward."""
+    x, y = vectors()
+    torch.manual_seed(0)
+    parts = {"a": nn.Linear(20, 16), "b": nn.Linear(16, 8), "c": nn.Linear(8, 3), "r": nn.ReLU(inplace=True)}
+    shared = Any(lambda p, x: p["c"](p["r"](p["b"](p["r"](p["a"](x))))), **parts)
+    fresh = Any(lambda p, x: p["c"](nn.ReLU()(p["b"](nn.ReLU()(p["a"](x))))), **parts)
+    found = [diagnosis.units(model, x, y).shares.values() for model in (shared, fresh)]
+    assert [len(shares) for shares in found[0]] == [16, 8, 3]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_sparse_inputs_are_measured_as_dense_ones():
+    from scipy.sparse import csr_matrix
+
+    x, y = vectors()
+    x = x * (x > 0)
+    for sparse in (x.to_sparse(), csr_matrix(x.numpy())):
+        assert str(diagnosis.units(mlp(), sparse, y)) == str(diagnosis.units(mlp(), x, y))
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3)), "0.weight of the model has no shape yet"),
+        (nn.Linear(20, 3, device="meta"), "weight of the model is on the device meta"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+def test_models_without_values_are_refused(model, message):
+    with pytest.raises(ValueError, match=message):
+        diagnose(model, *vectors())
+
+
+def test_numbers_too_large_for_a_decomposition_are_no_fault_of_the_model():
+    model = nn.Sequential(mlp()[0], nn.ReLU(), mlp()[2]).double()
+    nn.init.constant_(model[0].weight, 1e200)
+    assert diagnose(model, *vectors()).missing["metrics"].startswith("its numbers are too large")
+
+
+def test_a_page_may_lie_in_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    report = diagnose(mlp(), *vectors())
+    assert report.save("~/page.html") == tmp_path / "page.html" and (tmp_path / "page.html").exists()
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_is_measured_in_a_copy(dtype):
     x, y = vectors()
@@ -648,12 +732,52 @@ def test_the_report_says_what_was_found_what_is_normal_and_what_to_do(tmp_path):
     page = report.save(tmp_path / "report.html").read_text()
     assert max(map(len, str(report).split("\n"))) <= 100
     text = " ".join(str(report).split())
-    assert text.count("Untrained, the same architecture has: ") == text.count("What to do: ") == 5
+    assert text.count("What is normal: in the same architecture, untrained, ") == text.count("What to do: ") == 5
+    assert text.count("networks of the book on MNIST") == page.count("networks of the book on MNIST") == 3
     for number, part in enumerate(report.parts.values(), 1):
         assert f"{number}. {part.title}" in text and part.title.endswith("?")
         assert all(said in text for said in part.words[:3])
     assert page.count("<details>") == page.count('src="data:image/png;base64,') == 5
     assert page.startswith("<!doctype html>") and "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_the_networks_of_the_book_beside_are_those_of_the_records():
+    from book import chapters
+    from book.measures.tables import Tables
+    from book.records.store import Store
+    from support.diagnosis.part import reference
+
+    tables = Tables([record for record in Store() if record.path.parent.name == "mnist"], chapters.studies())
+    ends, metrics = tables["mnist-10k"], tables["mnist-metric"]
+    ends = ends[ends["scaling"] == "standardised"]
+    for name in SIX:
+        some, theirs = ends[ends["architecture"] == name], reference(name)
+        shares = some[["never active", "own nearest", "own farthest"]].mean() / 10  # percent of ten outputs
+        assert [theirs["dead"], theirs["nearest"], theirs["farthest"]] == pytest.approx(shares.tolist())
+        hidden = metrics[metrics["architecture"] == f"{name.split('2')[0]}-Bias"]
+        found = hidden[["mismatch", "mismatch Euclid"]].mean().tolist()
+        assert [theirs["mismatch"], theirs["euclid"]] == pytest.approx(found, abs=1e-4)
+        assert [theirs["runs"], theirs["metric_runs"]] == [len(some), len(hidden)] == [20, 8]
+
+
+def test_a_network_stands_beside_those_of_the_book_that_end_like_it():
+    x, y = vectors()
+    negated = nn.Sequential(*mlp(), nn.ReLU(), diagnosis_neg())
+    found = diagnosis.hyperplanes(negated, x, y)
+    assert found.words.book.startswith("in 20 ReLU2-Neg networks") and "nearest for 9.4" in found.words.book
+    assert "in 20 ReLU2-Neg networks of the book on MNIST, 0.2 of" in diagnosis.units(negated, x, y).words.book
+    flat = diagnose(negated, x, y, untrained=nn.Linear(20, 3))
+    assert "untrained, the volume is the same everywhere." in " ".join(str(flat).split())
+
+
+def test_no_setting_of_the_reader_breaks_the_page():
+    from matplotlib import pyplot
+
+    part = diagnosis.units(mlp(), *vectors())
+    plain = part.page()
+    with pyplot.rc_context({"text.usetex": True, "axes.facecolor": "red"}):
+        assert part.page() == plain
+        assert pyplot.rcParams["text.usetex"]
 
 
 def test_names_of_classes_are_no_html():
@@ -699,6 +823,31 @@ def abs_layer():
     return Abs()
 
 
+def test_a_class_changes_midway_between_two_points_and_there_the_volume_is_ranked():
+    line = Volume("a layer", np.array([0.0, 2, 4, 2, 0]), np.array([0, 0, 1, 1, 1]))
+    assert line.boundaries.tolist() == [0.375]
+    assert line.exceeded == 0.8  # below 3, the mean of both sides, at four of five points
+
+
+@pytest.mark.parametrize("fails, advice", [(0.25, "Scale the inputs"), (0.2, "Scale the inputs"), (0.19, "Nothing")])
+def test_a_lower_rate_is_advised_where_one_run_in_five_fails(fails, advice, monkeypatch):
+    monkeypatch.setattr(diagnosis.training, "_map", lambda: ([1.0], [1.0], {(1.0, 1.0): {"ReLU": fails}}))
+    assert diagnosis.training.Steps("a layer", 1.0, 1.0, rate=1.0).words.advice.startswith(advice)
+
+
+def test_a_unit_of_the_share_that_can_look_dead_does_so_in_one_draw_of_twenty():
+    x, y = vectors()
+    found = re.search(r"fewer than ([\d.]+)% of all can look dead", diagnosis.units(mlp(), x, y).words.noise)
+    assert (1 - float(found[1]) / 100) ** len(x) == pytest.approx(0.05, abs=0.005)
+
+
+def test_a_large_dataset_is_read_at_even_distances():
+    x, y = vectors()
+    size = 3 * given.FIRST
+    inputs, _, _ = given.examples(TensorDataset(torch.arange(size * 1.0)[:, None], torch.arange(size) % 2))
+    assert inputs[:, 0].tolist() == list(range(0, size, 3))
+
+
 def test_few_inputs_of_many_classes_lose_no_class():
     x, y = vectors()
     assert set(diagnosis.units(mlp(100), x, y).never) <= {"0", "1", "2"}
@@ -721,16 +870,75 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
     assert "<details>" in (tmp_path / "page.html").read_text()
     torch.save(mlp().state_dict(), "weights.pt")
     np.savez("other.npz", x=x.numpy())
+    np.savez("objects.npz", inputs=np.array([{}]), labels=y.numpy())
+    torch.save([1, 2, 3], "list.pt")
+    for name, held in {
+        "cut.pt": b"junk",
+        "cut.npz": b"PK\x03\x04junk",
+        "empty.npz": b"",
+        "not_python.py": b"def (",
+    }.items():
+        Path(name).write_bytes(held)
+    module.number, module.asks = 3, lambda layers: mlp()
     for model, data, error in (
         ("own_nets:none", "data.pt", "cannot be imported: module 'own_nets' has no attribute"),
         ("own_nets", "data.pt", "neither MODULE:MODEL"),
         ("weights.pt", "data.pt", "weights.pt holds weights alone"),
         ("model.pt", "other.npz", "other.npz holds x; wanted inputs and labels"),
         ("model.pt", "data.csv", "neither an .npz nor a .pt file"),
-        ("gone.pt", "data.pt", "No such file"),
+        ("gone.pt", "data.pt", "gone.pt: No such file"),
+        ("own_nets:number", "data.pt", "'own_nets:number' is no module and no function without arguments"),
+        ("own_nets:asks", "data.pt", "no function without arguments: missing a required argument: 'layers'"),
+        ("not_python:net", "data.pt", "'not_python:net' cannot be imported: "),
+        (":net", "data.pt", "':net' cannot be imported: "),
+        ("cut.pt", "data.pt", "cut.pt cannot be read: "),
+        ("own_nets:make", "cut.pt", "cut.pt cannot be read: "),
+        ("own_nets:make", "cut.npz", "cut.npz cannot be read: File is not a zip file"),
+        ("own_nets:make", "empty.npz", "empty.npz cannot be read: No data left in file"),
+        ("own_nets:make", "objects.npz", "objects.npz cannot be read: Object arrays"),
+        ("own_nets:make", "list.pt", "list.pt holds list; wanted inputs and labels"),
     ):
         assert main(["diagnose", model, data]) == 2
-        assert error in capsys.readouterr().err
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("error: ") and error in line
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """Arguments for a report on a small network."""
+    x, y = vectors()
+    torch.save(mlp(), tmp_path / "model.pt")
+    torch.save({"inputs": x, "labels": y}, tmp_path / "data.pt")
+    return ["diagnose", str(tmp_path / "model.pt"), str(tmp_path / "data.pt")]
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_measured(asked, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(support.diagnosis, "diagnose", lambda *_, **__: pytest.fail("it measured"))
+    for place in (tmp_path / "none" / "page.html", tmp_path):
+        assert main([*asked, "--save", str(place)]) == 2
+        assert capsys.readouterr().err.startswith(f"error: cannot write the page {place}: ")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_the_report_is_printed_on_every_terminal(asked, monkeypatch, encoding):
+    """Windows and pipes may lack the minus sign."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    assert main(asked) == 0
+    said = out.buffer.getvalue().decode(encoding)
+    assert "5. Does it magnify" in said and ("−" in said) == (encoding == "utf-8")
+
+
+@pytest.mark.parametrize("error, status, said", [(KeyboardInterrupt, 130, "interrupted\n"), (BrokenPipeError, 0, "")])
+def test_what_ends_the_report_is_no_traceback(asked, monkeypatch, capfd, error, status, said):
+    def ended(*_, **__):
+        raise error
+
+    monkeypatch.setattr(support.diagnosis, "diagnose", ended)
+    with open(os.devnull, "w") as nowhere:
+        monkeypatch.setattr(sys, "stdout", nowhere)
+        assert main(asked) == status
+    assert capfd.readouterr().err == said
 
 
 def test_the_version_is_that_of_the_project(capsys):

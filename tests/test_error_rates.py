@@ -102,16 +102,20 @@ def test_arms_without_spread_and_rules_that_no_interval_decides_are_left_out():
     raw = arm() | {"threshold": 10.0}
     alike, void = raw | {"low": 3.0, "high": 3.0, "name": "alike"}, raw | {"state": "void", "name": "void"}
     other = raw | {"name": "another part of the rule", "unit": "times"}
-    single = raw | {"name": "one run", "n": 1}
+    single, two = raw | {"name": "one run", "n": 1}, raw | {"name": "two runs", "n": 2}
     part = lead("ReLU", "ReLU2", 10.0)
     claims = [
         Claim("A-1", "", "", (part,)),
         Claim("A-2", "", "", (never_dead("Abs2"),)),
         Claim("A-3", "", "", (part,), lambda _: [Arm("raw", pd.DataFrame(), {}, shared=0.25)]),
     ]
-    rows = [{"id": claim.id, "arms": [raw, alike, void, other, single]} for claim in claims]
+    rows = [{"id": claim.id, "arms": [raw, alike, void, other, single, two]} for claim in claims]
     simulated = error_rates.simulated(claims, rows)
-    assert set(zip(simulated["claim"], simulated["arm"], strict=True)) == {("A-1", "raw")}
+    assert set(zip(simulated["claim"], simulated["arm"], strict=True)) == {
+        ("A-1", "raw"),
+        ("A-1", "two runs"),
+        ("A-3", "two runs"),  # what is shared is the arm "raw"
+    }
 
 
 def test_a_row_has_the_shares_in_which_the_rule_holds_and_fails():
@@ -125,8 +129,17 @@ def test_a_row_has_the_shares_in_which_the_rule_holds_and_fails():
 
 
 def test_a_card_shows_error_rates_under_their_heads(monkeypatch):
-    row = {"arm": "<raw>", "effect": "line", "value": 10.0, "holds (%)": 2, "fails (%)": 97}
+    row = {"arm": "<raw>", "effect": "line", "value": 10.0, "holds (%)": 2, "fails (%)": "<9>"}
     monkeypatch.setattr(cards, "_simulated", lambda: {"A-1": [row]})
     cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", cards._error_rates("A-1"))
-    assert cells == ["arm", "true value", "holds", "fails", "&lt;raw&gt;", "on the rule's line (10)", "2%", "97%"]
+    assert cells == [
+        "arm",
+        "true value",
+        "holds",
+        "fails",
+        "&lt;raw&gt;",
+        "on the rule's line (10)",
+        "2%",
+        "&lt;9&gt;%",
+    ]
     assert cards._error_rates("A-2") == ""

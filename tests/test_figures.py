@@ -20,6 +20,24 @@ def axes():
     pyplot.close(figure)
 
 
+def test_no_setting_of_the_reader_changes_or_breaks_a_figure():
+    from matplotlib import pyplot
+
+    def drawn():
+        figure, ax = figures.subplots()
+        ax.plot([0, 1], [1, 3], label="a line")
+        ax.legend()
+        svg = figures._svg(figure, "a")
+        pyplot.close(figure)
+        return svg
+
+    with pyplot.rc_context():
+        plain = drawn()
+    theirs = {"text.usetex": True, "font.size": 30, "axes.facecolor": "red", "savefig.facecolor": "red"}
+    with pyplot.rc_context(theirs | {"svg.fonttype": "none", "lines.linestyle": ":"}):
+        assert drawn() == plain
+
+
 def test_hue_is_the_activation_and_line_the_output():
     assert {figures.style(n)["color"] for n in TABLE if n.startswith("ReLU")} == {"#0072B2"}
     assert {figures.style(n)["color"] for n in TABLE if n.startswith("Abs")} == {"#D55E00"}
@@ -140,3 +158,4 @@ def test_labels_keep_their_order_and_their_distance():
     assert np.diff(np.sort(found)).min() > 2 - 1e-6
     np.testing.assert_allclose(found[[1, 3]], [0, 40])
     np.testing.assert_allclose(found[[0, 2]].mean(), 5.25)
+    np.testing.assert_allclose(figures.labels_apart([0.0, 1.0], least=2), [-0.5, 1.5])  # no farther than they must

@@ -205,6 +205,16 @@ def test_what_may_still_be_written_or_copied_stays(left, monkeypatch):
     ]  # a lock that nobody holds has no age
 
 
+def test_what_an_hour_ago_was_cut_short_is_a_leftover(left, monkeypatch):
+    cut, _, where = left
+    monkeypatch.undo()
+    now = time.time()
+    for later, left_over in ((3500, 5), (3700, 0)):
+        monkeypatch.setattr(clean.time, "time", lambda later=later: now + later)
+        clean.clean(**where)
+        assert sum(path.exists() for path in cut) == left_over
+
+
 def test_clean_all_removes_the_cache_and_the_site_but_no_record(left, store, capsys):
     _, _, where = left
     size = sum(
@@ -399,7 +409,7 @@ def test_a_chapter_imports_the_package_before_torch(page):
 
 
 def test_a_sweep_writes_nothing_outside_its_folders(tmp_path):
-    """Nothing in the home folder. Among the temporary files: a lock of the records, and a folder that torch makes."""
+    """Nothing in the home folder. Among the temporary files: a folder that torch makes."""
     for name in ("home", "tmp", "here"):
         (tmp_path / name).mkdir()
     places = {"HOME": "home", "TMPDIR": "tmp", "BOOK_CACHE": "cache"}
@@ -410,11 +420,25 @@ def test_a_sweep_writes_nothing_outside_its_folders(tmp_path):
     assert done.returncode == 3 and [*(tmp_path / "cache" / "checkpoints").iterdir()], done.stderr
     assert paths.owned(tmp_path / "cache")  # so `clean --all` may remove it
     assert not [*(tmp_path / "home").rglob("*"), *(tmp_path / "here").iterdir()]
-    assert all(re.match("torchinductor|measured-geometry-.*lock$", p.name) for p in (tmp_path / "tmp").iterdir())
+    assert all(re.match("torchinductor", p.name) for p in (tmp_path / "tmp").iterdir())
 
 
 def test_make_lab_works_as_root_and_takes_options():
     """`make -n` prints the command; whoever runs this decides whether the option is needed."""
     command = ["make", "-n", "-o", ".venv/ready", "lab", "LAB=--port 8899"]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f'JUPYTER_CONFIG_PATH="{ROOT}/.jupyter' in said
     assert ("--allow-root" in said) == (os.getuid() == 0) and "--port 8899" in said
+
+
+def test_jupyterlab_asks_nothing_about_news(monkeypatch):
+    """The folder that `make lab` names is where JupyterLab looks for its defaults, and knows this one."""
+    from jupyterlab_server.settings_utils import _get_overrides, get_settings
+
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(ROOT / ".jupyter"))
+    overrides, fault = _get_overrides("/nowhere")
+    schemas = Path(sys.prefix) / "share" / "jupyter" / "lab" / "schemas"
+    name = "@jupyterlab/apputils-extension:notification"
+    found, _ = get_settings("/nowhere", str(schemas), "/nowhere", name, overrides)
+    asked = {key: found["schema"]["properties"][key]["default"] for key in overrides[name]}
+    assert not fault and asked == {"fetchNews": "false", "checkForUpdates": False}

@@ -114,6 +114,13 @@ def test_free_memory_sets_the_number_of_derivatives(monkeypatch):
     assert 10**9 / 4 / 3 / 20_000 < counts[0] < 10**9 / 4 / 3 / 8000
 
 
+def test_outputs_need_memory_too(monkeypatch):
+    """A map that saves nothing for its derivatives: 2 x 1,600 bytes of outputs and 16 of the input, thrice."""
+    x = torch.zeros(2, dtype=torch.float64)
+    monkeypatch.setattr(jacobians, "free_memory", lambda device: 4 * 3 * (16 + 2 * 1600) * 5)
+    assert jacobians.affordable_passes(lambda x: x.repeat(100), x) == 5
+
+
 # Ill-conditioned and graded
 
 

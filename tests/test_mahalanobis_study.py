@@ -19,7 +19,7 @@ from book.chapters.mahalanobis.settings import Settings
 from book.claims.judge import judge
 from book.measures.distances import recovery
 from book.measures.distances.measures import mean_squared_error, rotated
-from book.measures.distances.results import ARMS, arm, measures, runs_of
+from book.measures.distances.results import ARMS, arm, errors, measures, runs_of
 from book.measures.distances.study import STUDIES, DistanceStudy
 from book.measures.tables import Tables
 from book.records import replay
@@ -224,10 +224,12 @@ def test_the_error_is_in_percent_of_the_mean_distance():
     (spec,) = (s for s in EIGHT.blocks(EIGHT.dataset())[0].specs if (s.network, s.seed) == ("MD_Abs", 0))
     W, b = exact(spec.draw().gaussian)
     study = replace(EIGHT, networks=("MD_Abs",), seeds=1)
-    table = measures(study, [record(fake(spec, 1.1 * W, 1.1 * b))])
+    runs = [record(fake(spec, 1.1 * W, 1.1 * b))]
+    table, alone = measures(study, runs), errors(study, runs)
     y = spec.draw().test[1]
     expected = 10 * float(y.square().mean().sqrt() / y.mean())
     assert table.loc[("MD_Abs", 0), "error"] == pytest.approx(expected, rel=1e-9)
+    assert alone.loc[("MD_Abs", 0), "error"] == pytest.approx(expected, rel=1e-9)
 
 
 # -- why they stop ------------------------------------------------------------------------------------------------

@@ -212,6 +212,13 @@ def test_chapters_side_by_side_share_the_cores(tree, monkeypatch, chapters, give
     assert seen == [threads] * chapters
 
 
+@pytest.mark.parametrize("content", ["<<<<<<< HEAD\n{}", "[]", "{}", ""])
+def test_what_is_no_notebook_is_named(tree, tmp_path, content):
+    (tmp_path / "notebooks" / "01_a.ipynb").write_text(content)
+    with pytest.raises(ValueError, match="01_a.ipynb is no notebook"):
+        publish.execute(["notebooks/01_a"], {})
+
+
 def test_a_failing_chapter_is_named_with_its_error_and_leaves_no_copy(tree):
     root = tree("limit = 3\nraise ValueError('the rate is 0')")
     with pytest.raises(PublishError) as caught:
@@ -240,6 +247,9 @@ def test_colophon_states_data_scale_seeds_device_and_time(monkeypatch):
     chapter = notebook(cell, support={"seconds": 61.2})
     account = accounts.build_account({"notebooks/01_x": chapter})
     assert "| digits | laptop | 20 | cpu |" in account and "61 s" in account
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # a clock that was set back
+    publish.colophon(Settings())
+    assert ", 0 s since the kernel started" in told[-1][0]["text/html"]
 
 
 # -- the site -----------------------------------------------------------------------------------------------------

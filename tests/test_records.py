@@ -1,15 +1,22 @@
 """Records are whole or not there, say when they were altered, and are never changed by a later write."""
 
+import errno
 import io
 import json
 import os
 import pkgutil
+import re
 import shutil
+import subprocess
+import sys
+import tempfile
 import threading
+import types
 import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
 
+import filelock
 import numpy as np
 import pandas as pd
 import pytest
@@ -256,6 +263,47 @@ def test_another_sweeps_record_cannot_come_between(tmp_path, monkeypatch):
     assert where.verify() == {} and where.find(s, 10).content["final"]["test_accuracy"] == 80
 
 
+HOLD = """
+import sys, time
+from pathlib import Path
+from book.records import files
+with files.locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_who_waits_for_a_folder_is_told_for_whom_and_the_lock_leaves_no_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "records").mkdir()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path / "records"], **pipes) as other:
+        assert other.stdout.readline() == b"held\n"
+        threading.Timer(0.5, other.stdin.close).start()
+        with files.locked(tmp_path / "records"):
+            assert other.wait(5) == 0  # it had ended its work
+    told = f"process {other.pid}" if Path("/proc/locks").exists() else "another process"
+    assert capsys.readouterr().err == f"waiting for {told}, which writes into {tmp_path / 'records'}\n"
+    assert [path.name for path in tmp_path.rglob("*")] == ["records"]
+
+
+@pytest.mark.parametrize("system", ["Windows", "NFS"])
+def test_where_no_folder_can_be_locked_each_user_has_a_file(tmp_path, monkeypatch, system):
+    def refused(*_):
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    nfs = types.SimpleNamespace(flock=refused, LOCK_EX=2, LOCK_NB=4)
+    monkeypatch.setattr(files, "fcntl", None if system == "Windows" else nfs)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    with files.locked(tmp_path):
+        (lock,) = (tmp_path / "temporary").iterdir()
+        assert re.fullmatch(rf"measured-geometry-{os.getuid()}-[0-9a-f]{{16}}\.lock", lock.name)
+        with pytest.raises(filelock.Timeout), filelock.FileLock(lock, blocking=False):
+            pass
+
+
 def test_a_recorded_run_is_never_written_again(some):
     before, (m,) = content(some), runs([0])
     other = replace(m, seconds=99.0, arrays=m.arrays | {"train_loss": m.arrays["train_loss"] + 1})
@@ -438,6 +486,16 @@ def test_a_changed_byte_is_one_fault_and_is_never_read(tmp_path, kind, place):
             [r.arrays["steps"] for r in where]
 
 
+@pytest.mark.parametrize("name", ["runs-aaaaaaaa.jsonl.gz", "arrays-*"])
+def test_a_pipe_among_the_records_is_a_fault_and_nobody_waits_for_it(some, name):
+    (path, *_) = some.roots[0].rglob("runs-*")
+    pipe = arrays_of(path) if name == "arrays-*" else path.with_name(name)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    found = some.verify()
+    assert any("it is a pipe" in text for several in found.values() for text in several), found
+
+
 def test_a_record_in_a_folder_of_others_is_found_and_not_read(some):
     (path, *_) = some.roots[0].rglob("runs-*")
     for folder, fault in ((path.parents[1] / "mnist", "its folder should be"), (some.roots[0], "lies outside of")):
@@ -592,13 +650,21 @@ def test_a_block_records_what_is_missing_and_nothing_if_it_is_stopped(tmp_path, 
 # -- the table of all runs ----------------------------------------------------------------------------------------
 
 
-def test_the_exported_table_has_all_runs_and_explains_all_columns(some, tmp_path, monkeypatch):
+def test_the_exported_table_has_all_runs_and_explains_all_columns(some, tmp_path, monkeypatch, capsys):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     path, own = tmp_path / "all.csv", table(some.roots[0])
     assert main(["records", "export", str(path), "--records", str(some.roots[0])]) == 0
     read, meanings = pd.read_csv(path), pd.read_csv(path.with_suffix(".columns.csv"))
     assert list(meanings["column"]) == list(read.columns) and meanings.notna().all(axis=None)
     assert list(read["key"]) == list(own["key"]) and list(read["final_test_accuracy"]) == [90.0] * 3
     assert [own[name].dtype for name in ("seed", "steps", "diverged_at")] == ["Int64"] * 3  # also where one is empty
+    with monkeypatch.context() as m:  # on a full disk the earlier table stays, and the error names it
+        m.setattr(os, "fsync", full)
+        assert main(["records", "export", str(path), "--records", str(some.roots[0])]) == 1
+    assert capsys.readouterr().err == f"error: {path}: No space left on device\n"
+    pd.testing.assert_frame_equal(pd.read_csv(path), read)
     monkeypatch.delitem(export.COLUMNS, "warmup")
     with pytest.raises(ValueError, match=r"\['warmup'\] are not explained"):
         table(some.roots[0])

@@ -25,6 +25,7 @@ from book.measures.classifiers.study import Plan, Recipe
 from book.records import sweep
 from book.records.store import RecordError, Store
 from book.records.sweep import Busy, Diverged, ensure, run_block
+from support.networks import sources
 from support.networks.data import load
 from support.progress import Progress
 from support.training import checkpoints
@@ -198,6 +199,16 @@ def test_a_dry_run_trains_and_writes_nothing(store, cache, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "16 runs: 0 from records, 16 to train" in said
     assert said.count("to do: ") == 4 and "min" in said and "MB" in said
+
+
+@pytest.mark.parametrize("name", ["mnist-10k", "volume-mnist-1000"])
+def test_a_dry_run_downloads_nothing(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("BOOK_DATA", raising=False)
+    monkeypatch.setattr(sources, "_fetch", lambda *_: pytest.fail("it downloads"))
+    with pytest.raises(sources.DataError, match="left to do cannot be said without the images of mnist"):
+        sweep.sweep(studies()[name], dry_run=True)
+    assert sweep.sweep(studies()["law-sign-digits"], dry_run=True) == 0  # it needs none
 
 
 def test_the_outlook_counts_what_a_block_trains_again_and_names_its_cost(store, dataset, monkeypatch):

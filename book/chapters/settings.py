@@ -36,10 +36,12 @@ class ClassifierSettings(ABC):
 
     @classmethod
     def presets(cls, given: dict) -> dict:
-        """What the scale says, for the data set that was asked for."""
+        """What the scale says, for the data set that was asked for; of a small folder of images all."""
         data = given["data"] or ("mnist" if given["scale"] == "paper" else "digits")
-        sizes = cls.sizes(small=data == "digits")[given["scale"]]
-        return {"data": data} | dict(zip(("images", "seeds", "steps"), sizes, strict=True))
+        images, seeds, steps = cls.sizes(small=data == "digits")[given["scale"]]
+        if data.startswith("folder:") and given.get("images") is None:
+            images = min(images, len(load(data, given.get("data_folder")).train_images))
+        return {"data": data, "images": images, "seeds": seeds, "steps": steps}
 
     @staticmethod
     @abstractmethod

@@ -402,7 +402,7 @@ def _error_rates(name: str) -> str:
     """For each arm and true effect the shares of repetitions in which the rule holds and fails, as a table."""
     rows = "".join(
         f"<tr><td>{_text(r['arm'])}</td><td>{EFFECTS[r['effect']]} ({r['value']:.3g})</td>"
-        f"<td>{r['holds (%)']}%</td><td>{r['fails (%)']}%</td></tr>"
+        f"<td>{_text(r['holds (%)'])}%</td><td>{_text(r['fails (%)'])}%</td></tr>"
         for r in _simulated().get(name, [])
     )
     head = "".join(f'<th scope="col">{word}</th>' for word in ("arm", "true value", "holds", "fails"))

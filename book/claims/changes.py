@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from datetime import date
+from pathlib import Path
 
 from book.claims.ledger import ids_of, markdown_row
 from support.words import counted
@@ -10,17 +11,18 @@ from support.words import counted
 HEAD = ("Claim", "Before", "Now", "Date", "What changed", "Why")
 
 
-def read(text: str) -> list[dict]:
+def read(path: Path) -> list[dict]:
     """The rows of a version of the ledger: claims.json of the site, or what `claims --json` prints.
 
-    Raises ValueError for anything else.
+    Raises ValueError, with the name of the file, for anything else.
     """
+    held = path.read_bytes()
     try:
-        content = json.loads(text)
+        content = json.loads(held)
         rows = content["claims"] if isinstance(content, dict) else content
         return [row for row in rows if row["id"] and "replaced_by" not in row and row["verdict"]]
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"this is no version of the ledger (claims.json or claims --json): {error!r}") from error
+        raise ValueError(f"{path} is no version of the ledger (claims.json or claims --json): {error!r}") from error
 
 
 def changes(old: Iterable[dict], new: Iterable[dict], today: str | None = None) -> list[dict]:

@@ -347,7 +347,7 @@ def update(path: Path) -> bool:
     if path.suffix == ".md":
         new = updated(old, folder)
     else:
-        content = json.loads(old)
+        content = files.notebook(path)
         for cell in content["cells"]:
             if cell["cell_type"] == "markdown":
                 cell["source"] = updated("".join(cell["source"]), folder).splitlines(keepends=True)
@@ -369,10 +369,9 @@ def _folder(path: Path) -> str:
 
 def _texts(path: Path) -> list[str]:
     """The Markdown of a page."""
-    text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        return [text]
-    return ["".join(c["source"]) for c in json.loads(text)["cells"] if c["cell_type"] == "markdown"]
+        return [path.read_text(encoding="utf-8")]
+    return ["".join(c["source"]) for c in files.notebook(path)["cells"] if c["cell_type"] == "markdown"]
 
 
 def _unread(text: str, several: list[Link]) -> Iterator[str]:

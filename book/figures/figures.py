@@ -67,7 +67,7 @@ def subplots(rows: int = 1, columns: int = 1, height: float = 3.2, **options) ->
     """
     from matplotlib import pyplot
 
-    pyplot.style.use(STYLE)
+    pyplot.style.use(["default", STYLE])  # also where a matplotlibrc of the reader sets another
     return pyplot.subplots(rows, columns, figsize=(WIDTH, height), layout="constrained", **options)
 
 

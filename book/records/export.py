@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from book.records.files import atomically
 from book.records.store import Record
 
 COLUMNS = {  # name -> unit or type, meaning
@@ -120,7 +121,7 @@ def export(records: Iterable[Record], path: Path | str) -> int:
     For runs.csv, the file runs.columns.csv explains the columns: name, unit, meaning.
     """
     path, frame = Path(path), table(records)
-    frame.to_csv(path, index=False)
     meanings = pd.DataFrame([(name, *COLUMNS[name]) for name in frame.columns], columns=["column", "unit", "meaning"])
-    meanings.to_csv(path.with_suffix(".columns.csv"), index=False)
+    atomically(path, frame.to_csv(index=False))
+    atomically(path.with_suffix(".columns.csv"), meanings.to_csv(index=False))
     return len(frame)

@@ -13,15 +13,24 @@ import math
 import os
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import FileLock
 
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
 MOST_BYTES = 2**28  # the largest size of an unpacked file; the shards that this package writes are far smaller
+PATIENCE = 1.0  # seconds that a process waits for another before it says so
 RUNS = "runs"  # the member of a shard that names its runs
 
 
@@ -89,11 +98,24 @@ def _unique(pairs: list[tuple[str, object]]) -> dict:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Reads a file. Raises ValueError if it has more than MOST_BYTES."""
+    """Reads a file. Raises ValueError if it has more than MOST_BYTES, and for a pipe, which might never end."""
+    if path.is_fifo():
+        raise ValueError("it is a pipe")
     with open(path, "rb") as f:
         content = f.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
+    return content
+
+
+def notebook(path: Path) -> dict:
+    """Reads a notebook. Raises ValueError, with its name, for what is none, as with the marks of a merge conflict."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        content = json.loads(text)
+        content["cells"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"{path} is no notebook: {error!r}") from error
     return content
 
 
@@ -192,11 +214,48 @@ def shard_bytes(runs: dict[str, dict[str, np.ndarray]]) -> bytes:
 def locked(folder: Path) -> Iterator[None]:
     """Lets only one process of this machine at a time write into a folder. The lock ends with its process.
 
-    Its file lies with the temporary files, so that a folder of records holds nothing else.
+    The folder itself is locked, so that the lock belongs to no user and leaves no file. Who waits is told for whom.
     """
-    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
-    with FileLock(Path(tempfile.gettempdir()) / f"measured-geometry-{name}.lock"):
+    if fcntl is None or (held := _locked(folder)) is None:
+        name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+        user = getattr(os, "getuid", int)()  # 0 on Windows
+        with FileLock(Path(tempfile.gettempdir()) / f"measured-geometry-{user}-{name}.lock"):
+            yield
+        return
+    try:
         yield
+    finally:
+        os.close(held)
+
+
+def _locked(folder: Path) -> int | None:
+    """Opens and locks the folder; None where the file system locks files alone, as NFS does."""
+    held, end = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
+    try:
+        while True:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return held
+            if time.monotonic() > end:
+                print(f"waiting for {_holder(held)}, which writes into {folder}", file=sys.stderr, flush=True)
+                end = math.inf
+            time.sleep(0.02)
+    except OSError:
+        os.close(held)
+        return None
+    except BaseException:
+        os.close(held)
+        raise
+
+
+def _holder(held: int) -> str:
+    """The process that locks an open folder, in words; only Linux tells its number."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            _, kind, _, _, process, place, *_ = line.split()
+            if kind == "FLOCK" and place.endswith(f":{os.fstat(held).st_ino}"):
+                return f"process {process}"
+    return "another process"
 
 
 def probe(folder: Path, purpose: str, failure: type[Exception] = RecordError, hint: str = "") -> None:
@@ -221,5 +280,7 @@ def atomically(path: Path, content: bytes | str) -> None:
             f.flush()
             os.fsync(f.fileno())
         temporary.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error  # a full disk names no file
     finally:
         temporary.unlink(missing_ok=True)

@@ -58,7 +58,7 @@ def digest(records: Path, *packages: Path) -> str:
         (records, (".json", ".npz", ".gz")),
         *((package, (".json", ".py")) for package in packages),
     ):
-        for path in sorted(path for path in root.rglob("*") if path.suffix in endings):
+        for path in sorted(path for path in root.rglob("*") if path.suffix in endings and path.is_file()):
             if root.name == "book" and SHOWING.match(path.relative_to(root).as_posix()):
                 continue
             state = path.stat()

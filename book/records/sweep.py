@@ -22,7 +22,8 @@ from filelock import FileLock, Timeout
 from book.records import files
 from book.records.paths import CACHE, COMMITTED, HERE, own
 from book.records.store import Record, RecordError, Store
-from support.networks.data import load
+from support.networks import tasks
+from support.networks.data import DataError, load, missing
 from support.progress import Progress
 from support.training import checkpoints
 from support.training.loop import Stopped
@@ -326,6 +327,12 @@ def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto
     return line
 
 
+def images_of(spec: Spec) -> str:
+    """The name of the image data set that a run needs; "" for a run on drawn points."""
+    name = tasks.parse(spec.data)[0]
+    return "" if name in tasks.DRAWN or spec.experiment == "mahalanobis" else name
+
+
 def sweep(
     plan: Study,
     store: Store | None = None,
@@ -344,12 +351,15 @@ def sweep(
         store: where records are read and written; by default the committed `records/`.
         folder: the data folder, by default the one that BOOK_DATA names.
         only: the block with this label, or else all whose label contains it; ValueError if there is none.
+        dry_run: only print what is left to do; nothing is downloaded, and DataError says which images are missing.
         minutes: stop at a checkpoint after this many minutes; the next call continues from there.
         scheduler: address of a Dask scheduler. Each worker loads the data and writes its records itself.
         workers: start a local Dask cluster with this many processes instead.
     """
     store = store or Store(COMMITTED)
     resolve_device(device)  # before anything else says that it can be done
+    if dry_run and (lacking := missing(images_of(next(iter(plan.questions()))), folder)):
+        raise DataError(f"what is left to do cannot be said without {lacking}")
     dataset = plan.dataset(folder)
     every = plan.blocks(dataset)
     blocks = [block for block in every if block.label == only] or [block for block in every if only in block.label]

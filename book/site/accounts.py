@@ -8,13 +8,12 @@ import html
 import importlib.metadata
 import os
 import platform
-import shutil
-import subprocess
 import time
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from support.checkout import git
 from support.words import escaped
 
 
@@ -51,11 +50,8 @@ def environment() -> str:
 
 
 def _commit() -> str:
-    command = ["git", "describe", "--always", "--dirty=, with uncommitted changes", "--exclude=*"]
-    if not shutil.which("git"):
-        return ""
-    run = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
-    return f" from commit {run.stdout.strip()}" if run.returncode == 0 else ""
+    commit = git("describe", "--always", "--dirty=, with uncommitted changes", "--exclude=*")
+    return f" from commit {commit}" if commit else ""
 
 
 def colophon(settings: Any) -> None:
@@ -71,7 +67,7 @@ def colophon(settings: Any) -> None:
     facts = {key: str(getattr(settings, key, "not stated")) for key in ("data", "scale", "seeds", "device")}
     if hasattr(settings, "device"):
         facts["device"] = resolve_device(settings.device).type  # the device that "auto" chose
-    seconds = round(time.time() - psutil.Process().create_time())
+    seconds = max(0, round(time.time() - psutil.Process().create_time()))  # the clock may have been set back
     facts |= {"environment": environment(), "date": str(date.today()), "seconds": seconds}
     seeds = "seed" if facts["seeds"] == "1" else "seeds"
     said = (

@@ -19,7 +19,8 @@ from book.claims import ledger
 from book.claims.judge import Claim
 from book.records import derived, replay
 from book.records.store import Record, Store
-from support.networks import data, tasks
+from book.records.sweep import images_of
+from support.networks import data
 from support.progress import Progress
 from support.words import counted, suggest
 
@@ -63,7 +64,7 @@ def _checked(claim: Claim, device: str) -> int:
     if not behind:
         print(f"cannot be checked: it has no runs yet; they come from: {row['command']}")
         return CANNOT
-    missing = {r.name: data.missing(images_of(r)) for r in behind}
+    missing = {r.name: data.missing(images_of(r.spec)) for r in behind}
     here = [r for r in behind if not missing[r.name]]
     if not here:
         print(f"cannot be checked here: {'; '.join(dict.fromkeys(missing.values()))}")
@@ -83,12 +84,6 @@ def find(name: str) -> Claim:
     raise UnknownClaim(f"no claim {name!r}" + (f"; did you mean {near}?" if near else suggest(name, ids)))
 
 
-def images_of(record: Record) -> str:
-    """The name of the image data set that a run needs; "" for a run on drawn points."""
-    name = tasks.parse(record.spec.data)[0]
-    return "" if name in tasks.DRAWN or record.spec.experiment == "mahalanobis" else name
-
-
 def named(record: Record, asks: str) -> bool:
     """Whether a rule, `asks` in words, names the network of this run; other networks could not contradict it."""
     network = getattr(record.spec, "network", None) or getattr(record.spec, "architecture", None)
@@ -97,7 +92,7 @@ def named(record: Record, asks: str) -> bool:
 
 def cost(record: Record) -> tuple[bool, float, str]:
     """What the choice of a run minimises: whether it needs images, then seconds per step."""
-    return bool(images_of(record)), record.minutes / max(record.steps, 1), record.name
+    return bool(images_of(record.spec)), record.minutes / max(record.steps, 1), record.name
 
 
 # -- formulas -----------------------------------------------------------------------------------------------------

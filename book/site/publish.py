@@ -42,6 +42,7 @@ SIDE_BY_SIDE = 2  # chapters that are executed at the same time
 LEDGER = "book/ledger"
 FOLDED = {"parameters": "The parameters", "setup": "The imports"}  # tag of a cell -> words of its fold
 PLUMBING = r"(chips|colophon)\(.*\)|sliders\.offer\(\)"  # a page shows what it gives, if anything
+LONGEST = 200  # characters of a folder's name, of which a file system takes 255
 CELL_LIMIT = 1800  # seconds; papermill's limit holds for each cell
 
 __all__ = ["PublishError", "book", "check", "colophon"]
@@ -115,9 +116,9 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
         source, copy = ROOT / f"{page}.ipynb", (folder or EXECUTED) / f"{Path(page).name}.ipynb"
         own = {k: v for k, v in parameters.items() if k in parameters_of(source)}
         mark = fingerprint(source, own)
-        last = _read(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
+        last = files.notebook(copy)["metadata"]["support"]["fingerprint"] if copy.exists() else None
         if last == mark:
-            _write(copy, with_text_of(_read(source), _read(copy)))
+            _write(copy, with_text_of(files.notebook(source), files.notebook(copy)))
         else:
             due[page] = (source, copy, mark, own)
     workers = max(1, min(SIDE_BY_SIDE, len(due)))
@@ -148,7 +149,10 @@ def _own_first() -> dict[str, str]:
 def runs_with(parameters: dict) -> Path:
     """The folder of runs with these parameters, such as build/runs/scale=smoke,seeds=3."""
     given = ",".join(f"{name}={value}" for name, value in sorted(parameters.items()))
-    return RUNS / quote(given or "default", safe="=,+")[:200]
+    name = quote(given or "default", safe="=,+")
+    return RUNS / (
+        name if len(name) <= LONGEST else f"{name[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    )
 
 
 def page_of(copy: Path) -> Path:
@@ -163,7 +167,7 @@ def page_of(copy: Path) -> Path:
 
 def parameters_of(notebook: Path) -> dict:
     """What the notebook's parameters cell sets: literals by name."""
-    cells = (c for c in _read(notebook)["cells"] if "parameters" in c["metadata"].get("tags", []))
+    cells = (c for c in files.notebook(notebook)["cells"] if "parameters" in c["metadata"].get("tags", []))
     statements = [s for c in cells for s in ast.parse("".join(c["source"])).body if isinstance(s, ast.Assign)]
     return {target.id: ast.literal_eval(s.value) for s in statements for target in s.targets}
 
@@ -182,7 +186,7 @@ def _images(name: str | None, folder: str | None) -> str:
 
 def fingerprint(notebook: Path, parameters: dict) -> str:
     """Digest of a notebook without its Markdown, package, records, parameters, the images they name, and versions."""
-    digest, content = hashlib.sha256(), _read(notebook)
+    digest, content = hashlib.sha256(), files.notebook(notebook)
     code = [["".join(c["source"]), c["metadata"], c["cell_type"]] for c in content["cells"] if not _is_text(c)]
     records = [path for path in (ROOT / "records").rglob("*") if path.is_file()]
     for path in [*_package("\n".join(source for source, *_ in code)), *sorted(records)]:
@@ -255,7 +259,7 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
     if run.returncode:
         left = f"\n  what was executed is in {running}" if running.exists() else ""
         raise PublishError(f"{name} failed: {_explain(running, run.stderr)}{left}")
-    notebook = _read(running)
+    notebook = files.notebook(running)
     if skipped := [c for c in notebook["cells"] if _has_code(c) and c["execution_count"] is None]:
         first = "".join(skipped[0]["source"]).strip().split("\n")[0]  # after sys.exit() papermill reports success
         problem = f"{counted(len(skipped), 'cell')} not executed, the first begins with: {first}"
@@ -275,7 +279,7 @@ def _explain(copy: Path, log: str) -> str:
     """The error of the failing cell and its first line; the end of papermill's log where no cell failed."""
     if "CellTimeoutError" in log:
         return f"a cell took longer than {CELL_LIMIT} s"
-    cells = _read(copy)["cells"] if copy.exists() else []
+    cells = files.notebook(copy)["cells"] if copy.exists() else []
     for cell in cells:
         for output in cell.get("outputs", []):
             if output["output_type"] == "error":
@@ -343,7 +347,7 @@ def stage() -> None:
     notebooks = {}
     for page in pages():
         if executed(page):
-            copy = _read(EXECUTED / f"{Path(page).name}.ipynb")
+            copy = files.notebook(EXECUTED / f"{Path(page).name}.ipynb")
             notebooks[page] = linked.in_notebook(finish(copy), str(Path(page).parent))
             for figure in (item for cell in notebooks[page]["cells"] for item in declared(cell, "name")):
                 if svg := figure.pop("narrow", ""):
@@ -419,7 +423,7 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
         if "colophon" not in built.classes:
             faults.append(f"{page} does not say how it was built")
         if executed(page, source):
-            cells = _read(source / f"{page}.ipynb")["cells"]
+            cells = files.notebook(source / f"{page}.ipynb")["cells"]
             for figure in (item for cell in cells for item in declared(cell, "name")):
                 if figure["name"] not in built.ids:
                     faults.append(f"{page} has no figure {figure['name']!r}")
@@ -436,10 +440,6 @@ def check(site: Path = SITE, source: Path = STAGED, claim_ids: list | None = Non
     faults += offline.faults(site)
     if faults:
         raise PublishError("the site is incomplete:\n  " + "\n  ".join(faults))
-
-
-def _read(path: Path) -> dict:
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _write(path: Path, notebook: dict) -> None:

@@ -3,9 +3,12 @@
 import base64
 import html
 import io
+import json
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 WIDTH = 84  # characters of a line of text
@@ -15,7 +18,8 @@ class Words(NamedTuple):
     """What a part says.
 
     finding: the answer in one to three sentences. noise: what chance gives with so many inputs. advice: what to do.
-    brief: the finding in a few words, to be set beside another network's. details: the numbers.
+    brief: the finding as a clause, to be set beside another network's. details: the numbers. book: the same of
+    networks of the book; "" where it measured none.
     """
 
     finding: str
@@ -23,6 +27,7 @@ class Words(NamedTuple):
     advice: str
     brief: str
     details: str
+    book: str = ""
 
 
 class Part(ABC):
@@ -53,12 +58,15 @@ class Part(ABC):
 
     def page(self, twin: "Part | None" = None) -> str:
         """The part in HTML: its numbers unfold."""
+        from matplotlib import pyplot
+
         png = io.BytesIO()
-        self.plot(twin=twin).savefig(png, format="png", dpi=110)
+        with pyplot.style.context("default"):  # whatever a matplotlibrc of the reader sets
+            self.plot(twin=twin).savefig(png, format="png", dpi=110)
         data, words = base64.b64encode(png.getvalue()).decode(), Words(*map(html.escape, self.words))
-        texts = f"<b>{words.finding}</b> {words.noise} {html.escape(normal(twin))}"
+        beside = f"<p><i>What is normal:</i> {html.escape(known)}</p>" if (known := normal(self, twin)) else ""
         return (
-            f"<section><h4>{self.title}</h4><p>{texts}</p>"
+            f"<section><h4>{self.title}</h4><p><b>{words.finding}</b> {words.noise}</p>{beside}"
             f'<img alt="{self.title} {words.finding}" style="max-width:100%" src="data:image/png;base64,{data}">'
             f"<p><i>What to do:</i> {words.advice}</p>"
             f"<details><summary>The numbers</summary><pre>{words.details}</pre></details></section>"
@@ -74,6 +82,18 @@ def wrapped(texts: Iterable[str], indent: str = "") -> str:
     return "\n".join(textwrap.fill(line, WIDTH, initial_indent=indent, subsequent_indent=indent) for line in lines)
 
 
-def normal(twin: Part | None) -> str:
-    """A sentence on the same part of an untrained network, or nothing."""
-    return f"Untrained, the same architecture has: {twin.words.brief}." if twin else ""
+def normal(part: Part, twin: Part | None) -> str:
+    """One sentence on the same part of an untrained network and of the book's networks, or nothing."""
+    untrained = [f"in the same architecture, untrained, {twin.words.brief}"] if twin else []
+    text = "; ".join([*untrained, *([part.words.book] if part.words.book else [])])
+    return f"{text}." if text else ""
+
+
+@cache
+def reference(network: str) -> dict[str, Any]:
+    """What the book's own networks of this kind have on standardised MNIST: means over runs, of ten outputs.
+
+    It is made from the records of the studies mnist-10k and mnist-metric, and a test compares it with them.
+    """
+    text = files("support.diagnosis").joinpath("reference.json").read_text(encoding="utf-8")
+    return next(row for row in json.loads(text) if row["network"] == network)

@@ -48,8 +48,9 @@ class Report:
     def __str__(self) -> str:
         texts = [wrapped([self.summary])]
         for number, (name, part) in enumerate(self.parts.items(), 1):
-            words, beside = part.words, normal(self.twins.get(name))
-            said = [f"{words.finding} {words.noise}", *([beside] if beside else []), f"What to do: {words.advice}"]
+            words, known = part.words, normal(part, self.twins.get(name))
+            said = [f"{words.finding} {words.noise}", *([f"What is normal: {known}"] if known else [])]
+            said.append(f"What to do: {words.advice}")
             texts.append(f"{number}. {part.title}\n" + wrapped([*said, words.details], "   "))
         return "\n\n".join([*texts, *(wrapped([f"{n}: not measured; {why}"]) for n, why in self.missing.items())])
 
@@ -63,8 +64,9 @@ class Report:
         title = "A report on a network"
         head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
         page = f'<!doctype html><html lang="en"><head>{head}<style>{STYLE}</style></head>'
-        Path(path).write_text(f"{page}<body><h1>{title}</h1>{self._repr_html_()}</body></html>", "utf-8")
-        return Path(path)
+        path = Path(path).expanduser()
+        path.write_text(f"{page}<body><h1>{title}</h1>{self._repr_html_()}</body></html>", "utf-8")
+        return path
 
 
 @undisturbed()
@@ -120,6 +122,8 @@ def reason(error: Exception) -> str:
     text = text if len(text) <= MOST else text[:MOST].rsplit(" ", 1)[0] + " ..."
     if isinstance(error, MemoryError) or "allocate memory" in text:
         return f"it needs more memory than there is; pass fewer or smaller inputs ({text})"
+    if isinstance(error, torch.linalg.LinAlgError):
+        return f"its numbers are too large, or too far apart, for the decomposition of a matrix ({text})"
     return text if isinstance(error, ValueError) else f"the model raised {type(error).__name__}: {text}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from support.diagnosis.part import Part, Words
+from support.diagnosis.part import Part, Words, reference
 from support.networks.given import undisturbed
 from support.networks.inside import Network, active_shares, first_layer
 from support.training.classifiers.specs import output_counts
@@ -23,11 +23,15 @@ MOST_BARS = 20  # layers in a picture
 
 @dataclass(frozen=True)
 class Units(Part):
-    """shares: layer -> (units,) share of the inputs on which a unit is active. never: classes that no input gets."""
+    """shares: layer -> (units,) share of the inputs on which a unit is active. never: classes that no input gets.
+
+    like: the network of the book that ends most like this one.
+    """
 
     shares: dict[str, np.ndarray]
     never: tuple[str, ...]
     inputs: int
+    like: str = "ReLU"
     title = "Are units or classes dead?"
 
     @property
@@ -57,8 +61,11 @@ class Units(Part):
         noise = (
             f"In {self.inputs} inputs a unit that acts on fewer than {300 / self.inputs:.2g}% of all can look dead."
         )
-        brief = f"{dead:,} of {every:,} units dead, {len(self.never)} classes never predicted"
-        return Words(f"{finding} {never}", noise, advice, brief, self.listing())
+        brief = f"{dead:,} of {every:,} units are dead, and {len(self.never)} of the classes are never predicted"
+        book = reference(self.like)
+        networks = f"in {book['runs']} {self.like} networks of the book on MNIST"
+        known = f"{networks}, {book['dead']:.2g} of 10 outputs on average"
+        return Words(f"{finding} {never}", noise, advice, brief, self.listing(), known)
 
     def listing(self) -> str:
         """The table as text, without layers whose units all act often."""
@@ -99,7 +106,7 @@ def units(model: Any, inputs: Any = None, labels: Any = None) -> Units:
     predicted = set(net.logits.argmax(1).tolist())
     asked = range(len(net.names)) if len(net.x) >= MANY * len(net.names) else net.classes.tolist()
     never = tuple(net.names[c] for c in asked if c not in predicted)
-    return Units(active_shares(net), never, len(net.x))
+    return Units(active_shares(net), never, len(net.x), net.like())
 
 
 @cache
@@ -138,7 +145,7 @@ class Steps(Part):
             f"The map is of MNIST, with six runs a point of {self.like}, its network that ends most like this one."
         )
         advice = "Nothing. For the second axis, pass the network before training: the map shows runs by their start."
-        brief = f"preactivations {self.preactivation:.2g}"
+        brief = f"preactivations are {self.preactivation:.2g}"
         if self.rate is None:
             finding = f"A rate of {1 / self.curvature:.2g} makes rate x curvature 1 in {self.layer}. (Pass rate=.)"
             return Words(finding, noise, advice, brief, plain)

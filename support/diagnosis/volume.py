@@ -54,19 +54,20 @@ class Volume(Part):
     def words(self) -> Words:
         """Where the volume is largest, and how it is where the predicted class changes."""
         v, share, line = self.log_volume, self.exceeded, self.log_volume.ndim == 1
-        size = f"log-volume from {v.min():.2f} to {v.max():.2f} nats"
+        size = f"log-volume goes from {_printed(v.min())} to {_printed(v.max())} nats"
         where, noise = f"Between {' and '.join(self.between)}" if line else "In the plane", ""
         details = f"{self.of}: {size} in the plane; predicted classes {listed(np.unique(self.predicted), 20)}."
-        finding, brief = f"{where} the {size}; the predicted class never changes.", f"a {size}"
+        finding, brief = f"{where} the {size}; the predicted class never changes.", f"the {size}"
         if line:
             at, largest = (
                 listed([f"{t:.2f}" for t in self.boundaries]),
                 f"largest at t = {v.argmax() / (len(v) - 1):.2f}",
             )
-            ends = f"{v[0]:.2f} and {v[-1]:.2f} at the ends,\n{largest}"
+            ends = f"{_printed(v[0])} and {_printed(v[-1])} at the ends,\n{largest}"
             details = f"{self.of}: {size}, {ends}. The predicted class changes at t = {at or 'nowhere'}."
         if np.ptp(v) < SAME:
-            finding = f"{where} the volume is the same everywhere: the map is linear there."
+            brief = "the volume is the same everywhere"
+            finding = f"{where} {brief}: the map is linear there."
         elif not line:
             finding = f"{where} the {size}."
         elif share is not None:
@@ -75,7 +76,7 @@ class Volume(Part):
                 f"{where} the class changes at t = {at} (0 to 1). There the log-volume is {above}; it is {largest}."
             )
             noise = "A place at random would be above 50%, and above 95% in one line of twenty."
-            brief = f"its own boundary {above}"
+            brief = f"the log-volume at its own boundary is {above}"
         advice = (
             "One line is an example: try others with `diagnosis.volume(..., ends=(i, j))`. Chapters 8 and 9 of the "
             "book measure many, against lines without a boundary."
@@ -102,6 +103,10 @@ class Volume(Part):
         ax.grid(visible=False)
         ax.set_aspect("equal")
         ax.figure.colorbar(image, ax=ax, label="log-volume (nats)")
+
+
+def _printed(nats: float) -> str:
+    return f"{nats:.2f}".replace("-", "−")
 
 
 @undisturbed()

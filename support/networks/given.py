@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from support.geometry.checks import copied
@@ -105,10 +106,13 @@ def _pairs(source: Any) -> tuple[Any, Any]:
 def _tensor(name: str, value: Any) -> Tensor:
     """The value as a tensor on the CPU, in the precision that it has."""
     if isinstance(value, Tensor):
+        value = value if value.layout == torch.strided else value.to_dense()
         return value.detach().cpu().clone() if value.is_inference() else value.detach().cpu()
     if isinstance(value, list | tuple) and value and isinstance(value[0], Tensor):
         value = torch.stack(list(value))
         return value.detach().cpu()
+    if hasattr(value, "toarray"):  # a sparse matrix of scipy
+        value = value.toarray()
     array = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
     if array.dtype == object and not any(isinstance(v, str) for v in array.flat):  # a table of several number types
         array = array.astype(float)
@@ -152,6 +156,11 @@ def copy_of(model: Any, dtype: torch.dtype) -> tuple[nn.Module, str]:
         raise ValueError(f"model must be a torch.nn.Module, got {kind}; {more}")
     if isinstance(model, torch.jit.ScriptModule):
         raise ValueError("a ScriptModule hides its layers; pass the module from which it was scripted or traced")
+    for name, value in itertools.chain(model.named_parameters(), model.named_buffers()):
+        if is_lazy(value):
+            raise ValueError(f"{name} of the model has no shape yet; run the model once on inputs")
+        if value.is_meta:
+            raise ValueError(f"{name} of the model is on the device meta, without values; load its weights first")
     made = copied(getattr(model, "_orig_mod", model), dtype).cpu().eval().requires_grad_(False)
     dropped = 0
     for part in made.modules():
@@ -175,7 +184,7 @@ class Held(nn.Module):
         self.weight = embedding.weight
         self.value: Any = None
 
-    def forward(self, *tokens: Tensor) -> Tensor:
+    def forward(self, *tokens: Tensor, **named: Tensor) -> Tensor:
         """The value."""
         return self.value
 

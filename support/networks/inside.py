@@ -253,12 +253,12 @@ class Network:
         """The input, or the output, of a part of the model for inputs x, (N, ...). stop: nothing runs after it."""
         seen = []
 
-        def note(_, arguments, made):
-            seen.append(made if output else arguments[0])
+        def note(_, arguments, named, made):
+            seen.append(made if output else [*arguments, *named.values()][0])
             if stop:
                 raise _Seen
 
-        handle = part.register_forward_hook(note)
+        handle = part.register_forward_hook(note, with_kwargs=True)
         try:
             self.run(x)
         except _Seen:

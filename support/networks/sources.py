@@ -359,7 +359,9 @@ def _read_part(name, folder, fewest):
                 # A grey image may stand among colour ones; a colour image among grey ones is an error, below.
                 grey = image.mode in ("1", "L") and not (images and images[0].ndim == 3)
                 images.append(np.asarray(image.convert("L" if grey else "RGB")))
-        except OSError as error:
+        except DataError:
+            raise
+        except Exception as error:  # Pillow's readers raise many kinds, also for an image that is too large
             raise DataError(f"{name!r}: cannot read {path}: {error}") from error
         if images[-1].shape != images[0].shape:
             raise DataError(f"{name!r}: {path} has shape {images[-1].shape}, the first image {images[0].shape}")

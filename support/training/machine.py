@@ -3,7 +3,6 @@
 import contextlib
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import torch
+
+from support.checkout import git
 
 
 @dataclass(frozen=True)
@@ -73,17 +74,10 @@ def environment() -> dict:
 @cache
 def _commit() -> str | None:
     """The commit of the code and whether the package has changes, as of the first call in this process."""
-
-    def git(*arguments):
-        return subprocess.run(
-            ["git", *arguments], cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    try:
-        changed = git("status", "--porcelain", "--", ".")
-        return git("rev-parse", "HEAD") + (" with changes in support/" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
+    changed = git("status", "--porcelain", "--", "support")
+    if (commit := git("rev-parse", "HEAD")) is None:
         return None
+    return commit + (" with changes in support/" if changed else "")
 
 
 def _processor() -> str:
