@@ -62,6 +62,26 @@ def by_width(tables: Tables, name: str) -> pd.DataFrame:
     return rows.pivot(index=["width", "seed"], columns="labels", values=numbers)
 
 
+def by_pair(tables: Tables, name: str) -> pd.DataFrame | None:
+    """The numbers of each pair that are means over pairs in `by_width`, by width, seed and pair, with its columns."""
+    study, several = tables.studies[name], {}
+    for run in tables.runs(study):
+        if len(run.arrays["crossing"]) >= LEAST_PAIRS and study.steps in run.arrays["geometry_steps"]:
+            several.setdefault(run.spec.labels, {})[run.spec.width, run.spec.seed] = of_pairs(run)
+    made = {labels: pd.concat(of, names=["width", "seed"]) for labels, of in several.items()}
+    return pd.concat(made, axis=1).swaplevel(axis=1) if made else None
+
+
+def of_pairs(run: Any) -> pd.DataFrame:
+    """A row for each pair, a column for each number, before training and after it."""
+    numbers, t = {}, run.arrays["crossing"]
+    for when, index in (("", -1), (" before", 0)):
+        effect, same, top = (run.arrays[name][index] for name in ("effect", "same_effect", "peak"))
+        numbers |= {f"effect{when}": effect, f"same_effect{when}": same, f"contrast{when}": effect - same}
+        numbers[f"nearer{when}"] = np.abs(top - 0.5) - np.abs(top - t)
+    return pd.DataFrame(numbers).rename_axis("pair")
+
+
 def at_epoch(run, index: int) -> dict[str, float]:
     """`boundary.summary` of the segments of the last epoch, at the run's geometry step with this index."""
     return summary({name: run.arrays[name] if name == "crossing" else run.arrays[name][index] for name in MEASURED})
