@@ -56,6 +56,11 @@ def _with_controls(state: str, shuffled, learned=95.0, **numbers) -> tuple:
     return own | columns("shuffled", contrast=shuffled, train_accuracy=learned + WIGGLE) | {"index": INDEX}, state
 
 
+def _on_mnist(state: str, accuracy, **numbers) -> tuple:
+    accurate = columns(train_accuracy=98 + WIGGLE, test_accuracy=accuracy)
+    return columns(**numbers) | accurate | {"index": INDEX, "arm": "MNIST"}, state
+
+
 def _sd(kind: str, state: str, value, **more) -> tuple:
     return {f"{kind} SD": value, f"{kind} nats": 10 * np.asarray(value), **more}, state
 
@@ -102,6 +107,9 @@ OUTCOMES = {
         of("fails", effect=-UP, contrast=UP),
         of("fails", effect=UP, contrast=(UP, -UP)),
         of("unclear", effect=UP, contrast=(UP, NONE)),
+        _on_mnist("holds", 97 + WIGGLE, **_MAGNIFIED),
+        _on_mnist("void", 91 + WIGGLE, **_MAGNIFIED),
+        _on_mnist("unclear", 95 + WIGGLE, **_MAGNIFIED),
     ],
     "RG-4-b": _BEFORE,
     "RG-I-b": _BEFORE,
@@ -120,6 +128,7 @@ OUTCOMES = {
         of("holds", effect=UP, effect_before=1.0),
         of("fails", effect=UP, effect_before=3.0),
         of("unclear", effect=2 + WIGGLE, effect_before=2.0),
+        _on_mnist("void", 91 + WIGGLE, effect=UP, contrast=UP, effect_before=1.0),
     ],
     "RG-4-f": [
         of("holds", crest_distance_along=0.5, crest_distance_before=0.6, crest_distance=0.3 + 0.01 * WIGGLE),

@@ -140,7 +140,8 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
     )
     cards = "".join(card(row, anchor=True) for row in rows)
     return (
-        f'{style()}<section class="claims" aria-label="Ledger"><p>{_text(counts_in_words(rows))}.</p>{_amendments(rows)}{_flags(rows)}'
+        f'{style()}<section class="claims" aria-label="Ledger"><p>{_text(counts_in_words(rows))}.</p>'
+        f"{_amendments(rows)}{_flags(rows)}"
         f'<form class="filters" hidden>{filters}'
         f"<output>{counted(len(rows), 'claim')}</output></form>{cards}</section>"
     )

@@ -15,9 +15,9 @@ As the paper says it:
               rise is positive. A rise is the mean over the triangle minus the mean of its corners
     RG-5.1-c  effects of all four stages: each block's volume element is larger at the boundary than at the ends
     RG-5.1-g  in all four stages, by how much nearer the volume element peaks to the boundary than to the middle of
-              the segment; written when all its records were known. It counts as a claim of our own. The paper says that each block's volume element is
-              "largest near the decision boundary", which a peak in the middle could also be. A peak is found among 7
-              points, with a parabola
+              the segment; written when all its records were known. It counts as a claim of our own. The paper says
+              that each block's volume element is "largest near the decision boundary", which a peak in the middle
+              could also be. A peak is found among 7 points, with a parabola
     RG-5.1-d  largest minus smallest log-volume along a segment across a boundary: that of the second, third and
               fourth stage minus that of the first, and that of the fourth minus that of the second and third
     RG-5.1-e  test accuracy with GELU minus that with ReLU, paired by seed, within 1 point (`IMPACT` of the other
