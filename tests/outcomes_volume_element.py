@@ -61,6 +61,10 @@ def _on_mnist(state: str, accuracy, **numbers) -> tuple:
     return columns(**numbers) | accurate | {"index": INDEX, "arm": "MNIST"}, state
 
 
+def _round(*uneven) -> dict:
+    return {f"{n} units": x + 0.01 * WIGGLE for n, x in zip((2, 10, 100, 250, 500), (*uneven, 0.01), strict=True)}
+
+
 def _sd(kind: str, state: str, value, **more) -> tuple:
     return {f"{kind} SD": value, f"{kind} nats": 10 * np.asarray(value), **more}, state
 
@@ -135,6 +139,11 @@ OUTCOMES = {
         of("fails", crest_distance_along=0.2, crest_distance_before=0.6, crest_distance=0.3 + 0.01 * WIGGLE),
         of("fails", crest_distance_along=0.5, crest_distance_before=0.2, crest_distance=0.3 + 0.01 * WIGGLE),
         of("unclear", crest_distance_along=0.5, crest_distance_before=0.3, crest_distance=0.3 + 0.1 * WIGGLE),
+    ],
+    "RG-I-l": [
+        (_round(2.0, 0.5, 0.2, 0.1), "holds"),
+        (_round(2.0, 0.5, 0.6, 0.1), "fails"),
+        (_round(2.0, 0.5 + 0.5 * WIGGLE, 0.5, 0.1), "unclear"),
     ],
     "RG-I-a": _ACCURATE,
     "OWN-5-a": _ACCURATE,

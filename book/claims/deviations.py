@@ -71,6 +71,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
         (_POINTS, _SINUSOID, "Volume elements of many networks are measured on a grid; the paper shows single maps."),
     ),
     Kind(r"RG-I-[bd]", REPLICATION, (_POINTS, _PAIRS)),
+    Kind(r"RG-I-l", REPLICATION, (_POINTS, "The volume element of many networks is measured on a circle.")),
     Kind(r"RG-I-a", REPLICATION, ("Images are divided by 255, and pixels that are always 0 are left out.",)),
     Kind(r"RG-I-e", REPLICATION, ("A sigmoid network on MNIST stands in for the paper's residual network.",)),
     Kind(

@@ -82,7 +82,7 @@ def bumps() -> Worst:
     precision twice the sum of w w' of both."""
     errors = []
     for weight, bias, _, x in layers(6, (2,), "erf"):
-        n, total = len(weight), 0.0
+        n, total = len(weight), torch.zeros((), dtype=torch.float64)
         for rows in combinations(range(n), 2):
             W, b = weight[list(rows)], bias[list(rows)]
             y = x - torch.linalg.solve(W, -b)

@@ -81,6 +81,7 @@ clear ones. No log-volume of a decoded image had been measured.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -120,6 +121,19 @@ def widths_of(name: str, whole_study: bool = False) -> Callable[[Tables], list[A
             own = {"table": table, "runs": _runs(table), "n": len(table)}
             made.append(replace(whole, name=units, factors={"width": units}, **own))
         return [replace(arm, needed=study.seeds) for arm in made] if whole_study else made
+
+    return arms
+
+
+def each_width(name: str) -> Callable[[Tables], list[Arm]]:
+    """A task as one arm: a row for each seed, and how uneven the networks of each width are."""
+
+    def arms(tables: Tables) -> list[Arm]:
+        whole, widths = _arm(tables, name), tables.studies[ARMS[name]].widths
+        if not len(whole.table):
+            return [whole]
+        table = whole.table["unevenness", "true"].astype(float).unstack("width")
+        return [replace(whole, table=table.set_axis([f"{width} units" for width in widths], axis=1))]
 
     return arms
 
@@ -227,6 +241,17 @@ _DEEPER = tuple(
 )  # fmt: skip
 
 
+def rounder(narrow: int, wide: int) -> Part:
+    """The log-volume of the wider networks differs less round a circle, paired by seed."""
+    columns = f"{narrow} units", f"{wide} units"
+    return Part(
+        f"unevenness of {narrow} units minus that of {wide}: {{:+.3f}} nats",
+        lambda t: t[columns[0]] - t[columns[1]],
+        unit="nats",
+        asks="SD of the log-volume round a circle falls from each width to the next",
+    )
+
+
 def _ranked(first: str, second: str, says: str, given: str = "") -> Part:
     """The rank correlation of two numbers is negative among the networks that fit their training points."""
     columns = [(name, "true") for name in (first, second, given) if name]
@@ -303,6 +328,8 @@ CLAIMS = (
            *_CRESTS, arms=widths_of("sinusoid"), late=True),
     _claim("RG-I-d", "appendix I.1", f"On XOR {_GUESS}, and more so after training.",
            *_AT_THE_BOUNDARY, arms=widths_of("XOR"), amended=_BY_WIDTH),
+    _claim("RG-I-l", "appendix I.1", "On XOR the volume element of wider networks is rounder.",
+           *(rounder(*two) for two in pairwise(STUDIES[ARMS["XOR"]].widths)), arms=each_width("XOR"), late=True),
     _claim("RG-I-a", "appendix I.2", "Networks on MNIST get more than 95% of training and test images right.",
            *_ACCURATE, arms=tasks("MNIST", "MNIST, long")),
     own("OWN-5-a", "Without weight decay, networks on MNIST get more than 95% right.",

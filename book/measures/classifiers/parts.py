@@ -4,9 +4,8 @@ A claim is judged on the data set that the paper used, in both input scalings, w
 says standardised images, its code fed raw bytes. Margins were written down before the records that they judge; a
 claim whose rule was changed later says so. `git log --follow` shows it for chapter 1 and for all that was recorded
 since 45837dd; that commit and the one before it brought the first rules and records of the other chapters together,
-and cannot show their order. Three changes of method came after the records and are not logged claim by claim. First,
-Student's interval was added to the bootstrap's. Then the bootstrap's was dropped below ten values. Then Holm's
-correction came for parts that fail. The first and the last can only turn "holds" or "fails" into "unclear".
+and cannot show their order. Changes of method
+that came after the records, and touched all claims at once, are told in CHANGES.md.
 """
 
 import math

@@ -20,7 +20,7 @@ LEAST_PAIRS = 8  # a network with fewer is not counted
 NUMBERS = {
     *(f"{x}{w}" for x in ("effect", "same_effect", "contrast", "nearer", "correlation") for w in ("", " before")),
     "pairs", "train accuracy", "test accuracy", "entropy rank", "entropy rank before", "crest distance along",
-    "crest distance before", "crest distance", "margin", "loss",
+    "crest distance before", "crest distance", "margin", "loss", "unevenness",
 }  # fmt: skip
 MARGIN_GRID = 201  # points a side of the square
 GRID, LARGEST = 60, 0.05  # points a side of the square; the share of them that counts as having the largest volume
@@ -44,6 +44,8 @@ def measured(run: Any, study: Any) -> dict[str, float]:
     counts = numbers["pairs"] >= LEAST_PAIRS and np.isfinite(numbers["contrast"] + numbers["contrast before"])
     numbers = numbers if counts else dict.fromkeys(numbers, np.nan)
     numbers["loss"] = float(run.arrays["train_loss"][-1])
+    if run.spec.data == "xor" and run.spec.layers == 1:
+        numbers["unevenness"] = unevenness(run)
     return numbers | {f"{side} accuracy": float(run.arrays[f"{side}_accuracy"][-1]) for side in ("train", "test")}
 
 
@@ -120,6 +122,15 @@ def margin(run: Any) -> float:
     other = logits(w, corners).argmax(-1)[:, None] != logits(w, x).argmax(-1)
     apart = torch.cdist(corners, x)[other]
     return float(apart.min()) if len(apart) else float("nan")
+
+
+def unevenness(run: Any) -> float:
+    """The SD of the log-volume after training at 48 points of the unit circle; 0 if it only depends on the norm."""
+    from support.training.sigmoid.views import log_volume
+
+    angles = torch.arange(48, dtype=torch.float64) * (2 * torch.pi / 48)
+    circle = torch.stack([angles.cos(), angles.sin()], 1)
+    return float(log_volume(weights(run, run.arrays["geometry_steps"][-1]), circle).std())
 
 
 def _on_the_curve(x: torch.Tensor) -> torch.Tensor:
