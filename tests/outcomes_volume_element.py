@@ -65,6 +65,10 @@ def _round(*uneven) -> dict:
     return {f"{n} units": x + 0.01 * WIGGLE for n, x in zip((2, 10, 100, 250, 500), (*uneven, 0.01), strict=True)}
 
 
+def _share_at_the_boundary(*shares) -> dict:
+    return {f"{n} units": x + (1 + n % 9) * WIGGLE for n, x in zip((5, 20, 250), shares, strict=True)}
+
+
 def _sd(kind: str, state: str, value, **more) -> tuple:
     return {f"{kind} SD": value, f"{kind} nats": 10 * np.asarray(value), **more}, state
 
@@ -139,6 +143,11 @@ OUTCOMES = {
         of("fails", crest_distance_along=0.2, crest_distance_before=0.6, crest_distance=0.3 + 0.01 * WIGGLE),
         of("fails", crest_distance_along=0.5, crest_distance_before=0.2, crest_distance=0.3 + 0.01 * WIGGLE),
         of("unclear", crest_distance_along=0.5, crest_distance_before=0.3, crest_distance=0.3 + 0.1 * WIGGLE),
+    ],
+    "RG-4-g": [
+        (_share_at_the_boundary(20.0, 40.0, 60.0), "holds"),
+        (_share_at_the_boundary(20.0, 40.0, 10.0), "fails"),
+        (_share_at_the_boundary(20.0, 40.0, 20.0), "unclear"),
     ],
     "RG-I-l": [
         (_round(2.0, 0.5, 0.2, 0.1), "holds"),

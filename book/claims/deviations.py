@@ -32,6 +32,7 @@ _SMALL = "The data sets and their sizes are the choice of this book."
 KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
     Kind(r"LDM-(T2-a|5-a|6\.4-f)", REPRODUCTION, ("Only printed numbers are compared; nothing is trained.",)),
     Kind(r"LDM-(3\.4-a|6\.1-e|6\.4-e)", REPRODUCTION, ("We check what the paper says by computing it.",)),
+    Kind(r"LDM-S-a", REPLICATION, (_STARTS, _BOTH, "Two pairs of networks stand for all.")),
     Kind(r"LDM-5\.1-a-1", REPLICATION, (_STARTS, "The networks have an output bias, and their inputs are raw.")),
     Kind(
         r"LDM-(T[X35]-a|6\.2-[ab])",
@@ -66,9 +67,13 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
     ),
     Kind(r"RG-4-[abde]", REPLICATION, (_POINTS, _SINUSOID, _PAIRS)),
     Kind(
-        r"RG-4-f",
+        r"RG-4-[fg]",
         REPLICATION,
-        (_POINTS, _SINUSOID, "Volume elements of many networks are measured on a grid; the paper shows single maps."),
+        (
+            _POINTS,
+            _SINUSOID,
+            "Volume elements of many networks are measured at many points; the paper shows single maps.",
+        ),
     ),
     Kind(r"RG-I-[bd]", REPLICATION, (_POINTS, _PAIRS)),
     Kind(r"RG-I-l", REPLICATION, (_POINTS, "The volume element of many networks is measured on a circle.")),

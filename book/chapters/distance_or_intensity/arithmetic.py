@@ -37,10 +37,10 @@ def still_learning(early: str = "table3", late: str = "table5", error: float = 0
     """
     paper = printed()["oursland2025"]
     names = list(paper["sets"][early]["accuracy"])
-    found = []
+    n, found = paper["n"], []
     for name in names:
-        (a, b), n = ([*paper["sets"][table]["accuracy"][name]] for table in (late, early)), paper["n"]
-        found.append(statistics.from_summary(*a, n, *b, n))
+        (mean, sd), (mean_before, sd_before) = (paper["sets"][table]["accuracy"][name] for table in (late, early))
+        found.append(statistics.from_summary(mean, sd, n, mean_before, sd_before, n))
     p = statistics.holm([one.welch_p for one in found])
     worst = max(range(len(names)), key=lambda i: p[i])
     more = all(one.difference > 0 for one in found)

@@ -23,6 +23,7 @@ from book.measures.classifiers.parts import (
     in_studies,
     lead,
     more_variable,
+    no_more_variable,
     recompute,
     recovers,
 )
@@ -202,6 +203,10 @@ CLAIMS = (
            lead("Abs2", "Abs2-Neg", IMPACT), networks="Abs2 Abs2-Neg", amended=_amended("holds", _ALL, _WORSE)),
     _claim("LDM-5.3-e", "5.3", "Abs2-Neg varies markedly more from run to run than Abs2.",
            more_variable("Abs2-Neg", "Abs2"), networks="Abs2-Neg Abs2", amended=_amended("mixed", _ALL)),
+    claim("LDM-S-a", "a summary of the paper by others, Design Tradeoffs", "Networks of distances vary less from "
+          "run to run than networks of intensities.",
+          no_more_variable("ReLU2-Neg", "ReLU2"), no_more_variable("Abs2-Neg", "Abs2"),
+          arms=in_studies("ReLU2-Neg", "ReLU2", "Abs2-Neg", "Abs2"), source="oursland2025", late=True),
     _claim("LDM-6.2-a", "6.2", "33.0% of ReLU2's output nodes are never active.",
            share_of_outputs("ReLU2", "never active", 33.0), **_ON_RAW,
            amended=_amended("fails", _ALL, _BOTH_ERRORS, _AS_PRINTED, date="2026-11-27")),

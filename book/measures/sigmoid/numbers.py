@@ -20,8 +20,9 @@ LEAST_PAIRS = 8  # a network with fewer is not counted
 NUMBERS = {
     *(f"{x}{w}" for x in ("effect", "same_effect", "contrast", "nearer", "correlation") for w in ("", " before")),
     "pairs", "train accuracy", "test accuracy", "entropy rank", "entropy rank before", "crest distance along",
-    "crest distance before", "crest distance", "margin", "loss", "unevenness",
+    "crest distance before", "crest distance", "margin", "loss", "unevenness", "peak at boundary",
 }  # fmt: skip
+NEAR = 0.05  # of a segment: a peak that is nearer counts as at the boundary
 MARGIN_GRID = 201  # points a side of the square
 GRID, LARGEST = 60, 0.05  # points a side of the square; the share of them that counts as having the largest volume
 
@@ -41,6 +42,8 @@ def measured(run: Any, study: Any) -> dict[str, float]:
         numbers["margin"] = margin(run)
     if "layer_contrast" in run.arrays:
         numbers |= {f"contrast layer {n}": x for n, x in enumerate(run.arrays["layer_contrast"][-1].tolist(), 1)}
+    apart = np.abs(run.arrays["peak"][-1] - run.arrays["crossing"])
+    numbers["peak at boundary"] = 100 * float((apart < NEAR).mean()) if len(apart) else np.nan
     counts = numbers["pairs"] >= LEAST_PAIRS and np.isfinite(numbers["contrast"] + numbers["contrast before"])
     numbers = numbers if counts else dict.fromkeys(numbers, np.nan)
     numbers["loss"] = float(run.arrays["train_loss"][-1])
