@@ -78,6 +78,12 @@ OUTCOMES = {
         (acc(Abs2_Neg=90 + NARROW, Abs2=90 + NARROW), "fails"),
         (acc(Abs2_Neg=90 + 3 * np.linspace(-1, 1, 20), Abs2=90 + np.linspace(1, -1, 20)), "unclear"),
     ],
+    "LDM-S-a": [
+        (acc(ReLU2=60 + WIDE, ReLU2_Neg=94 + NARROW, Abs2=95 + WIDE, Abs2_Neg=90 + NARROW), "holds"),
+        (acc(ReLU2=60 + WIDE, ReLU2_Neg=94 + NARROW, Abs2=95 + NARROW, Abs2_Neg=90 + WIDE), "fails"),
+        (acc(ReLU2=60 + WIDE, ReLU2_Neg=60 + WIDE, Abs2=95 + WIDE, Abs2_Neg=90 + NARROW), "unclear"),
+    ],
+    "LDM-5.1-a-1": _equal("ReLU_Bias", "Abs_Bias"),
     "LDM-6.2-a": _printed("never active", 33.0),
     "LDM-6.2-b": _printed("scarcely active", 53.5),
     "LDM-5.4-a": [

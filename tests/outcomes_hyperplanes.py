@@ -26,8 +26,13 @@ def _learners(count: int, after) -> dict:
     return shares | {("learn", "ReLU2-Neg"): 100.0 * learns}
 
 
-def _inside(own, others, before=(50.0, 50.0)) -> dict:
-    return _shares("ReLU2", "own inside", own, before[0]) | _shares("ReLU2", "others inside", others, before[1])
+def _inside(own, others, before=(50.0, 50.0), behind=40.0) -> dict:
+    accuracy = {("accuracy", "ReLU"): 95 + WIGGLE, ("accuracy", "ReLU2"): 95 - behind + WIGGLE[::-1]}
+    return (
+        _shares("ReLU2", "own inside", own, before[0])
+        | _shares("ReLU2", "others inside", others, before[1])
+        | accuracy
+    )
 
 
 OUTCOMES = {
@@ -47,5 +52,7 @@ OUTCOMES = {
         (_inside(90 + WIGGLE, 20 + WIGGLE), "fails"),
         (_inside(90 + WIGGLE, 90 + WIGGLE, (99.0, 50.0)), "fails"),
         (_inside(50 + WIGGLE, 90 + WIGGLE, (30.0, 50.0)), "unclear"),
+        (_inside(90 + WIGGLE, 90 + WIGGLE, behind=2.0), "void"),
+        (_inside(90 + WIGGLE, 90 + WIGGLE, behind=10.0), "unclear"),
     ],
 }

@@ -15,8 +15,8 @@ _UP = 1 + 0.1 * WIGGLE
 OUTCOMES = {
     "KER-1-a": [
         ({"plain": 5 + 0.1 * WIGGLE, "support": 4.0}, "holds"),
-        ({"plain": 5 + 0.1 * WIGGLE, "support": 5.0}, "fails"),
-        ({"plain": 5 + 3 * WIGGLE, "support": 4.0, "shared": 0.25}, "unclear"),
+        ({"plain": 5 + 0.1 * WIGGLE, "support": 5.5}, "fails"),
+        ({"plain": 5 + 0.1 * WIGGLE, "support": 5.0}, "unclear"),
         ({"plain": 5 + 3 * WIGGLE, "support": 4.3, "shared": 0.25}, "unclear"),
         ({"plain": 0.5 + 0.1 * WIGGLE, "support": 0.0}, "void"),
     ],

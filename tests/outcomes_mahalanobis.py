@@ -50,6 +50,23 @@ OUTCOMES = {
     "MDX-4-a": _share(lambda k: {("eigenvector_cosine_own_p", "MD_Abs"): yes(k, 0.05, 0.06)}),
     "MDX-4-b": _share(lambda k: {("eigenvector_cosine_own_p", "MD_ReLU"): yes(k, 0.01, 0.9)}),
     "MDX-5-a": _share(lambda k: {("abs_pairs", "MD_ReLU"): yes(k, 5, 4), ("dimension", "MD_ReLU"): np.full(20, 10)}),
+    "MDX-5-b": [
+        *_share(
+            lambda k: {
+                ("abs_pairs", "MD_ReLU"): yes(k, 5, 4),
+                ("dimension", "MD_ReLU"): np.full(20, 10),
+                ("error", "MD_ReLU"): np.full(20, 0.5),
+            }
+        ),
+        (
+            {
+                ("abs_pairs", "MD_ReLU"): np.full(20, 5),
+                ("dimension", "MD_ReLU"): np.full(20, 10),
+                ("error", "MD_ReLU"): np.full(20, 5.0),
+            },
+            "void",
+        ),
+    ],
     "MDX-6-a": [
         *_share(lambda k: {("error", "MD_Sigmoid"): yes(k, 9.0, 3.0), ("error", "MD_Abs"): np.full(20, 5.0)}),
         ({("error", "MD_Sigmoid"): np.full(20, 0.9), ("error", "MD_Abs"): np.full(20, 0.5)}, "fails"),

@@ -56,6 +56,19 @@ def _with_controls(state: str, shuffled, learned=95.0, **numbers) -> tuple:
     return own | columns("shuffled", contrast=shuffled, train_accuracy=learned + WIGGLE) | {"index": INDEX}, state
 
 
+def _on_mnist(state: str, accuracy, **numbers) -> tuple:
+    accurate = columns(train_accuracy=98 + WIGGLE, test_accuracy=accuracy)
+    return columns(**numbers) | accurate | {"index": INDEX, "arm": "MNIST"}, state
+
+
+def _round(*uneven) -> dict:
+    return {f"{n} units": x + 0.01 * WIGGLE for n, x in zip((2, 10, 100, 250, 500), (*uneven, 0.01), strict=True)}
+
+
+def _share_at_the_boundary(*shares) -> dict:
+    return {f"{n} units": x + (1 + n % 9) * WIGGLE for n, x in zip((5, 20, 250), shares, strict=True)}
+
+
 def _sd(kind: str, state: str, value, **more) -> tuple:
     return {f"{kind} SD": value, f"{kind} nats": 10 * np.asarray(value), **more}, state
 
@@ -102,6 +115,9 @@ OUTCOMES = {
         of("fails", effect=-UP, contrast=UP),
         of("fails", effect=UP, contrast=(UP, -UP)),
         of("unclear", effect=UP, contrast=(UP, NONE)),
+        _on_mnist("holds", 97 + WIGGLE, **_MAGNIFIED),
+        _on_mnist("void", 91 + WIGGLE, **_MAGNIFIED),
+        _on_mnist("unclear", 95 + WIGGLE, **_MAGNIFIED),
     ],
     "RG-4-b": _BEFORE,
     "RG-I-b": _BEFORE,
@@ -120,12 +136,23 @@ OUTCOMES = {
         of("holds", effect=UP, effect_before=1.0),
         of("fails", effect=UP, effect_before=3.0),
         of("unclear", effect=2 + WIGGLE, effect_before=2.0),
+        _on_mnist("void", 91 + WIGGLE, effect=UP, contrast=UP, effect_before=1.0),
     ],
     "RG-4-f": [
         of("holds", crest_distance_along=0.5, crest_distance_before=0.6, crest_distance=0.3 + 0.01 * WIGGLE),
         of("fails", crest_distance_along=0.2, crest_distance_before=0.6, crest_distance=0.3 + 0.01 * WIGGLE),
         of("fails", crest_distance_along=0.5, crest_distance_before=0.2, crest_distance=0.3 + 0.01 * WIGGLE),
         of("unclear", crest_distance_along=0.5, crest_distance_before=0.3, crest_distance=0.3 + 0.1 * WIGGLE),
+    ],
+    "RG-4-g": [
+        (_share_at_the_boundary(20.0, 40.0, 60.0), "holds"),
+        (_share_at_the_boundary(20.0, 40.0, 10.0), "fails"),
+        (_share_at_the_boundary(20.0, 40.0, 20.0), "unclear"),
+    ],
+    "RG-I-l": [
+        (_round(2.0, 0.5, 0.2, 0.1), "holds"),
+        (_round(2.0, 0.5, 0.6, 0.1), "fails"),
+        (_round(2.0, 0.5 + 0.5 * WIGGLE, 0.5, 0.1), "unclear"),
     ],
     "RG-I-a": _ACCURATE,
     "OWN-5-a": _ACCURATE,

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy import stats
 
 from book.claims import cards, ledger, verdicts
 from book.claims import judge as judging
@@ -601,6 +602,54 @@ def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compa
     assert f'id="{row["id"]}"' in page and 'data-verdict="mixed"' in page and 'data-arm="raw|standardised"' in page
     assert f'<option value="{row["chapter"]}">1. A &amp; B</option>' in page
     assert '<option value="standardised">standardised</option>' in page and "1 claim</output>" in page
+
+
+def by_network(table: pd.DataFrame) -> pd.Series:
+    """The only number of a table of networks or of pairs."""
+    return table["x"]
+
+
+def pairs_table(level: str, names, values) -> pd.DataFrame:
+    """Five networks with the same values at their pairs."""
+    index = pd.MultiIndex.from_product([range(5), names], names=["seed", level])
+    return pd.DataFrame({"x": np.tile(values, 5)}, index=index)
+
+
+@pytest.mark.parametrize(
+    ("level", "names", "n"),
+    [("pair", range(4), 4), ("line", [1.5, 2.5, 3.5, 4.5], 4), ("line", [1.5, 1.5, 2.5, 3.5], 3)],
+)
+def test_a_mean_over_shared_pairs_is_judged_by_the_wider_interval(level, names, n):
+    values = np.array([-2.0, 0.0, 4.0, 6.0])
+    table = pd.DataFrame({"x": [1.9, 1.95, 2.0, 2.05, 2.1]}, index=pd.RangeIndex(5, name="seed"))
+    part = Part("{:.2f} points", by_network, unit="points")
+    alone = judging.judged((part,), table)
+    assert alone.state == "holds" and alone.low > 1.8
+    pairs = pairs_table(level, names, values)
+    found = judging.judged((part,), table, shared=pairs)
+    units = values if n == 4 else np.array([-1.0, 4.0, 6.0])
+    low, high = stats.t.interval(0.95, n - 1, units.mean(), units.std(ddof=1) / np.sqrt(n))
+    assert found.state == "unclear" and (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    assert f"over {n} pairs of images [" in found.text and "over networks [1.90, 2.10]" in found.text
+    narrow = judging.judged((part,), table, shared=pairs_table(level, names, 2 + 0.001 * values))
+    assert (narrow.low, narrow.high) == (alone.low, alone.high)  # where networks differ more, they judge
+
+
+def test_a_number_that_pairs_do_not_have_is_judged_over_networks():
+    table = pd.DataFrame({"x": 1.0 + np.arange(5), "y": 1.0 + np.arange(5)}, index=pd.RangeIndex(5, name="seed"))
+    part = Part("{:.2f} points", lambda t: t["y"], unit="points")
+    pairs = pairs_table("pair", range(4), [-2.0, 0.0, 4.0, 6.0])
+    assert judging.judged((part,), table, shared=pairs) == judging.judged((part,), table)
+
+
+def test_pairs_of_networks_that_do_not_count_are_left_out():
+    table = pd.DataFrame({"x": [2.0, 2.0, 2.1, 2.1, 2.1, np.nan]}, index=pd.RangeIndex(6, name="seed"))
+    pairs = pairs_table("pair", range(4), [1.0, 2.0, 3.0, 2.0])
+    wild = pairs_table("pair", range(4), [-900.0, 0.0, 900.0, 5.0]).loc[[0]].rename(index={0: 5}, level="seed")
+    part = Part("{:.2f} points", by_network, unit="points")
+    assert judging.judged((part,), table, shared=pd.concat([pairs, wild])) == judging.judged(
+        (part,), table, shared=pairs
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,10 @@ _PAIRS = "Volume elements are measured at pairs of points in many networks; the 
 _FORMULAS = "The paper derives the formulas; we evaluate them in the stated cases."
 _SMALL = "The data sets and their sizes are the choice of this book."
 KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
-    Kind(r"LDM-T2-a", REPRODUCTION, ("Only printed numbers are compared; nothing is trained.",)),
+    Kind(r"LDM-(T2-a|5-a|6\.4-f)", REPRODUCTION, ("Only printed numbers are compared; nothing is trained.",)),
+    Kind(r"LDM-(3\.4-a|6\.1-e|6\.4-e)", REPRODUCTION, ("We check what the paper says by computing it.",)),
+    Kind(r"LDM-S-a", REPLICATION, (_STARTS, _BOTH, "Two pairs of networks stand for all.")),
+    Kind(r"LDM-5\.1-a-1", REPLICATION, (_STARTS, "The networks have an output bias, and their inputs are raw.")),
     Kind(
         r"LDM-(T[X35]-a|6\.2-[ab])",
         REPRODUCTION,
@@ -64,11 +67,16 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
     ),
     Kind(r"RG-4-[abde]", REPLICATION, (_POINTS, _SINUSOID, _PAIRS)),
     Kind(
-        r"RG-4-f",
+        r"RG-4-[fg]",
         REPLICATION,
-        (_POINTS, _SINUSOID, "Volume elements of many networks are measured on a grid; the paper shows single maps."),
+        (
+            _POINTS,
+            _SINUSOID,
+            "Volume elements of many networks are measured at many points; the paper shows single maps.",
+        ),
     ),
     Kind(r"RG-I-[bd]", REPLICATION, (_POINTS, _PAIRS)),
+    Kind(r"RG-I-l", REPLICATION, (_POINTS, "The volume element of many networks is measured on a circle.")),
     Kind(r"RG-I-a", REPLICATION, ("Images are divided by 255, and pixels that are always 0 are left out.",)),
     Kind(r"RG-I-e", REPLICATION, ("A sigmoid network on MNIST stands in for the paper's residual network.",)),
     Kind(
@@ -100,7 +108,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
             "Training uses Adam instead of SGD, and the views have no blur and no solarisation.",
         ),
     ),
-    Kind(r"RG-(3|D|E|F|G)-[a-g]", REPRODUCTION, (_FORMULAS,)),
+    Kind(r"RG-(3|C|D|E|F|G)-[a-g]|RG-I-k", REPRODUCTION, (_FORMULAS,)),
     Kind(r"KER-1-(a|b(-2)?)", REPLICATION, (_SMALL,)),
     Kind(
         r"KER-2-[abf]",

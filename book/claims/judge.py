@@ -19,8 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from book.claims import statistics, verdicts
+from book.claims.ledger import interval
 from book.claims.statistics import Estimate
 from book.claims.verdicts import LEAST_SEEDS
 from support.words import counted
@@ -51,7 +53,8 @@ class Part:
     over: a level of the table's index; the part is asked at each of its values at which the premises hold.
     printed: the value that the paper prints, for error rates.
     fixed: whether more units would not help, so that no number of seeds is named that would decide.
-    aside: whether another part is reported where all parts hold.
+    aside: whether another part is reported where all parts hold; of a premise, whether the numbers of the part that
+        has it are told where it fails.
     """
 
     says: str
@@ -87,9 +90,9 @@ class Arm:
     factors: the levels in which the arms of a claim differ, by the name of the factor.
     evidence, protocol, command: the data, what the runs have in common, and how to train them, in words.
     shared: test points for each training point, where units are splits of the same data and so not independent.
-    n: units that are recorded, if the table leaves out some that cannot be asked.
-    needed: units from which on it is judged, instead of the claim's number.
-    judges: False for a smaller study that is shown beside the one that judges.
+    pairs: where networks share the pairs of images at which they are measured, the numbers of each pair: the columns
+        of the table that are means over pairs, the index with a further level, "line" or "pair" (`over_pairs`). A
+        mean is judged by the wider of the intervals over networks and over pairs.
     """
 
     name: str
@@ -103,6 +106,7 @@ class Arm:
     needed: int | None = None
     judges: bool = True
     shared: float = 0.0
+    pairs: pd.DataFrame | None = None
 
     @property
     def reduced(self) -> bool:
@@ -328,14 +332,52 @@ def number(x: float) -> float | None:
     return float(f"{x:.6g}") if np.isfinite(x) else None
 
 
+def over_pairs(part: Part, table: pd.DataFrame, pairs: pd.DataFrame, level: float) -> Estimate | None:
+    """The mean with Student's interval over the pairs of images; None for what is no mean over pairs.
+
+    The index says which "line" a pair is, and then the units are the lines, each averaged over its networks. Or it
+    only has the number of the "pair" in its network. Then all networks are taken to have the same pairs, and cannot
+    average away how these differ: the variance is that within a network.
+    """
+    counts = pd.Series(np.asarray(part.values(table), float), table.index).dropna().index
+    own = pairs[pairs.index.droplevel(-1).isin(counts)]
+    try:
+        values = pd.Series(np.asarray(part.values(own), float), own.index).dropna()
+    except KeyError:  # a number that a pair does not have
+        return None
+    if "line" in values.index.names:
+        means = values.groupby(level="line").mean().to_numpy()
+        return statistics.mean_interval(means, level, "t") if len(means) > 1 else None
+    of_networks = values.groupby(level=[*range(values.index.nlevels - 1)], observed=True)
+    if not len(values) or (n := round(of_networks.size().mean())) < 2:
+        return None
+    middle = of_networks.mean().mean()
+    half = stats.t.ppf((1 + level) / 2, n - 1) * math.sqrt(of_networks.var().mean() / n)
+    return Estimate(float(middle), float(middle - half), float(middle + half), n, level, "t, over pairs")
+
+
+def _wider(found: Estimate, pairs: Estimate | None) -> tuple[Estimate, str]:
+    """At each end the farther of the intervals over networks and over pairs, and both in words."""
+    if pairs is None or not math.isfinite(found.low):
+        return found, ""
+    networks, images = (interval({"low": e.low, "high": e.high, "threshold": None}) for e in (found, pairs))
+    wider = replace(found, low=min(found.low, pairs.low), high=max(found.high, pairs.high))
+    return wider, f" (over networks{networks}, over {pairs.n} pairs of images{images})"
+
+
 def units(part: Part, table: pd.DataFrame) -> np.ndarray:
     """The values of the units that have one: (n,), or (n, 2)."""
     values = np.asarray(part.values(table), float)
     return values[~np.isnan(values) if values.ndim == 1 else ~np.isnan(values).any(1)]
 
 
-def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, shared: float = 0.0) -> Finding:
-    """The finding of one part without its premises, as one of `parts` parts that share the error."""
+def finding(
+    part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, shared: float | pd.DataFrame = 0.0
+) -> Finding:
+    """The finding of one part without its premises, as one of `parts` parts that share the error.
+
+    shared: `Arm.shared`, or `Arm.pairs`.
+    """
     values = units(part, table)
     blank = Finding("unclear", "", unit=part.unit, threshold=part.threshold, n=len(values))
     if len(values) < (least if part.least is None else part.least):
@@ -344,8 +386,11 @@ def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, sha
         return replace(blank, state=state, text=f"{why} ({len(values)} of {len(table)})")
     if not np.isfinite(values).all():
         return replace(blank, text=f"{_said(part, values.mean(), table, values)} (not finite for every unit)")
-    how = {**part.how, "shared": shared} if shared and part.estimate == "mean" else part.how
-    found = ESTIMATES[part.estimate](values, 1 - part.error / parts, **how)
+    level, splits = 1 - part.error / parts, isinstance(shared, float) and shared > 0
+    how = {**part.how, "shared": shared} if splits and part.estimate == "mean" else part.how
+    found, both = ESTIMATES[part.estimate](values, level, **how), ""
+    if isinstance(shared, pd.DataFrame) and part.estimate == "mean":
+        found, both = _wider(found, over_pairs(part, table, shared, level))
     low, high = part.accepts
     inside = (low == -math.inf or found.low > low) and (high == math.inf or found.high < high)
     outside = found.high <= low or found.low >= high
@@ -355,7 +400,7 @@ def finding(part: Part, table: pd.DataFrame, least: int = 1, parts: int = 1, sha
     return replace(
         blank,
         state="unclear" if unclear else "holds" if inside else "fails",
-        text=_said(part, found.value, table, values),
+        text=_said(part, found.value, table, values) + both,
         value=found.value,
         low=found.low,
         high=found.high,
@@ -416,13 +461,16 @@ def after_holm(parts: Sequence[Callable[[int], Finding]], states: tuple[str, ...
         decided |= new
 
 
-def _premise(part: Part, table: pd.DataFrame, least: int, shared: float) -> Finding | None:
+def _premise(part: Part, table: pd.DataFrame, least: int, shared: float | pd.DataFrame) -> Finding | None:
     """The finding that follows from the first premise that does not hold; None where all hold.
 
     Void where it fails. Where it is unclear, the part keeps its numbers, and is unclear whatever they are.
     """
     for premise in part.only_if:
         found = judged((replace(premise, only_if=()),), table, least, shared=shared)
+        if found.state == "fails" and premise.aside:
+            own = finding(part, table, least, 1, shared)
+            return replace(own, state="void", text=f"{premise.absent}: {found.text}; {own.text}", times=math.inf)
         if found.state in ("fails", "void"):
             if premise.unit != part.unit:  # its numbers are in the text; a strip of the claim cannot show them
                 found = Finding("", found.text, unit=part.unit, threshold=part.threshold, n=found.n)
@@ -435,16 +483,22 @@ def _premise(part: Part, table: pd.DataFrame, least: int, shared: float) -> Find
     return None
 
 
-def _sharing(part: Part, table: pd.DataFrame, least: int, looks: int, shared: float, parts: int) -> Finding:
+def _sharing(
+    part: Part, table: pd.DataFrame, least: int, looks: int, shared: float | pd.DataFrame, parts: int
+) -> Finding:
     return finding(part, table, least, parts * looks, shared)
 
 
 def judged(
-    parts: Sequence[Part], table: pd.DataFrame, least: int = LEAST_SEEDS, looks: int = 1, shared: float = 0.0
+    parts: Sequence[Part],
+    table: pd.DataFrame,
+    least: int = LEAST_SEEDS,
+    looks: int = 1,
+    shared: float | pd.DataFrame = 0.0,
 ) -> Finding:
     """The finding on parts that must all hold in one table; parts whose premises do not hold are left out.
 
-    looks: a number of arms that share the error. shared: see `Arm`.
+    looks: a number of arms that share the error. shared: see `finding`.
     """
     asked: list[tuple[str, Part, pd.DataFrame]] = []
     absent: list[Finding] = []
@@ -584,7 +638,8 @@ def _in_arm(claim: Claim, arm: Arm, looks: int = 1) -> Finding:
         late = f" from seed {claim.from_seed} on" if claim.from_seed else ""
         return Finding("untested", f"{counted(recorded, 'seed')}{late}, {needed} needed", n=recorded)
     parts = claim.parts(arm) if callable(claim.parts) else claim.parts
-    found = judged(parts, arm.table, min(claim.least, LEAST_SEEDS), looks, arm.shared)
+    shared = arm.shared if arm.pairs is None else arm.pairs
+    found = judged(parts, arm.table, min(claim.least, LEAST_SEEDS), looks, shared)
     return replace(found, n=recorded) if arm.shared else found  # splits of the same data are not so many units
 
 

@@ -163,6 +163,11 @@ def rank_correlation(x, y, given=None, level=0.95) -> Estimate:
     return Estimate(rho, float(low), float(high), n, level, "Fisher's z")
 
 
+def mean_error(sd: float, n: int, level: float = 0.95) -> float:
+    """Half the width of Student's interval of a printed mean of n values, from their population SD."""
+    return float(stats.t.ppf((1 + level) / 2, n - 1) * sd / np.sqrt(n - 1))
+
+
 def t_test_p(t, df) -> float:
     """Two-sided p-value of Student's t with df degrees of freedom."""
     return float(2 * stats.t.sf(abs(t), df))

@@ -16,8 +16,8 @@ As the paper says it:
     RG-5.1-c  effects of all four stages: each block's volume element is larger at the boundary than at the ends
     RG-5.1-g  in all four stages, by how much nearer the volume element peaks to the boundary than to the middle of
               the segment; written when all its records were known. It counts as a claim of our own. The paper says
-              that each block's volume element is "largest near the decision boundary", which a peak in the middle could
-              also be. A peak is found among 7 points, with a parabola
+              that each block's volume element is "largest near the decision boundary", which a peak in the middle
+              could also be. A peak is found among 7 points, with a parabola
     RG-5.1-d  largest minus smallest log-volume along a segment across a boundary: that of the second, third and
               fourth stage minus that of the first, and that of the fourth minus that of the second and third
     RG-5.1-e  test accuracy with GELU minus that with ReLU, paired by seed, within 1 point (`IMPACT` of the other
@@ -272,6 +272,13 @@ _SAME_PLACES = partial(
     "contrast over the mean of the ends, at ten-class boundaries at any place of the line",
     date="2026-11-27",
 )
+_LINES = partial(
+    amended,
+    "The networks of a study choose their lines among the same candidates and share many. So an interval over "
+    "networks says nothing of other lines. Now the wider of the intervals over networks and over lines judges.",
+    "by the interval over networks alone",
+    date="2026-11-28",
+)
 _claim = partial(claim, source="zavatoneveth2025")
 _SAME_ENTROPY = partial(
     amended,
@@ -308,7 +315,7 @@ CLAIMS = (
            *(mean(f"{word} stage: the peak is nearer to the boundary than to the middle by {{:+.3f}} of the segment",
                   f"nearer {s}", "distance of the peak to the middle minus to the boundary, in each stage,",
                   "of the segment") for s, word in enumerate(STAGES, 1)), arms=_ALL_IMAGES, late=True,
-           kind="own", source="own"),
+           kind="own", source="own", amended=_LINES("fails")),
     _claim("RG-5.1-h", "section 5.1 and appendix I.3",
            "Residual networks expand areas near incorrect decision boundaries, too, here between shuffled labels.",
            mean(_EFFECT, "effect 4 across after", "effect with shuffled labels",
@@ -350,7 +357,7 @@ CLAIMS = (
            arms=_ALL_IMAGES, kind="variant", late=True, amended=_SAME_ENTROPY("holds")),
     own("OWN-8-a", "At the places of the trained boundary training raises the volume element, relative to the "
         "images, by more than between images of one class.",
-        _gain(), arms=_ALL_SIZES),
+        _gain(), arms=_ALL_SIZES, amended=_LINES("holds")),
     own("OWN-8-b", "Stage by stage, at the places of the trained boundary training raises the volume element, "
         "relative to the images, by more than within a class.",
         lambda arm: [_gain(int(arm.factors["stage"]))], arms=by_stage,

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from book.claims.judge import Arm, Claim, Part, amended, claim
-from book.measures.classifiers.parts import CATASTROPHE, SEEN, in_studies
+from book.chapters.hyperplanes import points
+from book.claims.judge import Arm, Claim, Part, amended, claim, formula
+from book.measures.classifiers.parts import CATASTROPHE, SEEN, in_studies, lead
 from book.measures.classifiers.story import NEAR
 from book.measures.tables import Tables
 
@@ -47,6 +48,14 @@ def learners(*parts: Part) -> list[Part]:
     return [replace(part, says=says + part.says, asks=part.asks + where, fixed=True) for part in parts]
 
 
+def where_it_fails(*parts: Part) -> list[Part]:
+    """These parts about ReLU2, asked where it fails."""
+    behind = {"says": f"{BASELINE} - ReLU2 = {{:+.2f}} points", "absent": "ReLU2 does not clearly fail here"}
+    fails = lead(BASELINE, "ReLU2", CATASTROPHE, **behind)
+    where = f", asked where {fails.asks}"
+    return [replace(part, only_if=(fails,), asks=part.asks + where) for part in parts]
+
+
 def learn(accuracy: pd.DataFrame) -> pd.Series:
     """Whether each LEARNING network ends within CATASTROPHE points of the mean of BASELINE; accuracy: of both."""
     return accuracy[LEARNING] > accuracy[BASELINE].mean() - CATASTROPHE
@@ -76,6 +85,7 @@ def _claim(id: str, says: str, *parts: Part, network: str = "", **fields: Any) -
     return claim(id, f"section {id[4:7]}", says, *parts, arms=arms, source="oursland2025", from_seed=SEEN, **fields)
 
 
+_COUNTED = "the rank of the equations, at random points, with 2, 3, 10 and 128 inputs"
 _FARTHEST_AND_NEAR = "own class farthest and at least half of the others within 1 SD"
 CLAIMS = (
     _claim("LDM-6.1-a", "A distance network, Abs2-Neg, places each hyperplane near its own class.",
@@ -108,12 +118,21 @@ CLAIMS = (
                "of all networks, also of those that fail", "holds", date="2026-11-27")),
     # random hyperplanes have half of the centres inside
     _claim("LDM-6.2-d", "ReLU2 drives the own class of an output into its zero set, with the others.",
-           *most_and_more("ReLU2", "own inside", "of the own classes lie in a zero set of ReLU2"),
-           *most_and_more("ReLU2", "others inside", "of the other classes lie in a zero set of ReLU2"),
-           network="ReLU2", amended=amended(
+           *where_it_fails(
+               *most_and_more("ReLU2", "own inside", "of the own classes lie in a zero set of ReLU2"),
+               *most_and_more("ReLU2", "others inside", "of the other classes lie in a zero set of ReLU2")),
+           arms=in_studies("ReLU2", "ReLU", from_seed=SEEN), amended=amended(
                "The paper says that own and other classes are driven inside. Our first rule had the own class "
                "outside. The second did not compare with the untrained network, where half of the classes are "
-               "inside, too.",
+               "inside, too. The third was also asked where ReLU2 does not fail, and there is nothing to explain.",
                "each output's own class outside its zero set, half of the others inside; then more than half of both "
-               "inside, whatever it was before training", "fails", "2026-11-26")),
+               "inside, whatever it was before training; and it was asked where ReLU2 does not fail, too", "fails",
+               "2026-11-28")),
+    formula("LDM-3.4-a", "section 3.4",
+            "N points fix the hyperplane of a unit with N inputs: N - 1 on its boundary, and that at x = 0, y = b.",
+            points.as_many_as_inputs, "{value:.0f} direction stays open ({where})", _COUNTED, "oursland2025", "03"),
+    formula("LDM-6.1-e", "section 6.1",
+            "Without a bias 127 points of the boundary, the origin and one point beside it fix a unit of 128 inputs.",
+            points.through_the_origin, "{value:.0f} directions stay open, with {cases} numbers of inputs", _COUNTED,
+            "oursland2025", "03"),
 )  # fmt: skip

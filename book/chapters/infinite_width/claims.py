@@ -17,7 +17,7 @@ from itertools import product
 import torch
 from scipy import optimize
 
-from book.chapters.infinite_width import one_example, tangent_kernel
+from book.chapters.infinite_width import expansions, one_example, tangent_kernel
 from book.chapters.infinite_width.tangent_kernel import Tangent
 from book.claims.judge import Worst, formula, least
 from support import geometry
@@ -270,6 +270,22 @@ CLAIMS = (
          "The triple sum of the public code, with its constant -3, is the Ricci scalar of a layer.",
         partial(agrees_with_loops, public_code), "{value:.3f} times what small loops give ({where})",
         "parallel transport round loops of radius 0.005"),
+    _law("RG-C-a", "appendix C", "The simplified formula for metrics with symmetric derivatives gives the Ricci "
+         "scalar of a layer.", expansions.simplifies,
+         "largest difference from Christoffel symbols: at most {value:.0e} of R",
+         "30 random erf layers of 8 units, in 2, 3 and 4 dimensions"),
+    _law("RG-D-c", "appendix D.2", "The squared volume element is a sum over minors of the weight matrix.",
+         expansions.minors, "largest difference from a determinant: at most {value:.0e} of it",
+         "30 random erf layers of 7 units, in 2, 3 and 4 dimensions"),
+    _law("RG-D-d", "appendix D.1", "With two units and two inputs the Ricci scalar is 0.",
+         expansions.two_units_are_flat, "largest |R|: at most {value:.0e}", "10 random erf layers"),
+    _law("RG-D-e", "appendix D.4", "In two dimensions the squared volume of an erf layer is a sum of Gaussian "
+         "bumps, one for each pair of units.", expansions.bumps,
+         "largest difference from a determinant: at most {value:.0e} of it", "10 random layers of 6 units"),
+    _law("RG-I-k", "appendix I.1", "Automatic differentiation overestimates the Ricci scalar.",
+         expansions.differentiation_overestimates,
+         "largest difference from the explicit formula: at most {value:.0e} of R", "10 random sigmoid layers of 10 "
+         "units, float64 as in the paper"),
     _law("RG-E-a", "appendix E.2", "For erf, R falls with the distance from the origin.",
         partial(rising, wide(["erf"]), lambda layer, r: -layer.ricci(r)),
         "smallest fall from one distance to the next: {value:.1%} of R ({where})", _GRID),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
+from book.claims.judge import Worst
 from support.networks.gaussians import Gaussian
 from support.networks.layers import OffsetL2
 
@@ -70,3 +71,25 @@ def learned_head(
         nn.functional.cross_entropy((-1 if negated else 1) * head(x), labels).backward()
         adam.step()
     return head.requires_grad_(False)
+
+
+def gives_mahalanobis(dimensions: Sequence[int] = (2, 5, 10, 20), classes: int = 5, tolerance: float = 1e-6) -> Worst:
+    """`mahalanobis_network` gives the distances of points to several random Gaussians. Refuted by one that differs.
+
+    The value is the largest relative difference, or `tolerance` where that is smaller.
+    """
+    random, worst = torch.Generator().manual_seed(0), 0.0
+    for d in dimensions:
+        x = torch.randn(100, d, generator=random, dtype=torch.float64)
+        factors = torch.randn(classes, d, d, generator=random, dtype=torch.float64)
+        means = torch.randn(classes, d, generator=random, dtype=torch.float64)
+        gaussians = [
+            Gaussian(mean, A @ A.T + torch.eye(d, dtype=torch.float64))
+            for mean, A in zip(means, factors, strict=True)
+        ]
+        found = mahalanobis_network(gaussians)(x).detach().T
+        for gaussian, distance in zip(gaussians, found, strict=True):
+            y = x - gaussian.mean
+            true = (y * torch.linalg.solve(gaussian.covariance, y.T).T).sum(1).sqrt()
+            worst = max(worst, float(((distance - true) / true).abs().max()))
+    return Worst(worst < tolerance, max(worst, tolerance), "", classes * len(dimensions))

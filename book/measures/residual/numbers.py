@@ -79,6 +79,21 @@ def _volumes(run: Any) -> dict[str, float]:
     return numbers
 
 
+def of_pairs(run: Any) -> pd.DataFrame:
+    """The numbers of each pair by the names of their means, a row for each."""
+    numbers = {}
+    for name, effect in results.effects_of_pairs(run).items():
+        numbers |= {f"{name} {k} {w}": effect[i, j] for i, w in enumerate(WHEN) for j, k in enumerate(KINDS)}
+        contrast = effect[:, results.ACROSS] - effect[:, results.ALIKE]
+        measure, _, stage = name.partition("effect")
+        numbers[f"{measure}gain{stage}"] = contrast[1] - contrast[0]
+        if not measure:
+            numbers |= {f"contrast{stage} {w}": x for w, x in zip(WHEN, contrast, strict=True)}
+    spread, nearer = results.spreads(run)[1], results.nearer_of_pairs(run)[1]
+    numbers |= {f"range {s}": spread[s - 1] for s in STAGES} | {f"nearer {s}": nearer[s - 1] for s in STAGES}
+    return pd.DataFrame(numbers)
+
+
 def _planes(run: Any) -> dict[str, float]:
     numbers = {}
     if run.spec.triples:
@@ -117,8 +132,7 @@ def networks(
     least_gain: points by which the probe of a counted encoder beats that of the untrained one; others have NaN.
     """
     table, plan = tables[study], tables.studies[study]
-    varied = [i for i in range(len(SPECIFICATION)) if len({variant[i] for variant in plan.variants}) > 1]
-    kinds = list(dict.fromkeys(variant[i] for i in varied for variant in plan.variants)) or [kind]
+    varied, kinds = _kinds(plan, kind)
     kind = kind or kinds[0]
     if "pairs" not in table or not table["pairs"].notna().any():
         return pd.DataFrame(index=pd.Index([], name="seed"))
@@ -134,6 +148,27 @@ def networks(
             before = own_boundaries.before_training(untrained, study, classifier)
             rows = rows.join(before.add_prefix(f"{classifier} ").add_suffix(" before"), how="left")
     return rows
+
+
+def pairs_of(tables: Tables, study: str, kind: str) -> pd.DataFrame | None:
+    """The numbers of each pair of the networks of one kind, by seed and line; None without networks.
+
+    A line is known by its length, as in `results.by_line`.
+    """
+    plan, several = tables.studies[study], {}
+    varied, kinds = _kinds(plan, kind)
+    for run in tables.runs(plan):
+        of_kind = not varied or getattr(run.spec, SPECIFICATION[varied[0]]) == (kind or kinds[0])
+        if of_kind and run.diverged_at is None and results.number_of_pairs(run) >= LEAST_PAIRS:
+            lines = run.arrays["length"][results.ACROSS].astype(float).round(3)
+            several[run.spec.seed] = of_pairs(run).set_index(pd.Index(lines, name="line"))
+    return pd.concat(several, names=["seed"]) if several else None
+
+
+def _kinds(plan: Any, kind: str) -> tuple[list[int], list[str]]:
+    """The places in SPECIFICATION at which the networks of a study differ, and what they are there."""
+    varied = [i for i in range(len(SPECIFICATION)) if len({variant[i] for variant in plan.variants}) > 1]
+    return varied, list(dict.fromkeys(variant[i] for i in varied for variant in plan.variants)) or [kind]
 
 
 def _counted(rows: pd.DataFrame, kind: str, least_gain: float) -> pd.DataFrame:
@@ -159,7 +194,8 @@ def arm(
     behind = sound[["seed", "run", "minutes"]] if len(sound) else pd.DataFrame(columns=["seed", "run", "minutes"])
     command = f"python -m book sweep {study}"
     levels = factors or {"network": name, "stage": "4"}
-    return Arm(name, table, levels, f"study {study}", plan.protocol, command, behind, n=recorded)
+    pairs = tables.once(pairs_of, study, kind)
+    return Arm(name, table, levels, f"study {study}", plan.protocol, command, behind, n=recorded, pairs=pairs)
 
 
 def together(deep: Arm, shallow: Arm, name: str, numbers: Iterable[str]) -> Arm:

@@ -41,16 +41,36 @@ def _of_pairs(few: np.ndarray) -> np.ndarray:
     return few[..., 2] - few[..., :2].mean(-1)
 
 
-def mean_effect(few: np.ndarray) -> np.ndarray:
-    """The mean effect, (..., kind), of few (..., kind, P, 3), over the pairs that have one of both kinds."""
+def matched_effects(few: np.ndarray) -> np.ndarray:
+    """The effects, (..., kind, P), of few (..., kind, P, 3); NaN for a pair that has not one of both kinds."""
     effect = _of_pairs(few)
-    return finite_mean(np.where(np.isfinite(effect).all(-2, keepdims=True), effect, np.nan))
+    return np.where(np.isfinite(effect).all(-2, keepdims=True), effect, np.nan)
+
+
+def mean_effect(few: np.ndarray) -> np.ndarray:
+    """Their means, (..., kind), over the pairs."""
+    return finite_mean(matched_effects(few))
 
 
 def effects(run: Record) -> np.ndarray:
     """(2, 4, 2) [network, stage, kind]: effects in nats per output."""
     volume = run.arrays["segment_volume"].astype(float)
     return mean_effect(volume[..., ENDS_AND_CROSSING]) / outputs(run)
+
+
+def effects_of_pairs(run: Record) -> dict[str, np.ndarray]:
+    """By the name of the measure, (2, 2, P) [network, kind, pair]: "effect 1" to "effect 4", the same by the "half"
+    of the singular values, "features effect" and so on; in nats per singular value that was used."""
+    k, arrays = outputs(run), {name: x.astype(float) for name, x in run.arrays.items() if name.startswith("segment_")}
+    by_stage = matched_effects(arrays["segment_volume"][..., ENDS_AND_CROSSING]) / k
+    halves = matched_effects(arrays["segment_half"]) / (k // 2)
+    found = {f"effect {s}": by_stage[:, s - 1] for s in (1, 2, 3, 4)}
+    found |= {f"half effect {s}": halves[:, s - 1] for s in (1, 2, 3, 4)}
+    if "segment_measure" in arrays:
+        effect = matched_effects(arrays["segment_measure"])
+        effect /= _used(run, effect.shape[1])[:, None, None]
+        found |= {f"{name} effect": effect[:, m] for m, name in enumerate(MEASURES[: effect.shape[1]])}
+    return found
 
 
 def contrast(run: Record) -> float:
@@ -189,10 +209,16 @@ def full_rank(run: Record, stage: int = 4) -> float:
     return float((rank[rank >= 0] == outputs(run)).mean()) if (rank >= 0).any() else float("nan")
 
 
-def spread(run: Record) -> np.ndarray:
-    """(2, 4) [network, stage]: largest minus smallest log-volume on segments across a boundary, nats per output."""
+def spreads(run: Record) -> np.ndarray:
+    """(2, 4, P) [network, stage, pair]: largest minus smallest log-volume on a segment across a boundary, nats per
+    output."""
     volume = run.arrays["segment_volume"][:, :, ACROSS].astype(float)
-    return finite_mean(volume.max(-1) - volume.min(-1)) / outputs(run)
+    return (volume.max(-1) - volume.min(-1)) / outputs(run)
+
+
+def spread(run: Record) -> np.ndarray:
+    """Their means, (2, 4), over the pairs."""
+    return finite_mean(spreads(run))
 
 
 def rise(run: Record) -> np.ndarray:
@@ -202,13 +228,16 @@ def rise(run: Record) -> np.ndarray:
 
 
 def nearer(run: Record) -> np.ndarray:
-    """(2, 4) [network, stage]: how much nearer the volume peaks to the boundary than to the middle of a segment.
+    """The means, (2, 4), of `nearer_of_pairs`, over the segments with finite volumes."""
+    return finite_mean(nearer_of_pairs(run))
 
-    In lengths of the segment, as in `geometry.boundary`; over the segments with finite volumes.
-    """
+
+def nearer_of_pairs(run: Record) -> np.ndarray:
+    """(2, 4, P) [network, stage, pair]: how much nearer the volume peaks to the boundary than to the middle of a
+    segment, in lengths of the segment, as in `geometry.boundary`."""
     profile = torch.from_numpy(run.arrays["segment_volume"][:, :, ACROSS, :, :-1].astype(float))  # (2, 4, P, T)
     top = peak(profile.flatten(0, 2)).view(profile.shape[:3]).numpy()  # NaN where a volume is NaN
-    return finite_mean(np.abs(top - 0.5) - np.abs(top - run.arrays["crossing"]))
+    return np.abs(top - 0.5) - np.abs(top - run.arrays["crossing"])
 
 
 def entropy_rank(run: Record, where: np.ndarray | None = None) -> np.ndarray:

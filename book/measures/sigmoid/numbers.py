@@ -20,8 +20,9 @@ LEAST_PAIRS = 8  # a network with fewer is not counted
 NUMBERS = {
     *(f"{x}{w}" for x in ("effect", "same_effect", "contrast", "nearer", "correlation") for w in ("", " before")),
     "pairs", "train accuracy", "test accuracy", "entropy rank", "entropy rank before", "crest distance along",
-    "crest distance before", "crest distance", "margin", "loss",
+    "crest distance before", "crest distance", "margin", "loss", "unevenness", "peak at boundary",
 }  # fmt: skip
+NEAR = 0.05  # of a segment: a peak that is nearer counts as at the boundary
 MARGIN_GRID = 201  # points a side of the square
 GRID, LARGEST = 60, 0.05  # points a side of the square; the share of them that counts as having the largest volume
 
@@ -41,9 +42,13 @@ def measured(run: Any, study: Any) -> dict[str, float]:
         numbers["margin"] = margin(run)
     if "layer_contrast" in run.arrays:
         numbers |= {f"contrast layer {n}": x for n, x in enumerate(run.arrays["layer_contrast"][-1].tolist(), 1)}
+    apart = np.abs(run.arrays["peak"][-1] - run.arrays["crossing"])
+    numbers["peak at boundary"] = 100 * float((apart < NEAR).mean()) if len(apart) else np.nan
     counts = numbers["pairs"] >= LEAST_PAIRS and np.isfinite(numbers["contrast"] + numbers["contrast before"])
     numbers = numbers if counts else dict.fromkeys(numbers, np.nan)
     numbers["loss"] = float(run.arrays["train_loss"][-1])
+    if run.spec.data == "xor" and run.spec.layers == 1:
+        numbers["unevenness"] = unevenness(run)
     return numbers | {f"{side} accuracy": float(run.arrays[f"{side}_accuracy"][-1]) for side in ("train", "test")}
 
 
@@ -60,6 +65,26 @@ def by_width(tables: Tables, name: str) -> pd.DataFrame:
     rows = rows.assign(width=pd.Categorical(rows["width"], study.widths))
     numbers = [c for c in rows if c in NUMBERS or c.startswith("contrast layer") or c in ("run", "minutes")]
     return rows.pivot(index=["width", "seed"], columns="labels", values=numbers)
+
+
+def by_pair(tables: Tables, name: str) -> pd.DataFrame | None:
+    """The numbers of each pair that are means over pairs in `by_width`, by width, seed and pair, with its columns."""
+    study, several = tables.studies[name], {}
+    for run in tables.runs(study):
+        if len(run.arrays["crossing"]) >= LEAST_PAIRS and study.steps in run.arrays["geometry_steps"]:
+            several.setdefault(run.spec.labels, {})[run.spec.width, run.spec.seed] = of_pairs(run)
+    made = {labels: pd.concat(of, names=["width", "seed"]) for labels, of in several.items()}
+    return pd.concat(made, axis=1).swaplevel(axis=1) if made else None
+
+
+def of_pairs(run: Any) -> pd.DataFrame:
+    """A row for each pair, a column for each number, before training and after it."""
+    numbers, t = {}, run.arrays["crossing"]
+    for when, index in (("", -1), (" before", 0)):
+        effect, same, top = (run.arrays[name][index] for name in ("effect", "same_effect", "peak"))
+        numbers |= {f"effect{when}": effect, f"same_effect{when}": same, f"contrast{when}": effect - same}
+        numbers[f"nearer{when}"] = np.abs(top - 0.5) - np.abs(top - t)
+    return pd.DataFrame(numbers).rename_axis("pair")
 
 
 def at_epoch(run, index: int) -> dict[str, float]:
@@ -100,6 +125,15 @@ def margin(run: Any) -> float:
     other = logits(w, corners).argmax(-1)[:, None] != logits(w, x).argmax(-1)
     apart = torch.cdist(corners, x)[other]
     return float(apart.min()) if len(apart) else float("nan")
+
+
+def unevenness(run: Any) -> float:
+    """The SD of the log-volume after training at 48 points of the unit circle; 0 if it only depends on the norm."""
+    from support.training.sigmoid.views import log_volume
+
+    angles = torch.arange(48, dtype=torch.float64) * (2 * torch.pi / 48)
+    circle = torch.stack([angles.cos(), angles.sin()], 1)
+    return float(log_volume(weights(run, run.arrays["geometry_steps"][-1]), circle).std())
 
 
 def _on_the_curve(x: torch.Tensor) -> torch.Tensor:
