@@ -41,8 +41,8 @@ def run(
     Args:
         part: a key of FILES.
         device: "auto", "cpu" or "cuda".
-        precision: one of KNOWN; by default float64 for distance networks, for the classifiers fp32 on a CPU and
-            bf16x3, which is as exact, on a GPU. A ValueError for any other.
+        precision: one of KNOWN; by default float64 for distance networks, fp32 for the classifiers. A ValueError
+            for any other.
         quick: sizes for trying it out; the numbers mean little.
         keep: write the answer into results/; ValueError together with quick.
     """
@@ -52,9 +52,7 @@ def run(
     if precision is not None and precision not in KNOWN[part]:
         unknown = f"unknown precision {precision!r}{suggest(precision, KNOWN[part])}"
         raise ValueError(unknown if KNOWN[part] else f"part {part!r} has no precision to choose")
-    if precision is None and part == "mahalanobis":
-        precision = "float64"
-    precision = precision or ("bf16x3" if device.type == "cuda" else "fp32")
+    precision = precision or ("float64" if part == "mahalanobis" else "fp32")
     found = {"date": str(date.today())} | import_module(f"benchmarks.{part}").measure(device, precision, quick)
     name = machine(device)
     if keep:

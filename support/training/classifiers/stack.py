@@ -42,10 +42,9 @@ def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) 
     else:
         width = 64
         torch.cuda.empty_cache()  # otherwise the memory of an earlier block counts as used
-        # about eight arrays of (rows, width * hidden) exist at a time; slices and their sums take as much again; all
-        # together may use half of the free memory
-        free, arrays = torch.cuda.mem_get_info()[0] / 2, 16 if products.slices else 8
-        rows = rows or max(1000, min(60_000, int(free / (arrays * 4 * width * specs[0].hidden))))
+        # about eight arrays of (rows, width * hidden) exist at a time; together they may use half of the free memory
+        free = torch.cuda.mem_get_info()[0] / 2
+        rows = rows or max(1000, min(60_000, int(free / (8 * 4 * width * specs[0].hidden))))
     return products, Division(device.type, torch.get_num_threads(), products.routine, rows, width), probe
 
 
@@ -223,41 +222,13 @@ class Stack:
         self.compute_gradients()
         for group, gradients in zip(self.groups, self.gradients, strict=True):
             factor = 1.0
-            if number <= self.warmup:  # never within a captured graph, which cannot read from the CPU
+            if number <= self.warmup:
                 warmup = [max(self.specs[m].warmup, 1) for m in group.members]
                 factor = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
             if group.adam:
                 group.adam_step(gradients, factor, number)
             else:
                 group.descend(gradients, factor)
-
-    def stepper(self) -> Callable[[int], None]:
-        """`step`, or on CUDA a function that replays it as a captured graph, without Python and launch costs.
-
-        The first steps are not captured: the rates change during warm-up, and libraries initialise themselves at
-        their first calls, which a capture does not allow.
-        """
-        if self.division.device != "cuda" or self.groups[0].adam:  # Adam's corrections change with the step
-            return self.step
-        graph, eager = None, 3
-        side = torch.cuda.Stream()
-
-        def advance(number: int) -> None:
-            nonlocal graph, eager
-            if number <= self.warmup or eager > 0:
-                eager -= 1
-                side.wait_stream(torch.cuda.current_stream())
-                with torch.cuda.stream(side):
-                    self.step(number)
-                torch.cuda.current_stream().wait_stream(side)
-                return
-            if graph is None:
-                graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(graph):
-                    self.step(number)
-            graph.replay()
-
-        return advance
 
     def measure(self, moments: bool) -> dict[str, np.ndarray]:
         """Loss, accuracy and active outputs of every network, on the training and test set.
