@@ -61,8 +61,8 @@ def test_the_gpu_agrees_with_the_cpu():
 def test_a_residual_network_agrees_with_the_cpu_and_goes_on_bit_for_bit(objective, tmp_path):
     from test_residual_training import DATA, SMALL, VIEWS
 
+    from book.measures.residual.survey import train
     from support.training.residual.specs import ResidualSpec
-    from support.training.residual.training import train
 
     views = VIEWS if objective == "simclr" else {}
     specs = [ResidualSpec.of(DATA, 0, objective=objective, **SMALL | views)]

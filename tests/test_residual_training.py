@@ -7,18 +7,20 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from book.measures.residual import places, probe
+from book.measures.residual.places import Places
+from book.measures.residual.survey import train
+from book.measures.residual.volumes import MEASURES, TOP, Measurer, measures
 from book.records.export import COLUMNS
 from support.networks.data import _dataset, import_torchvision
 from support.networks.draws import named
 from support.training import checkpoints
 from support.training.loop import Stopped
-from support.training.residual import augmentation, objectives, places, probe
+from support.training.residual import augmentation, objectives
 from support.training.residual import learner as learning
 from support.training.residual.learner import MEAN, SD, Learner, rate_at
-from support.training.residual.places import Places
 from support.training.residual.specs import ResidualSpec
-from support.training.residual.training import curves_again, train
-from support.training.residual.volumes import MEASURES, TOP, Measurer, measures
+from support.training.residual.training import curves_again
 from support.training.specs import digest, specification
 
 CPU = torch.device("cpu")

@@ -10,16 +10,17 @@ from torch.nn.functional import cross_entropy
 
 from book import chapters
 from book.chapters.volume_element.study import VolumeStudy
+from book.measures.sigmoid import views
+from book.measures.sigmoid.views import train
 from book.records.store import Store
 from book.records.sweep import ensure
 from support import geometry
 from support.networks.data import load
 from support.networks.tasks import Task, task, true_labels
 from support.training.loop import Stopped
-from support.training.sigmoid import views
 from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import Stack, initial_weights, logits
-from support.training.sigmoid.training import geometry_steps, train
+from support.training.sigmoid.training import geometry_steps
 from support.training.specs import specification
 
 FEW = {"pairs": 6, "points": 7}
