@@ -15,9 +15,7 @@ from pathlib import Path
 import torch
 
 from book.records.files import atomically
-from support.training.classifiers.products import PRECISIONS
-from support.training.distances.stack import DTYPES
-from support.training.machine import resolve_device
+from support.training.machine import DTYPES, resolve_device
 from support.words import suggest
 
 RESULTS = Path(__file__).with_name("results")
@@ -25,7 +23,7 @@ RESULTS = Path(__file__).with_name("results")
 FILES = {"train": "bench", "mahalanobis": "bench", "geometry": "bench", "diagnosis": "bench"}
 FILES |= {"equivalence": "equivalence"}
 # part -> the precisions to choose from; the geometry is float64, `diagnose` chooses, equivalence compares all are
-KNOWN = {"train": PRECISIONS, "mahalanobis": tuple(DTYPES), "geometry": (), "diagnosis": (), "equivalence": ()}
+KNOWN = dict.fromkeys(FILES, ()) | dict.fromkeys(("train", "mahalanobis"), tuple(DTYPES))
 
 
 def run(

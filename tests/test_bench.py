@@ -263,7 +263,7 @@ def test_peak_memory_is_measured_and_limited():
     ("part", "message"),
     [
         ("train", "unknown precision 'fp8' (known: fp32"),
-        ("mahalanobis", "unknown precision 'fp8' (known: float64, fp32)"),
+        ("mahalanobis", "unknown precision 'fp8' (known: fp32, float64)"),
         ("geometry", "part 'geometry' has no precision to choose"),
         ("equivalence", "part 'equivalence' has no precision to choose"),
     ],

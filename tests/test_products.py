@@ -99,9 +99,3 @@ def test_the_global_switches_are_put_back_even_after_an_error():
         assert (matmul.fp32_precision, cuda.fp32_precision) == ("bf16", "ieee")
         raise ZeroDivisionError
     assert (matmul.fp32_precision, cuda.fp32_precision) == before
-
-
-@pytest.mark.parametrize("precision", ["tf32", "bf16x3", "fp8"])
-def test_an_unknown_precision_is_refused(precision):
-    with pytest.raises(ValueError, match="unknown precision"):
-        Products(precision)

@@ -12,8 +12,8 @@ from book.measures.sigmoid.numbers import LEAST_PAIRS, at, at_epoch, crest_dista
 from book.measures.tables import Records, Tables, numbered
 from book.records.store import Record
 from support.geometry.boundary import Pairs, candidates, find_pairs
+from support.networks.sigmoid import logits
 from support.networks.tasks import task
-from support.training.sigmoid.stack import logits
 from support.words import counted
 
 SUMMARY = ("effect", "same_effect", "contrast", "nearer", "correlation", "pairs")

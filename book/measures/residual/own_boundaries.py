@@ -29,6 +29,7 @@ from book.measures.residual.results import (
     over_mirror,
     pair_contrasts,
 )
+from book.measures.residual.survey import settle
 from book.measures.residual.volumes import STAGES, Measurer
 from book.records import derived
 from book.records.store import Record
@@ -57,7 +58,7 @@ class Untrained:
 
     def __init__(self, spec: ResidualSpec, dataset: Dataset):
         self.spec, self.learner = spec, Learner(spec, dataset, torch.device("cpu"))
-        self.learner.settle()
+        settle(self.learner)
         self.shape = self.learner.test_images.shape[1:]
         self.images = self.learner.unit(self.learner.test_images).contiguous().flatten(1)
         first, second = candidates(self.learner.test_labels, CANDIDATES * spec.pairs)

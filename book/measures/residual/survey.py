@@ -20,6 +20,7 @@ from support.training.residual.specs import ResidualSpec
 from support.training.specs import Measurement
 
 NETWORKS = 2  # that are measured: untrained, trained
+SETTLED = 5000  # training images from which an untrained network's batch norm takes its statistics, at most
 LEAST = 1e-9  # a singular value in a mean spectrum counts as at least this
 
 
@@ -118,7 +119,7 @@ class _Networks:
 
     def __init__(self, learner: Learner, data: Dataset):
         spec, untrained = learner.spec, Learner(learner.spec, data, learner.device)
-        untrained.settle()
+        settle(untrained)
         self.learners = (untrained, learner)
         self.measurers = [Measurer(one) for one in self.learners]
         self.raw = [Measurer(one, normalised=False) for one in self.learners]
@@ -180,6 +181,27 @@ class _Networks:
             return self._classify(network, learner.normalise(x) if normalised else x).argmax(1)
 
         return 100 * float((evaluated(forward, images) == labels).double().mean())
+
+
+def settle(learner: Learner) -> None:
+    """Gives batch norm, in the network and its head, the statistics of training images, and sets evaluation.
+
+    These are means over batches of each batch's mean and variance. Meanwhile each batch is normalised by its own.
+    """
+    kinds = nn.BatchNorm1d | nn.BatchNorm2d
+    layers = [m for part in (learner.network, learner.head) for m in part.modules() if isinstance(m, kinds)]
+    before = [m.momentum for m in layers]
+    learner.mode(training=True)
+    for m in layers:
+        m.reset_running_stats()
+        m.momentum = None
+    size = min(learner.spec.batch, SETTLED)  # a larger batch would leave none
+    with torch.no_grad():
+        for part in learner.train_images[: min(SETTLED, learner.spec.images) // size * size].split(size):
+            learner.head(learner.network.features(learner.normalise(learner.unit(part))))
+    for m, momentum in zip(layers, before, strict=True):
+        m.momentum = momentum
+    learner.mode(training=False)
 
 
 def _probe(learner: Learner) -> nn.Linear:

@@ -13,10 +13,10 @@ from torch import Tensor
 from support import geometry
 from support.activations import ACTIVATIONS
 from support.geometry.boundary import candidates, find_pairs, measure, summary
+from support.networks.sigmoid import forward, logits
 from support.networks.tasks import Task
 from support.training.sigmoid import training
 from support.training.sigmoid.specs import VolumeSpec
-from support.training.sigmoid.stack import forward, logits
 from support.training.specs import Measurement
 
 CANDIDATES = 25  # times the wanted number of pairs

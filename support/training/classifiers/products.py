@@ -15,10 +15,8 @@ import torch
 from torch import Tensor
 
 from support.defaults import pinned
-from support.training.machine import wait
-from support.words import suggest
+from support.training.machine import DTYPES, wait
 
-PRECISIONS = ("fp32", "float64")
 FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
 ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
 
@@ -30,14 +28,10 @@ class Products:
     precision: str
     routine: str = "default"
 
-    def __post_init__(self):
-        if self.precision not in PRECISIONS:
-            raise ValueError(f"unknown precision {self.precision!r}{suggest(self.precision, PRECISIONS)}")
-
     @property
     def dtype(self) -> torch.dtype:
         """The type of all tensors."""
-        return torch.float64 if self.precision == "float64" else torch.float32
+        return DTYPES[self.precision]
 
     def operand(self, images: Tensor, device: torch.device | str) -> Tensor:
         """The operand P on the device, from image bytes (N, K)."""

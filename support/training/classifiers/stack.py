@@ -25,7 +25,7 @@ from support.networks.data import Dataset
 from support.training.classifiers.ensemble import Group, starting_weights
 from support.training.classifiers.products import Products, choose
 from support.training.classifiers.specs import RunSpec
-from support.training.machine import Division, cores
+from support.training.machine import Division, cores, each
 from support.training.specs import check_shared
 
 ALIGNED = {"cpu": 1, "cuda": 8}  # the number of kept pixels is a multiple of this, if there are enough
@@ -192,29 +192,17 @@ class Stack:
     def each_share(self, compute: Callable[[Share], None]) -> None:
         """Calls compute for every share, on a CPU in one thread each.
 
-        Threads that share a product or a softmax wait for each other at its end, which costs more than it gains
-        between small operations. So each thread has its own chunks. A share is computed by a single thread, so the
-        result does not depend on their order.
-
         Denormal numbers count as 0. If the softmax is nearly certain of every image, as in Abs networks on raw bytes,
         the gradients are full of them, and a processor takes two to three times as long.
         """
-        shares, threads = [share for of_group in self.shares for share in of_group], self.division.threads
 
-        def alone(share):
-            torch.set_num_threads(1)  # of this thread, from now on
-            torch.set_flush_denormal(True)
+        def flushed(share):
+            torch.set_flush_denormal(True)  # of this thread, from now on
             compute(share)
 
         try:
-            if self.pool is None:
-                torch.set_flush_denormal(True)
-                for share in shares:
-                    compute(share)
-            else:
-                list(self.pool.map(alone, shares))
+            each(flushed, [share for shares in self.shares for share in shares], self.pool, self.pool is not None)
         finally:
-            torch.set_num_threads(threads)
             torch.set_flush_denormal(False)
 
     def step(self, number: int) -> None:

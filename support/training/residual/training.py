@@ -82,16 +82,26 @@ def train(
     begun_with = course.saved.note["threads"] if course.saved and not course.moved else None
     with threads(begun_with), _exact(course.device):
         learner = Learner(spec, data, course.device)
-        run = _Run(learner, survey(learner, data) if survey else None, last)
+        measured = survey(learner, data) if survey else None
         machine = {name: course.here[name] for name in MACHINE}
         saved = course.saved
         if saved and saved.note["step"] > last and (course.moved or saved.note.get("machine") != machine):
             saved.note["step"] = last  # other rounding may find other places, so all are measured here
         note = {"threads": torch.get_num_threads(), "machine": machine}
         look = {epoch * spec.batches for epoch in at}
-        seen = course.follow(run, loop.each(run.advance), lambda _: {"curves": learner.curves()}, look, note)
+
+        def advance(number):
+            if measured and number > last:
+                measured.take(number - last)
+            else:
+                learner.step(number)
+
+        def state():
+            return learner.state() | (measured.state() if measured else {})
+
+        seen = course.follow(state, loop.each(advance), lambda _: {"curves": learner.curves()}, look, note)
         arrays = {"steps": np.array(at), "trained_epochs": np.array(int(learner.fitted) or epochs)}
-        arrays |= _by_name(spec, seen["curves"]) | (run.survey.arrays() if run.survey else {})
+        arrays |= _by_name(spec, seen["curves"]) | (measured.arrays() if measured else {})
         division = Division(course.device.type, torch.get_num_threads(), "default", spec.batch, 1)
     losses = ("objective",) if spec.self_supervised else ("train_loss", "test_loss")
     return course.measurements(specs, [arrays], [learner.weights()], losses, division)
@@ -127,21 +137,3 @@ def _exact(device: torch.device) -> contextlib.AbstractContextManager:
 
 def _by_name(spec: ResidualSpec, curves: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip(("objective",) if spec.self_supervised else CURVES, curves.T, strict=True))
-
-
-class _Run:
-    """A learner and, behind its last batch, the survey; the stack of `loop.Course.follow`."""
-
-    def __init__(self, learner: Learner, survey: Survey | None, last: int):
-        self.learner, self.survey, self.last = learner, survey, last
-
-    def advance(self, number: int) -> None:
-        """One batch, or one step of the survey."""
-        if number <= self.last:
-            self.learner.step(number)
-        elif self.survey:
-            self.survey.take(number - self.last)
-
-    def state(self) -> dict[str, Tensor]:
-        """All tensors that a step changes."""
-        return self.learner.state() | (self.survey.state() if self.survey else {})

@@ -41,7 +41,7 @@ def train(
     """Trains the block and returns a Measurement per specification, in the same order.
 
     Its arrays are "steps" and each of CURVES, "geometry_steps", and those of `look`. Its weights have the layout of
-    `stack.initial_weights`.
+    `networks.sigmoid.initial_weights`.
 
     Args:
         specs: the networks. They may differ only in seed, labels, plane and the digest of resampled data.
@@ -70,7 +70,7 @@ def train(
             curves = {"curves": stack.curves()} if number in at else {}
             return curves | ({"parameters": stack.parameters.cpu().clone()} if number in geometry_at else {})
 
-        seen = course.follow(stack, loop.each(stack.advance), measure, {*at, *geometry_at}, note, "epoch")
+        seen = course.follow(stack.state, loop.each(stack.advance), measure, {*at, *geometry_at}, note, "epoch")
         by_epoch = {}
         for epoch, parameters in zip(geometry_at, seen["parameters"], strict=True):
             stack.parameters.copy_(torch.from_numpy(parameters))
@@ -101,4 +101,4 @@ def curves_again(
 
 def _by_name(curves: np.ndarray) -> dict[str, np.ndarray]:
     """CURVES of one network from (S, 2, 2)."""
-    return {name: curves[:, i // 2, i % 2] for i, name in enumerate(CURVES)}
+    return dict(zip(CURVES, curves.reshape(len(curves), -1).T, strict=True))
