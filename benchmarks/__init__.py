@@ -15,9 +15,7 @@ from pathlib import Path
 import torch
 
 from book.records.files import atomically
-from support.training.classifiers.products import PRECISIONS
-from support.training.distances.stack import DTYPES
-from support.training.machine import resolve_device
+from support.training.machine import DTYPES, resolve_device
 from support.words import suggest
 
 RESULTS = Path(__file__).with_name("results")
@@ -25,7 +23,7 @@ RESULTS = Path(__file__).with_name("results")
 FILES = {"train": "bench", "mahalanobis": "bench", "geometry": "bench", "diagnosis": "bench"}
 FILES |= {"equivalence": "equivalence"}
 # part -> the precisions to choose from; the geometry is float64, `diagnose` chooses, equivalence compares all are
-KNOWN = {"train": PRECISIONS, "mahalanobis": tuple(DTYPES), "geometry": (), "diagnosis": (), "equivalence": ()}
+KNOWN = dict.fromkeys(FILES, ()) | dict.fromkeys(("train", "mahalanobis"), tuple(DTYPES))
 
 
 def run(
@@ -41,8 +39,8 @@ def run(
     Args:
         part: a key of FILES.
         device: "auto", "cpu" or "cuda".
-        precision: one of KNOWN; by default float64 for distance networks, for the classifiers fp32 on a CPU and
-            bf16x3, which is as exact, on a GPU. A ValueError for any other.
+        precision: one of KNOWN; by default float64 for distance networks, fp32 for the classifiers. A ValueError
+            for any other.
         quick: sizes for trying it out; the numbers mean little.
         keep: write the answer into results/; ValueError together with quick.
     """
@@ -52,9 +50,7 @@ def run(
     if precision is not None and precision not in KNOWN[part]:
         unknown = f"unknown precision {precision!r}{suggest(precision, KNOWN[part])}"
         raise ValueError(unknown if KNOWN[part] else f"part {part!r} has no precision to choose")
-    if precision is None and part == "mahalanobis":
-        precision = "float64"
-    precision = precision or ("bf16x3" if device.type == "cuda" else "fp32")
+    precision = precision or ("float64" if part == "mahalanobis" else "fp32")
     found = {"date": str(date.today())} | import_module(f"benchmarks.{part}").measure(device, precision, quick)
     name = machine(device)
     if keep:

@@ -93,12 +93,11 @@ class Trainer:
         self.networks = len(specs)
         products, division, self.probe = _divided(replace(specs[0], seed=0, images=1), device)
         self.stack = Stack(specs, dataset, products, division)
-        self.advance = self.stack.stepper()
 
     @torch.no_grad()
     def step(self) -> None:
         with self.stack.products.active():
-            self.advance(1)
+            self.stack.step(1)
 
     @torch.no_grad()
     def measure(self) -> None:

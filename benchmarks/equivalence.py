@@ -43,9 +43,7 @@ def modes(device: torch.device) -> dict[str, Products]:
     found = {"float64": Products("float64"), "fp32": Products("fp32")}
     if device.type == "cpu":
         found["fp32 onednn"] = Products("fp32", "onednn")
-    else:
-        found["tf32"] = Products("tf32")
-    return found | {name: Products(name) for name in ("bf16x3", "bf16x2")}
+    return found
 
 
 def measure(device: torch.device, precision: str, quick: bool) -> dict:
@@ -78,10 +76,10 @@ def train(products: Products, dataset: Dataset, sizes: Sizes, device: torch.devi
     rows, width = (1500, 4) if device.type == "cpu" else (sizes.images, 64)
     division = Division(device.type, torch.get_num_threads(), products.routine, rows, width)
     stack = Stack(specs, dataset, products, division)
-    advance, weights = stack.stepper(), {}
+    weights = {}
     with products.active(), torch.no_grad():
         for step in range(1, sizes.steps + 1):
-            advance(step)
+            stack.step(step)
             if step in sizes.looks:
                 weights[step] = np.stack([flat(w) for w in stack.weights()])
         return Run(weights, stack.measure(moments=False)["accuracy"][1])

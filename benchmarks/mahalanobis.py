@@ -9,8 +9,9 @@ from benchmarks.train import per_call, say, spread
 from support.networks.distance_networks import UNITS, initial_weights, module
 from support.networks.gaussians import draw
 from support.training.distances.specs import DistanceSpec
-from support.training.distances.stack import DTYPES, Stack, divide
+from support.training.distances.stack import Stack, divide
 from support.training.distances.training import block_data
+from support.training.machine import DTYPES
 from support.training.specs import recorded_steps
 
 EPOCHS = {2: 10_000, 10: 50_000}  # of the study, by dimension: how often the stack's measuring falls due

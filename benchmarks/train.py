@@ -256,7 +256,7 @@ def exponent(values, costs) -> float:
 
 
 def peak_memory(sizes: Sizes, device: torch.device, precision: str) -> dict[str, int]:
-    """MB at the highest point of a few steps, each contender in a process of its own; on CUDA, of the card.
+    """MB at the highest point of a step, each contender in a process of its own; on CUDA, of the card.
 
     The loop holds one network, vmap the seeds of one architecture, the trainer all. On a CPU it is the memory of
     the whole process, Python, torch and the bytes of the data set included.
@@ -275,8 +275,7 @@ def _peak_of(name: str, sizes: Sizes, device: str, precision: str) -> int:
     else:
         kind, some = (Loop, specs[:1]) if name == "loop" else (Vmap, specs[: sizes.seeds])
         contender = kind(some, dataset, Images(dataset, device), device)
-    for _ in range(5 if device.type == "cuda" else 1):  # a CUDA graph is captured at the fourth
-        contender.step()
+    contender.step()
     if device.type == "cuda":
         return round(torch.cuda.max_memory_allocated() / 2**20)
     unit = 2**20 if sys.platform == "darwin" else 2**10
@@ -291,7 +290,7 @@ def beside_products(sizes: Sizes, dataset: Dataset, device: torch.device, precis
 
     `compile_ratio`: the trainer's time for all that happens between the two products of a chunk, over that of a
     compiled function of the same arithmetic; above 1 the compiler wins. None without a compiler. Both are None on a
-    GPU, where the whole step is a captured graph, in which single products cannot be timed.
+    GPU, where waiting for each product would change what is timed.
     """
     found = {"elementwise_share": None, "compile_ratio": None}
     if device.type != "cpu":

@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
     sweep.add_argument(
         "--precision",
-        help="fp32, tf32, bf16x3, bf16x2 or float64; only the study's own precision, the default, is judged",
+        help="fp32 or float64; only the study's own precision, the default, is judged",
     )
     sweep.add_argument("--folder", help="the data folder, by default BOOK_DATA")
     sweep.add_argument("--records", help="another folder of records")
@@ -118,9 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--quick", action="store_true", help="small sizes, seconds")
     bench.add_argument("--keep", action="store_true", help="write the results into benchmarks/results/")
     bench.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    bench.add_argument(
-        "--precision", help="of the products; by default fp32, on a GPU bf16x3, for distances and geometry float64"
-    )
+    bench.add_argument("--precision", help="fp32 or float64; by default fp32, for distances and geometry float64")
     return parser
 
 

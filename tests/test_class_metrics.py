@@ -10,22 +10,21 @@ from torch import nn
 
 from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan
 from book.measures.classifiers import study
-from book.measures.classifiers.study import Plan, Recipe
-from book.records.store import Store
-from book.records.sweep import ensure
-from support.geometry import log_volume_element
-from support.networks.architectures import LINEAR_AND_L2, restored
-from support.training.classifiers.class_metrics import (
-    Frame,
+from book.measures.classifiers.class_metrics import (
     boundaries,
     discriminant_share,
     hidden_metrics,
     log_volume,
     look,
     metrics,
-    mismatch,
     slope,
 )
+from book.measures.classifiers.study import Plan, Recipe
+from book.records.store import Store
+from book.records.sweep import ensure
+from support.geometry import log_volume_element
+from support.geometry.class_metrics import Frame, mismatch
+from support.networks.architectures import LINEAR_AND_L2, restored
 from support.training.classifiers.ensemble import initial_weights, starting_weights
 from support.training.classifiers.specs import MetricSpec
 from support.training.specs import specification

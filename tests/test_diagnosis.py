@@ -7,11 +7,12 @@ import pytest
 import torch
 from torch import nn
 
+from book.measures.classifiers.class_metrics import hidden_metrics
 from support import diagnose, diagnosis
 from support.geometry import SingularMetric, log_volume_element
+from support.geometry.class_metrics import Frame, metrics_of
 from support.networks.inside import Network, active_shares
 from support.networks.layers import Neg, OffsetL2
-from support.training.classifiers.class_metrics import Frame, hidden_metrics, metrics_of
 
 
 @pytest.fixture

@@ -23,11 +23,11 @@ from support import diagnose, diagnosis
 from support.__main__ import main
 from support.diagnosis.volume import Volume
 from support.geometry import chance, log_volume_element
+from support.geometry.class_metrics import mismatch
 from support.geometry.slices import principal
 from support.networks import given
 from support.networks.architectures import SIX
 from support.networks.inside import WIDE, Network, active_shares
-from support.training.classifiers.class_metrics import mismatch
 
 ROOT = Path(support.__file__).parents[1]
 pytestmark = pytest.mark.filterwarnings("ignore:.*(weight_norm|nested_tensor|batching rule)")

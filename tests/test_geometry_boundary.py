@@ -16,6 +16,7 @@ from book.chapters.volume_element.study import STUDIES, VolumeStudy
 from book.claims.judge import Arm, judge, judged
 from book.measures.sigmoid import numbers as sigmoid
 from book.measures.sigmoid.numbers import crest_distances, crests, weights
+from book.measures.sigmoid.views import log_volume
 from book.measures.tables import Tables
 from support import geometry
 from support.geometry import square
@@ -32,7 +33,6 @@ from support.geometry.boundary import (
     summary,
 )
 from support.networks.tasks import true_labels
-from support.training.sigmoid.views import log_volume
 
 POINTS = 41
 EDGE = 0.15  # of the class, on the first axis

@@ -15,10 +15,10 @@ from book import chapters
 from book.chapters.kernels import checks, claims, derived, features, magnified, pictures, self_supervised
 from book.claims import statistics
 from book.claims.judge import judged
+from book.measures import feature_machines
+from book.measures.feature_machines import ROUNDS, USUAL, Variant
 from book.records import derived as evidence_derived
 from support.geometry import kernel_metric
-from support.training import feature_machines
-from support.training.feature_machines import ROUNDS, USUAL, Variant
 
 RNG = np.random.default_rng(0)
 CLAIMS = {claim.id: claim for claim in claims.CLAIMS}

@@ -41,7 +41,7 @@ class Walked(loop.Course):
             (note_down or self.noted.append)(number)
             return {}
 
-        assert self.follow(self, self.advance, look, at, {"note": 1}, unit) == {}
+        assert self.follow(self.state, self.advance, look, at, {"note": 1}, unit) == {}
         return self
 
 
@@ -157,7 +157,7 @@ def followed(path, steps=8, **options):
     def look(number):
         return {"value": stack.value.clone()} | ({"odd": np.array([number])} if number % 2 else {})
 
-    return course.follow(stack, loop.each(stack.step), look, range(steps + 1), {"said": 1})
+    return course.follow(stack.state, loop.each(stack.step), look, range(steps + 1), {"said": 1})
 
 
 def test_what_was_seen_comes_back_stacked_by_name_and_through_checkpoints_too(tmp_path):

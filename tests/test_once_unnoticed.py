@@ -15,8 +15,8 @@ from book.chapters.volume_element import maps, tables
 from book.measures.classifiers import shared
 from book.measures.residual import results
 from book.site import check
+from support.networks.sigmoid import logits
 from support.training.classifiers.specs import MetricSpec
-from support.training.sigmoid.stack import logits
 
 
 def test_a_change_is_the_second_network_minus_the_first():

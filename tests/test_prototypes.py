@@ -18,6 +18,7 @@ from book.chapters.offset_l2 import centres as looked
 from book.chapters.offset_l2 import exact, heads, pictures, prototypes
 from book.chapters.offset_l2.prototypes import Centres
 from book.chapters.offset_l2.study import STUDIES, CentresPlan
+from book.measures.classifiers import centres
 from book.measures.classifiers.frames import trained
 from book.measures.classifiers.study import STUDIES as SHARED
 from book.measures.classifiers.study import Plan, Recipe
@@ -27,7 +28,6 @@ from book.records.sweep import ensure
 from support.networks.architectures import L2, restored
 from support.networks.gaussians import Gaussian
 from support.networks.layers import Abs, OffsetL2
-from support.training.classifiers import centres
 from support.training.classifiers.ensemble import starting_weights
 
 FORMS = ("code", "paper")

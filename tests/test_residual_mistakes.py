@@ -27,11 +27,11 @@ from test_residual_training import test_volumes_are_those_of_the_whole_map as wh
 
 from book import chapters
 from book.claims import statistics
-from book.measures.residual import results
+from book.measures.residual import places, results, volumes
 from book.measures.residual.results import ACROSS, AFTER, ALIKE, BEFORE
+from book.measures.residual.volumes import MEASURES
 from support.networks.autoencoder import Autoencoder
-from support.training.residual import augmentation, objectives, places, volumes
-from support.training.residual.volumes import MEASURES
+from support.training.residual import augmentation, objectives
 
 volumes_of_an_encoder = partial(whole_map, "simclr")
 

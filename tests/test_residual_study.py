@@ -18,18 +18,17 @@ from book.chapters.self_supervised import claims as encoders
 from book.chapters.self_supervised.study import STUDIES as SELF_SUPERVISED
 from book.claims import judge as judging
 from book.claims.judge import Claim
-from book.measures.residual import checks, own_boundaries, results
+from book.measures.residual import checks, own_boundaries, places, results
 from book.measures.residual.results import AFTER, ALIKE
 from book.measures.residual.study import ResidualStudy
+from book.measures.residual.volumes import MEASURES
+from book.measures.sigmoid import views
 from book.measures.tables import Tables
 from book.records import export, replay
 from book.records.store import Store
 from book.records.sweep import sweep
 from support.networks import sources
 from support.networks.data import DataError, load
-from support.training.residual import places
-from support.training.residual.volumes import MEASURES
-from support.training.sigmoid import views
 
 P, T, K = 10, 7, 128  # of made-up records
 LONG = "deep-resnet34-long"  # is meant for a GPU

@@ -7,19 +7,20 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from book.measures.residual import places, probe, survey
+from book.measures.residual.places import Places
+from book.measures.residual.survey import train
+from book.measures.residual.volumes import MEASURES, TOP, Measurer, measures
 from book.records.export import COLUMNS
 from support.networks.data import _dataset, import_torchvision
 from support.networks.draws import named
 from support.training import checkpoints
 from support.training.loop import Stopped
-from support.training.residual import augmentation, objectives, places, probe
-from support.training.residual import learner as learning
+from support.training.residual import augmentation, objectives, training
 from support.training.residual.learner import MEAN, SD, Learner, rate_at
-from support.training.residual.places import Places
 from support.training.residual.specs import ResidualSpec
-from support.training.residual.training import curves_again, train
-from support.training.residual.volumes import MEASURES, TOP, Measurer, measures
-from support.training.specs import digest, specification
+from support.training.residual.training import curves_again
+from support.training.specs import CURVES, digest, specification
 
 CPU = torch.device("cpu")
 SMALL = {"width": 2, "epochs": 2, "batch": 16, "pairs": 2, "points": 3, "triples": 1}
@@ -44,9 +45,9 @@ def spec(**changes):
 
 
 def test_batch_norm_settles_also_for_large_batches(monkeypatch):
-    monkeypatch.setattr(learning, "SETTLED", 32)
+    monkeypatch.setattr(survey, "SETTLED", 32)
     learner = Learner(spec(batch=64), DATA, CPU)
-    learner.settle()
+    survey.settle(learner)
     assert learner.network.bn1.num_batches_tracked == 1 and learner.network.bn1.running_mean.abs().min() > 0
 
 
@@ -135,7 +136,7 @@ def test_training_stops_after_the_epoch_in_which_enough_labels_are_learned():
 
 def test_statistics_of_an_untrained_network_come_from_data():
     learner = Learner(spec(), DATA, CPU)
-    learner.settle()
+    survey.settle(learner)
     x = learner.normalise(learner.unit(learner.train_images))
     first = learner.network.conv1(x)
     torch.testing.assert_close(learner.network.bn1.running_mean, first.mean((0, 2, 3)))
@@ -360,7 +361,7 @@ def test_volumes_are_those_of_the_whole_map(objective):
     """By autograd through the composition of normalisation, network, head and projection onto the sphere."""
     one = spec(objective=objective, **VIEWS) if objective != "supervised" else spec()
     learner = Learner(one, DATA, CPU)
-    learner.settle()
+    survey.settle(learner)
     measurer, point = Measurer(learner), learner.unit(learner.test_images)[0].flatten()
     values, k = measurer.at(point, True), 16
     network = learner.network.double()
@@ -391,7 +392,7 @@ def test_volumes_are_those_of_the_whole_map(objective):
 
 def test_an_encoder_whose_features_are_all_zero_has_rank_zero_and_no_volume():
     learner = Learner(spec(activation="relu", objective="simclr", **VIEWS), DATA, CPU)
-    learner.settle()
+    survey.settle(learner)
     with torch.no_grad():
         learner.network.layer4[0].bn2.bias.fill_(-1e6)
     values = Measurer(learner).at(learner.unit(learner.test_images)[0].flatten(), True)
@@ -400,7 +401,7 @@ def test_an_encoder_whose_features_are_all_zero_has_rank_zero_and_no_volume():
 
 def test_a_point_where_outputs_do_not_move_has_no_volume_but_a_rank():
     learner = Learner(spec(activation="relu"), DATA, CPU)
-    learner.settle()
+    survey.settle(learner)
     with torch.no_grad():  # three outputs of the last stage never move
         learner.network.layer4[0].bn2.weight[:3], learner.network.layer4[0].bn2.bias[:3] = 0, -1e6
     measurer = Measurer(learner)
@@ -439,6 +440,13 @@ def test_what_is_stored_has_the_shapes_that_are_said_and_is_small():
     )
 
 
+def test_training_alone_has_the_curves_and_weights_of_a_measured_network():
+    (measured,), (alone,) = (train_one([spec()], data=DATA, device="cpu") for train_one in (train, training.train))
+    assert set(alone.arrays) == {"steps", "trained_epochs", *CURVES} < set(measured.arrays)
+    assert all(np.array_equal(alone.arrays[name], measured.arrays[name]) for name in alone.arrays)
+    assert all(torch.equal(alone.weights[name], value) for name, value in measured.weights.items())
+
+
 def test_without_normalisation_the_network_sees_the_images_as_they_are():
     one = spec(objective="barlow", raw=True, **VIEWS)
     (m,) = train([one], data=DATA, device="cpu")
@@ -447,7 +455,7 @@ def test_without_normalisation_the_network_sees_the_images_as_they_are():
     assert np.isfinite(raw[:, 0, 0]).any() and not np.isclose(raw[:, 0, 0], with_it[:, 0]).any()
 
     learner = Learner(one, DATA, CPU)
-    learner.settle()
+    survey.settle(learner)
     (point,) = learner.unit(learner.test_images[:1]).flatten(1)
     normalised_to_it = learner.normalise.mean + learner.normalise.sd * point.view(3, 16, 16)
     here, there = (Measurer(learner, kind).at(x.flatten(), False)[3] for kind, x in

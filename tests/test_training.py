@@ -627,17 +627,16 @@ def test_a_full_disk_stops_the_training_with_the_last_checkpoint_whole(tmp_path,
 # -- precisions ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-4), ("bf16x3", 1e-4), ("bf16x2", 5e-3)])
-def test_each_precision_trains_the_same_network_within_its_rounding(precision, tolerance):
+def test_float32_trains_the_same_network_within_its_rounding():
     dataset = tiny()
     ours, theirs = (
         train([spec(n, dataset, precision=p, scaling="standardised") for n in ("ReLU-Bias", "Abs-L2")], dataset, 20)
-        for p in (precision, "float64")
+        for p in ("fp32", "float64")
     )
     for one, other in zip(ours, theirs, strict=True):
         for name, value in other.weights.items():
             apart = (one.weights[name] - value).abs().max() / value.abs().max()
-            assert 0 < apart < tolerance, name
+            assert 0 < apart < 1e-4, name
 
 
 def test_float32_training_leaves_torchs_switches_as_they_were():

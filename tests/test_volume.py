@@ -10,17 +10,20 @@ from torch.nn.functional import cross_entropy
 
 from book import chapters
 from book.chapters.volume_element.study import VolumeStudy
+from book.measures.sigmoid import views
+from book.measures.sigmoid.views import train
 from book.records.store import Store
 from book.records.sweep import ensure
 from support import geometry
 from support.networks.data import load
+from support.networks.sigmoid import initial_weights, logits
 from support.networks.tasks import Task, task, true_labels
 from support.training.loop import Stopped
-from support.training.sigmoid import views
+from support.training.sigmoid import training
 from support.training.sigmoid.specs import VolumeSpec
-from support.training.sigmoid.stack import Stack, initial_weights, logits
-from support.training.sigmoid.training import geometry_steps, train
-from support.training.specs import specification
+from support.training.sigmoid.stack import Stack
+from support.training.sigmoid.training import geometry_steps
+from support.training.specs import CURVES, specification
 
 FEW = {"pairs": 6, "points": 7}
 
@@ -204,6 +207,13 @@ def test_pixels_that_are_always_0_are_no_inputs_and_come_back_in_pictures():
     assert sorted((~found.kept).nonzero()[:, 0].tolist()) == [0, 32, 39]
     whole = found.pictures(torch.cat([found.train[0], found.test[0]]))
     assert sorted(map(tuple, whole.tolist())) == sorted(map(tuple, images.tolist()))
+
+
+def test_training_alone_has_the_curves_and_weights_of_a_measured_network():
+    (measured,), (alone,) = train([spec()]), training.train([spec()])
+    assert set(alone.arrays) == {"steps", "geometry_steps", *CURVES} < set(measured.arrays)
+    assert all(np.array_equal(alone.arrays[name], measured.arrays[name]) for name in alone.arrays)
+    assert all(torch.equal(alone.weights[name], value) for name, value in measured.weights.items())
 
 
 def test_lines_and_planes_between_images_are_those_of_the_last_network():

@@ -9,8 +9,8 @@ from matplotlib import pyplot
 from test_volume_tables import exact, measured, with_runs
 
 from book.chapters.volume_element import maps, pictures
+from book.measures.sigmoid import views
 from support.geometry.boundary import Pairs
-from support.training.sigmoid import views
 
 
 @pytest.fixture(autouse=True)

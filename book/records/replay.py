@@ -50,8 +50,8 @@ def replay(
     same, so a classifier or distance network in lower precision is replayed once more in float64. The record agrees
     if at each recorded step its distance from the nearest replay is within the tolerance: a factor times the largest
     distance between two replays up to that step, plus a floor. In float32 the floor is larger, and for classifiers
-    the factor too. If the record's products were less exact than those of the replays (TF32 against a CPU, for
-    example), the tolerance grows by the ratio of their measured errors.
+    the factor too. If the record's products were less exact than those of the replays (another library on another
+    processor, for example), the tolerance grows by the ratio of their measured errors.
 
     Distance networks start with hyperplanes through training points. Rounding may put such a point on the other side
     on another machine, in all replays alike. For them a disagreement is a reason to look, not a proof.

@@ -9,9 +9,9 @@ from book import chapters
 from book.figures import film
 from book.figures.figures import show
 from book.measures.residual import lines
+from book.measures.sigmoid import views
 from book.records.store import Record
 from support.geometry.boundary import along
-from support.training.sigmoid import views
 
 LINES = (0, 2)  # of `views.LINES`: from a 7 to a 6, and from a 6 to another 6
 FRAMES = 9

@@ -9,10 +9,10 @@ import torch
 from support.arguments import whole
 from support.diagnosis.part import Part, Words, reference
 from support.geometry import chance
+from support.geometry.class_metrics import Frame, metrics_of, mismatch
 from support.networks.given import undisturbed
 from support.networks.inside import Network
 from support.progress import Progress
-from support.training.classifiers.class_metrics import Frame, metrics_of, mismatch
 from support.words import listed, span
 
 LEVEL = 0.025  # share of shuffled labels that may lie as far out, on each side

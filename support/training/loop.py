@@ -1,7 +1,7 @@
 """The training loop that all trainers share: it measures, reports progress, saves checkpoints, and stops in time.
 
 course = Course(specs, steps, Options(**options))        # reads the checkpoint, if one exists
-seen = course.follow(stack, advance, look, at)           # takes the remaining steps
+seen = course.follow(stack.state, advance, look, at)         # takes the remaining steps
 return course.measurements(specs, arrays, stack.weights(), losses, division)
 
 Resumed and uninterrupted training agree bit for bit on the same machine: a checkpoint also keeps how the work was
@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -91,20 +90,20 @@ class Course:
 
     def follow(
         self,
-        stack: Any,
+        state: Callable[[], dict[str, torch.Tensor]],
         advance: Callable[[int, int], None],
         look: Callable[[int], dict],
         at: Collection[int],
         note: dict | None = None,
         unit: str = "step",
     ) -> dict[str, np.ndarray]:
-        """Trains a stack from its checkpoint or its start to the last step.
+        """Trains from the checkpoint or the start to the last step.
 
         It goes in stretches of about `STRETCH` seconds, with a check of the clock after each.
         Returns the measurements by name, stacked along a new first axis.
 
         Args:
-            stack: the networks; `stack.state()` returns all tensors that a step changes, by name.
+            state: returns all tensors that a step changes, by name.
             advance: takes all steps from its first argument to its second, both included.
             look: measures the networks after a step of `at`, and at step 0 if there is no checkpoint; returns arrays
                 or tensors by name.
@@ -122,7 +121,7 @@ class Course:
                 seen.setdefault(name, []).append(torch.as_tensor(value))
 
         def save():
-            tensors = stack.state() | {SEEN + name: torch.stack(every) for name, every in seen.items()}
+            tensors = state() | {SEEN + name: torch.stack(every) for name, every in seen.items()}
             self.save(number, dict(note or {}), tensors)
 
         with _Interrupt() as interrupt:
@@ -132,7 +131,7 @@ class Course:
             else:
                 number, tensors = self.saved.note["step"], self.saved.tensors
                 with torch.no_grad():
-                    for name, value in stack.state().items():
+                    for name, value in state().items():
                         value.copy_(tensors[name])
                 for name, value in tensors.items():
                     if name.startswith(SEEN):

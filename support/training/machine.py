@@ -4,16 +4,20 @@ import contextlib
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from support.checkout import git
+
+DTYPES = {"fp32": torch.float32, "float64": torch.float64}  # by the name of a precision
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,22 @@ def threads(number: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def each(work: Callable[[Any], Any], parts: Iterable, pool: ThreadPoolExecutor | None, alone: bool) -> list:
+    """[work(part), ...], by the threads of the pool, if there is one.
+
+    alone: a single thread computes a part, so that no result depends on the number of threads or on their order.
+    Threads that share an operation wait for each other at its end, which costs more than it gains between small ones.
+    """
+
+    def one(part):
+        if alone:
+            torch.set_num_threads(1)  # of this thread, from now on
+        return work(part)
+
+    with threads(None):
+        return list((pool.map if pool else map)(one, parts))
 
 
 def environment() -> dict:

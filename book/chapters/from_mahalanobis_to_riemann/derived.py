@@ -7,20 +7,21 @@ import torch
 
 from book.chapters.from_mahalanobis_to_riemann import rulers
 from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
+from book.measures.classifiers.class_metrics import discriminant_share, frame_of
+from support.geometry.class_metrics import mismatch
 from support.networks.data import Dataset, load
 from support.networks.tasks import task
-from support.training.classifiers.class_metrics import Frame, discriminant_share, mismatch
 from support.training.classifiers.specs import MetricSpec
 
 
 def references(spec: MetricSpec, dataset: Dataset) -> pd.DataFrame:
-    """Scores on the images of a run, in the directions of `training.classifiers.class_metrics.look`.
+    """Scores on the images of a run, in the directions of `measures.classifiers.class_metrics.look`.
 
     A row for each metric, "Euclid", the "pooled" precision, and "another" class's precision: "mismatch", the mean
     over the classes of the mismatch in nats; "share" of the metric in the directions in which centres differ, and
     "variance" of the images in the directions, both in percent.
     """
-    frame = Frame.asked_for(spec, dataset)
+    frame = frame_of(spec, dataset)
     euclid, precisions = torch.eye(spec.components).double(), torch.linalg.inv(frame.covariances)
     pooled = torch.linalg.inv(frame.covariances.mean(0))
     every = mismatch(precisions[:, None], frame.covariances[None])

@@ -10,9 +10,9 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from book.measures import feature_machines
 from support.geometry import boundary, pullback_metric
 from support.networks.tasks import Task
-from support.training import feature_machines
 
 HIDDEN, STEPS, RATE = 32, 1000, 0.02  # of the network: tanh units, full-batch steps of Adam, learning rate
 PAIRS, POINTS = 48, 25  # pairs of test points, points on a segment

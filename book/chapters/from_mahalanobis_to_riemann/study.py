@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from book.measures.classifiers.class_metrics import frame_of, look
 from book.measures.classifiers.study import MNIST, SMALL, Plan, Recipe
 from book.records.sweep import by_name
 from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import Dataset
-from support.training.classifiers.class_metrics import Frame, look
 from support.training.classifiers.specs import MetricSpec
 
 
@@ -17,7 +17,7 @@ class MetricPlan(Plan):
     specification, look = MetricSpec, staticmethod(look)
 
     def train(self, specs, dataset: Dataset, **options):
-        Frame.asked_for(specs[0], dataset)  # too few images should be said before the training
+        frame_of(specs[0], dataset)  # too few images should be said before the training
         return super().train(specs, dataset, **options)
 
 

@@ -9,10 +9,10 @@ from torch import nn
 from book.measures.distances.results import DistanceArm, weights
 from support.activations import ACTIVATIONS
 from support.geometry import line, path_length, pullback_metric
+from support.geometry.class_metrics import mismatch
 from support.networks.distance_networks import exact, module
 from support.networks.gaussians import DistanceData, Gaussian
 from support.networks.layers import Neg, OffsetL2
-from support.training.classifiers.class_metrics import mismatch
 
 
 def maps(data: DistanceData, arm: DistanceArm) -> dict[str, nn.Module]:

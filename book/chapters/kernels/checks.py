@@ -9,8 +9,8 @@ from scipy import optimize
 
 from book.chapters.kernels import features, self_supervised
 from book.claims.judge import Worst
+from book.measures import feature_machines
 from support.geometry import kernel_metric
-from support.training import feature_machines
 
 TOLERANCE = 1e-6  # relative; what is below depends on the processor and is reported as this
 RATIOS = (0.3, 0.6, 0.9, 1.2, 2.0)  # tau sqrt(d) / sigma

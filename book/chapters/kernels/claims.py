@@ -26,8 +26,8 @@ from book.chapters.kernels.derived import (
 from book.chapters.kernels.features import STARTS
 from book.chapters.kernels.magnified import TAUS
 from book.claims.judge import ABOVE_0, Amendment, Arm, Part, amended, claim, formula, own
+from book.measures.feature_machines import ROUNDS
 from book.records import derived
-from support.training.feature_machines import ROUNDS
 
 HELP = 0.5  # points of test error, a gain that one would notice
 ROOM = 1.0  # percent of errors: with fewer there is nothing to lower

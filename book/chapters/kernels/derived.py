@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from book.chapters.kernels import features, magnified
+from book.measures import feature_machines
 from support.networks.data import load
-from support.training import feature_machines
 
 REPETITIONS, FOLDS, FIRST = 5, 5, 100  # of cross-validation; seed of its first repetition
 PAIRS = ((3, 8), (4, 9), (1, 7), (5, 6), (0, 2))  # of digits: each digit once, those that look alike first

@@ -1,11 +1,12 @@
-"""Feature machines (`training.feature_machines`) against the first layer of a trained network."""
+"""Feature machines (`measures.feature_machines`) against the first layer of a trained network."""
 
 import numpy as np
 import torch
 from torch import nn
 
-from support.training.classifiers.class_metrics import Frame, discriminant_share
-from support.training.feature_machines import ROUNDS, USUAL, Variant, fit, learn, learning
+from book.measures.classifiers.class_metrics import discriminant_share
+from book.measures.feature_machines import ROUNDS, USUAL, Variant, fit, learn, learning
+from support.geometry.class_metrics import Frame
 
 WIDTH, STEPS, RATE = 256, 1000, 0.003  # of the network: hidden units, full-batch steps of Adam, learning rate
 SMALL = 0.1  # times the first layer's usual initial weights

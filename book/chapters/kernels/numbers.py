@@ -3,8 +3,8 @@
 import pandas as pd
 
 from book.claims.numbers import Number
+from book.measures.feature_machines import ROUNDS
 from book.records.derived import table
-from support.training.feature_machines import ROUNDS
 
 
 def _chosen(data: str, what: str) -> float:

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import torch
 
+from book.measures.classifiers.centres import look
 from book.measures.classifiers.frames import complete
 from book.measures.tables import Tables
 from book.records.store import Record
 from support.networks.data import Dataset
-from support.training.classifiers.centres import look
 from support.training.classifiers.ensemble import initial_weights
 
 PARTS = {  # column -> what is put back to its start in the trained network

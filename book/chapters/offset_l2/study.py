@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from book.measures.classifiers.centres import look
 from book.measures.classifiers.study import BOTH, MNIST, Plan, Recipe
 from book.records.sweep import by_name
 from support.networks.architectures import L2, LINEAR_AND_L2, SIX_BIAS
-from support.training.classifiers.centres import look
 from support.training.classifiers.specs import CentresSpec
 
 HEADS = ("ReLU-Bias", "Abs-Bias", "ReLU2-Bias")  # the baselines, and the failure that OffsetL2 is said to avoid

@@ -78,8 +78,8 @@ from book.chapters.self_supervised.derived import TABLE
 from book.claims.judge import ABOVE_0, BELOW_0, Arm, Part, amended, claim, own
 from book.measures.residual import numbers
 from book.measures.residual.results import LEAST_PAIRS
+from book.measures.residual.volumes import MEASURES
 from book.measures.tables import Tables
-from support.training.residual.volumes import MEASURES
 
 BEATS = 15.0  # points by which the probe of a trained encoder must beat that of the untrained one
 STUDY = "self-supervised"

@@ -6,9 +6,9 @@ from book.chapters.self_supervised.claims import AS_IN_THE_PAPER, BEATS, OBJECTI
 from book.chapters.self_supervised.study import STUDIES
 from book.measures.residual import results
 from book.measures.residual.results import ResidualArm
+from book.measures.residual.volumes import MEASURES
 from book.measures.tables import Records
 from book.records.store import Record
-from support.training.residual.volumes import MEASURES
 
 
 def probe_gain(run: Record) -> float:

@@ -25,8 +25,8 @@ from book.measures.residual.results import (
     measured_effects,
     raw_effects,
 )
+from book.measures.residual.volumes import MEASURES
 from book.records.store import Record
-from support.training.residual.volumes import MEASURES
 
 HUES = {"Barlow Twins": "#0072B2", "SimCLR": "#CC79A7"}
 LEARNERS = (*OBJECTIVES, "with labels")

@@ -6,10 +6,10 @@ import pandas as pd
 import torch
 
 from book.chapters.volume_element import ambiguous
+from book.measures.sigmoid.views import log_volume
 from support.networks.tasks import Task, task
 from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import Stack
-from support.training.sigmoid.views import log_volume
 
 TABLE, PICTURES = "ambiguous-digits", "ambiguous-pictures"
 DECAYS = {"with weight decay": None, "without": 0.0}  # None: the recipe's, see `training.sigmoid.specs`

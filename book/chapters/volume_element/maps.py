@@ -6,9 +6,9 @@ import torch
 from book.chapters.volume_element.results import weights
 from book.figures import figures, turns
 from book.figures.figures import ACCENT, GREY
+from book.measures.sigmoid.views import log_volume
 from support import geometry
-from support.training.sigmoid.stack import logits
-from support.training.sigmoid.views import log_volume
+from support.networks.sigmoid import logits
 
 HALF = 1.5  # of the square that the paper draws
 CLIP = 100.0  # curvatures are clipped to +-CLIP before they are drawn, as the paper's

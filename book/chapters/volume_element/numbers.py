@@ -10,8 +10,8 @@ from book.chapters.volume_element import tables as measures
 from book.chapters.volume_element.results import VolumeArm
 from book.claims.numbers import Number
 from book.claims.statistics import mean_interval
+from book.measures.sigmoid.views import log_volume
 from book.measures.tables import Tables
-from support.training.sigmoid.views import log_volume
 
 WIDTH = 2000  # hidden units on MNIST
 NO_DECAY = "MNIST, no decay"

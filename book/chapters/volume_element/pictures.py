@@ -16,9 +16,9 @@ from book.claims.judge import Arm
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import ACCENT, GREY
+from book.measures.sigmoid import views
 from support import geometry
 from support.geometry.boundary import Pairs, along
-from support.training.sigmoid import views
 
 
 def toy_figure(log_volume, pairs: Pairs, points: int = 101):

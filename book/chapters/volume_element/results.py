@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from book.chapters.volume_element.study import STUDIES, VolumeStudy
+from book.measures.sigmoid import views
 from book.measures.sigmoid.numbers import LEAST_PAIRS, at, at_epoch, crest_distances, entropy_ranks, weights  # noqa: F401
 from book.measures.tables import Records, Tables, numbered
 from book.records.store import Record
 from support.geometry.boundary import Pairs, candidates, find_pairs
+from support.networks.sigmoid import logits
 from support.networks.tasks import task
-from support.training.sigmoid import views
-from support.training.sigmoid.stack import logits
 from support.words import counted
 
 SUMMARY = ("effect", "same_effect", "contrast", "nearer", "correlation", "pairs")

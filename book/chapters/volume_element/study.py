@@ -4,10 +4,11 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+from book.measures.sigmoid.views import train
 from book.records.sweep import Block, Study, by_name, named
 from support.networks.tasks import Task, resampled, task, title
 from support.training.sigmoid.specs import VolumeSpec, recipe
-from support.training.sigmoid.training import geometry_steps, train
+from support.training.sigmoid.training import geometry_steps
 from support.words import counted
 
 PAPERS_EPOCHS = {"mnist": 200}  # appendix I.2

@@ -11,9 +11,9 @@ from book.chapters.volume_element.maps import HALF
 from book.chapters.volume_element.results import VolumeArm, at, weights
 from book.claims.statistics import mean_interval
 from book.claims.verdicts import LEAST_SEEDS
+from book.measures.sigmoid.views import log_volume
 from support.geometry import square
 from support.training.sigmoid.specs import KNOWN
-from support.training.sigmoid.views import log_volume
 from support.words import ranged
 
 LABELS = KNOWN["labels"]

@@ -42,7 +42,7 @@ def last_finite(arrays: dict[str, np.ndarray], side: str, end: int) -> float:
 
 
 def measured_metric(run: Any, study: Study) -> dict[str, float]:
-    """The same, and what `training.classifiers.class_metrics` and `geometry.boundary` measured of its metric.
+    """The same, and what `measures.classifiers.class_metrics` and `geometry.boundary` measured of its metric.
 
     "mismatch", in nats, with the precision of a class, of the hidden layer's metric there, of Euclid's, and of the
     head's ("head"); "mismatch others": with the other classes; "slope"; "discriminant": percent of the metric where

@@ -23,8 +23,8 @@ from book.claims.statistics import Estimate, mean_interval
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.residual import own_boundaries, results
 from book.measures.residual.results import LEAST_PAIRS
+from book.measures.residual.volumes import MEASURES
 from book.measures.tables import Tables
-from support.training.residual.volumes import MEASURES
 
 WHEN, KINDS, STAGES = ("before", "after"), ("across", "alike"), (1, 2, 3, 4)
 SPECIFICATION = ("activation", "objective", "labels")  # in which the networks of a study differ

@@ -17,6 +17,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from book.measures.residual import probe
+from book.measures.residual.places import CANDIDATES, SEARCHED
 from book.measures.residual.results import (
     ACROSS,
     AFTER,
@@ -27,16 +29,15 @@ from book.measures.residual.results import (
     over_mirror,
     pair_contrasts,
 )
+from book.measures.residual.survey import settle
+from book.measures.residual.volumes import STAGES, Measurer
 from book.records import derived
 from book.records.store import Record
 from support.geometry.boundary import along, candidates, of_points, pairs_among
 from support.networks.data import Dataset
 from support.networks.draws import named
-from support.training.residual import probe
 from support.training.residual.learner import Learner, evaluated
-from support.training.residual.places import CANDIDATES, SEARCHED
 from support.training.residual.specs import ResidualSpec
-from support.training.residual.volumes import STAGES, Measurer
 
 Classify = Callable[[Tensor], Tensor]  # features (N, k) -> classes (N,)
 
@@ -57,7 +58,7 @@ class Untrained:
 
     def __init__(self, spec: ResidualSpec, dataset: Dataset):
         self.spec, self.learner = spec, Learner(spec, dataset, torch.device("cpu"))
-        self.learner.settle()
+        settle(self.learner)
         self.shape = self.learner.test_images.shape[1:]
         self.images = self.learner.unit(self.learner.test_images).contiguous().flatten(1)
         first, second = candidates(self.learner.test_labels, CANDIDATES * spec.pairs)

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from book.measures.residual.places import ENDS_AND_CROSSING, PLANES
 from book.measures.residual.study import ResidualStudy
+from book.measures.residual.volumes import MEASURES, TOP
 from book.records.store import Record
 from support import geometry
 from support.geometry.boundary import peak
 from support.training.residual.objectives import HEAD
-from support.training.residual.places import ENDS_AND_CROSSING, PLANES
-from support.training.residual.volumes import MEASURES, TOP
 
 FEATURES = MEASURES.index("features")
 LEAST_PAIRS = 8  # a network with fewer is not counted

@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
+from book.measures.residual import places
+from book.measures.residual.places import SEARCHED
+from book.measures.residual.survey import train
 from book.records.sweep import Block, Study
 from support.networks.data import Dataset, title
 from support.networks.residual import ResNet
 from support.training.machine import resolve_device, wait
-from support.training.residual import places
-from support.training.residual.places import SEARCHED
 from support.training.residual.specs import ResidualSpec
-from support.training.residual.training import train
 
 PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 1000}
 

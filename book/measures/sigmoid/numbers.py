@@ -13,7 +13,7 @@ import torch
 from book.measures.tables import Tables
 from support.geometry import square
 from support.geometry.boundary import summary
-from support.training.sigmoid.stack import logits
+from support.networks.sigmoid import logits
 
 MEASURED = ("crossing", "effect", "same_effect", "peak")
 LEAST_PAIRS = 8  # a network with fewer is not counted

@@ -86,8 +86,7 @@ class Group:
         self.rate = put([s.rate for s in specs])  # (G,)
         self.first_weight_rate = put([s.first_weight_rate or s.rate for s in specs])  # (G,)
         self.constant_pixels = inputs - len(kept)
-        # whether any network has an offset; a Python value, because a CUDA graph cannot read tensors
-        self.shifted = any(offset for _, offset in affine)
+        self.shifted = any(offset for _, offset in affine)  # a Python value, for which a GPU need not be waited for
         self.adam = specs[0].optimiser == "adam"  # else gradient descent
         full = stacked("weight")  # (G, H, D)
         constant = torch.ones(inputs, dtype=torch.bool, device=full.device)

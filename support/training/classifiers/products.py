@@ -1,11 +1,4 @@
-"""The two large products of a step, P @ weight and P^T @ dz, at a named precision, by the fastest exact routine.
-
-P holds bytes, which are exact in bfloat16 (8 significant bits). So only the other operand is split into bfloat16
-slices, w = w1 + w2 + w3. Their products with float32 accumulation give float32 accuracy at the speed of tensor cores
-("bf16x3"; "bf16x2" keeps two slices, 16 bits). Tensor cores truncate in every addition, so small terms must be added
-before large ones: this decides the order of the slices, and sums over images are split into pieces of `SLICED_ROWS`.
-Without CUDA the slices are multiplied in float32, which is slow and serves tests only. "tf32" also rounds the small
-products of the heads.
+"""The two large products of a step, P @ weight and P^T @ dz, in float32 or float64, by the fastest exact routine.
 
 On a CPU, float32 products use torch's default library or oneDNN. A short probe takes the faster of those with the
 error of float32. The probe is needed because the switch for oneDNN is called "bf16": on most machines it only changes
@@ -22,22 +15,10 @@ import torch
 from torch import Tensor
 
 from support.defaults import pinned
-from support.training.machine import wait
-from support.words import suggest
+from support.training.machine import DTYPES, wait
 
-PRECISIONS = ("fp32", "float64", "tf32", "bf16x3", "bf16x2")
 FP32_ERROR = 1e-6  # relative Frobenius error below which a product counts as float32; plain float32 has about 2e-7
-SLICED_ROWS = 512  # images in one sum of sliced products, at most
 ROUTINES = {"default": "ieee", "onednn": "bf16"}  # CPU routine -> torch.backends.mkldnn.matmul.fp32_precision
-
-
-def split(x: Tensor, slices: int) -> list[Tensor]:
-    """bfloat16 tensors whose sum is x to 8 bits a slice (3 slices: all 24 bits of a float32)."""
-    parts, rest = [], x
-    for _ in range(slices):
-        rest = rest - parts[-1] if parts else rest
-        parts.append(rest.to(torch.bfloat16))
-    return parts
 
 
 @dataclass(frozen=True)
@@ -47,44 +28,22 @@ class Products:
     precision: str
     routine: str = "default"
 
-    def __post_init__(self):
-        if self.precision not in PRECISIONS:
-            raise ValueError(f"unknown precision {self.precision!r}{suggest(self.precision, PRECISIONS)}")
-
     @property
     def dtype(self) -> torch.dtype:
-        """The type of everything but the operand."""
-        return torch.float64 if self.precision == "float64" else torch.float32
-
-    @property
-    def slices(self) -> int:
-        """How many bfloat16 slices a float32 number is split into; 0: it is not split."""
-        return {"bf16x2": 2, "bf16x3": 3}.get(self.precision, 0)
+        """The type of all tensors."""
+        return DTYPES[self.precision]
 
     def operand(self, images: Tensor, device: torch.device | str) -> Tensor:
-        """The operand P on the device, from image bytes (N, K): (N, K), repeated along the columns for each slice."""
-        P = images.to(device).to(torch.bfloat16 if self.slices else self.dtype)
-        return P.repeat(1, self.slices) if self.slices else P
+        """The operand P on the device, from image bytes (N, K)."""
+        return images.to(device).to(self.dtype)
 
     def forward(self, P: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
         """P @ weight + bias: operand of n images, (K, M) and (M,) give (n, M)."""
-        if not self.slices:
-            return torch.addmm(bias, P, weight, out=out)
-        # one long product sums the slices in the float32 accumulator, the small ones first
-        return _mm(P, torch.cat(split(weight, self.slices)[::-1]), out).add_(bias)
+        return torch.addmm(bias, P, weight, out=out)
 
     def accumulate(self, total: Tensor, P: Tensor, dz: Tensor) -> Tensor:
         """total += P^T @ dz, in place: (K, M), operand of n images, (n, M)."""
-        if not self.slices:
-            return total.addmm_(P.T, dz)
-        K, M = total.shape
-        P, sliced = P[:, :K], torch.cat(split(dz, self.slices), 1)
-        whole = len(P) // SLICED_ROWS
-        for rows, pieces in ((slice(whole * SLICED_ROWS), whole), (slice(whole * SLICED_ROWS, None), 1)):
-            if len(P[rows]):
-                a, b = (x[rows].unflatten(0, (pieces, -1)) for x in (P, sliced))
-                total.add_(_mm(a.mT, b).sum(0).view(K, self.slices, M).sum(1))
-        return total
+        return total.addmm_(P.T, dz)
 
     @contextlib.contextmanager
     def active(self) -> Iterator["Products"]:
@@ -93,19 +52,11 @@ class Products:
         matmul, cuda = backends.mkldnn.matmul, backends.cuda.matmul
         before = matmul.fp32_precision, cuda.fp32_precision
         matmul.fp32_precision = ROUTINES[self.routine]
-        cuda.fp32_precision = "tf32" if self.precision == "tf32" else "ieee"
+        cuda.fp32_precision = "ieee"
         try:
             yield self
         finally:
             matmul.fp32_precision, cuda.fp32_precision = before
-
-
-def _mm(a, b, out=None):
-    """The product of two bfloat16 matrices, or stacks of them, in float32."""
-    if not a.is_cuda:
-        return torch.matmul(a.float(), b.float(), out=out)
-    product = torch.mm if a.ndim == 2 else torch.bmm
-    return product(a, b, out_dtype=torch.float32, out=out)
 
 
 def relative_error(products: Products, P: Tensor, weight: Tensor) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from support.networks.architectures import architecture
 from support.networks.data import SCALINGS
-from support.training.classifiers.products import PRECISIONS
+from support.training.machine import DTYPES
 from support.training.specs import CURVES, Spec, last_numbers
 
 KNOWN = {
@@ -44,7 +44,7 @@ class RunSpec(Spec):
 
     def __post_init__(self):
         architecture(self.architecture)
-        self._check_known(precision=PRECISIONS, scaling=SCALINGS, **KNOWN)
+        self._check_known(precision=DTYPES, scaling=SCALINGS, **KNOWN)
         if self.initialisation == "centred-head" and architecture(self.architecture).head != "linear":
             raise ValueError(f"initialisation 'centred-head' needs a linear head, which {self.architecture!r} lacks")
         own = ("first_weight_rate",) if self.first_weight_rate is not None else ()
@@ -85,7 +85,7 @@ class RunSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSpec(RunSpec):
-    """A classifier whose pulled-back metric is measured too, see `class_metrics.look`."""
+    """A classifier whose pulled-back metric is measured too, see `measures.classifiers.class_metrics`."""
 
     measured_at_end = True
     components: int = 20  # principal directions in which metrics are compared with precisions
@@ -107,7 +107,7 @@ class MetricSpec(RunSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class CentresSpec(RunSpec):
-    """An OffsetL2 network whose parts are put back to their start after training; `centres.look` says how."""
+    """An OffsetL2 network whose parts go back to their start after training, see `measures.classifiers.centres`."""
 
     measured_at_end = True
     experiment: str = "centres"

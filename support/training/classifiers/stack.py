@@ -25,7 +25,7 @@ from support.networks.data import Dataset
 from support.training.classifiers.ensemble import Group, starting_weights
 from support.training.classifiers.products import Products, choose
 from support.training.classifiers.specs import RunSpec
-from support.training.machine import Division, cores
+from support.training.machine import Division, cores, each
 from support.training.specs import check_shared
 
 ALIGNED = {"cpu": 1, "cuda": 8}  # the number of kept pixels is a multiple of this, if there are enough
@@ -42,10 +42,9 @@ def divide(specs: list[RunSpec], device: torch.device, rows: int | None = None) 
     else:
         width = 64
         torch.cuda.empty_cache()  # otherwise the memory of an earlier block counts as used
-        # about eight arrays of (rows, width * hidden) exist at a time; slices and their sums take as much again; all
-        # together may use half of the free memory
-        free, arrays = torch.cuda.mem_get_info()[0] / 2, 16 if products.slices else 8
-        rows = rows or max(1000, min(60_000, int(free / (arrays * 4 * width * specs[0].hidden))))
+        # about eight arrays of (rows, width * hidden) exist at a time; together they may use half of the free memory
+        free = torch.cuda.mem_get_info()[0] / 2
+        rows = rows or max(1000, min(60_000, int(free / (8 * 4 * width * specs[0].hidden))))
     return products, Division(device.type, torch.get_num_threads(), products.routine, rows, width), probe
 
 
@@ -193,29 +192,17 @@ class Stack:
     def each_share(self, compute: Callable[[Share], None]) -> None:
         """Calls compute for every share, on a CPU in one thread each.
 
-        Threads that share a product or a softmax wait for each other at its end, which costs more than it gains
-        between small operations. So each thread has its own chunks. A share is computed by a single thread, so the
-        result does not depend on their order.
-
         Denormal numbers count as 0. If the softmax is nearly certain of every image, as in Abs networks on raw bytes,
         the gradients are full of them, and a processor takes two to three times as long.
         """
-        shares, threads = [share for of_group in self.shares for share in of_group], self.division.threads
 
-        def alone(share):
-            torch.set_num_threads(1)  # of this thread, from now on
-            torch.set_flush_denormal(True)
+        def flushed(share):
+            torch.set_flush_denormal(True)  # of this thread, from now on
             compute(share)
 
         try:
-            if self.pool is None:
-                torch.set_flush_denormal(True)
-                for share in shares:
-                    compute(share)
-            else:
-                list(self.pool.map(alone, shares))
+            each(flushed, [share for shares in self.shares for share in shares], self.pool, self.pool is not None)
         finally:
-            torch.set_num_threads(threads)
             torch.set_flush_denormal(False)
 
     def step(self, number: int) -> None:
@@ -223,41 +210,13 @@ class Stack:
         self.compute_gradients()
         for group, gradients in zip(self.groups, self.gradients, strict=True):
             factor = 1.0
-            if number <= self.warmup:  # never within a captured graph, which cannot read from the CPU
+            if number <= self.warmup:
                 warmup = [max(self.specs[m].warmup, 1) for m in group.members]
                 factor = (number / torch.tensor(warmup, dtype=group.rate.dtype)).clamp(max=1).to(group.rate.device)
             if group.adam:
                 group.adam_step(gradients, factor, number)
             else:
                 group.descend(gradients, factor)
-
-    def stepper(self) -> Callable[[int], None]:
-        """`step`, or on CUDA a function that replays it as a captured graph, without Python and launch costs.
-
-        The first steps are not captured: the rates change during warm-up, and libraries initialise themselves at
-        their first calls, which a capture does not allow.
-        """
-        if self.division.device != "cuda" or self.groups[0].adam:  # Adam's corrections change with the step
-            return self.step
-        graph, eager = None, 3
-        side = torch.cuda.Stream()
-
-        def advance(number: int) -> None:
-            nonlocal graph, eager
-            if number <= self.warmup or eager > 0:
-                eager -= 1
-                side.wait_stream(torch.cuda.current_stream())
-                with torch.cuda.stream(side):
-                    self.step(number)
-                torch.cuda.current_stream().wait_stream(side)
-                return
-            if graph is None:
-                graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(graph):
-                    self.step(number)
-            graph.replay()
-
-        return advance
 
     def measure(self, moments: bool) -> dict[str, np.ndarray]:
         """Loss, accuracy and active outputs of every network, on the training and test set.

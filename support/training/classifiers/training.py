@@ -56,7 +56,7 @@ def train(
             return stack.measure(moments=number in moments_at)
 
         note = {"division": asdict(division), "probe": probe}
-        seen = course.follow(stack, loop.each(stack.stepper()), look, at, note)
+        seen = course.follow(stack.state, loop.each(stack.step), look, at, note)
     arrays = [_arrays(seen, m, at, moments_at) for m in range(len(specs))]
     return course.measurements(specs, arrays, stack.weights(), ("train_loss", "test_loss"), division, probe)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from support.networks.distance_networks import known
 from support.networks.gaussians import DistanceData, draw, parse
-from support.training.distances.stack import DTYPES
+from support.training.machine import DTYPES
 from support.training.specs import Spec, last_numbers
 
 CURVES = ("train_mse", "validation_mse", "test_mse")  # squared Mahalanobis distances

@@ -23,11 +23,10 @@ from torch import Tensor
 from support.networks.distance_networks import initial_weights
 from support.networks.gaussians import DistanceData
 from support.training.adam import Adam
-from support.training.machine import Division
+from support.training.machine import DTYPES, Division, each
 
 ELEMENTS = {"cpu": 2**17, "cuda": 2**27}  # activations of a group at a time; 1 MB of float64 stays in cache
 ORDER = ("MD_Sigmoid", "MD_ReLU", "MD_Abs")  # the slowest first, so that threads end together
-DTYPES = {"float64": torch.float64, "fp32": torch.float32}
 
 
 def divide(samples: int, units: int, networks: int, device: torch.device) -> Division:
@@ -171,19 +170,8 @@ class Stack:
         self.pool = ThreadPoolExecutor(division.threads) if apart else None
 
     def each_group(self, work: Callable[[Group], Any]) -> list:
-        """[work(group), ...] for all groups; on a CPU each group has one thread."""
-
-        def alone(group):
-            if self.division.device == "cpu":
-                torch.set_num_threads(1)  # of this thread, from now on
-            with torch.no_grad():  # this setting belongs to the thread, too
-                return work(group)
-
-        threads = torch.get_num_threads()
-        try:
-            return list((self.pool.map if self.pool else map)(alone, self.groups))
-        finally:
-            torch.set_num_threads(threads)
+        """[work(group), ...] for all groups, without gradients; on a CPU each group has one thread."""
+        return each(torch.no_grad()(work), self.groups, self.pool, self.division.device == "cpu")
 
     def advance(self, first: int, last: int) -> None:
         """Takes all networks through the steps first to last, both included."""

@@ -46,7 +46,7 @@ def train(specs: list[DistanceSpec], steps: int, *, division: Division | None = 
         own = {f"{m}.{name}": value for m, w in enumerate(weights) for name, value in w.items()}
         return {"errors": stack.errors()} | own
 
-    seen = course.follow(stack, stack.advance, look, at, {"division": asdict(division)})
+    seen = course.follow(stack.state, stack.advance, look, at, {"division": asdict(division)})
     arrays = [_arrays(seen, m, at, weights_at) for m in range(len(specs))]
     return course.measurements(specs, arrays, stack.weights(), CURVES, division)
 

@@ -21,7 +21,6 @@ ROWS = 500  # images at a time where nothing is learned
 # Width from which images lie channels last, which is faster. With fewer channels oneDNN's AVX2 routines write past
 # the end of a tensor.
 LEAST_FOR_CHANNELS_LAST = 8
-SETTLED = 5000  # training images from which an untrained network's batch norm takes its statistics, at most
 # of torch's OneCycleLR: the share of the rise, start = peak / START_DIVISOR, end = start / END_DIVISOR
 RISE, START_DIVISOR, END_DIVISOR = 0.3, 25.0, 1e4
 
@@ -213,26 +212,6 @@ class Learner:
             return self.total[:1] / self.total[1]
         train = self.accuracy(self.train_images[:EVALUATED], self.learned[:EVALUATED])
         return torch.tensor([*train, *self.accuracy(self.test_images, self.test_labels)], dtype=torch.float64)
-
-    def settle(self) -> None:
-        """Gives batch norm, in the network and its head, the statistics of training images, and sets evaluation.
-
-        These are means over batches of each batch's mean and variance. Meanwhile each batch is normalised by its own.
-        """
-        kinds = nn.BatchNorm1d | nn.BatchNorm2d
-        several = [m for part in (self.network, self.head) for m in part.modules() if isinstance(m, kinds)]
-        before = [m.momentum for m in several]
-        self.mode(training=True)
-        for m in several:
-            m.reset_running_stats()
-            m.momentum = None
-        size = min(self.spec.batch, SETTLED)  # a larger batch would leave none
-        with torch.no_grad():
-            for part in self.train_images[: min(SETTLED, self.spec.images) // size * size].split(size):
-                self.head(self.network.features(self.normalise(self.unit(part))))
-        for m, momentum in zip(several, before, strict=True):
-            m.momentum = momentum
-        self.mode(training=False)
 
     # -- checkpoints -------------------------------------------------------------------------------------------------
 

@@ -33,9 +33,9 @@ class ResidualSpec(Spec):
     or bf16 with master weights in fp32; measurements are always in fp32. temperature: of SimCLR. redundancy: the
     factor of the off-diagonal terms of Barlow Twins. pairs, points: segments across the network's own boundary, and
     as many of one class, with points on each. raw: whether ends and crossings are also measured without
-    normalisation, see `places.Places`. normalised: whether images are normalised in training and in measurements.
+    normalisation. normalised: whether images are normalised in training and in measurements.
     line: points on each of three lines between images. plane: points a side of the plane of three images. planes: the
-    same of four more planes, `places.PLANES`. triples: triangles of three classes, and as many of one class.
+    same of four more planes. triples: triangles of three classes, and as many of one class.
     """
 
     measured_at_end = True

@@ -1,10 +1,6 @@
 """Many sigmoid classifiers as one stack, with hand-written gradients.
 
-A network has L hidden layers of n units each, h_l = sigmoid(z_l), and its output is the last z, where
-
-    z_1 = W_1 x + b_1,     z_l = (W_l h_(l-1) + b_l) / sqrt(n) above,
-
-and all weights and biases are drawn from N(0, 1). Most networks here are shallow, L = 1.
+`networks.sigmoid` says what a network is.
 
 Layout, for M networks: a layer's weights (M, fan in, fan out), transposed, and its biases (M, 1, fan out). All are
 views of one tensor (M, K), so that a step of the optimiser is a few operations.
@@ -20,40 +16,12 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from support.defaults import pinned
+from support.networks.sigmoid import initial_weights
 from support.networks.tasks import Task
 from support.training.adam import Adam
 
 ADAM = Adam(shares=(0.1, 0.001))  # 1 - 0.9 and 1 - 0.999 round to other numbers
 ELEMENTS = 8_000_000  # hidden activations at a time where only the output is needed
-
-
-@pinned()
-def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: int = 1) -> dict[str, Tensor]:
-    """The weights before training, lowest layer first: W1 (n, d), b1 (n,), W2 (C or n, n), b2 and so on, float64."""
-    generator = torch.Generator().manual_seed(seed)
-    weights = {}
-    for number, (fan_in, fan_out) in enumerate(pairwise([inputs, *[width] * layers, classes]), 1):
-        for name, shape in ((f"W{number}", (fan_out, fan_in)), (f"b{number}", (fan_out,))):
-            weights[name] = torch.randn(shape, generator=generator, dtype=torch.float64)
-    return weights
-
-
-def forward(weights: dict[str, Tensor], x: Tensor) -> list[Tensor]:
-    """One network at points (..., d): the hidden layers (..., n), lowest first, then the output (..., C)."""
-    found, last = [], len(weights) // 2
-    for number in range(1, last + 1):
-        W, b = weights[f"W{number}"], weights[f"b{number}"]
-        z = x @ W.T + b
-        z = z if number == 1 else z / W.shape[1] ** 0.5
-        x = z if number == last else torch.sigmoid(z)
-        found.append(x)
-    return found
-
-
-def logits(weights: dict[str, Tensor], x: Tensor) -> Tensor:
-    """The output of one network at points (..., d), shape (..., C)."""
-    return forward(weights, x)[-1]
 
 
 class Stack:

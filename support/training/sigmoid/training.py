@@ -1,4 +1,4 @@
-"""The trainer of the sigmoid classifiers, with checkpoint and resume, and the measurements of their geometry.
+"""The trainer of the sigmoid classifiers, with checkpoint and resume.
 
     measurements = train([VolumeSpec.of(task("xor"), 10, 2000, seed) for seed in range(10)])
 
@@ -9,16 +9,17 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from support.defaults import pinned
 from support.networks.tasks import Task, resampled
 from support.training import loop
 from support.training.machine import Division, resolve_device, threads
-from support.training.sigmoid import views
 from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import Stack
 from support.training.specs import CURVES, Measurement, check_shared, recorded_steps
 
+Look = Callable[[VolumeSpec, Task, dict[int, dict[str, Tensor]]], dict[str, np.ndarray]]
 GEOMETRY = (0, 1, 50, 100, 200, 500, 2000, 5000, 10_000)  # epochs, and the last, at which geometry is measured
 SHARED = 100_000  # weights of a first layer above which two threads are faster than one
 
@@ -30,25 +31,23 @@ def geometry_steps(steps: int) -> list[int]:
 
 @pinned()
 def train(
-    specs: list[VolumeSpec], steps: int | None = None, *, tasks: list[Task] | None = None, **options
+    specs: list[VolumeSpec],
+    steps: int | None = None,
+    *,
+    tasks: list[Task] | None = None,
+    look: Look | None = None,
+    **options,
 ) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification, in the same order.
 
-    Its arrays, with shapes and units in `records/README.md`; log-volumes are those of the last hidden layer, and one
-    singular point makes all of its group NaN, see `views.look`:
-
-        "steps" and each of CURVES, "geometry_steps"
-        at the pairs of the last epoch the fields of `boundary.Measured`, "crossing", "effect" and so on
-        at the pairs of each epoch's own boundary the entries of `boundary.summary`, "own_effect" and so on
-        with several hidden layers the same of each layer at the pairs of the last epoch, "layer_effect" and so on
-        for tasks in the plane the weights, "W1", "b1", ...; for images the arrays of `views.between_images`
-
-    Its weights have the layout of `stack.initial_weights`.
+    Its arrays are "steps" and each of CURVES, "geometry_steps", and those of `look`. Its weights have the layout of
+    `networks.sigmoid.initial_weights`.
 
     Args:
         specs: the networks. They may differ only in seed, labels, plane and the digest of resampled data.
         steps: epochs, by default that of the specifications.
         tasks: their data, one for all or one for each; by default drawn or loaded here.
+        look: measures a network after training, from its specification, its data and its weights by epoch.
         options: fields of `loop.Options`.
     Raises:
         Stopped: as in `loop.Course.follow`; the checkpoint holds the state.
@@ -67,11 +66,11 @@ def train(
     with threads(1 if small else begun_with), torch.no_grad():
         stack, note = Stack(specs, tasks, course.device), {"threads": torch.get_num_threads()}
 
-        def look(number):
+        def measure(number):
             curves = {"curves": stack.curves()} if number in at else {}
             return curves | ({"parameters": stack.parameters.cpu().clone()} if number in geometry_at else {})
 
-        seen = course.follow(stack, loop.each(stack.advance), look, {*at, *geometry_at}, note, "epoch")
+        seen = course.follow(stack.state, loop.each(stack.advance), measure, {*at, *geometry_at}, note, "epoch")
         by_epoch = {}
         for epoch, parameters in zip(geometry_at, seen["parameters"], strict=True):
             stack.parameters.copy_(torch.from_numpy(parameters))
@@ -80,7 +79,7 @@ def train(
         for m, spec in enumerate(specs):
             weights = {epoch: every[m] for epoch, every in by_epoch.items()}
             own = {"steps": np.array(at), "geometry_steps": np.array(geometry_at)} | _by_name(seen["curves"][..., m])
-            arrays.append(own | views.look(spec, tasks[m % len(tasks)], weights))
+            arrays.append(own | (look(spec, tasks[m % len(tasks)], weights) if look else {}))
         division = Division(stack.device.type, torch.get_num_threads(), "default", specs[0].batch, len(specs))
     return course.measurements(specs, arrays, by_epoch[steps], ("train_loss", "test_loss"), division)
 
@@ -102,4 +101,4 @@ def curves_again(
 
 def _by_name(curves: np.ndarray) -> dict[str, np.ndarray]:
     """CURVES of one network from (S, 2, 2)."""
-    return {name: curves[:, i // 2, i % 2] for i, name in enumerate(CURVES)}
+    return dict(zip(CURVES, curves.reshape(len(curves), -1).T, strict=True))

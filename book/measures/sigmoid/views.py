@@ -13,15 +13,32 @@ from torch import Tensor
 from support import geometry
 from support.activations import ACTIVATIONS
 from support.geometry.boundary import candidates, find_pairs, measure, summary
+from support.networks.sigmoid import forward, logits
 from support.networks.tasks import Task
+from support.training.sigmoid import training
 from support.training.sigmoid.specs import VolumeSpec
-from support.training.sigmoid.stack import forward, logits
+from support.training.specs import Measurement
 
 CANDIDATES = 25  # times the wanted number of pairs
 ERROR = 1e-6  # of a log-volume of images, in nats
 CLASSES = (7, 6, 1, 6)
 LINES = ((0, 1), (2, 1), (1, 3))  # numbers of the images at the ends: 7 to 6, 1 to 6, 6 to 6
 POINTS = 64  # on a line
+
+
+def train(specs: list[VolumeSpec], steps: int | None = None, **options) -> list[Measurement]:
+    """Trains and measures a block, as `support.training.sigmoid.training.train`.
+
+    The arrays of a Measurement, with shapes and units in `records/README.md`; log-volumes are those of the last
+    hidden layer, and one singular point makes all of its group NaN:
+
+        "steps" and each of CURVES, "geometry_steps"
+        at the pairs of the last epoch the fields of `boundary.Measured`, "crossing", "effect" and so on
+        at the pairs of each epoch's own boundary the entries of `boundary.summary`, "own_effect" and so on
+        with several hidden layers the same of each layer at the pairs of the last epoch, "layer_effect" and so on
+        for tasks in the plane the weights, "W1", "b1", ...; for images the arrays of `between_images`
+    """
+    return training.train(specs, steps, look=look, **options)
 
 
 def look(spec: VolumeSpec, data: Task, weights: dict[int, dict[str, Tensor]]) -> dict[str, np.ndarray]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from book.measures.sigmoid.views import LINES, corners
 from support import geometry
 from support.geometry.boundary import candidates, find_pairs, matched
 from support.networks.data import Dataset
 from support.networks.residual import outputs
 from support.training.residual.specs import ResidualSpec
-from support.training.sigmoid.views import LINES, corners
 
 Predict = Callable[[Tensor], Tensor]  # (M, d) -> (M,) classes
 CANDIDATES = 60  # times the wanted number of pairs: between shuffled labels few segments stay in one class

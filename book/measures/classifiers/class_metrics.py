@@ -1,20 +1,16 @@
 """The metric that a classifier pulls back to its inputs, compared with the precisions of the classes.
 
-All metrics are restricted to the leading k principal directions U of the training images, (D, k). In all 784
-dimensions a metric from 128 hidden units has rank 128 at most, and directions in which images hardly vary would
-dominate the comparison.
-
-A metric G and a precision P = Sigma^-1, both (k, k), are compared by the eigenvalues of Sigma G. These are equal if
-G is a multiple of P, that is, if G measures Mahalanobis distances in some unit. `mismatch` is the SD of their
-logarithms. `slope` is that of log length under G against log variance, over the principal directions of the class: -1
-for Mahalanobis, 0 for Euclid, above 0 for a metric that stresses the directions in which the data vary most.
+A metric G and a precision P = Sigma^-1, both (k, k) in the coordinates of a `Frame`, are compared by the eigenvalues
+of Sigma G. These are equal if G is a multiple of P, that is, if G measures Mahalanobis distances in some unit.
+`mismatch` is the SD of their logarithms. `slope` is that of log length under G against log variance, over the
+principal directions of the class: -1 for Mahalanobis, 0 for Euclid, above 0 for a metric that stresses the directions
+in which the data vary most.
 
     frame = Frame.of(x, labels, 20)
     mismatch(hidden_metrics(network, x, labels, frame.basis), frame.covariances)      # (C,), nats
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,9 +20,9 @@ from torch import Tensor, nn
 from support.defaults import pinned
 from support.geometry.boundary import candidates, find_pairs, measure, summary
 from support.geometry.checks import SingularMetric
-from support.geometry.jacobians import load_forward_mode, products
+from support.geometry.class_metrics import Frame, mismatch
+from support.geometry.jacobians import load_forward_mode
 from support.geometry.pullback import full_rank_log_volume
-from support.geometry.slices import principal
 from support.networks.architectures import restored
 from support.networks.data import Dataset
 from support.networks.layers import OffsetL2
@@ -36,53 +32,11 @@ from support.training.classifiers.specs import MetricSpec
 CANDIDATES = 25  # times the wanted number of pairs
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The leading principal directions of the images, with the classes' statistics in these coordinates."""
-
-    basis: Tensor  # (D, k), orthonormal columns
-    covariances: Tensor  # (C, k, k), of each class
-    centres: Tensor  # (C, k), of each class
-    share: float  # of the total variance in these directions
-
-    @classmethod
-    def asked_for(cls, spec: MetricSpec, dataset: Dataset) -> "Frame":
-        """The frame of the run's own training images."""
-        data = dataset.first(spec.images)
-        x = torch.from_numpy(dataset.inputs(data.train_images, spec.scaling))
-        return cls.of(x, torch.from_numpy(data.train_labels), spec.components)
-
-    @classmethod
-    def of(cls, x: Tensor, labels: Tensor, k: int) -> "Frame":
-        """From images x, (N, D) float64. Raises ValueError unless k is below the size of the smallest class."""
-        classes = int(labels.max()) + 1
-        smallest = int(torch.bincount(labels, minlength=classes).min())
-        if not 1 <= k <= min(x.shape[1], smallest - 1):
-            most = min(x.shape[1], smallest - 1)
-            raise ValueError(
-                f"components must be from 1 to {most} here, not {k!r}: there are {x.shape[1]} inputs, and the "
-                f"smallest class has {smallest} of the {len(x):,} images"
-            )
-        basis, share = principal(x, k)
-        members = [x[labels == c] @ basis for c in range(classes)]
-        covariances = torch.stack([z.T.cov().view(k, k) for z in members])
-        centres = torch.stack([z.mean(0) for z in members])
-        return cls(basis, covariances, centres, share)
-
-
-def mismatch(metrics: Tensor, covariances: Tensor) -> Tensor:
-    """SD of the logs of the eigenvalues of Sigma G, in nats: (..., k, k) twice -> (...).
-
-    0 if and only if the metric is a multiple of the precision. It does not depend on the basis or on the units of
-    length and output. Infinite for a singular metric.
-
-    >>> mismatch(torch.diag(torch.tensor([3.0, 3.0])).double(), torch.eye(2).double()).item()
-    0.0
-    """
-    L = torch.linalg.cholesky(covariances)
-    values = torch.linalg.eigvalsh(L.mT @ metrics @ L)
-    singular = values[..., 0] <= 1e-12 * values[..., -1]
-    return values.clamp_min(1e-300).log().std(-1, correction=0).masked_fill(singular, torch.inf)
+def frame_of(spec: MetricSpec, dataset: Dataset) -> Frame:
+    """The frame of a run's own training images."""
+    data = dataset.first(spec.images)
+    x = torch.from_numpy(dataset.inputs(data.train_images, spec.scaling))
+    return Frame.of(x, torch.from_numpy(data.train_labels), spec.components)
 
 
 def slope(metrics: Tensor, covariances: Tensor) -> Tensor:
@@ -131,29 +85,6 @@ def hidden_metrics(network: nn.Sequential, x: Tensor, labels: Tensor, basis: Ten
         weight: Any = network[2].weight
         squares = squares * weight
     return torch.einsum("hi,ch,hj->cij", A, squares, A)
-
-
-def metrics_of(
-    f: Callable,
-    x: Tensor,
-    labels: Tensor,
-    basis: Tensor,
-    members: int,
-    progress: Callable[[int, int], None],
-    batch: int = 256,
-) -> Tensor:
-    """The metric U^T J^T J U of any map of a batch, (N, ...) -> (N, m), averaged over members of a class: (C, k, k).
-
-    members: at most this many of each class, the first ones. progress: called after each batch of inputs.
-    """
-    classes = range(int(labels.max()) + 1)
-    chosen = torch.cat([(labels == c).nonzero()[:members, 0] for c in classes])
-    labels, groups, found = labels[chosen], x[chosen].split(batch), []
-    for number, part in enumerate(groups, 1):
-        found.append(products(f, part, basis.T.reshape(-1, *x.shape[1:])).double())
-        progress(number, len(groups))
-    J = torch.cat(found)
-    return torch.stack([(J[labels == c].mT @ J[labels == c]).mean(0) for c in classes])
 
 
 def log_volume(f: Callable, x: Tensor, basis: Tensor) -> Tensor:
@@ -225,7 +156,7 @@ def look(spec: MetricSpec, dataset: Dataset, weights: dict[str, Tensor]) -> dict
     data = dataset.first(spec.images)
     x, test = (torch.from_numpy(dataset.inputs(i, spec.scaling)) for i in (data.train_images, data.test_images))
     labels, test_labels = torch.from_numpy(data.train_labels), torch.from_numpy(data.test_labels)
-    frame = Frame.asked_for(spec, dataset)
+    frame = frame_of(spec, dataset)
     by_time = [metrics(network, x, labels, frame) for network in networks]
     found = {name: torch.stack([one[name] for one in by_time]).numpy() for name in by_time[0]}
     found["euclid"] = mismatch(torch.eye(spec.components).double(), frame.covariances).numpy()
