@@ -92,7 +92,7 @@ def test_the_mean_log_volume_lies_below_infinite_width_by_about_one_over_n():
 def test_ratios_are_drawn_in_the_colour_of_the_sign_of_the_curvature():
     layers = {"erf": Wide("erf", 2), "GELU": Wide("gelu", 2)}
     ratios, saddle, cap = pictures.signs_figure(RADII, layers).axes
-    negative, positive = pictures.SIGNS.colors
+    negative, positive = pictures.NEGATIVE, pictures.POSITIVE
     drawn = {}
     for name, lines in zip(layers, (ratios.lines[:2], ratios.lines[2:]), strict=True):
         drawn[name] = {line.get_color(): line.get_ydata() for line in lines}

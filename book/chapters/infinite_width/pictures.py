@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from matplotlib.colors import ListedColormap, SymLogNorm
+from matplotlib.colors import SymLogNorm
 from torch import Tensor
 
 from book.chapters.infinite_width.one_example import Sampled
@@ -16,7 +16,7 @@ from support.geometry import shallow_log_volume_element, shallow_ricci_scalar, w
 from support.geometry.wide_layers import Wide
 
 GREY, ACCENT = "#777777", "#D55E00"
-SIGNS = ListedColormap(["#4a6fa5", ACCENT])  # negative, positive
+NEGATIVE, POSITIVE = "#4a6fa5", ACCENT  # curvature
 
 
 def signs_figure(radii: Tensor, layers: dict[str, Wide]):
@@ -34,7 +34,7 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide]):
     left.text(1.03 * end, heights[0], "ReLU", va="center", fontsize=9)
     for row, ((name, layer), height) in enumerate(zip(layers.items(), heights[1:], strict=True)):
         positive = layer.ricci(radii).numpy() > 0
-        for colour, where in zip(SIGNS.colors, (~positive, positive), strict=True):
+        for colour, where in ((NEGATIVE, ~positive), (POSITIVE, positive)):
             # one point more at each end, so that the pieces of a line meet
             joined = where | np.roll(where, 1) & (np.arange(len(where)) > 0)
             left.plot(
@@ -47,7 +47,7 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide]):
     left.set_xlim(0, 1.28 * end)
     left.set_xticks(range(int(end) + 1))
     words = ("saddle: circles grow faster", "sphere: they grow slower")
-    for place, sign, colour, said in zip((0, 1), (-1, 1), SIGNS.colors, words, strict=True):
+    for place, sign, colour, said in zip((0, 1), (-1, 1), (NEGATIVE, POSITIVE), words, strict=True):
         for ax in (axes[place, 0], axes[place, 1]):
             ax.remove()
         _surface(fig.add_subplot(axes[0, 0].get_gridspec()[place, 1], projection="3d"), sign, colour, said)
