@@ -159,7 +159,7 @@ def settings() -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame(rows), []
 
 
-def _rounds(name, block, x, targets, test, wanted, variant: Variant = USUAL) -> list[dict]:
+def _rounds(name, block, x, targets, test, wanted, *, variant: Variant = USUAL) -> list[dict]:
     errors = features.by_round(x, targets, test, wanted, variant=variant)
     return [{"data": name, "block": block, "round": number, "error": error} for number, error in enumerate(errors)]
 

@@ -43,7 +43,7 @@ Classify = Callable[[Tensor], Tensor]  # features (N, k) -> classes (N,)
 
 MIDDLE = 0.5  # the share of a line, around its middle, in which the boundary must lie
 CLASSIFIERS = ("random", "probe")  # methods of `Untrained`
-CONTROLS = (*CLASSIFIERS, "shuffled", "whitened")
+WITHOUT_LABELS = ("shuffled", "whitened")  # the same, to be compared with a probe
 DRAWS = 4  # classifiers of each sort
 PAIRS = 16  # of lines for each classifier, at most
 PROBED = 10_000  # training images that a probe learns, at most
@@ -160,18 +160,20 @@ def white(features: Tensor, ridge: float) -> Tensor:
     return (vectors / (values.clamp(min=0) + ridge).sqrt()) @ vectors.T / sd[:, None]
 
 
-def measured(spec: ResidualSpec, dataset: Dataset, classifiers: tuple[str, ...] = CLASSIFIERS) -> Iterator[dict]:
+def measured(
+    spec: ResidualSpec, dataset: Dataset, classifiers: tuple[str, ...] = CLASSIFIERS, draws: int = DRAWS
+) -> Iterator[dict]:
     """A row for each classifier of the untrained network of a run.
 
     MEASURES, means over the pairs that have all volumes; "pairs", how many these are; "off_middle", how far their
     boundary lies from the middle, in lengths of the line; "sd" of the log-volume among the ends, in nats per output;
     "accuracy" of a probe on test images, in percent.
-    classifiers: methods of `Untrained`.
+    classifiers: methods of `Untrained`. draws: of each.
     """
     network = Untrained(spec, dataset)
     measurer = Measurer(network.learner)
     for name in classifiers:
-        for draw in range(DRAWS):
+        for draw in range(draws):
             crossing, points = network.segments(getattr(network, name)(draw))
             volumes = [measurer.at(point, all_stages=False)[STAGES - 1] for point in points.flatten(0, 2)]
             volume = torch.stack(volumes).view(points.shape[:3]).numpy() / measurer.outputs
@@ -197,7 +199,7 @@ def summary(volume: np.ndarray, t: np.ndarray) -> dict[str, float]:
     return {"pairs": len(t), **means, "sd": float(volume[..., :2].std()) if len(t) else np.nan}
 
 
-def of_studies(studies: Iterable, classifiers: tuple[str, ...] = CLASSIFIERS) -> pd.DataFrame:
+def of_studies(studies: Iterable, classifiers: tuple[str, ...] = CLASSIFIERS, draws: int = DRAWS) -> pd.DataFrame:
     """The rows of `measured` of every untrained GELU network of these studies, with the name of the study.
 
     Runs of a study that differ in their training alone start from one network, which is measured once.
@@ -207,7 +209,7 @@ def of_studies(studies: Iterable, classifiers: tuple[str, ...] = CLASSIFIERS) ->
         dataset = study.dataset()
         several = [spec for block in study.blocks(dataset) for spec in block.specs if spec.activation == "gelu"]
         for spec in {spec.seed: spec for spec in several}.values():
-            found += [{"study": study.name, **row} for row in measured(spec, dataset, classifiers)]
+            found += [{"study": study.name, **row} for row in measured(spec, dataset, classifiers, draws)]
     return pd.DataFrame(found)
 
 
