@@ -72,12 +72,12 @@ def _compared(name: str, repetitions: int, folds: int, first: int) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
-def _blocks(first: int = 0, draws: int = DRAWS):
+def _blocks(first: int = 0, draws: int | None = None):
     """Data set, block, training inputs and targets, test inputs and labels, and the toy's plane.
 
-    first: seed of the splits and of the first of the toy's draws.
+    first: seed of the splits and of the first of the toy's draws. draws: how many, DRAWS by default.
     """
-    for draw in range(first, first + draws):
+    for draw in range(first, first + (draws or DRAWS)):
         x, labels, plane, train = features.toy(draw)
         yield "toy", draw, x[train], features.one_hot(labels[train]), x[~train], labels[~train], plane
     for name in ("digits", "breast cancer"):

@@ -31,13 +31,14 @@ def by_round(x, targets, test, wanted, rounds: int = ROUNDS, variant: Variant = 
 
 
 def network(
-    x: np.ndarray, targets: np.ndarray, scale: float, seed: int, decay: float = 0.0, steps: int = STEPS
+    x: np.ndarray, targets: np.ndarray, scale: float, seed: int, decay: float = 0.0, steps: int | None = None
 ) -> tuple[nn.Sequential, np.ndarray]:
     """A ReLU network with one hidden layer, trained on the squared error, and the first layer's initial weights.
 
     scale: times the usual initial weights and biases of the first layer. decay: factor of half of the squared
-    parameters in the loss. With more than STEPS steps the rate falls to 0 along a half cosine.
+    parameters in the loss. steps: STEPS by default; with more of them the rate falls to 0 along a half cosine.
     """
+    steps = STEPS if steps is None else steps
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         net = nn.Sequential(nn.Linear(x.shape[1], WIDTH), nn.ReLU(), nn.Linear(WIDTH, targets.shape[1])).double()
@@ -118,9 +119,9 @@ def far(net: nn.Sequential, x: np.ndarray, targets: np.ndarray) -> float:
     """The size of the gradient of loss and decay by the first layer's weights, over that of the decay alone."""
     W = net.get_parameter("0.weight").detach().clone().requires_grad_()
     outputs = torch.func.functional_call(net, {"0.weight": W}, torch.from_numpy(x))
-    ((outputs - torch.from_numpy(targets)) ** 2).mean().backward()
-    assert W.grad is not None
-    return float((W.grad + DECAY * W).norm() / (DECAY * W).norm())
+    (gradient,) = torch.autograd.grad(((outputs - torch.from_numpy(targets)) ** 2).mean(), W)
+    W = W.detach()
+    return float((gradient + DECAY * W).norm() / (DECAY * W).norm())
 
 
 def cosine(A: np.ndarray, B: np.ndarray) -> float:

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from book.chapters.offset_l2.study import LEAST_TABLE5
-from book.chapters.offset_l2.volume_control import ACTIVATIONS, STEPS, VOLUME
+from book.chapters.offset_l2.volume_control import ACTIVATIONS, LOGDET, STEPS, VOLUME
 from book.claims.judge import ABOVE_0, BELOW_0, LEAST_SEEDS, Arm, Claim, Part, amended, claim, own
 from book.measures.classifiers.parts import (
     AGREES,
@@ -26,7 +26,6 @@ from book.measures.classifiers.study import BOTH
 from book.records import derived
 from support.networks.architectures import L2, SIX_BIAS
 
-LOGDET = ", log-determinant"
 HALF = 50.0  # percent of the way to the next class mean, beyond which a centre is nearer to that one
 _SHORT = ", within a tenth of the steps and a sixth of the images"  # of the paper's
 _AMENDED = {

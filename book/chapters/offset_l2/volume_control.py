@@ -22,13 +22,14 @@ from support.networks.data import load
 from support.networks.layers import OffsetL2
 
 VOLUME = "offset-l2-volume"  # the derived table
+LOGDET = ", log-determinant"  # at the end of a head's name
 HIDDEN, STEPS, RATE = 32, 2000, 0.003  # hidden units, full-batch steps of Adam, learning rate
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"ReLU": nn.ReLU, "Abs": Abs}
 HEADS = {  # name -> (function of the distance, whether the log-determinant is added)
     "OffsetL2": (lambda d: -d, False),
-    "OffsetL2, log-determinant": (lambda d: -d, True),
+    f"OffsetL2{LOGDET}": (lambda d: -d, True),
     "squared": (lambda d: -(d**2) / 2, False),
-    "squared, log-determinant": (lambda d: -(d**2) / 2, True),
+    f"squared{LOGDET}": (lambda d: -(d**2) / 2, True),
     "OffsetL2, equal weights": (lambda d: -d, False),
     "harmonic": (lambda d: -math.sqrt(HIDDEN) * d.log(), False),
 }
