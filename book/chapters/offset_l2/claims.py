@@ -166,8 +166,8 @@ CLAIMS = (
       for letter, says, part in (
           ("a", "Training leaves the centres of OffsetL2 near the places where they started.", centres_stay),
           ("b", "OffsetL2 networks are as accurate with their centres put back to the start.", centres_idle))),
-    # Oursland (2512.24780, 2601.06478) reads training by log-sum-exp losses as an implicit EM, which without a
-    # log-determinant has nothing that keeps the volume of a component. There no labels are used; here they are. So
+    # Oursland (2512.24780) derives that with a softmax over distances gradient descent is an implicit EM, and
+    # (2601.06478, without labels) that it collapses without a term like the log-determinant of a Gaussian mixture. So
     # with the term a head is a density, and its weights should be the precisions of its class. Written after a trial
     # of the code on seeds 900 and 901. In it the term lowered the mismatch by 0.14 nats at most. OffsetL2's centres
     # were at 127 to 174% of the way, and harmonic ones at 10 to 11%. The head with equal weights had not been run.
