@@ -23,7 +23,7 @@ from support.networks.layers import OffsetL2
 
 VOLUME = "offset-l2-volume"  # the derived table
 LOGDET = ", log-determinant"  # at the end of a head's name
-HIDDEN, STEPS, RATE = 32, 2000, 0.003  # hidden units, full-batch steps of Adam, learning rate
+HIDDEN, STEPS, RATE = 32, 1000, 0.003  # hidden units, full-batch steps of Adam, learning rate
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"ReLU": nn.ReLU, "Abs": Abs}
 HEADS = {  # name -> (function of the distance, whether the log-determinant is added)
     "OffsetL2": (lambda d: -d, False),
