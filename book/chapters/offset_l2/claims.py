@@ -170,8 +170,8 @@ CLAIMS = (
     # (2601.06478, without labels) that it collapses without a term like the log-determinant of a Gaussian mixture. So
     # with the term a head is a density, and its weights should be the precisions of its class. Written after a trial
     # of the code on seeds 900 and 901, with 2,000 steps. In it the term lowered the mismatch by 0.14 nats at most.
-    # OffsetL2's centres were at 127 to 174% of the way, and harmonic ones at 10 to 11%. The head with equal weights had
-    # not been run.
+    # OffsetL2's centres were at 127 to 174% of the way, and harmonic ones at 10 to 11%. The head with equal weights
+    # had not been run.
     own("OWN-3-c", "With a log-determinant the weights of a distance head fit the precisions of the hidden units in "
         "their class better than without it, and better than equal weights.",
         fits("with", BELOW_0),
