@@ -113,6 +113,10 @@ OUTCOMES = {
     "OWN-8-e": larger("entropy rank inside across after", "entropy rank inside alike after"),
     "OWN-8-f": _untrained("random"),
     "OWN-8-h": _untrained("probe"),
+    **{id: [({"random": -0.2, "probe": 0.2, kind: 0.2 + 0.01 * WIGGLE}, "holds"),
+            ({"random": -0.2, "probe": 0.2, kind: -0.2 + 0.01 * WIGGLE}, "fails"),
+            ({"random": -0.2, "probe": 0.2, kind: NONE}, "unclear")]
+       for id, kind in (("OWN-8-i", "shuffled"), ("OWN-8-j", "whitened"))},
     "OWN-8-g": [
         *(
             (columns | {"deep train accuracy": 93.5, "train accuracy": 93.3 + 0.1 * WIGGLE}, state)

@@ -49,7 +49,7 @@ OUTCOMES = {
         ({"trained": 0.8 + 0.1 * WIGGLE, "untrained": 0.1, "turned": 0.8}, "unclear"),
     ],
     **dict.fromkeys(
-        ("KER-2-b", "KER-2-f"),
+        ("KER-2-b", "KER-2-f", "KER-5-a"),
         [
             ({"cosine": 0.95 + 0.01 * WIGGLE}, "holds"),
             ({"cosine": 0.7 + 0.01 * WIGGLE}, "fails"),
@@ -75,5 +75,26 @@ OUTCOMES = {
         ({"last": 6 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
         ({"last": 4 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
         ({"last": 5 + WIGGLE, "first": 5.0}, "unclear"),
+    ],
+    "KER-5-b": [
+        ({"cosine": 0.95 + 0.01 * WIGGLE, "products": 0.8, "root": 0.9}, "holds"),
+        ({"cosine": 0.7 + 0.01 * WIGGLE, "products": 0.8, "root": 0.6}, "fails"),
+        ({"cosine": 0.7 + 0.01 * WIGGLE, "products": 0.6, "root": 0.8}, "fails"),
+        ({"cosine": 0.9 + 0.01 * WIGGLE, "products": 0.8, "root": 0.9}, "unclear"),
+    ],
+    "KER-5-c": [
+        ({"without decay": 0.1 + 0.01 * WIGGLE}, "holds"),
+        ({"without decay": 0.95 + 0.01 * WIGGLE}, "fails"),
+        ({"without decay": 0.9 + 0.01 * WIGGLE}, "unclear"),
+    ],
+    "KER-5-d": [
+        ({"last": 5.1 + 0.1 * WIGGLE, "first": 5.0}, "holds"),
+        ({"last": 6 + 0.1 * WIGGLE, "first": 5.0}, "fails"),
+        ({"last": 5.5 + WIGGLE, "first": 5.0}, "unclear"),
+    ],
+    "KER-5-e": [
+        ({"usual": 6 + 0.1 * WIGGLE, "last": 5.0}, "holds"),
+        ({"usual": 4 + 0.1 * WIGGLE, "last": 5.0}, "fails"),
+        ({"usual": 5 + WIGGLE, "last": 5.0}, "unclear"),
     ],
 }

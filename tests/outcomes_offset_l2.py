@@ -15,6 +15,12 @@ def _centres(number: str, values, accuracy=90.0) -> dict:
     return {(number, name): values for name in L2} | acc(**{name.replace("-", "_"): accuracy for name in L2})
 
 
+def _misfits(logdet, without) -> dict:
+    """Mismatch over that of equal weights, 1 nat, with a log-determinant and without."""
+    equal = {("equal", head): 1.0 for head in ("with", "without")}
+    return equal | {("mismatch", "with"): 1 + logdet, ("mismatch", "without"): 1 + without}
+
+
 _EQUAL = [
     (_all(), "holds"),
     (_all(Abs_L2=95 + NARROW), "fails"),
@@ -64,5 +70,27 @@ OUTCOMES = {
         (_centres("centres back", 89.5 + NARROW), "holds"),
         (_centres("centres back", 60 + NARROW), "fails"),
         (_centres("centres back", 89 + WIGGLE), "unclear"),
+    ],
+    "OWN-3-c": [
+        (_misfits(-0.3 + 0.01 * WIGGLE, 0.1), "holds"),
+        (_misfits(0.3 + 0.01 * WIGGLE, 0.5), "fails"),  # better than without it, and worse than equal weights
+        (_misfits(-0.3 + 0.01 * WIGGLE, -0.5), "fails"),
+        (_misfits(-0.3 + 0.01 * WIGGLE, -0.3), "unclear"),
+    ],
+    "OWN-3-d": [
+        (_misfits(0.0, 0.3 + 0.01 * WIGGLE), "holds"),
+        (_misfits(0.0, -0.3 + 0.01 * WIGGLE), "fails"),
+        (_misfits(0.0, 0.1 * WIGGLE), "unclear"),
+    ],
+    "OWN-3-e": [
+        ({("offset", "harmonic"): 10 + NARROW, ("offset", "OffsetL2"): 130 + NARROW}, "holds"),
+        ({("offset", "harmonic"): 60 + NARROW, ("offset", "OffsetL2"): 130 + NARROW}, "fails"),
+        ({("offset", "harmonic"): 10 + NARROW, ("offset", "OffsetL2"): 20 + NARROW}, "fails"),
+        ({("offset", "harmonic"): 50 + WIGGLE, ("offset", "OffsetL2"): 130 + NARROW}, "unclear"),
+    ],
+    "OWN-3-f": [
+        ({("offset", "OffsetL2, equal weights"): 130 + NARROW}, "holds"),
+        ({("offset", "OffsetL2, equal weights"): 10 + NARROW}, "fails"),
+        ({("offset", "OffsetL2, equal weights"): 50 + WIGGLE}, "unclear"),
     ],
 }

@@ -225,6 +225,33 @@ def test_outer_products_are_those_of_automatic_derivatives():
     assert not np.allclose(euclid, found, rtol=0.1)
 
 
+def test_products_with_the_inputs_are_those_of_automatic_derivatives():
+    x, targets = RNG.standard_normal((9, 3)), RNG.standard_normal((9, 2))
+    A = RNG.standard_normal((3, 3))
+    machine = feature_machines.fit(x, targets, A @ A.T, 1.7)
+
+    def loss(z, i):  # without the tip of the kernel
+        others = np.arange(9) != i
+        away = z - torch.from_numpy(x[others])
+        kernel = torch.exp(-torch.sqrt(((away @ torch.from_numpy(machine.M)) * away).sum(1)) / 1.7)
+        left = torch.from_numpy(targets[i] - machine(x[i : i + 1])[0])
+        return -(kernel @ torch.from_numpy(machine.weights[others]) * left).sum() / feature_machines.RIDGE
+
+    slopes = torch.stack([torch.func.grad(loss)(torch.from_numpy(z), i) for i, z in enumerate(x)]).numpy()
+    assert np.allclose(feature_machines.at_convergence(machine), -slopes.T @ x / 9, rtol=1e-6)
+
+
+def test_a_metric_that_the_theorem_has_already_stays(monkeypatch):
+    x, targets = RNG.standard_normal((9, 3)), RNG.standard_normal((9, 1))
+    M = np.diag([1.5, 1.0, 0.5])
+    machine = feature_machines.fit(x, targets, M, 1.0)
+    monkeypatch.setattr(feature_machines, "at_convergence", lambda machine: 7 * machine.M)
+    assert np.allclose(feature_machines._updated(machine, derived.BY_THEOREM), M)
+    monkeypatch.setattr(feature_machines, "at_convergence", lambda machine: np.diag([1, -1, 1]) @ np.eye(3))
+    swung = feature_machines._updated(machine, derived.BY_THEOREM)
+    assert np.allclose(swung, np.sqrt(M) * 3 / np.trace(np.sqrt(M)))
+
+
 def test_a_feature_machine_fits_its_training_data():
     x, labels = blobs()
     machine = feature_machines.learn(x, features.one_hot(labels), rounds=1)
@@ -261,6 +288,36 @@ def test_a_small_start_scales_the_first_layer_alone(monkeypatch):
     x, targets = RNG.standard_normal((5, 4)), np.ones((5, 1))
     (usual, before), (small, after) = (features.network(x, targets, scale, 3) for scale in (1.0, 0.1))
     assert np.allclose(0.1 * before, after) and torch.equal(usual[2].weight, small[2].weight)
+
+
+def test_products_with_the_inputs_are_the_first_layer_times_its_gradient():
+    x, targets = RNG.standard_normal((30, 4)), RNG.standard_normal((30, 3))
+    net, _ = features.network(x, targets, 1.0, 0, steps=5)
+    W = net[0].weight.requires_grad_()
+    (slope,) = torch.autograd.grad(((net(torch.from_numpy(x)) - torch.from_numpy(targets)) ** 2).mean(), W)
+    wanted = -(W.T @ slope).detach().numpy()
+    assert np.allclose(features.at_convergence(net, x, targets), wanted)
+
+
+def test_where_decay_and_loss_balance_the_products_are_the_layer_s_own():
+    w, v = 2.0, 0.5  # one active unit, f = v w x, at x = 1
+    net = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1)).double()
+    for name, value in {"0.weight": w, "0.bias": 0, "2.weight": v, "2.bias": 0}.items():
+        torch.nn.init.constant_(net.get_parameter(name), value)
+    net.requires_grad_(False)
+    x, target = np.ones((1, 1)), np.array([[v * w + features.DECAY * w / (2 * v)]])
+    assert features.far(net, x, target) == pytest.approx(0, abs=1e-9)
+    assert features.at_convergence(net, x, target) == pytest.approx(features.DECAY * w**2)
+    assert features.far(net, x, np.array([[v * w]])) == pytest.approx(1)
+
+
+def test_decay_turns_a_layer_towards_its_products_with_the_inputs(monkeypatch):
+    monkeypatch.setattr(features, "LONG", 1500)
+    monkeypatch.setattr(features, "DECAY", 0.05)
+    x, labels = blobs(40)
+    usual, small = features.converged(x, features.one_hot(labels), 0)
+    assert usual["cosine"] > 0.99 and abs(usual["without decay"]) < 0.9
+    assert small["start"] == "small start" and math.isnan(small["without decay"])
 
 
 # -- checks of formulas, and planted mistakes ---------------------------------------------------------------------
@@ -341,7 +398,7 @@ def test_rows_of_a_unit_are_averaged_and_missing_contrasts_left_out(monkeypatch)
 def test_without_a_table_nothing_is_judged(monkeypatch, tmp_path):
     monkeypatch.setattr(claims.derived, "path", lambda name: tmp_path / name)
     rows = [row for row in chapters.ledger([], "11_kernels") if row["arms"][0]["name"] != "formulas"]
-    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 12
+    assert {row["verdict"] for row in rows} == {"untested"} and len(rows) == 17
 
 
 def test_arms_read_their_rows(monkeypatch):

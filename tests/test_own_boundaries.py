@@ -43,7 +43,29 @@ def test_a_probe_tells_half_of_the_classes_from_the_others(network):
     assert abs(right[0] - right[1]) < 5 and right[1] > 54
 
 
-@pytest.mark.parametrize("classifier", [Untrained.random, Untrained.probe])
+def test_a_probe_of_shuffled_labels_sorts_images_by_chance(network):
+    images = network.learner.unit(network.learner.test_images).flatten(1)
+    features = network.features(images)
+
+    def right(probe):
+        halves = [network._half(draw)[network.learner.test_labels] for draw in range(4)]
+        return np.mean([float((probe(draw)(features) == half).double().mean()) for draw, half in enumerate(halves)])
+
+    assert abs(right(network.shuffled) - 0.5) < 0.05 < right(network.probe) - 0.5
+
+
+def test_whitened_features_are_white_and_a_ridge_holds_back_the_least_direction():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2000, 3, generator=generator).double() @ torch.diag(torch.tensor([1.0, 5.0, 0.1])).double()
+    x[:, 2] += x[:, 0]
+    A = own_boundaries.white(x, 0.0)
+    torch.testing.assert_close((x @ A).T.cov(correction=0), torch.eye(3).double())
+    x[:, 2] = x[:, 0]
+    held = own_boundaries.white(x, 0.01)
+    assert torch.linalg.svdvals(held * x.std(0, correction=0)[:, None])[0] == pytest.approx(10, rel=1e-3)
+
+
+@pytest.mark.parametrize("classifier", [Untrained.random, Untrained.probe, Untrained.shuffled, Untrained.whitened])
 def test_segments_cross_the_boundary_of_the_classifier_in_their_middle_half(network, classifier):
     classify = classifier(network, 1)
     t, points = network.segments(classify)
@@ -101,7 +123,7 @@ def test_a_pair_without_a_volume_counts_nowhere():
 
 def test_each_gelu_network_of_a_study_is_measured_once(monkeypatch):
     seen = []
-    monkeypatch.setattr(own_boundaries, "measured", lambda spec, dataset: seen.append(spec) or [{"seed": spec.seed}])
+    monkeypatch.setattr(own_boundaries, "measured", lambda spec, *_: seen.append(spec) or [{"seed": spec.seed}])
     study = ResidualStudy(
         "s", "digits", 1, activations=("gelu", "relu"), labels=("true", "shuffled"), seeds=2, images=100, batch=50
     )

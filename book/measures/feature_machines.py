@@ -20,13 +20,16 @@ class Variant:
     """Settings of the learning.
 
     follow: L follows the median distance under each new M; otherwise it keeps its first value. root: M is replaced by
-    its square root in each round.
+    its square root in each round. convergence: in place of the outer products, the fourth root of A M M A' with
+    A of `at_convergence`. Where A is M, M stays. Of a machine A need be neither symmetric nor positive, and M would
+    swing between two matrices if it became A.
     """
 
     length: float = 1.0  # times the median distance
     ridge: float = RIDGE
     follow: bool = False
     root: bool = False
+    convergence: bool = False
 
 
 USUAL = Variant()
@@ -68,18 +71,30 @@ def fit(x: np.ndarray, targets: np.ndarray, M: np.ndarray, length: float, ridge:
 
 
 def outer_products(machine: FeatureMachine) -> np.ndarray:
-    """The mean over the training inputs of J' J, (d, d); J: derivative of the outputs, (C, d).
+    """The mean over the training inputs of J' J, (d, d); J: derivative of the outputs, (C, d)."""
+    return sum((g.T @ g for g in gradients(machine)), np.zeros_like(machine.M)) / len(machine.x)
+
+
+def at_convergence(machine: FeatureMachine) -> np.ndarray:
+    """The mean A over the training inputs x of minus (gradient of the loss by x) x', (d, d), up to a factor.
+
+    Boix-Adsera et al. (2025): of a layer trained with decay to convergence, this is W'W up to a factor. The loss is
+    the squared error. Its slope at an input is the machine's weight there, times the ridge and a constant.
+    """
+    slopes = zip(machine.weights.T, gradients(machine), strict=True)
+    return sum(((w[:, None] * g).T @ machine.x for w, g in slopes), np.zeros_like(machine.M)) / len(machine.x)
+
+
+def gradients(machine: FeatureMachine) -> Iterator[np.ndarray]:
+    """The gradient of each output at the training inputs, (N, d).
 
     The kernel's tip, where x is the training input itself, has no gradient and counts as 0.
     """
     r = distances(machine.x, machine.x, machine.M)
     slope = np.where(r > 0, -np.exp(-r / machine.length) / (machine.length * np.where(r > 0, r, 1)), 0)
-    total = np.zeros_like(machine.M)
     for weights in machine.weights.T:  # gradient at x: sum_i weight_i slope(x, i) M (x - x_i)
         several = slope * weights
-        gradients = (several.sum(1)[:, None] * machine.x - several @ machine.x) @ machine.M
-        total += gradients.T @ gradients
-    return total / len(machine.x)
+        yield (several.sum(1)[:, None] * machine.x - several @ machine.x) @ machine.M
 
 
 def learn(x: np.ndarray, targets: np.ndarray, rounds: int = ROUNDS) -> FeatureMachine:
@@ -102,7 +117,7 @@ def learning(x: np.ndarray, targets: np.ndarray, rounds: int, variant: Variant =
     for _ in range(rounds):
         machine = fit(x, targets, M, length, variant.ridge)
         yield machine
-        M = _updated(machine, variant.root)
+        M = _updated(machine, variant)
         length = variant.length * _median(x, M) if variant.follow else length
     yield fit(x, targets, M, length, variant.ridge)
 
@@ -114,12 +129,21 @@ def _median(x: np.ndarray, M: np.ndarray) -> float:
     return found
 
 
-def _updated(machine: FeatureMachine, root: bool) -> np.ndarray:
-    M = outer_products(machine)
-    M = (M + M.T) / 2
+def _updated(machine: FeatureMachine, variant: Variant) -> np.ndarray:
+    if variant.convergence:
+        AM = at_convergence(machine) @ machine.M
+        M = power(AM @ AM.T, 0.25)
+    else:
+        M = outer_products(machine)
+        M = (M + M.T) / 2
     if not np.trace(M) > 0:
         raise ValueError("the fitted function is constant, so it prefers no direction; are all targets equal?")
-    if root:
-        values, vectors = np.linalg.eigh(M)
-        M = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    if variant.root:
+        M = power(M, 0.5)
     return M * (len(M) / np.trace(M))
+
+
+def power(M: np.ndarray, exponent: float) -> np.ndarray:
+    """A power of a symmetric matrix that is not negative, (d, d)."""
+    values, vectors = np.linalg.eigh(M)
+    return (vectors * np.maximum(values, 0) ** exponent) @ vectors.T

@@ -62,6 +62,16 @@ Of our own, because segments between any two images leave the data:
               contrast of two untrained networks was a difference between the two images
     OWN-8-h   the same with linear probes in place of random weights. A boundary that is fitted to the labels may lie
               elsewhere
+    OWN-8-i   whether it is the labels of a probe that put its boundary where space swells, or fitting alone: contrast
+              of the untrained network at boundaries of probes that learned shuffled labels minus that at random
+              ones, minus half of what probes of true labels have more than random ones. OWN-8-j the same with
+              random classifiers in coordinates in which the features are white, as least squares makes of noise.
+              If one holds, a boundary may stand out without labels, and a study of boundaries needs this control.
+              The contrasts at random and fitted boundaries of these networks were known (-0.20 and +0.20 for the
+              seeds of 20 epochs, -0.10 and +0.20 for those of 40), so that a mean of about +0.03 decides. Shuffled
+              labels and whitened features had been tried in no network. If shuffled probes are as random ones, or as
+              fitted ones, the ten networks decide with power 0.8 or more for an SD of 0.15, and five with 0.4 to
+              0.6. In between they will hardly decide
     OWN-8-g   contrast of ResNet-34 of 20 epochs minus that of ResNet-10 of 40 epochs, after training, in the order of
               their seeds, which have nothing in common. Asked where the ResNet-10 fit their training images less than
               2 points worse: those of 20 epochs are 3.6 points worse, so that not only their depth differs. Written
@@ -95,10 +105,10 @@ from typing import Any
 
 import pandas as pd
 
-from book.chapters.deep_networks.derived import TABLE
+from book.chapters.deep_networks.derived import SHUFFLED, TABLE
 from book.chapters.deep_networks.study import STUDIES
 from book.claims.judge import ABOVE_0, Arm, Part, amended, claim, own
-from book.measures.residual import numbers, results
+from book.measures.residual import numbers, own_boundaries, results
 from book.measures.residual.results import ResidualArm
 from book.measures.tables import Records, Tables
 
@@ -142,6 +152,25 @@ def _arm(tables: Tables, name: str, kind: str = "", **how: Any) -> Arm:
 def networks(*names: str, **how: Any) -> Callable[[Tables], list[Arm]]:
     """Arms by their names; how: arguments of `numbers.networks`."""
     return lambda tables: [_arm(tables, name, **how) for name in names]
+
+
+def untrained_only(tables: object) -> list[Arm]:
+    """Untrained ResNet-34 of both lengths of training: by seed the contrast at boundaries of each classifier."""
+    found = [
+        pd.DataFrame(
+            {
+                kind: own_boundaries.before_training(table, study, kind)["interpolated"]
+                for table, kinds in (
+                    (TABLE, own_boundaries.CLASSIFIERS),
+                    (without_labels, own_boundaries.WITHOUT_LABELS),
+                )
+                for kind in kinds
+            }
+        ).dropna()
+        for study, without_labels in SHUFFLED.items()
+    ]
+    name, command = "ResNet-34, untrained", f"python -m book records derive {' '.join(SHUFFLED.values())}"
+    return [Arm(name, pd.concat(found), {"network": name}, "CIFAR-10 (JPEG copy)", "untrained", command)]
 
 
 def by_stage(tables: Tables) -> list[Arm]:
@@ -246,6 +275,14 @@ def _gain(stage: int = 4, **fields) -> Part:
         f"gain {stage}",
         fields.pop("asks", "contrast minus that before training"),
         **fields,
+    )
+
+
+def _of_fitting(kind: str) -> Part:
+    return mean(
+        "contrast over that of random classifiers, minus half of a fitted probe's: {:+.3f} nats per output",
+        lambda t: t[kind] - t["random"] - SHARE * (t["probe"] - t["random"]),
+        f"contrast {kind} - random, minus half of probe - random",
     )
 
 
@@ -381,6 +418,11 @@ CLAIMS = (
     own("OWN-8-h", "Trained networks have more contrast at their boundaries than the same networks, untrained, at "
         "boundaries of linear probes of their features.",
         _over_untrained("probe"), arms=_OF_UNTRAINED, late=True, amended=_SAME_PLACES("fails")),
+    own("OWN-8-i", "Behind an untrained network probes of shuffled labels have, over random classifiers, more than "
+        "half of the contrast that probes of true labels have over them.", _of_fitting("shuffled"),
+        arms=untrained_only),
+    own("OWN-8-j", "Random classifiers of whitened features have more than half of it, too.", _of_fitting("whitened"),
+        arms=untrained_only),
     own("OWN-8-g", "ResNet-34 have more contrast than ResNet-10 that fit their training images about as well.",
         mean("contrast of the deeper network minus that of the shallower: {:+.3f} nats per output",
              minus("deep contrast 4 after", "contrast 4 after"),

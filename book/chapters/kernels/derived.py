@@ -5,6 +5,7 @@ import pandas as pd
 
 from book.chapters.kernels import features, magnified
 from book.measures import feature_machines
+from book.measures.feature_machines import USUAL, Variant
 from support.networks.data import load
 
 REPETITIONS, FOLDS, FIRST = 5, 5, 100  # of cross-validation; seed of its first repetition
@@ -13,6 +14,8 @@ PAIRED = "pairs of digits"
 BLOCKS = {"digits": 6, PAIRED: 12, "breast cancer": 5}  # disjoint training sets
 DRAWS = 10  # of the toy
 MNIST_SIZES, MNIST_BLOCKS, MNIST_TEST = (300, 1000), 10, 5000  # training images, disjoint sets of them, test images
+FRESH, FEW_DRAWS, FRESH_IMAGES = 300, 6, 20_000  # seed of later splits and draws, these draws, MNIST's first image
+BY_THEOREM = Variant(convergence=True)
 TABLES = ("iris", "wine", "breast cancer")
 
 
@@ -69,14 +72,17 @@ def _compared(name: str, repetitions: int, folds: int, first: int) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
-def _blocks():
-    """Data set, block, training inputs and targets, test inputs and labels, and the toy's plane."""
-    for draw in range(DRAWS):
+def _blocks(first: int = 0, draws: int | None = None):
+    """Data set, block, training inputs and targets, test inputs and labels, and the toy's plane.
+
+    first: seed of the splits and of the first of the toy's draws. draws: how many, DRAWS by default.
+    """
+    for draw in range(first, first + (draws or DRAWS)):
         x, labels, plane, train = features.toy(draw)
         yield "toy", draw, x[train], features.one_hot(labels[train]), x[~train], labels[~train], plane
     for name in ("digits", "breast cancer"):
         x, labels = data(name)
-        for _, block, train, test in magnified.splits(labels, 1, BLOCKS[name], small=True):
+        for _, block, train, test in magnified.splits(labels, 1, BLOCKS[name], small=True, first=first):
             z = magnified.standardised(x, train, together=name == "digits")
             yield name, block, z[train], features.one_hot(labels[train]), z[test], labels[test], None
 
@@ -98,21 +104,48 @@ def own_products() -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame(rows), []
 
 
+def converged() -> tuple[pd.DataFrame, list[str]]:
+    """First layers of networks that are trained with decay until they converge, on data of fresh seeds."""
+    rows = []
+    for name, block, x, targets, *_ in _blocks(FRESH, FEW_DRAWS):
+        found = features.converged(x, targets, FRESH + block % FRESH)
+        rows += [{"data": name, "block": block} | row for row in found]
+    return pd.DataFrame(rows), []
+
+
 def rounds() -> tuple[pd.DataFrame, list[str]]:
     """Test errors of feature machines after each update of M: the same data, and fresh images of MNIST."""
     rows = []
-    for name, block, x, targets, test, wanted, _ in _blocks():
-        rows += _rounds(name, block, x, targets, test, wanted)
+    for name, block, *data, _ in _blocks():
+        rows += _rounds(name, block, *data)
+    for name, block, *data in _mnist():
+        rows += _rounds(name, block, *data)
+    return pd.DataFrame(rows), []
+
+
+def rounds_by_theorem() -> tuple[pd.DataFrame, list[str]]:
+    """The same on fresh splits and images, for the update of the theorem ("error") and the usual one ("usual")."""
+    rows = []
+    fresh = (block[:-1] for block in _blocks(FRESH, FEW_DRAWS))
+    for name, block, *data in (*fresh, *_mnist(FRESH_IMAGES, MNIST_TEST)):
+        usual, by_theorem = _rounds(name, block, *data), _rounds(name, block, *data, variant=BY_THEOREM)
+        rows += [row | {"usual": other["error"]} for row, other in zip(by_theorem, usual, strict=True)]
+    return pd.DataFrame(rows), []
+
+
+def _mnist(first: int = 0, first_test: int = 0):
+    """Blocks of MNIST of both sizes, from these training and test images on: as `_blocks`, without a plane."""
     mnist = load("mnist")
+    tested = slice(first_test, first_test + MNIST_TEST)
     for size in MNIST_SIZES:
         for block in range(MNIST_BLOCKS):
-            train = mnist.train_images[block * size : (block + 1) * size].astype(float)
+            chosen = slice(first + block * size, first + (block + 1) * size)
+            train = mnist.train_images[chosen].astype(float)
             varies = train.std(0) > 0
             mean, sd = train[:, varies].mean(), train[:, varies].std()
-            x, test = ((images[:, varies] - mean) / sd for images in (train, mnist.test_images[:MNIST_TEST]))
-            targets = features.one_hot(mnist.train_labels[block * size : (block + 1) * size])
-            rows += _rounds(f"MNIST, {size:,} images", block, x, targets, test, mnist.test_labels[:MNIST_TEST])
-    return pd.DataFrame(rows), []
+            x, test = ((images[:, varies] - mean) / sd for images in (train, mnist.test_images[tested]))
+            targets = features.one_hot(mnist.train_labels[chosen])
+            yield f"MNIST, {size:,} images", block, x, targets, test, mnist.test_labels[tested]
 
 
 def settings() -> tuple[pd.DataFrame, list[str]]:
@@ -126,11 +159,9 @@ def settings() -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame(rows), []
 
 
-def _rounds(name, block, *data) -> list[dict]:
-    return [
-        {"data": name, "block": block, "round": number, "error": error}
-        for number, error in enumerate(features.by_round(*data))
-    ]
+def _rounds(name, block, x, targets, test, wanted, *, variant: Variant = USUAL) -> list[dict]:
+    errors = features.by_round(x, targets, test, wanted, variant=variant)
+    return [{"data": name, "block": block, "round": number, "error": error} for number, error in enumerate(errors)]
 
 
 def pixels() -> tuple[pd.DataFrame, list[str]]:
@@ -158,7 +189,9 @@ DERIVED = {
     "kernel-pairs": pairs,
     "kernel-metrics": learned_metrics,
     "kernel-ansatz": own_products,
+    "kernel-convergence": converged,
     "kernel-rounds": rounds,
+    "kernel-theorem": rounds_by_theorem,
     "kernel-settings": settings,
     "kernel-pixels": pixels,
 }

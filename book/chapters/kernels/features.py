@@ -1,14 +1,17 @@
 """Feature machines (`measures.feature_machines`) against the first layer of a trained network."""
 
+import math
+
 import numpy as np
 import torch
 from torch import nn
 
 from book.measures.classifiers.class_metrics import discriminant_share
-from book.measures.feature_machines import ROUNDS, USUAL, Variant, fit, learn, learning
+from book.measures.feature_machines import ROUNDS, USUAL, Variant, fit, learn, learning, power
 from support.geometry.class_metrics import Frame
 
 WIDTH, STEPS, RATE = 256, 1000, 0.003  # of the network: hidden units, full-batch steps of Adam, learning rate
+LONG, DECAY = 10_000, 1e-3  # steps to convergence, and the weight decay
 SMALL = 0.1  # times the first layer's usual initial weights
 STARTS = {"usual start": 1.0, "small start": SMALL}
 COMPONENTS = 20  # principal directions in which metrics are compared with class centres
@@ -28,11 +31,15 @@ def by_round(x, targets, test, wanted, rounds: int = ROUNDS, variant: Variant = 
     return [_error(machine(test), wanted) for machine in learning(x, targets, rounds, variant)]
 
 
-def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tuple[nn.Sequential, np.ndarray]:
+def network(
+    x: np.ndarray, targets: np.ndarray, scale: float, seed: int, decay: float = 0.0, steps: int | None = None
+) -> tuple[nn.Sequential, np.ndarray]:
     """A ReLU network with one hidden layer, trained on the squared error, and the first layer's initial weights.
 
-    scale: times the usual initial weights and biases of the first layer.
+    scale: times the usual initial weights and biases of the first layer. decay: factor of half of the squared
+    parameters in the loss. steps: STEPS by default; with more of them the rate falls to 0 along a half cosine.
     """
+    steps = STEPS if steps is None else steps
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         net = nn.Sequential(nn.Linear(x.shape[1], WIDTH), nn.ReLU(), nn.Linear(WIDTH, targets.shape[1])).double()
@@ -41,8 +48,10 @@ def network(x: np.ndarray, targets: np.ndarray, scale: float, seed: int) -> tupl
             net.get_parameter(name).mul_(scale)
     start = weights(net).copy()
     inputs, wanted = torch.from_numpy(x), torch.from_numpy(targets)
-    optimiser = torch.optim.Adam(net.parameters(), RATE)
-    for _ in range(STEPS):
+    optimiser = torch.optim.Adam(net.parameters(), RATE, weight_decay=decay)
+    for step in range(steps):
+        if steps > STEPS:
+            optimiser.param_groups[0]["lr"] = RATE * (1 + math.cos(math.pi * step / steps)) / 2
         optimiser.zero_grad()
         ((net(inputs) - wanted) ** 2).mean().backward()
         optimiser.step()
@@ -62,6 +71,18 @@ def own_products(net: nn.Sequential, x: np.ndarray) -> np.ndarray:
     return np.sum([g.T @ g for g in gradients], axis=0) / len(x)
 
 
+def at_convergence(net: nn.Sequential, x: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Minus the mean of (gradient of the loss by x) x', (d, d), over inputs x, (N, d), with their targets, (N, C).
+
+    Where training has converged with weight decay, this is W'W times the decay: the theorem of Boix-Adsera et al.
+    """
+    W = weights(net)
+    before = x @ W.T + weights(net, "0.bias")
+    outputs = np.maximum(before, 0) @ weights(net, "2.weight").T + weights(net, "2.bias")
+    slopes = 2 / targets.shape[1] * (outputs - targets)
+    return -(((slopes @ weights(net, "2.weight")) * (before > 0)) @ W).T @ x / len(x)
+
+
 def ansatz(x, targets, seed: int) -> list[dict]:
     """For each start of a network: cosine and likeness of the trained first layer's W'W and of its own products."""
     rows = []
@@ -71,6 +92,37 @@ def ansatz(x, targets, seed: int) -> list[dict]:
         A, B = W.T @ W, own_products(net, x)
         rows.append({"start": start, "cosine": cosine(A, B), "likeness": likeness(A, B)})
     return rows
+
+
+def converged(x, targets, seed: int) -> list[dict]:
+    """For each start of a network trained with decay: how near W'W is to three matrices, as cosines.
+
+    "cosine" with `at_convergence`; "products" and "root", with its own products and their root; "without decay", of
+    the usual start, the first of these in a network trained without. "far": the size of the first layer's gradient
+    over that of its decay alone, 0 at convergence.
+    """
+    rows = []
+    for start, scale in STARTS.items():
+        net, _ = network(x, targets, scale, seed, DECAY, LONG)
+        W = weights(net)
+        A, B, products = W.T @ W, at_convergence(net, x, targets), own_products(net, x)
+        row = {"start": start, "cosine": cosine(A, B), "products": cosine(A, products)}
+        row |= {"root": cosine(A, power(products, 0.5)), "without decay": math.nan, "far": far(net, x, targets)}
+        if scale == 1:
+            free, _ = network(x, targets, scale, seed, steps=LONG)
+            V = weights(free)
+            row["without decay"] = cosine(V.T @ V, at_convergence(free, x, targets))
+        rows.append(row)
+    return rows
+
+
+def far(net: nn.Sequential, x: np.ndarray, targets: np.ndarray) -> float:
+    """The size of the gradient of loss and decay by the first layer's weights, over that of the decay alone."""
+    W = net.get_parameter("0.weight").detach().clone().requires_grad_()
+    outputs = torch.func.functional_call(net, {"0.weight": W}, torch.from_numpy(x))
+    (gradient,) = torch.autograd.grad(((outputs - torch.from_numpy(targets)) ** 2).mean(), W)
+    W = W.detach()
+    return float((gradient + DECAY * W).norm() / (DECAY * W).norm())
 
 
 def cosine(A: np.ndarray, B: np.ndarray) -> float:

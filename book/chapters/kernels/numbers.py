@@ -44,6 +44,14 @@ def _likeness(end: str) -> Number:
     )
 
 
+def _converged(end: str) -> Number:
+    which = {"min": "smallest", "max": "largest"}[end]
+    return Number(
+        f"{which} mean cosine of W'W and the products of the loss's gradients with the inputs, trained with decay",
+        lambda tables: getattr(table("kernel-convergence").groupby(["data", "start"])["cosine"].mean(), end)(),
+    )
+
+
 def _rise_with_root(tables: object) -> float:
     means = table("kernel-settings").groupby("setting")[["first", "last"]].mean().loc["square root of M"]
     return float(means["last"] - means["first"])
@@ -71,6 +79,8 @@ NUMBERS = {
     ),
     "mnist-before": _error("MNIST, 1,000 images", 0),
     "mnist-after": _error("MNIST, 1,000 images", ROUNDS),
+    "converged-least": _converged("min"),
+    "converged-most": _converged("max"),
     "likeness-least": _likeness("min"),
     "likeness-most": _likeness("max"),
     "rise-with-root": Number(

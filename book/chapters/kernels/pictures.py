@@ -216,6 +216,32 @@ def likeness_figure(table: pd.DataFrame):
     return fig
 
 
+def convergence_figure(table: pd.DataFrame):
+    """For each data set and start: the cosine of W'W and three matrices after training with decay.
+
+    table: rows of "kernel-convergence".
+    """
+    looks = {
+        "cosine": ({"marker": "o", "color": "black"}, "gradients of the loss times inputs"),
+        "products": ({"marker": "o", "markerfacecolor": "white", "color": "black"}, "outer products"),
+        "root": ({"marker": "s", "color": "#999999"}, "their root"),
+        "without decay": ({"marker": "x", "color": LINES[1]}, "loss times inputs, without decay"),
+    }
+    arms = list(dict.fromkeys(zip(table["data"], table["start"], strict=True)))
+    fig, ax = subplots(height=3.4)
+    for row, (data, start) in enumerate(arms):
+        of = table[(table["data"] == data) & (table["start"] == start)]
+        for offset, (name, (look, label)) in zip((-0.3, -0.1, 0.1, 0.3), looks.items(), strict=True):
+            ax.plot(of[name], np.full(len(of), row + offset), linestyle="none", alpha=0.6, markersize=4,
+                    label=label if row == 0 else None, **look)  # fmt: skip
+        ax.text(1.01, row, f"{of['cosine'].mean():.2f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+    ax.axvline(0, color="black", linewidth=0.8)
+    name_rows(ax, [f"{data},\n{start}" for data, start in arms])
+    ax.set(xlabel="cosine with W'W", xlim=(-0.3, 1.05))
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return fig
+
+
 def pixels_figure(table: pd.DataFrame):
     """The diagonals of metrics on the pixels of the digits, each scaled to its largest value.
 

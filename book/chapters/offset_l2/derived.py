@@ -4,7 +4,7 @@ from itertools import product
 
 import pandas as pd
 
-from book.chapters.offset_l2 import centres, heads, prototypes
+from book.chapters.offset_l2 import centres, heads, prototypes, volume_control
 from book.claims.statistics import resampled_interval
 from book.measures.classifiers.study import BOTH, STUDIES, Plan, Recipe
 from book.measures.tables import Tables
@@ -47,6 +47,11 @@ def other_tasks() -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame(rows, columns=columns), []
 
 
+def volume() -> tuple[pd.DataFrame, list[str]]:
+    """`volume_control.measured` on the digits: heads with and without a log-determinant, and a harmonic one."""
+    return pd.DataFrame([r for seed in volume_control.SEEDS for r in volume_control.measured("digits", seed)]), []
+
+
 def _kept() -> list[Record]:
     runs = Tables(Store(), STUDIES).runs(HEADS)
     runs = [run for run in runs if run.spec.architecture in L2 and run.weights(HEADS.steps)]
@@ -61,4 +66,5 @@ DERIVED = {
     "offset-l2-digits": on_digits,
     "offset-l2-tests": tests,
     "offset-l2-heads": other_tasks,
+    volume_control.VOLUME: volume,
 }

@@ -1,6 +1,7 @@
 """The figures of the chapter."""
 
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import torch
 from matplotlib.figure import Figure
 
 from book.chapters.offset_l2.centres import PARTS
+from book.chapters.offset_l2.volume_control import FIXED, HEADS
 from book.claims.statistics import mean_interval
 from book.figures.figures import interval, jitter, landmarks, legend_below, name_rows, step_axis, style, subplots
 from book.measures.classifiers.frames import by_network, by_scaling, curve, recorded_steps
@@ -136,6 +138,31 @@ def leads_figure(runs: pd.DataFrame, pairs: tuple[tuple[str, str], ...] = LEADS)
         ax.set(title=f"{scaling} inputs", xlabel="difference (points)")
         ax.set_yticks(range(len(pairs)), [f"{first} − {second}" for first, second in pairs])
         ax.set_ylim(len(pairs) - 0.5, -0.5)
+    return fig
+
+
+def volume_figure(table: pd.DataFrame) -> Figure:
+    """Left: how much worse the weights of heads fit than equal ones. Right: where centres lie. A dot is a seed.
+
+    table: rows of "offset-l2-volume".
+    """
+    fig, (left, right) = subplots(1, 2, height=3.4)
+    table = table.assign(misfit=table["mismatch"] - table["equal"])
+    panels = ((left, "misfit", [name for name in HEADS if name not in FIXED], "misfit (nats)"),
+              (right, "offset", list(HEADS), "way to the next mean (%)"))  # fmt: skip
+    for ax, column, heads, label in panels:
+        for (shift, (activation, fill)), (row, head) in product(
+            zip((-0.15, 0.15), (("ReLU", "black"), ("Abs", "white")), strict=True), enumerate(heads)
+        ):
+            of = table[(table["activation"] == activation) & (table["head"] == head)][column]
+            ax.plot(of, np.full(len(of), row + shift), "o", color="black", markerfacecolor=fill, alpha=0.6,
+                    markersize=4, label=activation if row == 0 else None)  # fmt: skip
+        name_rows(ax, [head.replace(", ", ",\n") for head in heads])
+        ax.set_xlabel(label)
+    left.axvline(0, color="black", linewidth=0.8)
+    right.axvline(50, color="black", linewidth=0.8, linestyle="--")
+    right.set_xscale("log")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return fig
 
 

@@ -3,7 +3,8 @@
 A boundary lies where the outputs of a network change, and this alone could make its volume element larger there. The
 studies measure the untrained network at the places of the trained boundary, which cannot show this. So here a linear
 classifier of the untrained network's features has a boundary. It has two classes. Either its weights are random, or
-it is a probe that tells five of the ten classes from the others.
+it is a probe that tells five of the ten classes from the others. Two more tell whether the labels matter to a probe:
+one learns them shuffled, and the other has random weights in coordinates in which the features are white.
 
 A boundary that lies near one image of a line has nearly the volume of that image. So both networks, the untrained and
 the trained one, are compared on lines that cross the boundary in their middle half.
@@ -43,6 +44,7 @@ Classify = Callable[[Tensor], Tensor]  # features (N, k) -> classes (N,)
 
 MIDDLE = 0.5  # the share of a line, around its middle, in which the boundary must lie
 CLASSIFIERS = ("random", "probe")  # methods of `Untrained`
+WITHOUT_LABELS = ("shuffled", "whitened")  # the same, to be compared with a probe
 DRAWS = 4  # classifiers of each sort
 PAIRS = 16  # of lines for each classifier, at most
 PROBED = 10_000  # training images that a probe learns, at most
@@ -100,6 +102,24 @@ class Untrained:
         fitted = probe.fit(self.learned, self._half(draw)[self.learner.train_labels[:PROBED]], 2)
         return lambda features: fitted(features).argmax(1)
 
+    def shuffled(self, draw: int) -> Classify:
+        """The same probe, of the same labels in random order."""
+        half = self._half(draw)[self.learner.train_labels[:PROBED]]
+        order = torch.randperm(len(half), generator=named(self.spec.seed, draw, "shuffled boundary"))
+        fitted = probe.fit(self.learned, half[order], 2)
+        return lambda features: fitted(features).argmax(1)
+
+    def whitened(self, draw: int) -> Classify:
+        """Weights of a random direction, (k,), in coordinates in which the features of a probe are white.
+
+        Shuffled labels give least squares such weights. A ridge stands for the penalty of the probe, whose losses
+        curve by at most a quarter. The boundary lies between the images, as that of `random` does.
+        """
+        middle = self.lines[:, SEARCHED // 2].mean(0)
+        A = white(self.learned, 4 * probe.PENALTY / len(self.learned))
+        weights = A @ torch.randn(len(A), generator=named(self.spec.seed, draw, "whitened boundary")).double()
+        return lambda features: (features - middle).double() @ weights > 0
+
     def accuracy(self, draw: int) -> float:
         """The share of test images, in percent, that `probe` sorts right."""
         sorted_as = self.probe(draw)(self.tested)
@@ -130,17 +150,31 @@ class Untrained:
         return pairs.crossing, torch.stack([along(*ends, places) for ends in lines])
 
 
-def measured(spec: ResidualSpec, dataset: Dataset) -> Iterator[dict]:
+def white(features: Tensor, ridge: float) -> Tensor:
+    """A matrix A (k, k), float64, with A A' the inverse covariance of features (N, k).
+
+    ridge: added to the covariance of the standardised features.
+    """
+    x = features.double()
+    sd = x.std(0, correction=0).clamp(min=1e-8)
+    values, vectors = torch.linalg.eigh(((x - x.mean(0)) / sd).T.cov(correction=0))
+    return (vectors / (values.clamp(min=0) + ridge).sqrt()) @ vectors.T / sd[:, None]
+
+
+def measured(
+    spec: ResidualSpec, dataset: Dataset, classifiers: tuple[str, ...] = CLASSIFIERS, draws: int = DRAWS
+) -> Iterator[dict]:
     """A row for each classifier of the untrained network of a run.
 
     MEASURES, means over the pairs that have all volumes; "pairs", how many these are; "off_middle", how far their
     boundary lies from the middle, in lengths of the line; "sd" of the log-volume among the ends, in nats per output;
     "accuracy" of a probe on test images, in percent.
+    classifiers: methods of `Untrained`. draws: of each.
     """
     network = Untrained(spec, dataset)
     measurer = Measurer(network.learner)
-    for name in CLASSIFIERS:
-        for draw in range(DRAWS):
+    for name in classifiers:
+        for draw in range(draws):
             crossing, points = network.segments(getattr(network, name)(draw))
             volumes = [measurer.at(point, all_stages=False)[STAGES - 1] for point in points.flatten(0, 2)]
             volume = torch.stack(volumes).view(points.shape[:3]).numpy() / measurer.outputs
@@ -166,7 +200,7 @@ def summary(volume: np.ndarray, t: np.ndarray) -> dict[str, float]:
     return {"pairs": len(t), **means, "sd": float(volume[..., :2].std()) if len(t) else np.nan}
 
 
-def of_studies(studies: Iterable) -> pd.DataFrame:
+def of_studies(studies: Iterable, classifiers: tuple[str, ...] = CLASSIFIERS, draws: int = DRAWS) -> pd.DataFrame:
     """The rows of `measured` of every untrained GELU network of these studies, with the name of the study.
 
     Runs of a study that differ in their training alone start from one network, which is measured once.
@@ -176,7 +210,7 @@ def of_studies(studies: Iterable) -> pd.DataFrame:
         dataset = study.dataset()
         several = [spec for block in study.blocks(dataset) for spec in block.specs if spec.activation == "gelu"]
         for spec in {spec.seed: spec for spec in several}.values():
-            found += [{"study": study.name, **row} for row in measured(spec, dataset)]
+            found += [{"study": study.name, **row} for row in measured(spec, dataset, classifiers, draws)]
     return pd.DataFrame(found)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from book.measures.sigmoid.views import log_volume
 from book.measures.tables import Tables
 from support.geometry import square
 from support.geometry.boundary import summary
@@ -129,8 +130,6 @@ def margin(run: Any) -> float:
 
 def unevenness(run: Any) -> float:
     """The SD of the log-volume after training at 48 points of the unit circle; 0 if it only depends on the norm."""
-    from support.training.sigmoid.views import log_volume
-
     angles = torch.arange(48, dtype=torch.float64) * (2 * torch.pi / 48)
     circle = torch.stack([angles.cos(), angles.sin()], 1)
     return float(log_volume(weights(run, run.arrays["geometry_steps"][-1]), circle).std())
