@@ -16,8 +16,8 @@ from book.figures import figures, turns
 TITLES = ("two classes", "one class")
 WHEN = ("before training", "after training")
 LOOK = (
-    "Switch training on and off (dashed: the other of the two), and move along the line. What to look for: what does "
-    "training do to each of the two ways?"
+    "Switch training on and off (dashed: the other state), and move along the line. What to look for: what does "
+    "training do to the way between two classes, and to that within one?"
 )
 
 

@@ -78,9 +78,9 @@ def two_depths() -> None:
     show(
         slopes.slopes_figure(found, percent=True),
         name="fig-deep-slopes",
-        title="With a boundary space is stretched most in the deeper networks. Without one it is stretched, too.",
+        title="With a boundary space is stretched more, most of all in the deeper networks. Without one it is, too.",
         caption="Stretch at the boundary, and at the matched place within one class. Thin: networks. "
-        f"({protocol('ResNet-34')}; the others likewise)",
+        f"(First panel: {protocol('ResNet-34')}. The others: as their titles say)",
         alt="Four panels. Grey lines before training lie below zero, far below in ResNet-34. Black lines after "
         "training lie above zero at both ends. They rise from about 31 to 62 percent in ResNet-34, and a little in "
         "ResNet-10.",

@@ -34,7 +34,7 @@ def accuracy() -> None:
         shared.accuracy_figure(runs, height=2.6),
         name="fig-accuracy-relu",
         title="Fed raw bytes, ReLU2 collapses and ReLU2-Neg does not. On standardised pixels it is "
-        "ReLU2-Neg that fails.",
+        "ReLU2-Neg that often fails.",
         caption=f"Each dot is the test accuracy of one network, the bar its mean with the 95% interval. ({about()})",
         alt="Two panels of dots. On raw inputs ReLU and ReLU2-Neg lie above 90 percent, and ReLU2 "
         "spreads from 10 to 73. "
