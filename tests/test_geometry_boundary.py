@@ -204,7 +204,7 @@ BY_ID = {claim.id: claim for claim in CLAIMS}
 def test_one_of_many_widths_fails_after_holm_only():
     """Each width has effect and contrast: at five widths ten parts, of which one is just below 0."""
     widths = (5, 10, 20, 40, 80)
-    parts = BY_ID["RG-4-a"].parts
+    parts = BY_ID["RG-4-a"].parts(Arm("sinusoid", made(), {}))
     few = made(widths, effect={w: 1.0 for w in widths} | {20: -0.0165})
     alone = judged(parts, few.loc[[20]])
     assert (alone.state, judged(parts, few).state) == ("fails", "unclear")

@@ -138,7 +138,7 @@ MISTAKES = {
     "change of the next place": (results, "changes", "change[ALIKE, :, 2]", "change[ACROSS, :, 2]",
                                  numbers_of_random_arrays),
     "one corner alone": (results, "rise", "volume[..., :3].mean(-1)", "volume[..., 0]", numbers_of_random_arrays),
-    "above the first point": (results, "spread", "volume.min(-1)", "volume[..., 0]", numbers_of_random_arrays),
+    "above the first point": (results, "spreads", "volume.min(-1)", "volume[..., 0]", numbers_of_random_arrays),
     "no ranks": (results, "_rank", "spearmanr", "pearsonr", numbers_of_random_arrays),
     "everywhere inside": (results, "in_triangle", "weights > -1e-9", "weights > -9", numbers_of_random_arrays),
     "kinds of planes mixed up": (results, "_by_kind", "(3, 1)", "(1, 3)", numbers_of_random_arrays),

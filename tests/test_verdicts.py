@@ -449,7 +449,7 @@ def test_a_card_shows_verdict_arms_and_rule_and_escapes_names():
     shown = cards.card(row, anchor=False)
     assert f'href="../book/ledger.html#{row["id"]}"' in shown and 'id="' not in shown
     assert "◐ Mixed (depends on: input scaling)" in shown
-    assert "● raw: holds" in shown and "12 [11.0, 13.0], n = 20" in shown
+    assert "● raw: holds" in shown and "12 [11.0, 13.0], n\u00a0=\u00a020" in shown
     assert "✕ &lt;b&gt;: fails" in shown and "<b>:" not in shown
     assert "– third: untested" in shown and "3 seeds, 5 needed" in shown and "Holds if:" in shown
 
@@ -542,7 +542,9 @@ def test_arms_with_different_dashed_lines_name_their_own():
     row = judged(arm("raw", HOLDS), arm("standardised", FAILS))
     arms = [arm | {"threshold": line} for arm, (line, _) in zip(row["arms"], LINES, strict=False)]
     shown = cards.card(row | {"arms": arms}, anchor=False)
-    assert shown.count("dashed line") == 2 and all(f"n = 20, {said}</span></div>" in shown for _, said in LINES[:2])
+    assert shown.count("dashed line") == 2 and all(
+        f"n\u00a0=\u00a020, {said}</span></div>" in shown for _, said in LINES[:2]
+    )
 
 
 @pytest.mark.parametrize("missing", [{"threshold": None}, {"low": None, "high": None}, {"value": None}])

@@ -89,7 +89,7 @@ def test_the_table_in_readme_is_compared_with_the_committed_records(tmp_path, mo
     path.write_text("".join(f"<!-- {name} --><!-- /{name} -->\n" for name in ("links", "chapters")))
     readme.write(readme.parts(verify.chapters.ledger(store), verify.chapters.titles()))
     if state == "edited":
-        path.write_text(path.read_text().replace("| Holds |", "| holds |", 1))
+        path.write_text(path.read_text().replace("| Claims |", "| claims |", 1))
     if state == "without marks":
         path.write_text("nothing")
     assert verify.verify(store) == (0 if state == "true" else 1)

@@ -159,7 +159,8 @@ def pairs_of(tables: Tables, study: str, kind: str) -> pd.DataFrame | None:
     varied, kinds = _kinds(plan, kind)
     for run in tables.runs(plan):
         of_kind = not varied or getattr(run.spec, SPECIFICATION[varied[0]]) == (kind or kinds[0])
-        if of_kind and run.diverged_at is None and results.number_of_pairs(run) >= LEAST_PAIRS:
+        sound = run.diverged_at is None and "length" in run.arrays
+        if of_kind and sound and results.number_of_pairs(run) >= LEAST_PAIRS:
             lines = run.arrays["length"][results.ACROSS].astype(float).round(3)
             several[run.spec.seed] = of_pairs(run).set_index(pd.Index(lines, name="line"))
     return pd.concat(several, names=["seed"]) if several else None
