@@ -170,7 +170,16 @@ def untrained_only(tables: object) -> list[Arm]:
         for study, without_labels in SHUFFLED.items()
     ]
     name, command = "ResNet-34, untrained", f"python -m book records derive {' '.join(SHUFFLED.values())}"
-    return [Arm(name, pd.concat(found), {"network": name}, "CIFAR-10 (JPEG copy)", "untrained", command)]
+    return [
+        Arm(
+            name,
+            pd.concat(found),
+            {"network": name},
+            "CIFAR-10 (JPEG copy)",
+            "CIFAR-10 (JPEG copy), untrained",
+            command,
+        )
+    ]
 
 
 def by_stage(tables: Tables) -> list[Arm]:
