@@ -409,13 +409,15 @@ def test_the_parts_of_the_readme_are_written_between_marks_and_an_edit_by_hand_i
     assert not readme.check(parts, path)
 
 
-def test_verdicts_are_counted_by_chapter():
+def test_verdicts_are_counted_by_kind():
     rows = [judged(made("holds", "fails")), judged(made("holds", "holds")), judged([], CLAIMS["LDM-6.4-a-0"])]
-    table = readme.chapters(rows, {NOTEBOOK: "1. First", "02_x": "2. Second"}).split("\n")
-    assert table[0] == f"| Claims | {' | '.join(KINDS.values())} |" and table[0].count("scale") == 2
-    assert table[2] == f"| [1. First](notebooks/{NOTEBOOK}.ipynb) |  | 1 holds, 1 mixed | 1 untested |  |"
-    assert table[3] == "| [2. Second](notebooks/02_x.ipynb) |  |  |  |  |"
-    assert table[4] == "| All |  | 1 holds, 1 mixed | 1 untested |  |"
+    lines = readme.chapters(rows, {NOTEBOOK: "1. First", "02_x": "2. Second"}).split("\n")
+    assert lines[:2] == [f"- [1. First](notebooks/{NOTEBOOK}.ipynb)", "- [2. Second](notebooks/02_x.ipynb)"]
+    assert lines[3] == "| Claims | hold | fail | mixed | unclear | untested |"
+    assert len(lines) == 5 + len(KINDS) and sum(line.count("scale") for line in lines) == 2
+    by_kind = dict(zip(KINDS, lines[5:], strict=True))
+    assert by_kind["reduced"] == f"| 2 {KINDS['reduced']} | 1 | 0 | 1 | 0 | 0 |"
+    assert by_kind["variant"] == f"| 1 {KINDS['variant']} | 0 | 0 | 0 | 0 | 1 |"
 
 
 @pytest.mark.parametrize("text", ["", "<!-- a -->", "<!-- /a --><!-- a -->", 2 * "<!-- a --><!-- /a -->"])

@@ -1,4 +1,4 @@
-"""Parts of README.md: the table of chapters, from the ledger, and links to the public repository.
+"""Parts of README.md: the chapters and their verdicts, from the ledger, and links to the public repository.
 
 Each part stands between two marks. It is written by `claims --write-readme` and compared with the ledger by a test,
 never edited in the file.
@@ -7,26 +7,21 @@ never edited in the file.
 import tomllib
 from pathlib import Path
 
-from book.claims.ledger import markdown_row, verdicts_in_words
-from book.claims.verdicts import KINDS
+from book.claims.ledger import counts, markdown_row
+from book.claims.verdicts import KINDS, VERDICTS, of_several
 from book.records.paths import HERE
 
 README = HERE / "README.md"
 
 
 def chapters(rows: list[dict], titles: dict[str, str]) -> str:
-    """The verdicts by chapter and by kind of claim, as a GitHub table; titles: chapter -> its title."""
-
-    def line(first: str, several: list[dict]) -> str:
-        found = (verdicts_in_words([row for row in several if row["kind"] == kind]) for kind in KINDS)
-        return markdown_row([first, *found])
-
-    lines = [markdown_row(["Claims", *KINDS.values()]), "| --- |" + " --- |" * len(KINDS)]
-    lines += [
-        line(f"[{title}](notebooks/{chapter}.ipynb)", [row for row in rows if row["chapter"] == chapter])
-        for chapter, title in titles.items()
-    ]
-    return "\n".join([*lines, line("All", rows)])
+    """The chapters, and the verdicts by kind of claim as a GitHub table; titles: chapter -> its title."""
+    lines = [f"- [{title}](notebooks/{chapter}.ipynb)" for chapter, title in titles.items()]
+    lines += ["", markdown_row(["Claims", *map(of_several, VERDICTS)]), "| --- |" + " --: |" * len(VERDICTS)]
+    for kind, words in KINDS.items():
+        several = [row for row in rows if row["kind"] == kind]
+        lines.append(markdown_row([f"{len(several)} {words}", *map(str, counts(several).values())]))
+    return "\n".join(lines)
 
 
 def links(project: dict) -> str:

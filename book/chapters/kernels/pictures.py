@@ -201,19 +201,7 @@ def likeness_figure(table: pd.DataFrame):
         "untrained": ({"marker": "o", "markerfacecolor": "white", "color": "black"}, "untrained layer"),
         "turned": ({"marker": "s", "color": "#999999"}, "turned M, trained layer"),
     }
-    arms = list(dict.fromkeys(zip(table["data"], table["start"], strict=True)))
-    fig, ax = subplots(height=3.2)
-    for row, (data, start) in enumerate(arms):
-        of = table[(table["data"] == data) & (table["start"] == start)]
-        for offset, (name, (look, label)) in zip((-0.2, 0, 0.2), looks.items(), strict=True):
-            ax.plot(of[name], np.full(len(of), row + offset), linestyle="none", alpha=0.6, markersize=4,
-                    label=label if row == 0 else None, **look)  # fmt: skip
-        ax.text(1.01, row, f"{of['trained'].mean():.2f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
-    ax.axvline(0, color="black", linewidth=0.8)
-    name_rows(ax, [f"{data},\n{start}" for data, start in arms])
-    ax.set(xlabel="likeness to M", xlim=(-0.6, 1.05))
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return fig
+    return _dots(table, looks, "trained", "likeness to M", -0.6)
 
 
 def convergence_figure(table: pd.DataFrame):
@@ -227,18 +215,26 @@ def convergence_figure(table: pd.DataFrame):
         "root": ({"marker": "s", "color": "#999999"}, "their root"),
         "without decay": ({"marker": "x", "color": LINES[1]}, "loss times inputs, without decay"),
     }
+    return _dots(table, looks, "cosine", "cosine with W'W", -0.3)
+
+
+def _dots(table: pd.DataFrame, looks: dict[str, tuple[dict, str]], told: str, xlabel: str, least: float):
+    """A row for each data set and start with a dot for each value of these columns; told: whose mean is printed.
+
+    looks: column -> how its dots look, and its label.
+    """
     arms = list(dict.fromkeys(zip(table["data"], table["start"], strict=True)))
     fig, ax = subplots(height=3.4)
     for row, (data, start) in enumerate(arms):
         of = table[(table["data"] == data) & (table["start"] == start)]
-        for offset, (name, (look, label)) in zip((-0.3, -0.1, 0.1, 0.3), looks.items(), strict=True):
-            ax.plot(of[name], np.full(len(of), row + offset), linestyle="none", alpha=0.6, markersize=4,
-                    label=label if row == 0 else None, **look)  # fmt: skip
-        ax.text(1.01, row, f"{of['cosine'].mean():.2f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+        for k, (name, (look, label)) in enumerate(looks.items()):
+            ax.plot(of[name], np.full(len(of), row + 0.2 * (k - (len(looks) - 1) / 2)), linestyle="none", alpha=0.6,
+                    markersize=4, label=label if row == 0 else None, **look)  # fmt: skip
+        ax.text(1.01, row, f"{of[told].mean():.2f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
     ax.axvline(0, color="black", linewidth=0.8)
     name_rows(ax, [f"{data},\n{start}" for data, start in arms])
-    ax.set(xlabel="cosine with W'W", xlim=(-0.3, 1.05))
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    ax.set(xlabel=xlabel, xlim=(least, 1.05))
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3 if len(looks) == 3 else 2)
     return fig
 
 

@@ -37,7 +37,8 @@ def cost() -> None:
     show(
         pictures.cost_figure(looked(), tests),
         name="fig-centres-cost",
-        title="Old random centres serve as well as the trained ones. New ones do not, on standardised pixels.",
+        title="Put back to their start, the centres cost next to nothing. New random ones do cost, on standardised "
+        "pixels.",
         caption="Each marker is the mean of the trained networks of one kind (-Neg: near means 'my class'), after "
         f"all their centres were moved. (MNIST, first 10,000 training images, 5,000 steps; top row {seeds} networks "
         f"of each kind, others {kept})",
