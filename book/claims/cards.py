@@ -25,15 +25,14 @@ TERM = '<a href="../book/primer.html#term-{}">{}</a>'.format  # an entry of the 
 HOW_TO_READ = (  # above the cards of a chapter
     f"Each card is one claim. Each of its lines is an {TERM('arm', 'arm')}, one condition such as "
     f"{TERM('raw-pixels', 'raw')} or {TERM('standardised-pixels', 'standardised')} pixels. In a strip, the dot is "
-    f"our estimate and the bar its {TERM('interval', 'interval')}: 95%, or 90% "
-    "where two things are called equal. The dashed line is the value that decides. Its "
-    f"number stands below the strips, or in each row if the lines differ. Two dashed lines are a "
-    f"{TERM('margin', 'margin')} within which two things count as equal. An arm is {TERM('void', 'void')} if the "
-    f"premise of the claim is absent. Void, unclear and untested arms are {TERM('undecided-arm', 'undecided')}. "
-    "A claim holds, or fails, if more than half of its arms do and none says the opposite. Void arms are left out. "
-    "An arm that decides alone or against others counts only if it stands after Holm's correction. If too few arms "
-    "are decided, the claim is unclear, and its first line says how many are. "
-    f"One {TERM('nat', 'nat')} is a factor of 2.72."
+    f"our estimate and the bar its {TERM('interval', 'interval')}: 95%, or 90% where two things are called equal. "
+    "The dashed line is the value that decides. Its number stands below the strips, or in each row if the lines "
+    f"differ. Two dashed lines are a {TERM('margin', 'margin')} within which two things count as equal. An arm is "
+    f"{TERM('void', 'void')} if the premise of the claim is absent. Void, unclear and untested arms are "
+    f"{TERM('undecided-arm', 'undecided')}. A claim holds, or fails, if more than half of its arms do and none says "
+    "the opposite. Void arms are left out. An arm that decides alone or against others counts only if it stands "
+    "after Holm's correction. If too few arms are decided, the claim is unclear, and its first line says how many "
+    f"are. One {TERM('nat', 'nat')} is a factor of 2.72."
 )
 
 

@@ -36,9 +36,8 @@ def accuracy() -> None:
         title="Fed raw bytes, ReLU2 collapses and ReLU2-Neg does not. On standardised pixels it is "
         "ReLU2-Neg that often fails.",
         caption=f"Each dot is the test accuracy of one network, the bar its mean with the 95% interval. ({about()})",
-        alt="Two panels of dots. On raw inputs ReLU and ReLU2-Neg lie above 90 percent, and ReLU2 "
-        "spreads from 10 to 73. "
-        "On standardised inputs ReLU and ReLU2 lie near 89 and 86, and ReLU2-Neg spreads from 10 to 90.",
+        alt="Two panels of dots. On raw inputs ReLU and ReLU2-Neg lie above 90 percent, and ReLU2 spreads from 10 to "
+        "73. On standardised inputs ReLU and ReLU2 lie near 89 and 86, and ReLU2-Neg spreads from 10 to 90.",
         turn=shared.accuracy_turn(runs),
     )
 
@@ -49,14 +48,11 @@ def networks() -> None:
         pictures.networks_figure(),
         name="fig-networks",
         title="Six networks: two activations, three kinds of output.",
-        caption="Each network has 128 hidden units and 10 outputs. φ is ReLU or Abs (the absolute "
-        "value). The digit 2 "
-        "says that φ also acts on the output, and Neg that the output changes its sign. The softmax "
-        "gives the largest "
-        "output the largest probability.",
-        alt="Three rows of boxes. ReLU and Abs: linear, activation, linear. ReLU2 and Abs2: the same "
-        "with the activation "
-        "once more at the end. ReLU2-Neg and Abs2-Neg: the same with a change of sign after that.",
+        caption="Each network has 128 hidden units and 10 outputs. φ is ReLU or Abs (the absolute value). The digit "
+        "2 says that φ also acts on the output, and Neg that the output changes its sign. The softmax gives the "
+        "largest output the largest probability.",
+        alt="Three rows of boxes. ReLU and Abs: linear, activation, linear. ReLU2 and Abs2: the same with the "
+        "activation once more at the end. ReLU2-Neg and Abs2-Neg: the same with a change of sign after that.",
     )
 
 
@@ -82,13 +78,11 @@ def outputs() -> None:
         pictures.outputs_figure(judged()[1]),
         name="fig-outputs-mnist",
         title="On raw pixels ReLU2's outputs die within ten steps.",
-        caption="Mean number of outputs, of ten, that are active on no test image, or on very few. "
-        "An output is active "
-        f"on an image if it exceeds 10⁻⁶ in magnitude. ({about()})",
-        alt="Stacked areas of dead and rarely active outputs by step, for ReLU2 and ReLU2-Neg in "
-        "both input scalings. "
-        "Only for ReLU2 on raw inputs the area is large: it jumps to more than four of ten within "
-        "ten steps and stays.",
+        caption="Mean number of outputs, of ten, that are active on no test image, or on very few. An output is "
+        f"active on an image if it exceeds 10⁻⁶ in magnitude. ({about()})",
+        alt="Stacked areas of dead and rarely active outputs by step, for ReLU2 and ReLU2-Neg in both input "
+        "scalings. Only for ReLU2 on raw inputs the area is large: it jumps to more than four of ten within ten "
+        "steps and stays.",
     )
 
 
@@ -98,13 +92,11 @@ def lost_classes() -> None:
         pictures.lost_classes_line(judged()[1]),
         name="fig-lost-classes",
         title="Each inactive output costs ReLU2 its class.",
-        caption="Each square is one ReLU2 network. An output is inactive if it is active on under 1% "
-        "of the test images. "
-        "Output 0 does not count, because it wins where all outputs are 0. Line: what would be left if each inactive "
-        f"output cost exactly its own class, and nothing else went wrong. ({about()})",
-        alt="Accuracy falls along a straight line with the number of inactive outputs. Networks on "
-        "raw inputs lie on it "
-        "at two to nine inactive outputs, those on standardised inputs at zero or one.",
+        caption="Each square is one ReLU2 network. An output is inactive if it is active on under 1% of the test "
+        "images. Output 0 does not count, because it wins where all outputs are 0. Line: what would be left if each "
+        f"inactive output cost exactly its own class, and nothing else went wrong. ({about()})",
+        alt="Accuracy falls along a straight line with the number of inactive outputs. Networks on raw inputs lie on "
+        "it at two to nine inactive outputs, those on standardised inputs at zero or one.",
     )
 
 

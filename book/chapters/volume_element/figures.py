@@ -34,13 +34,10 @@ def two_lines() -> None:
         title="After training space is stretched at the boundary, and not at the same place of a line within a "
         "class.",
         caption="Maps: log-volume of the hidden layer (the scale is cut below). White: the decision boundary. "
-        "Curves: the "
-        f"log-volume along both lines. ({sinusoid.study.protocol}, {WIDTH} units, seed 0)",
-        alt="Two maps of the plane. Before training the map is nearly even. After it bright bands follow the wave "
-        "of the "
-        "boundary. Below, both profiles are flat before training. After it the solid one has a bump of two nats "
-        "where it "
-        "crosses the boundary, and the dashed one stays near zero.",
+        f"Curves: the log-volume along both lines. ({sinusoid.study.protocol}, {WIDTH} units, seed 0)",
+        alt="Two maps of the plane. Before training the map is nearly even. After it bright bands follow the wave of "
+        "the boundary. Below, both profiles are flat before training. After it the solid one has a bump of two nats "
+        "where it crosses the boundary, and the dashed one stays near zero.",
         turn=maps.training_turn(shown, shown[WIDTH].arrays["geometry_steps"].tolist(), LINES, WIDTH),
     )
 
@@ -52,14 +49,11 @@ def toy(log_volume: Callable[[Tensor], Tensor], pairs: Pairs) -> None:
         name="fig-volume-toy",
         title="The contrast compares a boundary with a matched place that has none.",
         caption="Left: log-volume of one sigmoid unit. White: the boundary. Solid: a line between two classes. "
-        "Dashed: its "
-        "match within one class. Right: the log-volume along both, over the mean of their ends. The dots are the "
-        "two effects.",
+        "Dashed: its match within one class. Right: the log-volume along both, over the mean of their ends. The dots "
+        "are the two effects.",
         alt="Left, a bright ridge along the line where the first coordinate is zero, crossed by a solid segment. "
-        "Right, "
-        "the log-volume along the solid segment has a bump at the boundary, and along the dashed one it has none. "
-        "The "
-        "contrast is their distance.",
+        "Right, the log-volume along the solid segment has a bump at the boundary, and along the dashed one it has "
+        "none. The contrast is their distance.",
     )
 
 
@@ -76,16 +70,12 @@ def bumps() -> None:
         name="fig-volume-bumps",
         title="Between two images the bump is there before training, also if both are of one class.",
         caption="Log-volume along lines between test images, over the mean of their ends: mean over the lines of a "
-        "network "
-        "(thin), and over networks (thick). "
-        f"(MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs, {len(mnist.networks())} networks with "
-        "decay, "
-        f"{len(bare.networks())} without; {results.FIRST_JUDGED[bare.name]} more were seen before the rules)",
+        f"network (thin), and over networks (thick). (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs, "
+        f"{len(mnist.networks())} networks with decay, {len(bare.networks())} without; "
+        f"{results.FIRST_JUDGED[bare.name]} more were seen before the rules)",
         alt="Three panels with a black and a grey bump each. Before training both are high, and the black one is "
-        "slightly "
-        "higher. After training with weight decay both are lower, the grey one much more. Without decay the black "
-        "one is "
-        "much higher than before, and the grey one about as high as before.",
+        "slightly higher. After training with weight decay both are lower, the grey one much more. Without decay the "
+        "black one is much higher than before, and the grey one about as high as before.",
     )
 
 
@@ -100,9 +90,8 @@ def ambiguous() -> None:
         "Dashed: less counts as "
         f"none. Matched: decoded, clear, equal ink and norm. ({arms[0].protocol}, {len(arms[0].table)} networks)",
         alt="Left, four rows of digits: ambiguous, clean, decoded and matched, the last as faint as the first. "
-        "Right, dots "
-        "lie near 1.5 against clean digits, near 1 against decoded ones, and between 0.1 and 0.5 against matched "
-        "ones.",
+        "Right, dots lie near 1.5 against clean digits, near 1 against decoded ones, and between 0.1 and 0.5 against "
+        "matched ones.",
     )
 
 
@@ -132,6 +121,5 @@ def bumps_here(live: VolumeArm, scale: str) -> None:
         caption="Log-volume along lines between test images, over the mean of their ends. "
         f"({study.protocol}, {study.widths[0]:,} units, n = {len(live.networks())}, {scale} scale)",
         alt="Two panels of bumps along lines between images, before and after training: black for pairs of two "
-        "classes, "
-        "grey for pairs of one class.",
+        "classes, grey for pairs of one class.",
     )
