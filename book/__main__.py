@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     numbers.add_argument(
         "--update", action="store_true", help="rewrite numbers, never words, to what the records say"
     )
+    command("pictures", _pictures, "put the first picture of each executed chapter into its notebook")
     changes = command("changes", _changes, "print the verdicts that differ between two versions of the ledger")
     changes.add_argument("old", help="claims.json of a site, or what `claims --json` printed")
     changes.add_argument("new", nargs="?", help="the same, later; by default the ledger of the committed records")
@@ -268,6 +269,15 @@ def _numbers(options):
     faults = [fault for page in pages for fault in numbers.faults(page)]
     print("".join(f"{fault}\n" for fault in faults) or "the records agree\n", end="")
     return 1 if faults else 0
+
+
+def _pictures(options):
+    from book.site import publish, stills
+
+    for path in publish.chapters():
+        print(
+            f"{'a new picture' if stills.keep(path, publish.EXECUTED / path.name) else 'as it was':13}  {path.stem}"
+        )
 
 
 def _changes(options):

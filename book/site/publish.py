@@ -27,7 +27,7 @@ from book.claims import cards, numbers
 from book.claims.prose import STRICT
 from book.records import files, kept
 from book.records.paths import HERE, notebooks
-from book.site import linked, offline, speed
+from book.site import linked, offline, speed, stills
 from book.site.accounts import build_account, built, colophon, declared
 from support.folders import FROM
 from support.words import counted
@@ -64,6 +64,7 @@ def book(parameters: dict | None = None) -> Path:
     start = time.perf_counter()
     agree()
     took = execute([page for page in pages() if executed(page)], parameters or {}, strict=True)
+    pictured(parameters or {})
     rendering = time.perf_counter()
     print("rendering the site", flush=True)
     stage()
@@ -85,6 +86,23 @@ def agree() -> None:
 
     if faults := [fault for page in numbers.pages(ROOT) for fault in numbers.faults(page)]:
         raise PublishError("the text does not say what the records say:\n  " + "\n  ".join(faults))
+
+
+def chapters() -> list[Path]:
+    """The notebooks of the chapters."""
+    return sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def pictured(parameters: dict) -> None:
+    """Raises PublishError for chapters that keep another first picture than the one that they show; with parameters
+    of a reader's own they may."""
+    old = [
+        p.stem
+        for p in chapters()
+        if stills.words(files.notebook(p)) != stills.words(files.notebook(EXECUTED / p.name))
+    ]
+    if old and not parameters:
+        raise PublishError(f"an old first picture is kept in {', '.join(old)}: python -m book pictures")
 
 
 def pages(root: Path = ROOT) -> list[str]:

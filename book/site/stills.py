@@ -1,0 +1,50 @@
+"""The first picture of each chapter, kept in its notebook: any viewer shows it before something is run."""
+
+import base64
+import io
+import json
+from pathlib import Path
+
+from PIL import Image
+
+from book.records import files
+
+COLOURS = 64  # a picture of a figure takes a quarter of the space, and looks the same
+
+
+def picture(notebook: dict) -> tuple[str, dict] | None:
+    """The id of the first cell that shows a picture, and that output; None if no cell does."""
+    shown = ((cell, output) for cell in notebook["cells"] for output in cell.get("outputs", []))
+    return next(((cell["id"], output) for cell, output in shown if "image/png" in output.get("data", {})), None)
+
+
+def words(notebook: dict) -> str:
+    """What the first picture says to readers who cannot see it; "" if there is none."""
+    found = picture(notebook)
+    return found[1]["metadata"]["image/png"]["alt"] if found else ""
+
+
+def keep(path: Path, executed: Path) -> bool:
+    """Puts the first picture of an executed chapter into its notebook; False if it is there.
+
+    Two pictures are the same if they say the same: the pixels hang on the machine's fonts.
+    """
+    notebook, copy = files.notebook(path), files.notebook(executed)
+    if words(notebook) == words(copy):
+        return False
+    name, output = picture(copy) or ("", {})
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = [_still(output)] if cell["id"] == name else []
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return True
+
+
+def _still(output: dict) -> dict:
+    """The output of a figure as a small PNG, with its caption."""
+    image = Image.open(io.BytesIO(base64.b64decode(output["data"]["image/png"]))).convert("RGB")
+    file = io.BytesIO()
+    image.quantize(COLOURS).save(file, "PNG", optimize=True)
+    data = {"image/png": base64.b64encode(file.getvalue()).decode(), "text/plain": output["data"]["text/plain"]}
+    alt = {"image/png": {"alt": output["metadata"]["image/png"]["alt"]}}
+    return {"output_type": "display_data", "data": data, "metadata": alt}

@@ -1,0 +1,67 @@
+"""The first picture of a chapter that its notebook keeps."""
+
+import base64
+import io
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from book.site import stills
+
+
+def png(size: int = 300) -> str:
+    file = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 256, (size, size, 4), np.uint8)
+    Image.fromarray(noise, "RGBA").save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def code(name: str, *outputs: dict) -> dict:
+    return {"cell_type": "code", "id": name, "source": [], "metadata": {}, "outputs": list(outputs)}
+
+
+def figure(alt: str) -> dict:
+    data = {"image/png": png(), "image/svg+xml": "<svg/>", "text/plain": "**A finding.** How to read it."}
+    return {"output_type": "display_data", "data": data, "metadata": {"image/png": {"alt": alt}, "support": {}}}
+
+
+@pytest.fixture
+def chapter(tmp_path):
+    """The paths of a chapter without outputs and of its executed copy, which shows text and two figures."""
+    paths = tmp_path / "source.ipynb", tmp_path / "copy.ipynb"
+    text = {"output_type": "stream", "name": "stdout", "text": "12"}
+    cells = [
+        [code("a"), code("b"), code("c")],
+        [code("a", text), code("b", figure("a bump")), code("c", figure("two"))],
+    ]
+    for path, several in zip(paths, cells, strict=True):
+        path.write_text(json.dumps({"cells": several, "metadata": {}}))
+    return paths
+
+
+def test_the_first_picture_alone_is_kept_and_is_small(chapter):
+    assert stills.keep(*chapter)
+    cells = json.loads(chapter[0].read_text())["cells"]
+    assert [len(cell["outputs"]) for cell in cells] == [0, 1, 0]
+    (output,) = cells[1]["outputs"]
+    assert set(output["data"]) == {"image/png", "text/plain"} and output["metadata"] == {
+        "image/png": {"alt": "a bump"}
+    }
+    assert len(output["data"]["image/png"]) < len(png()) / 3
+    assert Image.open(io.BytesIO(base64.b64decode(output["data"]["image/png"]))).size == (300, 300)
+
+
+def test_a_picture_that_says_the_same_is_not_written_again(chapter):
+    stills.keep(*chapter)
+    before = chapter[0].read_bytes()
+    assert not stills.keep(*chapter)
+    assert chapter[0].read_bytes() == before
+
+
+def test_a_picture_that_says_something_else_replaces_it(chapter):
+    stills.keep(*chapter)
+    chapter[1].write_text(chapter[1].read_text().replace("a bump", "a dip"))
+    assert stills.keep(*chapter)
+    assert stills.words(json.loads(chapter[0].read_text())) == "a dip"
