@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import nn
 
@@ -20,6 +21,12 @@ STAGES = (1, 2, 3, 4)
 BEFORE_TRAINING = {  # classifiers of `own_boundaries`, in words
     "random": "before:\nrandom",
     "probe": "before:\nfitted",
+}
+CLASSIFIERS = {  # of an untrained network, in words: from those that know least of the images to those that know most
+    "random": "random\nweights",
+    "whitened": "random,\nwhitened",
+    "shuffled": "fitted to\nshuffled labels",
+    "probe": "fitted to\nlabels",
 }
 LOOKS = ((BEFORE, GREY, "white", "before training"), (AFTER, "black", "black", "after training"))
 KINDS = ((ACROSS, "-", "across a boundary"), (ALIKE, "--", "within one class"))
@@ -279,4 +286,22 @@ def relu_figure(gelu: ResidualArm, relu: ResidualArm):
     left.set(xticks=STAGES, xlabel="after stage", ylabel="effect (nats per singular value)")
     right.set(xticks=STAGES, xlabel="after stage", ylabel="images with full rank (%)", ylim=(-3, 103))
     figures.legend_below(fig, left, 2)
+    return fig
+
+
+def without_labels_figure(contrasts: pd.DataFrame):
+    """The contrast of untrained networks at boundaries of their own: a grey line for each network, and black the mean
+    with its 95% interval.
+
+    contrasts: a row for each network and the columns CLASSIFIERS, in nats per output.
+    """
+    fig, ax = figures.subplots(height=3.2)
+    ax.plot(contrasts[[*CLASSIFIERS]].to_numpy().T, "-o", color=GREY, linewidth=0.8, markersize=3, alpha=0.6)
+    for place, kind in enumerate(CLASSIFIERS):
+        mean = mean_interval(contrasts[kind])
+        ax.plot([place + 0.06] * 2, [mean.low, mean.high], color="black", linewidth=2)
+        ax.plot(place + 0.06, mean.value, "o", color="black")
+    ax.axhline(0, color="black", linewidth=0.8)
+    ax.set(xlim=(-0.4, len(CLASSIFIERS) - 0.6), ylabel="contrast (nats per output)")
+    ax.set_xticks(range(len(CLASSIFIERS)), CLASSIFIERS.values())
     return fig
