@@ -8,6 +8,7 @@ from matplotlib.ticker import NullLocator
 from book.claims.statistics import Estimate, mean_interval
 from book.figures.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
 from book.measures.classifiers.frames import by_network, by_scaling, curve, moments, recorded_steps
+from book.measures.classifiers.shared import CLASSES
 from book.measures.classifiers.story import NEAR, class_distances, own_and_nearest_other, shares
 
 PLACES = {  # network and share of its outputs that the claims ask, in words
@@ -16,7 +17,6 @@ PLACES = {  # network and share of its outputs that the claims ask, in words
     ("Abs2", "own farthest"): "Abs2:\nown class farthest",
     ("Abs2", "others near"): "Abs2: half of the\nothers within 1 SD",
 }
-CLASSES = ("#000000", "#D55E00", "#0072B2")  # of the toy
 
 
 def places_figure(runs: pd.DataFrame) -> Figure:

@@ -11,9 +11,20 @@ from matplotlib.figure import Figure
 from book.chapters.offset_l2.centres import PARTS
 from book.chapters.offset_l2.volume_control import FIXED, HEADS
 from book.claims.statistics import mean_interval
-from book.figures.figures import interval, jitter, landmarks, legend_below, name_rows, step_axis, style, subplots
+from book.figures.figures import (
+    HUES,
+    interval,
+    jitter,
+    landmarks,
+    legend_below,
+    name_rows,
+    step_axis,
+    style,
+    subplots,
+)
 from book.measures.classifiers.frames import by_network, by_scaling, curve, recorded_steps
 from book.measures.classifiers.parts import NOISE
+from book.measures.classifiers.shared import CLASSES
 from book.measures.tables import wide
 from support.networks.architectures import L2, architecture
 from support.networks.layers import OffsetL2
@@ -84,10 +95,9 @@ def toy_figure(tasks: Mapping[str, tuple], found: Mapping[str, list[OffsetL2]], 
 
     tasks: title -> points (N, 2), labels (N,) and what else it has; found: title -> heads.
     """
-    colours, shapes = ("#000000", "#D55E00", "#0072B2"), ("o", "s", "^")
     fig, axes = subplots(1, len(tasks), height=2.9, sharex=True, sharey=True)
     for ax, (task, (x, y, *_)) in zip(axes, tasks.items(), strict=True):
-        for i, (colour, shape) in enumerate(zip(colours, shapes, strict=True)):
+        for i, (colour, shape) in enumerate(zip(CLASSES, ("o", "s", "^"), strict=True)):
             ax.plot(*x[y == i][:150].T, shape, color=colour, markersize=2, alpha=0.25)
             learned = torch.stack([head.mu[i] for head in found[task]])
             ax.plot(*learned.T, shape, color="white", markeredgecolor=colour, markeredgewidth=1.5, markersize=8)
@@ -151,12 +161,12 @@ def volume_figure(table: pd.DataFrame) -> Figure:
     panels = ((left, "misfit", [name for name in HEADS if name not in FIXED], "misfit (nats)"),
               (right, "offset", list(HEADS), "way to the next mean (%)"))  # fmt: skip
     for ax, column, heads, label in panels:
-        for (shift, (activation, fill)), (row, head) in product(
-            zip((-0.15, 0.15), (("ReLU", "black"), ("Abs", "white")), strict=True), enumerate(heads)
+        for (shift, (activation, hue)), (row, head) in product(
+            zip((-0.15, 0.15), (("ReLU", HUES["relu"]), ("Abs", HUES["abs"])), strict=True), enumerate(heads)
         ):
             of = table[(table["activation"] == activation) & (table["head"] == head)][column]
-            ax.plot(of, np.full(len(of), row + shift), "o", color="black", markerfacecolor=fill, alpha=0.6,
-                    markersize=4, label=activation if row == 0 else None)  # fmt: skip
+            ax.plot(of, np.full(len(of), row + shift), "o", color=hue, alpha=0.6, markersize=4,
+                    label=activation if row == 0 else None)  # fmt: skip
         name_rows(ax, [head.replace(", ", ",\n") for head in heads])
         ax.set_xlabel(label)
     left.axvline(0, color="black", linewidth=0.8)

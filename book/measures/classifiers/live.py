@@ -12,6 +12,7 @@ from support.networks.data import Dataset, load
 from support.training.classifiers.products import Products
 from support.training.classifiers.specs import DEAD, RunSpec
 from support.training.classifiers.stack import Stack
+from support.training.classifiers.training import train as train_block
 from support.training.loop import recorded
 from support.training.machine import Division, threads
 
@@ -25,18 +26,28 @@ def digits() -> Dataset:
     return load("digits")
 
 
-def train(
-    note: Callable, names: Iterable[str], look: Callable[[Stack], object], *, steps: int, seed: int, **settings
-) -> None:
+def _specs(names: Iterable[str], **settings: Any) -> list[RunSpec]:
+    """The specifications of networks of these architectures on the digits; settings: more fields of `RunSpec`."""
+    data = digits()
+    of_data = {"data": data.name, "data_digest": data.digest[:16], "images": len(data.train_images)}
+    return [RunSpec(architecture=name, **of_data, **settings) for name in names]
+
+
+def trainer(name: str, scaling: str, rate: float, steps: int) -> dict[str, Any]:
+    """The arrays and final weights of one network on the digits, seed 0, as this book's trainer makes them."""
+    (found,) = train_block(_specs([name], scaling=scaling, rate=rate, seed=0), digits(), steps)
+    return found.arrays | found.weights
+
+
+def train(note: Callable, names: Iterable[str], look: Callable[[Stack], object], *, steps: int, **settings) -> None:
     """Trains networks of these architectures on the digits, and calls note at the recorded steps.
 
     look: what to note of the stack. settings: more fields of the `RunSpec`.
     """
-    data = digits()
-    own: dict[str, Any] = {"seed": seed, "data": data.name, "data_digest": data.digest[:16]} | settings
-    specs = [RunSpec(architecture=name, images=len(data.train_images), **own) for name in names]
     with threads(1), torch.no_grad():
-        stack = Stack(specs, data, Products("fp32", "default"), Division("cpu", 1, "default", 1500, 4))
+        stack = Stack(
+            _specs(names, **settings), digits(), Products("fp32", "default"), Division("cpu", 1, "default", 1500, 4)
+        )
         for step in recorded(stack.step, steps):
             note(step, steps, look(stack))
 

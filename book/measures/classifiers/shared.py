@@ -24,6 +24,8 @@ SPOKEN_OF = (  # the pairs of the claims
     ("Abs2", "Abs2-Neg"),
 )
 
+CLASSES = ("#000000", "#009E73", "#AA4499")  # of toys with three classes: no colour of an activation
+
 
 def accuracies(runs: pd.DataFrame) -> pd.DataFrame:
     """Test accuracy in percent per architecture and scaling: mean, its 95% interval, SD, range, n."""
