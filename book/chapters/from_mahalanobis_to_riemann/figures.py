@@ -55,7 +55,7 @@ def rulers() -> None:
         name="fig-rulers",
         title="Three rulers for one task. Only the third changes from place to place.",
         caption="Task: tell points above a wave from points below. Ellipses: steps that the ruler takes to be "
-        "equally long. Colour: where it magnifies (purple) and shrinks (orange). Blue: the predicted boundary. "
+        "equally long. Colour: where it magnifies (purple) and shrinks (orange). Green: the predicted boundary. "
         "(400 points, 32 units, one network)",
         alt="Three panels. Left, a straight boundary and equal wide ellipses on an even ground. Middle, a wavy "
         "boundary and equal tall thin ellipses on an even ground. Right, a wavy boundary on a ground of hills and "
@@ -92,7 +92,7 @@ def shapes() -> None:
         title="A classifier does not learn the rulers of its classes: no panel's black ellipses all fit the grey "
         "ones.",
         caption="Grey: three classes. Black: the unit circle of the hidden layer's metric, its mean over the class, "
-        "drawn with the same area. Blue: boundaries. (450 points, 32 units, Adam)",
+        "drawn with the same area. Green: boundaries. (450 points, 32 units, Adam)",
         alt="Three panels with three long grey ellipses that point in different directions, and black ellipses over "
         "them. In the first panel all black ellipses are equal. In no panel do they cover the grey ones.",
     )

@@ -12,7 +12,7 @@ from book.figures.figures import GREY
 from support.geometry import geodesic, pullback_metric, square
 from support.networks.architectures import architecture
 
-BOUNDARY, CLASS = "#0072B2", "#D55E00"
+BOUNDARY, CLASS = "#009E73", "#bbbbbb"  # neither is the colour of an activation
 
 
 def geodesics_figure(panels: dict[str, tuple]):
@@ -67,7 +67,7 @@ def circles_figure(data: Toy, networks: dict[str, nn.Sequential]):
             ax.plot(*data.x[data.labels == c].T, marker, color="#bbbbbb", markersize=1.5)
         classes = network(plane.view(-1, 2)).argmax(1).view(181, 181)
         for c in range(3):
-            ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=GREY, linewidths=0.8)
+            ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=BOUNDARY, linewidths=0.8)
         for g in data.gaussians:
             ax.contour(plane[..., 0], plane[..., 1], g.distance(plane), (1, 2), colors=CLASS, linewidths=0.8)
         _circles(ax, grid, pullback_metric(network[:2], grid), 0.42, fill=False, linewidth=0.8)

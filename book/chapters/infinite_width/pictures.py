@@ -16,7 +16,7 @@ from support.geometry import shallow_log_volume_element, shallow_ricci_scalar, w
 from support.geometry.wide_layers import Wide
 
 GREY, ACCENT = "#777777", "#D55E00"
-NEGATIVE, POSITIVE = "#4a6fa5", ACCENT  # curvature
+NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps' RdBu
 
 
 def signs_figure(radii: Tensor, layers: dict[str, Wide]):
@@ -30,7 +30,7 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide]):
     end, bold = float(radii[-1]), len(layers) - 1
     left.hlines(1, 0, end, color="black", linewidth=0.8, linestyle="--")
     ratios = {name: layer.stretch_ratio(radii).numpy() for name, layer in layers.items()}
-    heights = np.exp(figures.labels_apart(np.log([1, *(ratio[-1] for ratio in ratios.values())]), 0.2))
+    heights = np.exp(figures.labels_apart(np.log([1, *(ratio[-1] for ratio in ratios.values())]), 0.38))
     left.text(1.03 * end, heights[0], "ReLU", va="center", fontsize=9)
     for row, ((name, layer), height) in enumerate(zip(layers.items(), heights[1:], strict=True)):
         positive = layer.ricci(radii).numpy() > 0

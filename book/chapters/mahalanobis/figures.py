@@ -65,8 +65,8 @@ def ends() -> None:
         pictures.ends_figure(panels),
         name="fig-ends",
         title="Networks that learn the distance draw its ellipses. Those that are stuck draw stripes and triangles.",
-        caption="Grey: true distances 1, 2 and 3, which the output (colour) covers where it is learned. "
-        f"Dashed: where a unit is 0. ({arm.study.protocol}, four of {len(runs)} networks)",
+        caption="Grey: true distances 1, 2 and 3. Colour: where the network says 1, 2 and 3. "
+        f"Dashed: a line for each hidden unit, on which it is 0. (Four networks; {arm.study.protocol})",
         alt="Four panels. Two networks draw the true ellipses with dashed lines that cross at the mean. A stuck Abs "
         "network draws parallel stripes. A stuck ReLU network draws rounded triangles.",
     )
