@@ -132,13 +132,14 @@ def descents() -> None:
 
 def trained_here(plan: DistanceStudy, arm: DistanceArm) -> None:
     """Every network that the reader has trained, in the plane."""
-    if plan.dimension == 2:
-        show(
-            pictures.trials_figure(arm.records, arm.table, plan.steps),
-            name="fig-trials",
-            title="All networks trained here.",
-            caption="Abs, then ReLU, then Sigmoid, each sorted by error (titles). Grey: true ellipses. Colour: "
-            "learned ones; Sigmoid networks stay below 2, and most do not cross 1. Dashed: where a unit is 0. "
-            f"({plan.protocol}, {arm.trials} trials)",
-            alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
-        )
+    if plan.dimension != 2:
+        return
+    show(
+        pictures.trials_figure(arm),
+        name="fig-trials",
+        title="All networks trained here.",
+        caption="Abs, then ReLU, then Sigmoid, each sorted by error (titles). Grey: true ellipses. Colour: learned "
+        "ones; Sigmoid networks stay below 2, and most do not cross 1. Dashed: where a unit is 0. "
+        f"({plan.protocol}, {arm.trials} trials)",
+        alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
+    )

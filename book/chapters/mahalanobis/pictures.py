@@ -100,26 +100,24 @@ def rotations_turn(data: DistanceData, W: torch.Tensor) -> dict:
     }
 
 
-def trials_figure(runs, table, step: int):
-    """Every trial of every network in the plane, a panel each, by network and then by error, which is the title."""
-    by_place = {(r.spec.network, r.spec.seed): r for r in runs}
-    networks = [n for n in LOOKS if n in table.index.get_level_values(0)]
-    columns = min(10, max(table.groupby("network").size()))
-    lines = {n: -(-len(table.loc[n]) // columns) for n in networks}
-    fig, axes = figures.subplots(sum(lines.values()), columns, height=0.86 * sum(lines.values()), squeeze=False)
+def trials_figure(arm: DistanceArm):
+    """Every network of an arm in the plane, a panel each, by kind and then by error, which is the title."""
+    runs = {(r.spec.network, r.spec.seed): r for r in arm.records}
+    columns = min(10, arm.trials)
+    each = -(-arm.trials // columns)  # lines of a kind
+    lines = each * len(arm.study.networks)
+    fig, axes = figures.subplots(lines, columns, height=0.86 * lines, squeeze=False)
     fig.get_layout_engine().set(w_pad=0.01, h_pad=0.01, wspace=0, hspace=0)
     for ax in axes.flat:
         ax.set_axis_off()
-    first = 0
-    for network in networks:
-        places = axes[first : first + lines[network]].flat
-        for ax, (trial, error) in zip(places, table.loc[network]["error"].sort_values().items(), strict=False):
-            run = by_place[network, trial]
-            plane(ax, run.spec.draw(), network, *weights(run, step), points=40)
+    for first, network in zip(range(0, lines, each), arm.study.networks, strict=True):
+        errors = arm.of(network)["error"].sort_values()
+        for ax, (trial, error) in zip(axes[first : first + each].flat, errors.items(), strict=False):
+            run = runs[network, trial]
+            plane(ax, run.spec.draw(), network, *weights(run, arm.study.steps), points=40)
             ax.set_axis_on()
             ax.set_title(f"{error:.2g}%", fontsize=7, pad=2)
         axes[first, 0].set_ylabel(NAMES[network], fontsize=8)
-        first += lines[network]
     return fig
 
 
