@@ -10,11 +10,12 @@ from agreement import tiny
 from fabricate import measurement, record
 from matplotlib import pyplot
 
-from book.chapters.from_mahalanobis_to_riemann import derived, pictures, results, rulers, toys
-from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
+from book.chapters.from_mahalanobis_to_riemann import derived, pictures, rulers, toys
+from book.chapters.from_mahalanobis_to_riemann.study import STUDIES, by_network
 from book.measures.distances.results import DistanceArm
 from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
 from book.measures.tables import frame
+from support.geometry import pullback_metric
 from support.networks.architectures import LINEAR_AND_L2
 from support.networks.data import load
 from support.networks.distance_networks import module
@@ -34,19 +35,10 @@ def close_figures():
 def test_whitening_is_the_precision_and_its_folds_are_too():
     found = toys.maps(GAUSSIAN, NOTHING)
     assert list(found) == ["whitening", "whitening, Abs", "whitening, mirrored ReLUs"]
-    facts = toys.facts(GAUSSIAN, found, pairs=2, points=50)
-    assert (facts[["mismatch", "volume varies"]] < 1e-12).all(axis=None)
-    assert np.allclose(facts[["unit", "length"]], 1, atol=1e-6)
-
-
-def test_a_unit_of_length_is_found_and_a_wrong_metric_is_seen():
-    W, b = torch.linalg.cholesky(GAUSSIAN.gaussian.precision).T, torch.zeros(2, dtype=torch.float64)
-    networks = {"tripled": module("MD_Abs", 3 * W, b)[:1], "Euclid": module("MD_Abs", torch.eye(2).double(), b)[:1]}
-    facts = toys.facts(GAUSSIAN, {k: f.requires_grad_(False) for k, f in networks.items()}, pairs=2, points=20)
-    assert facts.loc["tripled", "unit"] == pytest.approx(3) and facts.loc["tripled", "mismatch"] < 1e-9
-    assert facts.loc["tripled", "length"] == pytest.approx(1)
-    values = GAUSSIAN.gaussian.eigen[0].log()
-    assert facts.loc["Euclid", "mismatch"] == pytest.approx(float(values.std(correction=0)))
+    x = GAUSSIAN.train[0][:50]
+    for f in found.values():
+        assert torch.allclose(pullback_metric(f, x), GAUSSIAN.gaussian.precision)
+        assert toys.log_volume(f, x).std() < 1e-12
 
 
 def test_a_metric_that_vanishes_has_volume_zero():
@@ -61,11 +53,11 @@ def test_the_toy_is_learned_and_its_classes_are_where_they_are_said_to_be():
         members = data.x[data.labels == c]
         assert torch.allclose(members.mean(0), gaussian.mean, atol=0.25)
         assert torch.allclose(members.T.cov(), gaussian.covariance, atol=0.25)
-    ends = toys.toy_ends(data)
+    ends = data.sides()
     means = {tuple(g.mean.tolist()) for g in data.gaussians}
     assert ends.shape == (3, 2, 2) and {tuple(e.tolist()) for e in ends.view(-1, 2)} == means
     small = toys.toy(members=60)
-    for title, network in toys.toy_networks(small, hidden=16, steps=150).items():
+    for title, network in toys.networks(small, hidden=16, steps=150).items():
         assert (network(small.x).argmax(1) == small.labels).double().mean() > 0.95, title
 
 
@@ -102,7 +94,7 @@ def table():
             for seed in range(3)
         ],
     )
-    return results.table(frame(plan, runs))
+    return by_network(frame(plan, runs))
 
 
 def test_the_table_has_what_the_records_have():
@@ -135,10 +127,10 @@ def test_paths_run_between_their_ends_and_circles_cover_the_grid():
     for path, (a, b) in zip([line for line in ax.lines if line.get_linestyle() == "-"], ends, strict=True):
         assert path.get_xydata()[[0, -1]] == pytest.approx(torch.stack([a, b]).numpy())
     data = toys.toy(members=20)
-    networks = toys.toy_networks(data, hidden=4, steps=2)
-    for ax in pictures.circles_figure(data, networks).axes:
-        assert len(ax.patches) == 81
-    sizes = {(round(p.width, 9), round(p.height, 9)) for p in pictures.circles_figure(data, networks).axes[0].patches}
+    networks = toys.networks(data, hidden=4, steps=2)
+    panels = pictures.toy_figure(data, networks, everywhere=True).axes
+    assert [len(ax.patches) for ax in panels] == [3 + 81] * 3
+    sizes = {(round(p.width, 9), round(p.height, 9)) for p in panels[0].patches[3:]}
     assert len(sizes) == 1  # absolute values have one metric everywhere
 
 
@@ -148,7 +140,7 @@ RULERS = rulers.rulers(SINUSOID)
 
 def test_a_network_s_circle_has_the_area_of_the_class_and_abs_has_one_shape_for_all():
     data = toys.toy()
-    ax, *others = pictures.shapes_figure(data, toys.toy_networks(data, steps=20)).axes
+    ax, *others = pictures.toy_figure(data, toys.networks(data, steps=20)).axes
     for one in (ax, *others):
         classes, circles = one.patches[::2], one.patches[1::2]
         areas = [[patch.width * patch.height for patch in of] for of in (classes, circles)]

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from matplotlib import pyplot
 
 from book.chapters.infinite_width import claims, one_example, pictures, random_layers
-from book.chapters.infinite_width.one_example import Sampled
 from book.chapters.infinite_width.tangent_kernel import Tangent
 from support.geometry.wide_layers import Wide
 
@@ -142,8 +142,8 @@ def test_both_kernels_and_the_sampled_networks_are_drawn():
 
 
 def test_the_profile_is_drawn_with_a_dot_for_each_sampled_change():
-    change = torch.tensor([-0.25, -1.0, 0.5, 2.0], dtype=torch.float64).view(1, 2, 1, 2)
-    sampled = Sampled(9, 7, (1,), {1: (0.5, 2.0)}, (2,), (0.0, 1.0), change, change.abs() / 10)
+    rows = {"target": [0.5, 0.5, 2.0, 2.0], "overlap": [0.0, 1.0] * 2, "change": [-0.25, -1.0, 0.5, 2.0]}
+    sampled = pd.DataFrame({"degree": 1, "d": 2, "error": 0.1} | rows)
     (ax,) = pictures.one_example_figure(sampled, (1, 2)).axes
     assert ax.get_title(loc="left") == "2 inputs" and texts(ax) == ["$z^1$", "$z^2$"]
     flat, _, contracting, expanding = (line.get_ydata().tolist() for line in ax.lines)

@@ -328,17 +328,10 @@ def test_a_descent_from_an_exact_network_stays_and_one_from_the_start_is_counted
     assert (table[table["from"] == "Adam's end"]["gradient"] < 1e-6).all()
 
 
-def test_the_tables_show_what_the_networks_are():
+def test_the_table_counts_who_learned_the_distance():
     found = with_errors(exact_arm(), MD_Abs=[0.5, 2.0, 4.0])
     row = tables.breaking([found]).loc[("d = 2", "Abs")]
     assert (row["match"], row["of"], row["median error (%)"]) == (1, 3, 2.0)
-    assert tables.summary(found).data.loc["error (%)", ("Abs", "median")] == 2.0
-    data = draw("gaussian-2", 1000)
-    W, b = exact(data.gaussian)
-    turned = rotated(W, b, torch.tensor([[0.6, -0.8], [0.8, 0.6]], dtype=torch.float64))
-    shown = tables.rotations(data, {"not": (W, b), "turned": turned})
-    assert shown.loc["turned"].tolist()[:3] == ["0", "0", "0"]
-    assert float(shown.loc["not", "|cosine| with the axes"]) == 1 > float(shown.loc["turned"].iloc[3])
 
 
 # -- the figures --------------------------------------------------------------------------------------------------
@@ -400,7 +393,7 @@ def test_networks_stand_at_their_way_and_what_is_out_of_reach_is_shaded(drawn):
 
 def test_networks_in_the_plane_are_drawn_with_their_hyperplanes(drawn):
     data = draw("gaussian-2", 1000)
-    axes = pictures.ends_figure({"a": (data, "MD_Abs", *exact(data.gaussian))} | {
+    axes = pictures.plane_figure({"a": (data, "MD_Abs", *exact(data.gaussian))} | {
         "b": (data, "MD_Abs", torch.eye(2).double(), torch.zeros(2).double())}).axes  # fmt: skip
     assert [ax.get_title(loc="left") for ax in axes] == ["a", "b"]
     assert [sum(line.get_linestyle() == "--" for line in ax.lines) for ax in axes] == [2, 2]

@@ -24,7 +24,7 @@ def tables(matching, within):
 
 def test_the_parts_have_their_own_trials_and_judge_only_when_all_are_recorded():
     made = tables([True] * 12 + [False] * 8, [True] * 12 + [False] * 8)
-    inside, outside = reach.split(STUDY.name)(made)
+    inside, outside = reach.arms(STUDY.name, parts=reach.PARTS)(made)
     assert (len(inside.table), len(outside.table)) == (12, 8)
     assert len(inside.runs) == 12 and inside.factors["reach"] == "within reach" and inside.needed == 5
     parts = reach.as_predicted(1.0)
@@ -34,7 +34,7 @@ def test_the_parts_have_their_own_trials_and_judge_only_when_all_are_recorded():
         "12 of 12 Abs networks within reach learn the distance",
         "8 of 8 Abs networks out of reach do not learn the distance",
     ]
-    (few,) = reach.whole(STUDY.name)(tables([True] * 8, [True] * 8))
+    (few,) = reach.arms(STUDY.name)(tables([True] * 8, [True] * 8))
     assert few.needed == STUDY.seeds > len(few.table)
 
 

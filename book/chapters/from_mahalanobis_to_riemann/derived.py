@@ -22,28 +22,22 @@ def references(spec: MetricSpec, dataset: Dataset) -> pd.DataFrame:
     "variance" of the images in the directions, both in percent.
     """
     frame = frame_of(spec, dataset)
-    euclid, precisions = torch.eye(spec.components).double(), torch.linalg.inv(frame.covariances)
-    pooled = torch.linalg.inv(frame.covariances.mean(0))
-    every = mismatch(precisions[:, None], frame.covariances[None])
-    classes = len(every)
-    mismatches = {
-        "Euclid": float(mismatch(euclid, frame.covariances).mean()),
-        "pooled": float(mismatch(pooled, frame.covariances).mean()),
-        "another": float((every.sum() - every.trace()) / (classes * (classes - 1))),
-    }
-    shares = {"Euclid": discriminant_share(euclid, frame), "pooled": discriminant_share(pooled, frame)}
+    covariances = frame.covariances
+    one_for_all = {"Euclid": torch.eye(spec.components).double(), "pooled": torch.linalg.inv(covariances.mean(0))}
     rows = [
-        {"metric": name, "mismatch": value, "share": 100 * float(shares.get(name, torch.nan))}
-        for name, value in mismatches.items()
+        [name, float(mismatch(metric, covariances).mean()), 100 * float(discriminant_share(metric, frame))]
+        for name, metric in one_for_all.items()
     ]
-    return pd.DataFrame(rows).assign(variance=100 * frame.share)
+    every = mismatch(torch.linalg.inv(covariances)[:, None], covariances[None])  # of each class with each
+    others = ~torch.eye(len(every), dtype=torch.bool)
+    rows.append(["another", float(every[others].mean()), torch.nan])
+    return pd.DataFrame(rows, columns=["metric", "mismatch", "share"]).assign(variance=100 * frame.share)
 
 
 def mnist_references() -> tuple[pd.DataFrame, Iterable[str]]:
     """The references on the images of the study; no run is measured."""
     study, dataset = STUDIES["mnist-metric"], load("mnist")
-    spec = study.spec(dataset, study.architectures[0], study.scalings[0], seed=0)
-    return references(spec, dataset), []
+    return references(study.spec(dataset, study.architectures[0], study.scalings[0], seed=0), dataset), []
 
 
 def sinusoid_rulers() -> tuple[pd.DataFrame, Iterable[str]]:

@@ -5,9 +5,9 @@ from functools import cache
 import pandas as pd
 
 from book import chapters
-from book.chapters.from_mahalanobis_to_riemann import pictures, results, toys
+from book.chapters.from_mahalanobis_to_riemann import pictures, toys
 from book.chapters.from_mahalanobis_to_riemann import rulers as metrics
-from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan
+from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan, by_network
 from book.figures.figures import show
 from book.measures.distances import results as distances
 from book.records import derived
@@ -21,7 +21,7 @@ HEADS = "Diamonds: heads that measure distances"
 @cache
 def judged() -> pd.DataFrame:
     """The judged networks on MNIST, by kind and seed."""
-    return results.table(chapters.tables()["mnist-metric"])
+    return by_network(chapters.tables()["mnist-metric"])
 
 
 def about() -> str:
@@ -55,7 +55,7 @@ def rulers() -> None:
         name="fig-rulers",
         title="Three rulers for one task. Only the third changes from place to place.",
         caption="Task: tell points above a wave from points below. Ellipses: steps that the ruler takes to be "
-        "equally long. Colour: where it magnifies (purple) and shrinks (orange). Blue: the predicted boundary. "
+        "equally long. Colour: where it magnifies (purple) and shrinks (orange). Green: the predicted boundary. "
         "(400 points, 32 units, one network)",
         alt="Three panels. Left, a straight boundary and equal wide ellipses on an even ground. Middle, a wavy "
         "boundary and equal tall thin ellipses on an even ground. Right, a wavy boundary on a ground of hills and "
@@ -66,14 +66,13 @@ def rulers() -> None:
 def geodesics() -> None:
     """Shortest paths in the metric of a layer that whitens, and in that of a classifier."""
     data, toy = gaussians.draw("gaussian-2", 1000), toys.toy()
-    classifier = toys.toy_networks(toy)["tanh, linear head"][:2]
+    classifier = toys.networks(toy)["tanh, linear head"][:2]
+    panels = {
+        "asked for a distance": (maps(data)["trained ReLU"], [data.gaussian], toys.ends(data.gaussian, 2)),
+        "asked for classes": (classifier, toy.gaussians, toy.sides()),
+    }
     show(
-        pictures.geodesics_figure(
-            {
-                "asked for a distance": (maps(data)["trained ReLU"], [data.gaussian], toys.ends(data.gaussian, 2)),
-                "asked for classes": (classifier, toy.gaussians, toys.toy_ends(toy)),
-            }
-        ),
+        pictures.geodesics_figure(panels),
         name="fig-geodesics",
         title="Shortest paths are straight where a layer whitens, and curved in a classifier.",
         caption="Thick: shortest paths in the metric of the hidden layer. Dashed: straight segments. Colour: "
@@ -87,12 +86,12 @@ def shapes() -> None:
     """What three classifiers call round, at each of three classes, beside the shape of the class."""
     toy = toys.toy()
     show(
-        pictures.shapes_figure(toy, toys.toy_networks(toy)),
+        pictures.toy_figure(toy, toys.networks(toy)),
         name="fig-shapes",
         title="A classifier does not learn the rulers of its classes: no panel's black ellipses all fit the grey "
         "ones.",
         caption="Grey: three classes. Black: the unit circle of the hidden layer's metric, its mean over the class, "
-        "drawn with the same area. Blue: boundaries. (450 points, 32 units, Adam)",
+        "drawn with the same area. Green: boundaries. (450 points, 32 units, Adam)",
         alt="Three panels with three long grey ellipses that point in different directions, and black ellipses over "
         "them. In the first panel all black ellipses are equal. In no panel do they cover the grey ones.",
     )
@@ -128,23 +127,21 @@ def share() -> None:
 def mismatch_here(plan: MetricPlan, here: pd.DataFrame) -> None:
     """The mismatch of the networks that the reader has trained."""
     lines = {"Euclid": here["mismatch Euclid"].mean(), "the class": 0}
-    _trained_here(plan, here, "mismatch", "mismatch (nats)", lines, "The mismatch of the networks trained here.")
+    _here("mismatch", plan, here, "mismatch", "mismatch (nats)", lines, "The mismatch")
 
 
 def share_here(plan: MetricPlan, here: pd.DataFrame) -> None:
     """The share of the networks that the reader has trained."""
-    title = "The share in the separating directions, of the networks trained here."
-    _trained_here(plan, here, "discriminant", "share of the metric (%)", {}, title)
+    _here(
+        "share", plan, here, "discriminant", "share of the metric (%)", {}, "The share in the separating directions,"
+    )
 
 
-def _trained_here(
-    plan: MetricPlan, here: pd.DataFrame, column: str, label: str, lines: dict[str, float], title: str
-) -> None:
-    """A line for each network that the reader has trained, before and after training."""
+def _here(name: str, plan: MetricPlan, here: pd.DataFrame, column: str, label: str, lines: dict, what: str) -> None:
     show(
         pictures.slopes_figure(here, column, label, lines),
-        name="fig-mismatch-here" if column == "mismatch" else "fig-share-here",
-        title=title,
+        name=f"fig-{name}-here",
+        title=f"{what} of the networks trained here.",
         caption=f"Each line is one network, before and after training. {HEADS}. "
         f"({plan.protocol}, n = {len(here) // len(plan.architectures)})",
         alt=f"Four groups of lines from the {label} before training to that after.",

@@ -12,7 +12,7 @@ from book.figures.figures import GREY
 from support.geometry import geodesic, pullback_metric, square
 from support.networks.architectures import architecture
 
-BOUNDARY, CLASS = "#0072B2", "#D55E00"
+BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
 
 
 def geodesics_figure(panels: dict[str, tuple]):
@@ -25,28 +25,20 @@ def geodesics_figure(panels: dict[str, tuple]):
     for title, (f, gaussians, _) in panels.items():
         means = torch.stack([g.mean for g in gaussians])
         mean, reach = means.mean(0), 3 * float(max(g.covariance.diagonal().max() for g in gaussians)) ** 0.5
-        reach += float((means - mean).abs().max())
-        side = torch.linspace(-reach, reach, 60, dtype=torch.float64)  # even: the centre itself may be on a fold
+        side = _side(reach + float((means - mean).abs().max()), 60)  # even: the centre itself may be on a fold
         grid = torch.stack(torch.meshgrid(mean[0] + side, mean[1] + side, indexing="xy"), -1)
         volume = log_volume(f, grid.view(-1, 2)).view(60, 60)
         drawn[title] = grid, volume - volume.median()
     bound = max(float(volume.abs().max()) for _, volume in drawn.values())
     for ax, (title, (f, gaussians, pairs)) in zip(axes[0], panels.items(), strict=True):
         grid, volume = drawn[title]
-        low, high = grid[0, 0].tolist(), grid[-1, -1].tolist()
-        image = ax.imshow(
-            volume.numpy(),
-            origin="lower",
-            extent=(low[0], high[0], low[1], high[1]),
-            cmap="PuOr",
-            vmin=-bound,
-            vmax=bound,
-        )
+        (left, low), (right, high) = grid[0, 0].tolist(), grid[-1, -1].tolist()
+        look = {"cmap": "PuOr", "vmin": -bound, "vmax": bound}
+        image = ax.imshow(volume.numpy(), origin="lower", extent=(left, right, low, high), **look)
         for g in gaussians:
-            ax.contour(grid[..., 0], grid[..., 1], g.distance(grid), (1, 2), colors="black", linewidths=0.6)
+            ax.contour(*grid.unbind(-1), g.distance(grid), (1, 2), colors="black", linewidths=0.6)
         for a, b in pairs:
-            path = geodesic(f, a, b, points=33).points
-            ax.plot(*path.T, "-", color="black", linewidth=3)
+            ax.plot(*geodesic(f, a, b, points=33).points.T, "-", color="black", linewidth=3)
             ax.plot(*torch.stack([a, b]).T, "--o", color="black", linewidth=1.1, markersize=6)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[])
         ax.grid(visible=False)
@@ -54,48 +46,35 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def circles_figure(data: Toy, networks: dict[str, nn.Sequential]):
-    """One panel a network: points, decision boundary, ellipses of the classes, and at the points of a grid the unit
-    circle of the metric that its hidden layer pulls back."""
-    fig, axes = figures.subplots(1, len(networks), height=2.4, squeeze=False, sharex=True, sharey=True)
-    side = torch.linspace(-4, 4, 9, dtype=torch.float64)
-    grid = torch.stack(torch.meshgrid(side, side + 1.2, indexing="xy"), -1).view(-1, 2)
-    fine = torch.linspace(-4.5, 4.5, 181, dtype=torch.float64)
-    plane = torch.stack(torch.meshgrid(fine, fine + 1.2, indexing="xy"), -1)
-    for ax, (title, network) in zip(axes[0], networks.items(), strict=True):
-        for c, marker in enumerate("os^"):
-            ax.plot(*data.x[data.labels == c].T, marker, color="#bbbbbb", markersize=1.5)
-        classes = network(plane.view(-1, 2)).argmax(1).view(181, 181)
-        for c in range(3):
-            ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=GREY, linewidths=0.8)
-        for g in data.gaussians:
-            ax.contour(plane[..., 0], plane[..., 1], g.distance(plane), (1, 2), colors=CLASS, linewidths=0.8)
-        _circles(ax, grid, pullback_metric(network[:2], grid), 0.42, fill=False, linewidth=0.8)
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.5, 4.5), ylim=(-3.3, 5.7))
-        ax.grid(visible=False)
-    return fig
+def toy_figure(data: Toy, networks: dict[str, nn.Sequential], everywhere: bool = False):
+    """One panel a network: the ellipse of each class, filled, and unit circles of the metric of the hidden layer.
 
-
-def shapes_figure(data: Toy, networks: dict[str, nn.Sequential], sds: float = 1.5):
-    """One panel a network: the ellipse of each class, filled, and the unit circle of the hidden layer's mean metric.
-
-    sds: how far the ellipses of the classes reach, in standard deviations. The circles have the area of the ellipses.
+    These are of its mean over a class, with the area of the ellipse; or, everywhere, of the metric at the points of a
+    grid, with one length. The ellipses reach 1.5 standard deviations.
     """
-    fig, axes = figures.subplots(1, len(networks), height=2.6, squeeze=False, sharex=True, sharey=True)
-    side = torch.linspace(-4.2, 4.2, 181, dtype=torch.float64)
-    plane = torch.stack(torch.meshgrid(side, side + 1.0, indexing="xy"), -1)
+    fig, axes = figures.subplots(1, len(networks), height=2.5, squeeze=False, sharex=True, sharey=True)
+    plane, grid = (torch.cartesian_prod(side, side + 1.0) for side in (_side(4.2, 181), _side(3.8, 9)))
     for ax, (title, network) in zip(axes[0], networks.items(), strict=True):
-        classes = network(plane.view(-1, 2)).argmax(1).view(181, 181)
+        classes = network(plane).argmax(1).view(181, 181)
         for c, g in enumerate(data.gaussians):
-            ax.contour(plane[..., 0], plane[..., 1], (classes == c).double(), (0.5,), colors=BOUNDARY, linewidths=0.8)
-            learned = pullback_metric(network[:2], data.x[data.labels == c]).mean(0)
-            for metric, look in ((g.precision, {"color": "#cccccc"}), (learned, {"fill": False, "linewidth": 1.6})):
+            ax.contour(*plane.view(181, 181, 2).unbind(-1), classes == c, (0.5,), colors=BOUNDARY, linewidths=0.8)
+            drawn = [(g.precision, {"color": CLASS})]
+            if not everywhere:
+                mean = pullback_metric(network[:2], data.x[data.labels == c]).mean(0)
+                drawn.append((mean, {"fill": False, "linewidth": 1.6}))
+            for metric, look in drawn:
                 least, most = torch.linalg.eigvalsh(metric).tolist()
-                longer = sds * float(g.covariance.det()) ** 0.25 * (most / least) ** 0.25
+                longer = 1.5 * float(g.covariance.det()) ** 0.25 * (most / least) ** 0.25
                 _circles(ax, g.mean[None], metric[None], longer, **look)
+        if everywhere:
+            _circles(ax, grid, pullback_metric(network[:2], grid), 0.4, fill=False, linewidth=0.8)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.2, 4.2), ylim=(-3.2, 5.2))
         ax.grid(visible=False)
     return fig
+
+
+def _side(half: float, points: int) -> torch.Tensor:
+    return torch.linspace(-half, half, points, dtype=torch.float64)
 
 
 def _circles(ax, grid: torch.Tensor, metric: torch.Tensor, size: float, **look):
@@ -130,39 +109,38 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
         ax.set(xlim=(-1, 1), ylim=(-1, 1))
         ax.grid(visible=False)
     axes[0][0].set_ylabel("$x_2$")
-    every = axes[0].tolist()
-    label = "magnified: log-volume (nats)"
-    fig.colorbar(image, ax=every, label=label, extend="both", location="bottom", shrink=0.4, aspect=30)
+    bar = {"extend": "both", "location": "bottom", "shrink": 0.4, "aspect": 30}
+    fig.colorbar(image, ax=axes[0].tolist(), label="magnified: log-volume (nats)", **bar)
     return fig
 
 
 def slopes_figure(found: pd.DataFrame, name: str, label: str, lines: dict[str, float]):
-    """Every network of `results.table` as a line from its value before training to that after, by kind of network.
+    """Every network of `study.by_network` as a line from its value before training to that after, by kind of network.
 
     name: a column that also exists with " before"; with "head ", where it exists, a diamond for the OffsetL2 head.
     label: of the axis. lines: horizontal ones, title -> value.
     """
     fig, ax = figures.subplots(height=3.7)
     kinds = list(dict.fromkeys(found.index.get_level_values(0)))
-    for place, kind in enumerate(kinds):
+    end = 2.4 * len(kinds) - 0.75
+    for left, kind in zip(2.4 * np.arange(len(kinds)), kinds, strict=True):
         hue, some = figures.HUES[architecture(kind).hidden], found.loc[kind]
-        for _, row in some.iterrows():
-            before, after = row[f"{name} before"], row[name]
-            ax.plot([2.4 * place, 2.4 * place + 1], [before, after], color=hue, linewidth=0.9, alpha=0.7)
-            ax.plot(2.4 * place, before, "o", color=hue, mfc="white")
-            ax.plot(2.4 * place + 1, after, "o", color=hue)
+        both = some[[f"{name} before", name]].to_numpy()
+        ax.plot([left, left + 1], both.T, color=hue, linewidth=0.9, alpha=0.7)
+        for x, values, face in ((left, both[:, 0], "white"), (left + 1, both[:, 1], hue)):
+            ax.plot([x] * len(some), values, "o", color=hue, mfc=face)
         if f"head {name}" in some and some[f"head {name}"].notna().all():
-            ax.plot([2.4 * place + 1.35] * len(some), some[f"head {name}"], "D", color=hue, alpha=0.7)
+            ax.plot([left + 1.35] * len(some), some[f"head {name}"], "D", color=hue, alpha=0.7)
     for title, value in lines.items():
         ax.axhline(value, color="black", linestyle="--", linewidth=1)
-        ax.text(2.4 * len(kinds) - 0.75, value, f" {title}", va="center", fontsize=9)
-    names = [kind.split("-")[0] for kind in kinds]
-    heads = ["OffsetL2" if architecture(n).head == "offset_l2" else "linear" for n in kinds]
-    ax.set_xticks([2.4 * p + 0.5 for p in range(len(kinds))], map("\n".join, zip(names, heads, strict=True)))
-    ax.set(ylabel=label, xlim=(-0.4, 2.4 * len(kinds) - 0.75))
+        ax.text(end, value, f" {title}", va="center", fontsize=9)
+    heads = {"offset_l2": "OffsetL2"}
+    names = [f"{kind.split('-')[0]}\n{heads.get(architecture(kind).head, 'linear')}" for kind in kinds]
+    ax.set_xticks([2.4 * p + 0.5 for p in range(len(kinds))], names)
+    ax.set(ylabel=label, xlim=(-0.4, end))
     ax.grid(axis="x", visible=False)
-    shown = {"untrained": ("o", "white"), "trained": ("o", GREY), "OffsetL2 head, trained": ("D", GREY)}
-    for title, (marker, face) in list(shown.items())[: 3 if f"head {name}" in found else 2]:
+    shown = [("untrained", "o", "white"), ("trained", "o", GREY), ("OffsetL2 head, trained", "D", GREY)]
+    for title, marker, face in shown[: 3 if f"head {name}" in found else 2]:
         ax.plot([], [], marker, color=GREY, mfc=face, linestyle="none", label=title)
     figures.legend_below(fig, ax, 3)
     return fig

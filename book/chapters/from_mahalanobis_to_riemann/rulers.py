@@ -10,11 +10,12 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from book.chapters.from_mahalanobis_to_riemann.toys import trained
 from book.measures import feature_machines
 from support.geometry import boundary, pullback_metric
 from support.networks.tasks import Task
 
-HIDDEN, STEPS, RATE = 32, 1000, 0.02  # of the network: tanh units, full-batch steps of Adam, learning rate
+HIDDEN, STEPS = 32, 1000  # of the network: tanh units, full-batch steps of Adam
 PAIRS, POINTS = 48, 25  # pairs of test points, points on a segment
 UNTRAINED = "the same layer, untrained"
 
@@ -66,12 +67,7 @@ def _network(data: Task, steps: int) -> nn.Sequential:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = nn.Sequential(nn.Linear(2, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 2)).double()
-    adam = torch.optim.Adam(network.parameters(), RATE)
-    for _ in range(steps):
-        adam.zero_grad()
-        nn.functional.cross_entropy(network(data.train[0]), data.train[1]).backward()
-        adam.step()
-    return network.requires_grad_(False)
+    return trained(network, *data.train, steps)
 
 
 def edge() -> tuple[Tensor, Tensor]:

@@ -16,10 +16,12 @@ from itertools import product
 
 import torch
 from scipy import optimize
+from torch import Tensor
 
 from book.chapters.infinite_width import expansions, one_example, tangent_kernel
 from book.chapters.infinite_width.tangent_kernel import Tangent
-from book.claims.judge import Worst, formula, least
+from book.chapters.infinite_width.worst import largest, smallest
+from book.claims.judge import Worst, formula
 from support import geometry
 from support.geometry import infinite_width, oracle
 from support.geometry.wide_layers import Wide, as_a_map, erf, finite, three_units
@@ -44,56 +46,41 @@ def tangent(layers: list[Wide]) -> list[Tangent]:
 # -- checks -------------------------------------------------------------------------------------------------------
 
 
+def _place(layers: Sequence[Wide], radii: Tensor) -> Callable[[int, int], str]:
+    return lambda i, j: f"{layers[i]}, |x| = {radii[j]:.3g}"
+
+
 def negative(layers: Sequence[Wide], radii=RADII) -> Worst:
-    """R < 0 at every radius. Refuted by one radius where R is 0 or more; the value is the largest R."""
-    values = [layer.ricci(radii) for layer in layers]
-    worst = max(range(len(layers)), key=lambda i: values[i].max())
-    top = values[worst].max()
-    where = f"{layers[worst]}, |x| = {radii[values[worst].argmax()]:.3g}"
-    return Worst(bool(top < 0), float(top), where, len(layers) * len(radii))
+    """R < 0 at every radius; the largest R."""
+    return largest(torch.stack([layer.ricci(radii) for layer in layers]), _place(layers, radii))
 
 
 def flat(layers: list[Wide], radii=RADII) -> Worst:
-    """R = 0 at every radius but for rounding. Refuted by one where it is not.
-
-    The value is the largest |R|, or ROUNDING where that is smaller: digits below it depend on the processor.
-    """
+    """R = 0 at every radius but for rounding; the largest |R|, or ROUNDING."""
     values = torch.stack([layer.ricci(radii).abs() for layer in layers])
-    i, j = divmod(int(values.argmax()), len(radii))
-    where = f"{layers[i]}, |x| = {radii[j]:.3g}"
-    return Worst(bool(values.max() < ROUNDING), max(float(values.max()), ROUNDING), where, values.numel())
+    return largest(values, _place(layers, radii), ROUNDING, ROUNDING)
 
 
 def rising(layers: list[Wide], quantity: Callable, radii=RADII) -> Worst:
-    """quantity(layer, radii) rises from each radius to the next. Refuted by one step that does not rise.
-
-    The value is the smallest step, in units of the larger of the two values that it joins.
-    """
-    steps = []
-    for layer in layers:
-        values = quantity(layer, radii)
-        steps.append(values.diff() / torch.maximum(values[1:].abs(), values[:-1].abs()))
-    steps = torch.stack(steps)
-    i, j = divmod(least(steps), len(radii) - 1)
-    where = f"{layers[i]}, |x| = {radii[j]:.3g} to {radii[j + 1]:.3g}"
-    return Worst(bool(steps.min() > 0), float(steps.min()), where, steps.numel())
+    """quantity(layer, radii) rises from each radius to the next; the smallest step, in units of the larger of the two
+    values that it joins."""
+    values = torch.stack([quantity(layer, radii) for layer in layers])
+    steps = values.diff() / torch.maximum(values[:, 1:].abs(), values[:, :-1].abs())
+    return smallest(steps, lambda i, j: f"{_place(layers, radii)(i, j)} to {radii[j + 1]:.3g}")
 
 
 def one_minimum(layers: list[Wide], radii=RADII, share=0.1) -> Worst:
-    """R falls to one minimum and from there climbs towards 0, all below 0.
+    """R falls to one minimum and from there climbs towards 0, all below 0, and not more than a `share` is left.
 
-    Refuted by a layer whose R turns more or less than once, reaches 0 within the grid, or has at its end more than
-    `share` of its depth left; the value is the largest such rest, or 1 where the shape is another.
+    The value is the largest rest at the end, in units of the depth, or 1 where R turns more or less than once.
     """
     rests = []
     for layer in layers:
         R = layer.ricci(radii)
-        down = R.diff() < 0
-        low = int(R.argmin())
+        down, low = R.diff() < 0, int(R.argmin())
         shape = bool(down[:low].all() and not down[low:].any() and 0 < low < len(R) - 1 and R.max() < 0)
         rests.append(float(R[-1] / R[low]) if shape else 1.0)
-    worst = max(range(len(layers)), key=rests.__getitem__)
-    return Worst(rests[worst] < share, rests[worst], str(layers[worst]), len(layers) * len(radii))
+    return largest(rests, lambda i: str(layers[i]), share)._replace(cases=len(layers) * len(radii))
 
 
 def turning_point(q: int, weight_variance=1.0, bias_variance=1.0) -> float:
@@ -111,31 +98,28 @@ def turning_point(q: int, weight_variance=1.0, bias_variance=1.0) -> float:
 def turns_at(degrees, variances, point: Callable = turning_point, tolerance=1e-6) -> Worst:
     """R of z^q in two dimensions is least at |x| = point(q, weight_variance, bias_variance).
 
-    Refuted by a numerical minimiser that ends elsewhere; the value is the largest relative distance, or `tolerance`
-    where that is smaller.
+    The value is the largest relative distance from there to where a numerical minimiser ends, or `tolerance`.
     """
-    gaps = {}
-    for q, (weight_variance, bias_variance) in product(degrees, variances):
-        layer = Wide(q, 2, weight_variance, bias_variance)
-        length = math.sqrt(bias_variance / weight_variance)
-        found = optimize.minimize_scalar(
-            lambda r, layer=layer: float(layer.ricci(r)), bracket=(0.01 * length, 0.3 * length, 3 * length), tol=1e-12
-        )
-        claimed = point(q, weight_variance, bias_variance)
-        gaps[f"{layer}, weight variance {weight_variance:g}"] = abs(found.x / claimed - 1)
-    worst = max(gaps, key=gaps.get)
-    return Worst(gaps[worst] < tolerance, max(gaps[worst], tolerance), worst, len(gaps))
+    layers = [Wide(q, 2, *variance) for q, variance in product(degrees, variances)]
+    gaps = []
+    for layer in layers:
+        length = math.sqrt(layer.bias_variance / layer.weight_variance)
+        bracket = (0.01 * length, 0.3 * length, 3 * length)
+        found = optimize.minimize_scalar(lambda r, layer=layer: float(layer.ricci(r)), bracket=bracket, tol=1e-12)
+        gaps.append(abs(found.x / point(layer.activation, layer.weight_variance, layer.bias_variance) - 1))
+    return largest(
+        gaps, lambda i: f"{layers[i]}, weight variance {layers[i].weight_variance:g}", tolerance, tolerance
+    )
 
 
-def turned(bias: float, degrees: float, radius=0.9) -> torch.Tensor:
+def turned(bias: float, degrees: float, radius=0.9) -> Tensor:
     """(2,) largest change of volume element and of R of the three units when the points of a circle are rotated.
 
     Relative to the largest value on the circle.
     """
 
     def around(angles):
-        x = radius * torch.stack([angles.cos(), angles.sin()], 1)
-        at = (*three_units(bias), "erf", x)
+        at = (*three_units(bias), "erf", radius * torch.stack([angles.cos(), angles.sin()], 1))
         return torch.stack([geometry.shallow_log_volume_element(*at).exp(), geometry.shallow_ricci_scalar(*at)])
 
     here = around(ANGLES)
@@ -152,9 +136,8 @@ def folds(biases=(0.25, 0.5, 1.0), apart=0.01) -> Worst:
     same = float(torch.stack([turned(b, 120) for b in (0.0, *biases)] + [turned(0.0, 60)]).max())
     if same > ROUNDING:
         return Worst(False, same, "a rotation that should change nothing", cases)
-    broken = {b: float(turned(b, 60).min()) for b in biases}
-    bias = min(broken, key=broken.get)
-    return Worst(broken[bias] > apart, broken[bias], f"bias {bias:g}, 60 degrees", cases)
+    broken = [turned(b, 60).min() for b in biases]
+    return smallest(broken, lambda i: f"bias {biases[i]:g}, 60 degrees", apart)._replace(cases=cases)
 
 
 def loop_ricci_scalar(f, x, radius=0.005, steps=200) -> float:
@@ -179,12 +162,12 @@ def loop_ricci_scalar(f, x, radius=0.005, steps=200) -> float:
     return float(2 * angle / (math.pi * radius**2 * geometry.log_volume_element(f, inside).exp().mean()))
 
 
-def intrinsic_ricci_scalar(f, x, quadratic=1) -> torch.Tensor:
+def intrinsic_ricci_scalar(f, x, quadratic=1) -> Tensor:
     """R that f pulls back, from Christoffel symbols; quadratic = -1 gives their products the public code's sign."""
     return oracle.christoffel_ricci_scalar(lambda x: oracle.metric(f, x), x, quadratic)
 
 
-def public_code(weight, bias, activation, x) -> torch.Tensor:
+def public_code(weight, bias, activation, x) -> Tensor:
     """R with the public code's constant: -3 / n^3 before the sum that `oracle.triple_ricci_scalar` has with -1."""
     return 3 * oracle.triple_ricci_scalar(weight, bias, activation, x)
 
@@ -195,28 +178,23 @@ def agrees_with_loops(formula: Callable, layers=5, tolerance=0.01) -> Worst:
     Refuted by one layer where the two differ by more than `tolerance`; the value is the ratio furthest from 1.
     """
     x = torch.tensor([0.4, 0.3], dtype=torch.float64)
-    weights, biases = infinite_width.random_shallow_map(6, 2, torch.Generator().manual_seed(0), 1, 0.25, maps=layers)
-    ratios = [
-        float(formula(weight, bias, erf, x)) / loop_ricci_scalar(as_a_map(weight, bias), x)
-        for weight, bias in zip(weights, biases, strict=True)
-    ]
-    worst = max(range(layers), key=lambda i: abs(ratios[i] - 1))
-    return Worst(abs(ratios[worst] - 1) < tolerance, ratios[worst], f"random layer {worst}", layers)
+    maps = infinite_width.random_shallow_map(6, 2, torch.Generator().manual_seed(0), 1, 0.25, maps=layers)
+    ratios = [float(formula(*one, erf, x)) / loop_ricci_scalar(as_a_map(*one), x) for one in zip(*maps, strict=True)]
+    off = largest([abs(ratio - 1) for ratio in ratios], str, tolerance)
+    return off._replace(value=ratios[int(off.where)], where=f"random layer {off.where}")
 
 
-def paraboloid(x) -> torch.Tensor:
+def paraboloid(x) -> Tensor:
     """The graph of |x|^2, (2,) -> (3,)."""
     return torch.cat([x, (x @ x)[None]])
 
 
 def negative_three_units(biases=(0.25, 0.5, 1.0)) -> Worst:
-    """R < 0 everywhere for the three erf units. Refuted by one point; the value is the largest R on a grid."""
+    """R < 0 everywhere for the three erf units; the largest R on a grid."""
     side = torch.linspace(-3, 3, 32, dtype=torch.float64)  # not the origin, where R = 0 without biases
     x = torch.cartesian_prod(side, side)
     values = torch.stack([geometry.shallow_ricci_scalar(*three_units(b), "erf", x) for b in biases])
-    i, j = divmod(int(values.argmax()), len(x))
-    where = f"bias {biases[i]:g}, |x| = {x[j].norm():.2f}"
-    return Worst(bool(values.max() < 0), float(values.max()), where, values.numel())
+    return largest(values, lambda i, j: f"bias {biases[i]:g}, |x| = {x[j].norm():.2f}")
 
 
 def converges(layers: list[Wide], widths=(16, 64, 256), networks=100, radii=(0.5, 1.0, 2.0), seed=0) -> Worst:
@@ -225,19 +203,18 @@ def converges(layers: list[Wide], widths=(16, 64, 256), networks=100, radii=(0.5
     "Most": the median distance over networks. Refuted by one radius where it grows from one width to the next; the
     value is the largest ratio of two successive distances, 1/2 for a fourfold width if they fall as n^-1/2.
     """
-    generator, worst = torch.Generator().manual_seed(seed), (0.0, "")
+    generator, ratios = torch.Generator().manual_seed(seed), []
     for layer in layers:
         limits = torch.stack([layer.log_volume(radii), layer.ricci(radii)])
-        distances = [
-            (torch.stack(finite(layer, n, networks, radii, generator)) - limits[:, None]).abs().median(1).values
-            for n in widths
-        ]
-        for n, before, after in zip(widths[1:], distances[:-1], distances[1:], strict=True):
-            ratio = after / before
-            i, j = divmod(int(ratio.argmax()), len(radii))
-            where = f"{('log-volume', 'R')[i]} of {layer}, |x| = {radii[j]:g}, {n} units"
-            worst = max(worst, (float(ratio.max()), where))
-    return Worst(worst[0] < 1, *worst, len(layers) * networks * len(widths))
+        found = (torch.stack(finite(layer, n, networks, radii, generator)) for n in widths)
+        distances = torch.stack([(values - limits[:, None]).abs().median(1).values for values in found])
+        ratios.append(distances[1:] / distances[:-1])  # (widths - 1, 2, radii)
+
+    def where(layer, step, quantity, at):
+        name = ("log-volume", "R")[quantity]
+        return f"{name} of {layers[layer]}, |x| = {radii[at]:g}, {widths[step + 1]} units"
+
+    return largest(torch.stack(ratios), where, below=1.0)._replace(cases=len(layers) * networks * len(widths))
 
 
 # -- claims -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Checks of the formulas of appendices C and D, on random layers: each looks at every case and returns the worst."""
+"""Checks of the formulas of appendices C and D, on random layers; a value is the largest error, or TOLERANCE."""
 
 import math
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
+from book.chapters.infinite_width.worst import largest
 from book.claims.judge import Worst
 from support import geometry
 from support.geometry import infinite_width, oracle
@@ -25,13 +26,10 @@ def layers(units: int, dimensions: tuple[int, ...], activation: str) -> Iterator
             yield weight, bias, activation, torch.randn(d, generator=random, dtype=torch.float64)
 
 
-def _agree(errors: list[float]) -> Worst:
-    worst = max(errors)
-    return Worst(worst < TOLERANCE, max(worst, TOLERANCE), "", len(errors))
-
-
-def _relative(found: Tensor, wanted: Tensor) -> float:
-    return float(((found - wanted) / wanted).abs())
+def _agree(pairs: Iterator[tuple[Tensor, Tensor]]) -> Worst:
+    """Of what is found and what is wanted, relatively."""
+    errors = [float(((found - wanted) / wanted).abs()) for found, wanted in pairs]
+    return largest(errors, lambda i: "", TOLERANCE, TOLERANCE)
 
 
 def _by_differentiation(weight: Tensor, bias: Tensor, activation: str, x: Tensor) -> Tensor:
@@ -43,50 +41,51 @@ def _by_differentiation(weight: Tensor, bias: Tensor, activation: str, x: Tensor
 def simplifies() -> Worst:
     """The formula for metrics whose derivative is symmetric gives what Christoffel symbols give."""
     cases = layers(8, (2, 3, 4), "erf")
-    return _agree([_relative(geometry.shallow_ricci_scalar(*one), _by_differentiation(*one)) for one in cases])
+    return _agree((geometry.shallow_ricci_scalar(*one), _by_differentiation(*one)) for one in cases)
 
 
-def differentiation_overestimates(least: float = 0.001) -> Worst:
-    """Automatic differentiation gives a larger |R| than the explicit formula, by more than `least` of it.
+def differentiation_overestimates(excess: float = 0.001) -> Worst:
+    """Automatic differentiation gives a larger |R| than the explicit formula, by more than `excess` of it.
 
-    Refuted by one layer where it does not. The value is the largest relative difference of the two, or TOLERANCE.
+    Refuted by one layer where it does not. The value is the largest relative difference of the two.
     """
-    excess = [
-        float(_by_differentiation(*one) / oracle.triple_ricci_scalar(*one)) - 1 for one in layers(10, (2,), "sigmoid")
-    ]
-    return Worst(min(excess) > least, max(*map(abs, excess), TOLERANCE), "", len(excess))
+    cases = layers(10, (2,), "sigmoid")
+    found = [float(_by_differentiation(*one) / oracle.triple_ricci_scalar(*one)) - 1 for one in cases]
+    return Worst(min(found) > excess, max(*map(abs, found), TOLERANCE), "", len(found))
 
 
 def minors() -> Worst:
     """det g is the sum over all d rows of the weights of the squared minor times the squared slopes, over n^d."""
-    errors = []
-    for weight, bias, activation, x in layers(7, (2, 3, 4), "erf"):
-        n, d = weight.shape
-        slopes, _ = oracle.unit_factors(weight, bias, activation, x)  # phi'^2 / n
-        total = sum(
-            torch.linalg.det(weight[list(rows)]) ** 2 * slopes[list(rows)].prod()
-            for rows in combinations(range(n), d)
-        )
-        errors.append(_relative(torch.as_tensor(total), torch.linalg.det(oracle.metric(as_a_map(weight, bias), x))))
-    return _agree(errors)
+
+    def sides():
+        for weight, bias, activation, x in layers(7, (2, 3, 4), "erf"):
+            n, d = weight.shape
+            rows = torch.tensor([*combinations(range(n), d)])
+            slopes, _ = oracle.unit_factors(weight, bias, activation, x)  # phi'^2 / n
+            total = (torch.linalg.det(weight[rows]) ** 2 * slopes[rows].prod(1)).sum()
+            yield total, torch.linalg.det(oracle.metric(as_a_map(weight, bias), x))
+
+    return _agree(sides())
 
 
 def two_units_are_flat() -> Worst:
     """With two units the Ricci scalar is 0, because the map is a change of coordinates. The value is the largest |R|,
     or TOLERANCE."""
-    return _agree([float(_by_differentiation(*one).abs()) for one in layers(2, (2,), "erf")])
+    sizes = [float(_by_differentiation(*one).abs()) for one in layers(2, (2,), "erf")]
+    return largest(sizes, lambda i: "", TOLERANCE, TOLERANCE)
 
 
 def bumps() -> Worst:
     """Each pair of erf units adds to det g a Gaussian bump: around the point where both preactivations are 0, with
     precision twice the sum of w w' of both."""
-    errors = []
-    for weight, bias, _, x in layers(6, (2,), "erf"):
-        n, total = len(weight), torch.zeros((), dtype=torch.float64)
-        for rows in combinations(range(n), 2):
-            W, b = weight[list(rows)], bias[list(rows)]
-            y = x - torch.linalg.solve(W, -b)
-            height = torch.linalg.det(W) ** 2 * (2 / (math.pi * n)) ** 2
-            total = total + height * torch.exp(-y @ (2 * W.T @ W) @ y / 2)
-        errors.append(_relative(total, torch.linalg.det(oracle.metric(as_a_map(weight, bias, erf), x))))
-    return _agree(errors)
+
+    def sides():
+        for weight, bias, _, x in layers(6, (2,), "erf"):
+            rows = torch.tensor([*combinations(range(len(weight)), 2)])
+            W, b = weight[rows], bias[rows]
+            y = x - torch.linalg.solve(W, -b)  # from the middle of each bump
+            heights = torch.linalg.det(W) ** 2 * (2 / (math.pi * len(weight))) ** 2
+            total = (heights * torch.exp(-(W @ y[..., None]).square().sum((1, 2)))).sum()
+            yield total, torch.linalg.det(oracle.metric(as_a_map(weight, bias, erf), x))
+
+    return _agree(sides())

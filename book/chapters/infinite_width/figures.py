@@ -18,11 +18,11 @@ def signs() -> None:
         name="fig-signs",
         title="The ratio of GELU's stretches returns to 1, and on the way its curvature is positive.",
         caption="How much an infinitely wide layer stretches a step away from the origin, over a step sideways. "
-        "Blue: its curvature is negative. Orange: positive. Thin: examples of the paper. (Formulas; two dimensions, "
+        "Blue: its curvature is negative. Red: positive. Thin: examples of the paper. (Formulas; two dimensions, "
         "weight variance 1, bias variance 0, or 1 with biases)",
         alt="The ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back; all "
-        "three are blue. That of GELU rises in blue, and returns to 1 in orange, from 0.5 to 3.2. "
-        "Beside it a blue saddle and an orange cap, with circles.",
+        "three are blue. That of GELU rises in blue, and returns to 1 in red, from 0.5 to 3.2. "
+        "Beside it a blue saddle and a red cap, with circles.",
     )
 
 
@@ -50,7 +50,7 @@ def gelu() -> None:
         pictures.gelu_figure(radii, spreads, R),
         name="fig-gelu",
         title="Biases move the region where GELU's curvature is positive, and do not remove it.",
-        caption="Ricci scalar of infinitely wide GELU layers in two dimensions. Red: positive. Black: R = 0. The "
+        caption="Curvature of infinitely wide GELU layers in two dimensions. Red: positive. Black: R = 0. The "
         "colours are logarithmic beyond 0.0001. (Quadrature; weight variance 1)",
         alt="A map over distance and spread of the biases. A blue region near the origin is followed by a broad red "
         "one, which starts farther out for larger biases. A nearly white region follows.",
@@ -63,8 +63,9 @@ def three_units() -> None:
         pictures.three_units_figure((0.0, 0.5, 1.0)),
         name="fig-three-units",
         title="Three erf units with biases have positive curvature around the origin.",
-        caption="Log-volume (top) and Ricci scalar (bottom, logarithmic with sign), by the common bias. Crosses: "
-        "where two units have the preactivation 0. Circle: |x| = 2b. (Closed form)",
+        caption="Curvature by the common bias b; red: positive, blue: negative (logarithmic). Circle: |x| = 2b, "
+        "where the sign changes. In print also the log-volume (top), with crosses where two units have the "
+        "preactivation 0. (Closed form)",
         alt="Six maps. Without bias they have six-fold symmetry, and the curvature is negative. With bias they have "
         "three-fold symmetry, and the curvature is positive inside a circle whose radius is twice the bias.",
         turn=pictures.three_units_turn(),

@@ -31,26 +31,16 @@ def turns() -> list[float]:
 
 
 @cache
-def flipped_ratios(activation: str = "erf") -> Tensor:
+def flipped_ratios() -> Tensor:
     """(LAYERS * POINTS,) R with the sign of the public code over R, at random points of random layers of 6 units."""
     generator = torch.Generator().manual_seed(0)
     drawn = geometry.random_shallow_map(6, 2, generator, 1, 0.25, maps=LAYERS)
     ratios = []
-    for weight, bias in zip(*drawn, strict=True):
-        layer = as_a_map(weight, bias, activation)
+    for one in zip(*drawn, strict=True):
         for x in torch.randn(POINTS, 2, dtype=torch.float64, generator=generator):
-            flipped, right = (claims.intrinsic_ricci_scalar(layer, x, sign) for sign in (-1, 1))
+            flipped, right = (claims.intrinsic_ricci_scalar(as_a_map(*one), x, sign) for sign in (-1, 1))
             ratios.append(flipped / right)
     return torch.stack(ratios)
-
-
-def _formula(value: Callable[[], float | Tensor]) -> Callable[[object], float]:
-    """A number that needs no tables."""
-    return lambda tables: float(value())
-
-
-def _largest(activation: str | Callable, radii: Tensor) -> Callable[[object], float]:
-    return _formula(lambda: Wide(activation, 2).ricci(radii).max())
 
 
 def silu(z: Tensor) -> Tensor:
@@ -58,27 +48,35 @@ def silu(z: Tensor) -> Tensor:
     return z * torch.sigmoid(z)
 
 
+def _number(says: str, value: Callable[[], float | Tensor]) -> Number:
+    """A number that needs no tables."""
+    return Number(says, lambda tables: float(value()))
+
+
+def _largest(says: str, activation: str | Callable) -> Number:
+    return _number(says, lambda: Wide(activation, 2).ricci(claims.RADII).max())
+
+
+def _positive(says: str, units: int) -> Number:
+    return _number(says, lambda: random_layers.positive_share(gelu_layers(), units))
+
+
 NUMBERS = {
-    "gelu-positive-from": Number(
+    "gelu-positive-from": _number(
         "distance at which the curvature of wide GELU layers becomes positive, two dimensions, no biases",
-        _formula(lambda: turns()[0]),
+        lambda: turns()[0],
     ),
-    "gelu-positive-to": Number("distance at which it becomes negative again", _formula(lambda: turns()[1])),
-    "gelu-256-positive": Number(
-        "share of 100 random GELU layers of 256 units with positive curvature at a distance of 0.75",
-        _formula(lambda: random_layers.positive_share(gelu_layers(), 256)),
+    "gelu-positive-to": _number("distance at which it becomes negative again", lambda: turns()[1]),
+    "gelu-256-positive": _positive(
+        "share of 100 random GELU layers of 256 units with positive curvature at a distance of 0.75", 256
     ),
-    "gelu-16-positive": Number(
-        "the same with 16 units", _formula(lambda: random_layers.positive_share(gelu_layers(), 16))
-    ),
-    "tanh-largest": Number(
-        "largest R of wide tanh layers, two dimensions, no biases", _largest("tanh", claims.RADII)
-    ),
-    "sigmoid-largest": Number("the same for sigmoid", _largest("sigmoid", claims.RADII)),
-    "silu-largest": Number("the same for SiLU", _largest(silu, claims.RADII)),
-    "flipped-sign": Number(
+    "gelu-16-positive": _positive("the same with 16 units", 16),
+    "tanh-largest": _largest("largest R of wide tanh layers, two dimensions, no biases", "tanh"),
+    "sigmoid-largest": _largest("the same for sigmoid", "sigmoid"),
+    "silu-largest": _largest("the same for SiLU", silu),
+    "flipped-sign": _number(
         f"R with the sign of the public code over R, the one farthest from 3 in {LAYERS * POINTS} curvatures of "
         "random erf layers",
-        _formula(lambda: max(flipped_ratios(), key=lambda ratio: abs(ratio - 3))),
+        lambda: max(flipped_ratios(), key=lambda ratio: abs(ratio - 3)),
     ),
 }

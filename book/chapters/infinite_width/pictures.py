@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import torch
 from matplotlib.colors import SymLogNorm
 from torch import Tensor
 
-from book.chapters.infinite_width.one_example import Sampled
+from book.chapters.infinite_width.one_example import OVERLAPS
 from book.chapters.infinite_width.random_layers import MIDDLE, Drawn, scatter
 from book.chapters.infinite_width.tangent_kernel import Tangent
 from book.figures import figures
@@ -16,7 +17,7 @@ from support.geometry import shallow_log_volume_element, shallow_ricci_scalar, w
 from support.geometry.wide_layers import Wide
 
 GREY, ACCENT = "#777777", "#D55E00"
-NEGATIVE, POSITIVE = "#4a6fa5", ACCENT  # curvature
+NEGATIVE, POSITIVE = "#2166ac", "#b2182b"  # curvature, as the ends of the maps' RdBu
 
 
 def signs_figure(radii: Tensor, layers: dict[str, Wide]):
@@ -26,43 +27,42 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide]):
     is negative where the ratio leaves 1 and positive where it returns.
     """
     fig, axes = figures.subplots(2, 2, height=3.1, width_ratios=(2.4, 1))
-    left = fig.add_subplot(axes[0, 0].get_gridspec()[:, 0])
-    end, bold = float(radii[-1]), len(layers) - 1
+    grid, end = axes[0, 0].get_gridspec(), float(radii[-1])
+    for ax in axes.flat:
+        ax.remove()
+    left = fig.add_subplot(grid[:, 0])
     left.hlines(1, 0, end, color="black", linewidth=0.8, linestyle="--")
     ratios = {name: layer.stretch_ratio(radii).numpy() for name, layer in layers.items()}
-    heights = np.exp(figures.labels_apart(np.log([1, *(ratio[-1] for ratio in ratios.values())]), 0.2))
+    heights = np.exp(figures.labels_apart(np.log([1, *(ratio[-1] for ratio in ratios.values())]), 0.38))
     left.text(1.03 * end, heights[0], "ReLU", va="center", fontsize=9)
-    for row, ((name, layer), height) in enumerate(zip(layers.items(), heights[1:], strict=True)):
+    for (name, layer), height in zip(layers.items(), heights[1:], strict=True):
+        bold = name == list(layers)[-1]
         positive = layer.ricci(radii).numpy() > 0
         for colour, where in ((NEGATIVE, ~positive), (POSITIVE, positive)):
-            # one point more at each end, so that the pieces of a line meet
-            joined = where | np.roll(where, 1) & (np.arange(len(where)) > 0)
-            left.plot(
-                radii, np.where(joined, ratios[name], np.nan), color=colour, linewidth=3 if row == bold else 1.5
-            )
-        left.text(1.03 * end, height, name, va="center", fontsize=9, weight="bold" if row == bold else None)
+            where = where | np.r_[False, where[:-1]]  # one point more, so that the pieces of a line meet
+            left.plot(radii, np.where(where, ratios[name], np.nan), color=colour, linewidth=3 if bold else 1.5)
+        left.text(1.03 * end, height, name, va="center", fontsize=9, weight="bold" if bold else None)
     left.set(title="outward stretch / sideways stretch", xlabel="distance from the origin $|x|$", yscale="log")
     left.set_yticks([0.25, 0.5, 1, 2], ["1/4", "1/2", "1", "2"])
     left.minorticks_off()
-    left.set_xlim(0, 1.28 * end)
-    left.set_xticks(range(int(end) + 1))
-    words = ("saddle: circles grow faster", "sphere: they grow slower")
-    for place, sign, colour, said in zip((0, 1), (-1, 1), (NEGATIVE, POSITIVE), words, strict=True):
-        for ax in (axes[place, 0], axes[place, 1]):
-            ax.remove()
-        _surface(fig.add_subplot(axes[0, 0].get_gridspec()[place, 1], projection="3d"), sign, colour, said)
+    left.set(xlim=(0, 1.28 * end), xticks=range(int(end) + 1))
+    _surface(fig.add_subplot(grid[0, 1], projection="3d"), -1, NEGATIVE, "saddle: circles grow faster")
+    _surface(fig.add_subplot(grid[1, 1], projection="3d"), 1, POSITIVE, "sphere: they grow slower")
     return fig
 
 
 def _surface(ax, sign: int, colour: str, said: str) -> None:
     """Draws a saddle (sign -1) or a cap (+1) with circles of equal steps around its middle."""
-    height = (lambda x, y: 0.5 * (x * x - y * y)) if sign < 0 else (lambda x, y: -0.5 * (x * x + y * y))
-    radius, angle = np.meshgrid(np.linspace(0, 1, 9), np.linspace(0, 2 * np.pi, 49))
-    x, y = radius * np.cos(angle), radius * np.sin(angle)
-    ax.plot_surface(x, y, height(x, y), color=colour, alpha=0.35, linewidth=0, shade=False, rstride=1, cstride=1)
+
+    def points(radius, angle):
+        x, y = radius * np.cos(angle), radius * np.sin(angle)
+        return x, y, -0.5 * (sign * x * x + y * y)
+
+    angle = np.linspace(0, 2 * np.pi, 49)
+    look = {"alpha": 0.35, "linewidth": 0, "shade": False, "rstride": 1, "cstride": 1}
+    ax.plot_surface(*points(*np.meshgrid(np.linspace(0, 1, 9), angle)), color=colour, **look)
     for r in (1 / 3, 2 / 3, 1):
-        x, y = r * np.cos(angle[:, 0]), r * np.sin(angle[:, 0])
-        ax.plot(x, y, height(x, y), color=colour, linewidth=1.5)
+        ax.plot(*points(r, angle), color=colour, linewidth=1.5)
     ax.set(xlim=(-0.75, 0.75), ylim=(-0.75, 0.75))
     ax.set_title(said, fontsize=9, loc="center", y=0.96)
     ax.view_init(elev=35, azim=62)
@@ -90,24 +90,24 @@ def three_units_figure(biases: Sequence[float], points: int = 61):
     Crosses: where a pair of units has its bump. Circle: |x| = 2b.
     """
     side = torch.linspace(-2.25, 2.25, points, dtype=torch.float64)
-    x = torch.cartesian_prod(side, side)
-    layers = [(*wide_layers.three_units(b), "erf", x) for b in biases]
-    volumes = [shallow_log_volume_element(*layer).view(points, points).T.numpy() for layer in layers]
-    curvatures = [shallow_ricci_scalar(*layer).view(points, points).T.numpy() for layer in layers]
-    signed = [np.sign(R) * np.log1p(np.abs(R)) for R in curvatures]
-    top = np.abs(signed).max()
+    layers = [(*wide_layers.three_units(b), "erf", torch.cartesian_prod(side, side)) for b in biases]
+    volumes = [shallow_log_volume_element(*layer) for layer in layers]
+    signed = [R.sign() * R.abs().log1p() for R in (shallow_ricci_scalar(*layer) for layer in layers)]
+    top = float(torch.stack(signed).abs().max())
+    every = torch.stack(volumes)
     rows = (
-        (volumes, "log-volume (nats)", {"vmin": np.min(volumes), "vmax": np.max(volumes)}),
+        (volumes, "log-volume (nats)", {"vmin": every.min(), "vmax": every.max()}),
         (signed, "sign $R$ log(1 + $|R|$)", {"cmap": "RdBu_r", "vmin": -top, "vmax": top}),
     )
     fig, axes = figures.subplots(2, len(biases), height=4.4, squeeze=False, sharex=True, sharey=True)
-    turn = torch.linspace(0, 2 * torch.pi, 200)
     for line, (values, label, look) in zip(axes, rows, strict=True):
         for ax, v in zip(line, values, strict=True):
+            v = v.view(points, points).T.numpy()
             image = ax.pcolormesh(side.numpy(), side.numpy(), v, shading="nearest", rasterized=True, **look)
             ax.grid(visible=False)
             ax.set_aspect("equal")
         fig.colorbar(image, ax=line, label=label)
+    turn = torch.linspace(0, 2 * torch.pi, 200)
     for (above, below), b in zip(axes.T, biases, strict=True):
         above.set_title(f"bias {b:g}")
         if b:
@@ -199,28 +199,26 @@ def tangent_figure(radii: Tensor, layers: Sequence[Tangent], sampled: Sequence[D
     return fig
 
 
-def one_example_figure(sampled: Sampled, degrees: Sequence[int] = (1, 2, 3, 4)):
+def one_example_figure(sampled: pd.DataFrame, degrees: Sequence[int] = (1, 2, 3, 4)):
     """The profile chi over the overlap with the example, a panel for each dimension; its axis is logarithmic.
 
-    Lines: the formula. Dots: sampled networks, with two standard errors; filled where the example expands.
+    Lines: the formula. Dots: networks of `one_example.sample`, with two standard errors; filled where the example
+    expands.
     """
-    fig, axes = figures.subplots(1, len(sampled.dimensions), height=3.4, sharey=True, squeeze=False)
-    overlaps = torch.linspace(0, 1, 101, dtype=torch.float64)
-    shades = [str(grey) for grey in np.linspace(0.6, 0, len(degrees))]
-    size = (4 / sampled.signed().abs()).expand_as(sampled.change)
-    values, errors = size * sampled.change.abs(), 2 * size * sampled.error
-    for k, (ax, d) in enumerate(zip(axes[0], sampled.dimensions, strict=True)):
-        for q, shade in zip(degrees, shades, strict=True):
-            line = geometry.bayes_chi(q, overlaps, d)
-            ax.plot(overlaps, line, color=shade)
-            ax.annotate(
-                f"$z^{q}$", (1, float(line[-1])), (9, 0), textcoords="offset points", color=shade, va="center"
-            )
-        for i, q in enumerate(sampled.degrees):
-            for j, (face, aside) in enumerate((("white", -0.012), (shades[degrees.index(q)], 0.012))):
-                at = np.array(sampled.overlaps) + aside
-                ax.errorbar(at, values[i, j, k], errors[i, j, k], fmt="o", color=shades[degrees.index(q)],
-                            mfc=face, markersize=4.5, linewidth=1)  # fmt: skip
+    panels = sampled.groupby("d")
+    fig, axes = figures.subplots(1, panels.ngroups, height=3.4, sharey=True, squeeze=False)
+    shades = dict(zip(degrees, map(str, np.linspace(0.6, 0, len(degrees))), strict=True))
+    for ax, (d, here) in zip(axes[0], panels, strict=True):
+        for q, shade in shades.items():
+            line = geometry.bayes_chi(q, OVERLAPS, int(d))
+            ax.plot(OVERLAPS, line, color=shade)
+            end = (1, float(line[-1]))
+            ax.annotate(f"$z^{q}$", end, (9, 0), textcoords="offset points", color=shade, va="center")
+        for (q, target), some in here.groupby(["degree", "target"]):
+            size = 4 / abs(target - 1)  # of the profile in units of the change
+            aside, face = (-0.012, "white") if target < 1 else (0.012, shades[q])
+            look = {"fmt": "o", "color": shades[q], "mfc": face, "markersize": 4.5, "linewidth": 1}
+            ax.errorbar(some["overlap"] + aside, size * some["change"].abs(), 2 * size * some["error"], **look)
         ax.set_title(f"{d} inputs")
         ax.set(yscale="log", xlabel="overlap with the example", xlim=(-0.05, 1.1))
     axes[0, 0].set_ylabel("profile of the change, $\\chi$")
@@ -239,7 +237,9 @@ def finite_figure(drawn: Sequence[Drawn]):
                 band = np.quantile(measured.numpy(), MIDDLE, axis=0)
                 ax.fill_between(of.radii, *band, color=shade, label=f"{n} units", linewidth=0)
             ax.plot(of.radii, limit, color=ACCENT, label="infinite width")
-        column[0].set_title(_name(of.layer))
+        activation = of.layer.activation
+        power = isinstance(activation, int)
+        column[0].set_title(f"$z^{activation}$" if power else {"gelu": "GELU"}.get(activation, activation))
         column[1].set_xlabel("$|x|$")
     axes[0, 0].set_ylabel("log-volume (nats)")
     axes[1, 0].set_ylabel("curvature $R$")
@@ -254,25 +254,19 @@ def rates_figure(drawn: Drawn, shortfall: np.ndarray, kappa: float):
     """
     fig, ax = figures.subplots(height=3.2)
     n = np.array(drawn.widths)
-    one = scatter(drawn.log_volume, drawn.at(1.0))
+    one, mean = scatter(drawn.log_volume, drawn.at(1.0)), shortfall[:, 0]
     middle = np.exp(np.mean(np.log(one * np.sqrt(n))))
-    for values, line, mark in ((one, middle / np.sqrt(n), "o"), (shortfall[:, 0], (kappa - 2) / (4 * n), "s")):
+    lines = (
+        (one, middle / np.sqrt(n), "o", "black", "one layer,\nfalls as $n^{-1/2}$"),
+        (mean, (kappa - 2) / (4 * n), "s", "white", "mean of many,\nfalls as $1/n$"),
+    )
+    for values, line, mark, face, text in lines:
         ax.plot(n, line, color="black", linewidth=0.8)
-        ax.plot(n, values, mark, color="black", mfc="white" if mark == "s" else "black", markersize=6)
-    ax.errorbar(n, shortfall[:, 0], 2 * shortfall[:, 1], fmt="none", color="black")
-    for text, height in (
-        ("one layer,\nfalls as $n^{-1/2}$", one[-1]),
-        ("mean of many,\nfalls as $1/n$", shortfall[-1, 0]),
-    ):
-        ax.annotate(text, (n[-1], height), (10, 0), textcoords="offset points", va="center", fontsize=9)
+        ax.plot(n, values, mark, color="black", mfc=face, markersize=6)
+        ax.annotate(text, (n[-1], values[-1]), (10, 0), textcoords="offset points", va="center", fontsize=9)
+    ax.errorbar(n, mean, 2 * shortfall[:, 1], fmt="none", color="black")
     ax.set(xscale="log", yscale="log", xlabel="units $n$", ylabel="off by (nats of log-volume)")
     ax.set_xlim(n[0] / 1.4, n[-1] * 3)
     ax.set_xticks(n, n)
     ax.minorticks_off()
     return fig
-
-
-def _name(layer: wide_layers.Wide) -> str:
-    if isinstance(layer.activation, int):
-        return f"$z^{layer.activation}$"
-    return "GELU" if layer.activation == "gelu" else str(layer.activation)

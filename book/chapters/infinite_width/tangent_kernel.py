@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from book.chapters.infinite_width.random_layers import Drawn
+from book.chapters.infinite_width.worst import largest, smallest
 from book.claims.judge import Worst
 from support import geometry
 from support.geometry import infinite_width
@@ -81,9 +82,9 @@ def mean_metric(layer: Tangent, x: Tensor, stretch: float = 1.0) -> Tensor:
 
 
 def _around(layers, radii, metric):
-    """(place, unit vectors, metric in each of these directions) for each layer and radius."""
-    for layer, r in product(layers, radii):
-        yield f"{layer}, |x| = {r:g}", *_on_a_sphere(layer, r, metric)
+    """(names, unit vectors, metrics in their directions) of each layer and radius; the metrics are (..., d, d)."""
+    places = [*product(layers, radii)]
+    return [f"{layer}, |x| = {r:g}" for layer, r in places], [_on_a_sphere(*place, metric) for place in places]
 
 
 @cache  # two rules ask for the same
@@ -95,34 +96,28 @@ def _on_a_sphere(layer, r, metric):
 def depends_on_the_norm(layers: list[Tangent], metric: Callable = mean_metric, radii=(0.5, 1.0)) -> Worst:
     """The volume element is the same at points of the same norm, in all directions.
 
-    Refuted by two directions between which it changes by more than TOLERANCE; the value is the largest change, or
-    TOLERANCE where that is smaller.
+    The value is the largest change from one direction to another, or TOLERANCE.
     """
-    changes, cases = {}, 0
-    for where, _, g in _around(layers, radii, metric):
-        volume = torch.linalg.det(g).sqrt()
-        changes[where] = float((volume.max() - volume.min()) / volume.max())
-        cases += len(g)
-    worst = max(changes, key=changes.__getitem__)
-    return Worst(changes[worst] < TOLERANCE, max(changes[worst], TOLERANCE), worst, cases)
+    names, found = _around(layers, radii, metric)
+    volumes = torch.stack([torch.linalg.det(g).sqrt() for _, g in found])
+    changes = (volumes.amax(1) - volumes.amin(1)) / volumes.amax(1)
+    return largest(changes, names.__getitem__, TOLERANCE, TOLERANCE)._replace(cases=volumes.numel())
 
 
 def is_a_projection(layers: list[Tangent], metric: Callable = mean_metric, radii=(0.5, 1.0)) -> Worst:
     """The metric is A I + B x x^T: one stretch along x, and one across it in all directions.
 
-    Refuted by a point where the rest is larger than TOLERANCE of the metric's norm; the value is the largest rest, or
-    TOLERANCE where that is smaller.
+    The value is the largest rest, in units of the metric's norm, or TOLERANCE.
     """
-    rests, cases = {}, 0
-    for where, directions, g in _around(layers, radii, metric):
-        along = torch.einsum("na,nab,nb->n", directions, g, directions)
-        across = (g.diagonal(dim1=1, dim2=2).sum(1) - along) / (directions.shape[1] - 1)
+    names, found = _around(layers, radii, metric)
+    rests = []
+    for directions, g in found:
+        along = torch.einsum("na,nab,nb->n", directions, g, directions)[:, None, None]
+        across = (g.diagonal(dim1=1, dim2=2).sum(1)[:, None, None] - along) / (directions.shape[1] - 1)
         outer = directions[:, :, None] * directions[:, None]
-        fitted = across[:, None, None] * torch.eye(directions.shape[1]) + (along - across)[:, None, None] * outer
-        rests[where] = float((torch.linalg.matrix_norm(g - fitted) / torch.linalg.matrix_norm(g)).max())
-        cases += len(g)
-    worst = max(rests, key=rests.__getitem__)
-    return Worst(rests[worst] < TOLERANCE, max(rests[worst], TOLERANCE), worst, cases)
+        fitted = across * torch.eye(directions.shape[1]) + (along - across) * outer
+        rests.append(torch.linalg.matrix_norm(g - fitted) / torch.linalg.matrix_norm(g))
+    return largest(torch.stack(rests), lambda i, j: names[i], TOLERANCE, TOLERANCE)
 
 
 def not_of_the_special_form(
@@ -133,14 +128,14 @@ def not_of_the_special_form(
     A layer's gap is the largest |B - 2 dA/dt| / (|B| + 2 |dA/dt|) over the radii. Refuted by a layer with a gap below
     `least`; the value is the smallest gap.
     """
-    gaps = {}
+    gaps = []
     for layer in layers:
         g, before, after = (metric(layer, ray(radii * f**0.5, layer.d)) for f in (1, 1 - STEP, 1 + STEP))
         slope = (after - before)[:, 1, 1] / (2 * STEP * radii**2)
         B = (g[:, 0, 0] - g[:, 1, 1]) / radii**2
-        gaps[str(layer)] = float(((B - 2 * slope).abs() / (B.abs() + 2 * slope.abs())).max())
-    worst = min(gaps, key=gaps.__getitem__)
-    return Worst(gaps[worst] > least, gaps[worst], worst, len(layers) * len(radii))
+        gaps.append(((B - 2 * slope).abs() / (B.abs() + 2 * slope.abs())).max())
+    found = smallest(torch.stack(gaps), lambda i: str(layers[i]), least)
+    return found._replace(cases=len(layers) * len(radii))
 
 
 # -- sampled networks ---------------------------------------------------------------------------------------------

@@ -20,12 +20,13 @@ are round numbers that were not moved to suit the pilot, but a rule written afte
 
 import math
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
 from book.chapters.mahalanobis import reach
-from book.claims.judge import Amendment, Arm, Part, amended, claim, own
+from book.claims.judge import Amendment, Arm, Claim, Part, amended, claim, own
 from book.measures.distances.numbers import by_trial
 from book.measures.distances.results import ARMS
 from book.measures.tables import Tables
@@ -39,7 +40,23 @@ PAIRED = 0.5  # this share of the units stands in mirrored pairs that act as Abs
 MOST = 0.5  # of the trials
 
 
-# -- arms and parts -----------------------------------------------------------------------------------------------
+NETWORKS = ("MD_Abs", "MD_ReLU")
+LEARN, CENTRED_AND_WHITE, ON_THE_AXES = "learn the distance", "are centred and whiten", "beat their own rotations"
+PAIRED_UP, MISS = "have half of their units in such pairs", "miss it by more than Abs networks do"
+Answer = Callable[[pd.DataFrame, str], pd.Series]  # of a table and a network: of each trial, whether it is so
+ANSWERS: dict[str, Answer] = {
+    LEARN: lambda t, network: t["error", network] < ERROR,
+    # the median distance of the mean to the hyperplanes, and the metric that the network pulls back
+    CENTRED_AND_WHITE: lambda t, network: (
+        (t["centring_mahalanobis", network] < OFFSET) & (t["precision_error", network] < WHITE)
+    ),
+    # all but a CHANCE of random rotations of the rows are farther from the eigenvectors
+    ON_THE_AXES: lambda t, network: t["eigenvector_cosine_own_p", network] <= CHANCE,
+    # units in pairs that act as Abs, of d possible pairs
+    PAIRED_UP: lambda t, network: t["abs_pairs", network] >= PAIRED * t["dimension", network],
+    # larger than that of the MD_Abs which started from the same weights, and no match
+    MISS: lambda t, network: ~(t["error", network] < ERROR) & ~(t["error", network] <= t["error", "MD_Abs"]),
+}
 
 
 def arms(tables: Tables) -> list[Arm]:
@@ -51,71 +68,36 @@ def _arm(tables: Tables, name: str, study: str) -> Arm:
     plan, table = tables.studies[study], tables.once(by_trial, study)
     _, dimension, redrawn = parse(plan.data)
     factors = {"dimension": str(dimension), "Gaussian": "redrawn" if redrawn else "fixed"}
-    return Arm(name, table, factors, f"study {study}", plan.protocol, f"python -m book sweep {study}", runs_of(table))
-
-
-def runs_of(table: pd.DataFrame) -> pd.DataFrame:
-    """The records behind a table by trial: "seed", "run", "minutes"."""
+    arm = Arm(name, table, factors, f"study {study}", plan.protocol, f"python -m book sweep {study}")
     if not len(table):
-        return pd.DataFrame(columns=["seed", "run", "minutes"])
-    return table[["run", "minutes"]].stack(level=1, future_stack=True).droplevel(1).reset_index()
+        return arm
+    runs = table[["run", "minutes"]].stack(level=1, future_stack=True).droplevel(1).reset_index()
+    return replace(arm, runs=runs)
 
 
-Answer = Callable[[pd.DataFrame], pd.Series]  # of each trial, whether it is so
+def most(network: str, so: str) -> Part:
+    """For most trials the answer is yes. so: a key of ANSWERS, the words that follow "12 of 20 Abs networks"."""
+    return _most(f"{network.removeprefix('MD_')} networks", so, lambda t: ANSWERS[so](t, network).astype(float))
 
 
-def learns(network: str) -> Answer:
-    """The output is the distance: its error on fresh points is below ERROR."""
-    return lambda t: t["error", network] < ERROR
-
-
-def centred_and_white(network: str) -> Answer:
-    """The median distance of the mean to the hyperplanes is below OFFSET standard deviations, and the metric that the
-    network pulls back is the precision."""
-    return lambda t: (t["centring_mahalanobis", network] < OFFSET) & (t["precision_error", network] < WHITE)
-
-
-def finds_eigenvectors(network: str) -> Answer:
-    """The rows are nearer to the eigenvectors than all but a CHANCE of random rotations of the same rows."""
-    return lambda t: t["eigenvector_cosine_own_p", network] <= CHANCE
-
-
-def pairs_up(network: str) -> Answer:
-    """At least PAIRED of the units stand in pairs that act as Abs, of d possible ones."""
-    return lambda t: t["abs_pairs", network] >= PAIRED * t["dimension", network]
-
-
-def misses(network: str) -> Answer:
-    """The error is not below ERROR, and it is larger than that of the MD_Abs which started from the same weights."""
-    return lambda t: ~(t["error", network] < ERROR) & ~(t["error", network] <= t["error", "MD_Abs"])
-
-
-def most(network: str, answer: Callable[[str], Answer], so: str) -> Part:
-    """For most trials the answer is yes. so: the words that follow "12 of 20 Abs networks"."""
-    networks, says_yes = f"{network.removeprefix('MD_')} networks", answer(network)
-    says, asks = f"{{count}} of {{n}} {networks} {so}", f"most {networks} {so}"
-    return Part(says, lambda t: says_yes(t).astype(float), (MOST, math.inf), "of the trials", asks, "share")
-
-
-def most_that_learn(network: str, answer: Callable[[str], Answer], so: str) -> Part:
+def most_that_learn(network: str, so: str) -> Part:
     """For most trials in which the network learns the distance the answer is yes; void where none does."""
-    who = f"{network.removeprefix('MD_')} networks that learn the distance"
-    learned, says_yes = learns(network), answer(network)
-    return Part(
-        f"{{count}} of {{n}} {who} {so}",
-        lambda t: says_yes(t).astype(float).where(learned(t)),
-        (MOST, math.inf),
-        "of the trials",
-        f"most {who} {so}",
-        "share",
-        absent=f"no {network.removeprefix('MD_')} network learns the distance",
+    name = network.removeprefix("MD_")
+    return _most(
+        f"{name} networks that learn the distance",
+        so,
+        lambda t: ANSWERS[so](t, network).astype(float).where(ANSWERS[LEARN](t, network)),
+        absent=f"no {name} network learns the distance",
         least=1,
         fixed=True,  # how many further trials would learn it is not known
     )
 
 
-_ALL = "results, Overview"
-_CENTRED_AND_WHITE = "results, Mean Centering Verification and Latent Space Sphericity Test"
+def _most(who: str, so: str, values: Callable[[pd.DataFrame], pd.Series], **more: Any) -> Part:
+    says, asks = f"{{count}} of {{n}} {who} {so}", f"most {who} {so}"
+    return Part(says, values, (MOST, math.inf), "of the trials", asks, "share", **more)
+
+
 _OWN_ROTATIONS = amended(
     "A network that is no exact solution cannot be compared with such. We compare it with its own rotated rows.",
     "nearer to the eigenvectors than 95% of rotated exact solutions", "mixed", "2026-11-24",
@@ -128,41 +110,40 @@ def _merged(first_verdict: str) -> Amendment:
     return amended(reason, first, first_verdict, "2026-11-24")
 
 
-_claim = partial(claim, arms=arms, source="oursland2024")
+def _claim(id: str, where: str, says: str, part: Part, **more: Any) -> Claim:
+    return claim(f"MDX-{id}", f"results, {where}", says, part, arms=arms, source="oursland2024", **more)
+
+
+_CENTRED_AND_WHITE = "Mean Centering Verification and Latent Space Sphericity Test"
 CLAIMS = (
-    _claim("MDX-1-a", _ALL, "Networks of absolute values learn to give the Mahalanobis distance.",
-           most("MD_Abs", learns, "learn the distance"), late=True),
-    _claim("MDX-1-b", _ALL, "Networks of ReLUs learn to give the Mahalanobis distance.",
-           most("MD_ReLU", learns, "learn the distance"), late=True),
-    _claim("MDX-2-a", _CENTRED_AND_WHITE,
-           "Networks of absolute values that learn the distance are centred and whiten.",
-           most_that_learn("MD_Abs", centred_and_white, "are centred and whiten"), replaces=("MDX-3-a",),
-           amended=_merged("mixed")),
-    _claim("MDX-2-b", _CENTRED_AND_WHITE, "Networks of ReLUs that learn the distance are centred and whiten.",
-           most_that_learn("MD_ReLU", centred_and_white, "are centred and whiten"), replaces=("MDX-3-b",),
-           amended=_merged("fails")),
-    _claim("MDX-4-a", "results, Eigenstructure Recovery",
+    _claim("1-a", "Overview", "Networks of absolute values learn to give the Mahalanobis distance.",
+           most("MD_Abs", LEARN), late=True),
+    _claim("1-b", "Overview", "Networks of ReLUs learn to give the Mahalanobis distance.",
+           most("MD_ReLU", LEARN), late=True),
+    _claim("2-a", _CENTRED_AND_WHITE, "Networks of absolute values that learn the distance are centred and whiten.",
+           most_that_learn("MD_Abs", CENTRED_AND_WHITE), replaces=("MDX-3-a",), amended=_merged("mixed")),
+    _claim("2-b", _CENTRED_AND_WHITE, "Networks of ReLUs that learn the distance are centred and whiten.",
+           most_that_learn("MD_ReLU", CENTRED_AND_WHITE), replaces=("MDX-3-b",), amended=_merged("fails")),
+    _claim("4-a", "Eigenstructure Recovery",
            "The rows of networks of absolute values are eigenvectors of the covariance.",
-           most("MD_Abs", finds_eigenvectors, "beat their own rotations"), amended=_OWN_ROTATIONS),
-    _claim("MDX-4-b", "results, Eigenstructure Recovery",
+           most("MD_Abs", ON_THE_AXES), amended=_OWN_ROTATIONS),
+    _claim("4-b", "Eigenstructure Recovery",
            "The rows of networks of ReLUs, mirrored ones counted once, are eigenvectors of the covariance.",
-           most("MD_ReLU", finds_eigenvectors, "beat their own rotations"), amended=_OWN_ROTATIONS),
-    _claim("MDX-5-a", "results, ReLU Mirrored Weight Detection",
-           "ReLUs form mirrored pairs that act as absolute values.",
-           most("MD_ReLU", pairs_up, "have half of their units in such pairs"), late=True),
-    _claim("MDX-5-b", "results, ReLU Mirrored Weight Detection",
+           most("MD_ReLU", ON_THE_AXES), amended=_OWN_ROTATIONS),
+    _claim("5-a", "ReLU Mirrored Weight Detection", "ReLUs form mirrored pairs that act as absolute values.",
+           most("MD_ReLU", PAIRED_UP), late=True),
+    _claim("5-b", "ReLU Mirrored Weight Detection",
            "ReLUs that learn the distance form mirrored pairs that act as absolute values.",
-           most_that_learn("MD_ReLU", pairs_up, "have half of their units in such pairs"), late=True),
-    _claim("MDX-6-a", "results, Model Architectures", "Sigmoids do not learn the distance well.",
-           most("MD_Sigmoid", misses, "miss it by more than Abs networks do"), late=True),
+           most_that_learn("MD_ReLU", PAIRED_UP), late=True),
+    _claim("6-a", "Model Architectures", "Sigmoids do not learn the distance well.",
+           most("MD_Sigmoid", MISS), late=True),
     own("OWN-4-a",
         "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
-        reach.as_predicted(ERROR), arms=reach.split("mahalanobis-2-fresh", "mahalanobis-10-fresh"),
+        reach.as_predicted(ERROR),
+        arms=reach.arms("mahalanobis-2-fresh", "mahalanobis-10-fresh", parts=reach.PARTS),
         asks="most learn it within reach, and most do not out of reach"),
-    own("OWN-4-b", "With centred inputs most networks of absolute values learn the distance.",
-        reach.as_predicted(ERROR, anywhere=True), asks="most networks learn it",
-        arms=reach.whole("mahalanobis-2-centred", "mahalanobis-10-centred")),
-    own("OWN-4-c", "With ten times the rate most networks of absolute values learn the distance.",
-        reach.as_predicted(ERROR, anywhere=True), asks="most networks learn it",
-        arms=reach.whole("mahalanobis-2-fast", "mahalanobis-10-fast")),
+    *(own(f"OWN-4-{letter}", f"With {change} most networks of absolute values learn the distance.",
+          reach.as_predicted(ERROR, anywhere=True), asks="most networks learn it",
+          arms=reach.arms(f"mahalanobis-2-{study}", f"mahalanobis-10-{study}"))
+      for letter, change, study in (("b", "centred inputs", "centred"), ("c", "ten times the rate", "fast"))),
 )  # fmt: skip

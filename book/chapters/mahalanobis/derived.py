@@ -22,20 +22,17 @@ def descents(arm: DistanceArm, evaluations: int = 300) -> pd.DataFrame:
     rows = []
     for run in (r for r in arm.records if r.spec.network != "MD_Sigmoid"):
         network, trial, (x, y) = run.spec.network, run.spec.seed, run.spec.draw().train
+        adam = float(arm.table.loc[(network, trial), "error"])
+        d = arm.study.dimension
+        turns = d * (d - 1) // 2 if network == "MD_Abs" else 0  # rotations of the units, along which nothing changes
         starts = (weights(run, arm.study.steps), initial_weights(network, trial, x))
-        turns = _turns(arm.study.dimension) if network == "MD_Abs" else 0
         for begin, (W, b) in zip(BEGINS, starts, strict=True):
             found = descend(network, W, b, x, y, evaluations)
             percent = 100 * found.error**0.5 / float(y.mean())
             least = min(sorted(found.curvatures, key=abs)[turns:])  # along a rotation it is 0, at a saddle too
-            adam = float(arm.table.loc[(network, trial), "error"])
             rows.append([arm.name, network, begin, trial, adam, percent, found.gradient, least])
     columns = ["arm", "network", "from", "trial", "adam", "error", "gradient", "curvature"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _turns(d: int) -> int:
-    return d * (d - 1) // 2  # the number of rotations of the units, along which nothing changes
 
 
 def all_descents() -> tuple[pd.DataFrame, Iterable[str]]:

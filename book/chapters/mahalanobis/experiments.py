@@ -6,7 +6,7 @@ have the same data and the same random numbers. Inputs are centred and scaled, a
 Source: Oursland, arXiv:2410.19352, proposes the start from clusters. The others are tests that follow from its claim.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,11 +20,11 @@ from support.networks.data import load
 from support.networks.draws import initial
 
 RATE, STEPS = 0.01, 250
-BINS = 15
+HIDDEN = 40  # units of the networks of the last two experiments, or two more
+STARTS = ("usual", "random, same size", "k-means + PCA")
 
 
-@dataclass(frozen=True)
-class Clusters:
+class Clusters(NamedTuple):
     """Classes that are Gaussians: points x (N, d) float32, classes (N,); means (C, d), covariances (C, d, d)."""
 
     train: tuple[torch.Tensor, torch.Tensor]
@@ -62,30 +62,13 @@ def clusters(seed: int, classes: int = 6, d: int = 10, n: int = 200, apart: floa
     return Clusters(sample(n), sample(10 * n), means, axes @ axes.transpose(1, 2))
 
 
-def digits() -> Clusters:
-    """scikit-learn's digits; means and covariances are not known."""
+def digits() -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
+    """scikit-learn's digits as the first two fields of `Clusters`."""
     data = load("digits")
     x = [torch.as_tensor(np.asarray(images), dtype=torch.float32) for images in (data.train_images, data.test_images)]
     mean, scale = x[0].mean(0), x[0].std()
     labels = [torch.as_tensor(np.asarray(y)).long() for y in (data.train_labels, data.test_labels)]
-    return Clusters(*(((v - mean) / scale, y) for v, y in zip(x, labels, strict=True)), None, None)
-
-
-def train(network: nn.Module, x, y, steps: int) -> np.ndarray:
-    """Trains and returns the loss before each step and after the last, (steps + 1,)."""
-    adam, losses = torch.optim.Adam(network.parameters(), RATE), []
-    for _ in range(steps):
-        loss = nn.functional.cross_entropy(network(x), y)
-        losses.append(loss.detach())
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    with torch.no_grad():
-        losses.append(nn.functional.cross_entropy(network(x), y))
-    return torch.stack(losses).numpy()
-
-
-# -- (a) k-means and PCA for a start ------------------------------------------------------------------------------
+    return tuple(((v - mean) / scale, y) for v, y in zip(x, labels, strict=True))
 
 
 def first_layer(start: str, x: torch.Tensor, k: int, m: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -97,46 +80,21 @@ def first_layer(start: str, x: torch.Tensor, k: int, m: int, seed: int) -> tuple
     d = x.shape[1]
     generator = initial(seed, "first layer", (k * m, d))
     if start == "usual":
-        bound = d**-0.5
-        draws = 2 * torch.rand(k * m, d + 1, generator=generator) - 1
-        return bound * draws[:, :-1], bound * draws[:, -1]
+        draws = d**-0.5 * (2 * torch.rand(k * m, d + 1, generator=generator) - 1)
+        return draws[:, :-1], draws[:, -1]
+    if start not in STARTS:
+        raise ValueError(f"unknown start {start!r} (known: {', '.join(STARTS)})")
     found = KMeans(k, n_init=1, random_state=seed).fit(x.numpy())
-    rows, through = [], []
-    for c, centre in enumerate(torch.from_numpy(found.cluster_centers_)):
-        members = x[torch.from_numpy(found.labels_ == c)]
-        values, vectors = torch.linalg.eigh(torch.cov(members.T) + 1e-3 * torch.eye(d))
+    rows, through = [], torch.from_numpy(found.cluster_centers_).repeat_interleave(m, 0)
+    for c in range(k):
+        values, vectors = torch.linalg.eigh(torch.cov(x[found.labels_ == c].T) + 1e-3 * torch.eye(d))
         rows.append(vectors.flip(1).T[:m] / values.flip(0)[:m, None].sqrt())
-        through.append(centre.expand(m, d))
-    weight, through = torch.cat(rows), torch.cat(through)
+    weight = torch.cat(rows)
     if start == "random, same size":
         directions = torch.randn(k * m, d, generator=generator)
         weight = directions / directions.norm(dim=1, keepdim=True) * weight.norm(dim=1, keepdim=True)
         through = x[torch.randint(len(x), (k * m,), generator=generator)]
-    elif start != "k-means + PCA":
-        raise ValueError(f"unknown start {start!r} (known: {', '.join(STARTS)})")
     return weight, -(weight * through).sum(1)
-
-
-STARTS = ("usual", "random, same size", "k-means + PCA")
-
-
-def starts(seeds: int, steps: int = STEPS, goal: float = 0.05, m: int = 6) -> pd.DataFrame:
-    """Steps of Abs networks to a training loss of `goal` nats, and test accuracy at the end, by data, start and seed.
-
-    NaN steps: not reached. k-means has as many clusters as there are classes; the head starts the same for all.
-    """
-    rows = []
-    for seed in range(seeds):
-        for name, data in (("clusters", clusters(seed)), ("digits", digits())):
-            (x, y), classes = data.train, int(data.train[1].max()) + 1
-            for start in STARTS:
-                weight, bias = first_layer(start, x, classes, m, seed)
-                network = classifier("Abs", weight, bias, classes, seed)
-                losses = train(network, x, y, steps)
-                reached = np.flatnonzero(losses <= goal)
-                accuracy = 100 * float((network(data.test[0]).argmax(1) == data.test[1]).float().mean())
-                rows.append([name, start, seed, reached[0] if len(reached) else np.nan, accuracy])
-    return pd.DataFrame(rows, columns=["data", "start", "seed", "steps", "accuracy"])
 
 
 def classifier(activation: str, weight, bias, classes: int, seed: int) -> nn.Sequential:
@@ -149,10 +107,37 @@ def classifier(activation: str, weight, bias, classes: int, seed: int) -> nn.Seq
     return nn.Sequential(linear, ACTIVATIONS[activation.lower()].module(), head)
 
 
-# -- (b) do the rows of a classifier follow principal directions? -------------------------------------------------
+def train(network: nn.Module, x, y, steps: int = STEPS) -> np.ndarray:
+    """Trains and returns the loss before each step and after the last, (steps + 1,)."""
+    adam, losses = torch.optim.Adam(network.parameters(), RATE), []
+    for step in range(steps + 1):
+        loss = nn.functional.cross_entropy(network(x), y)
+        losses.append(float(loss.detach()))
+        if step < steps:
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+    return np.array(losses)
 
 
-def alignments(seeds: int, steps: int = STEPS, hidden: int = 40) -> pd.DataFrame:
+def starts(seeds: int, goal: float = 0.05) -> pd.DataFrame:
+    """Steps of Abs networks to a training loss of `goal` nats, and test accuracy at the end, by data, start and seed.
+
+    NaN steps: not reached. k-means has as many clusters as there are classes; the head starts the same for all.
+    """
+    rows = []
+    for seed in range(seeds):
+        for name, ((x, y), test) in (("clusters", clusters(seed)[:2]), ("digits", digits())):
+            classes = int(y.max()) + 1
+            for start in STARTS:
+                network = classifier("Abs", *first_layer(start, x, classes, 6, seed), classes, seed)
+                reached = np.flatnonzero(train(network, x, y) <= goal)
+                accuracy = 100 * float((network(test[0]).argmax(1) == test[1]).float().mean())
+                rows.append([name, start, seed, reached[0] if len(reached) else np.nan, accuracy])
+    return pd.DataFrame(rows, columns=["data", "start", "seed", "steps", "accuracy"])
+
+
+def alignments(seeds: int) -> pd.DataFrame:
     """Mean over the rows of the largest |cosine| with a set of directions, before and after training, by seed.
 
     Sets: the principal directions of all classes, all weighted equally; the directions Sigma^-1 (mu_i - mu_j) that
@@ -168,11 +153,11 @@ def alignments(seeds: int, steps: int = STEPS, hidden: int = 40) -> pd.DataFrame
         several = min(len(principal), len(separating))
         chosen = torch.randperm(len(principal), generator=initial(seed, "chosen", (several,)))[:several]
         sets = {"principal": principal[chosen], "separating": separating[:several]}
-        start = first_layer("usual", x, classes, -(-hidden // classes), seed)
+        start = first_layer("usual", x, classes, -(-HIDDEN // classes), seed)
         for activation in ("Abs", "ReLU"):
             network = classifier(activation, *start, classes, seed)
             before = {name: _alignment(network[0].weight, s) for name, s in sets.items()}
-            train(network, x, y, steps)
+            train(network, x, y)
             for name, directions in sets.items():
                 rows.append([name, activation, seed, before[name], _alignment(network[0].weight, directions)])
     return pd.DataFrame(rows, columns=["directions", "activation", "seed", "before", "after"])
@@ -181,9 +166,6 @@ def alignments(seeds: int, steps: int = STEPS, hidden: int = 40) -> pd.DataFrame
 def _alignment(W, directions) -> float:
     cosines = nn.functional.normalize(W.detach().double(), dim=1) @ nn.functional.normalize(directions, dim=1).T
     return float(cosines.abs().amax(1).mean())
-
-
-# -- (c) distances for an output ----------------------------------------------------------------------------------
 
 
 class Distance(nn.Module):
@@ -197,7 +179,7 @@ class Distance(nn.Module):
         return -torch.linalg.vector_norm(h[:, None] - self.prototypes, dim=2)
 
 
-def calibration_error(probabilities: torch.Tensor, y: torch.Tensor, bins: int = BINS) -> float:
+def calibration_error(probabilities: torch.Tensor, y: torch.Tensor, bins: int = 15) -> float:
     """Expected calibration error in percentage points.
 
     Points go into bins of equal width by their largest probability p; the error is the mean over the bins of
@@ -208,13 +190,12 @@ def calibration_error(probabilities: torch.Tensor, y: torch.Tensor, bins: int = 
     15.0
     """
     confidence, guess = probabilities.double().max(1)
-    correct = (guess == y).double()
     place = (confidence * bins).long().clamp(max=bins - 1)
-    gaps = torch.zeros(bins, dtype=torch.float64).index_add(0, place, correct - confidence)
+    gaps = torch.zeros(bins, dtype=torch.float64).index_add(0, place, (guess == y).double() - confidence)
     return 100 * float(gaps.abs().sum() / len(y))
 
 
-def outputs(seeds: int, steps: int = STEPS, hidden: int = 40) -> pd.DataFrame:
+def outputs(seeds: int) -> pd.DataFrame:
     """Test accuracy and calibration error (percent) of ReLU networks with a linear or a distance output, by seed.
 
     "true posterior": what Bayes' rule gives for the Gaussians that the points were drawn from; no training.
@@ -223,15 +204,14 @@ def outputs(seeds: int, steps: int = STEPS, hidden: int = 40) -> pd.DataFrame:
     for seed in range(seeds):
         data = clusters(seed)
         (x, y), (tx, ty), classes = data.train, data.test, len(data.means)
-        weight, bias = first_layer("usual", x, classes, -(-hidden // classes), seed)
-        linear, distance = (classifier("ReLU", weight, bias, classes, seed) for _ in range(2))
+        start = first_layer("usual", x, classes, -(-HIDDEN // classes), seed)
+        linear, distance = (classifier("ReLU", *start, classes, seed) for _ in range(2))
         distance[2] = Distance(linear[2].weight.detach().clone())
         for network in (linear, distance):
-            train(network, x, y, steps)
-        with torch.no_grad():
-            found = {"linear": linear(tx), "distance": distance(tx), "true posterior": data.log_likelihoods(tx)}
+            train(network, x, y)
+        found = {"linear": linear(tx), "distance": distance(tx), "true posterior": data.log_likelihoods(tx)}
         for name, logits in found.items():
-            p = logits.softmax(1)
+            p = logits.detach().softmax(1)
             accuracy = 100 * float((p.argmax(1) == ty).double().mean())
             rows.append([name, seed, accuracy, calibration_error(p, ty)])
     return pd.DataFrame(rows, columns=["output", "seed", "accuracy", "calibration error"])

@@ -36,9 +36,12 @@ def judged() -> list[DistanceArm]:
 def network(kind: str, trial: int) -> tuple[Record, pd.Series]:
     """The record of a network in the plane, on the one Gaussian, and its measures."""
     arm, *_ = judged()
-    return next(run for run in arm.records if (run.spec.network, run.spec.seed) == (kind, trial)), arm.of(kind).loc[
-        trial
-    ]
+    return run_of(arm, kind, trial), arm.of(kind).loc[trial]
+
+
+def run_of(arm: DistanceArm, kind: str, trial: int) -> Record:
+    """The record of one network of an arm."""
+    return next(run for run in arm.records if (run.spec.network, run.spec.seed) == (kind, trial))
 
 
 def about() -> str:
@@ -49,24 +52,23 @@ def about() -> str:
 def ends() -> None:
     """Four trained networks in the plane: two that learned the distance, and two that did not."""
     arm, *_ = judged()
-    errors = {network: arm.of(network)["error"] for network in ("MD_Abs", "MD_ReLU")}
+    absolutes, relus = arm.of("MD_Abs")["error"], arm.of("MD_ReLU")["error"]
     shown = {
-        "Abs, learned": ("MD_Abs", errors["MD_Abs"].idxmin()),
-        "Abs, stuck": ("MD_Abs", errors["MD_Abs"][errors["MD_Abs"] > ERROR].idxmin()),
-        "ReLU, learned": ("MD_ReLU", errors["MD_ReLU"].idxmin()),
-        "ReLU, stuck": ("MD_ReLU", errors["MD_ReLU"][errors["MD_ReLU"].between(12, 13)].idxmin()),
+        "Abs, learned": ("MD_Abs", absolutes.idxmin()),
+        "Abs, stuck": ("MD_Abs", absolutes[absolutes > ERROR].idxmin()),
+        "ReLU, learned": ("MD_ReLU", relus.idxmin()),
+        "ReLU, stuck": ("MD_ReLU", relus[relus.between(12, 13)].idxmin()),
     }
-    runs = {(run.spec.network, run.spec.seed): run for run in arm.records}
-    panels = {
-        title: (runs[place].spec.draw(), place[0], *results.weights(runs[place], arm.study.steps))
-        for title, place in shown.items()
-    }
+    panels = {}
+    for title, place in shown.items():
+        run = run_of(arm, *place)
+        panels[title] = run.spec.draw(), place[0], *results.weights(run, arm.study.steps)
     show(
-        pictures.ends_figure(panels),
+        pictures.plane_figure(panels),
         name="fig-ends",
         title="Networks that learn the distance draw its ellipses. Those that are stuck draw stripes and triangles.",
-        caption="Grey: true distances 1, 2 and 3, which the output (colour) covers where it is learned. "
-        f"Dashed: where a unit is 0. ({arm.study.protocol}, four of {len(runs)} networks)",
+        caption="Grey: true distances 1, 2 and 3. Colour: where the network says 1, 2 and 3. "
+        f"Dashed: a line for each hidden unit, on which it is 0. (Four networks; {arm.study.protocol})",
         alt="Four panels. Two networks draw the true ellipses with dashed lines that cross at the mean. A stuck Abs "
         "network draws parallel stripes. A stuck ReLU network draws rounded triangles.",
     )
@@ -74,16 +76,17 @@ def ends() -> None:
 
 def rotations(data: DistanceData, solutions: dict[str, tuple[torch.Tensor, torch.Tensor]]) -> None:
     """Exact networks whose units were rotated; readers can turn the first. solutions: title -> (weight, bias)."""
-    first, *_ = solutions.values()
+    panels = {title: (data, "MD_Abs", *solution) for title, solution in solutions.items()}
+    weight, _ = next(iter(solutions.values()))
     show(
-        pictures.rotations_figure(data, solutions),
+        pictures.plane_figure(panels, height=2.5, arrows=True),
         name="fig-rotations",
         title="Turn the weights, and the distance stays.",
         caption="Curves: distances 1, 2 and 3. Dashed: where a unit is 0. Arrows: from the mean to the nearest point "
         "at which a unit has the value 1. (1,000 points of a Gaussian; nothing was trained)",
         alt="Three panels with the same three ellipses. The two dashed lines and the arrows lie on the axes of the "
         "ellipse in the first panel and leave them in the others.",
-        turn=pictures.rotations_turn(data, first[0]),
+        turn=pictures.rotations_turn(data, weight),
     )
 
 
@@ -129,13 +132,14 @@ def descents() -> None:
 
 def trained_here(plan: DistanceStudy, arm: DistanceArm) -> None:
     """Every network that the reader has trained, in the plane."""
-    if plan.dimension == 2:
-        show(
-            pictures.trials_figure(arm.records, arm.table, plan.steps),
-            name="fig-trials",
-            title="All networks trained here.",
-            caption="Abs, then ReLU, then Sigmoid, each sorted by error (titles). Grey: true ellipses. Colour: "
-            "learned ones; Sigmoid networks stay below 2, and most do not cross 1. Dashed: where a unit is 0. "
-            f"({plan.protocol}, {arm.trials} trials)",
-            alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
-        )
+    if plan.dimension != 2:
+        return
+    show(
+        pictures.trials_figure(arm),
+        name="fig-trials",
+        title="All networks trained here.",
+        caption="Abs, then ReLU, then Sigmoid, each sorted by error (titles). Grey: true ellipses. Colour: learned "
+        "ones; Sigmoid networks stay below 2, and most do not cross 1. Dashed: where a unit is 0. "
+        f"({plan.protocol}, {arm.trials} trials)",
+        alt="Small panels, one for each network, with true and learned ellipses and dashed lines, by error.",
+    )

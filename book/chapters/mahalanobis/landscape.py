@@ -5,7 +5,7 @@ stays if that is a minimum, and moves on if not; started where Adam started, it 
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,8 +14,7 @@ from scipy.optimize import least_squares
 from support.networks.gaussians import Gaussian
 
 
-@dataclass(frozen=True)
-class Bottom:
+class Bottom(NamedTuple):
     """Where the descent ended: weights, mean squared error, norm of its gradient, eigenvalues of its Hessian."""
 
     weight: torch.Tensor  # (k, d)
@@ -23,7 +22,6 @@ class Bottom:
     error: float
     gradient: float
     curvatures: np.ndarray  # ascending; d(d-1)/2 of them are 0 at any MD_Abs: its rotations
-    evaluations: int
 
 
 def descend(network: str, W, b, x, y, evaluations: int = 300) -> Bottom:
@@ -64,7 +62,7 @@ def descend(network: str, W, b, x, y, evaluations: int = 300) -> Bottom:
     curvatures = torch.linalg.eigvalsh(torch.autograd.functional.hessian(error, p)).numpy()
     gradient = float(np.linalg.norm(2 * found.jac.T @ found.fun / len(X)))
     weight, offset = p.view(k, d + 1)[:, :-1], p.view(k, d + 1)[:, -1]
-    return Bottom(weight, offset - weight @ centre, float(np.mean(found.fun**2)), gradient, curvatures, found.nfev)
+    return Bottom(weight, offset - weight @ centre, float(np.mean(found.fun**2)), gradient, curvatures)
 
 
 def required_move(gaussian: Gaussian, bias: torch.Tensor) -> float:
@@ -74,8 +72,7 @@ def required_move(gaussian: Gaussian, bias: torch.Tensor) -> float:
     whatever the rotation: one of the d biases ends at |b| / sqrt(d) or beyond. (An exact MD_ReLU with 2d units is d
     mirrored pairs with the biases +b and -b.)
     """
-    origin = torch.zeros_like(gaussian.mean)
-    end = float(gaussian.distance(origin)) / math.sqrt(gaussian.dimension)
+    end = float(gaussian.distance(torch.zeros_like(gaussian.mean))) / math.sqrt(gaussian.dimension)
     return max(0.0, end - float(bias.abs().max()))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from book.chapters.mahalanobis.claims import CHANCE, ERROR, WHITE
+from book.chapters.mahalanobis.claims import CHANCE, ERROR, NETWORKS, WHITE
 from book.chapters.mahalanobis.derived import BEGINS
 from book.chapters.mahalanobis.landscape import bound, reach
 from book.figures import figures, turns
@@ -74,15 +74,6 @@ def plane(ax, data: DistanceData, network: str, W, b, points: int = 150, arrows:
     ax.grid(visible=False)
 
 
-def rotations_figure(data: DistanceData, solutions: dict[str, tuple]):
-    """One panel an exact MD_Abs: title -> (W, b)."""
-    fig, axes = figures.subplots(1, len(solutions), height=2.5, squeeze=False)
-    for ax, (title, (W, b)) in zip(axes[0], solutions.items(), strict=True):
-        plane(ax, data, "MD_Abs", W, b, arrows=True)
-        ax.set_title(title)
-    return fig
-
-
 def rotations_turn(data: DistanceData, W: torch.Tensor) -> dict:
     """The exact network with weights W in the plane, which the reader turns."""
     mean, root = data.gaussian.mean, torch.linalg.inv(W)  # columns: the half axes
@@ -109,42 +100,40 @@ def rotations_turn(data: DistanceData, W: torch.Tensor) -> dict:
     }
 
 
-def trials_figure(runs, table, step: int):
-    """Every trial of every network in the plane, a panel each, by network and then by error, which is the title."""
-    by_place = {(r.spec.network, r.spec.seed): r for r in runs}
-    networks = [n for n in LOOKS if n in table.index.get_level_values(0)]
-    columns = min(10, max(table.groupby("network").size()))
-    lines = {n: -(-len(table.loc[n]) // columns) for n in networks}
-    fig, axes = figures.subplots(sum(lines.values()), columns, height=0.86 * sum(lines.values()), squeeze=False)
+def trials_figure(arm: DistanceArm):
+    """Every network of an arm in the plane, a panel each, by kind and then by error, which is the title."""
+    runs = {(r.spec.network, r.spec.seed): r for r in arm.records}
+    columns = min(10, arm.trials)
+    each = -(-arm.trials // columns)  # lines of a kind
+    lines = each * len(arm.study.networks)
+    fig, axes = figures.subplots(lines, columns, height=0.86 * lines, squeeze=False)
     fig.get_layout_engine().set(w_pad=0.01, h_pad=0.01, wspace=0, hspace=0)
     for ax in axes.flat:
         ax.set_axis_off()
-    first = 0
-    for network in networks:
-        places = axes[first : first + lines[network]].flat
-        for ax, (trial, error) in zip(places, table.loc[network]["error"].sort_values().items(), strict=False):
-            run = by_place[network, trial]
-            plane(ax, run.spec.draw(), network, *weights(run, step), points=40)
+    for first, network in zip(range(0, lines, each), arm.study.networks, strict=True):
+        errors = arm.of(network)["error"].sort_values()
+        for ax, (trial, error) in zip(axes[first : first + each].flat, errors.items(), strict=False):
+            run = runs[network, trial]
+            plane(ax, run.spec.draw(), network, *weights(run, arm.study.steps), points=40)
             ax.set_axis_on()
             ax.set_title(f"{error:.2g}%", fontsize=7, pad=2)
         axes[first, 0].set_ylabel(NAMES[network], fontsize=8)
-        first += lines[network]
     return fig
 
 
-def ends_figure(panels: dict[str, tuple]):
-    """Networks in the plane with their hyperplanes and contours, in one row: title -> (data, network, W, b)."""
-    fig, axes = figures.subplots(1, len(panels), height=2.3, squeeze=False)
-    for ax, (title, (data, network, W, b)) in zip(axes.flat, panels.items(), strict=True):
-        plane(ax, data, network, W, b)
+def plane_figure(panels: dict[str, tuple], height: float = 2.3, arrows: bool = False):
+    """Networks in the plane, see `plane`, in one row: title -> (data, network, W, b)."""
+    fig, axes = figures.subplots(1, len(panels), height=height, squeeze=False)
+    for ax, (title, one) in zip(axes.flat, panels.items(), strict=True):
+        plane(ax, *one, arrows=arrows)
         ax.set_title(title)
     return fig
 
 
 def errors_figure(arms: list[DistanceArm]):
     """A row for each arm and network: every network's error on fresh points, and how many are within ERROR."""
-    fig, ax = figures.subplots(height=0.5 + 0.34 * len(arms) * len(LOOKS))
     rows = [(arm, network) for arm in arms for network in LOOKS]
+    fig, ax = figures.subplots(height=0.5 + 0.34 * len(rows))
     for row, (arm, network) in enumerate(rows):
         error = np.sort(arm.of(network)["error"].to_numpy(float))
         height = row + 0.5 * (figures.jitter(len(error)) - 0.5)
@@ -155,8 +144,7 @@ def errors_figure(arms: list[DistanceArm]):
     ax.axvline(ERROR, color=GREY, linewidth=0.8, linestyle="--")
     labels = [f"{arm.name}   {NAMES[n]}" if n == "MD_Abs" else NAMES[n] for arm, n in rows]
     figures.name_rows(ax, labels, above=0.6, below=0.4)
-    ax.set(xscale="log", xlim=(3e-3, 100))
-    ax.set_xlabel("error on fresh points (% of the mean distance, log scale)")
+    ax.set(xscale="log", xlim=(3e-3, 100), xlabel="error on fresh points (% of the mean distance, log scale)")
     ax.set_title(f"within {ERROR:g}%", loc="right", fontsize=9)
     return fig
 
@@ -169,21 +157,19 @@ def descents_figure(table: pd.DataFrame):
     networks = list(dict.fromkeys(table["network"]))
     columns = ["Adam", "Adam, then\n2nd order", "2nd order\ninstead"]  # in the order of BEGINS
     fig, axes = figures.subplots(1, len(networks), height=2.9, squeeze=False, sharey=True)
+    by_descent = table.assign(adam=table["adam"] < ERROR, error=table["error"] < ERROR).set_index("from")
     for ax, network in zip(axes[0], networks, strict=True):
-        cells = {}
-        for arm, some in table[table["network"] == network].groupby("arm", sort=False):
-            by_begin = [some[some["from"] == begin] for begin in BEGINS]
-            counts = [(by_begin[0]["adam"] < ERROR).sum(), *((of["error"] < ERROR).sum() for of in by_begin)]
-            cells[arm] = counts, [len(by_begin[0]), *map(len, by_begin)]
-        shares = np.array([np.divide(*of) for of in cells.values()])
+        arms = by_descent[by_descent["network"] == network].groupby("arm", sort=False)
+        cells = [[some["adam"][BEGINS[0]], *(some["error"][begin] for begin in BEGINS)] for _, some in arms]
+        shares = np.array([[matches.mean() for matches in row] for row in cells])
         ax.imshow(shares, cmap="Greys", vmin=0, vmax=1.2, aspect="auto")
-        for row, (counts, of) in enumerate(cells.values()):
-            for column, (count, n) in enumerate(zip(counts, of, strict=True)):
-                hue = "white" if shares[row, column] > 0.7 else "black"
-                ax.text(column, row, f"{count} of {n}", ha="center", va="center", color=hue, fontsize=9)
+        for (row, column), share in np.ndenumerate(shares):
+            text = f"{cells[row][column].sum()} of {len(cells[row][column])}"
+            hue = "white" if share > 0.7 else "black"
+            ax.text(column, row, text, ha="center", va="center", color=hue, fontsize=9)
         ax.set_title(NAMES[network], color=LOOKS[network]["color"])
         ax.set_xticks(range(len(columns)), columns, fontsize=8)
-        ax.set_yticks(range(len(cells)), cells)
+        ax.set_yticks(range(len(cells)), arms.groups)
         ax.grid(visible=False)
     return fig
 
@@ -191,7 +177,7 @@ def descents_figure(table: pd.DataFrame):
 def axes_figure(arms: list[DistanceArm]):
     """A row for each arm and network that has matches: of each match, the share of random rotations of its rows that
     align as well with the eigenvectors. Shaded: the rare ones, up to CHANCE."""
-    tables = {(arm.name, n): arm.of(n) for arm in arms for n in ("MD_Abs", "MD_ReLU")}
+    tables = {(arm.name, network): arm.of(network) for arm in arms for network in NETWORKS}
     rows = {key: t[t["error"] < ERROR]["eigenvector_cosine_own_p"] for key, t in tables.items()}
     rows = {key: shares for key, shares in rows.items() if len(shares)}
     fig, ax = figures.subplots(height=1.0 + 0.36 * len(rows))
@@ -210,15 +196,15 @@ def reach_figure(arms: list[DistanceArm], moves: dict[str, dict]):
     """
     fig, axes = figures.subplots(1, len(arms), height=3.4, squeeze=False, sharey=True)
     for ax, arm in zip(axes[0], arms, strict=True):
-        for network in ("MD_Abs", "MD_ReLU"):
+        ways = moves[arm.name]
+        for network in NETWORKS:
             error, look = arm.of(network)["error"], LOOKS[network] | {"linestyle": "none", "alpha": 0.8}
-            ax.plot([moves[arm.name][network, t] for t in error.index], error, label=NAMES[network], **look)
+            ax.plot([ways[network, t] for t in error.index], error, label=NAMES[network], **look)
         steady, most = reach(arm.study.steps), bound(arm.study.steps)
+        end = 2 * max([most, *ways.values()])
         ax.set_xscale("symlog", linthresh=1)
-        end = 2 * max([most, *moves[arm.name].values()])
-        ax.set(
-            title=arm.name, yscale="log", xlabel="least distance a bias must move", xlim=(-0.2, end), ylim=(3e-3, 400)
-        )
+        ax.set(title=arm.name, xlabel="least distance a bias must move", xlim=(-0.2, end))
+        ax.set(yscale="log", ylim=(3e-3, 400))
         ax.axvspan(steady, most, color="#eeeeee")
         ax.axvspan(most, end, color="#cccccc")
         ax.axhline(ERROR, color=GREY, linewidth=0.8, linestyle="--")

@@ -14,7 +14,6 @@ and within reach 7 of 25 did. Trials from 100 on judge, once all of a study are 
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -24,24 +23,29 @@ from book.claims.verdicts import LEAST_SEEDS
 from book.measures.distances.results import weights
 from book.measures.tables import Tables
 
+PARTS = ("within reach", "out of reach")
+
 
 def trials(tables: Tables, name: str) -> pd.DataFrame:
     """The trials of a study of MD_Abs: "error" in percent of the mean distance, and whether "within reach"."""
     table, study = tables[name], tables.studies[name]
     if not len(table):
         return pd.DataFrame(columns=["error", "within reach", "run", "minutes"])
-    within = {run.spec.seed: within_reach(run, study.steps) for run in tables.runs(study)}
+    within = {}
+    for run in tables.runs(study):
+        _, bias = weights(run, 0)
+        way = landscape.required_move(run.spec.draw().gaussian, bias)
+        within[run.spec.seed] = way <= landscape.reach(study.steps, run.spec.rate)
     return table.set_index("seed").assign(**{"within reach": within}).sort_index()
 
 
-def within_reach(run: Any, steps: int) -> bool:
-    """Whether Adam can move, in the steps of the run at its rate, from its start to some exact network."""
-    _, bias = weights(run, 0)
-    return landscape.required_move(run.spec.draw().gaussian, bias) <= landscape.reach(steps, run.spec.rate)
+def arms(*studies: str, parts: Sequence[str] = ("",)) -> Callable[[Tables], list[Arm]]:
+    """Studies of fresh trials, one for each dimension: all trials, or an arm for each part of PARTS."""
+    return lambda tables: [_arm(tables, study, part) for study in studies for part in parts]
 
 
-def _arm(tables: Tables, study: str, part: str = "") -> Arm:
-    """All trials of a study, or those "within reach" or "out of reach"; judged once all are recorded."""
+def _arm(tables: Tables, study: str, part: str) -> Arm:
+    """The trials of a study, judged once all are recorded."""
     plan, table = tables.studies[study], tables.once(trials, study)
     complete = len(table) == plan.seeds
     if part:
@@ -58,31 +62,20 @@ def _arm(tables: Tables, study: str, part: str = "") -> Arm:
     )
 
 
-def whole(*studies: str) -> Callable[[Tables], list[Arm]]:
-    """Studies of fresh trials, one for each dimension."""
-    return lambda tables: [_arm(tables, study) for study in studies]
-
-
-def split(*studies: str) -> Callable[[Tables], list[Arm]]:
-    """The same, with an arm for what is within reach and one for what is not."""
-    return lambda tables: [_arm(tables, s, part) for s in studies for part in ("within reach", "out of reach")]
-
-
 def as_predicted(error: float, anywhere: bool = False) -> Callable[[Arm], Sequence[Part]]:
     """In most trials MD_Abs learns the distance if it is within reach, and does not if it is out of reach.
 
     error: in percent of the mean distance, below which it has learned it. anywhere: it learns it in every trial.
     """
 
+    def values(table: pd.DataFrame) -> pd.Series:
+        wanted = True if anywhere else table["within reach"].astype(bool)
+        return ((table["error"] < error) == wanted).astype(float)
+
     def parts(arm: Arm) -> Sequence[Part]:
-        out = arm.factors.get("reach") == "out of reach"
-        where = f"{arm.factors['reach']} " if "reach" in arm.factors else ""
-        says = f"{{count}} of {{n}} Abs networks {where}{'do not learn' if out else 'learn'} the distance"
-
-        def values(table: pd.DataFrame) -> pd.Series:
-            wanted = True if anywhere else table["within reach"].astype(bool)
-            return ((table["error"] < error) == wanted).astype(float)
-
+        part = arm.factors.get("reach", "")
+        learns = "do not learn" if part == "out of reach" else "learn"
+        says = f"{{count}} of {{n}} Abs networks {part and part + ' '}{learns} the distance"
         return [Part(says, values, (0.5, math.inf), "of the trials", estimate="share")]
 
     return parts

@@ -42,9 +42,8 @@ class Settings:
 
     def plan(self) -> DistanceStudy:
         """All networks on the one Gaussian, as the paper."""
-        return DistanceStudy(
-            f"chapter 5 at {self.scale} scale", self.data, self.epochs, seeds=self.trials, samples=self.samples
-        )
+        name = f"chapter 5 at {self.scale} scale"
+        return DistanceStudy(name, self.data, self.epochs, seeds=self.trials, samples=self.samples)
 
     def live_records(self) -> list[Record]:
         """The chapter's own runs, trained now or in an earlier reading; at paper scale the committed ones."""

@@ -1,5 +1,7 @@
 """Sliders for readers who run the chapter themselves: turn an exact network, disturb it, and train it again."""
 
+import math
+
 import torch
 
 from book.chapters.mahalanobis import pictures
@@ -24,8 +26,8 @@ def train(note, *, degrees: float, disturbed: float, rate: float, steps: int) ->
     """
     spec = DistanceSpec.of("MD_Abs", DATA, 0, rate=rate)
     data = spec.draw()
-    angle = torch.deg2rad(torch.tensor(degrees, dtype=torch.float64))
-    turn = torch.stack([torch.cos(angle), -torch.sin(angle), torch.sin(angle), torch.cos(angle)]).view(2, 2)
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    turn = torch.tensor([[c, -s], [s, c]], dtype=torch.float64)
     start = torch.column_stack(measures.rotated(*exact(data.gaussian), turn))
     noise = torch.randn(start.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     with threads(1), torch.no_grad():
@@ -37,12 +39,6 @@ def train(note, *, degrees: float, disturbed: float, rate: float, steps: int) ->
             note(step, steps, (data, w["weight"], w["bias"], float(stack.errors()[2, 0]) ** 0.5))
 
 
-def to_axes(gaussian, W) -> float:
-    """Degrees between the first row of W and the axis of the ellipse that is nearest to it."""
-    cosines = torch.nn.functional.normalize(W[:1]) @ gaussian.eigen[1].T
-    return float(torch.rad2deg(torch.arccos(cosines.abs().max().clamp(max=1))))
-
-
 def draw(steps, states):
     """The error by step, the network in the plane, and both in words."""
     fig, (left, right) = figures.subplots(1, 2, height=3.3)
@@ -51,7 +47,9 @@ def draw(steps, states):
     left.set(yscale="log", ylabel="error of the distance (SDs)", xlim=(0, max(10, steps[-1])))
     data, W, b, error = states[-1]
     pictures.plane(right, data, "MD_Abs", W, b, arrows=True)
-    turned = f"The first arrow is {to_axes(data.gaussian, W):.1f} degrees from the nearest axis of the ellipse"
+    cosines = torch.nn.functional.normalize(W[:1]) @ data.gaussian.eigen[1].T  # of the first row with the axes
+    degrees = math.degrees(math.acos(min(1, cosines.abs().max())))
+    turned = f"The first arrow is {degrees:.1f} degrees from the nearest axis of the ellipse"
     return fig, f"After step {steps[-1]:,}. {turned}; the error of the distance is {error:.2g} SDs."
 
 
