@@ -169,11 +169,10 @@ def profiles_figure(arm: ResidualArm):
     """Mean log-volume of the last stage along the segments, over the mean of the ends, of every network (thin) and on
     average: before and after training, across a boundary and within one class."""
     fig, axes = figures.subplots(1, 2, height=3.0, sharex=True, sharey=True)
-    for ax, (when, _, _, title) in zip(axes, LOOKS, strict=True):
+    for ax, (when, hue, _, title) in zip(axes, LOOKS, strict=True):
         for kind, line, name in KINDS:
             profiles = np.stack([_profile(run, when, kind) for run in arm.of().values()])
             t = np.linspace(0, 1, profiles.shape[1])
-            hue = "black" if kind == ACROSS else GREY
             ax.plot(t, profiles.T, line, color=hue, linewidth=0.5, alpha=0.5)
             ax.plot(t, profiles.mean(0), line, color=hue, linewidth=2.2, label=name)
         ax.set(title=title, xticks=(0, 0.5, 1), xlabel="place on the segment")

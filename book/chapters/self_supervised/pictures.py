@@ -91,10 +91,10 @@ def views_figure(images: np.ndarray):
 def dip_figure(effects: dict[str, pd.Series]):
     """A row for each setting: effects of encoders in nats, labelled in percent, and the mean with its interval."""
     fig, ax = figures.subplots(height=2.6)
-    for row, values in enumerate(effects.values()):
-        mean = mean_interval(values.to_numpy())
+    for row, (name, values) in enumerate(effects.items()):
+        mean, hue = mean_interval(values.to_numpy()), GREY if "before training" in name else "black"
         ax.plot(values, np.full(len(values), row - 0.15), "o", color=GREY, markersize=5, alpha=0.8)
-        figures.interval(ax, mean, row + 0.15, {"color": "black", "marker": "o"}, linewidth=2)
+        figures.interval(ax, mean, row + 0.15, {"color": hue, "marker": "o"}, linewidth=2)
     ax.axvline(0, color="black", linewidth=0.8)
     figures.name_rows(ax, effects)
     slopes.percent_axis(ax.xaxis, ax.get_xlim(), slopes.FINE)

@@ -15,7 +15,7 @@ from book.measures.sigmoid.numbers import by_width
 from book.records import derived
 from support.geometry.boundary import Pairs
 
-LINES = (((-0.05, 0.55), (0.29, -0.21)), ((0.37, -0.80), (0.37, 0.03)))  # across the boundary, and within a class
+LINES = (((-0.05, 0.55), (0.29, -0.21)), ((-0.67, 1.04), (-1.07, 0.31)))  # across the boundary, and within a class
 WIDTH = 20  # of the network that is shown
 
 
@@ -37,7 +37,7 @@ def two_lines() -> None:
         f"Curves: the log-volume along both lines. ({sinusoid.study.protocol}, {WIDTH} units, seed 0)",
         alt="Two maps of the plane. Before training the map is nearly even. After it bright bands follow the wave of "
         "the boundary. Below, both profiles are flat before training. After it the solid one has a bump of two nats "
-        "where it crosses the boundary, and the dashed one stays near zero.",
+        "where it crosses the boundary, and the dashed one is near zero there.",
         turn=maps.training_turn(shown, shown[WIDTH].arrays["geometry_steps"].tolist(), LINES, WIDTH),
     )
 
@@ -49,8 +49,8 @@ def toy(log_volume: Callable[[Tensor], Tensor], pairs: Pairs) -> None:
         name="fig-volume-toy",
         title="The contrast compares a boundary with a matched place that has none.",
         caption="Left: log-volume of one sigmoid unit. White: the boundary. Solid: a line between two classes. "
-        "Dashed: its match within one class. Right: the log-volume along both, over the mean of their ends. The dots "
-        "are the two effects.",
+        "Dashed: its match within one class. Right: the log-volume along both, minus the mean of their ends. The "
+        "dots are the two effects.",
         alt="Left, a bright ridge along the line where the first coordinate is zero, crossed by a solid segment. "
         "Right, the log-volume along the solid segment has a bump at the boundary, and along the dashed one it has "
         "none. The contrast is their distance.",
@@ -69,13 +69,12 @@ def bumps() -> None:
         pictures.profiles_figure(panels),
         name="fig-volume-bumps",
         title="Between two images the bump is there before training, also if both are of one class.",
-        caption="Log-volume along lines between test images, over the mean of their ends: mean over the lines of a "
+        caption="Log-volume along lines between test images, minus the mean of their ends: mean over the lines of a "
         f"network (thin), and over networks (thick). (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs, "
-        f"{len(mnist.networks())} networks with decay, {len(bare.networks())} without; "
-        f"{results.FIRST_JUDGED[bare.name]} more were seen before the rules)",
-        alt="Three panels with a black and a grey bump each. Before training both are high, and the black one is "
-        "slightly higher. After training with weight decay both are lower, the grey one much more. Without decay the "
-        "black one is much higher than before, and the grey one about as high as before.",
+        f"{len(mnist.networks())} networks with decay, {len(bare.networks())} without)",
+        alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
+        "slightly higher. After training with weight decay both are lower, the dashed one much more. Without decay "
+        "the solid one is much higher than before, and the dashed one about as high as before.",
     )
 
 
@@ -118,8 +117,8 @@ def bumps_here(live: VolumeArm, scale: str) -> None:
         pictures.profiles_figure(pictures.epochs_of(live, 0, study.steps)),
         name="fig-volume-live",
         title="The bump between two images, by your parameters.",
-        caption="Log-volume along lines between test images, over the mean of their ends. "
+        caption="Log-volume along lines between test images, minus the mean of their ends. "
         f"({study.protocol}, {study.widths[0]:,} units, n = {len(live.networks())}, {scale} scale)",
-        alt="Two panels of bumps along lines between images, before and after training: black for pairs of two "
-        "classes, grey for pairs of one class.",
+        alt="Two panels of bumps along lines between images, before and after training: solid for pairs of two "
+        "classes, dashed for pairs of one class.",
     )

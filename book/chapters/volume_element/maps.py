@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from book.chapters.volume_element.pictures import OVER_ENDS
 from book.chapters.volume_element.results import weights
 from book.figures import figures, turns
 from book.figures.figures import ACCENT, GREY
@@ -132,7 +133,7 @@ def two_lines_figure(run, epochs, segments, points: int = 56):
     crossing = float(t[margin[:, 0].sign().diff().abs().argmax()])
     axes[1][-1].axvline(crossing, color="black", linewidth=0.8)
     axes[1][-1].text(crossing, 1.03, "boundary", transform=axes[1][-1].get_xaxis_transform(), ha="center", fontsize=9)
-    axes[1][0].set_ylabel("log-volume\nover the ends (nats)")
+    axes[1][0].set_ylabel(OVER_ENDS)
     _name_epochs(axes[0], epochs)
     figures.legend_below(fig, axes[1][0], 2)
     return fig

@@ -1,6 +1,6 @@
 """The figures of the chapter that are no maps of the plane.
 
-Every network is sigmoid, so black; grey is before training, or a comparison.
+Black is after training and grey before it; solid is across a boundary and dashed within one class.
 """
 
 import math
@@ -19,6 +19,8 @@ from book.figures.figures import ACCENT, GREY
 from book.measures.sigmoid import views
 from support import geometry
 from support.geometry.boundary import Pairs, along
+
+OVER_ENDS = "log-volume, minus\nmean of the ends (nats)"
 
 
 def toy_figure(log_volume, pairs: Pairs, points: int = 101):
@@ -48,7 +50,7 @@ def toy_figure(log_volume, pairs: Pairs, points: int = 101):
     right.annotate("", (where, heights[0]), (where, heights[1]), arrowprops={"arrowstyle": "<->", "shrinkA": 4})
     right.text(where + 0.02, sum(heights) / 2, "contrast", va="center")
     right.axvline(where, color="black", linewidth=0.6)
-    right.set(xlabel="place $t$ on the line", ylabel="log-volume\nover the ends (nats)", xticks=(0, 0.5, 1))
+    right.set(xlabel="place $t$ on the line", ylabel=OVER_ENDS, xticks=(0, 0.5, 1))
     right.text(where, 1.02, "$t^*$", transform=right.get_xaxis_transform(), ha="center")
     figures.legend_below(fig, right, 2)
     return fig
@@ -116,24 +118,23 @@ def peaks_figure(arm: VolumeArm, width: int):
 
 
 def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]]):
-    """Mean log-volume along the pairs, over that of their ends, of networks (thin) and of all (thick): across the
-    boundary, and not.
+    """Mean log-volume along the pairs, minus that of their ends, of networks (thin) and of all (thick): across the
+    boundary (solid), and not (dashed).
 
     panels: title -> an arm of one width, and an epoch.
     """
     fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False, sharex=True, sharey=True)
     for ax, (title, (arm, epoch)) in zip(axes[0], panels.items(), strict=True):
-        for name, hue, label in (("same_profile", GREY, "one class"), ("profile", "black", "two classes")):
+        hue = "black" if epoch else GREY
+        for name, line, label, shift in (("same_profile", "--", "one class", -5), ("profile", "-", "two classes", 5)):
             profiles = np.array([run.arrays[name][at(run, epoch)] for run in arm.networks()])
-            t = np.linspace(0, 1, profiles.shape[1])
-            ax.plot(t, profiles.T, color=hue, linewidth=0.5, alpha=0.4)
-            mean = profiles.mean(0)
-            ax.plot(t, mean, color=hue, linewidth=2.2)
-            above = {"xy": (0.5, mean[len(mean) // 2]), "xytext": (0, 4 if hue == "black" else -4)}
-            va = "bottom" if hue == "black" else "top"
-            ax.annotate(label, textcoords="offset points", ha="center", va=va, color=hue, bbox=figures.PLATE, **above)
+            t, mean = np.linspace(0, 1, profiles.shape[1]), profiles.mean(0)
+            ax.plot(t, profiles.T, line, color=hue, linewidth=0.5, alpha=0.4)
+            ax.plot(t, mean, line, color=hue, linewidth=2.2)
+            ax.annotate(label, (0.5, mean[len(mean) // 2]), (0, shift), textcoords="offset points", ha="center",
+                        va="bottom" if shift > 0 else "top", color=hue, bbox=figures.PLATE)  # fmt: skip
         ax.set(title=title, xticks=(0, 0.5, 1), xlabel="place on the line")
-    axes[0][0].set_ylabel("log-volume\nover the ends (nats)")
+    axes[0][0].set_ylabel(OVER_ENDS)
     return fig
 
 
@@ -192,7 +193,7 @@ def lines_figure(runs, epochs: Sequence[int]):
             ax.plot((t[changes] + t[changes + 1]) / 2, np.full(len(changes), 0.02), "|", color=ACCENT, markersize=8,
                     transform=ax.get_xaxis_transform())  # fmt: skip
         ax.set(xticks=(0, 0.5, 1), xlabel="place on the line")
-    axes[1][0].set_ylabel("log-volume\nover the ends (nats)")
+    axes[1][0].set_ylabel(OVER_ENDS)
     figures.legend_below(fig, axes[1][0], 2)
     return fig
 
@@ -261,16 +262,16 @@ def ambiguous_figure(arms: Sequence[Arm], examples: pd.DataFrame):
     left.grid(visible=False)
     left.spines[:].set_visible(False)
     left.tick_params(length=0)
-    looks = [("before training", " before", arms[0], GREY, "white")]
+    looks = [("before training", " before", arms[0], GREY, "o", "white")]
     names = [arm.name.replace("without", "without decay") for arm in arms]
-    looks += [(name, "", arm, hue, hue) for name, arm, hue in zip(names, arms, ("black", ACCENT), strict=True)]
+    looks += [(name, "", arm, "black", mark, "black") for name, arm, mark in zip(names, arms, "os", strict=True)]
     others = list(rows)[1:]
     for row, than in enumerate(others):
-        for offset, (label, when, arm, hue, face) in zip((-0.25, 0, 0.25), looks, strict=True):
+        for offset, (label, when, arm, hue, mark, face) in zip((-0.25, 0, 0.25), looks, strict=True):
             values = arm.table[f"{than} SD" + when].to_numpy()
             found = mean_interval(values, method="t")
             right.plot([found.low, found.high], [row + offset] * 2, color=hue, linewidth=3, alpha=0.4)
-            right.plot(values, [row + offset] * len(values), "o", color=hue, mfc=face, markersize=3.5,
+            right.plot(values, [row + offset] * len(values), mark, color=hue, mfc=face, markersize=3.5,
                        label=label if row == 0 else None)  # fmt: skip
     right.axvline(0, color="black", linewidth=0.8)
     right.axvline(LEAST, color="black", linestyle="--", linewidth=0.8)

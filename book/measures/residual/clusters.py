@@ -54,7 +54,7 @@ def draw(ax, volumes: np.ndarray, **limits):
     image = ax.imshow(volumes, origin="lower", extent=(-HALF, HALF) * 2, **limits)
     x, labels = points(0, SHOWN)
     for label, hue in enumerate(HUES):
-        ax.plot(*x[labels == label].T, ".", color=hue, markersize=2)
+        ax.plot(*x[labels == label].T, ".", color=hue, markersize=5, markeredgecolor="white", markeredgewidth=0.5)
     ax.axvline(0, color="white", linewidth=1)
     for segment, line in ((ACROSS, "-"), (ALIKE, "--")):
         ax.plot(*np.transpose(segment), line, color=ACCENT, marker="o", markersize=4)
@@ -71,8 +71,15 @@ def turn(
     networks: by learner one network after each of these steps of training.
     number: of points in a cluster that they learned from, with seed 0; SHOWN of each cluster are drawn.
     """
-    maps = np.array([[volumes(network) for network in several] for several in networks.values()])
-    low, high = np.quantile(maps, [0.01, 1])
+    centres = torch.tensor(CENTRES, dtype=torch.float64)
+    maps = np.array(
+        [
+            [volumes(f) - geometry.log_volume_element(f, centres).mean().item() for f in several]
+            for several in networks.values()
+        ]
+    )
+    high = np.abs(np.quantile(maps, [0.01, 1])).max()  # so untrained networks begin in the middle of the colours
+    low = -high
     at = np.array([[effect(network).numpy() for network in several] for several in networks.values()])
     x, labels = (of[:: number // SHOWN] for of in points(0, number))
     return {

@@ -40,7 +40,7 @@ def slopes_figure(found: dict[str, np.ndarray], percent: bool = False):
     if percent:
         low, high = axes[0].get_ylim()
         percent_axis(axes[0].yaxis, (low, high), PERCENTS if high - low > 1 else range(-50, 60, 10))
-        axes[0].set_ylabel("stretched more than\nat the two images")
+        axes[0].set_ylabel("stretched more than at\nthe two images (log scale)")
     name_times(axes[0])
     return fig
 

@@ -425,7 +425,7 @@ kinds.volume = (data, frame) => {
     const ends = [Math.floor, Math.ceil].map((round, i) =>
       round([Math.min, Math.max][i](i ? 1 : 0, ...found.flatMap(f => f.values))));
     const profile = panel(places.second, { x: [0, 1], y: ends, xticks: [[0, "start"], [0.5, "½"], [1, "end"]],
-      yticks: [...new Set([ends[0], 0, ends[1]])], title: "over the mean of the ends (nats)" });
+      yticks: [...new Set([ends[0], 0, ends[1]])], title: "minus mean of the ends (nats)" });
     const looks = ["turn-orange", "turn-orange turn-dashes"];
     const once = across.crossings.length === 1 && !within.crossings.length;
     const [place, height] = once ? across.crossings[0] : [0, 0];
@@ -516,16 +516,17 @@ kinds.clusters = (data, frame) => {
     });
     const at = two(width, (w, i) => i ? 210 : Math.min(w, 300));
     at.first.width = Math.min(at.first.width, at.first.height);
-    const plane = panel(at.first, { x: ends, y: ends, frame: true, yticks: [-1, 1], title: "log-volume",
-      xticks: [[-1, "one class"], [1, "the other"]] });
+    const plane = panel(at.first, { x: ends, y: ends, frame: true, yticks: [-1, 1],
+      xticks: [[-1, "one class"], [1, "the other"]], title: "log-volume, minus that at the clusters" });
     const profile = panel(at.second, { x: [0, 1], y: data.range,
       xticks: [[0, "cluster", ""], [0.5, "½"], [1, "cluster", "turn-end"]],
-      yticks: list(data.range[1] - data.range[0] + 1, i => data.range[0] + i), title: "along both lines (nats)" });
+      yticks: list(data.range[1] - data.range[0] + 1, i => data.range[0] + i),
+      title: "minus mean of the ends (nats)" });
     const look = k => ({ class: "turn-orange", "stroke-dasharray": k ? "6 4" : null });
     frame.show(width, at.height + 4, [plane.nodes, turn.map(plane, values, side, low, high, "cividis"),
-      plane.inside(data.points.map(([x, y, c]) => plane.dot(x, y, 2.5, c ? "turn-one" : "turn-zero"))),
+      plane.inside(...data.points.map(([x, y, c]) => plane.dot(x, y, 4, c ? "turn-one" : "turn-zero"))),
       plane.upright(0, "turn-boundary"),
-      lines.map((line, k) => [plane.line(line, look(k)), line.map(([x, y]) => plane.dot(x, y, 4, "turn-abs"))]),
+      lines.map((line, k) => [plane.line(line, look(k)), line.map(([x, y]) => plane.dot(x, y, 5, "turn-abs"))]),
       turn.bar(plane, plane.top + plane.height + 30, "cividis", number(low, 1), `${number(high, 1)} nats`),
       profile.nodes, profile.line([[0, 0], [1, 0]], "turn-guide"),
       over.map((v, k) => profile.line(shares.map((t, i) => [t, v[i]]), look(k)))]);
