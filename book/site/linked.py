@@ -5,7 +5,6 @@ has, too. `with_facts` turns these into tooltips on the built pages. `with_pictu
 another page links to it.
 """
 
-import base64
 import html
 import re
 import shutil
@@ -74,14 +73,12 @@ def with_pictures(text: str, notebooks: Mapping[str, dict], assets: Path) -> str
         data, facts = several[0]["data"], several[0]["metadata"]["support"]
         chapter = Path(page).name[:2]
         copy = f"{name}-of-{chapter}"  # the label itself stands in the chapter
-        if svg := data.get("image/svg+xml"):
-            kind, picture = "svg", "".join(svg).encode()
-        else:  # readers turn it there: its still picture
-            kind, picture = "png", base64.b64decode(data["image/png"])
-        (assets / f"{copy}.{kind}").write_bytes(picture)
         if (narrow := assets / "narrow" / f"{name}.svg").exists():
             shutil.copy(narrow, narrow.with_stem(copy))
         told = f"{facts['caption']} From [chapter {int(chapter)}]({address})."
-        return f":::{{figure}} _assets/{copy}.{kind}\n:name: {copy}\n:alt: {facts['alt']}\n\n{told}\n:::"
+        if "text/html" in data:  # readers turn it
+            return f"```{{raw}} html\n{''.join(data['text/html'])}\n```\n\n:::{{div}} figcaption\n{told}\n:::"
+        (assets / f"{copy}.svg").write_text("".join(data["image/svg+xml"]))
+        return f":::{{figure}} _assets/{copy}.svg\n:name: {copy}\n:alt: {facts['alt']}\n\n{told}\n:::"
 
     return PICTURE.sub(figure, text)
