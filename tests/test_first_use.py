@@ -431,14 +431,19 @@ def test_make_lab_works_as_root_and_takes_options():
     assert ("--allow-root" in said) == (os.getuid() == 0) and "--port 8899" in said
 
 
-def test_jupyterlab_asks_nothing_about_news(monkeypatch):
-    """The folder that `make lab` names is where JupyterLab looks for its defaults, and knows this one."""
+def test_jupyterlab_asks_nothing_about_news_and_keeps_anchors(monkeypatch):
+    """The folder that `make lab` names is where JupyterLab looks for its defaults, and knows these.
+
+    Without names and ids in outputs a link of a number would not lead to its line of the evidence.
+    """
     from jupyterlab_server.settings_utils import _get_overrides, get_settings
 
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(ROOT / ".jupyter"))
     overrides, fault = _get_overrides("/nowhere")
     schemas = Path(sys.prefix) / "share" / "jupyter" / "lab" / "schemas"
-    name = "@jupyterlab/apputils-extension:notification"
-    found, _ = get_settings("/nowhere", str(schemas), "/nowhere", name, overrides)
-    asked = {key: found["schema"]["properties"][key]["default"] for key in overrides[name]}
-    assert not fault and asked == {"fetchNews": "false", "checkForUpdates": False}
+    asked = {}
+    for name in ("notification", "sanitizer"):
+        name = f"@jupyterlab/apputils-extension:{name}"
+        found, _ = get_settings("/nowhere", str(schemas), "/nowhere", name, overrides)
+        asked |= {key: found["schema"]["properties"][key]["default"] for key in overrides[name]}
+    assert not fault and asked == {"fetchNews": "false", "checkForUpdates": False, "allowNamedProperties": True}

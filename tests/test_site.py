@@ -9,7 +9,8 @@ import pytest
 
 from book import chapters
 from book.claims import cards, deviations
-from book.site import accessible, data
+from book.records.paths import HERE
+from book.site import accessible, data, linked
 
 TABLE = """<table border="1" class="dataframe"><thead><tr><th></th><th>rate</th></tr><tr><th>units</th><th> </th></tr>
 </thead><tbody><tr><th>ten</th><td>1</td></tr><tr><th scope="rowgroup">all</th><td>2</td></tr></tbody></table>"""
@@ -122,3 +123,45 @@ def test_ids_of_merged_claims_have_anchors_on_the_ledger_alone(rows):
     for name in row["replaces"]:
         assert f'<span id="{name}"></span>' in cards.card(row, anchor=True)
         assert f'id="{name}"' not in cards.card(row, anchor=False)
+
+
+# -- figures of chapters on other pages -----------------------------------------------------------------------------
+
+
+def output(name, **data):
+    facts = {"name": name, "caption": "**It grows.** Dots: networks.", "alt": "A line that rises."}
+    return {"data": data, "metadata": {"support": facts}}
+
+
+def test_a_line_that_is_a_link_to_a_figure_becomes_the_figure(tmp_path):
+    (tmp_path / "narrow").mkdir()
+    (tmp_path / "narrow" / "fig-a.svg").write_text("<svg>narrow</svg>")
+    cells = [
+        {"outputs": [output("fig-a", **{"image/svg+xml": ["<svg>", "wide</svg>"]})]},
+        {"outputs": [output("fig-b", **{"text/html": ["<figure class='turn'>", "</figure>"]})]},
+        {},
+    ]
+    notebooks = {"notebooks/02_x": {"cells": cells}}
+    link = "[The picture: it grows.](../notebooks/02_x.ipynb#{})".format
+    page = linked.with_pictures(
+        f"A\n\n{link('fig-a')}\n\n{link('fig-b')}\n\nSee {link('fig-a')}", notebooks, tmp_path
+    )
+    assert page.startswith(
+        "A\n\n:::{figure} _assets/fig-a-of-02.svg\n:name: fig-a-of-02\n:alt: A line that rises.\n\n"
+    )
+    assert "Dots: networks. From [chapter 2](../notebooks/02_x.ipynb).\n:::\n" in page
+    assert page.endswith(f"\n\nSee {link('fig-a')}")  # in the middle of a line it stays a link
+    assert (tmp_path / "fig-a-of-02.svg").read_text() == "<svg>wide</svg>"
+    assert (tmp_path / "narrow" / "fig-a-of-02.svg").read_text() == "<svg>narrow</svg>"
+    assert "```{raw} html\n<figure class='turn'></figure>\n```\n\n:::{div} figcaption\n**It grows.**" in page
+    with pytest.raises(ValueError, match="notebooks/02_x shows 0 figures fig-c"):
+        linked.with_pictures(link("fig-c"), notebooks, tmp_path)
+
+
+@pytest.mark.parametrize("page", ["part_1", "part_2", "part_3", "epilogue"])
+def test_parts_and_epilogue_show_a_figure_of_a_chapter(page):
+    text = (HERE / "book" / "pages" / f"{page}.md").read_text(encoding="utf-8")
+    ((_, chapter, name),) = linked.PICTURE.findall(text)
+    source = (HERE / "book" / "chapters" / chapter.partition("_")[2] / "figures.py").read_text(encoding="utf-8")
+    (function,) = re.findall(rf'def (\w+)\([^)]*\) -> None:(?:(?!\ndef ).)*?name="{name}"', source, re.DOTALL)
+    assert f"figures.{function}()" in (HERE / f"{chapter}.ipynb").read_text(encoding="utf-8")

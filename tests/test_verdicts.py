@@ -606,6 +606,17 @@ def test_the_ledger_page_has_an_anchor_for_each_claim_and_what_its_filters_compa
     assert '<option value="standardised">standardised</option>' in page and "1 claim</output>" in page
 
 
+def test_the_ledger_page_groups_its_claims_by_chapter():
+    rows = [judged(arm("raw", of)) | {"id": name} for name, of in (("A-1", HOLDS), ("A-2", FAILS), ("B-1", HOLDS))]
+    rows = [row | {"chapter": f"0{1 + row['id'].startswith('B')}_x"} for row in rows]
+    page = cards.ledger(rows, {"01_x": "1. A & B", "02_x": "2. C"})
+    first, second = (part.partition("</h2>") for part in page.split("<h2 ")[1:])
+    assert re.findall('<article class="[a-z]+" id="(.*?)"', first[2]) == ["A-1", "A-2"]
+    assert re.findall('<article class="[a-z]+" id="(.*?)"', second[2]) == ["B-1"]
+    assert 'href="../notebooks/01_x.html">1. A &amp; B</a>' in first[0] and "● 1 holds" in first[0]
+    assert 'data-chapter="02_x"' in second[0] and "fails" not in second[0]
+
+
 def by_network(table: pd.DataFrame) -> pd.Series:
     """The only number of a table of networks or of pairs."""
     return table["x"]

@@ -72,7 +72,9 @@ def _counts(rows: list[dict]) -> str:
     """The number of claims with each verdict, in its colour."""
     several = counts(rows).items()
     return " ".join(
-        f'<span class="{word} word">{MARKS[word]} {count} {word}</span>' for word, count in several if count
+        f'<span class="{word} word">{MARKS[word]} {count} {word if count == 1 else of_several(word)}</span>'
+        for word, count in several
+        if count
     )
 
 
@@ -138,13 +140,21 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
     )
     orders = "".join(f'<option value="{key}">{words}</option>' for key, words in ORDERS.items())
     filters += f'<label>order<select name="order">{orders}</select></label>'
-    cards = "".join(card(row, anchor=True) for row in rows)
+    cards = "".join(_group(rows, chapter, titles[chapter]) for chapter in choices["chapter"])
     return (
         f'{style()}<section class="claims" aria-label="Ledger">{_table(rows)}'
         f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
         f'<form class="filters" hidden>{filters}'
         f"<output>{counted(len(rows), 'claim')}</output></form>{cards}{_amendments(rows)}{_flags(rows)}</section>"
     )
+
+
+def _group(rows: list[dict], chapter: str, title: str) -> str:
+    """The entries of a chapter in the ledger, below its title and verdicts."""
+    mine = [row for row in rows if row["chapter"] == chapter]
+    link = f'<a href="../notebooks/{chapter}.html">{_text(title)}</a>'
+    head = f'<h2 data-chapter="{chapter}">{link} <span class="of">{_counts(mine)}</span></h2>'
+    return head + "".join(card(row, anchor=True) for row in mine)
 
 
 def card(row: dict, anchor: bool, arms: bool = False) -> str:

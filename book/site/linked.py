@@ -1,16 +1,21 @@
 """Numbers in the text, on the site: links to their evidence that tell what the records say.
 
 A number of a Markdown cell becomes a link with its fact as an attribute, which the notebook that a reader downloads
-has, too. `with_facts` turns these into tooltips on the built pages.
+has, too. `with_facts` turns these into tooltips on the built pages. `with_pictures` shows a figure of a chapter where
+another page links to it.
 """
 
 import html
 import re
+import shutil
+from collections.abc import Mapping
 from itertools import count
+from pathlib import Path
 
 from book.claims import numbers
 from book.claims.numbers import Fact, Link
 
+PICTURE = re.compile(r"^\[[^\]]*\]\((\S*?(notebooks/\d\d_\w+)\.ipynb)#(fig-[a-z0-9-]+)\)$", re.MULTILINE)
 MARKED = re.compile(r'(<a class="number" href="[^"]*") data-fact="([^"]*)">(.*?)</a>', re.DOTALL)
 
 
@@ -50,3 +55,30 @@ def with_facts(page: str) -> str:
         )
 
     return MARKED.sub(told, page)
+
+
+def with_pictures(text: str, notebooks: Mapping[str, dict], assets: Path) -> str:
+    """The Markdown of a page with a figure in place of each line that is nothing but a link to it.
+
+    notebooks: page -> executed notebook, prepared for the site. assets: the folder that gets the pictures, and has
+    those for phones. Raises ValueError for a figure that its chapter does not show.
+    """
+
+    def figure(found: re.Match) -> str:
+        address, page, name = found.groups()
+        outputs = (output for cell in notebooks[page]["cells"] for output in cell.get("outputs", []))
+        several = [o for o in outputs if o.get("metadata", {}).get("support", {}).get("name") == name]
+        if len(several) != 1:
+            raise ValueError(f"{page} shows {len(several)} figures {name}, to one of which another page links")
+        data, facts = several[0]["data"], several[0]["metadata"]["support"]
+        chapter = Path(page).name[:2]
+        copy = f"{name}-of-{chapter}"  # the label itself stands in the chapter
+        if (narrow := assets / "narrow" / f"{name}.svg").exists():
+            shutil.copy(narrow, narrow.with_stem(copy))
+        told = f"{facts['caption']} From [chapter {int(chapter)}]({address})."
+        if "text/html" in data:  # readers turn it
+            return f"```{{raw}} html\n{''.join(data['text/html'])}\n```\n\n:::{{div}} figcaption\n{told}\n:::"
+        (assets / f"{copy}.svg").write_text("".join(data["image/svg+xml"]))
+        return f":::{{figure}} _assets/{copy}.svg\n:name: {copy}\n:alt: {facts['alt']}\n\n{told}\n:::"
+
+    return PICTURE.sub(figure, text)

@@ -371,6 +371,8 @@ def stage() -> None:
                 if svg := figure.pop("narrow", ""):
                     (narrow / f"{figure['name']}.svg").write_text(svg)
             (STAGED / on_site(f"{page}.ipynb")).write_text(on_site(json.dumps(notebooks[page])))
+    for path in STAGED.glob("book/*.md"):
+        path.write_text(linked.with_pictures(path.read_text(encoding="utf-8"), notebooks, narrow.parent), "utf-8")
     from book import chapters as rooms
     from book.records.store import Store
     from book.site import api, data
