@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from book.chapters.deep_networks import claims
 from book.chapters.deep_networks.derived import TABLE
 from book.claims.numbers import Number
 from book.measures.residual import numbers, results
@@ -59,6 +60,12 @@ def _probes(tables: Tables) -> float:
     return float(derived.rows(TABLE, study=NETWORKS["ResNet-34"], classifier="probe")["accuracy"].mean())
 
 
+def _fitting_alone(tables: Tables) -> float:
+    (untrained,) = claims.untrained_only(tables)
+    means = untrained.table.mean()
+    return float((means["shuffled"] - means["random"]) / (means["probe"] - means["random"]))
+
+
 _DEEP, _LONG, _SMALL = (rows(NETWORKS[name]) for name in ("ResNet-34", "ResNet-34, 40 epochs", "ResNet-10"))
 _BOUNDARY, _MATCHED = "where the class changes", "at the matched place within one class"
 
@@ -77,6 +84,10 @@ NUMBERS = {
     "own-trained": _own("trained, its own boundary", "middle interpolated"),
     "fitted-accuracy": Number(
         "ResNet-34 untrained, test images that the fitted classifiers sort right", _probes, "%"
+    ),
+    "shuffled-share": Number(
+        "ten ResNet-34 untrained, contrast of probes of shuffled labels over random ones, as a share of that of true",
+        _fitting_alone,
     ),
     "plane-across": _stretch(
         "of ResNet-34, 40 epochs, between three images of three classes", _LONG, "plane rise across after"
