@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -199,14 +199,14 @@ def _cached(name: str) -> bool:
     return len(_archives(_cache() / FOLDERS[name] / "raw")) == len(FILES)
 
 
-def _by_torchvision(name: str, folder: str | Path | None, paths: list[Path]) -> Parts:
+def _by_torchvision(name, folder, paths):
     """What torchvision reads from the user's folder, if it has such paths, or else from the cache, or downloads."""
     import torch
 
     root = paths[0].parent if paths else _cache()
     try:
         with _impatient():
-            kind: Any = getattr(import_torchvision().datasets, FOLDERS.get(name, "CIFAR10"))
+            kind = getattr(import_torchvision().datasets, FOLDERS.get(name, "CIFAR10"))
             parts = [kind(root, train=train, download=not paths) for train in (True, False)]
     except Exception as error:  # its readers raise many kinds
         raise DataError(
@@ -214,7 +214,7 @@ def _by_torchvision(name: str, folder: str | Path | None, paths: list[Path]) -> 
             f"by torchvision: {error}\nPut {_wanted(name)} into {root}, or into a folder of your own named by the "
             "environment variable BOOK_DATA"
         ) from error
-    arrays: Any = [torch.as_tensor(values).numpy() for part in parts for values in (part.data, part.targets)]
+    arrays = [torch.as_tensor(values).numpy() for part in parts for values in (part.data, part.targets)]
     return Parts(*arrays, CLASSES.get(name) or tuple(parts[0].classes), root)
 
 
