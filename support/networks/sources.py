@@ -67,7 +67,8 @@ def read(name: str, folder: str | Path | None) -> Parts:
         return _image_folder(name, folder)
     paths = _located(name, folder)
     if paths and name != "cifar10":
-        return Parts(*map(read_idx, paths), CLASSES[name], paths[0].parent)
+        images, labels, test_images, test_labels = map(read_idx, paths)
+        return Parts(images, labels, test_images, test_labels, CLASSES[name], paths[0].parent)
     return _by_torchvision(name, folder, paths)
 
 
