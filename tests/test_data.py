@@ -184,13 +184,26 @@ def test_missing_files_and_folders_are_named(archives):
         load("mnist", archives / "nowhere")
 
 
-def test_mnist_is_never_taken_for_another_data_set_outside_of_its_folder(archives, monkeypatch):
-    """The archives have the same names, and only MNIST's digest is known."""
-    monkeypatch.setattr(sources, "import_torchvision", offline)
-    with pytest.raises(DataError, match="'fashion_mnist' is not in"):
+@pytest.mark.parametrize("packed", [False, True])
+def test_mnist_is_never_taken_for_another_data_set(archives, packed):
+    """The archives have the same names."""
+    wrong = r"train-images-idx3-ubyte.gz is altered or not of 'fashion_mnist': expected md5"
+    if not packed:
+        unpack(archives)
+        wrong = "train-images-idx3-ubyte is unpacked.* put train-images-idx3-ubyte.gz beside it"
+    with pytest.raises(DataError, match=wrong):
         load("fashion_mnist", archives / "MNIST" / "raw")
     shutil.copytree(archives / "MNIST", archives / "FashionMNIST")
+    with pytest.raises(DataError, match=wrong):
+        load("fashion_mnist", archives)
+
+
+def test_fashion_is_read_where_its_checksums_fit(archives, monkeypatch):
+    raw = shutil.copytree(archives / "MNIST" / "raw", archives / "FashionMNIST" / "raw")
+    sums = [(f"{file}.gz", hashlib.md5((raw / f"{file}.gz").read_bytes()).hexdigest()) for file in sources.FILES]
+    monkeypatch.setattr(data.import_torchvision().datasets.FashionMNIST, "resources", sums)
     assert load("fashion_mnist", archives).classes[0] == "T-shirt/top"
+    assert load("fashion_mnist", archives).digest == load("mnist", archives).digest
 
 
 @pytest.mark.parametrize(

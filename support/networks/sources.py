@@ -6,6 +6,7 @@ the user's own, torchvision downloads into the user's cache, checks and reads.
 
 import contextlib
 import gzip
+import hashlib
 import importlib
 import os
 import socket
@@ -67,6 +68,7 @@ def read(name: str, folder: str | Path | None) -> Parts:
         return _image_folder(name, folder)
     paths = _located(name, folder)
     if paths and name != "cifar10":
+        _verify(name, paths)
         images, labels, test_images, test_labels = map(read_idx, paths)
         return Parts(images, labels, test_images, test_labels, CLASSES[name], paths[0].parent)
     return _by_torchvision(name, folder, paths)
@@ -174,8 +176,7 @@ def _archives(place: Path) -> list[Path]:
 def _located(name: str, folder: str | Path | None) -> list[Path]:
     """Where a data set of torchvision lies in the user's folder; nothing if it is not there, or without a folder.
 
-    The three sets of MNIST's format share their files' names. So outside of its own folder only MNIST is sought,
-    whose digest is known. Raises DataError where there is no such folder, and where some of the files are missing.
+    Raises DataError where there is no such folder, and where some of the files are missing.
     """
     if not folder:
         return []
@@ -184,13 +185,26 @@ def _located(name: str, folder: str | Path | None) -> list[Path]:
         raise _no_folder(name, own)
     if name == "cifar10":
         return [path for path in [own / CIFAR10] if path.is_dir()]
-    for place in (own / FOLDERS[name] / "raw", *([own] if name == "mnist" else [])):
+    for place in (own / FOLDERS[name] / "raw", own):
         if len(paths := _archives(place)) == len(FILES):
             return paths
         if paths:
             lacking = {*FILES} - {path.name.removesuffix(".gz") for path in paths}
             raise DataError(f"data set {name!r}: {place} lacks {', '.join(sorted(lacking))} (as .gz, or unpacked)")
     return []
+
+
+def _verify(name: str, paths: list[Path]) -> None:
+    """Raises DataError for archives of another data set: those of all sets of MNIST's format have the same names.
+
+    By torchvision's checksums of the packed files. MNIST itself is left to `data.load`, which knows its digest.
+    """
+    known = [] if name == "mnist" else getattr(import_torchvision().datasets, FOLDERS[name]).resources
+    for path, (file, md5) in zip(paths, known, strict=False):
+        if path.name != file:
+            raise DataError(f"{path} is unpacked, and {name!r} has checksums of packed files: put {file} beside it")
+        if (found := hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()) != md5:
+            raise DataError(f"{path} is altered or not of {name!r}: expected md5 {md5}, found {found}")
 
 
 def _cached(name: str) -> bool:
