@@ -8,8 +8,9 @@ import signal
 import sys
 from collections.abc import Callable
 
+from book.words import printable
 from support.command_line import run
-from support.words import printable, suggest
+from support.words import suggest
 
 UNFINISHED = 3  # exit status of a sweep that stopped at a checkpoint: `until make sweep; do :; done`
 

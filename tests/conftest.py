@@ -42,7 +42,7 @@ def idx_bytes():
 
 @pytest.fixture
 def archives(tmp_path, monkeypatch, idx_bytes):
-    """A data folder with 60 + 20 random images of 4 x 4 as MNIST/raw/*.gz, whose checksums are then the known ones.
+    """A data folder with 60 + 20 random images of 4 x 4 as MNIST/raw/*.gz, whose digest is then the known one.
 
     The user's cache and BOOK_DATA are moved out of the way.
     """
@@ -57,8 +57,6 @@ def archives(tmp_path, monkeypatch, idx_bytes):
         labels = np.arange(n, dtype=np.uint8) % 10
         array = generator.integers(0, 256, (n, 4, 4), np.uint8) if "images" in file else labels
         (raw / f"{file}.gz").write_bytes(gzip.compress(idx_bytes(array)))
-    sums = tuple(sources._md5(raw / f"{file}.gz") for file in sources.FILES)
-    monkeypatch.setitem(sources.MD5, "mnist", sums)
     monkeypatch.setattr(sources, "DIGEST", {})
     monkeypatch.setitem(sources.DIGEST, "mnist", data.load("mnist", folder).digest)
     return folder

@@ -131,8 +131,9 @@ def test_replays_do_so_too(other, usual):
     data = next(study for study in STUDIES if study.name == "ten").dataset()
 
     def curves():
-        several = volume.curves_again(flat.spec, 2, "cpu"), residual.curves_again(deep.spec, 1, data, "cpu")
-        return [bits(arrays) for _, arrays in several]
+        how = {"device": "cpu", "roll": 1}
+        several = volume.train([flat.spec], 2, **how), residual.train([deep.spec], 1, data=data, **how)
+        return [bits(m.arrays) for (m,) in several]
 
     before = curves()
     with OTHERS[other]():

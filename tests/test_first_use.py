@@ -17,10 +17,11 @@ from book import chapters
 from book.__main__ import main
 from book.records import kept, paths, sweep
 from book.site import clean, publish
+from book.words import printable
 from support import folders
 from support.networks import data, sources
 from support.training import checkpoints
-from support.words import printable, suggest
+from support.words import suggest
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -16,7 +16,7 @@ from torch import nn
 from support.activations import Abs
 from support.geometry import (
     NotFinite,
-    curvature,
+    jacobians,
     log_volume_element,
     oracle,
     random_shallow_map,
@@ -265,7 +265,7 @@ def test_a_grid_of_a_wide_layer(monkeypatch):
     for i in range(0, 1600, 400):
         expected = oracle.triple_ricci_scalar(weight, bias, torch.sigmoid, x[i])
         assert relative(R[i], expected) < 1e-11 and (R[i] - expected).abs() < error[i] < 1e-9 * R[i].abs()
-    monkeypatch.setattr(curvature, "NUMBERS", 250 * 4 * 7)
+    monkeypatch.setattr(jacobians, "NUMBERS", 250 * 4 * 7)
     assert torch.allclose(shallow_ricci_scalar(weight, bias, "sigmoid", x[:20]), R[:20], rtol=1e-12, atol=0)
     assert relative(shallow_ricci_scalar(weight, bias, "sigmoid", x[3]), R[3]) < 1e-12
 

@@ -163,10 +163,10 @@ VECTORS, BATCH = layers(4, 3), torch.zeros(2, 4)
     (VECTORS, BATCH, 0, "chunk_size must be a whole number from 1 on, got 0"),
     (VECTORS, BATCH.long(), None, r"x must be float64 or float32, got torch.int64 of shape \(2, 4\)"),
     (VECTORS, torch.zeros(1, 1, 1, 2, 4), None, r"x must be one point.* got shape \(1, 1, 1, 2, 4\)"),
-    (VECTORS, torch.zeros(2, 5), None, r"the module cannot take a batch of shape \(1, 5\): "),
+    (VECTORS, torch.zeros(2, 5), None, r"f cannot take a point of shape \(5,\): "),
     (VECTORS, BATCH + float("nan"), None, r"x of shape \(2, 4\) is not finite everywhere"),
-    (nn.Conv2d(3, 2, 1), torch.zeros(3, 4, 4), None, r"to torch.float32 of shape \(1, m\), but gave torch"),
-    (ResNet(10, 1), torch.zeros(3, 8, 8), None, r"bn1, BatchNorm2d.* is in training mode; call .eval\(\)"),
+    (nn.Conv2d(3, 2, 1), torch.zeros(3, 4, 4), None, r"a batch of one, .*, to \(1, m\), but gave \(1, 2, 4, 4\)"),
+    (ResNet(10, 1), torch.zeros(3, 8, 8), None, r"BatchNorm2d.* is in training mode; call .eval\(\)"),
     (nn.Linear(4, 3).half(), BATCH, None, "in float64 or in float32 as a whole, got bias torch.float16"),
     (nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2).double()), BATCH, None, "got 0.bias torch.float32, 1.bias"),
 ])  # fmt: skip
@@ -183,7 +183,7 @@ def test_a_list_is_a_point_and_a_network_without_outputs_has_no_volume():
         def forward(self, x):
             return x[:, :0]
 
-    with pytest.raises(ValueError, match="the module has no outputs"):
+    with pytest.raises(ValueError, match=r"f must map one example, .* but gave \(0,\)"):
         deep_log_volume_element(Nothing(), torch.zeros(3))
 
 

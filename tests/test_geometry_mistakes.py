@@ -384,7 +384,7 @@ MISTAKES = {
     "GELU's slope on the left": (
         activations, "_gelu_slopes", "/ math.sqrt(2)) + left", "/ math.sqrt(2)) - left", layer_volume),
     "no 1/sqrt(n) in a layer's volume": (
-        pullback, "shallow_log_volume_element", "found - min(n, d) / 2 * math.log(n)", "found", layer_volume),
+        pullback, "shallow_log_volume_element", " - min(n, d) / 2 * math.log(n)", "", layer_volume),
     "1/n in a layer's volume": (
         pullback, "shallow_log_volume_element", "/ 2 * math.log(n)", "* math.log(n)", layer_volume),
     "no 1/n in a layer's metric": (pullback, "shallow_pullback_metric", "J / n", "J", layer_volume),

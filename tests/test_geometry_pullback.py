@@ -167,7 +167,7 @@ def test_shallow_points_in_a_batch_and_in_groups(monkeypatch):
         weight, bias = random_shallow_map(n, d, generator, bias_variance=1.0)
         x = torch.randn(7, d, dtype=torch.float64, generator=generator)
         batch = shallow_log_volume_element(weight, bias, "tanh", x)
-        monkeypatch.setattr(pullback, "NUMBERS", 3 * n * d)
+        monkeypatch.setattr(jacobians, "NUMBERS", 3 * n * d)
         assert torch.equal(shallow_log_volume_element(weight, bias, "tanh", x), batch)
         looped = torch.stack([shallow_log_volume_element(weight, bias, "tanh", one) for one in x])
         assert torch.allclose(looped, batch, rtol=0, atol=1e-12)
@@ -400,7 +400,7 @@ def linear(d, m):
     (linear(2, 3), torch.tensor([1.0, math.nan]), r"x of shape \(2,\) is not finite"),
     (linear(2, 3), torch.zeros(4, 3), r"f cannot take a point of shape \(3,\): .*shapes cannot be multiplied"),
     (lambda x: x.sqrt(), torch.zeros(3, 2), "df/dx is not finite everywhere on points 0 to 2"),
-    (lambda x: x.float(), torch.zeros(2), "f gave torch.float32 at a float64 point"),
+    (lambda x: x.float(), torch.zeros(2), "f gave torch.float32 at a torch.float64 point"),
     (lambda x: x.sum(), torch.zeros(2), r"f must map one example, \(d,\) -> \(m,\), but gave \(\)"),
     (lambda x: (x, x), torch.zeros(2), "but gave tuple"),
     (nn.Sequential(linear(2, 3), nn.Dropout(0.5)), torch.zeros(2), r"Dropout\(.*\) is in training mode; call"),

@@ -17,7 +17,10 @@ from book.records import kept
 ROOT = Path(__file__).resolve().parents[1]
 BELOW = ("checkout", "defaults", "words", "arguments", "folders", "progress", "activations")
 SUPPORT = tuple(f"support.{room}" for room in (*BELOW, "geometry", "networks", "training", "diagnosis"))
-ROOMS = (*SUPPORT, *(f"book.{room}" for room in ("records", "claims", "figures", "measures", "chapters", "site")))
+ROOMS = (
+    *SUPPORT,
+    *(f"book.{room}" for room in ("words", "records", "claims", "figures", "measures", "chapters", "site")),
+)
 
 
 def imported(path: Path) -> set[str]:

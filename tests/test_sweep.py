@@ -25,13 +25,13 @@ from book.measures.classifiers.study import Plan, Recipe
 from book.records import sweep
 from book.records.store import RecordError, Store
 from book.records.sweep import Busy, Diverged, ensure, run_block
+from book.words import lasting
 from support.networks import sources
 from support.networks.data import load
 from support.progress import Progress
 from support.training import checkpoints
 from support.training.loop import Stopped
 from support.training.specs import digest
-from support.words import lasting
 
 PLAN = Plan(
     "try",

@@ -14,7 +14,8 @@ from book.claims.ledger import anchor as anchor_of
 from book.claims.ledger import bound, counts, fresh, interval, uncounted
 from book.claims.verdicts import CONTRADICTION, FLAGS, KINDS, LATE, UNDECIDED, VERDICTS, of_several
 from book.records import kept
-from support.words import counted, lasting
+from book.words import lasting
+from support.words import counted
 
 MARKS = {"holds": "●", "mixed": "◐", "fails": "✕", "unclear": "?", "untested": "–", "void": "∅"}
 LEDGER = "../book/ledger.html"  # as seen from a chapter; the pages of the site lie in two folders

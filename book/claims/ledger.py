@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable
 
 from book.claims.verdicts import CONTRADICTION, KINDS, UNDECIDED, VERDICTS, of_several
-from support.words import counted, lasting
+from book.words import lasting
+from support.words import counted
 
 
 def ids_of(row: dict) -> list[str]:

@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 
 from book.claims.statistics import Estimate, mean_interval
 from book.figures import narrow, turns
+from book.words import without_tags
 from support.networks.architectures import architecture
-from support.words import without_tags
 
 STYLE = Path(__file__).with_name("book.mplstyle")
 WIDTH = 7.0  # inches

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from types import SimpleNamespace
+from functools import partial
 
 import numpy as np
 
@@ -150,7 +150,8 @@ def _volume_replays(record: Record, steps: int, device: str, progress: Report | 
     """The same for a sigmoid network: its mini-batches are summed in three orders; a full batch has only one."""
     spec, task = record.spec, record.spec.draw()
     points = {"train": len(task.train[0]), "test": len(task.test[0])}
-    return _rolled(lambda *how: volume.curves_again(spec, steps, device, *how), progress, points, EXACT_FLOOR)
+    again = partial(volume.train, [spec], steps, tasks=[task], device=device)
+    return _rolled(again, progress, CURVES, points, EXACT_FLOOR)
 
 
 def _residual_replays(record: Record, steps: int, device: str, progress: Report | None = None):
@@ -159,16 +160,16 @@ def _residual_replays(record: Record, steps: int, device: str, progress: Report 
     spec.check_data(dataset.name, dataset.digest)
     images = {"train": min(spec.images, EVALUATED), "test": len(dataset.test_images)}
     floor = BF16_FLOOR if spec.precision == "bf16" else LOSS_FLOOR_FP32
-    return _rolled(lambda *how: residual.curves_again(spec, steps, dataset, device, *how), progress, images, floor)
+    again = partial(residual.train, [spec], steps, data=dataset, device=device)
+    return _rolled(again, progress, spec.curves, images, floor)
 
 
-def _rolled(again: Callable, progress: Report | None, points: dict[str, int], loss_floor: float):
-    """Replays with batches in three orders; again: trains with an order and a progress."""
-    found = []
-    for i in range(REPLAYS):
-        at, arrays = again(i, _nth(progress, i, REPLAYS))
-        found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
-    return found, _floors(found[0].arrays, points, loss_floor), 1.0, FACTOR
+def _rolled(
+    again: Callable, progress: Report | None, curves: Iterable[str], points: dict[str, int], loss_floor: float
+):
+    """Replays with batches in three orders; again: trains a network."""
+    replays = [again(roll=i, progress=_nth(progress, i, REPLAYS))[0] for i in range(REPLAYS)]
+    return replays, _floors(curves, points, loss_floor), 1.0, FACTOR
 
 
 def _floors(names: Iterable[str], points: dict[str, int], loss_floor: float) -> dict[str, Callable]:

@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 from book.records import files
 from book.records.paths import CACHE, COMMITTED, HERE, own
 from book.records.store import Record, RecordError, Store
+from book.words import lasting
 from support.networks import tasks
 from support.networks.data import DataError, load, missing
 from support.progress import Progress
@@ -29,7 +30,7 @@ from support.training import checkpoints
 from support.training.loop import Stopped
 from support.training.machine import resolve_device
 from support.training.specs import Spec, digest
-from support.words import counted, lasting
+from support.words import counted
 
 
 class Diverged(RuntimeError):

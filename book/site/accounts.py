@@ -13,8 +13,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from book.words import escaped
 from support.checkout import git
-from support.words import escaped
 
 
 def declared(cell: dict, key: str) -> list[dict]:

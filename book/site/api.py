@@ -8,7 +8,7 @@ import re
 from types import ModuleType
 from typing import Any
 
-from support.words import escaped
+from book.words import escaped
 
 SECTION = re.compile(r"(Args|Returns|Raises|Warns|Source):\s*(.*)")
 TITLES = {"Args": "Arguments"}

@@ -1,4 +1,7 @@
-"""What chance alone gives: distances and covariances of shuffled groups, and the mismatch of a true precision."""
+"""Distances of classes from the hyperplanes of outputs, and what chance alone gives.
+
+By chance: distances and covariances of shuffled groups, and the mismatch of a true precision.
+"""
 
 from collections.abc import Iterator
 from functools import cache
@@ -7,12 +10,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from support.geometry.hyperplanes import class_distances
-
 DRAWS = 200  # of shuffled labels
 CHUNK = 2**21  # numbers in a chunk of groupings
 FLAT = 1e-7  # an SD below this, relative to the size, is rounding
 TIE = 1e-9  # relative difference of distances that are the same
+
+
+def class_distances(moments: np.ndarray) -> np.ndarray:
+    """Signed distance of each class centre from each output's hyperplane, in SDs of the class along the normal.
+
+    An output with preactivation v(h) = w.h + b is 0 on its hyperplane. A class whose preactivations have mean m and
+    SD s has its centre m / |w| away from it and is s / |w| wide along the normal, so that m / s is free of |w|.
+
+    Args:
+        moments: (..., C outputs, C classes, 2 or more) mean and SD of the preactivation within the class.
+    Returns:
+        (..., C, C). A class without spread is infinitely far, or at 0 where its mean is 0 too.
+    """
+    mean, sd = np.asarray(moments[..., 0], float), np.asarray(moments[..., 1], float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mean == 0, 0.0, mean / sd)
 
 
 def groupings(labels: Tensor, draws: int = DRAWS) -> Iterator[Tensor]:

@@ -47,17 +47,17 @@ def points(x: Tensor) -> tuple[Tensor, bool]:
     return (x[None], True) if x.ndim == 1 else (x, False)
 
 
-def of_one_point(f: Callable, shape: tuple[int, ...] = (-1,)) -> Callable:
+def of_one_point(f: Callable, shape: tuple[int, ...] = (-1,), dtype: torch.dtype = torch.float64) -> Callable:
     """f as a map of one flat point, (d,) -> (m,). A module takes a batch, so it gets a batch of one.
 
-    shape: of the point that f takes, if it is not flat. Of a module of lower precision a copy in float64 is taken.
+    shape: of the point that f takes, if it is not flat. Of a module of another precision a copy in dtype is taken.
     Raises ValueError when called, if the module does not give (1, m).
     """
     if not isinstance(f, nn.Module):
         return lambda point: f(point.clone().view(point.shape if shape == (-1,) else shape))  # f may work in place
     module = f
-    if any(t.is_floating_point() and t.dtype != torch.float64 for t in [*f.parameters(), *f.buffers()]):
-        module = copied(f, torch.float64)
+    if any(t.is_floating_point() and t.dtype != dtype for t in [*f.parameters(), *f.buffers()]):
+        module = copied(f, dtype)
 
     def alone(point):
         batch = point.clone().reshape(1, *shape)  # the module may work in place
@@ -99,20 +99,9 @@ def outputs(f: Callable, x: Tensor) -> int:
         raise ValueError(
             f"f must map one example, (d,) -> (m,), but gave {got} at a point of shape {tuple(x[0].shape)}"
         )
-    if y.dtype != torch.float64:
-        raise ValueError(f"f gave {y.dtype} at a float64 point; its weights and constants must be float64")
+    if y.dtype != x.dtype:
+        raise ValueError(f"f gave {y.dtype} at a {x.dtype} point; its weights and constants must be {x.dtype}")
     return len(y)
-
-
-def eval_mode(module: nn.Module) -> None:
-    """Raises ValueError if a dropout or batch norm of the module is in training mode."""
-    for name, part in module.named_modules():
-        _eval_mode(f"{name or 'the module'}, {part},", part)
-
-
-def _eval_mode(name: str, module: nn.Module) -> None:
-    if module.training and isinstance(module, (_DropoutNd, _BatchNorm)):
-        raise ValueError(f"{name} is in training mode; call .eval() on the module first")
 
 
 @contextmanager
@@ -124,14 +113,12 @@ def called_modules() -> Iterator[list[nn.Module]]:
     called: list[nn.Module] = []
 
     def note(module, arguments):
-        _eval_mode(repr(module), module)
+        if module.training and isinstance(module, (_DropoutNd, _BatchNorm)):
+            raise ValueError(f"{module!r} is in training mode; call .eval() on the module first")
         called.append(module)
 
-    hook = register_module_forward_pre_hook(note)
-    try:
+    with register_module_forward_pre_hook(note):
         yield called
-    finally:
-        hook.remove()
 
 
 def warn_of_kinks(f: Callable, point: Tensor) -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from support.geometry import checks
-from support.geometry.jacobians import NUMBERS, affordable_passes, jacobians
+from support.geometry.jacobians import affordable_passes, groups, jacobians
 from support.geometry.shallow import EPS, axes, layer, scaled
 
 
@@ -51,7 +51,7 @@ def ricci_scalar(f: Callable, x: Tensor) -> Tensor:
     if d > m:
         raise ValueError(f"curvature needs at least as many outputs as inputs, got m = {m} < d = {d}")
     parts = []
-    for start, group in _groups(x, m * d**2, affordable_passes(f, x[0]) // d**2):
+    for start, group in groups(x, m * d**2, affordable_passes(f, x[0]) // d**2):
         Q, R = torch.linalg.qr(jacobians(f, group, m, d))
         _check_rank(R, start)
         with torch.no_grad():
@@ -122,7 +122,7 @@ def shallow_slog_ricci_scalar(
     if d > n:
         raise ValueError(f"curvature needs at least as many units as inputs, got weight (n, d) = ({n}, {d})")
     parts = []
-    for start, log1 in _groups(at.slopes.log1, n * d**2):
+    for start, log1 in groups(at.slopes.log1, n * d**2):
         rows = slice(start, start + len(log1))
         frame = axes(at.weight, log1, start)
         slope = log1[..., None] - frame.log_scale[:, None]  # of every unit, over that of every axis
@@ -176,12 +176,6 @@ def _unlike(S, T):
     off = 1 - torch.eye(T.shape[-1], dtype=T.dtype, device=T.device)
     traces = (A.diagonal(dim1=2, dim2=3) for A in (S, T))
     return ((S * T).sum(1) * off).sum((1, 2)), torch.einsum("nab,nac,bc->n", *traces, off)
-
-
-def _groups(values, numbers, most=NUMBERS):
-    """(index of the first row, group) for rows of values that need this many numbers each; at most `most` rows."""
-    size = max(1, min(most, NUMBERS // numbers))
-    return [(start, values[start : start + size]) for start in range(0, len(values), size)]
 
 
 def _check_rank(R, start):

@@ -63,13 +63,14 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
     `SingularMetric`.
     """
     x = _points(x)[0].to(_precision(module))
-    m = _outputs(module, x[:1])
+    f = checks.of_one_point(module, x.shape[1:], x.dtype)
+    m = checks.outputs(f, x.flatten(1))
     rows = chunk_size or affordable_rows(module, x[:1], m)
     found = []
-    for point in x:
+    for point in x.flatten(1):
         while True:
             try:
-                found.append(_triangle(module, point, m, rows))
+                found.append(_triangle(f, point, m, rows))
                 break
             except RuntimeError as error:  # torch.OutOfMemoryError is one
                 if chunk_size or rows == 1 or "memory" not in str(error):
@@ -98,10 +99,9 @@ def _points(x):
 
 
 def _precision(module) -> torch.dtype:
-    """The precision of a module in eval mode; float64 if it has no weights. Raises ValueError for other modules."""
+    """The precision of a module; float64 if it has no weights. Raises ValueError for what has none or several."""
     if not isinstance(module, nn.Module):
         raise ValueError(f"module must be a torch module, got {type(module).__name__}; see also log_volume_element")
-    checks.eval_mode(module)
     tensors = [*module.named_parameters(), *module.named_buffers()]
     found = {tensor.dtype: name for name, tensor in tensors if tensor.is_floating_point()}
     if len(found) > 1 or found.keys() - {torch.float32, torch.float64}:
@@ -110,31 +110,15 @@ def _precision(module) -> torch.dtype:
     return next(iter(found), torch.float64)
 
 
-def _outputs(module, x) -> int:
-    try:
-        with torch.no_grad():
-            y = module(x.clone())  # it may work in place
-    except RuntimeError as error:
-        raise ValueError(f"the module cannot take a batch of shape {tuple(x.shape)}: {error}") from error
-    if not isinstance(y, Tensor) or y.ndim != 2 or len(y) != 1 or y.dtype != x.dtype:
-        got = f"{y.dtype} of shape {tuple(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
-        raise ValueError(f"the module must map a batch of one to {x.dtype} of shape (1, m), but gave {got}")
-    if y.shape[1] == 0:
-        raise ValueError("the module has no outputs")
-    return y.shape[1]
-
-
-def _triangle(module, point, m, chunk_size):
+def _triangle(f, point, m, chunk_size):
     """R, upper triangular in float64, (k, k), with k = min(m, d): R^T R is the smaller Gram matrix of J."""
     d, start, R = point.numel(), 0, None
     size = m if m <= d else d  # rows of J in memory: all of a wide J, else as many as R has
     while start < m:
         stop = min(m, start + size)
         with torch.no_grad():  # of the parameters, whose graph would be kept
-            J = torch.func.jacrev(
-                lambda x, a=start, b=stop: module(x[None].clone())[0, a:b], chunk_size=min(chunk_size, stop - start)
-            )(point)
-        J = J.flatten(1).double()
+            some = lambda x, a=start, b=stop: f(x)[a:b]  # noqa: E731
+            J = torch.func.jacrev(some, chunk_size=min(chunk_size, stop - start))(point).double()
         if not J.sum().isfinite():
             raise checks.NotFinite("df/dx is not finite everywhere")
         J = J.mT if m <= d else J if R is None else torch.cat([R, J])

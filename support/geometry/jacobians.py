@@ -91,6 +91,12 @@ def _by_rows(f: Callable, x: Tensor) -> Tensor:
     return torch.stack([torch.zeros_like(x) if row is None else row for row in rows])
 
 
+def groups(values: Tensor, numbers: int, most: int = NUMBERS) -> list[tuple[int, Tensor]]:
+    """(index of the first row, group) for rows of values that need this many numbers each; at most `most` rows."""
+    size = max(1, min(most, NUMBERS // numbers))
+    return [(start, values[start : start + size]) for start in range(0, len(values), size)]
+
+
 def products(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
     """The derivatives of f, a map of a batch (N, ...) -> (N, m), at x along k directions, (k, ...): (N, m, k).
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from support.geometry.checks import NotFinite, SingularMetric
-from support.geometry.jacobians import NUMBERS, of_jacobians, products
+from support.geometry.jacobians import groups, of_jacobians, products
 from support.geometry.shallow import EPS, axes, layer, scaled
 
 ROUNDING = 1e-5  # ratio of singular values below which one is rounding in float32
@@ -121,11 +121,9 @@ def shallow_pullback_metric(weight: Tensor, bias: Tensor, activation: str | Call
     """
     at = layer(weight, bias, activation, x)
     n, d = at.weight.shape
-    metric = []
-    for log1 in at.slopes.log1.split(max(1, NUMBERS // (n * d))):
-        J = log1.exp()[..., None] * at.weight
-        metric.append(J.mT @ J / n)
-    return torch.cat(metric)[0] if at.single else torch.cat(metric)
+    jacobians = (log1.exp()[..., None] * at.weight for _, log1 in groups(at.slopes.log1, n * d))
+    metric = torch.cat([J.mT @ J / n for J in jacobians])
+    return metric[0] if at.single else metric
 
 
 def shallow_log_volume_element(
@@ -150,10 +148,8 @@ def shallow_log_volume_element(
     at = layer(weight, bias, activation, x)
     n, d = at.weight.shape
     volume = _few_units if n <= d else _in_axes if d <= AXES_UP_TO else _many_inputs
-    groups = at.slopes.log1.split(max(1, NUMBERS // (n * d)))
-    starts = [sum(len(g) for g in groups[:i]) for i in range(len(groups))]
-    found = torch.cat([volume(at.weight, log1, start, error) for log1, start in zip(groups, starts, strict=True)])
-    found = found - min(n, d) / 2 * math.log(n)
+    found = [volume(at.weight, log1, start, error) for start, log1 in groups(at.slopes.log1, n * d)]
+    found = torch.cat(found) - min(n, d) / 2 * math.log(n)
     return found[0] if at.single else found
 
 

@@ -70,7 +70,6 @@ TABLE = {a.name: a for a in family("ReLU", "relu") + family("Abs", "abs") + _SMO
 SIX = ("ReLU", "ReLU2", "ReLU2-Neg", "Abs", "Abs2", "Abs2-Neg")  # the paper's Table 1
 SIX_BIAS = tuple(f"{name}-Bias" for name in SIX)  # its Table 3
 L2 = ("ReLU-L2", "ReLU-L2-Neg", "Abs-L2", "Abs-L2-Neg")  # the lower half of its Table 5
-L2_PAPER = tuple(name.replace("L2", "L2-Paper") for name in L2)  # the same with the layer of the paper's equation
 LINEAR_AND_L2 = ("ReLU-Bias", "Abs-Bias", "ReLU-L2-Paper-Neg", "Abs-L2-Paper-Neg")  # two heads of each kind
 SMOOTH = tuple(a.name for a in _SMOOTH)
 

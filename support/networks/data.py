@@ -112,13 +112,12 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     """The named data set: "digits", "mnist", "fashion_mnist", "kmnist", "cifar10" or "folder:PATH".
 
     "digits" is part of scikit-learn and needs no network. The files of the next three are sought in `folder`
-    (by default the environment variable BOOK_DATA): in MNIST/raw, FashionMNIST/raw or KMNIST/raw, then in the
-    folder itself. They are read packed; MNIST's also unpacked, because the digest of their content is known.
-    Nothing is written there. Otherwise they come from the user's cache, and are first downloaded into it if
-    necessary. "cifar10" is read, and if necessary downloaded into that cache, by torchvision, unless `folder` has its
-    cifar-10-batches-py. "folder:PATH" reads the images in PATH/train/CLASS and PATH/test/CLASS, or those in
-    PATH/CLASS with every fifth of them split off as the test; PATH is relative to the folder where the command was
-    given (`folders.given`), or else to `folder`.
+    (by default the environment variable BOOK_DATA): in MNIST/raw, FashionMNIST/raw or KMNIST/raw, then in the folder
+    itself; "cifar10" in its cifar-10-batches-py. They are read packed; MNIST's also unpacked, because the digest of
+    their content is known. Nothing is written there. What is not there torchvision reads from the user's cache, and
+    first downloads into it if necessary. "folder:PATH" reads the images in PATH/train/CLASS and PATH/test/CLASS, or
+    those in PATH/CLASS with every fifth of them split off as the test; PATH is relative to the folder where the
+    command was given (`folders.given`), or else to `folder`.
 
     Raises:
         DataError: for an unknown name, and for files that are missing, truncated or altered.

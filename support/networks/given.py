@@ -176,41 +176,20 @@ def copy_of(model: Any, dtype: torch.dtype) -> tuple[nn.Module, str]:
     return made, f"{counted(dropped, 'hook')} of your own on its layers did not run." if dropped else ""
 
 
-class Held(nn.Module):
-    """Stands in for an Embedding: gives the value that it holds, whatever the tokens are."""
-
-    def __init__(self, embedding: nn.Module):
-        super().__init__()
-        self.weight = embedding.weight
-        self.value: Any = None
-
-    def forward(self, *tokens: Tensor, **named: Tensor) -> Tensor:
-        """The value."""
-        return self.value
-
-    def _get_name(self) -> str:
-        return "Embedding"
-
-
 class FromEmbeddings(nn.Module):
     """The model behind its first Embedding: a map of embeddings (N, T, E) in place of tokens (N, T)."""
 
     def __init__(self, model: nn.Module, embedding: nn.Module, tokens: Tensor):
         super().__init__()
-        self.held, self.tokens = Held(embedding), tokens
-        for part in [*model.modules()]:
-            for name, child in [*part.named_children()]:
-                if child is embedding:
-                    setattr(part, name, self.held)
-        self.model = self.held if model is embedding else model
+        self.model, self.embedding, self.tokens = model, embedding, tokens
 
     def forward(self, x: Tensor) -> Tensor:
         """The model's outputs where the Embedding gives x; the tokens that it sees are always the same."""
-        self.held.value = x
+        self.embedding.forward = lambda *_, **__: x  # type: ignore[method-assign]
         try:
             return self.model(self.tokens.expand(len(x), *self.tokens.shape[1:]))
         finally:
-            self.held.value = None
+            del self.embedding.forward
 
 
 def behind_embedding(model: nn.Module, tokens: Tensor) -> tuple[nn.Module, Tensor]:
@@ -224,15 +203,13 @@ def behind_embedding(model: nn.Module, tokens: Tensor) -> tuple[nn.Module, Tenso
     if not parts:
         number = "inputs must be float64 or float32"
         raise ValueError(f"{number}, got {tokens.dtype}; scale them as in training, for images x / 255")
-    handles = [p.register_forward_hook(lambda part, _, made: seen.append((part, made))) for p in parts]
-    try:
-        with torch.no_grad():
+    with ExitStack() as hooks, torch.no_grad():
+        for part in parts:
+            hooks.enter_context(part.register_forward_hook(lambda part, _, made: seen.append((part, made))))
+        try:
             right = model(tokens.clone())
-    except Exception as error:
-        raise ValueError(f"the model cannot take inputs of shape {tuple(tokens.shape)}: {error}") from error
-    finally:
-        for handle in handles:
-            handle.remove()
+        except Exception as error:
+            raise ValueError(f"the model cannot take inputs of shape {tuple(tokens.shape)}: {error}") from error
     if not seen or len(seen[0][1]) != len(tokens) or any(part is seen[0][0] for part, _ in seen[1:]):
         raise ValueError(f"tokens are measured from the first Embedding on, which this model does not allow; {how}")
     rest = FromEmbeddings(model, seen[0][0], tokens[:1])

@@ -3,7 +3,7 @@
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -222,20 +222,16 @@ class Network:
 
     def ran(self, wanted: Callable[[nn.Module], bool]) -> dict[str, nn.Module]:
         """The parts that are wanted by name, in the order in which they are called."""
-        found, handles = {}, []
+        found: dict[str, nn.Module] = {}
 
         def note(name):
             return lambda part, _: found.setdefault(name, part) and None  # what a hook returns replaces the input
 
-        for name, part in self.model.named_modules():
-            if wanted(part):
-                handles.append(part.register_forward_pre_hook(note(name)))
-        try:
-            with torch.no_grad():
-                self.run(self.x[:1])
-        finally:
-            for handle in handles:
-                handle.remove()
+        with ExitStack() as hooks, torch.no_grad():
+            for name, part in self.model.named_modules():
+                if wanted(part):
+                    hooks.enter_context(part.register_forward_pre_hook(note(name)))
+            self.run(self.x[:1])
         return found
 
     def head(self) -> tuple[str, nn.Module]:
@@ -258,13 +254,8 @@ class Network:
             if stop:
                 raise _Seen
 
-        handle = part.register_forward_hook(note, with_kwargs=True)
-        try:
+        with part.register_forward_hook(note, with_kwargs=True), suppress(_Seen):
             self.run(x)
-        except _Seen:
-            pass
-        finally:
-            handle.remove()
         return seen[0]
 
     def features(self) -> tuple[str, Callable[[Tensor], Tensor]]:
@@ -334,16 +325,13 @@ def active_shares(network: Network) -> dict[str, np.ndarray]:
     """
     active, low, high = {}, {}, {}
     for x in network.batches("active units"):
-        watch, handles = _Watch(network.model), []
-        for name in watch.recurrent:
-            note = partial(_states, watch, name, len(x))
-            handles.append(network.model.get_submodule(name).register_forward_hook(note))
-        try:
+        watch = _Watch(network.model)
+        with ExitStack() as hooks:
+            for name in watch.recurrent:
+                note = partial(_states, watch, name, len(x))
+                hooks.enter_context(network.model.get_submodule(name).register_forward_hook(note))
             with watch.modules, watch:
                 made = network.run(x)
-        finally:
-            for handle in handles:
-                handle.remove()
         watch.note("outputs", made.reshape(len(x), -1))
         for name, (number, least, most) in watch.seen.items():
             if name in active and len(active[name]) != len(number):  # another shape of inputs at another time

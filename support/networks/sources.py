@@ -1,7 +1,7 @@
-"""Where the images come from: finds, downloads, checks and reads the files of every data set.
+"""Where the images come from: finds, checks and reads the files of every data set.
 
-Each function that reads a data set returns `Parts`; `data.load` makes a `Dataset` of them.
-numpy reads the archives. torchvision only names the addresses from which pooch downloads missing ones.
+Each function that reads a data set returns `Parts`; `data.load` makes a `Dataset` of them. What lies in no folder of
+the user's own, torchvision downloads into the user's cache, checks and reads.
 """
 
 import contextlib
@@ -9,9 +9,9 @@ import gzip
 import hashlib
 import importlib
 import os
-import time
+import socket
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
@@ -20,45 +20,24 @@ from typing import NamedTuple
 import numpy as np
 
 from support.folders import given
-from support.progress import Progress
 from support.words import suggest
 
-TIMEOUT, RETRIES, PAUSE = 10.0, 2, 1.0  # seconds a connection; further rounds; seconds between rounds
+TIMEOUT = 10.0  # seconds for which a server may be silent
 
 FOLDERS = {"mnist": "MNIST", "fashion_mnist": "FashionMNIST", "kmnist": "KMNIST"}  # torchvision's names
 FILES = [f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
 NAMES = ("digits", *FOLDERS, "cifar10")
 DIGITS = tuple("0123456789")
 CIFAR10 = "cifar-10-batches-py"  # the folder of torchvision
-GARMENTS = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot"
-SYLLABLES = "o,ki,su,tsu,na,ha,ma,ya,re,wo"
 CLASSES = {
     "mnist": DIGITS,
-    "fashion_mnist": tuple(GARMENTS.split(",")),
-    "kmnist": tuple(SYLLABLES.split(",")),
-}
-# MD5 of the four .gz files in the order of FILES, copied from torchvision, so that reading does not need it.
-MD5 = {
-    "mnist": (
-        "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-        "d53e105ee54ea40749a09fcbcd1e9432",
-        "9fb629c4189551a2d022fa330f9573f3",
-        "ec29112dd5afa0611ce80d1b7f02629c",
-    ),
     "fashion_mnist": (
-        "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
-        "25c81989df183df01b3e8a0aad5dffbe",
-        "bef4ecab320f06d8554ea6380940ec79",
-        "bb300cfdad3c16e7a12a480ee83cd310",
+        *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
+        *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
     ),
-    "kmnist": (
-        "bdb82020997e1d708af4cf47b453dcf7",
-        "e144d726b3acfaa3e44228e80efcd344",
-        "5c965bf0a639b31b8f53240b1b52f4d7",
-        "7320c461ea6c1c855c0b718fb2a4b134",
-    ),
+    "kmnist": ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"),
 }
-# Known values of `Dataset.digest`: unpacked files have no other checksum.
+# Known values of `Dataset.digest`.
 DIGEST = {"mnist": "91a9d5192603160c955628c71d4fad0165cfbd244b67322b3d354f552f9637a4"}
 
 
@@ -87,7 +66,12 @@ def read(name: str, folder: str | Path | None) -> Parts:
     folder = folder or os.environ.get("BOOK_DATA")
     if name.startswith("folder:"):
         return _image_folder(name, folder)
-    return _cifar10(folder) if name == "cifar10" else _archived(name, folder)
+    paths = _located(name, folder)
+    if paths and name != "cifar10":
+        _verify(name, paths)
+        images, labels, test_images, test_labels = map(read_idx, paths)
+        return Parts(images, labels, test_images, test_labels, CLASSES[name], paths[0].parent)
+    return _by_torchvision(name, folder, paths)
 
 
 def _digits():
@@ -97,23 +81,6 @@ def _digits():
     images, test = images.astype(np.uint8).reshape(-1, 8, 8), _every_fifth(labels)
     parts = images[~test], labels[~test], images[test], labels[test]
     return Parts(*parts, DIGITS, "scikit-learn", maximum=16)
-
-
-def _archived(name, folder):
-    """MNIST and the two sets that share its format: four archives, whose MD5 sums are known."""
-    paths = _locate(name, given(folder)) if folder else None
-    paths = paths or _download(name, asked=folder)
-    for path, md5 in zip(paths, MD5[name], strict=True):
-        if path.suffix != ".gz":
-            if name not in DIGEST:
-                raise DataError(
-                    f"{path} is unpacked, and the checksums of {name!r} are known for packed files only: "
-                    f"put {path.name}.gz beside it"
-                )
-        elif (found := _md5(path)) != md5:
-            problem = f"is truncated, altered or not of {name!r}"
-            raise DataError(f"{path} ({path.stat().st_size} bytes) {problem}: expected md5 {md5}, found {found}")
-    return Parts(*map(read_idx, paths), CLASSES[name], paths[0].parent)
 
 
 def check_known(name: str, others: Iterable[str] = ()) -> None:
@@ -128,29 +95,18 @@ def missing(name: str, folder: str | Path | None = None) -> str:
     name: "" for what needs no images. Raises DataError for an unknown name.
     """
     folder = folder or os.environ.get("BOOK_DATA")
-    if name.startswith("folder:"):
-        places = _places(name, folder)
-        return "" if any(map(Path.is_dir, places)) else f"the images {name.removeprefix('folder:')} ({_NAMED})"
-    if name == "cifar10":
-        places = [given(folder)] if folder else []
-        if places and not places[0].is_dir():
-            return str(_no_folder(name, places[0]))
-        there = any((place / CIFAR10).is_dir() for place in [*places, _cache()])
-        return "" if there else f"the images of {name}, the folder {CIFAR10} ({_NAMED})"
     if name in ("", "digits"):
         return ""
-    check_known(name)
-    try:
-        if folder and _locate(name, given(folder)):
-            return ""
-    except DataError as error:
-        return str(error)
-    if all(path.is_file() for path in _archives(name)):
-        return ""
-    return f"the images of {name}, {FOLDERS[name]}/raw with {', '.join(f'{file}.gz' for file in FILES)} ({_NAMED})"
-
-
-_NAMED = "the environment variable BOOK_DATA names the folder that holds them"
+    if name.startswith("folder:"):
+        there, what = any(map(Path.is_dir, _places(name, folder))), f"the images {name.removeprefix('folder:')}"
+    else:
+        check_known(name)
+        try:
+            there = bool(_located(name, folder) or _cached(name))
+        except DataError as error:
+            return str(error)
+        what = f"the images of {name}, {_wanted(name)}"
+    return "" if there else f"{what} (the environment variable BOOK_DATA names the folder that holds them)"
 
 
 def read_idx(path: str | Path) -> np.ndarray:
@@ -204,108 +160,88 @@ def _no_folder(name, folder) -> DataError:
     return DataError(f"data set {name!r}: the data folder {str(folder)!r} does not exist")
 
 
-def _locate(name, folder):
-    """Paths of the four files in `folder`, or None if it has none of them; it is never written to."""
-    if not folder.is_dir():
-        raise _no_folder(name, folder)
-    for place in (folder / FOLDERS[name] / "raw", folder):
-        # The three data sets share these file names: outside its own folder an unpacked file, which has no
-        # checksum to tell it by, is taken for MNIST only.
-        endings = (".gz",) if place == folder and name != "mnist" else (".gz", "")
-        options = [[place / (file + ending) for ending in endings] for file in FILES]
-        paths = [next(filter(Path.is_file, pair), None) for pair in options]
-        missing = [file for file, path in zip(FILES, paths, strict=True) if not path]
-        if not missing:
+def _wanted(name: str) -> str:
+    """What a folder with this data set holds, in words."""
+    if name == "cifar10":
+        return f"the folder {CIFAR10}"
+    return f"{FOLDERS[name]}/raw with {', '.join(f'{file}.gz' for file in FILES)}"
+
+
+def _archives(place: Path) -> list[Path]:
+    """Those of the four archives of MNIST's format that lie in this folder, packed or else unpacked."""
+    pairs = [(place / f"{file}.gz", place / file) for file in FILES]
+    return [path for pair in pairs for path in [next(filter(Path.is_file, pair), None)] if path]
+
+
+def _located(name: str, folder: str | Path | None) -> list[Path]:
+    """Where a data set of torchvision lies in the user's folder; nothing if it is not there, or without a folder.
+
+    Raises DataError where there is no such folder, and where some of the files are missing.
+    """
+    if not folder:
+        return []
+    own = given(folder)
+    if not own.is_dir():
+        raise _no_folder(name, own)
+    if name == "cifar10":
+        return [path for path in [own / CIFAR10] if path.is_dir()]
+    for place in (own / FOLDERS[name] / "raw", own):
+        if len(paths := _archives(place)) == len(FILES):
             return paths
-        if len(missing) < len(FILES):
-            raise DataError(f"data set {name!r}: {place} lacks {', '.join(missing)} (as .gz, or unpacked)")
-    return None
+        if paths:
+            lacking = {*FILES} - {path.name.removesuffix(".gz") for path in paths}
+            raise DataError(f"data set {name!r}: {place} lacks {', '.join(sorted(lacking))} (as .gz, or unpacked)")
+    return []
 
 
-def _md5(path):
-    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+def _verify(name: str, paths: list[Path]) -> None:
+    """Raises DataError for archives of another data set: those of all sets of MNIST's format have the same names.
+
+    By torchvision's checksums of the packed files. MNIST itself is left to `data.load`, which knows its digest.
+    """
+    known = [] if name == "mnist" else getattr(import_torchvision().datasets, FOLDERS[name]).resources
+    for path, (file, md5) in zip(paths, known, strict=False):
+        if path.name != file:
+            raise DataError(f"{path} is unpacked, and {name!r} has checksums of packed files: put {file} beside it")
+        if (found := hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()) != md5:
+            raise DataError(f"{path} is altered or not of {name!r}: expected md5 {md5}, found {found}")
 
 
-def _archives(name: str) -> list[Path]:
-    """Where the four archives lie, or would lie, in the user's cache."""
-    return [_cache() / FOLDERS[name] / "raw" / f"{file}.gz" for file in FILES]
+def _cached(name: str) -> bool:
+    """Whether the user's cache has the data set."""
+    if name == "cifar10":
+        return (_cache() / CIFAR10).is_dir()
+    return len(_archives(_cache() / FOLDERS[name] / "raw")) == len(FILES)
 
 
-def _download(name, asked):
-    """Paths of the four archives in the user's cache, fetched where they are missing or damaged."""
-    wanted = dict(zip(_archives(name), MD5[name], strict=True))
-    place = next(iter(wanted)).parent
-    mirrors = []
+def _by_torchvision(name, folder, paths):
+    """What torchvision reads from the user's folder, if it has such paths, or else from the cache, or downloads."""
+    import torch
+
+    root = paths[0].parent if paths else _cache()
     try:
-        for path, md5 in wanted.items():
-            if not path.is_file() or _md5(path) != md5:
-                mirrors = getattr(import_torchvision().datasets, FOLDERS[name]).mirrors
-                place.mkdir(parents=True, exist_ok=True)
-                _fetch([mirror + path.name for mirror in mirrors], path, md5)
-    except (ImportError, OSError) as error:
-        for empty in (place, place.parent, place.parent.parent):  # nothing is left where nothing came
-            with contextlib.suppress(OSError):
-                empty.rmdir()
-        files = "".join(f"\n  {path.name}  (md5 {md5})" for path, md5 in wanted.items())
+        with _impatient():
+            kind = getattr(import_torchvision().datasets, FOLDERS.get(name, "CIFAR10"))
+            parts = [kind(root, train=train, download=not paths) for train in (True, False)]
+    except Exception as error:  # its readers raise many kinds
         raise DataError(
-            f"data set {name!r} is not in {str(asked) if asked else 'BOOK_DATA (not set)'} and could not be "
-            f"downloaded: {error}\nPut these four files into {place}, or into a folder of your own named by "
-            f"the environment variable BOOK_DATA:{files}"
-            + (f"\nThey come from {' or '.join(mirrors)}" if mirrors else "")
+            f"data set {name!r} is not in {str(folder) if folder else 'BOOK_DATA (not set)'} and could not be read "
+            f"by torchvision: {error}\nPut {_wanted(name)} into {root}, or into a folder of your own named by the "
+            "environment variable BOOK_DATA"
         ) from error
-    return list(wanted)
+    arrays = [torch.as_tensor(values).numpy() for part in parts for values in (part.data, part.targets)]
+    return Parts(*arrays, CLASSES.get(name) or tuple(parts[0].classes), root)
 
 
-class _Bar(Progress):
-    """The progress of a download, in the form that pooch asks for; it sets `total`, in bytes."""
-
-    total = done = 0
-
-    def update(self, more: int) -> None:
-        self.done += more
-        if self.total:
-            self(self.done, self.total)
-
-    def reset(self) -> None:
-        self.done = 0
-
-    def close(self) -> None:
-        pass
-
-
-def _fetch(urls, path, md5):
-    """Download one of `urls` to `path`, which appears only once its MD5 is right; OSError if none of them works."""
-    import pooch  # here alone, so that machines with data need no more than numpy
-
-    downloader = pooch.HTTPDownloader(timeout=TIMEOUT, progressbar=_Bar(path.name, unit="byte"))
-    for attempt in range(1 + RETRIES):
-        time.sleep(PAUSE if attempt else 0)
-        for url in urls:
-            try:
-                pooch.retrieve(url, f"md5:{md5}", fname=path.name, path=path.parent, downloader=downloader)
-                return
-            except (OSError, ValueError) as error:  # pooch raises ValueError for a wrong checksum
-                problem = f"{url}: {error}"
-    raise OSError(f"{problem} ({1 + RETRIES} attempts)")
-
-
-def _cifar10(folder):
-    """CIFAR-10 as torchvision reads it, from the data folder or the user's cache."""
-    own = given(folder) if folder else None
-    if own is not None and not own.is_dir():
-        raise _no_folder("cifar10", own)
-    there = own is not None and (own / CIFAR10).is_dir()
-    root = own if there else _cache()
+@contextlib.contextmanager
+def _impatient() -> Iterator[None]:
+    """Within it, a server that says nothing for `TIMEOUT` is given up, which torchvision alone would wait for."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT)
     try:
-        parts = [import_torchvision().datasets.CIFAR10(root, train=t, download=not there) for t in (True, False)]
-    except (ImportError, OSError, RuntimeError) as error:
-        raise DataError(
-            f"data set 'cifar10' is not in {str(folder) if folder else 'BOOK_DATA (not set)'} and could not be read "
-            f"by torchvision: {error}\nPut the folder {CIFAR10} into {root}, or into a folder of your own "
-            "named by the environment variable BOOK_DATA"
-        ) from error
-    arrays = [array for part in parts for array in (np.asarray(part.data, np.uint8), np.array(part.targets))]
-    return Parts(*arrays, tuple(parts[0].classes), root)
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
 
 
 def _cache() -> Path:

@@ -12,9 +12,9 @@ from book.chapters.volume_element.results import VolumeArm, at, weights
 from book.claims.statistics import mean_interval
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.sigmoid.views import log_volume
+from book.words import ranged
 from support.geometry import square
 from support.training.sigmoid.specs import KNOWN
-from support.words import ranged
 
 LABELS = KNOWN["labels"]
 CONTRASTS = ("contrast", "contrast, step 0", "contrast, shuffled labels")

@@ -12,8 +12,8 @@ from book.figures.figures import strip, subplots
 from book.measures.classifiers.frames import by_network, by_scaling, seeds, sound
 from book.measures.classifiers.study import Plan
 from book.measures.tables import Tables, wide
+from book.words import ranged
 from support.networks.architectures import SIX
-from support.words import ranged
 
 SPOKEN_OF = (  # the pairs of the claims
     ("ReLU", "ReLU2"),

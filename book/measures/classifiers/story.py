@@ -14,7 +14,7 @@ whether better hyperplanes than the learned ones exist (`fitted`).
 
 import numpy as np
 
-from support.geometry.hyperplanes import class_distances
+from support.geometry.chance import class_distances
 from support.networks.architectures import architecture
 
 NEAR = 1.0  # SDs of the class within which its centre counts as near the hyperplane

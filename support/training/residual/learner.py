@@ -200,8 +200,8 @@ class Learner:
         return float(cross_entropy(logits, labels)), 100 * float(right)
 
     def curves(self) -> Tensor:
-        """`CURVES` now, (4,); of a self-supervised network the mean objective of the last epoch, (1,), and before
-        training that of the first batch."""
+        """`spec.curves` now, (4,), or of a self-supervised network the mean objective of the last epoch, (1,), and
+        before training that of the first batch."""
         if self.spec.self_supervised:
             if self.total[1] == 0:
                 other = copy.copy(self)  # the batch must leave no trace in the statistics

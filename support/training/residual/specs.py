@@ -103,6 +103,11 @@ class ResidualSpec(Spec):
         return self.objective in SELF_SUPERVISED
 
     @property
+    def curves(self) -> tuple[str, ...]:
+        """The arrays of its training; `Learner.curves` measures them."""
+        return ("objective",) if self.self_supervised else CURVES
+
+    @property
     def batches(self) -> int:
         """Batches in an epoch; an incomplete last one is dropped."""
         return self.images // self.batch

@@ -8,7 +8,6 @@ CPU; so a block may continue on another device. A recorded step is an epoch; ste
 """
 
 import contextlib
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -18,10 +17,10 @@ from torch import Tensor
 from support.defaults import pinned
 from support.networks.data import Dataset, load
 from support.training import loop
-from support.training.machine import Division, resolve_device, threads
+from support.training.machine import Division, threads
 from support.training.residual.learner import Learner
 from support.training.residual.specs import ResidualSpec
-from support.training.specs import CURVES, Measurement, recorded_steps
+from support.training.specs import Measurement, recorded_steps
 
 MACHINE = ("processor", "gpu", "torch")  # what rounding depends on, in the environment of a record
 
@@ -52,17 +51,18 @@ def train(
     *,
     data: Dataset | None = None,
     survey: type[Survey] | None = None,
+    roll: int = 0,
     **options,
 ) -> list[Measurement]:
     """Trains one network.
 
-    The arrays of its Measurement are "steps", "trained_epochs", each of CURVES, or with self-supervision "objective",
-    and those of the survey.
+    The arrays of its Measurement are "steps", "trained_epochs", each of `spec.curves`, and those of the survey.
 
     Args:
         steps: the number of epochs, by default that of the specification; the rate is that of its whole length.
         data: by default loaded here.
         survey: measures the network after its training.
+        roll: see `Learner`.
         options: fields of `loop.Options`.
     Raises:
         Stopped: as in `loop.Course.follow`; the checkpoint holds the state.
@@ -81,7 +81,7 @@ def train(
     course = loop.Course(specs, last + points, loop.Options(**options), movable=True)
     begun_with = course.saved.note["threads"] if course.saved and not course.moved else None
     with threads(begun_with), _exact(course.device):
-        learner = Learner(spec, data, course.device)
+        learner = Learner(spec, data, course.device, roll)
         measured = survey(learner, data) if survey else None
         machine = {name: course.here[name] for name in MACHINE}
         saved = course.saved
@@ -101,31 +101,10 @@ def train(
 
         seen = course.follow(state, loop.each(advance), lambda _: {"curves": learner.curves()}, look, note)
         arrays = {"steps": np.array(at), "trained_epochs": np.array(int(learner.fitted) or epochs)}
-        arrays |= _by_name(spec, seen["curves"]) | (measured.arrays() if measured else {})
+        arrays |= dict(zip(spec.curves, seen["curves"].T, strict=True)) | (measured.arrays() if measured else {})
         division = Division(course.device.type, torch.get_num_threads(), "default", spec.batch, 1)
-    losses = ("objective",) if spec.self_supervised else ("train_loss", "test_loss")
+    losses = [name for name in spec.curves if "accuracy" not in name]
     return course.measurements(specs, [arrays], [learner.weights()], losses, division)
-
-
-@pinned()
-def curves_again(
-    spec: ResidualSpec,
-    steps: int,
-    data: Dataset,
-    device: str = "auto",
-    roll: int = 0,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[int], dict]:
-    """Trains a network again: its recorded epochs up to `steps` and its curves (S,), without the geometry."""
-    with _exact(resolve_device(device)):
-        learner = Learner(spec, data, resolve_device(device), roll)
-
-        def advance(epoch):
-            for index in range(spec.batches):
-                learner.step((epoch - 1) * spec.batches + index + 1)
-
-        curves = [learner.curves() for _ in loop.recorded(advance, steps, progress)]
-    return recorded_steps(steps), _by_name(spec, torch.stack(curves).numpy())
 
 
 def _exact(device: torch.device) -> contextlib.AbstractContextManager:
@@ -133,7 +112,3 @@ def _exact(device: torch.device) -> contextlib.AbstractContextManager:
     if device.type != "cuda":
         return contextlib.nullcontext()
     return torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
-
-
-def _by_name(spec: ResidualSpec, curves: np.ndarray) -> dict[str, np.ndarray]:
-    return dict(zip(("objective",) if spec.self_supervised else CURVES, curves.T, strict=True))

@@ -14,7 +14,7 @@ from torch import Tensor
 from support.defaults import pinned
 from support.networks.tasks import Task, resampled
 from support.training import loop
-from support.training.machine import Division, resolve_device, threads
+from support.training.machine import Division, threads
 from support.training.sigmoid.specs import VolumeSpec
 from support.training.sigmoid.stack import Stack
 from support.training.specs import CURVES, Measurement, check_shared, recorded_steps
@@ -36,6 +36,7 @@ def train(
     *,
     tasks: list[Task] | None = None,
     look: Look | None = None,
+    roll: int = 0,
     **options,
 ) -> list[Measurement]:
     """Trains the block and returns a Measurement per specification, in the same order.
@@ -48,6 +49,7 @@ def train(
         steps: epochs, by default that of the specifications.
         tasks: their data, one for all or one for each; by default drawn or loaded here.
         look: measures a network after training, from its specification, its data and its weights by epoch.
+        roll: see `Stack`.
         options: fields of `loop.Options`.
     Raises:
         Stopped: as in `loop.Course.follow`; the checkpoint holds the state.
@@ -64,7 +66,7 @@ def train(
     small = specs[0].width * tasks[0].inputs < SHARED
     begun_with = course.saved.note.get("threads") if course.saved else None
     with threads(1 if small else begun_with), torch.no_grad():
-        stack, note = Stack(specs, tasks, course.device), {"threads": torch.get_num_threads()}
+        stack, note = Stack(specs, tasks, course.device, roll), {"threads": torch.get_num_threads()}
 
         def measure(number):
             curves = {"curves": stack.curves()} if number in at else {}
@@ -82,21 +84,6 @@ def train(
             arrays.append(own | (look(spec, tasks[m % len(tasks)], weights) if look else {}))
         division = Division(stack.device.type, torch.get_num_threads(), "default", specs[0].batch, len(specs))
     return course.measurements(specs, arrays, by_epoch[steps], ("train_loss", "test_loss"), division)
-
-
-@pinned()
-def curves_again(
-    spec: VolumeSpec,
-    steps: int,
-    device: str = "auto",
-    roll: int = 0,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[int], dict]:
-    """Trains one network again: its recorded epochs up to `steps` and its CURVES (S,), without the geometry."""
-    stack = Stack([spec], [spec.draw()], resolve_device(device), roll)
-    with torch.no_grad():
-        curves = [stack.curves()[..., 0] for _ in loop.recorded(stack.advance, steps, progress)]
-    return recorded_steps(steps), _by_name(torch.stack(curves).numpy())
 
 
 def _by_name(curves: np.ndarray) -> dict[str, np.ndarray]:

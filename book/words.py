@@ -1,0 +1,42 @@
+"""Durations, ranges and escaped names, as the book's pages and commands print them."""
+
+import re
+from collections.abc import Iterable
+
+from support.words import counted
+
+
+def lasting(minutes: float) -> str:
+    """A duration in words, rounded to what an estimate is worth: "2.5 min", "40 min", "5 h"."""
+    if minutes >= 180:
+        return f"{minutes / 60:.0f} h"
+    return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
+
+
+def ranged(counts: Iterable[int], noun: str) -> str:
+    """The range of several counts: "8 seeds", or "8 to 9 seeds" where they differ; "0 seeds" for no counts."""
+    least, most = min(counts := [*counts] or [0]), max(counts)
+    return counted(most, noun) if least == most else f"{least} to {counted(most, noun)}"
+
+
+def printable(text: str) -> str:
+    r"""The text with each control character written out, such as \x1b, so that no terminal obeys it."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda m: f"\\x{ord(m[0]):02x}", text)
+
+
+def without_tags(text: str) -> str:
+    """The Markdown text with each "<" that could begin an HTML tag escaped.
+
+    >>> without_tags("n < 5 of folder:<b>")
+    'n < 5 of folder:&lt;b>'
+    """
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+
+
+def escaped(text: str) -> str:
+    r"""The name with every Markdown character escaped, also the "|" that would end a table cell.
+
+    >>> print(escaped("folder:a|b_<i>"))
+    folder:a\|b\_\<i\>
+    """
+    return re.sub(r"([\\`*_$<>|\[\]])", r"\\\1", text)
