@@ -1,6 +1,7 @@
 """The claims of the chapter."""
 
 import math
+from collections.abc import Sequence
 
 from book.claims.judge import BELOW_0, Part, amended, own
 from book.measures.classifiers.parts import in_studies
@@ -51,7 +52,7 @@ def magnifies_less(first: str, second: str) -> Part:
     )
 
 
-def _own(letter: str, says: str, networks: list[str], *parts: Part, **more):
+def _own(letter: str, says: str, networks: Sequence[str], *parts: Part, **more):
     arms = in_studies(*networks, studies=("mnist-metric",), scalings=("standardised",))
     return own(f"OWN-2-{letter}", says, *parts, arms=arms, **more)
 

@@ -6,7 +6,6 @@ import pandas as pd
 
 from book import chapters
 from book.chapters.from_mahalanobis_to_riemann import pictures, toys
-from book.chapters.from_mahalanobis_to_riemann import rulers as metrics
 from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan, by_network
 from book.figures.figures import show
 from book.measures.distances import results as distances
@@ -44,7 +43,7 @@ def maps(data: DistanceData) -> dict:
 
 def rulers() -> None:
     """Three metrics that learned the same curved boundary."""
-    found = metrics.rulers(task("sinusoid"))
+    found = toys.rulers(task("sinusoid"))
     titles = {
         "Mahalanobis": "Mahalanobis: one ruler",
         "feature machine": "kernel: one learned ruler",

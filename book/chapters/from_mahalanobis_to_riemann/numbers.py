@@ -1,6 +1,6 @@
 """The numbers that the chapter's text quotes and that are no arm of a claim."""
 
-from book.chapters.from_mahalanobis_to_riemann import rulers
+from book.chapters.from_mahalanobis_to_riemann import toys
 from book.chapters.from_mahalanobis_to_riemann.study import by_network
 from book.claims.numbers import Number
 from book.measures.tables import Tables
@@ -52,5 +52,5 @@ NUMBERS = {
     "across-machine": _on_sinusoid("feature machine", "across (%)", _ACROSS),
     "across-layer": _on_sinusoid("hidden layer", "across (%)", _ACROSS),
     "contrast-layer": _on_sinusoid("hidden layer", "contrast (nats)", "contrast at the boundary", "nats"),
-    "contrast-untrained": _on_sinusoid(rulers.UNTRAINED, "contrast (nats)", "contrast at the boundary", "nats"),
+    "contrast-untrained": _on_sinusoid(toys.UNTRAINED, "contrast (nats)", "contrast at the boundary", "nats"),
 }
