@@ -27,7 +27,7 @@ def test_the_parts_have_their_own_trials_and_judge_only_when_all_are_recorded():
     inside, outside = claims.reach_arms(STUDY.name, parts=claims.PARTS)(made)
     assert (len(inside.table), len(outside.table)) == (12, 8)
     assert len(inside.runs) == 12 and inside.factors["reach"] == "within reach" and inside.needed == 5
-    parts = claims.as_predicted(1.0)
+    parts = claims.as_predicted()
     found = [judged(parts(arm), arm.table) for arm in (inside, outside)]
     assert [f.state for f in found] == ["holds", "holds"]
     assert [f.text for f in found] == [

@@ -145,15 +145,15 @@ def _reach_arm(tables: Tables, study: str, part: str) -> Arm:
     )
 
 
-def as_predicted(error: float, anywhere: bool = False) -> Callable[[Arm], Sequence[Part]]:
+def as_predicted(anywhere: bool = False) -> Callable[[Arm], Sequence[Part]]:
     """In most trials MD_Abs learns the distance if it is within reach, and does not if it is out of reach.
 
-    error: in percent of the mean distance, below which it has learned it. anywhere: it learns it in every trial.
+    anywhere: it learns it in either.
     """
 
     def values(table: pd.DataFrame) -> pd.Series:
         wanted = True if anywhere else table["within reach"].astype(bool)
-        return ((table["error"] < error) == wanted).astype(float)
+        return ((table["error"] < ERROR) == wanted).astype(float)
 
     def parts(arm: Arm) -> Sequence[Part]:
         part = arm.factors.get("reach", "")
@@ -179,39 +179,40 @@ def _merged(first_verdict: str) -> Amendment:
 
 
 def _claim(id: str, where: str, says: str, part: Part, **more: Any) -> Claim:
-    return claim(f"MDX-{id}", f"results, {where}", says, part, arms=arms, source="oursland2024", **more)
+    return claim(id, f"results, {where}", says, part, arms=arms, source="oursland2024", **more)
 
 
 _CENTRED_AND_WHITE = "Mean Centering Verification and Latent Space Sphericity Test"
 CLAIMS = (
-    _claim("1-a", "Overview", "Networks of absolute values learn to give the Mahalanobis distance.",
+    _claim("MDX-1-a", "Overview", "Networks of absolute values learn to give the Mahalanobis distance.",
            most("MD_Abs", LEARN), late=True),
-    _claim("1-b", "Overview", "Networks of ReLUs learn to give the Mahalanobis distance.",
+    _claim("MDX-1-b", "Overview", "Networks of ReLUs learn to give the Mahalanobis distance.",
            most("MD_ReLU", LEARN), late=True),
-    _claim("2-a", _CENTRED_AND_WHITE, "Networks of absolute values that learn the distance are centred and whiten.",
+    _claim("MDX-2-a", _CENTRED_AND_WHITE,
+           "Networks of absolute values that learn the distance are centred and whiten.",
            most_that_learn("MD_Abs", CENTRED_AND_WHITE), replaces=("MDX-3-a",), amended=_merged("mixed")),
-    _claim("2-b", _CENTRED_AND_WHITE, "Networks of ReLUs that learn the distance are centred and whiten.",
+    _claim("MDX-2-b", _CENTRED_AND_WHITE, "Networks of ReLUs that learn the distance are centred and whiten.",
            most_that_learn("MD_ReLU", CENTRED_AND_WHITE), replaces=("MDX-3-b",), amended=_merged("fails")),
-    _claim("4-a", "Eigenstructure Recovery",
+    _claim("MDX-4-a", "Eigenstructure Recovery",
            "The rows of networks of absolute values are eigenvectors of the covariance.",
            most("MD_Abs", ON_THE_AXES), amended=_OWN_ROTATIONS),
-    _claim("4-b", "Eigenstructure Recovery",
+    _claim("MDX-4-b", "Eigenstructure Recovery",
            "The rows of networks of ReLUs, mirrored ones counted once, are eigenvectors of the covariance.",
            most("MD_ReLU", ON_THE_AXES), amended=_OWN_ROTATIONS),
-    _claim("5-a", "ReLU Mirrored Weight Detection", "ReLUs form mirrored pairs that act as absolute values.",
+    _claim("MDX-5-a", "ReLU Mirrored Weight Detection", "ReLUs form mirrored pairs that act as absolute values.",
            most("MD_ReLU", PAIRED_UP), late=True),
-    _claim("5-b", "ReLU Mirrored Weight Detection",
+    _claim("MDX-5-b", "ReLU Mirrored Weight Detection",
            "ReLUs that learn the distance form mirrored pairs that act as absolute values.",
            most_that_learn("MD_ReLU", PAIRED_UP), late=True),
-    _claim("6-a", "Model Architectures", "Sigmoids do not learn the distance well.",
+    _claim("MDX-6-a", "Model Architectures", "Sigmoids do not learn the distance well.",
            most("MD_Sigmoid", MISS), late=True),
     own("OWN-4-a",
         "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
-        as_predicted(ERROR),
+        as_predicted(),
         arms=reach_arms("mahalanobis-2-fresh", "mahalanobis-10-fresh", parts=PARTS),
         asks="most learn it within reach, and most do not out of reach"),
-    *(own(f"OWN-4-{letter}", f"With {change} most networks of absolute values learn the distance.",
-          as_predicted(ERROR, anywhere=True), asks="most networks learn it",
+    *(own(id, f"With {change} most networks of absolute values learn the distance.",
+          as_predicted(anywhere=True), asks="most networks learn it",
           arms=reach_arms(f"mahalanobis-2-{study}", f"mahalanobis-10-{study}"))
-      for letter, change, study in (("b", "centred inputs", "centred"), ("c", "ten times the rate", "fast"))),
+      for id, change, study in (("OWN-4-b", "centred inputs", "centred"), ("OWN-4-c", "ten times the rate", "fast"))),
 )  # fmt: skip
