@@ -14,7 +14,7 @@ from support.networks import gaussians
 from support.networks.gaussians import DistanceData
 from support.networks.tasks import task
 
-HEADS = "Diamonds: heads that measure distances"
+HEADS = "Diamonds: last layers that measure distances"
 
 
 @cache
@@ -102,7 +102,7 @@ def mismatch() -> None:
     show(
         pictures.slopes_figure(judged(), "mismatch", "mismatch (nats)", untrained("mismatch", lines)),
         name="fig-mismatch",
-        title="Training leads away from the metric of the class, in every network.",
+        title="Training leads away from the ruler of the class, in every network.",
         caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained. "
         f"The ruler of the class itself would have 0. ({about()})",
         alt="Four groups of lines, all of which rise. They start just above the dashed lines of one metric for all "
@@ -116,7 +116,7 @@ def share() -> None:
     show(
         pictures.slopes_figure(judged(), "discriminant", "share of the metric (%)", lines),
         name="fig-share",
-        title="Training turns every metric towards the directions that separate class centres.",
+        title="Training turns every ruler towards the directions that separate class centres.",
         caption="Share of the metric in the nine directions in which class centres differ. Each line is one network. "
         f"{HEADS}. Dashed: rulers that nobody trained. ({about()})",
         alt="Four groups of lines, all of which rise steeply, from below the dashed line at 45 percent to above it.",
