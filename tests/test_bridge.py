@@ -11,7 +11,8 @@ from fabricate import measurement, record
 from matplotlib import pyplot
 
 from book.chapters.from_mahalanobis_to_riemann import derived, pictures, toys
-from book.chapters.from_mahalanobis_to_riemann.study import STUDIES, by_network
+from book.chapters.from_mahalanobis_to_riemann.numbers import by_network
+from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
 from book.measures.distances.results import DistanceArm
 from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
 from book.measures.tables import frame

@@ -6,7 +6,8 @@ import pandas as pd
 
 from book import chapters
 from book.chapters.from_mahalanobis_to_riemann import pictures, toys
-from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan, by_network
+from book.chapters.from_mahalanobis_to_riemann.numbers import by_network
+from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan
 from book.figures.figures import show
 from book.measures.distances import results as distances
 from book.records import derived

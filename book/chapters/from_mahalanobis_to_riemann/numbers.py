@@ -1,10 +1,17 @@
 """The numbers that the chapter's text quotes and that are no arm of a claim."""
 
+import pandas as pd
+
 from book.chapters.from_mahalanobis_to_riemann import toys
-from book.chapters.from_mahalanobis_to_riemann.study import by_network
 from book.claims.numbers import Number
 from book.measures.tables import Tables
 from book.records import derived
+
+
+def by_network(runs: pd.DataFrame) -> pd.DataFrame:
+    """The numbers (`numbers.measured_metric`) of the frame of a study, by network and seed."""
+    runs = runs.rename(columns={"architecture": "network"}).set_index(["network", "seed"])
+    return runs.sort_index().select_dtypes("number")
 
 
 def _mean(column: str, says: str, unit: str) -> Number:

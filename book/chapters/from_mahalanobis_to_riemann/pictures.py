@@ -116,7 +116,7 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
 
 
 def slopes_figure(found: pd.DataFrame, name: str, label: str, lines: dict[str, float]):
-    """Every network of `study.by_network` as a line from its value before training to that after, by kind of network.
+    """Every network of `numbers.by_network` as a line from its value before training to that after, by kind.
 
     name: a column that also exists with " before"; with "head ", where it exists, a diamond for the OffsetL2 head.
     label: of the axis. lines: horizontal ones, title -> value.
