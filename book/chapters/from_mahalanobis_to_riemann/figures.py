@@ -105,7 +105,7 @@ def mismatch() -> None:
         name="fig-mismatch",
         title="Training leads away from the ruler of the class, in every network.",
         caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained. "
-        f"The ruler of the class itself would have 0. ({about()})",
+        f"({about()})",
         alt="Four groups of lines, all of which rise. They start just above the dashed lines of one metric for all "
         "classes and of Euclid, and end near the dashed line of a wrong class.",
     )
@@ -118,8 +118,8 @@ def share() -> None:
         pictures.slopes_figure(judged(), "discriminant", "share of the metric (%)", lines),
         name="fig-share",
         title="Training turns every ruler towards the directions that separate class centres.",
-        caption="Share of the metric in the nine directions in which class centres differ. Each line is one network. "
-        f"{HEADS}. Dashed: rulers that nobody trained. ({about()})",
+        caption=f"Share of the metric where class centres differ. Each line: one network. {HEADS}. Dashed: rulers "
+        f"without training. ({about()})",
         alt="Four groups of lines, all of which rise steeply, from below the dashed line at 45 percent to above it.",
     )
 
