@@ -10,8 +10,9 @@ from agreement import tiny
 from fabricate import measurement, record
 from matplotlib import pyplot
 
-from book.chapters.from_mahalanobis_to_riemann import derived, pictures, rulers, toys
-from book.chapters.from_mahalanobis_to_riemann.study import STUDIES, by_network
+from book.chapters.from_mahalanobis_to_riemann import derived, pictures, toys
+from book.chapters.from_mahalanobis_to_riemann.numbers import by_network
+from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
 from book.measures.distances.results import DistanceArm
 from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
 from book.measures.tables import frame
@@ -135,7 +136,7 @@ def test_paths_run_between_their_ends_and_circles_cover_the_grid():
 
 
 SINUSOID = task("sinusoid")
-RULERS = rulers.rulers(SINUSOID)
+RULERS = toys.rulers(SINUSOID)
 
 
 def test_a_network_s_circle_has_the_area_of_the_class_and_abs_has_one_shape_for_all():
@@ -150,7 +151,7 @@ def test_a_network_s_circle_has_the_area_of_the_class_and_abs_has_one_shape_for_
 
 
 def test_the_edge_is_where_the_classes_change_and_its_normals_are_across():
-    points, normal = rulers.edge()
+    points, normal = toys.edge()
     assert torch.allclose(normal.norm(dim=1), torch.ones(200).double())
     above, below = (true_labels("sinusoid", points + step * normal) for step in (1e-6, -1e-6))
     assert above.all() and not below.any()
@@ -164,15 +165,15 @@ def test_the_edge_is_where_the_classes_change_and_its_normals_are_across():
 def test_across_is_the_share_of_the_trace_along_the_normal(metric, share):
     a, b, d = metric
     G = torch.tensor([[a, b], [b, d]]).double()
-    found = rulers.across(rulers.Ruler(lambda x: G.expand(len(x), 2, 2), lambda x: x))
-    wanted = 100 * float((rulers.edge()[1][:, 0] ** 2).mean()) if share is None else share
+    found = toys.across(toys.Ruler(lambda x: G.expand(len(x), 2, 2), lambda x: x))
+    wanted = 100 * float((toys.edge()[1][:, 0] ** 2).mean()) if share is None else share
     assert found == pytest.approx(wanted)
 
 
 def test_flat_metrics_have_no_contrast_and_the_layer_has_one():
-    found = rulers.facts(RULERS, SINUSOID)
+    found = toys.facts(RULERS, SINUSOID)
     assert found.loc[["Mahalanobis", "feature machine"], "contrast (nats)"].abs().max() < 1e-12
-    assert found.loc["hidden layer", "contrast (nats)"] > 0.3 > abs(found.loc[rulers.UNTRAINED, "contrast (nats)"])
+    assert found.loc["hidden layer", "contrast (nats)"] > 0.3 > abs(found.loc[toys.UNTRAINED, "contrast (nats)"])
     assert found["error (%)"].notna().tolist() == [True, True, True, False]
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from test_planted_mistakes import plant
 
-from book.chapters.mahalanobis.quadratic import quadratic_fit
+from book.chapters.mahalanobis.landscape import quadratic_fit
 from book.measures.distances import measures, recovery
 from book.measures.distances.measures import (
     abs_pairs,

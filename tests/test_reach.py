@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from book.chapters.mahalanobis import landscape, reach
+from book.chapters.mahalanobis import claims, landscape
 from book.claims.judge import judged
 from book.measures.distances.study import STUDIES
 from support.networks.gaussians import draw
@@ -24,17 +24,17 @@ def tables(matching, within):
 
 def test_the_parts_have_their_own_trials_and_judge_only_when_all_are_recorded():
     made = tables([True] * 12 + [False] * 8, [True] * 12 + [False] * 8)
-    inside, outside = reach.arms(STUDY.name, parts=reach.PARTS)(made)
+    inside, outside = claims.reach_arms(STUDY.name, parts=claims.PARTS)(made)
     assert (len(inside.table), len(outside.table)) == (12, 8)
     assert len(inside.runs) == 12 and inside.factors["reach"] == "within reach" and inside.needed == 5
-    parts = reach.as_predicted(1.0)
+    parts = claims.as_predicted()
     found = [judged(parts(arm), arm.table) for arm in (inside, outside)]
     assert [f.state for f in found] == ["holds", "holds"]
     assert [f.text for f in found] == [
         "12 of 12 Abs networks within reach learn the distance",
         "8 of 8 Abs networks out of reach do not learn the distance",
     ]
-    (few,) = reach.arms(STUDY.name)(tables([True] * 8, [True] * 8))
+    (few,) = claims.reach_arms(STUDY.name)(tables([True] * 8, [True] * 8))
     assert few.needed == STUDY.seeds > len(few.table)
 
 

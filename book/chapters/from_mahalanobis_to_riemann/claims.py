@@ -1,6 +1,7 @@
 """The claims of the chapter."""
 
 import math
+from collections.abc import Sequence
 
 from book.claims.judge import BELOW_0, Part, amended, own
 from book.measures.classifiers.parts import in_studies
@@ -51,25 +52,25 @@ def magnifies_less(first: str, second: str) -> Part:
     )
 
 
-def _own(letter: str, says: str, networks: list[str], *parts: Part, **more):
+def _own(id: str, says: str, networks: Sequence[str], *parts: Part, **more):
     arms = in_studies(*networks, studies=("mnist-metric",), scalings=("standardised",))
-    return own(f"OWN-2-{letter}", says, *parts, arms=arms, **more)
+    return own(id, says, *parts, arms=arms, **more)
 
 
 _ALL, _LINEAR, _HEADS = LINEAR_AND_L2, LINEAR_AND_L2[:2], LINEAR_AND_L2[2:]
 _RELU = [name for name in LINEAR_AND_L2 if "ReLU" in name]
 CLAIMS = (  # written after a pilot of two networks a kind on scikit-learn's digits, before any record on MNIST
-    _own("a", "Training brings a hidden layer's metric nearer to the precisions of the classes.",
+    _own("OWN-2-a", "Training brings a hidden layer's metric nearer to the precisions of the classes.",
          _ALL, *(nearer(name, "trained", "untrained") for name in _ALL)),
-    _own("b", "A hidden layer's metric at a class is nearer to that class's precision than to the others'.",
+    _own("OWN-2-b", "A hidden layer's metric at a class is nearer to that class's precision than to the others'.",
          _RELU, *(nearer(name, "trained", "against other classes") for name in _RELU),
          amended=amended(
              "Abs has the same metric at every class, so only rounding told its own class from the others.",
              "of Abs networks too", "fails", "2026-11-21")),
-    _own("c", "An OffsetL2 head measures by a metric nearer to its class's precision than Euclid's.",
+    _own("OWN-2-c", "An OffsetL2 head measures by a metric nearer to its class's precision than Euclid's.",
          _HEADS, *(nearer(name, "of the head", "Euclid's") for name in _HEADS)),
-    _own("d", "OffsetL2 networks have less contrast at their boundaries than networks with a linear head.",
+    _own("OWN-2-d", "OffsetL2 networks have less contrast at their boundaries than networks with a linear head.",
          _ALL, *map(magnifies_less, _HEADS, _LINEAR)),
-    _own("e", "Training turns a hidden layer's metric towards the directions in which class centres differ.",
+    _own("OWN-2-e", "Training turns a hidden layer's metric towards the directions in which class centres differ.",
          _ALL, *map(discriminates, _ALL)),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 import torch
 
-from book.chapters.from_mahalanobis_to_riemann import rulers
+from book.chapters.from_mahalanobis_to_riemann import toys
 from book.chapters.from_mahalanobis_to_riemann.study import STUDIES
 from book.measures.classifiers.class_metrics import discriminant_share, frame_of
 from support.geometry.class_metrics import mismatch
@@ -43,7 +43,7 @@ def mnist_references() -> tuple[pd.DataFrame, Iterable[str]]:
 def sinusoid_rulers() -> tuple[pd.DataFrame, Iterable[str]]:
     """The facts of the three rulers of the sinusoid; no run is measured."""
     data = task("sinusoid")
-    return rulers.facts(rulers.rulers(data), data).rename_axis("ruler").reset_index(), []
+    return toys.facts(toys.rulers(data), data).rename_axis("ruler").reset_index(), []
 
 
 DERIVED = {"mnist-metric-references": mnist_references, "sinusoid-rulers": sinusoid_rulers}

@@ -6,8 +6,8 @@ import pandas as pd
 
 from book import chapters
 from book.chapters.from_mahalanobis_to_riemann import pictures, toys
-from book.chapters.from_mahalanobis_to_riemann import rulers as metrics
-from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan, by_network
+from book.chapters.from_mahalanobis_to_riemann.numbers import by_network
+from book.chapters.from_mahalanobis_to_riemann.study import MetricPlan
 from book.figures.figures import show
 from book.measures.distances import results as distances
 from book.records import derived
@@ -15,7 +15,7 @@ from support.networks import gaussians
 from support.networks.gaussians import DistanceData
 from support.networks.tasks import task
 
-HEADS = "Diamonds: heads that measure distances"
+HEADS = "Diamonds: last layers that measure distances"
 
 
 @cache
@@ -44,7 +44,7 @@ def maps(data: DistanceData) -> dict:
 
 def rulers() -> None:
     """Three metrics that learned the same curved boundary."""
-    found = metrics.rulers(task("sinusoid"))
+    found = toys.rulers(task("sinusoid"))
     titles = {
         "Mahalanobis": "Mahalanobis: one ruler",
         "feature machine": "kernel: one learned ruler",
@@ -103,9 +103,9 @@ def mismatch() -> None:
     show(
         pictures.slopes_figure(judged(), "mismatch", "mismatch (nats)", untrained("mismatch", lines)),
         name="fig-mismatch",
-        title="Training leads away from the metric of the class, in every network.",
+        title="Training leads away from the ruler of the class, in every network.",
         caption=f"Each line is one network, before and after training. {HEADS}. Dashed: rulers that nobody trained. "
-        f"The ruler of the class itself would have 0. ({about()})",
+        f"({about()})",
         alt="Four groups of lines, all of which rise. They start just above the dashed lines of one metric for all "
         "classes and of Euclid, and end near the dashed line of a wrong class.",
     )
@@ -117,9 +117,9 @@ def share() -> None:
     show(
         pictures.slopes_figure(judged(), "discriminant", "share of the metric (%)", lines),
         name="fig-share",
-        title="Training turns every metric towards the directions that separate class centres.",
-        caption="Share of the metric in the nine directions in which class centres differ. Each line is one network. "
-        f"{HEADS}. Dashed: rulers that nobody trained. ({about()})",
+        title="Training turns every ruler towards the directions that separate class centres.",
+        caption=f"Share of the metric where class centres differ. Each line: one network. {HEADS}. Dashed: rulers "
+        f"without training. ({about()})",
         alt="Four groups of lines, all of which rise steeply, from below the dashed line at 45 percent to above it.",
     )
 

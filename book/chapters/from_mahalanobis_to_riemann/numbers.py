@@ -1,10 +1,17 @@
 """The numbers that the chapter's text quotes and that are no arm of a claim."""
 
-from book.chapters.from_mahalanobis_to_riemann import rulers
-from book.chapters.from_mahalanobis_to_riemann.study import by_network
+import pandas as pd
+
+from book.chapters.from_mahalanobis_to_riemann import toys
 from book.claims.numbers import Number
 from book.measures.tables import Tables
 from book.records import derived
+
+
+def by_network(runs: pd.DataFrame) -> pd.DataFrame:
+    """The numbers (`numbers.measured_metric`) of the frame of a study, by network and seed."""
+    runs = runs.rename(columns={"architecture": "network"}).set_index(["network", "seed"])
+    return runs.sort_index().select_dtypes("number")
 
 
 def _mean(column: str, says: str, unit: str) -> Number:
@@ -52,5 +59,5 @@ NUMBERS = {
     "across-machine": _on_sinusoid("feature machine", "across (%)", _ACROSS),
     "across-layer": _on_sinusoid("hidden layer", "across (%)", _ACROSS),
     "contrast-layer": _on_sinusoid("hidden layer", "contrast (nats)", "contrast at the boundary", "nats"),
-    "contrast-untrained": _on_sinusoid(rulers.UNTRAINED, "contrast (nats)", "contrast at the boundary", "nats"),
+    "contrast-untrained": _on_sinusoid(toys.UNTRAINED, "contrast (nats)", "contrast at the boundary", "nats"),
 }

@@ -1,12 +1,13 @@
 """The figures of the chapter."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import torch
 from torch import nn
 
-from book.chapters.from_mahalanobis_to_riemann.rulers import Ruler
-from book.chapters.from_mahalanobis_to_riemann.toys import Toy, log_volume
+from book.chapters.from_mahalanobis_to_riemann.toys import Ruler, Toy, log_volume
 from book.figures import figures
 from book.figures.figures import GREY
 from support.geometry import geodesic, pullback_metric, square
@@ -58,7 +59,7 @@ def toy_figure(data: Toy, networks: dict[str, nn.Sequential], everywhere: bool =
         classes = network(plane).argmax(1).view(181, 181)
         for c, g in enumerate(data.gaussians):
             ax.contour(*plane.view(181, 181, 2).unbind(-1), classes == c, (0.5,), colors=BOUNDARY, linewidths=0.8)
-            drawn = [(g.precision, {"color": CLASS})]
+            drawn: list[tuple[torch.Tensor, dict[str, Any]]] = [(g.precision, {"color": CLASS})]
             if not everywhere:
                 mean = pullback_metric(network[:2], data.x[data.labels == c]).mean(0)
                 drawn.append((mean, {"fill": False, "linewidth": 1.6}))
@@ -109,13 +110,13 @@ def rulers_figure(found: dict[str, Ruler], count: int = 121):
         ax.set(xlim=(-1, 1), ylim=(-1, 1))
         ax.grid(visible=False)
     axes[0][0].set_ylabel("$x_2$")
-    bar = {"extend": "both", "location": "bottom", "shrink": 0.4, "aspect": 30}
+    bar: dict[str, Any] = {"extend": "both", "location": "bottom", "shrink": 0.4, "aspect": 30}
     fig.colorbar(image, ax=axes[0].tolist(), label="magnified: log-volume (nats)", **bar)
     return fig
 
 
 def slopes_figure(found: pd.DataFrame, name: str, label: str, lines: dict[str, float]):
-    """Every network of `study.by_network` as a line from its value before training to that after, by kind of network.
+    """Every network of `numbers.by_network` as a line from its value before training to that after, by kind.
 
     name: a column that also exists with " before"; with "head ", where it exists, a diamond for the OffsetL2 head.
     label: of the axis. lines: horizontal ones, title -> value.

@@ -1,8 +1,6 @@
-"""The study of the chapter, linear and OffsetL2 heads whose metric is looked at after training, and its table."""
+"""The study of the chapter: linear and OffsetL2 heads, whose metric is looked at after training."""
 
 from dataclasses import dataclass
-
-import pandas as pd
 
 from book.measures.classifiers.class_metrics import frame_of, look
 from book.measures.classifiers.study import MNIST, SMALL, Plan, Recipe
@@ -28,9 +26,3 @@ STUDIES = by_name(
                **MNIST | SMALL | {"recipes": (Recipe(0.001, optimiser="adam"),), "seeds_per_block": 4},
                title="linear and OffsetL2 heads, whose metric is looked at, 10,000 images, 1,000 steps of Adam"),
 )  # fmt: skip
-
-
-def by_network(runs: pd.DataFrame) -> pd.DataFrame:
-    """The numbers (`numbers.measured_metric`) of the frame of a study, by network and seed."""
-    runs = runs.rename(columns={"architecture": "network"}).set_index(["network", "seed"])
-    return runs.sort_index().select_dtypes("number")

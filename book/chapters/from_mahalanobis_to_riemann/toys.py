@@ -1,16 +1,28 @@
-"""The toys of the chapter: maps of one Gaussian whose metric is known, and three classes in the plane."""
+"""The toys of the chapter: maps of one Gaussian whose metric is known, three classes in the plane, and three rulers.
 
+The rulers are metrics for one task with a curved boundary, the sinusoid of `networks.tasks`: two that are constant,
+that is, the same at every point, and the one of a hidden layer.
+"""
+
+from collections.abc import Callable
 from typing import NamedTuple
 
+import pandas as pd
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from book.measures import feature_machines
 from book.measures.distances.results import DistanceArm, weights
 from support.activations import ACTIVATIONS
-from support.geometry import pullback_metric
+from support.geometry import boundary, pullback_metric
 from support.networks.distance_networks import exact, module
 from support.networks.gaussians import DistanceData, Gaussian
 from support.networks.layers import Neg, OffsetL2
+from support.networks.tasks import Task
+
+HIDDEN, STEPS = 32, 1000  # of the network on the sinusoid: tanh units, full-batch steps of Adam
+PAIRS, POINTS = 48, 25  # pairs of test points, points on a segment
+UNTRAINED = "the same layer, untrained"
 
 
 def maps(data: DistanceData, arm: DistanceArm) -> dict[str, nn.Module]:
@@ -29,7 +41,7 @@ def maps(data: DistanceData, arm: DistanceArm) -> dict[str, nn.Module]:
     return {title: f.requires_grad_(False) for title, f in found.items()}
 
 
-def ends(gaussian: Gaussian, pairs: int) -> torch.Tensor:
+def ends(gaussian: Gaussian, pairs: int) -> Tensor:
     """(pairs, 2, d): ends of segments, drawn from the Gaussian."""
     generator = torch.Generator().manual_seed(0)
     z = torch.randn(2 * pairs, gaussian.dimension, generator=generator, dtype=torch.float64)
@@ -46,11 +58,11 @@ def log_volume(f, x):
 class Toy(NamedTuple):
     """Three Gaussian classes: points x (N, 2) and their labels, and the Gaussians."""
 
-    x: torch.Tensor
-    labels: torch.Tensor
+    x: Tensor
+    labels: Tensor
     gaussians: tuple[Gaussian, ...]
 
-    def sides(self) -> torch.Tensor:
+    def sides(self) -> Tensor:
         """(3, 2, 2): the ends of segments from centre to centre."""
         means = torch.stack([g.mean for g in self.gaussians])
         return torch.stack([means, means.roll(1, 0)], 1)
@@ -82,7 +94,7 @@ def networks(data: Toy, hidden: int = 32, steps: int = 400) -> dict[str, nn.Sequ
     return found
 
 
-def trained(network: nn.Sequential, x: torch.Tensor, labels: torch.Tensor, steps: int) -> nn.Sequential:
+def trained(network: nn.Sequential, x: Tensor, labels: Tensor, steps: int) -> nn.Sequential:
     """The network after full-batch steps of Adam on the cross-entropy."""
     adam = torch.optim.Adam(network.parameters(), lr=0.02)
     for _ in range(steps):
@@ -90,3 +102,84 @@ def trained(network: nn.Sequential, x: torch.Tensor, labels: torch.Tensor, steps
         nn.functional.cross_entropy(network(x), labels).backward()
         adam.step()
     return network.requires_grad_(False)
+
+
+# -- three rulers -------------------------------------------------------------------------------------------------
+
+
+class Ruler(NamedTuple):
+    """A metric, (N, 2) -> (N, 2, 2), and the classes that its machine predicts, (N, 2) -> (N,)."""
+
+    metric: Callable[[Tensor], Tensor]
+    predict: Callable[[Tensor], Tensor]
+
+    def log_volume(self, x: Tensor) -> Tensor:
+        """Log of the volume element at points (N, 2), in nats."""
+        return torch.linalg.slogdet(self.metric(x)).logabsdet / 2
+
+
+def rulers(data: Task) -> dict[str, Ruler]:
+    """Title -> metric, learned from the training points. The untrained layer predicts what the trained one does."""
+    x, labels = data.train
+    members = [x[labels == c] for c in (0, 1)]
+    means = torch.stack([m.mean(0) for m in members])
+    within = torch.cat([m - m.mean(0) for m in members]).T
+    precision = torch.linalg.inv(within @ within.T / len(x))
+    machine = feature_machines.learn(x.numpy(), 2.0 * labels.numpy()[:, None] - 1)
+    start, network = (_network(data, steps) for steps in (0, STEPS))
+
+    def nearest_mean(points):
+        away = points[:, None] - means
+        return (away @ precision * away).sum(2).argmin(1)
+
+    def classes(points):
+        return network(points).argmax(1)
+
+    return {
+        "Mahalanobis": Ruler(_flat(precision), nearest_mean),
+        "feature machine": Ruler(
+            _flat(torch.from_numpy(machine.M)), lambda z: torch.from_numpy(machine(z.numpy())[:, 0] > 0).long()
+        ),
+        "hidden layer": Ruler(lambda z: pullback_metric(network[:2], z), classes),
+        UNTRAINED: Ruler(lambda z: pullback_metric(start[:2], z), classes),
+    }
+
+
+def _flat(matrix: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda x: matrix.expand(len(x), 2, 2)
+
+
+def _network(data: Task, steps: int) -> nn.Sequential:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = nn.Sequential(nn.Linear(2, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 2)).double()
+    return trained(network, *data.train, steps)
+
+
+def edge() -> tuple[Tensor, Tensor]:
+    """Points on the task's true boundary, x2 = 0.6 sin(7 x1 - 1), and its unit normals, (200, 2) each."""
+    x1 = torch.linspace(-1, 1, 200, dtype=torch.float64)
+    normal = torch.stack([-4.2 * torch.cos(7 * x1 - 1), torch.ones_like(x1)], 1)
+    return torch.stack([x1, 0.6 * torch.sin(7 * x1 - 1)], 1), normal / normal.norm(dim=1, keepdim=True)
+
+
+def across(ruler: Ruler) -> float:
+    """The share of the metric, in percent of its trace, along the boundary's normal; the mean over its points."""
+    points, normal = edge()
+    g = ruler.metric(points)
+    return 100 * float(
+        ((normal[:, None] @ g @ normal[..., None])[:, 0, 0] / g.diagonal(dim1=1, dim2=2).sum(1)).mean()
+    )
+
+
+def facts(found: dict[str, Ruler], data: Task) -> pd.DataFrame:
+    """For each metric: test errors in percent, the contrast at the predicted boundary in nats, and `across`."""
+    x, labels = data.test
+    first, second = boundary.candidates(labels, 25 * PAIRS)
+    rows = {}
+    for title, ruler in found.items():
+        pairs = boundary.find_pairs(ruler.predict, x[first], x[second], PAIRS, POINTS)
+        measured = boundary.summary(boundary.measure(ruler.log_volume, pairs, POINTS).arrays())
+        error = 100 * float((ruler.predict(x) != labels).double().mean())
+        rows[title] = [torch.nan if title == UNTRAINED else error, measured["contrast"], across(ruler)]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["error (%)", "contrast (nats)", "across (%)"])

@@ -19,7 +19,7 @@ def signs() -> None:
         title="The ratio of GELU's stretches returns to 1, and on the way its curvature is positive.",
         caption="How much an infinitely wide layer stretches a step away from the origin, over a step sideways. "
         "Blue: its curvature is negative. Red: positive. Thin: examples of the paper. (Formulas; two dimensions, "
-        "weight variance 1, bias variance 0, or 1 with biases)",
+        "weight variance 1, bias variance 0 or 1)",
         alt="The ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back; all "
         "three are blue. That of GELU rises in blue, and returns to 1 in red, from 0.5 to 3.2. "
         "Beside it a blue saddle and a red cap, with circles.",

@@ -1,6 +1,7 @@
 """The figures of the chapter on infinite width."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,7 +96,7 @@ def three_units_figure(biases: Sequence[float], points: int = 61):
     signed = [R.sign() * R.abs().log1p() for R in (shallow_ricci_scalar(*layer) for layer in layers)]
     top = float(torch.stack(signed).abs().max())
     every = torch.stack(volumes)
-    rows = (
+    rows: tuple[tuple[list[Tensor], str, dict[str, Any]], ...] = (
         (volumes, "log-volume (nats)", {"vmin": every.min(), "vmax": every.max()}),
         (signed, "sign $R$ log(1 + $|R|$)", {"cmap": "RdBu_r", "vmin": -top, "vmax": top}),
     )
@@ -237,9 +238,8 @@ def finite_figure(drawn: Sequence[Drawn]):
                 band = np.quantile(measured.numpy(), MIDDLE, axis=0)
                 ax.fill_between(of.radii, *band, color=shade, label=f"{n} units", linewidth=0)
             ax.plot(of.radii, limit, color=ACCENT, label="infinite width")
-        activation = of.layer.activation
-        power = isinstance(activation, int)
-        column[0].set_title(f"$z^{activation}$" if power else {"gelu": "GELU"}.get(activation, activation))
+        name = of.layer.activation
+        column[0].set_title(f"$z^{name}$" if isinstance(name, int) else "GELU" if name == "gelu" else str(name))
         column[1].set_xlabel("$|x|$")
     axes[0, 0].set_ylabel("log-volume (nats)")
     axes[1, 0].set_ylabel("curvature $R$")

@@ -46,7 +46,7 @@ def run_of(arm: DistanceArm, kind: str, trial: int) -> Record:
 
 def about() -> str:
     """The data of a figure in words."""
-    return f"{judged()[0].trials} networks of each kind on one Gaussian and on new ones, in 2 and 10 dimensions"
+    return f"{judged()[0].trials} networks of each kind in each setting"
 
 
 def ends() -> None:
