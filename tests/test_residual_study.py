@@ -80,7 +80,7 @@ def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
     pictures, tmp_path, cache, capsys, monkeypatch
 ):
     monkeypatch.setattr(views, "CLASSES", (0, 1, 0, 1))
-    study = ResidualStudy("try", pictures, 2, "a rehearsal", width=2, objectives=("supervised",), images=48,
+    study = ResidualStudy.of("try", pictures, 2, "a rehearsal", width=2, objectives=("supervised",), images=48,
                           batch=16, seeds=2, pairs=2, points=3, triples=0, plane=2, first_line=2, first_plane=3,
                           rate=0.01)  # fmt: skip
     store = Store(tmp_path / "records")
@@ -103,8 +103,8 @@ def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
 
 
 def test_a_record_that_another_training_made_does_not_agree(pictures, tmp_path, cache, capsys, monkeypatch):
-    study = ResidualStudy("try", pictures, 1, "a rehearsal", width=2, images=48, batch=16, seeds=1, pairs=1, points=3,
-                          triples=0, plane=0, first_line=0, first_plane=0, rate=0.01)  # fmt: skip
+    study = ResidualStudy.of("try", pictures, 1, "a rehearsal", width=2, images=48, batch=16, seeds=1, pairs=1,
+                          points=3, triples=0, plane=0, first_line=0, first_plane=0, rate=0.01)  # fmt: skip
     store = Store(tmp_path / "records")
     sweep(study, store, device="cpu")
     from support.training.residual import learner

@@ -95,7 +95,7 @@ def test_the_scale_says_how_many_encoders_and_epochs():
     }
     assert sizes["smoke"] < sizes["laptop"] < sizes["paper"]
     study = settings(seeds=3, epochs=1).images()
-    assert (study.seeds, study.steps, study.images) == (3, 1, 1437)
+    assert (study.seeds, study.steps, study.common.images) == (3, 1, 1437)
     assert study.objectives == ("barlow", "simclr", "supervised")
 
 
