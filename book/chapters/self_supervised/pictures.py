@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from book.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES
-from book.chapters.self_supervised.encoders import counted
+from book.chapters.self_supervised.claims import BEATS, IN_WORDS, OBJECTIVES
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import GREY
@@ -30,6 +29,15 @@ from book.records.store import Record
 
 HUES = {"Barlow Twins": "#0072B2", "SimCLR": "#CC79A7"}
 LEARNERS = (*OBJECTIVES, "with labels")
+
+
+def counted(arm: ResidualArm, objective: str | None = None) -> dict[int, Record]:
+    """The encoders, by seed, whose probe beats that of the untrained encoder by BEATS points on test images.
+
+    objective: by default the arm's.
+    """
+    gains = {seed: np.diff(run.arrays["probe_test_accuracy"]) for seed, run in arm.of(objective).items()}
+    return {seed: run for seed, run in arm.of(objective).items() if gains[seed] >= BEATS}
 
 
 def learners(arm: ResidualArm) -> dict[str, list]:
