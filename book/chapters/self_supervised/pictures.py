@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import pandas as pd
 from torch import Tensor
 
 from book.chapters.self_supervised.claims import BEATS, IN_WORDS, OBJECTIVES
@@ -93,20 +92,6 @@ def views_figure(images: np.ndarray):
             ax.set_axis_off()
     axes[0, 0].set_title("image")
     axes[0, 1].set_title("views", loc="left")
-    return fig
-
-
-def dip_figure(effects: dict[str, pd.Series]):
-    """A row for each setting: effects of encoders in nats, labelled in percent, and the mean with its interval."""
-    fig, ax = figures.subplots(height=2.6)
-    for row, (name, values) in enumerate(effects.items()):
-        mean, hue = mean_interval(values.to_numpy()), GREY if "before training" in name else "black"
-        ax.plot(values, np.full(len(values), row - 0.15), "o", color=GREY, markersize=5, alpha=0.8)
-        figures.interval(ax, mean, row + 0.15, {"color": hue, "marker": "o"}, linewidth=2)
-    ax.axvline(0, color="black", linewidth=0.8)
-    figures.name_rows(ax, effects)
-    slopes.percent_axis(ax.xaxis, ax.get_xlim(), slopes.FINE)
-    ax.set_xlabel("stretched more than at the images")
     return fig
 
 

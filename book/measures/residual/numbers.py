@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.claims.judge import Arm
+from book.claims.judge import ABOVE_0, Arm, Part
 from book.claims.statistics import Estimate, mean_interval
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.residual import own_boundaries, results
@@ -130,7 +130,24 @@ def stretch(nats: pd.Series) -> Estimate:
     return replace(found, value=value, low=low, high=high)
 
 
-# -- arms ---------------------------------------------------------------------------------------------------------
+# -- parts and arms --------------------------------------------------------------------------------------------------
+
+
+def mean(
+    says: str,
+    values: str | Callable[[pd.DataFrame], pd.Series],
+    asks: str,
+    unit: str = "nats per output",
+    accepts: tuple[float, float] = ABOVE_0,
+    **fields: Any,
+) -> Part:
+    """The mean over networks of a column, or of what a function makes of the table, lies on one side of a line."""
+    low, high = accepts
+    line = f"> {low:g}" if high == math.inf else f"< {high:g}"
+    own = f"{asks} {line}{'%' if unit == '%' else ''}"
+    premises = [premise.asks for premise in fields.get("only_if", ())]
+    asks = f"{own}, asked where {' and '.join(premises)}" if premises else own
+    return Part(says, values if callable(values) else lambda t: t[values], accepts, unit, asks, **fields)
 
 
 def networks(
