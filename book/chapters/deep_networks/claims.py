@@ -358,7 +358,8 @@ CLAIMS = (
            arms=networks("5,000 images", kind="shuffled"), kind="variant", late=True),
     _claim("RG-5.1-d", "section 5.1",
            "The range of the volume along a path is least in the first stage and largest in the last.",
-           *(mean(f"range along a segment, {STAGES[high - 1]} stage minus {STAGES[low - 1]}: {{:+.3f}} nats per output",
+           *(mean(f"range along a segment, {STAGES[high - 1]} stage minus {STAGES[low - 1]}: "
+                  "{:+.3f} nats per output",
                   minus(f"range {high}", f"range {low}"), "range of a stage minus that of a lower one")
              for high, low in STEPS), arms=_ALL_IMAGES),
     _claim("RG-5.1-e", "section 5.1", "GELU and ReLU reach comparable test accuracy.",
