@@ -1,6 +1,6 @@
 """The claims about residual networks, and their rules.
 
-What is measured is said in `evidence.residual.results`: of each network first the mean over its pairs, or triangles,
+What is measured is said in `measures.residual.results`: of each network first the mean over its pairs, or triangles,
 then the mean over networks with its 95% interval. A log-volume is that of a stage's outputs, pooled to the same
 number in every stage, as the paper does; all numbers are in nats per output. A claim of several parts holds if all
 do, and fails if one fails, also after Holm's correction. Segments across a boundary are matched with segments of one

@@ -1,7 +1,7 @@
 """The claims about self-supervised encoders, and their rules.
 
 The boundary is that of a linear probe on the features, logistic regression. What is measured is said in
-`evidence.residual.results`; numbers are in nats per output, that is, per singular value that a measure uses. The unit
+`measures.residual.results`; numbers are in nats per output, that is, per singular value that a measure uses. The unit
 is the encoder, or a pair of encoders with one seed. An encoder counts if its probe classifies test images better than
 the probe of the same encoder before training, by 15 points at least; a claim is void if fewer than five count. Both
 objectives have the same encoder, data, views, batch, head, optimiser and length, and normalised inputs.
