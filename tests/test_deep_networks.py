@@ -78,7 +78,7 @@ def test_the_scale_says_how_many_networks_and_epochs():
     }
     assert sizes["smoke"] < sizes["laptop"] < sizes["paper"]
     study = settings(seeds=3, epochs=1, activation="relu").images()
-    assert (study.seeds, study.steps, study.activations, study.images) == (3, 1, ("relu",), 1437)
+    assert (study.seeds, study.steps, study.activations, study.common.images) == (3, 1, ("relu",), 1437)
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,9 @@ STUDIES = [
     DistanceStudy("seven", "student-3-resampled", 3, seeds=2, samples=30, precision="fp32"),
     VolumeStudy("eight", "sinusoid-resampled", 2, widths=(5,), seeds=2, labels=("true", "shuffled"), pairs=4),
     VolumeStudy("nine", "digits", 1, widths=(3,), seeds=1, layers=2, pairs=2, points=3, plane=2),
-    ResidualStudy("ten", labels=("shuffled",), until=100.0, **DEEP | PLACES),
-    ResidualStudy("eleven", objectives=("barlow", "simclr"), **BARE | VIEWS),
-    ResidualStudy("twelve", activations=("relu",), precision="bf16", **BARE),
+    ResidualStudy.of("ten", labels=("shuffled",), until=100.0, **DEEP | PLACES),
+    ResidualStudy.of("eleven", objectives=("barlow", "simclr"), **BARE | VIEWS),
+    ResidualStudy.of("twelve", activations=("relu",), precision="bf16", **BARE),
 ]
 
 

@@ -25,7 +25,7 @@ PLANS = {
     "metric": MetricPlan("metric", architectures=LINEAR_AND_L2, recipes=(RECIPE,), **COMMON),
     "centres": CentresPlan("centres", architectures=L2, recipes=(RECIPE,), **COMMON),
     "mahalanobis": DistanceStudy("distances", "gaussian-2-resampled", 5, seeds=2, samples=20),
-    "residual": ResidualStudy("residual", "digits", 5, activations=("gelu", "relu"), images=600, seeds=2,
+    "residual": ResidualStudy.of("residual", "digits", 5, activations=("gelu", "relu"), images=600, seeds=2,
                               labels=("true", "shuffled")),
     "volume": replace(studies()["volume-sinusoid-resampled"], widths=(3, 7), seeds=2, plane=4, decay=0.5),
 }  # fmt: skip

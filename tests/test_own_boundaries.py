@@ -124,7 +124,7 @@ def test_a_pair_without_a_volume_counts_nowhere():
 def test_each_gelu_network_of_a_study_is_measured_once(monkeypatch):
     seen = []
     monkeypatch.setattr(own_boundaries, "measured", lambda spec, *_: seen.append(spec) or [{"seed": spec.seed}])
-    study = ResidualStudy(
+    study = ResidualStudy.of(
         "s", "digits", 1, activations=("gelu", "relu"), labels=("true", "shuffled"), seeds=2, images=100, batch=50
     )
     found = own_boundaries.of_studies([study])

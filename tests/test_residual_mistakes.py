@@ -155,7 +155,7 @@ MISTAKES = {
     "never mirrored": (augmentation, "_resized_crop", "-1.0, 1.0)", "1.0, 1.0)", crops_of_views),
     "never resized": (augmentation, "_resized_crop", "clamp(max=1.0)", "clamp(min=1.0)", crops_of_views),
     "not for each output": (results, "effects", " / outputs(run)", "", numbers_of_a_run),
-    "k values on every sphere": (results, "_used", '"sphere": k - 1', '"sphere": k', numbers_of_a_run),
+    "k values on every sphere": (results, "used", '"sphere": k - 1', '"sphere": k', numbers_of_a_run),
     "contrast the wrong way round": (
         results, "learned_contrast", "contrast[..., AFTER, :] - contrast[..., BEFORE, :]",
         "contrast[..., BEFORE, :] - contrast[..., AFTER, :]", numbers_of_a_run),

@@ -80,7 +80,7 @@ def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
     pictures, tmp_path, cache, capsys, monkeypatch
 ):
     monkeypatch.setattr(views, "CLASSES", (0, 1, 0, 1))
-    study = ResidualStudy("try", pictures, 2, "a rehearsal", width=2, objectives=("supervised",), images=48,
+    study = ResidualStudy.of("try", pictures, 2, "a rehearsal", width=2, objectives=("supervised",), images=48,
                           batch=16, seeds=2, pairs=2, points=3, triples=0, plane=2, first_line=2, first_plane=3,
                           rate=0.01)  # fmt: skip
     store = Store(tmp_path / "records")
@@ -98,13 +98,13 @@ def test_a_shrunken_study_is_swept_stopped_resumed_packed_and_replayed(
     assert replay.replay(store, records[0].key, 1, "cpu") == 0
     assert "agrees with 3 replays at 2 recorded steps" in capsys.readouterr().out
     again = list(store)[0]
-    assert results.effects(again).shape == (2, 4, 2) and results.arm("try", study, "gelu", store).recorded == 2
+    assert results.effects(again).shape == (2, 4, 2) and len(results.arm("try", study, "gelu", store).runs) == 2
     assert sum(path.stat().st_size for path in (tmp_path / "records").rglob("*") if path.is_file()) < 40_000
 
 
 def test_a_record_that_another_training_made_does_not_agree(pictures, tmp_path, cache, capsys, monkeypatch):
-    study = ResidualStudy("try", pictures, 1, "a rehearsal", width=2, images=48, batch=16, seeds=1, pairs=1, points=3,
-                          triples=0, plane=0, first_line=0, first_plane=0, rate=0.01)  # fmt: skip
+    study = ResidualStudy.of("try", pictures, 1, "a rehearsal", width=2, images=48, batch=16, seeds=1, pairs=1,
+                          points=3, triples=0, plane=0, first_line=0, first_plane=0, rate=0.01)  # fmt: skip
     store = Store(tmp_path / "records")
     sweep(study, store, device="cpu")
     from support.training.residual import learner
@@ -466,7 +466,8 @@ def test_a_pair_without_an_effect_of_one_kind_counts_for_neither():
     volume = run.arrays["segment_volume"] = np.random.default_rng(0).standard_normal((2, 4, 2, P, T + 1))
     volume[AFTER, -1, ALIKE, 0, 0] = np.nan
     contrasts = results.pair_contrasts(run)[AFTER]
-    assert np.isnan(contrasts[0]) and results.contrast(run) == pytest.approx(np.mean(contrasts[1:]))
+    across, alike = results.effects(run)[AFTER, -1]
+    assert np.isnan(contrasts[0]) and across - alike == pytest.approx(np.mean(contrasts[1:]))
 
 
 def test_networks_are_by_default_those_of_the_arms_objective():

@@ -7,7 +7,7 @@ from test_chapters import figures_of, run
 from test_residual_study import record
 
 from book import chapters
-from book.chapters.self_supervised import claims, encoders, pictures
+from book.chapters.self_supervised import claims, pictures
 from book.measures.residual import results, slopes
 from book.measures.residual.results import ALIKE
 
@@ -49,7 +49,7 @@ def test_effects_are_those_of_each_learner(digits):
 def test_an_encoder_whose_probe_gains_too_little_is_not_counted(digits):
     run = digits.runs["gelu", "barlow", "true", 100]
     run.arrays["probe_test_accuracy"] = np.array([40.0, 54.0])
-    assert len(pictures.learners(digits)["Barlow Twins"]) == 9 and 100 not in encoders.counted(digits, "barlow")
+    assert len(pictures.learners(digits)["Barlow Twins"]) == 9 and 100 not in pictures.counted(digits, "barlow")
 
 
 def means(ax):
@@ -95,7 +95,7 @@ def test_the_scale_says_how_many_encoders_and_epochs():
     }
     assert sizes["smoke"] < sizes["laptop"] < sizes["paper"]
     study = settings(seeds=3, epochs=1).images()
-    assert (study.seeds, study.steps, study.images) == (3, 1, 1437)
+    assert (study.seeds, study.steps, study.common.images) == (3, 1, 1437)
     assert study.objectives == ("barlow", "simclr", "supervised")
 
 

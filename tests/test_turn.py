@@ -649,6 +649,7 @@ def test_what_to_do_comes_first_and_legends_name_the_marks(turned):
 @pytest.mark.browser
 def test_clusters_tell_the_effects_of_the_package(turned):
     page = turned("clusters")
+    assert page.locator("circle.turn-zero").count() == page.locator("circle.turn-one").count() == 2 * clusters.SHOWN
     page.get_by_label("Learns by").select_option("1")
     page.get_by_role("slider", name="Training").fill("1")
     across, alike = clusters.effect(ridge).tolist()

@@ -1,6 +1,6 @@
 """The claims about residual networks, and their rules.
 
-What is measured is said in `evidence.residual.results`: of each network first the mean over its pairs, or triangles,
+What is measured is said in `measures.residual.results`: of each network first the mean over its pairs, or triangles,
 then the mean over networks with its 95% interval. A log-volume is that of a stage's outputs, pooled to the same
 number in every stage, as the paper does; all numbers are in nats per output. A claim of several parts holds if all
 do, and fails if one fails, also after Holm's correction. Segments across a boundary are matched with segments of one
@@ -107,7 +107,7 @@ import pandas as pd
 
 from book.chapters.deep_networks.derived import SHUFFLED, TABLE
 from book.chapters.deep_networks.study import STUDIES
-from book.claims.judge import ABOVE_0, Arm, Part, amended, claim, own
+from book.claims.judge import Arm, Part, amended, claim, own
 from book.measures.residual import numbers, own_boundaries, results
 from book.measures.residual.results import ResidualArm
 from book.measures.tables import Records, Tables
@@ -201,18 +201,7 @@ def depths(tables: Tables) -> list[Arm]:
 # -- parts --------------------------------------------------------------------------------------------------------
 
 Values = Callable[[pd.DataFrame], pd.Series]
-NATS = "nats per output"
-
-
-def mean(says: str, values: str | Values, asks: str, unit: str = NATS, accepts=ABOVE_0, **fields) -> Part:
-    """The mean over networks of a column, or of what a function makes of the table, lies on one side of a line."""
-    low, high = accepts
-    line = f"> {low:g}" if high == math.inf else f"< {high:g}"
-    own = f"{asks} {line}{'%' if unit == '%' else ''}"
-    premises = [premise.asks for premise in fields.get("only_if", ())]
-    fields = {"absent": "too few networks can be asked"} | fields
-    asks = f"{own}, asked where {' and '.join(premises)}" if premises else own
-    return Part(says, values if callable(values) else lambda t: t[values], accepts, unit, asks, **fields)
+mean = partial(numbers.mean, absent="too few networks can be asked")
 
 
 def half_minus(whole: str, part: str) -> Values:
@@ -369,7 +358,8 @@ CLAIMS = (
            arms=networks("5,000 images", kind="shuffled"), kind="variant", late=True),
     _claim("RG-5.1-d", "section 5.1",
            "The range of the volume along a path is least in the first stage and largest in the last.",
-           *(mean(f"range along a segment, {STAGES[high - 1]} stage minus {STAGES[low - 1]}: {{:+.3f}} {NATS}",
+           *(mean(f"range along a segment, {STAGES[high - 1]} stage minus {STAGES[low - 1]}: "
+                  "{:+.3f} nats per output",
                   minus(f"range {high}", f"range {low}"), "range of a stage minus that of a lower one")
              for high, low in STEPS), arms=_ALL_IMAGES),
     _claim("RG-5.1-e", "section 5.1", "GELU and ReLU reach comparable test accuracy.",

@@ -92,7 +92,11 @@ def not_confirmed() -> None:
     tables = chapters.tables()
     first, second = (rows(study)(tables)["gain 4"].dropna().to_numpy() for study in (FEW, NEW))
     show(
-        pictures.repeated_figure({"the first five networks": first, "five new networks": second}),
+        slopes.rows_figure(
+            {"the first five networks": first, "five new networks": second},
+            "what training adds to the boundary alone",
+            height=1.8,
+        ),
         name="fig-deep-repeated",
         title="A clear result in five networks is gone in the next five.",
         caption="By how much training raises the boundary over the matched place. Dots: networks. Bars: means with "

@@ -11,7 +11,7 @@ from book.chapters.deep_networks.derived import TABLE
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import ACCENT, GREY
-from book.measures.residual import clusters, results, slopes
+from book.measures.residual import clusters, results
 from book.measures.residual.own_boundaries import MEASURES, after_training, before_training
 from book.measures.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from book.records.store import Record
@@ -147,21 +147,6 @@ def groups_figure(groups: dict[str, np.ndarray]):
             ax.set_xlim(0.8, len(STAGES) + 0.2)
         ax.set_title(title)
     axes[0].set_ylabel("effect (nats per output)")
-    return fig
-
-
-def repeated_figure(gains: dict[str, np.ndarray]):
-    """A row for each group of networks: what training added to their contrast, in percent, and the mean with its
-    interval; gains: (networks,) in nats."""
-    fig, ax = figures.subplots(height=1.8)
-    for row, values in enumerate(gains.values()):
-        mean = mean_interval(values)
-        ax.plot(values, np.full(len(values), row - 0.15), "o", color=GREY, markersize=5, alpha=0.8)
-        figures.interval(ax, mean, row + 0.15, {"color": "black", "marker": "o"}, linewidth=2)
-    ax.axvline(0, color="black", linewidth=0.8)
-    figures.name_rows(ax, gains)
-    slopes.percent_axis(ax.xaxis, ax.get_xlim(), slopes.FINE)
-    ax.set_xlabel("what training adds to the boundary alone")
     return fig
 
 

@@ -1,11 +1,14 @@
 """The derived tables of the chapter: support vector machines and feature machines on scikit-learn's data sets."""
 
+from collections.abc import Callable, Iterable
+from itertools import chain
+
 import numpy as np
 import pandas as pd
 
 from book.chapters.kernels import features, magnified
 from book.measures import feature_machines
-from book.measures.feature_machines import USUAL, Variant
+from book.measures.feature_machines import Variant
 from support.networks.data import load
 
 REPETITIONS, FOLDS, FIRST = 5, 5, 100  # of cross-validation; seed of its first repetition
@@ -87,50 +90,49 @@ def _blocks(first: int = 0, draws: int | None = None):
             yield name, block, z[train], features.one_hot(labels[train]), z[test], labels[test], None
 
 
+def _of_blocks(blocks: Iterable[tuple], of: Callable[..., list[dict]]) -> tuple[pd.DataFrame, list[str]]:
+    """The rows that a function makes of the number and the data of each block."""
+    rows = []
+    for name, block, *data in blocks:
+        rows += [{"data": name, "block": block} | row for row in of(block, *data)]
+    return pd.DataFrame(rows), []
+
+
 def learned_metrics() -> tuple[pd.DataFrame, list[str]]:
     """Feature machines and the first layers of trained networks: a toy, digits and breast cancer."""
-    rows = []
-    for name, block, x, targets, test, wanted, plane in _blocks():
-        found = features.compared(x, targets, test, wanted, block, plane)
-        rows += [{"data": name, "block": block} | row for row in found]
-    return pd.DataFrame(rows), []
+    return _of_blocks(
+        _blocks(), lambda block, x, y, test, wanted, plane: features.compared(x, y, test, wanted, block, plane)
+    )
 
 
 def own_products() -> tuple[pd.DataFrame, list[str]]:
     """First layers of the same networks against the outer products of their own gradients."""
-    rows = []
-    for name, block, x, targets, *_ in _blocks():
-        rows += [{"data": name, "block": block} | row for row in features.ansatz(x, targets, block)]
-    return pd.DataFrame(rows), []
+    return _of_blocks(_blocks(), lambda block, x, y, *_: features.ansatz(x, y, block))
 
 
 def converged() -> tuple[pd.DataFrame, list[str]]:
     """First layers of networks that are trained with decay until they converge, on data of fresh seeds."""
-    rows = []
-    for name, block, x, targets, *_ in _blocks(FRESH, FEW_DRAWS):
-        found = features.converged(x, targets, FRESH + block % FRESH)
-        rows += [{"data": name, "block": block} | row for row in found]
-    return pd.DataFrame(rows), []
+    blocks = _blocks(FRESH, FEW_DRAWS)
+    return _of_blocks(blocks, lambda block, x, y, *_: features.converged(x, y, FRESH + block % FRESH))
 
 
 def rounds() -> tuple[pd.DataFrame, list[str]]:
     """Test errors of feature machines after each update of M: the same data, and fresh images of MNIST."""
-    rows = []
-    for name, block, *data, _ in _blocks():
-        rows += _rounds(name, block, *data)
-    for name, block, *data in _mnist():
-        rows += _rounds(name, block, *data)
-    return pd.DataFrame(rows), []
+
+    def of(block, *data):
+        return [{"round": number, "error": error} for number, error in enumerate(features.by_round(*data[:4]))]
+
+    return _of_blocks(chain(_blocks(), _mnist()), of)
 
 
 def rounds_by_theorem() -> tuple[pd.DataFrame, list[str]]:
     """The same on fresh splits and images, for the update of the theorem ("error") and the usual one ("usual")."""
-    rows = []
-    fresh = (block[:-1] for block in _blocks(FRESH, FEW_DRAWS))
-    for name, block, *data in (*fresh, *_mnist(FRESH_IMAGES, MNIST_TEST)):
-        usual, by_theorem = _rounds(name, block, *data), _rounds(name, block, *data, variant=BY_THEOREM)
-        rows += [row | {"usual": other["error"]} for row, other in zip(by_theorem, usual, strict=True)]
-    return pd.DataFrame(rows), []
+
+    def of(block, *data):
+        both = zip(features.by_round(*data[:4], variant=BY_THEOREM), features.by_round(*data[:4]), strict=True)
+        return [{"round": number, "error": error, "usual": usual} for number, (error, usual) in enumerate(both)]
+
+    return _of_blocks(chain(_blocks(FRESH, FEW_DRAWS), _mnist(FRESH_IMAGES, MNIST_TEST)), of)
 
 
 def _mnist(first: int = 0, first_test: int = 0):
@@ -157,11 +159,6 @@ def settings() -> tuple[pd.DataFrame, list[str]]:
                 errors = features.by_round(x, targets, test, wanted, variant=variant)
                 rows.append({"setting": setting, "block": block, "first": errors[0], "last": errors[-1]})
     return pd.DataFrame(rows), []
-
-
-def _rounds(name, block, x, targets, test, wanted, *, variant: Variant = USUAL) -> list[dict]:
-    errors = features.by_round(x, targets, test, wanted, variant=variant)
-    return [{"data": name, "block": block, "round": number, "error": error} for number, error in enumerate(errors)]
 
 
 def pixels() -> tuple[pd.DataFrame, list[str]]:

@@ -1,7 +1,5 @@
 """The numbers that the chapter's text quotes and that are no arm of a claim."""
 
-import pandas as pd
-
 from book.claims.numbers import Number
 from book.measures.feature_machines import ROUNDS
 from book.records.derived import table
@@ -19,11 +17,6 @@ def _widest(data: str) -> Number:
     )
 
 
-def _unchanged(tables: object) -> int:
-    pairs = table("kernel-pairs")
-    return int((pairs["support"] == pairs["plain"]).sum())
-
-
 def _error(data: str, number: int) -> Number:
     def value(tables: object) -> float:
         rounds = table("kernel-rounds")
@@ -32,24 +25,23 @@ def _error(data: str, number: int) -> Number:
     return Number(f"mean test error of feature machines after {number} updates of M, {data}", value, "%")
 
 
-def _metrics(data: str, start: str) -> pd.DataFrame:
-    return table("kernel-metrics").query("data == @data and start == @start")
+def _extreme(which: str, of: str, name: str, column: str) -> Number:
+    """The "smallest" or "largest" mean over the blocks of a data set and start."""
+
+    def value(tables: object) -> float:
+        means = table(name).groupby(["data", "start"])[column].mean()
+        return means.min() if which == "smallest" else means.max()
+
+    return Number(f"{which} mean {of}", value)
 
 
-def _likeness(end: str) -> Number:
-    which = {"min": "smallest", "max": "largest"}[end]
-    return Number(
-        f"{which} mean likeness of M and the first layer of a trained network, three data sets, two starts",
-        lambda tables: getattr(table("kernel-metrics").groupby(["data", "start"])["trained"].mean(), end)(),
-    )
-
-
-def _converged(end: str) -> Number:
-    which = {"min": "smallest", "max": "largest"}[end]
-    return Number(
-        f"{which} mean cosine of W'W and the products of the loss's gradients with the inputs, trained with decay",
-        lambda tables: getattr(table("kernel-convergence").groupby(["data", "start"])["cosine"].mean(), end)(),
-    )
+_LIKENESS = (
+    "likeness of M and the first layer of a trained network, three data sets, two starts", "kernel-metrics", "trained"
+)  # fmt: skip
+_COSINE = (
+    "cosine of W'W and the products of the loss's gradients with the inputs, trained with decay",
+    "kernel-convergence", "cosine",
+)  # fmt: skip
 
 
 def _rise_with_root(tables: object) -> float:
@@ -63,7 +55,7 @@ NUMBERS = {
     "widest-wine": _widest("wine"),
     "unchanged-pairs": Number(
         "of 60 magnified machines on pairs of digits, number with exactly as many test errors as the plain one",
-        _unchanged,
+        lambda tables: int(table("kernel-pairs").eval("support == plain").sum()),
     ),
     "vectors-pairs": Number(
         "share of the training points that are support vectors, pairs of digits",
@@ -74,15 +66,15 @@ NUMBERS = {
     "toy-after": _error("toy", ROUNDS),
     "toy-network": Number(
         "mean test error of a ReLU network with the usual start, toy",
-        lambda tables: _metrics("toy", "usual start")["network"].mean(),
+        lambda tables: table("kernel-metrics").query("data == 'toy' and start == 'usual start'")["network"].mean(),
         "%",
     ),
     "mnist-before": _error("MNIST, 1,000 images", 0),
     "mnist-after": _error("MNIST, 1,000 images", ROUNDS),
-    "converged-least": _converged("min"),
-    "converged-most": _converged("max"),
-    "likeness-least": _likeness("min"),
-    "likeness-most": _likeness("max"),
+    "converged-least": _extreme("smallest", *_COSINE),
+    "converged-most": _extreme("largest", *_COSINE),
+    "likeness-least": _extreme("smallest", *_LIKENESS),
+    "likeness-most": _extreme("largest", *_LIKENESS),
     "rise-with-root": Number(
         "rise of the mean test error with the square root of M, scikit-learn's digits", _rise_with_root, "points"
     ),

@@ -1,7 +1,7 @@
 """The claims about self-supervised encoders, and their rules.
 
 The boundary is that of a linear probe on the features, logistic regression. What is measured is said in
-`evidence.residual.results`; numbers are in nats per output, that is, per singular value that a measure uses. The unit
+`measures.residual.results`; numbers are in nats per output, that is, per singular value that a measure uses. The unit
 is the encoder, or a pair of encoders with one seed. An encoder counts if its probe classifies test images better than
 the probe of the same encoder before training, by 15 points at least; a claim is void if fewer than five count. Both
 objectives have the same encoder, data, views, batch, head, optimiser and length, and normalised inputs.
@@ -66,16 +66,13 @@ OWN-9-k and the arm of RG-5.3-b without normalisation were written when all of t
 their encoders was trained. The effects of SimCLR at width 8 were +0.09 by all singular values and by the 10 largest.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import pandas as pd
-
 from book.chapters.self_supervised.derived import TABLE
-from book.claims.judge import ABOVE_0, BELOW_0, Arm, Part, amended, claim, own
+from book.claims.judge import BELOW_0, Arm, Part, amended, claim, own
 from book.measures.residual import numbers
 from book.measures.residual.results import LEAST_PAIRS
 from book.measures.residual.volumes import MEASURES
@@ -147,29 +144,16 @@ raw = partial(by_objective, name="ResNet-10", study=f"{STUDY}-raw")
 ABSENT = (
     f"too few encoders count: {LEAST_PAIRS} pairs, and a probe {BEATS:g} points over that of the untrained encoder"
 )
-VALUE, OUTPUT = "nats per singular value", "nats per output"
+VALUE = "nats per singular value"
 
 
-def mean(
-    says: str,
-    values: str | Callable[[pd.DataFrame], pd.Series],
-    asks: str,
-    unit: str = VALUE,
-    accepts=ABOVE_0,
-    **fields,
-) -> Part:
-    """The mean over encoders of a column, or of what a function makes of the table, lies on one side of 0."""
-    own = f"{asks} {'> 0' if accepts[1] == math.inf else '< 0'}"
-    premises = [premise.asks for premise in fields.get("only_if", ())]
-    asks = f"{own}, asked where {' and '.join(premises)}" if premises else own
-    fields = {"absent": ABSENT} | fields
-    return Part(says, values if callable(values) else lambda t: t[values], accepts, unit, asks, **fields)
+mean = partial(numbers.mean, absent=ABSENT)
 
 
 def effect(asks: str, measure: str = "features", **fields) -> Part:
     """The log-volume at the boundary minus the mean of both ends, by one of the measures."""
     says = f"effect, {IN_WORDS[measure]}: {{:+.3f}} nats per singular value"
-    return mean(says, f"{measure} effect across after", asks, **fields)
+    return mean(says, f"{measure} effect across after", asks, VALUE, **fields)
 
 
 def _difference(what: str, column: str) -> Callable[[Arm], list[Part]]:
@@ -178,7 +162,7 @@ def _difference(what: str, column: str) -> Callable[[Arm], list[Part]]:
     def parts(arm: Arm) -> list[Part]:
         name = f"{next(m for m in MEASURES if IN_WORDS[m] == arm.name)} {column}"
         says = f"{what} of Barlow Twins minus that of SimCLR: {{:+.3f}} nats per singular value"
-        return [mean(says, lambda t: t[name] - t[f"simclr {name}"], f"{what} of Barlow Twins minus SimCLR")]
+        return [mean(says, lambda t: t[name] - t[f"simclr {name}"], f"{what} of Barlow Twins minus SimCLR", VALUE)]
 
     return parts
 
@@ -188,7 +172,6 @@ def _over_untrained(classifier: str, words: str) -> Part:
         f"contrast minus that of the untrained encoder at {words}: {{:+.3f}} nats per output",
         lambda t: t["middle interpolated"] - t[f"{classifier} interpolated before"],
         "contrast minus that of the untrained encoder at its own boundary, of random classifiers and of probes,",
-        OUTPUT,
         absent="too few encoders count before and after training",
     )
 
@@ -201,7 +184,6 @@ def _more_with_labels(arm: Arm) -> list[Part]:
             says,
             lambda t: t["supervised features gain"] - t["features gain"],
             "gain in contrast with labels minus without",
-            OUTPUT,
         )
     ]
 
@@ -213,7 +195,6 @@ _GAIN = mean(
     "contrast minus that before training: {:+.3f} nats per output",
     "features gain",
     "contrast minus that before training",
-    OUTPUT,
 )
 _FALL = mean(
     "test accuracy of the probe minus that without normalisation: {:+.1f} points",
@@ -278,11 +259,11 @@ CLAIMS = (
     own("OWN-9-i",
         "On CIFAR-10, without normalisation, the volume element is smaller at a probe's boundary than at the images.",
         mean("effect without normalisation: {:+.3f} nats per output", "raw effect at its boundary",
-             "effect without normalisation", OUTPUT, BELOW_0, only_if=(_RISES,)), arms=raw),
+             "effect without normalisation", accepts=BELOW_0, only_if=(_RISES,)), arms=raw),
     own("OWN-9-j", "On CIFAR-10 leaving out normalisation lowers the effect at the same places.",
         mean("effect without normalisation minus that with it: {:+.3f} nats per output",
              lambda t: t["raw effect at the same places"] - t["features effect across after"],
-             "effect without normalisation minus that with it", OUTPUT, BELOW_0), arms=raw),
+             "effect without normalisation minus that with it", accepts=BELOW_0), arms=raw),
     own("OWN-9-k", "After SimCLR the volume element is larger at a probe's boundary than at the images, also without "
         "normalisation in training or with half the batch.",
         effect("effect of SimCLR"), arms=encoders("simclr", *AS_IN_THE_PAPER.items())),

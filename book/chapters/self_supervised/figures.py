@@ -98,13 +98,15 @@ def dip() -> None:
     tables = chapters.tables()
     normalised, plain = (rows(study, "simclr")(tables) for study in (RAW, AS_IN_THE_PAPER["without normalisation"]))
     show(
-        pictures.dip_figure(
+        slopes.rows_figure(
             {
-                "normalised images\nin both": normalised["effect 4 across after"],
-                "images as they are\nin both": plain["effect 4 across after"],
-                "trained on normalised,\nmeasured on others": normalised["raw effect at the same places"],
+                "normalised images\nin both": normalised["effect 4 across after"].to_numpy(),
+                "images as they are\nin both": plain["effect 4 across after"].to_numpy(),
+                "trained on normalised,\nmeasured on others": normalised["raw effect at the same places"].to_numpy(),
                 "the same,\nbefore training": untrained_elsewhere(tables),
-            }
+            },
+            "stretched more than at the images",
+            height=2.6,
         ),
         name="fig-self-dip",
         title="SimCLR dips only where it is measured on other images than it learned from, as untrained encoders do.",

@@ -45,10 +45,9 @@ def _raw_probe(tables: Tables) -> float:
     return float(np.mean([run.arrays["probe_raw_accuracy"][1] for run in _simclr(tables)]))
 
 
-def untrained_elsewhere(tables: Tables) -> pd.Series:
+def untrained_elsewhere(tables: Tables) -> np.ndarray:
     """The effects of untrained encoders on images that are not normalised, at the places of SimCLR's boundary."""
-    found = [results.raw_effects(run)[BEFORE, FEATURES, SAME_PLACES, ACROSS] for run in _simclr(tables)]
-    return pd.Series(found, dtype=float)
+    return np.array([results.raw_effects(run)[BEFORE, FEATURES, SAME_PLACES, ACROSS] for run in _simclr(tables)])
 
 
 def _least_of_six(study: str) -> Callable[[Tables], float]:

@@ -3,11 +3,9 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import pandas as pd
 from torch import Tensor
 
-from book.chapters.self_supervised.claims import IN_WORDS, OBJECTIVES
-from book.chapters.self_supervised.encoders import counted
+from book.chapters.self_supervised.claims import BEATS, IN_WORDS, OBJECTIVES
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import GREY
@@ -30,6 +28,15 @@ from book.records.store import Record
 
 HUES = {"Barlow Twins": "#0072B2", "SimCLR": "#CC79A7"}
 LEARNERS = (*OBJECTIVES, "with labels")
+
+
+def counted(arm: ResidualArm, objective: str | None = None) -> dict[int, Record]:
+    """The encoders, by seed, whose probe beats that of the untrained encoder by BEATS points on test images.
+
+    objective: by default the arm's.
+    """
+    gains = {seed: np.diff(run.arrays["probe_test_accuracy"]) for seed, run in arm.of(objective).items()}
+    return {seed: run for seed, run in arm.of(objective).items() if gains[seed] >= BEATS}
 
 
 def learners(arm: ResidualArm) -> dict[str, list]:
@@ -85,20 +92,6 @@ def views_figure(images: np.ndarray):
             ax.set_axis_off()
     axes[0, 0].set_title("image")
     axes[0, 1].set_title("views", loc="left")
-    return fig
-
-
-def dip_figure(effects: dict[str, pd.Series]):
-    """A row for each setting: effects of encoders in nats, labelled in percent, and the mean with its interval."""
-    fig, ax = figures.subplots(height=2.6)
-    for row, (name, values) in enumerate(effects.items()):
-        mean, hue = mean_interval(values.to_numpy()), GREY if "before training" in name else "black"
-        ax.plot(values, np.full(len(values), row - 0.15), "o", color=GREY, markersize=5, alpha=0.8)
-        figures.interval(ax, mean, row + 0.15, {"color": hue, "marker": "o"}, linewidth=2)
-    ax.axvline(0, color="black", linewidth=0.8)
-    figures.name_rows(ax, effects)
-    slopes.percent_axis(ax.xaxis, ax.get_xlim(), slopes.FINE)
-    ax.set_xlabel("stretched more than at the images")
     return fig
 
 

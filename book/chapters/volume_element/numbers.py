@@ -32,31 +32,13 @@ def _mean(task: str, width: int, column: str, before: str = "") -> Callable[[Tab
     return _of(task, value)
 
 
-def _largest_before(arm: VolumeArm) -> float:
-    return float(measures.means(arm, "before_contrast").abs().max())
-
-
 def _near(task: str, width: int, index: int) -> Callable[[Tables], object]:
     return _of(task, lambda arm: measures.near_the_boundary(arm, width, index))
-
-
-def _same_places(arm: VolumeArm) -> float:
-    found = arm.of(WIDTH)
-    return float(found["before_contrast"].mean() / found["contrast"].mean())
-
-
-def _in_sds(arm: VolumeArm) -> float:
-    was, now = measures.contrast_in_sds(arm, WIDTH).mean(0)
-    return float(was / now)
 
 
 def _each_direction(arm: VolumeArm) -> float:
     pixels = arm.networks()[0].arrays["spectrum"].shape[-1]
     return float(np.exp(arm.of(WIDTH)["contrast"].mean() / pixels))
-
-
-def _ambiguous(column: str) -> Callable[[Tables], object]:
-    return lambda tables: mean_interval(ambiguity.arms()[0].table[column], method="t")
 
 
 def _above_a_crest(arm: VolumeArm) -> float:
@@ -73,7 +55,7 @@ NUMBERS = {
     ),
     "contrast-sinusoid-before": Number(
         "largest mean contrast before training, in size, of three widths on the sinusoid",
-        _of("sinusoid", _largest_before),
+        _of("sinusoid", lambda arm: float(measures.means(arm, "before_contrast").abs().max())),
         "nats",
     ),
     "contrast-xor-wide": Number("contrast on XOR, 500 units", _mean("XOR", 500, "contrast"), "nats"),
@@ -97,7 +79,7 @@ NUMBERS = {
     ),
     "share-same-places": Number(
         "share of the contrast on MNIST that was there before training, at the places of the trained boundary",
-        _of("MNIST", _same_places),
+        _of("MNIST", lambda arm: measures.share(arm.of(WIDTH)[["before_contrast", "contrast"]].to_numpy())),
     ),
     "share-middle": Number(
         "share of the difference in the middle of the lines that was there before training, MNIST",
@@ -105,7 +87,7 @@ NUMBERS = {
     ),
     "share-sd": Number(
         "share of the contrast in standard deviations among pairs that was there before training, MNIST",
-        _of("MNIST", _in_sds),
+        _of("MNIST", lambda arm: measures.share(measures.contrast_in_sds(arm, WIDTH))),
     ),
     "share-own-boundaries": Number(
         "contrast at the untrained networks' own boundaries over that after training, MNIST",
@@ -137,7 +119,7 @@ NUMBERS = {
     ),
     "ambiguous-before": Number(
         "log-volume at ambiguous minus clean digits before training, in standard deviations",
-        _ambiguous("clean SD before"),
+        lambda _: mean_interval(ambiguity.arms()[0].table["clean SD before"], method="t"),
     ),
     "error-over-networks": Number(
         "standard error of the mean contrast on MNIST over networks",

@@ -103,7 +103,7 @@ def peaks_figure(arm: VolumeArm, width: int):
     """Where along a segment the volume peaks against where the boundary is, every pair of every network of a width:
     before training and after."""
     fig, axes = figures.subplots(1, 2, height=3.6, sharex=True, sharey=True)
-    runs = [arm.runs[width, "true", seed] for seed in arm.of(width).index]
+    runs = arm.counted(width)
     crossing = np.concatenate([r.arrays["crossing"] for r in runs])
     for ax, (title, index) in zip(axes, (("before training", 0), ("after training", -1)), strict=True):
         peak = np.concatenate([r.arrays["peak"][index] for r in runs])

@@ -14,7 +14,6 @@ from book.records.store import Record
 from support.geometry.boundary import Pairs, candidates, find_pairs
 from support.networks.sigmoid import logits
 from support.networks.tasks import task
-from support.words import counted
 
 SUMMARY = ("effect", "same_effect", "contrast", "nearer", "correlation", "pairs")
 COLUMNS = (*SUMMARY, *(f"before_{name}" for name in SUMMARY), "train_accuracy", "test_accuracy")
@@ -34,73 +33,47 @@ ARMS = {  # tasks on which the claims are judged, and their studies
 FIRST_JUDGED = {"MNIST, no decay": 3}  # seeds before it had been seen when the rules were written
 
 
-def runs_of(study: VolumeStudy, runs: Iterable) -> dict[tuple, Record]:
-    """The study's runs, records or measurements, that went to their last epoch: (width, labels, seed) -> run."""
-    return {
-        (run.spec.width, run.spec.labels, run.spec.seed): run
-        for run in study.among(runs)
-        if study.steps in run.arrays["geometry_steps"]
-    }
-
-
-def numbers(run) -> dict[str, float]:
-    """One network: the boundary of its last epoch then, and "before_" in the same places at step 0; accuracies in
-    percent at the end."""
-    found = at_epoch(run, -1) | {f"before_{name}": value for name, value in at_epoch(run, 0).items()}
-    return found | {name: float(run.arrays[name][-1]) for name in ("train_accuracy", "test_accuracy")}
-
-
-def table(runs: dict[tuple, Record]) -> pd.DataFrame:
-    """A row for each network of `runs_of`, by its key, with COLUMNS; nats, lengths, percent."""
-    return numbered({key: numbers(run) for key, run in runs.items()}, ("width", "labels", "seed"), COLUMNS)
-
-
 @dataclass(frozen=True)
 class VolumeArm:
-    """One task: a study's runs by (width, labels, seed), and the table of their numbers (`table`)."""
+    """One task: a study's runs by (width, labels, seed), and a row for each with COLUMNS; nats, lengths, percent.
+
+    "before_" in a column: at step 0, at the places of the boundary of the last epoch.
+    """
 
     name: str
     study: VolumeStudy
     runs: dict[tuple, Record]
     table: pd.DataFrame
-    factor: str = "task"  # what `name` is a level of
 
     def of(self, width: int, labels: str = "true") -> pd.DataFrame:
         """The networks of a kind that have enough pairs and finite numbers, by seed."""
         found = self.table.query("width == @width and labels == @labels").droplevel(["width", "labels"])
         return found[(found["pairs"] >= LEAST_PAIRS) & np.isfinite(found["contrast"] + found["before_contrast"])]
 
-    @property
-    def recorded(self) -> int:
-        """The least number of networks that a width of the study has, whether they count or not."""
-        found = self.table.query("labels == 'true'").groupby("width").size()
-        return int(min(found.get(width, 0) for width in self.study.widths))
-
-    n = recorded
+    def counted(self, width: int) -> list[Record]:
+        """Their runs, with true labels."""
+        return [self.runs[width, "true", seed] for seed in self.of(width).index]
 
     def since(self, seed: int) -> "VolumeArm":
         """The arm without the networks of smaller seeds."""
         runs = {key: run for key, run in self.runs.items() if key[2] >= seed}
         return replace(self, runs=runs, table=self.table.query("seed >= @seed"))
 
-    def by_width(self) -> "list[VolumeArm]":
-        """An arm for each width, named by it."""
-        found = []
-        for width in self.study.widths:
-            runs = {key: run for key, run in self.runs.items() if key[0] == width}
-            own, study = self.table.query("width == @width"), replace(self.study, widths=(width,))
-            found.append(VolumeArm(counted(width, "unit"), study, runs, own, "width"))
-        return found
-
     def networks(self, labels: str = "true") -> list:
         """The runs with such labels, of all widths."""
         return [run for (_, kind, _), run in self.runs.items() if kind == labels]
 
 
-def arm(name: str, study: VolumeStudy, records) -> VolumeArm:
-    """The study's arm among these records."""
-    runs = runs_of(study, records)
-    return VolumeArm(name, study, runs, table(runs))
+def arm(name: str, study: VolumeStudy, records: Iterable) -> VolumeArm:
+    """The study's records or measurements that went to their last epoch."""
+    runs, rows = {}, {}
+    for run in study.among(records):
+        if study.steps in run.arrays["geometry_steps"]:
+            key = run.spec.width, run.spec.labels, run.spec.seed
+            before = {f"before_{name}": value for name, value in at_epoch(run, 0).items()}
+            right = {side: float(run.arrays[side][-1]) for side in ("train_accuracy", "test_accuracy")}
+            runs[key], rows[key] = run, at_epoch(run, -1) | before | right
+    return VolumeArm(name, study, runs, numbered(rows, ("width", "labels", "seed"), COLUMNS))
 
 
 def arms(records) -> list[VolumeArm]:

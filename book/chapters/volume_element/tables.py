@@ -56,15 +56,19 @@ def in_the_middle(arm: VolumeArm, width: int) -> np.ndarray:
     If the boundary lies nearer to the end with the larger volume, a tilt of the line adds to the contrast at the
     boundary. In the middle it cannot: a straight line between the ends has their mean there.
     """
-    several = [arm.runs[width, "true", seed] for seed in arm.of(width).index]
-    found = [run.arrays["profile"] - run.arrays["same_profile"] for run in several]  # (epochs, places)
+    found = [run.arrays["profile"] - run.arrays["same_profile"] for run in arm.counted(width)]  # (epochs, places)
     return np.stack([values[[0, -1], values.shape[1] // 2] for values in found])
+
+
+def share(both: np.ndarray) -> float:
+    """Of numbers (networks, 2) [network, untrained or trained], the mean before training over that after it."""
+    was, now = both.mean(0)
+    return float(was / now)
 
 
 def share_in_the_middle(arm: VolumeArm, width: int) -> float:
     """The share of that difference, in the mean over networks, that was there before training."""
-    was, now = in_the_middle(arm, width).mean(0)
-    return float(was / now)
+    return share(in_the_middle(arm, width))
 
 
 def at_own_boundaries(arm: VolumeArm, width: int) -> np.ndarray:
@@ -72,14 +76,12 @@ def at_own_boundaries(arm: VolumeArm, width: int) -> np.ndarray:
 
     The other measures look at the untrained network at the places of the trained boundary.
     """
-    seeds = arm.of(width).index
-    return np.stack([arm.runs[width, "true", seed].arrays["own_contrast"][[0, -1]] for seed in seeds])
+    return np.stack([run.arrays["own_contrast"][[0, -1]] for run in arm.counted(width)])
 
 
 def share_at_own_boundaries(arm: VolumeArm, width: int) -> float:
     """The mean of that contrast before training, over the mean of that after it."""
-    was, now = at_own_boundaries(arm, width).mean(0)
-    return float(was / now)
+    return share(at_own_boundaries(arm, width))
 
 
 def contrast_in_sds(arm: VolumeArm, width: int) -> np.ndarray:
@@ -88,9 +90,8 @@ def contrast_in_sds(arm: VolumeArm, width: int) -> np.ndarray:
     The SD is the root mean square of that of the pairs of two classes and that of their matched pairs.
     """
     found = []
-    for seed in arm.of(width).index:
-        a = arm.runs[width, "true", seed].arrays
-        both = [np.asarray(a[name], float)[[0, -1]] for name in ("effect", "same_effect")]
+    for run in arm.counted(width):
+        both = [np.asarray(run.arrays[name], float)[[0, -1]] for name in ("effect", "same_effect")]
         spread = np.sqrt(np.mean([values.var(1, ddof=1) for values in both], 0))
         found.append((both[0] - both[1]).mean(1) / spread)
     return np.stack(found)
@@ -110,12 +111,10 @@ def shares(arms: Iterable[VolumeArm]) -> pd.DataFrame:
     found = {}
     for arm in arms:
         width = arm.study.widths[0]
-        in_sds, middle = (of(arm, width).mean(0) for of in (contrast_in_sds, in_the_middle))
         found[arm.name] = {
-            "at the places of the trained boundary": means(arm, "before_contrast")[width]
-            / means(arm, "contrast")[width],
-            "in the middle of the lines": middle[0] / middle[1],
-            "in standard deviations among pairs": in_sds[0] / in_sds[1],
+            "at the places of the trained boundary": share(arm.of(width)[["before_contrast", "contrast"]].to_numpy()),
+            "in the middle of the lines": share_in_the_middle(arm, width),
+            "in standard deviations among pairs": share(contrast_in_sds(arm, width)),
             "at boundaries of the untrained network's own": share_at_own_boundaries(arm, width),
         }
     return (100 * pd.DataFrame(found)).round(0).astype(int)
@@ -123,13 +122,13 @@ def shares(arms: Iterable[VolumeArm]) -> pd.DataFrame:
 
 def moves(arm: VolumeArm, width: int) -> float:
     """How far training moves the weights of the first layer, over their norm before it; a mean over networks."""
-    several = [arm.runs[width, "true", seed].arrays["W1"][[0, -1]] for seed in arm.of(width).index]
+    several = [run.arrays["W1"][[0, -1]] for run in arm.counted(width)]
     return float(np.mean([np.linalg.norm(end - start) / np.linalg.norm(start) for start, end in several]))
 
 
 def last_loss(arm: VolumeArm, width: int) -> float:
     """The loss on the training points at the end; a mean over networks."""
-    return float(np.mean([arm.runs[width, "true", seed].arrays["train_loss"][-1] for seed in arm.of(width).index]))
+    return float(np.mean([run.arrays["train_loss"][-1] for run in arm.counted(width)]))
 
 
 def entropy_at_equal_distance(run) -> float:
@@ -188,8 +187,7 @@ def accuracies(arms: Iterable[VolumeArm], epochs: Sequence[int] = (1, 5, 10, 20,
 
 def layer_contrasts(arm: VolumeArm) -> np.ndarray:
     """(layers,) the mean contrast of each hidden layer after training, over the networks that count."""
-    width = arm.study.widths[0]
-    return np.mean([arm.runs[width, "true", seed].arrays["layer_contrast"][-1] for seed in arm.of(width).index], 0)
+    return np.mean([run.arrays["layer_contrast"][-1] for run in arm.counted(arm.study.widths[0])], 0)
 
 
 def leading(runs: Iterable, epoch: int, within: float = 100.0) -> float:
@@ -210,13 +208,13 @@ def near_the_boundary(arm: VolumeArm, width: int, index: int, within: float = 0.
 
     index: of the geometry step, 0 before training and -1 after it.
     """
-    runs = [arm.runs[width, "true", seed].arrays for seed in arm.of(width).index]
-    return float(np.mean([np.abs(a["peak"][index] - a["crossing"]) < within for a in runs]))
+    several = [run.arrays for run in arm.counted(width)]
+    return float(np.mean([np.abs(a["peak"][index] - a["crossing"]) < within for a in several]))
 
 
 def at_an_end(arm: VolumeArm, width: int, index: int) -> float:
     """The share of the pairs of all networks whose volume is largest at an end of the line; index: as above."""
-    peaks = [arm.runs[width, "true", seed].arrays["peak"][index] for seed in arm.of(width).index]
+    peaks = [run.arrays["peak"][index] for run in arm.counted(width)]
     return float(np.mean([(peak <= 0) | (peak >= 1) for peak in peaks]))
 
 

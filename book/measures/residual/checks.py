@@ -5,7 +5,6 @@ how other networks on these lines would differ, that over lines how these networ
 """
 
 from collections.abc import Callable, Collection
-from functools import partial
 
 import numpy as np
 
@@ -18,44 +17,22 @@ from book.records.store import Record
 # of both intervals: shift, face, hue, name
 LOOKS = ((0.12, "black", "black", "over networks"), (-0.12, "white", GREY, "over lines"))
 
-_interpolated = partial(pair_contrasts, interpolated=True)
-
-
-def _over_mirror(run: Record) -> np.ndarray:
-    return over_mirror(run)[:, ACROSS]
-
-
-def _after(measure: Callable[[Record], np.ndarray]) -> Callable[[Record], np.ndarray]:
-    return lambda run: measure(run)[AFTER]
-
-
-def _change(measure: Callable[[Record], np.ndarray]) -> Callable[[Record], np.ndarray]:
-    return lambda run: np.diff(measure(run), axis=0)[0]
-
-
-CHECKS = {  # of a network (P,), a number for each line; `results` defines the measures
-    "contrast after training": _after(pair_contrasts),
-    "the same, ends interpolated": _after(_interpolated),
-    "boundary minus mirror place": _after(_over_mirror),
-    "change of the contrast by training": _change(pair_contrasts),
-    "the same change, ends interpolated": _change(_interpolated),
-    "change of the mirror difference": _change(_over_mirror),
+CHECKS: dict[str, Callable[[Record], np.ndarray]] = {  # of a network (P,), a number for each line; see `results`
+    "contrast after training": lambda run: pair_contrasts(run)[AFTER],
+    "the same, ends interpolated": lambda run: pair_contrasts(run, interpolated=True)[AFTER],
+    "boundary minus mirror place": lambda run: over_mirror(run)[AFTER, ACROSS],
+    "change of the contrast by training": lambda run: np.diff(pair_contrasts(run), axis=0)[0],
+    "the same change, ends interpolated": lambda run: np.diff(pair_contrasts(run, interpolated=True), axis=0)[0],
+    "change of the mirror difference": lambda run: np.diff(over_mirror(run)[:, ACROSS], axis=0)[0],
 }
 
 
-def over_networks_and_lines(
-    runs: Collection[Record], of: Callable[[Record], np.ndarray]
-) -> tuple[Estimate, Estimate]:
-    """Two means with intervals of the numbers of a network's lines, (P,): over networks, and over different lines."""
-    return (
-        mean_interval([np.nanmean(of(run)) for run in runs]),
-        mean_interval(list(by_line(runs, of).values())),
-    )
-
-
 def checked(runs: Collection[Record]) -> dict[str, tuple[Estimate, Estimate]]:
-    """Both intervals of each of CHECKS."""
-    return {words: over_networks_and_lines(runs, of) for words, of in CHECKS.items()}
+    """The mean of each of CHECKS with two intervals: over networks, and over different lines."""
+    return {
+        words: (mean_interval([np.nanmean(of(run)) for run in runs]), mean_interval(list(by_line(runs, of).values())))
+        for words, of in CHECKS.items()
+    }
 
 
 def checks_figure(several: dict[str, dict[str, tuple[Estimate, Estimate]]]):

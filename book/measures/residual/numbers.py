@@ -11,17 +11,18 @@ its accuracies and its rank.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from book.claims.judge import Arm
+from book.claims.judge import ABOVE_0, Arm, Part
 from book.claims.statistics import Estimate, mean_interval
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.residual import own_boundaries, results
+from book.measures.residual.places import ENDS_AND_CROSSING
 from book.measures.residual.results import LEAST_PAIRS
 from book.measures.residual.volumes import MEASURES
 from book.measures.tables import Tables
@@ -35,7 +36,8 @@ def measured(run: Any, study: Any) -> dict[str, float]:
     if run.diverged_at is not None or len(run.arrays["steps"]) == 0 or run.arrays["steps"][-1] != study.steps:
         return {}
     pairs = results.number_of_pairs(run)
-    numbers = _volumes(run) | _planes(run) | _in_the_middle(run)
+    numbers = _volumes(run, results.finite_mean) | _without_normalisation(run) | _planes(run) | _in_the_middle(run)
+    numbers = {name: float(x) for name, x in numbers.items()}
     if pairs < LEAST_PAIRS:
         numbers = dict.fromkeys(numbers, math.nan)
     arrays = run.arrays
@@ -50,48 +52,57 @@ def measured(run: Any, study: Any) -> dict[str, float]:
     return numbers
 
 
-def _named(name: str, values: np.ndarray) -> dict[str, float]:
-    """(before or after, across or alike) as named numbers."""
-    return {f"{name} {k} {w}": float(values[i, j]) for i, w in enumerate(WHEN) for j, k in enumerate(KINDS)}
+def _named(name: str, values: np.ndarray) -> dict[str, Any]:
+    """(before or after, across or alike) as named numbers, or arrays with one for each pair."""
+    return {f"{name} {k} {w}": values[i, j] for i, w in enumerate(WHEN) for j, k in enumerate(KINDS)}
 
 
-def _volumes(run: Any) -> dict[str, float]:
-    effects, halves, spread = results.effects(run), results.half_effects(run), results.spread(run)
-    nearer, numbers = results.nearer(run), {}
-    for s in STAGES:
-        numbers |= _named(f"effect {s}", effects[:, s - 1]) | _named(f"half effect {s}", halves[:, s - 1])
-        contrast = effects[:, s - 1, 0] - effects[:, s - 1, 1]
-        numbers |= {f"contrast {s} {w}": float(x) for w, x in zip(WHEN, contrast, strict=True)}
-        numbers |= {f"gain {s}": float(contrast[1] - contrast[0]), f"range {s}": float(spread[1, s - 1])}
-        numbers[f"nearer {s}"] = float(nearer[1, s - 1])
-    if "segment_measure" in run.arrays:
-        by_measure = results.measured_effects(run)
-        for m, name in enumerate(MEASURES[: by_measure.shape[1]]):
-            numbers |= _named(f"{name} effect", by_measure[:, m])
-            contrast = by_measure[:, m, 0] - by_measure[:, m, 1]
-            numbers[f"{name} gain"] = float(contrast[1] - contrast[0])
-    if "raw_measure" in run.arrays:  # of images that are not normalised
-        raw = results.raw_effects(run)[1, 0]  # after training, by all singular values: (place, kind)
-        volume = run.arrays["raw_measure"][1, 0, results.RAW_BOUNDARY, results.ACROSS]
-        enough = np.isfinite(volume).all(-1).sum() >= LEAST_PAIRS
-        numbers["raw effect at the same places"] = float(raw[results.SAME_PLACES, 0])
-        numbers["raw effect at its boundary"] = float(raw[results.RAW_BOUNDARY, 0]) if enough else math.nan
-    return numbers
+def _effects(run: Any) -> dict[str, np.ndarray]:
+    """By name (2, 2, P) [network, kind, pair]: "effect 1" to "effect 4", the same by the "half" of the singular
+    values, "features effect" and so on; in nats per singular value that was used."""
+    k, arrays = results.outputs(run), run.arrays
+    parts = {"": (arrays["segment_volume"][..., ENDS_AND_CROSSING], k), "half ": (arrays["segment_half"], k // 2)}
+    found = {}
+    for name, (few, used) in parts.items():
+        by_stage = results.matched_effects(few.astype(float)) / used
+        found |= {f"{name}effect {s}": by_stage[:, s - 1] for s in STAGES}
+    if "segment_measure" in arrays:
+        effect = results.matched_effects(arrays["segment_measure"].astype(float))
+        effect /= results.used(run, effect.shape[1])[:, None, None]
+        found |= {f"{name} effect": effect[:, m] for m, name in enumerate(MEASURES[: effect.shape[1]])}
+    return found
+
+
+def _volumes(run: Any, mean: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+    """Effects, contrasts, gains, ranges and "nearer"; mean: over the pairs, the last axis, or none."""
+    numbers: dict[str, Any] = {}
+    for name, of_pairs in _effects(run).items():
+        effect = mean(of_pairs)
+        contrast = effect[:, results.ACROSS] - effect[:, results.ALIKE]
+        measure, _, stage = name.partition("effect")
+        numbers |= _named(name, effect) | {f"{measure}gain{stage}": contrast[1] - contrast[0]}
+        if not measure:
+            numbers |= {f"contrast{stage} {w}": x for w, x in zip(WHEN, contrast, strict=True)}
+    spread, nearer = mean(results.spreads(run)[1]), mean(results.nearer_of_pairs(run)[1])
+    return numbers | {f"{name} {s}": x[s - 1] for name, x in (("range", spread), ("nearer", nearer)) for s in STAGES}
 
 
 def of_pairs(run: Any) -> pd.DataFrame:
     """The numbers of each pair by the names of their means, a row for each."""
-    numbers = {}
-    for name, effect in results.effects_of_pairs(run).items():
-        numbers |= {f"{name} {k} {w}": effect[i, j] for i, w in enumerate(WHEN) for j, k in enumerate(KINDS)}
-        contrast = effect[:, results.ACROSS] - effect[:, results.ALIKE]
-        measure, _, stage = name.partition("effect")
-        numbers[f"{measure}gain{stage}"] = contrast[1] - contrast[0]
-        if not measure:
-            numbers |= {f"contrast{stage} {w}": x for w, x in zip(WHEN, contrast, strict=True)}
-    spread, nearer = results.spreads(run)[1], results.nearer_of_pairs(run)[1]
-    numbers |= {f"range {s}": spread[s - 1] for s in STAGES} | {f"nearer {s}": nearer[s - 1] for s in STAGES}
-    return pd.DataFrame(numbers)
+    return pd.DataFrame(_volumes(run, lambda values: values))
+
+
+def _without_normalisation(run: Any) -> dict[str, float]:
+    """The effects on images that are not normalised."""
+    if "raw_measure" not in run.arrays:
+        return {}
+    raw = results.raw_effects(run)[1, 0]  # after training, by all singular values: (place, kind)
+    volume = run.arrays["raw_measure"][1, 0, results.RAW_BOUNDARY, results.ACROSS]
+    enough = np.isfinite(volume).all(-1).sum() >= LEAST_PAIRS
+    return {
+        "raw effect at the same places": raw[results.SAME_PLACES, 0],
+        "raw effect at its boundary": raw[results.RAW_BOUNDARY, 0] if enough else math.nan,
+    }
 
 
 def _planes(run: Any) -> dict[str, float]:
@@ -119,7 +130,24 @@ def stretch(nats: pd.Series) -> Estimate:
     return replace(found, value=value, low=low, high=high)
 
 
-# -- arms ---------------------------------------------------------------------------------------------------------
+# -- parts and arms --------------------------------------------------------------------------------------------------
+
+
+def mean(
+    says: str,
+    values: str | Callable[[pd.DataFrame], pd.Series],
+    asks: str,
+    unit: str = "nats per output",
+    accepts: tuple[float, float] = ABOVE_0,
+    **fields: Any,
+) -> Part:
+    """The mean over networks of a column, or of what a function makes of the table, lies on one side of a line."""
+    low, high = accepts
+    line = f"> {low:g}" if high == math.inf else f"< {high:g}"
+    own = f"{asks} {line}{'%' if unit == '%' else ''}"
+    premises = [premise.asks for premise in fields.get("only_if", ())]
+    asks = f"{own}, asked where {' and '.join(premises)}" if premises else own
+    return Part(says, values if callable(values) else lambda t: t[values], accepts, unit, asks, **fields)
 
 
 def networks(

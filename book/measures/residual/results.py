@@ -1,4 +1,4 @@
-"""Numbers of each residual network, averaged over its pairs first, and the arms that claims ask.
+"""Numbers of each residual network, averaged over its pairs first.
 
 An effect is the log-volume at the boundary minus the mean of both ends of the segment; of a segment in one class it
 is taken at the same t. A contrast is the effect across a boundary minus that in one class. All are in nats per
@@ -56,27 +56,6 @@ def effects(run: Record) -> np.ndarray:
     """(2, 4, 2) [network, stage, kind]: effects in nats per output."""
     volume = run.arrays["segment_volume"].astype(float)
     return mean_effect(volume[..., ENDS_AND_CROSSING]) / outputs(run)
-
-
-def effects_of_pairs(run: Record) -> dict[str, np.ndarray]:
-    """By the name of the measure, (2, 2, P) [network, kind, pair]: "effect 1" to "effect 4", the same by the "half"
-    of the singular values, "features effect" and so on; in nats per singular value that was used."""
-    k, arrays = outputs(run), {name: x.astype(float) for name, x in run.arrays.items() if name.startswith("segment_")}
-    by_stage = matched_effects(arrays["segment_volume"][..., ENDS_AND_CROSSING]) / k
-    halves = matched_effects(arrays["segment_half"]) / (k // 2)
-    found = {f"effect {s}": by_stage[:, s - 1] for s in (1, 2, 3, 4)}
-    found |= {f"half effect {s}": halves[:, s - 1] for s in (1, 2, 3, 4)}
-    if "segment_measure" in arrays:
-        effect = matched_effects(arrays["segment_measure"])
-        effect /= _used(run, effect.shape[1])[:, None, None]
-        found |= {f"{name} effect": effect[:, m] for m, name in enumerate(MEASURES[: effect.shape[1]])}
-    return found
-
-
-def contrast(run: Record) -> float:
-    """Of the last stage after training, in nats per output."""
-    across, alike = effects(run)[AFTER, -1]
-    return across - alike
 
 
 def changes(run: Record) -> np.ndarray:
@@ -166,7 +145,7 @@ def measured_effects(run: Record) -> np.ndarray:
     In nats per singular value that the measure uses.
     """
     found = mean_effect(run.arrays["segment_measure"].astype(float))
-    return found / _used(run, found.shape[1])[:, None]
+    return found / used(run, found.shape[1])[:, None]
 
 
 def raw_effects(run: Record) -> np.ndarray:
@@ -175,10 +154,10 @@ def raw_effects(run: Record) -> np.ndarray:
     In nats per singular value that the measure uses. place: SAME_PLACES or RAW_BOUNDARY.
     """
     found = mean_effect(run.arrays["raw_measure"].astype(float))
-    return found / _used(run, found.shape[1])[:, None, None]
+    return found / used(run, found.shape[1])[:, None, None]
 
 
-def _used(run: Record, number: int) -> np.ndarray:
+def used(run: Record, number: int) -> np.ndarray:
     """How many singular values each of the first MEASURES uses, (number,)."""
     k = outputs(run)
     codes = min(k, HEAD)
@@ -307,30 +286,16 @@ def in_triangle(side: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ResidualArm:
-    """A part of a study's networks that claims ask.
+    """Records of a study.
 
-    runs: of the whole study, by (activation, objective, labels, seed). factor: what the arms of a claim differ in.
-    level: of the factor, by default the name. activation, objective: of the networks that are judged; the others are
-    for comparison. stage: 1 to 4. measure: of `MEASURES`.
+    runs: by (activation, objective, labels, seed). activation, objective: of the networks that are looked at.
     """
 
     name: str
     study: ResidualStudy
     runs: dict[tuple[str, str, str, int], Record]
-    factor: str = "network"
-    level: str = ""
     activation: str = "gelu"
     objective: str = "supervised"
-    stage: int = 4
-    measure: str = "features"
-
-    @property
-    def recorded(self) -> int:
-        """The least number of seeds that a network of the study has."""
-        seeds = [sum(key[:3] == variant for key in self.runs) for variant in self.study.variants]
-        return min(seeds, default=0)
-
-    n = recorded
 
     def every(self, objective: str | None = None, labels: str = "true") -> dict[int, Record]:
         """The networks of a kind by seed. objective: by default the arm's."""
@@ -339,16 +304,17 @@ class ResidualArm:
 
     def of(self, objective: str | None = None, labels: str = "true") -> dict[int, Record]:
         """Those that have enough pairs."""
-        return {
-            seed: run for seed, run in self.every(objective, labels).items() if number_of_pairs(run) >= LEAST_PAIRS
-        }
+        every = self.every(objective, labels)
+        return {seed: run for seed, run in every.items() if number_of_pairs(run) >= LEAST_PAIRS}
 
 
-def arm(name: str, study: ResidualStudy, activation: str, records) -> ResidualArm:
-    """The arm of a study's networks with this activation, and of all networks of the study for comparisons."""
+def arm(
+    name: str, study: ResidualStudy, activation: str, records: Iterable, objective: str = "supervised"
+) -> ResidualArm:
+    """The networks of a study that went to their last epoch."""
     runs = {
         (run.spec.activation, run.spec.objective, run.spec.labels, run.spec.seed): run
         for run in study.among(records)
         if run.diverged_at is None and run.steps == study.steps
     }
-    return ResidualArm(name, study, runs, activation=activation)
+    return ResidualArm(name, study, runs, activation, objective)

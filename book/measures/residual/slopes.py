@@ -1,10 +1,11 @@
 """Lines from the effect within one class to that across a boundary, before training and after it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axis import Axis
 
+from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import GREY
 from book.measures.residual.results import ACROSS, AFTER, ALIKE, BEFORE
@@ -42,6 +43,23 @@ def slopes_figure(found: dict[str, np.ndarray], percent: bool = False):
         percent_axis(axes[0].yaxis, (low, high), PERCENTS if high - low > 1 else range(-50, 60, 10))
         axes[0].set_ylabel("stretched more than at\nthe two images (log scale)")
     name_times(axes[0])
+    return fig
+
+
+def rows_figure(found: Mapping[str, np.ndarray], label: str, height: float):
+    """A row for each group of networks by name: a dot for each, and the mean with its interval; grey before training.
+
+    found: (networks,) in nats, labelled in percent.
+    """
+    fig, ax = figures.subplots(height=height)
+    for row, (name, values) in enumerate(found.items()):
+        look = {"color": GREY if "before training" in name else "black", "marker": "o"}
+        ax.plot(values, np.full(len(values), row - 0.15), "o", color=GREY, markersize=5, alpha=0.8)
+        figures.interval(ax, mean_interval(values), row + 0.15, look, linewidth=2)
+    ax.axvline(0, color="black", linewidth=0.8)
+    figures.name_rows(ax, found)
+    percent_axis(ax.xaxis, ax.get_xlim(), FINE)
+    ax.set_xlabel(label)
     return fig
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,39 +24,41 @@ PAPERS_WIDTH, PAPERS_EPOCHS = 64, {"supervised": 200, "barlow": 1000, "simclr": 
 class ResidualStudy(Study):
     """Every activation x objective x kind of labels x seed of one residual network; each network is a block.
 
-    A step is an epoch, and no weights are kept. first_line, first_plane: `line` and `plane` of the first seed, for
-    pictures; line and plane: those of the others. in_bf16: the first activation is trained in bf16 instead of
-    `precision`. The other fields are those of `ResidualSpec`.
+    A step is an epoch, and no weights are kept. common: what all runs share; of the first activation, objective and
+    kind of labels. in_bf16: the first activation is trained in bf16 instead. first_line, first_plane: `line` and
+    `plane` of the first seed, for pictures.
     """
 
     sized_by = ("depth", "width", "objective", "images", "batch", "precision", "augmentation", "until", "raw")
 
-    depth: int = 10
-    width: int = 16
+    common: ResidualSpec
     activations: tuple[str, ...] = ("gelu",)
     objectives: tuple[str, ...] = ("supervised",)
     labels: tuple[str, ...] = ("true",)
-    images: int = 50_000
     seeds: int = 5
     seeds_per_block: int = 1
-    batch: int = 250
-    optimiser: str = "sgd"
-    rate: float = 0.1
-    decay: float = 5e-4
-    augmentation: str = "crop and flip"
-    until: float = 0.0
-    precision: str = "fp32"
     in_bf16: bool = False
-    pairs: int = 12
-    points: int = 7
-    line: int = 0
-    plane: int = 11
-    triples: int = 4
-    planes: int = 0
-    raw: bool = False
-    normalised: bool = True
     first_line: int = 25
     first_plane: int = 21
+
+    @classmethod
+    def of(cls, name: str, data: str, steps: int, title: str = "", **given: Any) -> "ResidualStudy":
+        """given: other fields of the study, or of the specification that its runs share."""
+        own = {f.name: given.pop(f.name) for f in fields(cls) if f.name in given}
+        firsts = {"activation": "activations", "objective": "objectives", "labels": "labels"}
+        kind = {field: own.get(several, getattr(cls, several))[0] for field, several in firsts.items()}
+        shared = {"images": 50_000, "plane": 11} | kind | given
+        return cls(name, data, steps, title, common=ResidualSpec(data=data, data_digest="", seed=0, **shared), **own)
+
+    @property
+    def width(self) -> int:
+        """Channels of the first stage."""
+        return self.common.width
+
+    @property
+    def planes(self) -> int:
+        """Points a side of the four planes of images."""
+        return self.common.planes
 
     def spec(self, digest: str, activation: str, objective: str, labels: str, seed: int) -> ResidualSpec:
         """The specification of one of the study's runs, with that digest of its data."""
@@ -65,27 +67,27 @@ class ResidualStudy(Study):
             own |= {"line": self.first_line, "plane": self.first_plane}
         if self.in_bf16 and activation == self.activations[0]:
             own["precision"] = "bf16"
-        if objective == "supervised" and self.augmentation == "views":
+        if objective == "supervised" and self.common.augmentation == "views":
             own["augmentation"] = "none"  # views are those of self-supervision
-        return self.specified(ResidualSpec, data_digest=digest, epochs=self.steps, **own)
+        return replace(self.common, data=self.data, data_digest=digest, epochs=self.steps, **own)
 
     @property
     def protocol(self) -> str:
         """What every run has in common, for captions."""
-        name = Path(self.data.removeprefix("folder:")).name
+        of, name = self.common, Path(self.data.removeprefix("folder:")).name
         of_paper = name in ("cifar10", "cifar10-jpeg")  # other data are not compared with it
-        narrow = f" of {PAPERS_WIDTH}" if of_paper and self.width != PAPERS_WIDTH else ""
-        epochs = PAPERS_EPOCHS[self.objectives[0]]
+        narrow = f" of {PAPERS_WIDTH}" if of_paper and of.width != PAPERS_WIDTH else ""
+        epochs = PAPERS_EPOCHS[of.objective]
         short = f" of the paper's {epochs:,}" if of_paper and self.steps < epochs else ""
         length = f"{self.steps}{short} epochs"
-        if self.until:
-            length = f"at most {length}, until {self.until:g}% of the labels are learned"
-        in_bf16 = f" ({self.activations[0].upper()} networks: bf16)" if self.in_bf16 else ""
-        plain = "" if self.normalised else ", without normalisation"
-        few = f", {self.images:,} images" if of_paper and self.images != 50_000 else ""
+        if of.until:
+            length = f"at most {length}, until {of.until:g}% of the labels are learned"
+        in_bf16 = f" ({of.activation.upper()} networks: bf16)" if self.in_bf16 else ""
+        plain = "" if of.normalised else ", without normalisation"
+        few = f", {of.images:,} images" if of_paper and of.images != 50_000 else ""
         return (
-            f"{title(self.data)}{few}, ResNet-{self.depth}, width {self.width}{narrow}, "
-            f"{length}, {self.precision}{in_bf16}{plain}, up to {self.pairs} pairs per network"
+            f"{title(self.data)}{few}, ResNet-{of.depth}, width {of.width}{narrow}, "
+            f"{length}, {of.precision}{in_bf16}{plain}, up to {of.pairs} pairs per network"
         )
 
     @property
@@ -129,13 +131,13 @@ class ResidualStudy(Study):
 def of_small_images(chapter: int, dataset: Dataset, scale: str, **own: Any) -> ResidualStudy:
     """A study that a reader trains on small images in a chapter: no triangles, plane or lines.
 
-    own: fields of `ResidualStudy`; `steps` and `seeds` must be among them. Raises ValueError as `places.check`.
+    own: of `ResidualStudy.of`; `steps` and `seeds` must be among them. Raises ValueError as `places.check`.
     """
     small = {"pairs": 8, "points": 3} if scale == "smoke" else {}
     looks: dict[str, Any] = {"triples": 0, "plane": 0, "first_line": 0, "first_plane": 0}
     own = {"images": len(dataset.train_images)} | looks | small | own
-    own["batch"] = min(own.get("batch", ResidualStudy.batch), own["images"])
+    own["batch"] = min(own.get("batch", ResidualSpec.batch), own["images"])
     name = f"chapter {chapter}, {dataset.name} at {scale} scale"
-    study = ResidualStudy(name, dataset.name, title="residual networks on small images", **own)
+    study = ResidualStudy.of(name, dataset.name, title="residual networks on small images", **own)
     places.check(study.blocks(dataset)[0].specs[0], dataset)  # the others ask the same of the data
     return study
