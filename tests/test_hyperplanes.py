@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm, skew
 
 from book.chapters import studies
-from book.chapters.hyperplanes import derived, fitted, pictures, tables, units
+from book.chapters.hyperplanes import derived, fitted, pictures, tables
 from book.measures.classifiers import story as hp
 from book.measures.classifiers.frames import by_network, trained
 from book.measures.tables import frame
@@ -33,7 +33,7 @@ def network(rng, hidden=5):
 
 
 def distances(h, labels, head):
-    return hp.class_distances(units.unit_moments(h @ head.T, labels, C))
+    return hp.class_distances(derived.unit_moments(h @ head.T, labels, C))
 
 
 # -- distances ----------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def test_permuted_and_rescaled_hidden_units_change_nothing(seed):
     order, c = rng.permutation(h.shape[1]), rng.uniform(0.1, 10, h.shape[1])
     h2, head2 = (h * c)[:, order], (head / c)[:, order]
     np.testing.assert_allclose(distances(h2, labels, head2), distances(h, labels, head), rtol=1e-9)
-    np.testing.assert_allclose(units.overlap(h2, labels, C), units.overlap(h, labels, C)[order], atol=1e-12)
+    np.testing.assert_allclose(derived.overlap(h2, labels, C), derived.overlap(h, labels, C)[order], atol=1e-12)
     before, after = (fitted.against_fitted((x, labels), (x, labels), w, True) for x, w in ((h, head), (h2, head2)))
     np.testing.assert_allclose(after.wrong, before.wrong, atol=1e-3)  # a fit of some steps enlarges rounding
     np.testing.assert_allclose(after.accuracy, before.accuracy, atol=1)
@@ -70,7 +70,7 @@ def test_permuted_and_rescaled_hidden_units_change_nothing(seed):
 
 def test_a_class_with_one_member_has_no_width():
     h, labels = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 4.5]]), np.array([0, 1, 1])
-    moments = units.unit_moments(h, labels, 3)
+    moments = derived.unit_moments(h, labels, 3)
     assert moments[:, 0].tolist() == [[1, 0, 0], [2, 0, 0]]
     assert moments[:, 2].tolist() == [[0, 0, 0], [0, 0, 0]]  # a class without any
     assert hp.class_distances(moments)[:, 0].tolist() == [np.inf, np.inf]
@@ -141,17 +141,17 @@ def test_of_other_networks_no_story_is_told(name):
 def test_preactivations_and_representation_are_the_network_s():
     weights = {"weight": np.array([[1.0, -1.0], [0.5, 0.0]]), "bias": np.array([0.0, -3.0])}
     images = np.array([[4, 6], [10, 0]], np.uint8)
-    z = units.preactivations(weights, images, (0.5, 1.0))  # inputs (3, 4) and (6, 1)
+    z = fitted.preactivations(weights, images, (0.5, 1.0))  # inputs (3, 4) and (6, 1)
     assert z.tolist() == [[-1.0, -1.5], [5.0, 0.0]]
-    assert units.representation(weights, images, (0.5, 1.0), "Abs2").tolist() == [[1.0, 1.5], [5.0, 0.0]]
-    assert units.representation(weights, images, (0.5, 1.0), "ReLU").tolist() == [[0.0, 0.0], [5.0, 0.0]]
+    assert fitted.representation(weights, images, (0.5, 1.0), "Abs2").tolist() == [[1.0, 1.5], [5.0, 0.0]]
+    assert fitted.representation(weights, images, (0.5, 1.0), "ReLU").tolist() == [[0.0, 0.0], [5.0, 0.0]]
 
 
 def test_moments_are_those_of_scipy_and_a_constant_unit_has_none():
     rng = np.random.default_rng(1)
     z, labels = rng.gamma(2.0, size=(90, 3)), np.repeat([0, 1, 2], 30)
     z[:, 1] = 0.1
-    found = units.unit_moments(z, labels, 3)
+    found = derived.unit_moments(z, labels, 3)
     for c in range(3):
         of_class = z[labels == c][:, [0, 2]]
         expected = np.stack([of_class.mean(0), of_class.std(0), skew(of_class)], 1)
@@ -165,8 +165,8 @@ def test_overlap_of_normal_equal_and_disjoint_classes():
     shifts = np.array([0.0, 0.5, 2.0])
     z = rng.standard_normal((2 * n, 3)) + labels[:, None] * shifts
     # the noise of a sum over 20 bins is below 4 sqrt(20 * 0.05 / n) = 0.02; the width of a bin adds less
-    np.testing.assert_allclose(units.overlap(z, labels, 2)[:, 0, 1], 2 * norm.cdf(-shifts / 2), atol=0.03)
-    apart = units.overlap(np.array([[0.0, 7.0], [0.1, 7.0], [9.0, 7.0], [9.1, 7.0]]), np.array([0, 0, 1, 1]), 2)
+    np.testing.assert_allclose(derived.overlap(z, labels, 2)[:, 0, 1], 2 * norm.cdf(-shifts / 2), atol=0.03)
+    apart = derived.overlap(np.array([[0.0, 7.0], [0.1, 7.0], [9.0, 7.0], [9.1, 7.0]]), np.array([0, 0, 1, 1]), 2)
     assert apart[:, 0, 1].tolist() == [0, 1]  # far apart; a constant unit
     assert (apart[:, [0, 1], [0, 1]] == 1).all()
 
@@ -175,8 +175,8 @@ def test_the_wrong_scale_stretches_but_leaves_shapes():
     rng = np.random.default_rng(3)
     weights = {"weight": rng.standard_normal((6, 9)), "bias": rng.standard_normal(6)}
     images, labels = rng.integers(0, 256, (200, 9), dtype=np.uint8), np.arange(200) % C
-    right, wrong = (units.preactivations(weights, images, affine) for affine in ((1.0, 0.0), (3.25, -0.42)))
-    m, m2 = (units.unit_moments(z, labels, C) for z in (right, wrong))
+    right, wrong = (fitted.preactivations(weights, images, affine) for affine in ((1.0, 0.0), (3.25, -0.42)))
+    m, m2 = (derived.unit_moments(z, labels, C) for z in (right, wrong))
     np.testing.assert_allclose(m2[..., 1], 3.25 * m[..., 1])
     np.testing.assert_allclose(m2[..., 2], m[..., 2], atol=1e-9)
     assert abs(m2[..., 0] - 3.25 * m[..., 0]).max() > 0.1  # means are shifted as well
@@ -333,7 +333,7 @@ def test_the_typical_unit_is_the_one_of_median_overlap_and_its_histograms_hold_e
     weights = {"weight": rng.standard_normal((3, data.test_images.shape[1])), "bias": rng.standard_normal(3)}
     table = derived.along_typical_unit(weights, data)
     z = data.test_images @ weights["weight"].T + weights["bias"]
-    overlaps = units.overlap(z, data.test_labels, len(data.classes))
+    overlaps = derived.overlap(z, data.test_labels, len(data.classes))
     chosen = table["unit"][0]
     assert sorted(overlaps.mean((1, 2)))[1] == overlaps.mean((1, 2))[chosen]
     counts = [int((data.test_labels == c).sum()) for c in range(len(data.classes))]

@@ -8,7 +8,7 @@ import torch
 from test_planted_mistakes import plant
 
 from book.chapters.mahalanobis.landscape import quadratic_fit
-from book.measures.distances import measures, recovery
+from book.measures.distances import measures
 from book.measures.distances.measures import (
     abs_pairs,
     best,
@@ -216,7 +216,7 @@ def test_matching_is_one_to_one_and_optimal():
     gaussian = Gaussian(torch.zeros(2).double(), torch.diag(torch.tensor([1.0, 0.5])).double())
     a = math.acos(0.8)
     W = torch.tensor([[math.cos(a), -math.sin(a)], [1.0, 0.0]], dtype=torch.float64)
-    cosines, ratios = recovery.matched(W, gaussian)
+    cosines, ratios = measures.matched(W, gaussian)
     np.testing.assert_allclose(cosines, [0.6, 1.0])
     np.testing.assert_allclose(ratios, [math.log(2), 0], atol=1e-12)
 
@@ -228,7 +228,7 @@ def test_p_values_of_random_exact_solutions_are_uniform(k, d):
 
     gaussian = draw(f"gaussian-{d}", 10).gaussian
     several = [rotation_frame(k, d, s) @ gaussian.whitening for s in range(300)]
-    p = [recovery.eigen_recovery(W, gaussian, 199)["eigenvector_cosine_own_p"] for W in several]
+    p = [measures.eigen_recovery(W, gaussian, 199)["eigenvector_cosine_own_p"] for W in several]
     assert kstest(p, "uniform").pvalue > 1e-4
 
 
@@ -242,7 +242,7 @@ def rotation_frame(k, d, seed):
 def test_eigenvectors_planted_among_random_rows_are_found():
     gaussian = draw("gaussian-5", 10).gaussian
     W = torch.cat([rotation(5) @ gaussian.whitening, gaussian.whitening])
-    found = recovery.eigen_recovery(W, gaussian)
+    found = measures.eigen_recovery(W, gaussian)
     assert found["eigenvector_cosine"] == pytest.approx(1) and found["eigenvector_cosine_own_p"] == 1 / 1000
 
 
@@ -375,11 +375,11 @@ MISTAKES = {
     "best of the three mismatches": (
         measures, "abs_pairs", "np.max", "np.min", "test_a_pair_in_direction_alone_does_not_act_as_abs"),
     "worst matching": (
-        recovery, "_matches", "maximize=True", "maximize=False", "test_matching_is_one_to_one_and_optimal"),
-    "signed cosines": (recovery, "_matches", ".abs().numpy()", ".numpy()",
+        measures, "_matches", "maximize=True", "maximize=False", "test_matching_is_one_to_one_and_optimal"),
+    "signed cosines": (measures, "_matches", ".abs().numpy()", ".numpy()",
         "test_matching_is_one_to_one_and_optimal"),
     "length for its inverse square": (
-        recovery, "_matches", "-2 *", "2 *", "test_a_scale_is_seen_by_the_precision_error_and_not_by_sphericity"),
+        measures, "_matches", "-2 *", "2 *", "test_a_scale_is_seen_by_the_precision_error_and_not_by_sphericity"),
 }  # fmt: skip
 
 

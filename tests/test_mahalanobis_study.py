@@ -17,7 +17,7 @@ from book.chapters.mahalanobis import claims, derived, experiments, landscape, p
 from book.chapters.mahalanobis.claims import CLAIMS
 from book.chapters.mahalanobis.settings import Settings
 from book.claims.judge import judge
-from book.measures.distances import recovery
+from book.measures.distances import measures as of_weights
 from book.measures.distances.measures import mean_squared_error, rotated
 from book.measures.distances.results import ARMS, arm, errors, measures, runs_of
 from book.measures.distances.study import STUDIES, DistanceStudy
@@ -298,11 +298,11 @@ def test_growing_gradients_carry_adam_to_its_bound(growth):
 def test_a_network_is_compared_with_its_own_rotations():
     gaussian = draw("gaussian-4", 10).gaussian
     W, _ = exact(gaussian)
-    same = recovery.own_rotations(W, gaussian, 50)
+    same = of_weights.own_rotations(W, gaussian, 50)
     assert ((same > 0) & (same < 0.9999)).all() and len(set(same.round(6))) > 40
-    assert recovery.own_rotations(torch.eye(4).double(), gaussian, 50).std() > 0
+    assert of_weights.own_rotations(torch.eye(4).double(), gaussian, 50).std() > 0
     turns = torch.from_numpy(ortho_group.rvs(4, size=50, random_state=0))  # one at a time
-    assert same == pytest.approx([recovery.matched(Q @ W, gaussian)[0].mean() for Q in turns])
+    assert same == pytest.approx([of_weights.matched(Q @ W, gaussian)[0].mean() for Q in turns])
 
 
 def exact_arm(trials: int = 3, name: str = "d = 2"):

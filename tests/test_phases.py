@@ -8,7 +8,7 @@ from agreement import tiny
 from fabricate import measurement, record
 
 from book.chapters import studies
-from book.chapters.why_outputs_die import law, phases, turning
+from book.chapters.why_outputs_die import law, turning
 from book.measures.classifiers.study import BOTH
 from book.measures.tables import Tables
 from support.networks.data import load
@@ -138,7 +138,7 @@ def test_a_seed_without_its_whole_grid_is_left_out():
 )
 def test_explained_is_the_variance_between_points_over_all_of_it_adjusted(accuracy, share):
     """share: the plain R^2. Four networks at each of six points, so the adjusted one follows by hand."""
-    found = phases.explained(law_runs(made(accuracy)))
+    found = law.explained(law_runs(made(accuracy)))
     assert found["ReLU2"] == pytest.approx(100 - (100 - share) * (4 / 3) / (24 / 23), abs=0.1)
 
 
@@ -151,13 +151,13 @@ def test_the_points_that_leave_the_axes_are_named():
             - 5 * ((scaling, i, j) == ("standardised", 0, 1))
         )
 
-    table = phases.leaving(law_runs(made(accuracy)))
+    table = law.leaving(law_runs(made(accuracy)))
     assert table.index.tolist() == [("ReLU2", 10.0, 25.0), ("ReLU2", 0.1, 5.0)]
     assert table.to_numpy().tolist() == [[88, 60, 28], [68, 55, 13]]
-    assert len(phases.leaving(law_runs(made(lambda *_: 50.0)))) == 0
+    assert len(law.leaving(law_runs(made(lambda *_: 50.0)))) == 0
 
 
 def test_points_that_decide_nothing_explain_nothing_on_average():
     rng = np.random.default_rng(0)
-    noise = [phases.explained(law_runs(made(lambda *_: 50 + rng.standard_normal()))) for _ in range(60)]
+    noise = [law.explained(law_runs(made(lambda *_: 50 + rng.standard_normal()))) for _ in range(60)]
     assert abs(np.mean([found["ReLU2"] for found in noise])) < 8  # plain R^2: about 22

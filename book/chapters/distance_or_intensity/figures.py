@@ -21,9 +21,9 @@ def judged() -> tuple[Plan, pd.DataFrame]:
     return frames.judged(chapters.tables(), SIX)
 
 
-def about(plan: Plan | None = None, runs: pd.DataFrame | None = None) -> str:
-    """The data of a figure in words; by default of the recorded networks."""
-    return shared.about(*judged()) if plan is None else shared.about(plan, runs)
+def about() -> str:
+    """The data of a figure of the recorded networks in words."""
+    return shared.about(*judged())
 
 
 def accuracy() -> None:
@@ -106,7 +106,7 @@ def accuracy_here(plan: Plan, runs: pd.DataFrame) -> None:
         shared.accuracy_figure(runs),
         name="fig-accuracy",
         title="The same six networks, trained here.",
-        caption=f"Test accuracy of every run, mean and 95% interval. ({about(plan, runs)})",
+        caption=f"Test accuracy of every run, mean and 95% interval. ({shared.about(plan, runs)})",
         alt="Dots of test accuracy for six networks in two panels, one for each input scaling.",
     )
 
@@ -117,7 +117,7 @@ def outputs_here(plan: Plan, runs: pd.DataFrame) -> None:
         pictures.outputs_figure(runs),
         name="fig-outputs",
         title="Dead and rarely active outputs of the networks trained here.",
-        caption=f"Mean number of outputs by how many test images they are active on. ({about(plan, runs)})",
+        caption=f"Mean number of outputs by how many test images they are active on. ({shared.about(plan, runs)})",
         alt="Stacked areas of dead and rarely active outputs by step, for ReLU2 and ReLU2-Neg in "
         "both input scalings.",
     )

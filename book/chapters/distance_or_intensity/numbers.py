@@ -1,12 +1,15 @@
 """The numbers that the chapter's text quotes and that are no arm of a claim."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
 from book.chapters.distance_or_intensity.pictures import lost_classes
 from book.claims.numbers import Number
-from book.claims.statistics import mean_interval
-from book.measures.classifiers import frames, shared
+from book.claims.statistics import Estimate, mean_interval
+from book.measures.classifiers import frames
+from book.measures.classifiers.shared import by_images
 from book.measures.tables import Tables
 from support.networks.architectures import SIX
 from support.training.classifiers.specs import DEAD
@@ -20,12 +23,12 @@ def _runs(tables: Tables, scaling: str) -> dict[str, pd.DataFrame]:
     return frames.by_network(runs[runs["scaling"] == scaling])
 
 
-def _accuracy(network: str, scaling: str) -> Number:
-    return Number(
-        f"mean test accuracy of {network}, {scaling} pixels",
-        lambda tables: mean_interval(_runs(tables, scaling)[network]["accuracy"], within=(0, 100)),
-        "%",
-    )
+def _accuracy(tables: Tables, network: str) -> Estimate:
+    return mean_interval(_runs(tables, "raw")[network]["accuracy"], within=(0, 100))
+
+
+def _gap_with_all_images(tables: Tables, pair: str) -> float:
+    return by_images(tables, "mnist-10k", "mnist-60k").loc[("raw", pair), "60,000 images"]
 
 
 def _dead(tables: Tables) -> float:
@@ -45,27 +48,21 @@ def _failing(tables: Tables) -> pd.DataFrame:
     return runs["ReLU2-Neg"][gap > BEHIND]
 
 
-def _gap_with_all_images(pair: str) -> Number:
-    return Number(
-        f"{pair} in points of mean test accuracy, raw pixels, all 60,000 images",
-        lambda tables: shared.by_images(tables, "mnist-10k", "mnist-60k").loc[("raw", pair), "60,000 images"],
-    )
-
-
 NUMBERS = {
-    "relu-raw": _accuracy("ReLU", "raw"),
-    "relu2-raw": _accuracy("ReLU2", "raw"),
+    **{f"{network.lower()}-raw": Number(
+        f"mean test accuracy of {network}, raw pixels",
+        partial(_accuracy, network=network), "%")
+       for network in ("ReLU", "ReLU2")},
     "dead-after-ten-steps": Number("of ReLU2's ten outputs, mean number dead after ten steps, raw pixels", _dead),
     "off-the-line": Number(
-        "largest distance of a ReLU2 network from the line of lost classes, raw pixels, in points", _off_the_line
-    ),
+        "largest distance of a ReLU2 network from the line of lost classes, raw pixels, in points", _off_the_line),
     "neg-failing": Number(
         f"of twenty ReLU2-Neg networks on standardised pixels, number more than {BEHIND:g} points behind ReLU",
-        lambda tables: len(_failing(tables)),
-    ),
+        lambda tables: len(_failing(tables))),
     "neg-failing-all-active": Number(
-        "of these, number without an inactive output", lambda tables: int((_failing(tables)["inactive"] == 0).sum())
-    ),
-    "loss-all-images": _gap_with_all_images("ReLU - ReLU2"),
-    "abs-gap-all-images": _gap_with_all_images("Abs2 - Abs2-Neg"),
-}
+        "of these, number without an inactive output", lambda tables: int((_failing(tables)["inactive"] == 0).sum())),
+    **{name: Number(
+        f"{pair} in points of mean test accuracy, raw pixels, all 60,000 images",
+        partial(_gap_with_all_images, pair=pair))
+       for name, pair in (("loss-all-images", "ReLU - ReLU2"), ("abs-gap-all-images", "Abs2 - Abs2-Neg"))},
+}  # fmt: skip

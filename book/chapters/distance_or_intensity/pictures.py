@@ -8,6 +8,7 @@ from book.claims.statistics import Estimate
 from book.figures import turns
 from book.figures.figures import (
     PLATE,
+    interval,
     jitter,
     labels_apart,
     learning_curves,
@@ -17,6 +18,7 @@ from book.figures.figures import (
     subplots,
 )
 from book.measures.classifiers.frames import active, by_network, by_scaling, curve, recorded_steps
+from book.measures.classifiers.shared import panels, points_axis
 from support.networks.architectures import architecture
 from support.training.classifiers.specs import RARE, output_counts
 
@@ -66,11 +68,10 @@ def wedge_figure(half_angles, measured):
 def images_figure(table: pd.DataFrame):
     """Gaps between networks with few and with all images, one panel an input scaling, from `shared.by_images`."""
     pairs = table[table.index.get_level_values(1).str.contains(" - ")]
-    scalings = pairs.index.unique(0)
-    fig, axes = subplots(1, len(scalings), height=3.2, squeeze=False, sharey=True)
-    for ax, scaling in zip(axes[0], scalings, strict=True):
-        ends = labels_apart(pairs.loc[scaling].iloc[:, 1], least=6)
-        for (pair, r), end in zip(pairs.loc[scaling].iterrows(), ends, strict=True):
+    fig, several = panels(pairs, 3.2, by="inputs", sharex=False)
+    for ax, of_scaling in several:
+        ends = labels_apart(of_scaling.iloc[:, 1], least=6)
+        for ((_, pair), r), end in zip(of_scaling.iterrows(), ends, strict=True):
             before, after = r.iloc[:2]
             look = style(pair.split(" - ")[1])
             error = [[r["change"] - r["95% low"]], [r["95% high"] - r["change"]]]
@@ -78,28 +79,23 @@ def images_figure(table: pd.DataFrame):
             ax.errorbar(1, after, error, color=look["color"], linewidth=1, alpha=0.6)
             ax.text(1.15, end, pair, va="center", fontsize=8.5, bbox=PLATE)
         ax.axhline(0, color="black", linewidth=0.8)
-        ax.set(title=f"{scaling} inputs", xlim=(-0.15, 2.2))
+        ax.set_xlim(-0.15, 2.2)
         ax.set_xticks([0, 1], [label.removesuffix(" images") for label in table.columns[:2]])
         ax.set_xlabel("training images", loc="left")
-    axes[0][0].set_ylabel("difference (points)")
+    several[0][0].set_ylabel("difference (points)")
     return fig
 
 
 def changes_figure(table: pd.DataFrame):
     """Change of accuracy with its interval, network by network, one panel an input scaling, from `shared.changes`."""
-    scalings = table.index.unique(0)
-    fig, axes = subplots(1, len(scalings), height=2.8, squeeze=False, sharey=True)
-    for ax, scaling in zip(axes[0], scalings, strict=True):
-        for row, (name, r) in enumerate(table.loc[scaling].iterrows()):
-            look = style(name) | {"linestyle": "none"}
-            ax.plot([r["95% low"], r["95% high"]], [row, row], color=look["color"])
-            ax.plot(r["points"], row, **look)
-        ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_yticks(range(len(table.loc[scaling])), table.loc[scaling].index)
-        ax.set(title=f"{scaling} inputs", xlabel="change with a bias (points)")
-        ax.set_xscale("symlog", linthresh=1)
-        ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
-    axes[0][0].invert_yaxis()
+    fig, several = panels(table, 2.8, by="inputs", sharex=False)
+    for ax, of_scaling in several:
+        for row, ((_, name), r) in enumerate(of_scaling.iterrows()):
+            interval(ax, Estimate(r["points"], r["95% low"], r["95% high"], r["n"], 0.95, ""), row, style(name))
+        points_axis(ax)
+        ax.set_yticks(range(len(of_scaling)), of_scaling.index.get_level_values(1))
+        ax.set_xlabel("change with a bias (points)")
+    several[0][0].invert_yaxis()
     return fig
 
 

@@ -1,10 +1,8 @@
-"""The parameters of the chapter, the sizes of each scale, and the plans that follow."""
-
-from dataclasses import replace
+"""The parameters of the chapter, the sizes of each scale, and the plan that follows."""
 
 from book.chapters.settings import PAPER_IMAGES, ClassifierSettings
 from book.measures.classifiers.study import Plan
-from support.networks.architectures import SIX, SIX_BIAS
+from support.networks.architectures import SIX
 
 
 class Settings(ClassifierSettings):
@@ -21,7 +19,3 @@ class Settings(ClassifierSettings):
     def plan(self) -> Plan:
         """The six architectures in both input scalings."""
         return Plan(architectures=SIX, recipes=(self.recipe,), **self.common("chapter 1"))
-
-    def biased(self) -> Plan:
-        """The same with a bias in the output layer."""
-        return replace(self.plan(), architectures=SIX_BIAS, name=f"with a bias at {self.scale} scale")

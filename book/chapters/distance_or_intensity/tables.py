@@ -1,6 +1,8 @@
 """The tables of the chapter, as pandas frames."""
 
+from collections.abc import Iterable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ from pandas.io.formats.style import Styler
 
 from book.claims import statistics
 from book.claims.judge import printed
-from book.measures.classifiers.frames import by_network, by_scaling, seeds
+from book.measures.classifiers.frames import by_scaling, seeds
 from book.measures.classifiers.parts import recompute
 from book.measures.tables import wide
 from support.networks.architectures import SIX
@@ -21,17 +23,10 @@ def beside_paper(runs: pd.DataFrame) -> pd.DataFrame:
     """
     number = seeds(runs)
     columns = {
-        f"here, {scaling}, n = {number[scaling]}": {
-            name: (x.mean(), x.std(ddof=0)) for name, x in of_scaling.groupby("architecture")["accuracy"]
-        }
-        for scaling, of_scaling in by_scaling(runs)
-    } | {table["short"]: table["accuracy"] for table in printed()["oursland2025"]["sets"].values()}
-    names = list(runs["architecture"].unique())
-    told = {
-        column: [f"{values[name][0]:.1f} ± {values[name][1]:.1f}" if name in values else "" for name in names]
-        for column, values in columns.items()
+        f"here, {scaling}, n = {number[scaling]}": _means(of_scaling) for scaling, of_scaling in by_scaling(runs)
     }
-    return pd.DataFrame(told, index=pd.Index(names, name="network"))
+    columns |= {table["short"]: table["accuracy"] for table in printed()["oursland2025"]["sets"].values()}
+    return _told(columns, runs["architecture"].unique(), 1)
 
 
 def as_in_table3(runs: pd.DataFrame) -> pd.DataFrame:
@@ -39,12 +34,24 @@ def as_in_table3(runs: pd.DataFrame) -> pd.DataFrame:
 
     runs: of one input scaling. The SDs are those of `beside_paper`.
     """
-    paper, of_network = printed()["oursland2025"], {n: rows["accuracy"] for n, rows in by_network(runs).items()}
-    here = {name: (round(float(x.mean()), 6), x.std(ddof=0)) for name, x in of_network.items()}
+    paper, here = printed()["oursland2025"], _means(runs)
     there = {name: paper["sets"]["table3"]["accuracy"][name.removesuffix("-Bias")] for name in here}
-    columns = {f"here, n = {runs['seed'].nunique()}": here, f"Table 3, n = {paper['n']}": there}
-    told = {head: [f"{mean:.2f} ± {sd:.2f}" for mean, sd in values.values()] for head, values in columns.items()}
-    return pd.DataFrame(told, index=pd.Index(here, name="network"))
+    return _told({f"here, n = {runs['seed'].nunique()}": here, f"Table 3, n = {paper['n']}": there}, here, 2)
+
+
+def _means(runs: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Mean and SD of each network; the mean without the last digits, which hang on the order of the sum."""
+    by_name = runs.groupby("architecture", sort=False)["accuracy"]
+    return {name: (round(float(x.mean()), 6), x.std(ddof=0)) for name, x in by_name}
+
+
+def _told(columns: dict[str, Any], names: Iterable[str], digits: int) -> pd.DataFrame:
+    """A row for each network, with its mean ± SD in each of these columns."""
+    told = {
+        head: [" ± ".join(f"{v:.{digits}f}" for v in values[name]) if name in values else "" for name in names]
+        for head, values in columns.items()
+    }
+    return pd.DataFrame(told, index=pd.Index(names, name="network"))
 
 
 def pairs(runs: pd.DataFrame, names: tuple[str, ...] = SIX) -> Styler:

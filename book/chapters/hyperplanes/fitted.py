@@ -1,5 +1,6 @@
 """Whether better hyperplanes than the learned ones exist in a trained hidden layer, and whether more normals help."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +11,31 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 from torch.nn.functional import softplus
 
-from book.chapters.hyperplanes.units import representation
 from book.records.store import Record
+from support.activations import ACTIVATIONS
 from support.networks.architectures import architecture
 from support.networks.data import Dataset
 
 NORMALS = (1, 2, 4, 8)  # that a fitted distance of a class has; with one it is a hyperplane
+
+
+def preactivations(weights: Mapping, images: np.ndarray, affine: tuple[float, float]) -> np.ndarray:
+    """Preactivations of the first layer, (N, H), float64.
+
+    Args:
+        weights: "weight" (H, D) and "bias" (H,), among others; as `Record.weights` gives them.
+        images: (N, D), as stored.
+        affine: (gain, offset) that turn a stored byte into an input; `Dataset.affine`.
+    """
+    weight, bias = (np.asarray(weights[name], float) for name in ("weight", "bias"))
+    gain, offset = affine
+    return (gain * images.astype(float) + offset) @ weight.T + bias
+
+
+def representation(weights: Mapping, images: np.ndarray, affine: tuple[float, float], name: str) -> np.ndarray:
+    """The hidden vectors of a network of that name, (N, H): what its outputs' hyperplanes live among."""
+    z = torch.from_numpy(preactivations(weights, images, affine))
+    return ACTIVATIONS[architecture(name).hidden].function(z).numpy()
 
 
 def misordered(own: np.ndarray, others: np.ndarray) -> float:
@@ -122,11 +142,6 @@ def _lengths(h: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return squared.clamp_min(1e-20).sqrt()  # along this axis torch's own norm was ten times slower
 
 
-def _misordered_by_class(distances: np.ndarray, hot: np.ndarray) -> np.ndarray:
-    """(C,) of `misordered`, from (C, N) distances and one-hot labels."""
-    return np.array([misordered(d[own], d[~own]) for d, own in zip(distances, hot, strict=True)])
-
-
 @dataclass(frozen=True)
 class AgainstFitted:
     """What the outputs of one network do on test images: as learned, and fitted with each number of `NORMALS`.
@@ -160,7 +175,7 @@ def against_fitted(
         w, b = fit_distances(train[0], train[1], head, count)
         found.append((_lengths(torch.from_numpy(h), torch.from_numpy(w)).numpy(), b))
     return AgainstFitted(
-        np.array([_misordered_by_class(distances, hot) for distances, _ in found]),
+        np.array([[misordered(d[own], d[~own]) for d, own in zip(each, hot, strict=True)] for each, _ in found]),
         np.array([100 * ((b[:, None] - distances).argmax(0) == labels).mean() for distances, b in found]),
     )
 

@@ -1,6 +1,6 @@
 """The numbers that the chapter's text quotes and that are no arm of a claim."""
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -13,44 +13,44 @@ from book.measures.tables import Tables, wide
 from book.records import derived
 from support.words import counted
 
-
-def _size(
-    scaling: str, which: int, step: int | None, measure: Callable[[np.ndarray], float], says: str, unit: str
-) -> Number:
-    """The distance of the own class (which: 0) or the nearest other one (1), over all outputs of Abs2-Neg."""
-
-    def value(tables: Tables) -> float:
-        _, runs = frames.judged(tables, FOUR, from_seed=SEEN)
-        runs = runs[(runs["scaling"] == scaling) & (runs["architecture"] == "Abs2-Neg")]
-        return float(measure(own_and_nearest_other(frames.moments(runs, step))[which]))
-
-    return Number(f"{says}, outputs of Abs2-Neg, {scaling} pixels", value, unit)
+WHICH = {"own": "the own class", "other": "the nearest other class"}  # in the order of `own_and_nearest_other`
+CUTS = {  # number -> scaling, SDs within which the own class must lie, step (by default the last)
+    "within-half-raw": ("raw", 0.5, None),
+    "within-half-standardised": ("standardised", 0.5, None),
+    "within-one-and-a-half-standardised": ("standardised", 1.5, None),
+    "near-untrained-standardised": ("standardised", 1, 0),
+}
 
 
-def _median(which: int, step: int | None, says: str) -> Number:
-    return _size("standardised", which, step, np.median, f"median distance {says}", "SDs")
+def _sizes(tables: Tables, scaling: str, which: str, step: int | None) -> np.ndarray:
+    """The distance of the own class, or of the nearest other one, from each output of Abs2-Neg."""
+    _, runs = frames.judged(tables, FOUR, from_seed=SEEN)
+    runs = runs.query("scaling == @scaling and architecture == 'Abs2-Neg'")
+    return own_and_nearest_other(frames.moments(runs, step))[list(WHICH).index(which)]
 
 
-def _within(scaling: str, cut: float, step: int | None = None) -> Number:
-    when = "" if step is None else " before training"
-    says = f"share with the own class within {cut:g} SD{when}"
-    return _size(scaling, 0, step, lambda size: 100 * (size < cut).mean(), says, "%")
+def _median(tables: Tables, which: str, step: int | None) -> float:
+    return float(np.median(_sizes(tables, "standardised", which, step)))
+
+
+def _within(tables: Tables, scaling: str, cut: float, step: int | None) -> float:
+    return 100 * float((_sizes(tables, scaling, "own", step) < cut).mean())
 
 
 def _nearest_untrained(tables: Tables) -> float:
     _, runs = frames.judged(tables, FOUR, from_seed=SEEN)
-    return float(runs.loc[runs["architecture"] == "Abs2-Neg", "own nearest before"].mean())
+    return float(runs.query("architecture == 'Abs2-Neg'")["own nearest before"].mean())
 
 
-def _accuracy(network: str, scaling: str, side: str = "accuracy") -> Number:
+def _accuracy(scaling: str, side: str = "accuracy") -> Number:
     """Of all recorded seeds."""
 
     def value(tables: Tables) -> float:
         _, runs = frames.judged(tables, FOUR)
-        return float(wide(runs[runs["scaling"] == scaling], side)[network].mean())
+        return float(wide(runs[runs["scaling"] == scaling], side)["Abs2-Neg"].mean())
 
     images = "training" if side == "train accuracy" else "test"
-    return Number(f"mean accuracy of {network} on {images} images, {scaling} pixels", value, "%")
+    return Number(f"mean accuracy of Abs2-Neg on {images} images, {scaling} pixels", value, "%")
 
 
 def _fitted(network: str, normals: int, column: str) -> Number:
@@ -67,23 +67,23 @@ def _fitted(network: str, normals: int, column: str) -> Number:
 
 NUMBERS = {
     "nearest-untrained": Number(
-        "outputs of Abs2-Neg with the own class nearest before training, both input scalings",
-        _nearest_untrained,
-        "%",
+        "outputs of Abs2-Neg with the own class nearest before training, both input scalings", _nearest_untrained, "%"
     ),
-    "own-distance": _median(0, None, "to the own class"),
-    "own-distance-untrained": _median(0, 0, "to the own class before training"),
-    "other-distance": _median(1, None, "to the nearest other class"),
-    "other-distance-untrained": _median(1, 0, "to the nearest other class before training"),
-    "within-half-raw": _within("raw", 0.5),
-    "within-half-standardised": _within("standardised", 0.5),
-    "within-one-and-a-half-standardised": _within("standardised", 1.5),
-    "near-untrained-standardised": _within("standardised", 1, step=0),
-    "abs2-neg-raw": _accuracy("Abs2-Neg", "raw"),
-    "abs2-neg-raw-training": _accuracy("Abs2-Neg", "raw", "train accuracy"),
-    "abs2-neg-standardised": _accuracy("Abs2-Neg", "standardised"),
+    **{f"{which}-distance{also}": Number(
+        f"median distance to {says}{when}, outputs of Abs2-Neg, standardised pixels",
+        partial(_median, which=which, step=step), "SDs")
+       for which, says in WHICH.items()
+       for also, when, step in (("", "", None), ("-untrained", " before training", 0))},
+    **{name: Number(
+        f"share with the own class within {cut:g} SD{' before training' if step == 0 else ''}, outputs of Abs2-Neg, "
+        f"{scaling} pixels",
+        partial(_within, scaling=scaling, cut=cut, step=step), "%")
+       for name, (scaling, cut, step) in CUTS.items()},
+    "abs2-neg-raw": _accuracy("raw"),
+    "abs2-neg-raw-training": _accuracy("raw", "train accuracy"),
+    "abs2-neg-standardised": _accuracy("standardised"),
     "wrong-learned": _fitted("Abs2-Neg", 0, "wrong"),
     "wrong-one": _fitted("Abs2-Neg", 1, "wrong"),
     "abs2-wrong": _fitted("Abs2", 0, "wrong"),
     "abs2-right": _fitted("Abs2", 0, "accuracy"),
-}
+}  # fmt: skip

@@ -5,10 +5,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from book.claims.statistics import Estimate, mean_interval
+from book.claims.statistics import mean_interval
 from book.figures.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
 from book.measures.classifiers.frames import by_network, by_scaling, curve, moments, recorded_steps
-from book.measures.classifiers.shared import CLASSES
+from book.measures.classifiers.shared import CLASSES, panels
 from book.measures.classifiers.story import NEAR, class_distances, own_and_nearest_other, shares
 
 PLACES = {  # network and share of its outputs that the claims ask, in words
@@ -21,8 +21,8 @@ PLACES = {  # network and share of its outputs that the claims ask, in words
 
 def places_figure(runs: pd.DataFrame) -> Figure:
     """One panel an input scaling: share of outputs that lie as `PLACES` says, before training (hollow) and after."""
-    fig, axes = subplots(1, runs["scaling"].nunique(), height=3.3, squeeze=False, sharex=True, sharey=True)
-    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+    fig, several = panels(runs, 3.3)
+    for ax, of_scaling in several:
         for row, (name, share) in enumerate(PLACES):
             look, rows = style(name) | {"linestyle": "none", "markersize": 7}, by_network(of_scaling)[name]
             before, after = (mean_interval(rows[number], within=(0, 100)) for number in (f"{share} before", share))
@@ -33,7 +33,7 @@ def places_figure(runs: pd.DataFrame) -> Figure:
             ax.text(after.value, row - 0.24, f"{after.value:.0f}%", ha="center", fontsize=9)
         ax.axvline(50, color="black", linewidth=0.8, linestyle="--")
         ax.set_yticks(range(len(PLACES)), list(PLACES.values()))
-        ax.set(title=f"{scaling} inputs", xlabel="outputs (%)", xlim=(-5, 108), ylim=(len(PLACES) - 0.5, -0.6))
+        ax.set(xlabel="outputs (%)", xlim=(-5, 108), ylim=(len(PLACES) - 0.5, -0.6))
         ax.grid(axis="y", visible=False)
     return fig
 
@@ -92,20 +92,20 @@ def distances_figure(runs: pd.DataFrame, names: tuple[str, ...] = ("Abs2-Neg", "
 def within_figure(runs: pd.DataFrame) -> Figure:
     """One panel an input scaling: share of outputs whose own class, or nearest other, is within some of its SDs."""
     name, cuts = "Abs2-Neg", np.linspace(0, 4, 161)
-    fig, axes = subplots(1, runs["scaling"].nunique(), height=2.8, squeeze=False, sharex=True, sharey=True)
+    fig, several = panels(runs, 2.8)
     curves = {  # label -> step (by default the last), own class or nearest other, look
         "own class, trained": (None, 0, {"color": style(name)["color"], "linewidth": 2.5}),
         "own class, untrained": (0, 0, {"color": style(name)["color"], "linestyle": "--", "linewidth": 1.2}),
         "nearest other, trained": (None, 1, {"color": "black", "linestyle": ":"}),
     }
-    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+    for ax, of_scaling in several:
         for label, (step, which, look) in curves.items():
             size = own_and_nearest_other(moments(by_network(of_scaling)[name], step))[which]
             ax.plot(cuts, [100 * (size < cut).mean() for cut in cuts], label=label, **look)
         ax.axvline(NEAR, color="black", linewidth=0.8)
-        ax.set(title=f"{scaling} inputs", xlabel="distance (SDs of the class)", xlim=(0, 4), ylim=(-3, 103))
-    axes[0][0].set_ylabel(f"outputs of {name}\nwithin this distance (%)")
-    legend_below(fig, axes[0][0])
+        ax.set(xlabel="distance (SDs of the class)", xlim=(0, 4), ylim=(-3, 103))
+    several[0][0].set_ylabel(f"outputs of {name}\nwithin this distance (%)")
+    legend_below(fig, several[0][0])
     return fig
 
 
@@ -127,7 +127,8 @@ def steps_figure(runs: pd.DataFrame) -> Figure:
             for place, (name, share) in enumerate(labels):
                 rows = by_network(of_scaling)[name]
                 at = recorded_steps(rows, "moment_steps")
-                means = [_mean_share(rows, name, share, step) for step in at]
+                of_step = [[shares(m, name)[share] for m in moments(rows, step)] for step in at]
+                means = [mean_interval(several, within=(0, 100)) for several in of_step]
                 value, low, high = (
                     np.array([getattr(mean, end) for mean in means]) for end in ("value", "low", "high")
                 )
@@ -148,18 +149,14 @@ def steps_figure(runs: pd.DataFrame) -> Figure:
     return fig
 
 
-def _mean_share(runs: pd.DataFrame, name: str, share: str, step: int) -> Estimate:
-    return mean_interval([shares(of_run, name)[share] for of_run in moments(runs, step)], within=(0, 100))
-
-
 def gap_figure(runs: pd.DataFrame) -> Figure:
     """One panel an input scaling: accuracy of Abs2 minus that of Abs2-Neg, on test and training images.
 
     Mean over seeds with its 95% interval, paired by seed.
     """
-    fig, axes = subplots(1, runs["scaling"].nunique(), height=2.8, squeeze=False, sharey=True)
+    fig, several = panels(runs, 2.8, sharex=False)
     looks = {"test": {"color": style("Abs2-Neg")["color"]}, "train": {"color": "#777777", "linestyle": "--"}}
-    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+    for ax, of_scaling in several:
         steps, rows = recorded_steps(of_scaling), by_network(of_scaling)
         for side, look in looks.items():
             gap = curve(rows["Abs2"], f"{side}_accuracy") - curve(rows["Abs2-Neg"], f"{side}_accuracy")
@@ -170,9 +167,9 @@ def gap_figure(runs: pd.DataFrame) -> Figure:
             ax.fill_between(steps, low, high, color=look["color"], alpha=0.2, linewidth=0)
         ax.axhline(0, color="black", linewidth=0.8)
         step_axis(ax)
-        ax.set(title=f"{scaling} inputs", xlim=(-0.2, 1.3 * steps[-1]))
-    axes[0][0].set_ylabel("lead of Abs2 (points)")
-    legend_below(fig, axes[0][0])
+        ax.set_xlim(-0.2, 1.3 * steps[-1])
+    several[0][0].set_ylabel("lead of Abs2 (points)")
+    legend_below(fig, several[0][0])
     return fig
 
 
@@ -181,24 +178,22 @@ def fitted_figure(table: pd.DataFrame):
 
     table: of `derived.fitted`; means over the networks of a kind.
     """
-    means = table.groupby(["inputs", "network", "normals"], sort=False)["wrong"].mean()
-    scalings = means.index.unique("inputs")
-    fig, axes = subplots(1, len(scalings), height=3.2, squeeze=False, sharex=True, sharey=True)
-    for ax, scaling in zip(axes[0], scalings, strict=True):
-        for name in means.loc[scaling].index.unique("network"):
-            wrong, look = means.loc[scaling, name], style(name)
+    fig, several = panels(table, 3.2, by="inputs")
+    for ax, of_scaling in several:
+        for name, of_network in of_scaling.groupby("network", sort=False):
+            wrong, look = of_network.groupby("normals")["wrong"].mean(), style(name)
             places = np.arange(len(wrong))
             ax.plot(places[:2], wrong[:2], color=look["color"], linewidth=0.8, alpha=0.5)
             ax.plot(places[1:], wrong[1:], label=f"in the hidden layer of {name}", **look)
             ax.plot(0, wrong[0], **look | {"markersize": 9})
-        ax.set(title=f"{scaling} inputs", xlabel="hyperplanes fitted to each class")
+        ax.set_xlabel("hyperplanes fitted to each class")
         ax.set_xticks(places, ["learned", *map(str, wrong.index[1:])])
         ax.grid(axis="x", visible=False)
-    axes[0][0].set(ylabel="pairs in the wrong order (%)", yscale="log", xlim=(-0.4, len(places) - 0.6))
-    ticks = [0.5, 1, 2, 5, 10, 20]
-    axes[0][0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes[0][0].minorticks_off()
-    legend_below(fig, axes[0][0], 2)
+    first, ticks = several[0][0], [0.5, 1, 2, 5, 10, 20]
+    first.set(ylabel="pairs in the wrong order (%)", yscale="log", xlim=(-0.4, len(places) - 0.6))
+    first.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    first.minorticks_off()
+    legend_below(fig, first, 2)
     return fig
 
 

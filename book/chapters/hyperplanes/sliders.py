@@ -39,11 +39,7 @@ def draw(steps, states, line: str | float):
 
 def offer() -> None:
     """The panel."""
-    controls = {
-        "rate": Control("learning rate", (0.0001, 0.001, 0.01), 0.01),
-        "steps": live.STEPS,
-        "seed": live.SEED,
-    }
+    controls = {"rate": Control("learning rate", (0.0001, 0.001, 0.01), 0.01), "steps": live.STEPS, "seed": live.SEED}
     panel(
         ABOUT,
         train,

@@ -36,8 +36,12 @@ def and_accuracy(runs: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
             if len(of_network) < 3:
                 continue
             share, accuracy = of_network["as the story"].to_numpy(float), of_network["accuracy"].to_numpy(float)
-            varies = np.ptp(share) > 0 and np.ptp(accuracy) > 0
-            found = _spearman(share, accuracy) if varies else (np.nan, np.nan)
+            found = (np.nan, np.nan)
+            if np.ptp(share) > 0 and np.ptp(accuracy) > 0:
+                permuted = stats.PermutationMethod(n_resamples=9999, rng=np.random.default_rng(0))
+                # the second is permuted; so small samples and ties leave p right
+                test = stats.pearsonr(stats.rankdata(accuracy), stats.rankdata(share), method=permuted)
+                found = float(test.statistic), float(test.pvalue)
             ends = [share.min(), share.max(), accuracy.min(), accuracy.max()]
             rows.append([scaling, name, *ends, *found, len(of_network)])
     columns = ["inputs", "network", "in place, least %", "most", "accuracy, least (%)", "most ", "Spearman", "p", "n"]
@@ -46,10 +50,3 @@ def and_accuracy(runs: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
     table.insert(6, "p, Holm", np.nan)
     table.loc[known, "p, Holm"] = statistics.holm(table.loc[known, "p"])
     return table.round({name: {"Spearman": 3, "p": 4, "p, Holm": 4}.get(name, 1) for name in table})
-
-
-def _spearman(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
-    """Rank correlation and its two-sided p by permutation, which small samples and ties leave right."""
-    method = stats.PermutationMethod(n_resamples=9999, rng=np.random.default_rng(0))
-    found = stats.pearsonr(stats.rankdata(b), stats.rankdata(a), method=method)  # the second is permuted
-    return float(found.statistic), float(found.pvalue)

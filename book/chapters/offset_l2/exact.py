@@ -7,7 +7,7 @@ from torch import nn
 
 from book.claims.judge import Worst
 from support.networks.gaussians import Gaussian
-from support.networks.layers import OffsetL2
+from support.networks.layers import Neg, OffsetL2
 
 
 def mahalanobis_network(gaussians: Sequence[Gaussian], form: str = "paper") -> nn.Sequential:
@@ -65,12 +65,18 @@ def learned_head(
         head = OffsetL2(x.shape[1], int(labels.max()) + 1, form).double()
     with torch.no_grad():
         head.mu.add_(x.mean(0))
-    adam = torch.optim.Adam(head.parameters(), lr=0.05)
+    by_adam(nn.Sequential(head, Neg()) if negated else head, x, labels, 0.05, steps)
+    return head
+
+
+def by_adam(network: nn.Module, x: torch.Tensor, labels: torch.Tensor, rate: float, steps: int) -> None:
+    """Trains what can learn in a network, as a classifier of x (N, ...), on the cross-entropy of all points."""
+    adam = torch.optim.Adam([p for p in network.parameters() if p.requires_grad], lr=rate)
     for _ in range(steps):
         adam.zero_grad()
-        nn.functional.cross_entropy((-1 if negated else 1) * head(x), labels).backward()
+        nn.functional.cross_entropy(network(x), labels).backward()
         adam.step()
-    return head.requires_grad_(False)
+    network.requires_grad_(False)
 
 
 def gives_mahalanobis(dimensions: Sequence[int] = (2, 5, 10, 20), classes: int = 5, tolerance: float = 1e-6) -> Worst:

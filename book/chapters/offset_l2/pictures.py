@@ -22,17 +22,16 @@ from book.figures.figures import (
     style,
     subplots,
 )
-from book.measures.classifiers.frames import by_network, by_scaling, curve, recorded_steps
+from book.measures.classifiers.frames import by_network, curve, recorded_steps
 from book.measures.classifiers.parts import NOISE
-from book.measures.classifiers.shared import CLASSES
+from book.measures.classifiers.shared import CLASSES, panels, points_axis
 from book.measures.tables import wide
 from support.networks.architectures import L2, architecture
 from support.networks.layers import OffsetL2
 
-BASELINES = {name: f"{name.split('-')[0]}-Bias" for name in L2}  # the baseline of the same activation
 LEARNING = ("ReLU-Bias", "ReLU-L2", "Abs-Bias", "Abs-L2")
 PLACES = {"mu_back": "back at\ntheir start", "at zero": "all at zero", "drawn anew": "drawn anew"}  # of all centres
-LEADS = (*BASELINES.items(), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"))
+LEADS = (*((name, f"{name.split('-')[0]}-Bias") for name in L2), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"))
 TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and where a prototype is (percent)
     "offset": ("offset", 1, 0),
     "impossible": ("impossible\ncoordinates", 1, 0),
@@ -46,19 +45,20 @@ def cost_figure(looked: pd.DataFrame, tests: pd.DataFrame) -> Figure:
 
     looked: of `centres.table`; tests: of `prototypes.reading`, after training on the same images.
     """
-    scalings = list(dict.fromkeys(looked["inputs"]))
-    fig, axes = subplots(1, len(scalings), height=2.5, squeeze=False, sharex=True, sharey=True)
-    for ax, scaling in zip(axes[0], scalings, strict=True):
+    tests = tests.set_index(["inputs", "network"])
+    fig, several = panels(looked, 2.5, by="inputs")
+    for ax, of_scaling in several:
         for k, name in enumerate(L2):
+            of_start = of_scaling[of_scaling["network"] == name]
             for row, place in enumerate(PLACES):
-                of = (tests if place in tests else looked).query("inputs == @scaling and network == @name")
+                of = tests.loc[[(of_scaling["inputs"].iloc[0], name)]] if place in tests else of_start
                 label, at = name if row == 0 else None, row + 0.14 * (k - 1.5)
                 lost = (of["accuracy"] - of[place]).mean()
                 ax.plot(lost, at, label=label, clip_on=False, **style(name) | {"linestyle": "none"})
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set(title=f"{scaling} inputs", xlabel="accuracy lost (points)", xlim=(-3, 68))
+        ax.set(xlabel="accuracy lost (points)", xlim=(-3, 68))
         name_rows(ax, PLACES.values())
-    legend_below(fig, axes[0][0], 4)
+    legend_below(fig, several[0][0], 4)
     return fig
 
 
@@ -135,19 +135,15 @@ def leads_figure(runs: pd.DataFrame, pairs: tuple[tuple[str, str], ...] = LEADS)
 
     The band is the margin within which two accuracies count as equal. The axis is linear within one point.
     """
-    fig, axes = subplots(1, runs["scaling"].nunique(), height=2.9, squeeze=False, sharex=True, sharey=True)
-    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+    fig, several = panels(runs, 2.9)
+    for ax, of_scaling in several:
         accuracy = wide(of_scaling, "accuracy")
         ax.axvspan(-NOISE, NOISE, color="#dddddd", linewidth=0)
         for row, (first, second) in enumerate(pairs):
             interval(ax, mean_interval(accuracy[first] - accuracy[second]), row, style(first))
-        ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_xscale("symlog", linthresh=1)
-        ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
-        ax.set_xlim(-30, 30)
-        ax.set(title=f"{scaling} inputs", xlabel="difference (points)")
+        points_axis(ax)
+        ax.set(xlabel="difference (points)", xlim=(-30, 30), ylim=(len(pairs) - 0.5, -0.5))
         ax.set_yticks(range(len(pairs)), [f"{first} − {second}" for first, second in pairs])
-        ax.set_ylim(len(pairs) - 0.5, -0.5)
     return fig
 
 
@@ -181,11 +177,9 @@ def tests_figure(table: pd.DataFrame):
 
     table: of one data set; the rows after training are drawn. Only the -Neg networks have a marker for "own class".
     """
-    after = table[table["training"] == "after"]
-    scalings = list(dict.fromkeys(after["inputs"]))
-    fig, axes = subplots(1, len(scalings), height=3.3, sharex=True, sharey=True, squeeze=False)
-    for ax, scaling in zip(axes[0], scalings, strict=True):
-        of = after[after["inputs"] == scaling].set_index("network")
+    fig, several = panels(table[table["training"] == "after"], 3.3, by="inputs")
+    for ax, rows in several:
+        of = rows.set_index("network")
         for row, (test, (_, percent, prototype)) in enumerate(TESTS.items()):
             for k, name in enumerate(of.index):
                 if test == "own class" and not architecture(name).negated:
@@ -195,17 +189,17 @@ def tests_figure(table: pd.DataFrame):
                 ax.plot(*place, label=label, **style(name) | {"linestyle": "none"})
             ax.plot(prototype, row, "*", color="black", markersize=12, clip_on=False)
             ax.axhline(row + 0.5, color="#cccccc", linewidth=0.8)
-        ax.set(title=f"{scaling} inputs", xlabel="result of the test (%)", xlim=(-4, 104))
+        ax.set(xlabel="result of the test (%)", xlim=(-4, 104))
         name_rows(ax, [line for line, *_ in TESTS.values()])
-    axes[0][0].annotate("a prototype", (0, 0), (9, 0), textcoords="offset points", va="center", fontsize=9)
-    legend_below(fig, axes[0][0], 4)
+    several[0][0].annotate("a prototype", (0, 0), (9, 0), textcoords="offset points", va="center", fontsize=9)
+    legend_below(fig, several[0][0], 4)
     return fig
 
 
 def learning_figure(runs: pd.DataFrame, names: tuple[str, ...] = LEARNING) -> Figure:
     """One panel an input scaling: mean test accuracy by step of linear layers and of OffsetL2, with 95% intervals."""
-    fig, axes = subplots(1, runs["scaling"].nunique(), height=3.2, squeeze=False, sharey=True)
-    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+    fig, several = panels(runs, 3.2, sharex=False)
+    for ax, of_scaling in several:
         steps, rows = recorded_steps(of_scaling), by_network(of_scaling)
         for name in names:
             means = [mean_interval(a, within=(0, 100)) for a in curve(rows[name], "test_accuracy").T]
@@ -213,7 +207,7 @@ def learning_figure(runs: pd.DataFrame, names: tuple[str, ...] = LEARNING) -> Fi
             ax.plot(steps, value, label=name, markevery=landmarks(steps), **style(name))
             ax.fill_between(steps, low, high, color=style(name)["color"], alpha=0.12, linewidth=0)
         step_axis(ax)
-        ax.set(title=f"{scaling} inputs", xlim=(-0.2, 1.3 * steps[-1]), ylim=(0, 100))
-    axes[0][0].set_ylabel("test accuracy (%)")
-    legend_below(fig, axes[0][0], 4)
+        ax.set(xlim=(-0.2, 1.3 * steps[-1]), ylim=(0, 100))
+    several[0][0].set_ylabel("test accuracy (%)")
+    legend_below(fig, several[0][0], 4)
     return fig

@@ -104,7 +104,10 @@ class Centres:
         centre = torch.stack([group.mean(0) for group in groups])
         variance = torch.stack([group.var(0, correction=0) for group in groups])
         variance[torch.stack([(group == group[0]).all(0) for group in groups])] = 0.0  # not only up to rounding
-        near, far = (_mean_squared_offset(several, mu).numpy() for several in (groups, others))
+        near, far = (
+            torch.stack([((x - centre) ** 2).mean(0) for x, centre in zip(several, mu, strict=True)]).numpy()
+            for several in (groups, others)
+        )
         offset, spread = (weight * (mu - centre) ** 2).sum(1), (weight * variance).sum(1)
         share = torch.where((offset < 0) | (spread < 0), torch.nan, 100 * offset / (offset + spread))
         least, most = h.min(0).values, h.max(0).values
@@ -134,10 +137,6 @@ def _named(squared: np.ndarray, negated: bool) -> np.ndarray:
 def _squared(h: torch.Tensor, weight: torch.Tensor, mu: torch.Tensor, members: list[torch.Tensor]) -> np.ndarray:
     squared = h**2 @ weight.T - 2 * h @ (weight * mu).T + (weight * mu**2).sum(1)
     return torch.stack([squared[of_class].mean(0) for of_class in members], 1).numpy()
-
-
-def _mean_squared_offset(groups: list[torch.Tensor], mu: torch.Tensor) -> torch.Tensor:
-    return torch.stack([((group - centre) ** 2).mean(0) for group, centre in zip(groups, mu, strict=True)])
 
 
 def _rank_correlations(

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
+from book.chapters.offset_l2.exact import by_adam
 from support.activations import Abs
 from support.networks.data import load
 from support.networks.layers import OffsetL2
@@ -60,12 +60,8 @@ def trained(x: Tensor, labels: Tensor, activation: str, head: str, seed: int) ->
         torch.manual_seed(seed)
         encoder = nn.Linear(x.shape[1], HIDDEN)
         network = nn.Sequential(encoder, ACTIVATIONS[activation](), Head(head, HIDDEN, int(labels.max()) + 1))
-    adam = torch.optim.Adam([p for p in network.parameters() if p.requires_grad], lr=RATE)
-    for _ in range(STEPS):
-        adam.zero_grad()
-        cross_entropy(network(x), labels).backward()
-        adam.step()
-    return network.requires_grad_(False)
+    by_adam(network, x, labels, RATE, STEPS)
+    return network
 
 
 def mismatch(weight: Tensor, h: Tensor, labels: Tensor) -> float:

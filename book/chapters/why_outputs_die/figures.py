@@ -24,15 +24,10 @@ def leads() -> pd.DataFrame:
 
 
 @cache
-def both_remedies() -> dict[str, pd.DataFrame]:
-    """The runs with a warm-up and centred outputs on raw pixels, by network."""
-    runs = tables.recorded(chapters.tables())["both"]
-    return frames.by_network(runs[runs["scaling"] == "raw"])
-
-
 def warming_up() -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The step size of the warm-up at each recorded step, and network -> share of inactive outputs, (runs, steps)."""
-    runs = both_remedies()
+    """Warm-up and centred outputs, raw pixels: step size at each recorded step, and network -> share of its outputs
+    that are inactive, (runs, steps)."""
+    runs = frames.by_network(tables.recorded(chapters.tables())["both"].query("scaling == 'raw'"))
     taken = frames.recorded_steps(runs["ReLU2"])
     full, _ = chapters.studies()["mnist-rates"].place("raw", SOURCE_RATE)
     shares = {name: (frames.curve(of, "test_active") < RARE[0]).mean(2) for name, of in runs.items()}

@@ -14,11 +14,11 @@ all its seeds are there, so that nobody stops at a verdict.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from book.chapters.why_outputs_die.study import PhaseGrid
 from book.claims.judge import ABOVE_0, BELOW_0, Arm, Part
 from book.measures.classifiers.parts import CATASTROPHE
 from book.measures.tables import Tables
@@ -26,6 +26,7 @@ from support.networks.data import title
 
 FEW, MOST = 25.0, 75.0  # percent of runs: "at most 1 of 20" and "at least 19 of 20" by the 95% interval
 BEHIND = f"ends {CATASTROPHE:g} points below ReLU there"  # what it means that a run fails
+APART = 10.0  # points of accuracy between the means of the scalings at one point of the map: it leaves the axes
 POINT = ["data", "scaling", "curvature", "preactivation"]
 LEADS = {10: "law-sign", 100: "law-100", 1000: "law-sign"}  # step size -> the study that tells the sign there
 
@@ -71,6 +72,29 @@ def leads(tables: Tables) -> pd.DataFrame:
     return pd.concat(found).reset_index().rename_axis(columns=None)
 
 
+def explained(runs: pd.DataFrame) -> pd.Series:
+    """Percent of the variance of test accuracy that the two axes explain, by architecture, over seeds and scalings.
+
+    One minus the variance within the grid's points over the total, both unbiased (adjusted R^2). What is left differs
+    between seeds or between scalings at one point. NaN with one network a point, or where nothing varies.
+    """
+    total = runs.groupby("network")["accuracy"].var()
+    within = runs.groupby(["network", "curvature", "preactivation"])["accuracy"].var().groupby("network").mean()
+    return 100 * (1 - within / total)
+
+
+def leaving(runs: pd.DataFrame) -> pd.DataFrame:
+    """The points that leave the axes: where the scalings are over APART points of accuracy apart, farthest first.
+
+    A row for each point: its network, its coordinates, and the mean test accuracy of each scaling in percent.
+    """
+    points = ["network", "curvature", "preactivation"]
+    means = runs.pivot_table("accuracy", points, "scaling").rename_axis(columns=None)
+    means["apart"] = means.max(axis=1) - means.min(axis=1)
+    far = means[means["apart"] > APART].sort_values("apart", ascending=False)
+    return far.rename_axis(index={"curvature": "rate x curvature"}).round(1)
+
+
 def predicted(rates: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
     """LAW-d: for each network and setting elsewhere three predictions of the share of failing runs, and that share.
 
@@ -111,24 +135,15 @@ def at_point(*studies: str) -> Callable[[Tables], list[Arm]]:
     The table of an arm has a row for each seed; its columns are number, step size (curvature) and network.
     """
 
-    def arms(tables: Tables) -> list[Arm]:
-        made = []
-        for study in studies:
-            table = tables.once(runs, study)
-            for scaling in tables.studies[study].scalings:
-                of_scaling = table[table["scaling"] == scaling]
-                by_seed = of_scaling.pivot(
-                    index="seed", columns=["curvature", "network"], values=["accuracy", "fails"]
-                )
-                levels = _data(tables.studies[study]) if len(studies) > 1 else {}
-                recorded = tables[study]
-                recorded = recorded[recorded["scaling"] == scaling] if len(recorded) else table
-                made.append(
-                    _arm(tables, [study], levels | {"input scaling": scaling}, by_seed.astype(float), recorded)
-                )
-        return made
+    def made(tables: Tables, study: str, scaling: str) -> Arm:
+        table, recorded = tables.once(runs, study), tables[study]
+        of_scaling = table[table["scaling"] == scaling]
+        by_seed = of_scaling.pivot(index="seed", columns=["curvature", "network"], values=["accuracy", "fails"])
+        levels = _data(tables, study) if len(studies) > 1 else {}
+        behind = recorded[recorded["scaling"] == scaling] if len(recorded) else table
+        return _arm(tables, [study], levels | {"input scaling": scaling}, by_seed.astype(float), behind)
 
-    return arms
+    return lambda tables: [made(tables, s, scaling) for s in studies for scaling in tables.studies[s].scalings]
 
 
 def elsewhere(rates: str, *studies: str) -> Callable[[Tables], list[Arm]]:
@@ -137,21 +152,18 @@ def elsewhere(rates: str, *studies: str) -> Callable[[Tables], list[Arm]]:
     The table is `scores`.
     """
 
-    def arms(tables: Tables) -> list[Arm]:
-        made, of_map = [], tables.once(runs, rates)
-        for study in studies:
-            table = tables.once(runs, study)
-            n = table["seed"].nunique() if len(of_map) else 0
-            by_setting = scores(of_map, table) if n else pd.DataFrame()
-            behind = pd.concat([tables[study], tables[rates]])
-            made.append(_arm(tables, [study, rates], _data(tables.studies[study]), by_setting, behind, n))
-        return made
+    def made(tables: Tables, study: str) -> Arm:
+        of_map, table = tables.once(runs, rates), tables.once(runs, study)
+        n = table["seed"].nunique() if len(of_map) else 0
+        by_setting = scores(of_map, table) if n else pd.DataFrame()
+        behind = pd.concat([tables[study], tables[rates]])
+        return _arm(tables, [study, rates], _data(tables, study), by_setting, behind, n)
 
-    return arms
+    return lambda tables: [made(tables, study) for study in studies]
 
 
-def _data(plan: PhaseGrid) -> dict[str, str]:
-    return {"data": plan.data.removeprefix("folder:")}
+def _data(tables: Tables, study: str) -> dict[str, str]:
+    return {"data": tables.studies[study].data.removeprefix("folder:")}
 
 
 def _arm(
@@ -165,42 +177,33 @@ def _arm(
     """An arm of the first of these studies; recorded: the runs behind it."""
     plan = tables.studies[studies[0]]
     evidence = f"{title(plan.data)}, {plan.images:,} training images"
-    return Arm(
-        ", ".join(levels.values()),
-        table,
-        levels,
-        evidence,
-        f"{evidence}, full batch, {plan.steps:,} steps, {plan.title}",
-        "; ".join(f"python -m book sweep {study}" for study in studies),
-        recorded.reindex(columns=["seed", "run", "minutes"]),
-        n,
-        needed=plan.seeds,
-    )
+    how = f"{evidence}, full batch, {plan.steps:,} steps, {plan.title}"
+    commands = "; ".join(f"python -m book sweep {study}" for study in studies)
+    behind = recorded.reindex(columns=["seed", "run", "minutes"])
+    return Arm(", ".join(levels.values()), table, levels, evidence, how, commands, behind, n, needed=plan.seeds)
 
 
 # -- parts --------------------------------------------------------------------------------------------------------
 
 
-def _share_failing(network: str, size: float, accepts: tuple[float, float], how_often: str) -> Part:
-    return Part(
-        f"{{count}} of {{n}} runs of {network} fail",
-        lambda t: t["fails", size, network],
-        accepts,
-        "percent",
-        f"{network} fails ({BEHIND}) in {how_often} of runs",
-        "share",
-        {"whole": 100.0},
-    )
+def _share(says: str, values: Callable[[pd.DataFrame], pd.Series], accepts: tuple, asks: str, **fields: Any) -> Part:
+    """A part about the percentage of units of which the values are 1."""
+    return Part(says, values, accepts, "percent", asks, "share", {"whole": 100.0}, **fields)
 
 
 def seldom_fails(network: str, size: float) -> Part:
     """The network fails in less than FEW percent of runs at this step size."""
-    return _share_failing(network, size, (-math.inf, FEW), f"< {FEW:g}%")
+    return _fails(network, size, (-math.inf, FEW), f"< {FEW:g}%")
 
 
 def mostly_fails(network: str, size: float) -> Part:
     """The network fails in more than MOST percent of runs at this step size."""
-    return _share_failing(network, size, (MOST, math.inf), f"> {MOST:g}%")
+    return _fails(network, size, (MOST, math.inf), f"> {MOST:g}%")
+
+
+def _fails(network: str, size: float, accepts: tuple[float, float], how_often: str) -> Part:
+    asks = f"{network} fails ({BEHIND}) in {how_often} of runs"
+    return _share(f"{{count}} of {{n}} runs of {network} fail", lambda t: t["fails", size, network], accepts, asks)
 
 
 def fails_more_often(first: str, second: str, size: float) -> Part:
@@ -208,14 +211,12 @@ def fails_more_often(first: str, second: str, size: float) -> Part:
 
     Asked are the seeds at which exactly one of the two fails. Unclear without such a seed.
     """
-    return Part(
-        f"in {{count}} of the {{n}} seeds at which one of {first} and {second} fails, it is {first}",
+    one = f"one of {first} and {second} fails, it is {first}"
+    return _share(
+        f"in {{count}} of the {{n}} seeds at which {one}",
         lambda t: t["fails", size, first].where(t["fails", size, first] != t["fails", size, second]),
         (50.0, math.inf),
-        "percent",
-        f"where one of {first} and {second} fails, it is {first} in > 50% of seeds",
-        "share",
-        {"whole": 100.0},
+        f"where {one} in > 50% of seeds",
         least=1,
     )
 

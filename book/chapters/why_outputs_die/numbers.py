@@ -1,14 +1,18 @@
 """The numbers that the chapter's text quotes and that are no arm of a claim."""
 
+from functools import partial
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
 from book.chapters.settings import SOURCE_RATE
-from book.chapters.why_outputs_die import figures, law, phases
+from book.chapters.why_outputs_die import figures, law
 from book.chapters.why_outputs_die.tables import PAIR, recorded, remedies
 from book.claims.numbers import Number
 from book.claims.statistics import Estimate, mean_interval
 from book.measures.classifiers import frames
+from book.measures.classifiers.study import BOTH
 from book.measures.tables import Tables
 from support.training.classifiers.specs import RARE
 
@@ -16,33 +20,19 @@ WORDS = {10: "small", 100: "middle", 1000: "large"}  # step size -> how the text
 
 
 def _pairs(tables: Tables, size: int, scaling: str) -> pd.DataFrame:
-    leads = law.leads(tables)
-    return leads[(leads["size"] == size) & (leads["scaling"] == scaling)]
+    return law.leads(tables).query("size == @size and scaling == @scaling")
 
 
-def _lead(size: int, scaling: str) -> Number:
-    def value(tables: Tables) -> Estimate:
-        return mean_interval(_pairs(tables, size, scaling)["lead"])
-
-    return Number(
-        f"lead of ReLU2-Neg over ReLU2 at step size {size:,}, {scaling} pixels, from preactivations of 0.1",
-        value,
-        "points",
-    )
+def _lead(tables: Tables, size: int, scaling: str) -> Estimate:
+    return mean_interval(_pairs(tables, size, scaling)["lead"])
 
 
-def _inactive(size: int, scaling: str) -> Number:
-    return Number(
-        f"of ReLU2's ten outputs, mean number inactive at the end at step size {size:,}, {scaling} pixels",
-        lambda tables: _pairs(tables, size, scaling)["ReLU2"].mean() / 10,
-    )
+def _inactive(tables: Tables, size: int, scaling: str) -> float:
+    return _pairs(tables, size, scaling)["ReLU2"].mean() / 10
 
 
-def _step_size(scaling: str) -> Number:
-    return Number(
-        f"step size of the first layer at the published learning rate, {scaling} pixels",
-        lambda tables: tables.studies["mnist-rates"].place(scaling, SOURCE_RATE)[0],
-    )
+def _step_size(tables: Tables, scaling: str) -> float:
+    return tables.studies["mnist-rates"].place(scaling, SOURCE_RATE)[0]
 
 
 def _lost_in_steps(tables: Tables) -> float:
@@ -54,8 +44,7 @@ def _lost_in_steps(tables: Tables) -> float:
 
 
 def _dead_with_both(tables: Tables) -> float:
-    runs = recorded(tables)["both"]
-    return float(runs.loc[runs["scaling"] == "raw", "never active, train"].max())
+    return float(recorded(tables)["both"].query("scaling == 'raw'")["never active, train"].max())
 
 
 def _reached(share: float) -> float:
@@ -65,71 +54,53 @@ def _reached(share: float) -> float:
     return float(sizes[rising][np.flatnonzero(shares["ReLU2"].mean(0)[rising] > share)[0]])
 
 
-def _ahead(scaling: str) -> Number:
-    def value(tables: Tables) -> int:
-        return int((remedies(recorded(tables)).loc[scaling]["95% low"] > 0).sum())
-
-    return Number(
-        f"of five recipes, number under which the interval of the lead lies above 0, {scaling} pixels", value
-    )
+def _ahead(tables: Tables, scaling: str) -> int:
+    return int((remedies(recorded(tables)).loc[scaling]["95% low"] > 0).sum())
 
 
-def _explained(network: str) -> Number:
-    return Number(
-        f"variance of accuracy that step size and start explain on the map, {network}",
-        lambda tables: phases.explained(tables.once(law.runs, "mnist-rates"))[network],
-        "%",
-    )
+def _explained(tables: Tables, network: str) -> float:
+    return law.explained(tables.once(law.runs, "mnist-rates"))[network]
 
 
-def _largest_steps(scaling: str) -> Number:
-    def value(tables: Tables) -> float:
-        runs = tables.once(law.runs, "mnist-rates")
-        at = (runs["curvature"] == runs["curvature"].max()) & (runs["preactivation"] == runs["preactivation"].min())
-        of = at & (runs["network"] == "ReLU2-Neg") & (runs["scaling"] == scaling)
-        return float(runs.loc[of, "accuracy"].mean())
-
-    return Number(
-        f"mean accuracy of ReLU2-Neg on the map at step size 10,000, from preactivations of 0.1, {scaling} pixels",
-        value,
-        "%",
-    )
+def _largest_steps(tables: Tables, scaling: str) -> float:
+    runs = tables.once(law.runs, "mnist-rates").query("network == 'ReLU2-Neg' and scaling == @scaling")
+    at = (runs["curvature"] == runs["curvature"].max()) & (runs["preactivation"] == runs["preactivation"].min())
+    return float(runs.loc[at, "accuracy"].mean())
 
 
 NUMBERS = {
-    **{
-        f"lead-{word}-{scaling}": _lead(size, scaling)
-        for size, word in WORDS.items()
-        for scaling in ("raw", "standardised")
-    },
-    **{
-        f"inactive-{WORDS[size]}-{scaling}": _inactive(size, scaling)
-        for size in (10, 1000)
-        for scaling in ("raw", "standardised")
-    },
-    "step-size-raw": _step_size("raw"),
-    "step-size-standardised": _step_size("standardised"),
+    **{f"lead-{word}-{scaling}": Number(
+        f"lead of ReLU2-Neg over ReLU2 at step size {size:,}, {scaling} pixels, from preactivations of 0.1",
+        partial(_lead, size=size, scaling=scaling), "points")
+       for (size, word), scaling in product(WORDS.items(), BOTH)},
+    **{f"inactive-{WORDS[size]}-{scaling}": Number(
+        f"of ReLU2's ten outputs, mean number inactive at the end at step size {size:,}, {scaling} pixels",
+        partial(_inactive, size=size, scaling=scaling))
+       for size, scaling in product((10, 1000), BOTH)},
+    **{f"step-size-{scaling}": Number(
+        f"step size of the first layer at the published learning rate, {scaling} pixels",
+        partial(_step_size, scaling=scaling))
+       for scaling in BOTH},
     "lost-in-steps": Number(
         f"of ReLU2's outputs inactive in the end, share active on {RARE[1]:.0%} of the training images before the "
-        "first step, published recipe, raw pixels",
-        _lost_in_steps,
-        "%",
-    ),
+        "first step, published recipe, raw pixels", _lost_in_steps, "%"),
     "dead-with-both": Number(
         "highest share of outputs of a network that are dead in the end, warm-up and centred outputs, raw pixels",
-        _dead_with_both,
-        "%",
-    ),
-    "losses-begin": Number(
-        "step size of the warm-up from which more than 3% of ReLU2's outputs are inactive", lambda _: _reached(0.03)
-    ),
-    "half-lost": Number(
-        "step size of the warm-up from which more than half of ReLU2's outputs are inactive", lambda _: _reached(0.5)
-    ),
-    "ahead-raw": _ahead("raw"),
-    "ahead-standardised": _ahead("standardised"),
-    "explained-relu2": _explained("ReLU2"),
-    "explained-relu2-neg": _explained("ReLU2-Neg"),
-    "largest-steps-raw": _largest_steps("raw"),
-    "largest-steps-standardised": _largest_steps("standardised"),
-}
+        _dead_with_both, "%"),
+    "losses-begin": Number("step size of the warm-up from which more than 3% of ReLU2's outputs are inactive",
+                           lambda _: _reached(0.03)),
+    "half-lost": Number("step size of the warm-up from which more than half of ReLU2's outputs are inactive",
+                        lambda _: _reached(0.5)),
+    **{f"ahead-{scaling}": Number(
+        f"of five recipes, number under which the interval of the lead lies above 0, {scaling} pixels",
+        partial(_ahead, scaling=scaling))
+       for scaling in BOTH},
+    **{f"explained-{network.lower()}": Number(
+        f"variance of accuracy that step size and start explain on the map, {network}",
+        partial(_explained, network=network), "%")
+       for network in PAIR},
+    **{f"largest-steps-{scaling}": Number(
+        f"mean accuracy of ReLU2-Neg on the map at step size 10,000, from preactivations of 0.1, {scaling} pixels",
+        partial(_largest_steps, scaling=scaling), "%")
+       for scaling in BOTH},
+}  # fmt: skip

@@ -9,6 +9,7 @@ from matplotlib.patheffects import withStroke
 from book.claims.statistics import mean_interval, percent
 from book.figures.figures import GREY, HUES, interval, jitter, legend_below, name_rows, style, subplots
 from book.measures.classifiers.frames import by_scaling
+from book.measures.classifiers.shared import panels
 from book.measures.tables import wide
 from support.networks.architectures import SIX
 
@@ -43,19 +44,17 @@ def sign_turns_figure(leads: pd.DataFrame) -> Figure:
 
 def gaps_figure(table: pd.DataFrame):
     """ReLU2-Neg minus ReLU2 under each start, a panel for each input scaling; table: `tables.remedies`."""
-    scalings = table.index.unique(0)
-    fig, axes = subplots(1, len(scalings), height=2.6, squeeze=False, sharex=True, sharey=True)
-    for ax, scaling in zip(axes[0], scalings, strict=True):
-        of = table.loc[scaling]
+    fig, several = panels(table, 2.6, by="inputs")
+    for ax, of in several:
         for row, (_, r) in enumerate(of.iterrows()):
             ax.plot([r["95% low"], r["95% high"]], [row, row], color=HUES["relu"], linewidth=2)
             ax.plot(r["gap"], row, **style("ReLU2-Neg"))
             ax.text(1.01, row, f"{r['gap']:+.0f}", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_yticks(range(len(of)), of.index)
-        ax.set(title=f"{scaling} inputs", xlabel="lead of ReLU2-Neg (points)")
+        ax.set_yticks(range(len(of)), of.index.get_level_values(1))
+        ax.set_xlabel("lead of ReLU2-Neg (points)")
         ax.grid(axis="y", visible=False)
-    axes[0][0].invert_yaxis()
+    several[0][0].invert_yaxis()
     return fig
 
 
@@ -141,11 +140,11 @@ def remedies_figure(starts: dict[str, pd.DataFrame]) -> Figure:
 
     starts: name of the recipe -> its runs (`frames`).
     """
-    scalings = list(dict.fromkeys(scaling for runs in starts.values() for scaling in runs["scaling"]))
-    fig, axes = subplots(1, len(scalings), height=4.4, squeeze=False, sharex=True, sharey=True)
-    for scaling, ax in zip(scalings, axes[0], strict=True):
-        for row, runs in enumerate(starts.values()):
-            accuracy = wide(runs[runs["scaling"] == scaling], "accuracy").reindex(columns=["ReLU2", "ReLU2-Neg"])
+    fig, several = panels(pd.concat(starts, names=["start"]), 4.4)
+    for ax, of_scaling in several:
+        for row, start in enumerate(starts):
+            runs = of_scaling[of_scaling.index.get_level_values("start") == start]
+            accuracy = wide(runs, "accuracy").reindex(columns=["ReLU2", "ReLU2-Neg"])
             for offset, name in ((-0.2, "ReLU2"), (0.15, "ReLU2-Neg")):
                 x = np.sort(accuracy[name])
                 height = row + offset + 0.16 * (jitter(len(x)) - 0.5)
@@ -153,8 +152,8 @@ def remedies_figure(starts: dict[str, pd.DataFrame]) -> Figure:
                 ax.plot(x, height, label=label, **style(name) | {"linestyle": "none", "alpha": 0.7})
                 ax.plot(x.mean(), row + offset, marker="|", markersize=12, markeredgewidth=2, color="black")
         name_rows(ax, starts)
-        ax.set(title=f"{scaling} inputs", xlabel="test accuracy (%)", xlim=(0, 100))
-    legend_below(fig, axes[0][0], 2)
+        ax.set(xlabel="test accuracy (%)", xlim=(0, 100))
+    legend_below(fig, several[0][0], 2)
     return fig
 
 

@@ -18,10 +18,7 @@ def first_layer(curvature: float, preactivation: float, eigenvalue: float, squar
         weight is uniform within 1 / sqrt(D), so its variance is 1 / (3 D).
     eigenvalue, square: largest eigenvalue of the inputs' second moment, and their mean square.
     """
-    return {
-        "first_weight_rate": curvature / eigenvalue,
-        "first_weight_scale": preactivation / math.sqrt(square / 3),
-    }
+    return {"first_weight_rate": curvature / eigenvalue, "first_weight_scale": preactivation / math.sqrt(square / 3)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ def digits() -> Dataset:
 def _specs(names: Iterable[str], **settings: Any) -> list[RunSpec]:
     """The specifications of networks of these architectures on the digits; settings: more fields of `RunSpec`."""
     data = digits()
-    of_data = {"data": data.name, "data_digest": data.digest[:16], "images": len(data.train_images)}
+    of_data: dict[str, Any] = {"data": data.name, "data_digest": data.digest[:16], "images": len(data.train_images)}
     return [RunSpec(architecture=name, **of_data, **settings) for name in names]
 
 

@@ -148,13 +148,9 @@ def recovers(first: str, second: str, least: float = CATASTROPHE, baseline: str 
     return lead(first, second, least, asks=asks, only_if=(lead(baseline, second, least, says=says, absent=absent),))
 
 
-def _sd_ratio(first: str, second: str) -> float:
-    (mean, sd), (_, other) = _printed(first, second)
-    return math.nan if math.isnan(mean) else sd / other
-
-
 def more_variable(first: str, second: str, times: float = SPREAD) -> Part:
     """The SD of `first` over seeds is more than `times` that of `second`, by a bootstrap that does not pair them."""
+    (mean, sd), (_, other) = _printed(first, second)
     return Part(
         f"SD {first} / SD {second} = {{:.1f}}",
         lambda t: t["accuracy"][[first, second]],
@@ -162,7 +158,7 @@ def more_variable(first: str, second: str, times: float = SPREAD) -> Part:
         "times",
         f"SD {first} / SD {second} > {times:g}",
         "sd",
-        printed=_sd_ratio(first, second),
+        printed=math.nan if math.isnan(mean) else sd / other,
     )
 
 

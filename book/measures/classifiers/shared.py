@@ -1,11 +1,12 @@
 """Tables and figures about classifiers that several chapters show; runs are frames of `frames`."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from book.claims import statistics
 from book.claims.statistics import mean_interval
 from book.figures import turns
 from book.figures.figures import strip, subplots
@@ -31,7 +32,7 @@ def accuracies(runs: pd.DataFrame) -> pd.DataFrame:
     """Test accuracy in percent per architecture and scaling: mean, its 95% interval, SD, range, n."""
     rows = []
     for (scaling, name), x in runs.groupby(["scaling", "architecture"], sort=False)["accuracy"]:
-        mean = statistics.mean_interval(x, within=(0, 100))
+        mean = mean_interval(x, within=(0, 100))
         rows.append([scaling, name, mean.value, mean.low, mean.high, x.std(), x.min(), x.max(), len(x)])
     columns = ["inputs", "network", "mean", "95% low", "95% high", "SD", "least", "most", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(["inputs", "network"]).round(2)
@@ -44,7 +45,7 @@ def changes(runs: pd.DataFrame, pairs: Iterable[tuple[str, str]]) -> pd.DataFram
         accuracy = wide(of_scaling, "accuracy")
         for first, second in pairs:
             a, b = accuracy[first], accuracy[second]
-            change = statistics.mean_interval(b - a)
+            change = mean_interval(b - a)
             rows.append([scaling, first, a.mean(), second, b.mean(), change.value, change.low, change.high, len(a)])
     columns = ["inputs", "network", "mean (%)", "changed", "mean, changed (%)", "points", "95% low", "95% high", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(columns[:2]).round(2)
@@ -58,33 +59,48 @@ def by_images(tables: Tables, few: str, many: str) -> pd.DataFrame:
     """
     rows = []
     for scaling in tables.studies[few].scalings:
-        before, after = (_accuracy_by_seed(sound(tables, study), scaling) for study in (few, many))
-        for compared in before:
-            both = pd.concat([before[compared], after[compared]], axis=1).dropna().to_numpy(float)
+        before, after = (wide(runs[runs["scaling"] == scaling], "accuracy").reindex(columns=SIX)
+                         for runs in (sound(tables, few), sound(tables, many)))  # fmt: skip
+        gaps = {f"{a} - {b}": (before[a] - before[b], after[a] - after[b]) for a, b in SPOKEN_OF}
+        for compared, (x, y) in ({name: (before[name], after[name]) for name in SIX} | gaps).items():
+            both = pd.concat([x, y], axis=1).dropna().to_numpy(float)
             if len(both):
-                most = 200 if " - " in compared else 100  # points that an accuracy, or a gap, can change by
-                change = statistics.mean_interval(both[:, 1] - both[:, 0], within=(-most, most))
-                row = [*both.mean(0), change.value, change.low, change.high, len(both)]
-                rows.append([scaling, compared, *row])
+                most = 200 if compared in gaps else 100  # points that a gap, or an accuracy, can change by
+                change = mean_interval(both[:, 1] - both[:, 0], within=(-most, most))
+                rows.append([scaling, compared, *both.mean(0), change.value, change.low, change.high, len(both)])
     images = [f"{tables.studies[study].images:,} images" for study in (few, many)]
     columns = ["inputs", "network or pair", *images, "change", "95% low", "95% high", "n"]
     return pd.DataFrame(rows, columns=columns).set_index(columns[:2])
 
 
-def _accuracy_by_seed(runs: pd.DataFrame, scaling: str) -> pd.DataFrame:
-    """Seeds by networks, and by pairs of them of which the claims speak; a missing run is NaN."""
-    accuracy = wide(runs[runs["scaling"] == scaling], "accuracy").reindex(columns=SIX)
-    return accuracy.assign(**{f"{a} - {b}": accuracy[a] - accuracy[b] for a, b in SPOKEN_OF})
+def panels(
+    table: pd.DataFrame, height: float, by: str = "scaling", **options: Any
+) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
+    """A figure with a panel for each input scaling, and each panel with the rows of that scaling.
+
+    by: the column, or level of the index, that names the scaling. options: of `subplots`.
+    """
+    groups = list(table.groupby(by, sort=False))
+    fig, axes = subplots(1, len(groups), height=height, squeeze=False, **{"sharex": True, "sharey": True} | options)
+    for ax, (scaling, _) in zip(axes[0], groups, strict=True):
+        ax.set_title(f"{scaling} inputs")
+    return fig, [(ax, rows) for ax, (_, rows) in zip(axes[0], groups, strict=True)]
+
+
+def points_axis(ax: Axes) -> None:
+    """Makes the x axis show differences in points: linear within one point, logarithmic beyond, with a line at 0."""
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_xscale("symlog", linthresh=1)
+    ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
 
 
 def accuracy_figure(runs: pd.DataFrame, height: float = 3.6) -> Figure:
     """One panel an input scaling: every run's test accuracy with mean and interval, by architecture."""
-    fig, axes = subplots(1, runs["scaling"].nunique(), height=height, squeeze=False, sharex=True)
-    for ax, (scaling, of_scaling) in zip(axes[0], by_scaling(runs), strict=True):
+    fig, several = panels(runs, height, sharey=False)
+    for ax, of_scaling in several:
         strip(ax, {name: rows["accuracy"].to_numpy() for name, rows in by_network(of_scaling).items()}, (0, 100))
-        ax.set(title=f"{scaling} inputs", xlabel="test accuracy (%)")
-    for ax in axes[0][1:]:
-        ax.tick_params(labelleft=False)
+        ax.set_xlabel("test accuracy (%)")
+        ax.tick_params(labelleft=ax is several[0][0])
     return fig
 
 

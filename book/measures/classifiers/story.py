@@ -8,8 +8,8 @@ in every classifier's record, before training and after ("moments").
     z = class_distances(moments)  # [..., output, class]
     fits_story(z, "Abs2-Neg")  # [..., output]
 
-With a network's weights more can be asked: how its classes lie along the normal of each hidden unit (`units`), and
-whether better hyperplanes than the learned ones exist (`fitted`).
+With a network's weights more can be asked: how its classes lie along the normal of each hidden unit (`derived` of
+chapter 3), and whether better hyperplanes than the learned ones exist (`fitted`).
 """
 
 import numpy as np
@@ -35,18 +35,17 @@ def fits_story(z: np.ndarray, name: str) -> np.ndarray:
 
     Raises ValueError for a network of which the paper tells no such story.
     """
-    a = architecture(name)
-    if a.head != "linear" or (a.output, a.negated) not in (("abs", True), ("abs", False), ("relu", True)):
-        raise ValueError(
-            f"the paper has no such story of the outputs of {name!r} (of Abs2, Abs2-Neg and ReLU2-Neg it has)"
-        )
-    if a.output == "abs":
-        own, others = own_and_others(np.abs(z))
+    a, (own, others) = architecture(name), own_and_others(np.abs(z))
+    if a.head == "linear" and a.output == "abs":
         if a.negated:
             return (own < others.min(-1)) & (own < NEAR)
         return (own > others.max(-1)) & half_of_others_near(z)
-    own, others = own_and_others(z <= 0)
-    return own & _half(~others)
+    if (a.head, a.output, a.negated) == ("linear", "relu", True):
+        own, others = own_and_others(z <= 0)
+        return own & ((~others).mean(-1) >= 0.5)
+    raise ValueError(
+        f"the paper has no such story of the outputs of {name!r} (of Abs2, Abs2-Neg and ReLU2-Neg it has)"
+    )
 
 
 def own_and_others(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -70,21 +69,11 @@ def half_of_others_near(z: np.ndarray, cut: float | None = None) -> np.ndarray:
     (..., C, C) distances -> (..., C).
     """
     _, others = own_and_others(np.abs(z))
-    return _half(others < (NEAR if cut is None else cut))
-
-
-def _half(true: np.ndarray) -> np.ndarray:
-    """Whether it is true of at least half of the other classes: (..., C, C - 1) -> (..., C)."""
-    return true.mean(-1) >= 0.5
-
-
-NAMES = (
-    "own near", "own nearest", "own farthest", "others near", "as the story", "own inside", "others inside"
-)  # fmt: skip
+    return (others < (NEAR if cut is None else cut)).mean(-1) >= 0.5
 
 
 def shares(moments: np.ndarray, name: str) -> dict[str, float]:
-    """Percent of the outputs of network `name` that have each property, from (C, C, 3) moments; NAMES are its keys.
+    """Percent of the outputs of network `name` that have each property, from (C, C, 3) moments.
 
     "own inside" and "others inside" are percent of class centres in a zero set of ReLU outputs.
     """

@@ -3,15 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-import torch
 
-from book.measures.distances.measures import best, geometry, mean_squared_error
+from book.measures.distances.measures import best
+from book.measures.distances.numbers import COLUMNS, error, geometry_of, weights  # noqa: F401
 from book.measures.distances.study import STUDIES, DistanceStudy
 from book.measures.tables import Records, numbered
 
-ROTATIONS = {True: 199, False: 19}  # by whether the dimension is small: matching is slow above
 ARMS = {  # on which the claims are judged, and their studies
     "d = 2": "mahalanobis-2",
     "d = 2, redrawn": "mahalanobis-2-resampled",
@@ -19,11 +17,6 @@ ARMS = {  # on which the claims are judged, and their studies
     "d = 10, redrawn": "mahalanobis-10-resampled",
     "d = 100": "mahalanobis-100",
 }
-COLUMNS = (
-    "error", "train_mse", "validation_mse", "test_mse", "centring_mean", "centring_median", "centring_mahalanobis",
-    "centre_error", "precision_error", "sphericity", "sphericity_excess", "mirrored_pairs", "abs_pairs",
-    "eigenvector_cosine", "eigenvector_cosine_own_p", "eigenvalue_error",
-)  # fmt: skip
 
 
 def runs_of(study: DistanceStudy, runs: Iterable) -> list:
@@ -37,40 +30,16 @@ def runs_of(study: DistanceStudy, runs: Iterable) -> list:
     return [found[trial, network] for trial in whole for network in study.networks]
 
 
-def weights(run, step: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weight (k, d) and bias (k,) of a run at a step at which they were stored, float64."""
-    at = np.flatnonzero(run.arrays["weight_steps"] == step)[0]
-    weight, bias = (torch.from_numpy(run.arrays[name][at].copy()).double() for name in ("weight", "bias"))
-    return weight, bias
-
-
 def measures(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
-    """A row for each network and trial of the study: the entries of `measures.geometry` at its last epoch, and
-
-    "error": root mean squared error on fresh points over their mean distance, in percent; "validation_mse". A network
-    that diverged has NaN everywhere.
-    """
-    rows = {}
-    for run in runs_of(study, runs):
-        data = run.spec.draw()
-        W, b = weights(run, study.steps)
-        sound = W.isfinite().all() and b.isfinite().all()
-        found = geometry(run.spec.network, W, b, data, ROTATIONS[study.dimension <= 10]) if sound else {}
-        last = np.flatnonzero(run.arrays["steps"] == study.steps)[0]
-        found["validation_mse"] = float(run.arrays["validation_mse"][last])
-        found["error"] = 100 * found.get("test_mse", np.nan) ** 0.5 / float(data.test[1].mean())
-        rows[run.spec.network, run.spec.seed] = found
+    """A row for each network and trial of the study, with COLUMNS: `numbers.geometry_of` at its last epoch."""
+    rows = {(run.spec.network, run.spec.seed): geometry_of(run, study) for run in runs_of(study, runs)}
     return numbered(rows, ("network", "trial"), COLUMNS)
 
 
 def errors(study: DistanceStudy, runs: Iterable) -> pd.DataFrame:
     """The column "error" of `measures` alone, which is quick; a network that diverged has NaN."""
-    found = {}
-    for run in runs_of(study, runs):
-        x, y = run.spec.draw().test
-        error = mean_squared_error(run.spec.network, *weights(run, study.steps), x, y)
-        found[run.spec.network, run.spec.seed] = {"error": 100 * error**0.5 / float(y.mean())}
-    return numbered(found, ("network", "trial"), ["error"])
+    rows = {(run.spec.network, run.spec.seed): {"error": error(run, study)} for run in runs_of(study, runs)}
+    return numbered(rows, ("network", "trial"), ["error"])
 
 
 @dataclass(frozen=True)
