@@ -133,13 +133,13 @@ def plain_attention() -> Iterator[None]:
     """
     fast, kept = torch.backends.mha.get_fastpath_enabled(), checkpoint.CheckpointFunction
     torch.backends.mha.set_fastpath_enabled(False)
-    checkpoint.CheckpointFunction = _Direct
+    checkpoint.CheckpointFunction = _Direct  # type: ignore[misc, assignment]
     try:
         with sdpa_kernel(SDPBackend.MATH):
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
-        checkpoint.CheckpointFunction = kept
+        checkpoint.CheckpointFunction = kept  # type: ignore[misc]
 
 
 class _Direct:
