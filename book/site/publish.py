@@ -131,7 +131,9 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
             wait(runs.values())
         except BaseException:  # Ctrl-C or SIGTERM: nothing that is queued or running goes on
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in _children():
+            import psutil
+
+            for process in psutil.Process().children(recursive=True):  # papermill and, in own sessions, the kernels
                 process.kill()
             raise
     failures = [str(run.exception()) for run in runs.values() if run.exception()]
@@ -150,9 +152,8 @@ def runs_with(parameters: dict) -> Path:
     """The folder of runs with these parameters, such as build/runs/scale=smoke,seeds=3."""
     given = ",".join(f"{name}={value}" for name, value in sorted(parameters.items()))
     name = quote(given or "default", safe="=,+")
-    return RUNS / (
-        name if len(name) <= LONGEST else f"{name[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
-    )
+    whole = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return RUNS / (name if len(name) <= LONGEST else f"{name[:LONGEST]}-{whole}")
 
 
 def page_of(copy: Path) -> Path:
@@ -231,13 +232,6 @@ def _tags_of(cell: dict) -> list[str]:
     return cell["metadata"].get("tags", [])
 
 
-def _children() -> list:
-    """The processes of running chapters: papermill and, in sessions of their own, the kernels."""
-    import psutil
-
-    return psutil.Process().children(recursive=True)
-
-
 def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environment: dict) -> float:
     name = source.relative_to(ROOT)
     print(f"executing {copy.stem}", flush=True)
@@ -260,7 +254,8 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
         left = f"\n  what was executed is in {running}" if running.exists() else ""
         raise PublishError(f"{name} failed: {_explain(running, run.stderr)}{left}")
     notebook = files.notebook(running)
-    if skipped := [c for c in notebook["cells"] if _has_code(c) and c["execution_count"] is None]:
+    code = [c for c in notebook["cells"] if c["cell_type"] == "code" and "".join(c["source"]).strip()]
+    if skipped := [cell for cell in code if cell["execution_count"] is None]:
         first = "".join(skipped[0]["source"]).strip().split("\n")[0]  # after sys.exit() papermill reports success
         problem = f"{counted(len(skipped), 'cell')} not executed, the first begins with: {first}"
         raise PublishError(f"{name} failed: {problem}")
@@ -269,10 +264,6 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
     _write(copy, notebook)
     running.unlink()
     return seconds
-
-
-def _has_code(cell: dict) -> bool:
-    return cell["cell_type"] == "code" and bool("".join(cell["source"]).strip())
 
 
 def _explain(copy: Path, log: str) -> str:
