@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -147,25 +146,29 @@ def _distance_replays(record: Record, steps: int, device: str, progress: Report 
     return replays, dict.fromkeys(mahalanobis.CURVES, lambda curve: floor * np.abs(curve)), 1.0, FACTOR
 
 
-def _batch_replays(record: Record, steps: int, device: str, progress: Report | None = None):
-    """The same for a network trained in mini-batches, which are summed in three orders; a full batch has only one.
+def _volume_replays(record: Record, steps: int, device: str, progress: Report | None = None):
+    """The same for a sigmoid network: its mini-batches are summed in three orders; a full batch has only one."""
+    spec, task = record.spec, record.spec.draw()
+    points = {"train": len(task.train[0]), "test": len(task.test[0])}
+    return _rolled(lambda *how: volume.curves_again(spec, steps, device, *how), progress, points, EXACT_FLOOR)
 
-    A step of a residual network is an epoch.
-    """
-    spec = record.spec
-    if spec.experiment == "volume":
-        task, again, floor = spec.draw(), partial(volume.curves_again, spec, steps, device), EXACT_FLOOR
-        points = {"train": len(task.train[0]), "test": len(task.test[0])}
-    else:
-        dataset, floor = load(spec.data), BF16_FLOOR if spec.precision == "bf16" else LOSS_FLOOR_FP32
-        spec.check_data(dataset.name, dataset.digest)
-        again = partial(residual.curves_again, spec, steps, dataset, device)
-        points = {"train": min(spec.images, EVALUATED), "test": len(dataset.test_images)}
+
+def _residual_replays(record: Record, steps: int, device: str, progress: Report | None = None):
+    """The same for a residual network: the images of its batches are summed in three orders. A step is an epoch."""
+    spec, dataset = record.spec, load(record.spec.data)
+    spec.check_data(dataset.name, dataset.digest)
+    images = {"train": min(spec.images, EVALUATED), "test": len(dataset.test_images)}
+    floor = BF16_FLOOR if spec.precision == "bf16" else LOSS_FLOOR_FP32
+    return _rolled(lambda *how: residual.curves_again(spec, steps, dataset, device, *how), progress, images, floor)
+
+
+def _rolled(again: Callable, progress: Report | None, points: dict[str, int], loss_floor: float):
+    """Replays with batches in three orders; again: trains with an order and a progress."""
     found = []
-    for order in range(REPLAYS):
-        at, arrays = again(order, _nth(progress, order, REPLAYS))
+    for i in range(REPLAYS):
+        at, arrays = again(i, _nth(progress, i, REPLAYS))
         found.append(SimpleNamespace(steps=np.array(at), arrays=arrays))
-    return found, _floors(found[0].arrays, points, floor), 1.0, FACTOR
+    return found, _floors(found[0].arrays, points, loss_floor), 1.0, FACTOR
 
 
 def _floors(names: Iterable[str], points: dict[str, int], loss_floor: float) -> dict[str, Callable]:
@@ -195,8 +198,8 @@ REPLAYABLE = {
     "metric": _classifier_replays,
     "centres": _classifier_replays,
     "mahalanobis": _distance_replays,
-    "volume": _batch_replays,
-    "residual": _batch_replays,
+    "volume": _volume_replays,
+    "residual": _residual_replays,
 }
 
 
