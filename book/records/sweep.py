@@ -292,23 +292,20 @@ class Clock:
 
     def minutes(self, block: Block) -> float | None:
         """Returns the minutes of a block, or None."""
-        plan = block.plan
+        plan, kind = block.plan, resolve_device(self.device).type
         if self.recorded is None:
-            self.recorded = self._recorded(plan, block.specs[0])
+            seconds = dict[tuple, list[float]]()
+            for record in self.store.neighbours(block.specs[0]):
+                # one that continued on another device has the seconds of both
+                if record.content["environment"]["division"]["device"] == kind and record.steps:
+                    seconds.setdefault(plan.size(record.spec), []).append(60 * record.minutes / record.steps)
+            self.recorded = {size: statistics.median(several) for size, several in seconds.items()}
         sizes = tuple(plan.size(spec) for spec in block.specs)
         if all(size in self.recorded for size in sizes):
             return plan.steps * sum(self.recorded[size] for size in sizes) / 60
         if sizes not in self.steps and self.timed:
             self.steps[sizes] = plan.timed_step(block, self.dataset, self.device)
         return plan.steps * self.steps[sizes] / 60 if sizes in self.steps else None
-
-    def _recorded(self, plan: Study, spec: Spec) -> dict[tuple, float]:
-        kind, seconds = resolve_device(self.device).type, dict[tuple, list[float]]()
-        for record in self.store.neighbours(spec):
-            # one that continued on another device has the seconds of both
-            if record.content["environment"]["division"]["device"] == kind and record.steps:
-                seconds.setdefault(plan.size(record.spec), []).append(60 * record.minutes / record.steps)
-        return {size: statistics.median(several) for size, several in seconds.items()}
 
 
 def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto", clock: Clock | None = None) -> str:

@@ -355,16 +355,11 @@ def stage() -> None:
     data.write(generated / "root", rows, Store())
     (generated / "cite.md").write_text(data.cite())
     shutil.copy(ROOT / "CHANGES.md", generated / "changes.md")
-    (generated / "build.md").write_text(
-        build_account({p: n for p, n in notebooks.items() if "parameters" in _tags(n)})
-    )
+    chapters = {p: n for p, n in notebooks.items() if any("parameters" in _tags_of(cell) for cell in n["cells"])}
+    (generated / "build.md").write_text(build_account(chapters))
     (generated / "built.md").write_text(built())
     for name, text in (speed.snippets(ROOT / "benchmarks" / "results") | api.pages()).items():
         (generated / name).write_text(text)
-
-
-def _tags(notebook: dict) -> set[str]:
-    return {tag for cell in notebook["cells"] for tag in _tags_of(cell)}
 
 
 # Site
