@@ -616,6 +616,20 @@ def test_checkpoints_that_save_memory_in_training_change_nothing(reentrant, recw
         np.testing.assert_allclose(*several, rtol=1e-9)
 
 
+def test_a_network_that_ends_with_a_convolution_is_measured_at_its_outputs():
+    torch.manual_seed(0)
+    layers = nn.Conv2d(1, 6, 3), nn.Tanh(), nn.Conv2d(6, 3, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    model, (x, y) = nn.Sequential(*layers).double(), vectors()
+    x = x[:, :16].view(-1, 1, 4, 4).double()
+    report = diagnose(model, x, y, rate=0.1)
+    assert list(report.missing) == ["hyperplanes"] and "no Linear" in report.missing["hyperplanes"]
+    volume = report.parts["volume"]
+    assert volume.of.endswith("outputs")
+    ends = torch.stack([x[i].flatten() for i in volume.ends])
+    expected = log_volume_element(lambda z: model(z.view(1, 1, 4, 4))[0], ends)
+    np.testing.assert_allclose(volume.log_volume[[0, -1]], expected.detach(), rtol=1e-6)
+
+
 def test_layers_that_are_called_by_keyword_are_measured():
     x, y = vectors()
     plain = mlp()

@@ -416,7 +416,7 @@ def _said(part: Part, value: float, table: pd.DataFrame, values: np.ndarray) -> 
     numbers = {"count": int(total) if math.isfinite(total) else total, "n": len(values)}
     if {name for _, name, *_ in string.Formatter().parse(part.says)} - {*numbers, "", None}:
         means = table.mean(numeric_only=True).round(9).items()
-        numbers = {", ".join(map(str, key)) if isinstance(key, tuple) else key: x for key, x in means} | numbers
+        numbers = {", ".join(map(str, key)) if isinstance(key, tuple) else str(key): x for key, x in means} | numbers
     # the mean of few accuracies may end in 5, and then its last bits would decide how it is printed
     return part.says.format(round(float(value), 9), **numbers)
 

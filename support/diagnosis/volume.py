@@ -119,6 +119,8 @@ def volume(
 ) -> Volume:
     """The log-volume that the layer before the head pulls back, along a line or in a plane of the inputs.
 
+    Where a layer of another kind than Linear or OffsetL2 makes the outputs, these pull it back.
+
     Args:
         ends: indices of two inputs for a line, or of three for a plane; by default the first two inputs of different
             class that are predicted right.
