@@ -33,94 +33,82 @@ def main(arguments: list[str] | None = None) -> int:
         return 143
 
 
+SHARED = {  # options of several commands
+    "records": "another folder of records",
+    "folder": "the data folder, by default BOOK_DATA",
+    "device": "auto, cpu or cuda",
+}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m book", description="The book's command line.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name, function, text):
+    def command(name: str, function: Callable, text: str, *shared: str) -> Callable:
         found = commands.add_parser(name, help=text, description=text)
         found.set_defaults(command=function)
-        return found
+        for option in shared:
+            found.add_argument(f"--{option}", default="auto" if option == "device" else None, help=SHARED[option])
+        return found.add_argument
 
-    book = command("book", _book, "execute the chapters, build the site and check it")
-    _parameters(book)
-    one = command("run", _run, "execute one chapter with your parameters")
-    one.add_argument("chapter", help="a chapter, or the beginning of its name: 01")
-    one.add_argument("--html", action="store_true", help="write a page of HTML, too")
-    _parameters(one)
-    claims = command("claims", _claims, "print the ledger of claims and verdicts")
-    claims.add_argument("id", nargs="*", help="only claims with this in their id, such as 5.2")
-    claims.add_argument("--records", help="judge another folder of records")
-    claims.add_argument("--json", action="store_true", help="as a JSON array")
-    claims.add_argument("--write-readme", action="store_true", help="put findings and table into README.md")
-    numbers = command(
-        "numbers", _numbers, "list the numbers in the text with what the records say (exit 1: one differs)"
-    )
-    numbers.add_argument("chapter", nargs="?", help="a chapter, or the beginning of its name: 01")
-    numbers.add_argument(
-        "--update", action="store_true", help="rewrite numbers, never words, to what the records say"
-    )
+    def parameters(add: Callable) -> None:
+        text = "a parameter of the chapter; may be repeated"
+        add("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help=text)
+
+    parameters(command("book", _book, "execute the chapters, build the site and check it"))
+    add = command("run", _run, "execute one chapter with your parameters")
+    add("chapter", help="a chapter, or the beginning of its name: 01")
+    add("--html", action="store_true", help="write a page of HTML, too")
+    parameters(add)
+    add = command("claims", _claims, "print the ledger of claims and verdicts", "records")
+    add("id", nargs="*", help="only claims with this in their id, such as 5.2")
+    add("--json", action="store_true", help="as a JSON array")
+    add("--write-readme", action="store_true", help="put findings and table into README.md")
+    text = "list the numbers in the text with what the records say (exit 1: one differs)"
+    add = command("numbers", _numbers, text)
+    add("chapter", nargs="?", help="a chapter, or the beginning of its name: 01")
+    add("--update", action="store_true", help="rewrite numbers, never words, to what the records say")
     command("pictures", _pictures, "put the first picture of each executed chapter into its notebook")
-    changes = command("changes", _changes, "print the verdicts that differ between two versions of the ledger")
-    changes.add_argument("old", help="claims.json of a site, or what `claims --json` printed")
-    changes.add_argument("new", nargs="?", help="the same, later; by default the ledger of the committed records")
-    check = command(
-        "check",
-        _check,
+    add = command("changes", _changes, "print the verdicts that differ between two versions of the ledger")
+    add("old", help="claims.json of a site, or what `claims --json` printed")
+    add("new", nargs="?", help="the same, later; by default the ledger of the committed records")
+    text = (
         "check a claim in about a minute: train the first steps of its cheapest run again, or evaluate its formulas "
-        "again (exit 0: agrees; 1: disagrees; 2: no such claim; 3: cannot be checked here)",
+        "again (exit 0: agrees; 1: disagrees; 2: no such claim; 3: cannot be checked here)"
     )
-    check.add_argument("claim", nargs="?", help="its id; by default a claim that needs no images")
-    check.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    check.add_argument("--folder", help="the data folder, by default BOOK_DATA")
+    add = command("check", _check, text, "device", "folder")
+    add("claim", nargs="?", help="its id; by default a claim that needs no images")
     actions = ("list", "show", "verify", "replay", "pack", "migrate", "export", "derive")
-    records = command("records", _records, f"{', '.join(actions[:-1])} or derive from the committed records")
-    records.add_argument("action", choices=actions, nargs="?", default="list")
-    records.add_argument(
-        "key",
-        nargs="?",
-        help="list: only the runs of this study, or with this text in their line; show, replay: a key or its "
-        "beginning; export: a CSV file; derive: a table",
+    text = f"{', '.join(actions[:-1])} or derive from the committed records"
+    add = command("records", _records, text, "records", "folder", "device")
+    add("action", choices=actions, nargs="?", default="list")
+    text = (
+        "list: only the runs of this study, or with this text in their line; show, replay: a key or its beginning; "
     )
-    records.add_argument("--records", help="another folder of records")
-    records.add_argument("--folder", help="replay: the data folder, by default BOOK_DATA")
-    records.add_argument("--steps", type=int, help="replay: number of steps (default: about a minute's, at most 100)")
-    records.add_argument("--device", default="auto", help="replay: auto, cpu or cuda")
-    sweep = command("sweep", _sweep, "run a study, block by block, into the records")
-    sweep.add_argument("study", nargs="?", help="name of the study; without one, the studies are listed")
-    sweep.add_argument("--dry-run", action="store_true", help="only print what is left to do")
-    sweep.add_argument(
-        "--minutes", type=_positive, help="stop at a checkpoint after this time; the next call continues"
-    )
-    sweep.add_argument("--seeds", type=_count, help="only this many seeds, the first ones")
-    sweep.add_argument(
-        "--only",
-        default="",
-        help="only the block with this label, as printed by --dry-run, or all whose label contains it",
-    )
-    sweep.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    sweep.add_argument(
-        "--precision",
-        help="fp32 or float64; only the study's own precision, the default, is judged",
-    )
-    sweep.add_argument("--folder", help="the data folder, by default BOOK_DATA")
-    sweep.add_argument("--records", help="another folder of records")
-    sweep.add_argument("--scheduler", type=_address, help="address of a Dask scheduler, tcp://...")
-    sweep.add_argument("--workers", type=_count, help="start a local Dask cluster with this many processes")
-    clean = command("clean", _clean, "remove what interrupted work left: locks, cut files, copies of failed chapters")
-    clean.add_argument(
-        "--all", action="store_true", help="the cache (live runs, checkpoints) and the built site, too"
-    )
-    clean.add_argument("--records", help="another folder of records")
-    bench = command("bench", _bench, "measure speed or precision on this machine, compared with the usual methods")
-    bench.add_argument(
-        "part", nargs="?", choices=("train", "mahalanobis", "geometry", "diagnosis", "equivalence"), default="train"
-    )
-    bench.add_argument("--json", action="store_true", help="print one JSON object")
-    bench.add_argument("--quick", action="store_true", help="small sizes, seconds")
-    bench.add_argument("--keep", action="store_true", help="write the results into benchmarks/results/")
-    bench.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    bench.add_argument("--precision", help="fp32 or float64; by default fp32, for distances and geometry float64")
+    add("key", nargs="?", help=f"{text}export: a CSV file; derive: a table")
+    add("--steps", type=int, help="replay: number of steps (default: about a minute's, at most 100)")
+    text = "run a study, block by block, into the records"
+    add = command("sweep", _sweep, text, "device", "folder", "records")
+    add("study", nargs="?", help="name of the study; without one, the studies are listed")
+    add("--dry-run", action="store_true", help="only print what is left to do")
+    add("--minutes", type=_positive, help="stop at a checkpoint after this time; the next call continues")
+    add("--seeds", type=_count, help="only this many seeds, the first ones")
+    text = "only the block with this label, as printed by --dry-run, or all whose label contains it"
+    add("--only", default="", help=text)
+    add("--precision", help="fp32 or float64; only the study's own precision, the default, is judged")
+    add("--scheduler", type=_address, help="address of a Dask scheduler, tcp://...")
+    add("--workers", type=_count, help="start a local Dask cluster with this many processes")
+    text = "remove what interrupted work left: locks, cut files, copies of failed chapters"
+    add = command("clean", _clean, text, "records")
+    add("--all", action="store_true", help="the cache (live runs, checkpoints) and the built site, too")
+    text = "measure speed or precision on this machine, compared with the usual methods"
+    add = command("bench", _bench, text, "device")
+    parts = ("train", "mahalanobis", "geometry", "diagnosis", "equivalence")
+    add("part", nargs="?", choices=parts, default="train")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--quick", action="store_true", help="small sizes, seconds")
+    add("--keep", action="store_true", help="write the results into benchmarks/results/")
+    add("--precision", help="fp32 or float64; by default fp32, for distances and geometry float64")
     return parser
 
 
@@ -141,11 +129,6 @@ _positive = _wanted("a number above 0", float, lambda number: number > 0)
 _address = _wanted("an address such as tcp://host:8786", str, lambda text: "://" in text)
 
 
-def _parameters(parser):
-    text = "a parameter of the chapter; may be repeated"
-    parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help=text)
-
-
 def _given(options, *settings) -> dict:
     """The parameters of the command line, read as YAML scalars and checked."""
     import yaml
@@ -160,10 +143,8 @@ def _given(options, *settings) -> dict:
         raise ValueError(f"a value after -p is no YAML: {' '.join(str(error).split())}") from error
     for name, value in given.items():
         if isinstance(value, str):  # YAML reads 1e-3 as text
-            try:
+            with contextlib.suppress(ValueError):
                 given[name] = float(value)
-            except ValueError:
-                continue
     parameters.check(given, *settings)
     return given
 
@@ -358,12 +339,10 @@ def _list(store, text: str | None) -> None:
     if text and not study:
         lines = [line for line in lines if text.lower() in line.lower()]
         if not lines:
-            raise ValueError(
-                f"unknown study {text!r}{suggest(text, chapters.studies())}, and no run has it in its line"
-            )
-    print(
-        f"{'key':16} {'length':>13}  what was run, and its result on the test data" if lines else "none recorded yet"
-    )
+            unknown = f"unknown study {text!r}{suggest(text, chapters.studies())}"
+            raise ValueError(f"{unknown}, and no run has it in its line")
+    head = f"{'key':16} {'length':>13}  what was run, and its result on the test data"
+    print(head if lines else "none recorded yet")
     print("".join(line + "\n" for line in lines), end="")
 
 

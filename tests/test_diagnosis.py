@@ -99,7 +99,7 @@ def test_a_part_takes_a_model_with_inputs_or_a_network_without(data, model):
 def test_what_cannot_be_measured_is_named(data):
     """A model without a Linear has no hyperplanes; the rest is reported."""
     report = diagnose(nn.Sequential(Bias(), nn.ReLU()), data[0][:, :3], data[1])
-    assert {"steps", "hyperplanes", "metrics", "volume"} == set(report.missing)
+    assert {"steps", "hyperplanes"} == set(report.missing)
     assert "hyperplanes: not measured; the model has no Linear" in str(report)
 
 

@@ -16,6 +16,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.utils import prune
+from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 import support
@@ -597,6 +598,36 @@ def test_a_function_with_its_own_backward_pass_is_measured():
     own = nn.Sequential(plain[0], Any(lambda _, x: Rectified.apply(x)), plain[2])
     found, expected = diagnosis.metrics(own, x, y), diagnosis.metrics(plain, x, y)
     np.testing.assert_allclose(found.own, expected.own, rtol=1e-9)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpoints_that_save_memory_in_training_change_nothing(reentrant, recwarn):
+    def forward(self, x):
+        inside = checkpoint(self.inside, torch.tanh(self.first(x)), use_reentrant=reentrant)
+        return self.last(checkpoint(torch.tanh, inside, use_reentrant=reentrant))
+
+    torch.manual_seed(0)
+    parts = {"first": nn.Linear(20, 16), "inside": nn.Linear(16, 16), "last": nn.Linear(16, 3)}
+    plain = nn.Sequential(parts["first"], nn.Tanh(), parts["inside"], nn.Tanh(), parts["last"])
+    found, expected = diagnose(Any(forward, **parts), *vectors()), diagnose(plain, *vectors())
+    assert not found.missing and not [w for w in recwarn if "requires_grad" in str(w.message)]
+    for name, number in (("metrics", "own"), ("volume", "log_volume"), ("hyperplanes", "z")):
+        several = [getattr(report.parts[name], number) for report in (found, expected)]
+        np.testing.assert_allclose(*several, rtol=1e-9)
+
+
+def test_a_network_that_ends_with_a_convolution_is_measured_at_its_outputs():
+    torch.manual_seed(0)
+    layers = nn.Conv2d(1, 6, 3), nn.Tanh(), nn.Conv2d(6, 3, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    model, (x, y) = nn.Sequential(*layers).double(), vectors()
+    x = x[:, :16].view(-1, 1, 4, 4).double()
+    report = diagnose(model, x, y, rate=0.1)
+    assert list(report.missing) == ["hyperplanes"] and "no Linear" in report.missing["hyperplanes"]
+    volume = report.parts["volume"]
+    assert volume.of.endswith("outputs")
+    ends = torch.stack([x[i].flatten() for i in volume.ends])
+    expected = log_volume_element(lambda z: model(z.view(1, 1, 4, 4))[0], ends)
+    np.testing.assert_allclose(volume.log_volume[[0, -1]], expected.detach(), rtol=1e-6)
 
 
 def test_layers_that_are_called_by_keyword_are_measured():

@@ -491,6 +491,22 @@ def test_ctrl_c_leaves_a_state_that_the_same_command_goes_on_from(child, store, 
 
 
 @pytest.mark.slow
+def test_ctrl_c_stops_the_workers_at_their_checkpoints(child, store, cache, undisturbed):
+    first = child("--workers", "2")
+    wait_until(lambda: any(trains(p, cache) for p in family(first)[1:]))
+    every = family(first)
+    for process in every:  # as a terminal does
+        process.send_signal(signal.SIGINT)
+    status, said = ended(first)
+    assert status == UNFINISHED and "Traceback" not in said and "WARNING" not in said
+    assert said.endswith("the same command goes on from there\n") and ": interrupted at step" in said
+    wait_until(lambda: not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in every))
+    assert list(cache.rglob("*.safetensors"))
+    assert ended(child())[0] == 0
+    same(numbers(store), undisturbed(LONG))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False], ids=["one checkout", "two checkouts"])
 def test_two_sweeps_at_once_neither_corrupt_nor_double_anything(child, store, tmp_path, undisturbed, shared):
     """In one checkout they share the work; in two, on one folder of records, both do it and one record stands."""

@@ -146,7 +146,7 @@ def ledger(rows: list[dict], titles: dict[str, str]) -> str:
         f'{style()}<section class="claims" aria-label="Ledger">{_table(rows)}'
         f"<details><summary>How to read the cards</summary><p>{HOW_TO_READ}</p></details>"
         f'<form class="filters" hidden>{filters}'
-        f"<output>{counted(len(rows), 'claim')}</output></form>{cards}{_amendments(rows)}{_flags(rows)}</section>"
+        f"<output>{counted(len(rows), 'claim')}</output></form>{cards}{_below(rows)}</section>"
     )
 
 
@@ -213,23 +213,17 @@ def _table(rows: list[dict]) -> str:
     return f'<table class="counts"><tr><th scope="col">{counted(len(rows), "claim")}</th>{head}</tr>{body}</table>'
 
 
-def _amendments(rows: list[dict]) -> str:
-    """What an amendment is, how many claims have one, and for how many the verdict is another one today."""
-    amended = [row for row in rows if row["amended"]]
+def _below(rows: list[dict]) -> str:
+    """Below the ledger: what an amendment is, for how many it changed the verdict, and how many have which flag."""
+    amended, flags = [row for row in rows if row["amended"]], sum(bool(row["flags"]) for row in rows)
     other = sum(row["amended"]["first_verdict"] != row["verdict"] for row in amended)
+    each = ", ".join(f"{flag} ({count})" for flag, count in _flagged(rows).items())
     return (
         f"<p><b>Amended rules.</b> An amendment is a change to a rule that we made after we had seen results. "
         f"{len(amended)} of {counted(len(rows), 'claim')} have one. Their cards keep the first rule, the first "
         f"verdict and the reason. For {other} of the {len(amended)}, the verdict is not the first one any more. The "
         f"amendment, new runs or the way in which arms make a verdict changed it.</p>"
-    )
-
-
-def _flags(rows: list[dict]) -> str:
-    """How many claims have a flag, and how many have each."""
-    each = ", ".join(f"{flag} ({count})" for flag, count in _flagged(rows).items())
-    return (
-        f"<p><b>Flags.</b> {sum(bool(row['flags']) for row in rows)} of {counted(len(rows), 'claim')} have a flag ⚑: "
+        f"<p><b>Flags.</b> {flags} of {counted(len(rows), 'claim')} have a flag ⚑: "
         f"{each}. A claim may have several flags, so these numbers do not add up.</p>"
     )
 

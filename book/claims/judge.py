@@ -11,6 +11,7 @@ unit. It says where the estimate of these values must lie. `judge` turns claim a
 import json
 import math
 import re
+import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
@@ -411,15 +412,13 @@ def finding(
 
 def _said(part: Part, value: float, table: pd.DataFrame, values: np.ndarray) -> str:
     """The sentence of a part with its numbers; a column of two levels is written {name, network}."""
-    means = {", ".join(map(str, key)) if isinstance(key, tuple) else key: x for key, x in _means(table).items()}
     total = float(np.sum(values))
     numbers = {"count": int(total) if math.isfinite(total) else total, "n": len(values)}
+    if {name for _, name, *_ in string.Formatter().parse(part.says)} - {*numbers, "", None}:
+        means = table.mean(numeric_only=True).round(9).items()
+        numbers = {", ".join(map(str, key)) if isinstance(key, tuple) else str(key): x for key, x in means} | numbers
     # the mean of few accuracies may end in 5, and then its last bits would decide how it is printed
-    return part.says.format(round(float(value), 9), **means | numbers)
-
-
-def _means(table: pd.DataFrame) -> pd.Series:
-    return table.mean(numeric_only=True).round(9)
+    return part.says.format(round(float(value), 9), **numbers)
 
 
 def _times(found: Estimate, end: float) -> float:

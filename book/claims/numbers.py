@@ -81,7 +81,7 @@ class Fact(NamedTuple):
     command: str
 
     def __str__(self) -> str:
-        return _listed(self.found, f"n = {self.n}" if self.n else "", self.word)
+        return ", ".join(filter(None, (self.found, f"n = {self.n}" if self.n else "", self.word)))
 
 
 class Link(NamedTuple):
@@ -226,10 +226,6 @@ def _in_words(found: Fact) -> str:
 def _minus(text: str) -> str:
     """The text with minus signs where a hyphen stands for one."""
     return re.sub(r"(?<![\w−])-(?=[\d. ])", "−", text)
-
-
-def _listed(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)
 
 
 # -- what a text may say ------------------------------------------------------------------------------------------

@@ -68,14 +68,11 @@ def depends_on(arms: Iterable[tuple[dict[str, str], str]]) -> str | None:
     if len({state for _, state in decided}) < 2:
         return None
     names = list(decided[0][0])
-    subsets = (several for size in range(1, len(names) + 1) for several in combinations(names, size))
-    return next((" and ".join(several) for several in subsets if _determine(several, decided)), " and ".join(names))
-
-
-def _determine(names: tuple[str, ...], decided: list[tuple[dict[str, str], str]]) -> bool:
-    """Whether arms with the same levels of these factors always have the same state."""
-    found = {(tuple(factors[name] for name in names), state) for factors, state in decided}
-    return len(found) == len({levels for levels, _ in found})
+    for several in (some for size in range(1, len(names) + 1) for some in combinations(names, size)):
+        found = {(tuple(factors[name] for name in several), state) for factors, state in decided}
+        if len(found) == len({levels for levels, _ in found}):  # the same levels always have the same state
+            return " and ".join(several)
+    return " and ".join(names)
 
 
 def flags(states: Iterable[str], contradiction: bool, amended: bool, late: bool = False) -> list[str]:

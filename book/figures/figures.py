@@ -26,10 +26,8 @@ from support.networks.architectures import architecture
 STYLE = Path(__file__).with_name("book.mplstyle")
 WIDTH = 7.0  # inches
 LARGEST_SVG = 400_000  # bytes; a larger figure is shown as PNG
-COORDINATES, DIGITS = (
-    re.compile(rb' (?:d|x|y)="[^"]*"'),
-    re.compile(rb"(\.\d\d)\d+"),
-)  # hundredths of a point are enough
+COORDINATES = re.compile(rb' (?:d|x|y)="[^"]*"')
+DIGITS = re.compile(rb"(\.\d\d)\d+")  # hundredths of a point are enough
 
 HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
 GREY, ACCENT = "#888888", "#D55E00"  # what is compared with, and what to look at

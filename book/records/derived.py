@@ -98,9 +98,6 @@ def _plain(value):
 
 def write(file: Path, content: dict) -> None:
     """Writes the content of a table with its digest."""
-    last = {
-        "sha256": text_digest(content),
-        "rows": content["rows"],
-    }  # in this order, a reader sees all but rows first
+    last = {"sha256": text_digest(content), "rows": content["rows"]}  # a reader sees all but the rows first
     rest = {name: value for name, value in content.items() if name not in last}
     atomically(file, json.dumps(rest | last, indent=1, allow_nan=False) + "\n")

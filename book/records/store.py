@@ -249,7 +249,8 @@ class Store:
         """Returns the sound records, and the faults by file. Only one shard at a time is in memory."""
         sound, faults = [], dict.fromkeys(self._alone(), [STRANGE]) | dict.fromkeys(self.leftovers(), [LEFTOVER])
         for root in self.roots:
-            for path in sorted(path for path in (*root.glob("*"), *root.glob("*/*")) if _of_a_record(path)):
+            outside = (path for depth in ("*", "*/*") for path in root.glob(depth))
+            for path in sorted(p for p in outside if any(k.fullmatch(p.name) for k in (LINES, ARRAYS, EARLIER))):
                 faults[path] = [f"it lies outside of the folders <experiment>/<data> of {root}"]
         for folder in self._folders():
             if any(EARLIER.fullmatch(path.name) for path in folder.iterdir()):
@@ -304,10 +305,6 @@ def arrays_of(path: Path) -> Path:
 def lines_of(path: Path) -> Path:
     """Returns the file of lines beside a file of arrays."""
     return path.with_name(path.name.replace("arrays-", "runs-").replace(".npz", ".jsonl.gz"))
-
-
-def _of_a_record(path: Path) -> bool:
-    return any(kind.fullmatch(path.name) for kind in (LINES, ARRAYS, EARLIER))
 
 
 def _earlier(folder: Path) -> str:

@@ -6,6 +6,7 @@ Blocks depend on the study alone, not on which runs are missing. So a run always
 import contextlib
 import hashlib
 import importlib.metadata
+import logging
 import re
 import statistics
 import threading
@@ -27,7 +28,7 @@ from support.networks import tasks
 from support.networks.data import DataError, load, missing
 from support.progress import Progress
 from support.training import checkpoints
-from support.training.loop import Stopped
+from support.training.loop import STOP, Stopped
 from support.training.machine import resolve_device
 from support.training.specs import Spec, digest
 from support.words import counted
@@ -292,23 +293,20 @@ class Clock:
 
     def minutes(self, block: Block) -> float | None:
         """Returns the minutes of a block, or None."""
-        plan = block.plan
+        plan, kind = block.plan, resolve_device(self.device).type
         if self.recorded is None:
-            self.recorded = self._recorded(plan, block.specs[0])
+            seconds = dict[tuple, list[float]]()
+            for record in self.store.neighbours(block.specs[0]):
+                # one that continued on another device has the seconds of both
+                if record.content["environment"]["division"]["device"] == kind and record.steps:
+                    seconds.setdefault(plan.size(record.spec), []).append(60 * record.minutes / record.steps)
+            self.recorded = {size: statistics.median(several) for size, several in seconds.items()}
         sizes = tuple(plan.size(spec) for spec in block.specs)
         if all(size in self.recorded for size in sizes):
             return plan.steps * sum(self.recorded[size] for size in sizes) / 60
         if sizes not in self.steps and self.timed:
             self.steps[sizes] = plan.timed_step(block, self.dataset, self.device)
         return plan.steps * self.steps[sizes] / 60 if sizes in self.steps else None
-
-    def _recorded(self, plan: Study, spec: Spec) -> dict[tuple, float]:
-        kind, seconds = resolve_device(self.device).type, dict[tuple, list[float]]()
-        for record in self.store.neighbours(spec):
-            # one that continued on another device has the seconds of both
-            if record.content["environment"]["division"]["device"] == kind and record.steps:
-                seconds.setdefault(plan.size(record.spec), []).append(60 * record.minutes / record.steps)
-        return {size: statistics.median(several) for size, several in seconds.items()}
 
 
 def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto", clock: Clock | None = None) -> str:
@@ -403,12 +401,17 @@ def _sweep_here(todo, dataset, store, device, minutes):
     return left
 
 
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"  # run by workers: the client stops them
+
+
 def _task(block: Block, roots: list[Path], folder: str | None, device: str, until: float | None, made_by: str) -> str:
     """The task of a Dask worker: one block, from data to records. Returns why it is not finished, or ""."""
     if made_by != code():
         return f"the worker has the package of {HERE}, whose code is not that of the sweep"
     with _ALONE:
         minutes = None if until is None else (until - time.time()) / 60
+        if STOP.is_set():
+            return "interrupted before it began"
         if minutes is not None and minutes <= 0:
             return "out of time before it began"
         try:
@@ -421,6 +424,10 @@ def _task(block: Block, roots: list[Path], folder: str | None, device: str, unti
 _ALONE = threading.Lock()  # the trainer sets global switches of the process, so the threads of a worker take turns
 
 
+def _stop() -> None:
+    STOP.set()
+
+
 def _why(future) -> str:
     """Why a task of Dask failed; a lost scheduler leaves no exception."""
     error = future.exception() if future.status == "error" else None
@@ -431,7 +438,8 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
     from dask.distributed import Client, LocalCluster, as_completed
 
     # one thread a worker: torch has its own threads, and the trainer sets global switches
-    cluster = scheduler or LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    own = {"n_workers": workers, "threads_per_worker": 1, "preload": DEAF, "silence_logs": logging.ERROR}
+    cluster = scheduler or LocalCluster(dashboard_address=None, **own)
     with contextlib.ExitStack() as closing:
         if not scheduler:
             closing.enter_context(cluster)
@@ -441,10 +449,23 @@ def _sweep_on_dask(todo, store, folder, device, minutes, scheduler, workers):
         # not pure: two sweeps on one scheduler may write to different folders, so they must not share tasks
         same = {"roots": store.roots, "folder": folder, "device": device, "until": until, "made_by": code()}
         futures = client.map(_task, todo, pure=False, **same)
-        left, labels = len(todo), {f.key: b.label for f, b in zip(futures, todo, strict=True)}
-        for future in as_completed(futures):
-            label = labels[future.key]
-            why = future.result() if future.status == "finished" else f"failed: {_why(future)}"
-            left -= not why
-            print(f"{label}: {why or 'recorded'}; {counted(left, 'block')} to do", flush=True)
+        waiting = {future: block.label for future, block in zip(futures, todo, strict=True)}
+        left = len(todo)
+
+        def collect() -> None:
+            nonlocal left
+            for future in as_completed(list(waiting)):
+                label = waiting.pop(future)
+                why = future.result() if future.status == "finished" else f"failed: {_why(future)}"
+                left -= not why
+                print(f"{label}: {why or 'recorded'}; {counted(left, 'block')} to do", flush=True)
+
+        try:
+            collect()
+        except KeyboardInterrupt:
+            if scheduler:  # the workers of others finish what they have begun
+                raise
+            client.run(_stop)
+            collect()
+            print("the same command goes on from there")
     return left

@@ -149,7 +149,9 @@ def execute(notebooks: list, parameters: dict, folder: Path | None = None, stric
             wait(runs.values())
         except BaseException:  # Ctrl-C or SIGTERM: nothing that is queued or running goes on
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in _children():
+            import psutil
+
+            for process in psutil.Process().children(recursive=True):  # papermill and, in own sessions, the kernels
                 process.kill()
             raise
     failures = [str(run.exception()) for run in runs.values() if run.exception()]
@@ -168,9 +170,8 @@ def runs_with(parameters: dict) -> Path:
     """The folder of runs with these parameters, such as build/runs/scale=smoke,seeds=3."""
     given = ",".join(f"{name}={value}" for name, value in sorted(parameters.items()))
     name = quote(given or "default", safe="=,+")
-    return RUNS / (
-        name if len(name) <= LONGEST else f"{name[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
-    )
+    whole = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return RUNS / (name if len(name) <= LONGEST else f"{name[:LONGEST]}-{whole}")
 
 
 def page_of(copy: Path) -> Path:
@@ -249,13 +250,6 @@ def _tags_of(cell: dict) -> list[str]:
     return cell["metadata"].get("tags", [])
 
 
-def _children() -> list:
-    """The processes of running chapters: papermill and, in sessions of their own, the kernels."""
-    import psutil
-
-    return psutil.Process().children(recursive=True)
-
-
 def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environment: dict) -> float:
     name = source.relative_to(ROOT)
     print(f"executing {copy.stem}", flush=True)
@@ -278,7 +272,8 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
         left = f"\n  what was executed is in {running}" if running.exists() else ""
         raise PublishError(f"{name} failed: {_explain(running, run.stderr)}{left}")
     notebook = files.notebook(running)
-    if skipped := [c for c in notebook["cells"] if _has_code(c) and c["execution_count"] is None]:
+    code = [c for c in notebook["cells"] if c["cell_type"] == "code" and "".join(c["source"]).strip()]
+    if skipped := [cell for cell in code if cell["execution_count"] is None]:
         first = "".join(skipped[0]["source"]).strip().split("\n")[0]  # after sys.exit() papermill reports success
         problem = f"{counted(len(skipped), 'cell')} not executed, the first begins with: {first}"
         raise PublishError(f"{name} failed: {problem}")
@@ -287,10 +282,6 @@ def _papermill(source: Path, copy: Path, mark: str, parameters: dict, environmen
     _write(copy, notebook)
     running.unlink()
     return seconds
-
-
-def _has_code(cell: dict) -> bool:
-    return cell["cell_type"] == "code" and bool("".join(cell["source"]).strip())
 
 
 def _explain(copy: Path, log: str) -> str:
@@ -384,16 +375,11 @@ def stage() -> None:
     data.write(generated / "root", rows, Store())
     (generated / "cite.md").write_text(data.cite())
     shutil.copy(ROOT / "CHANGES.md", generated / "changes.md")
-    (generated / "build.md").write_text(
-        build_account({p: n for p, n in notebooks.items() if "parameters" in _tags(n)})
-    )
+    chapters = {p: n for p, n in notebooks.items() if any("parameters" in _tags_of(cell) for cell in n["cells"])}
+    (generated / "build.md").write_text(build_account(chapters))
     (generated / "built.md").write_text(built())
     for name, text in (speed.snippets(ROOT / "benchmarks" / "results") | api.pages()).items():
         (generated / name).write_text(text)
-
-
-def _tags(notebook: dict) -> set[str]:
-    return {tag for cell in notebook["cells"] for tag in _tags_of(cell)}
 
 
 # Site

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from book.claims.ledger import markdown_row
+
 CONTENDERS = {
     "loop": "a plain loop, one network at a time",
     "vmap": "`torch.func`, the seeds of one architecture at a time",
@@ -24,76 +26,71 @@ def snippets(results: Path) -> dict[str, str]:
     return {name: "\n\n".join(texts or ["Not measured yet."]) + "\n" for name, texts in written.items()}
 
 
+def _table(result: dict, part: str, said: str, head: list[str], rows: list[list[str]], *after: str) -> str:
+    """Where and when a part was measured and what was, a table, and paragraphs after it."""
+    lines = [f"Measured on {result['machine']}, on {result[part]['date']}: {said}", ""]
+    lines += [markdown_row(cells) for cells in (head, ["---"] * len(head), *rows)]
+    return "\n".join([*lines, *(line for paragraph in after for line in ("", paragraph))])
+
+
 def _speed(result: dict) -> str:
-    t = result["train"]
-    lines = [
-        f"Measured on {result['machine']}, on {t['date']}: {t['networks']} networks on {t['images']:,} images "
-        f"({t['data']}), products in {t['precision']} ({t['routine']}), {t['turns']} turns. Each number is the "
-        "median of the turns, with the lowest and the highest.",
-        "",
-        "| | network-steps per second | the trainer does | peak memory |",
-        "| --- | --- | --- | --- |",
-    ]
+    t, rows = result["train"], []
     for name, title in CONTENDERS.items():
         rate, memory = _spread(t["network_steps_per_second"][name]), t["peak_memory_mb"][name]
         times = "" if name == "trainer" else f"{_spread(t[f'ratio_to_{name}'])} times as many"
-        lines.append(f"| {title} | {rate} | {times} | {memory:,} MB |")
+        rows.append([title, rate, times, f"{memory:,} MB"])
     costs = ", ".join(f"{axis} {power:g}" for axis, power in t["exponents"].items())
-    lines += [
-        "",
+    return _table(
+        result,
+        "train",
+        f"{t['networks']} networks on {t['images']:,} images ({t['data']}), products in {t['precision']} "
+        f"({t['routine']}), {t['turns']} turns. Each number is the median of the turns, with the lowest and the "
+        "highest.",
+        ["", "network-steps per second", "the trainer does", "peak memory"],
+        rows,
         f"The bare products reach {_spread(t['product_gflops'])} GFLOP/s. At that rate those of all pixels take "
         f"{_percent(t['share_of_peak'])} of the time of the trainer's whole step{_left_out(t)}. "
         f"The exponents of its cost: {costs}.{_outside_products(t)}",
-    ]
-    return "\n".join(lines)
-
-
-def _left_out(t: dict) -> str:
-    share = t.get("work_left_out")  # missing in results of older versions, which left nothing out
-    return (
-        f"; the step leaves out {100 * share:.0f}% of their work, pixels that no image of a chunk inks"
-        if share
-        else ""
     )
 
 
+def _left_out(t: dict) -> str:
+    if not (share := t.get("work_left_out")):  # missing in results of older versions, which left nothing out
+        return ""
+    return f"; the step leaves out {100 * share:.0f}% of their work, pixels that no image of a chunk inks"
+
+
 def _mahalanobis(result: dict) -> str:
-    m = result["mahalanobis"]
-    lines = [
-        f"Measured on {result['machine']}, on {m['date']}: {m['networks']} networks in {m['precision']}, "
-        f"{m['turns']} turns; microseconds for one epoch of one network.",
-        "",
-        "| | one after another | as one stack | the stack is |",
-        "| --- | --- | --- | --- |",
-    ]
+    m, rows = result["mahalanobis"], []
     for dimension, ratio in m["ratio_to_sequential"].items():
         one, stack = (_spread(m["microseconds_per_network_epoch"][dimension][k]) for k in ("sequential", "stack"))
-        lines.append(f"| {dimension} | {one} | {stack} | {_spread(ratio)} times as fast |")
-    return "\n".join(lines)
+        rows.append([dimension, one, stack, f"{_spread(ratio)} times as fast"])
+    said = f"{m['networks']} networks in {m['precision']}, {m['turns']} turns; microseconds for one epoch of one "
+    head = ["", "one after another", "as one stack", "the stack is"]
+    return _table(result, "mahalanobis", f"{said}network.", head, rows)
 
 
 def _geometry(result: dict) -> str:
     g = result["geometry"]
     v, (inputs, units), (points, width) = g["log_volume"], g["map"], g["grid"]
     milliseconds = {name: _spread(s) for name, s in v["milliseconds_per_point"].items()}
-    return "\n".join(
+    return _table(
+        result,
+        "geometry",
+        f"log-volumes of a sigmoid layer {inputs} → {units} at {g['points']} points, in float64; milliseconds per "
+        "point.",
+        ["", "milliseconds", "times as fast as `jacrev` and `svdvals`"],
         [
-            f"Measured on {result['machine']}, on {g['date']}: log-volumes of a sigmoid layer {inputs} → {units} at "
-            f"{g['points']} points, in float64; milliseconds per point.",
-            "",
-            "| | milliseconds | times as fast as `jacrev` and `svdvals` |",
-            "| --- | --- | --- |",
-            f"| `torch.func.jacrev` | {milliseconds['jacrev']} | |",
-            f"| `torch.linalg.svdvals` | {milliseconds['svdvals']} | |",
-            f"| `log_volume_element`, any module | {milliseconds['module']} | {_spread(v['module_ratio_to_svd'])} |",
-            f"| `shallow_log_volume_element` | {milliseconds['shallow']} | {_spread(v['ratio_to_svd'])} |",
-            "",
-            f"All three agree within {v['max_error']:.0e}. The factorisation alone is "
-            f"{_spread(v['factorisation_ratio'])} times as fast as the singular values, and of the time that "
-            f"the weights save, {_percent(v['share_of_gain_from_jacobian'])} is the Jacobian's. Ricci scalars "
-            f"at {points:,} points of a layer of width {width} take {_spread(g['ricci_grid_seconds'])} seconds.",
-            *(["", _deep(g["deep"])] if "deep" in g else []),  # missing in results of older versions
-        ]
+            ["`torch.func.jacrev`", milliseconds["jacrev"], ""],
+            ["`torch.linalg.svdvals`", milliseconds["svdvals"], ""],
+            ["`log_volume_element`, any module", milliseconds["module"], _spread(v["module_ratio_to_svd"])],
+            ["`shallow_log_volume_element`", milliseconds["shallow"], _spread(v["ratio_to_svd"])],
+        ],
+        f"All three agree within {v['max_error']:.0e}. The factorisation alone is "
+        f"{_spread(v['factorisation_ratio'])} times as fast as the singular values, and of the time that "
+        f"the weights save, {_percent(v['share_of_gain_from_jacobian'])} is the Jacobian's. Ricci scalars "
+        f"at {points:,} points of a layer of width {width} take {_spread(g['ricci_grid_seconds'])} seconds.",
+        *([_deep(g["deep"])] if "deep" in g else []),  # missing in results of older versions
     )
 
 
@@ -136,22 +133,16 @@ def _outside_products(t: dict) -> str:
 
 
 def _precision(result: dict) -> str:
-    e = result["equivalence"]
+    e, rows = result["equivalence"], []
     networks = list(e["modes"]["fp32"]["accuracy"])
     steps = ", ".join(e["modes"]["fp32"]["drift"]["float64"])
-    lines = [
-        f"Measured on {result['machine']}, on {e['date']}: the first {e['images']:,} images of {e['data']} as raw "
-        f"bytes, {e['steps']} steps, {e['seeds']} seeds.",
-        "",
-        f"| | error of a product | drift after {steps} steps | {' | '.join(networks)} | shift detected |",
-        "| --- " * (4 + len(networks)) + "|",
-    ]
     for name, mode in e["modes"].items():
         drift = ", ".join(f"{x:.1g}" for x in mode["drift"].get("float64", {}).values())
         cells = [_accuracy(mode["accuracy"][network]) for network in networks]
-        moves = "**yes**" if mode["moves"] else "no"
-        lines.append(f"| `{name}` | {mode['error']:.1g} | {drift} | {' | '.join(cells)} | {moves} |")
-    return "\n".join(lines)
+        rows.append([f"`{name}`", f"{mode['error']:.1g}", drift, *cells, "**yes**" if mode["moves"] else "no"])
+    said = f"the first {e['images']:,} images of {e['data']} as raw bytes, {e['steps']} steps, {e['seeds']} seeds."
+    head = ["", "error of a product", f"drift after {steps} steps", *networks, "shift detected"]
+    return _table(result, "equivalence", said, head, rows)
 
 
 def _accuracy(a: dict) -> str:

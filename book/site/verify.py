@@ -53,8 +53,5 @@ def _printed() -> list[str]:
         return ["README.md is not compared with records that cannot be read"]
     except RuntimeError as error:
         return [str(error)]
-    return (
-        []
-        if same
-        else ["README.md: its findings or its table are not those of these records (claims --write-readme)"]
-    )
+    fault = "README.md: its findings or its table are not those of these records (claims --write-readme)"
+    return [] if same else [fault]

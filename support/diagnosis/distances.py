@@ -210,6 +210,8 @@ def metrics(
 ) -> Metrics:
     """The metric that the layer before the head pulls back, at each class, against the precisions of the classes.
 
+    Where a layer of another kind than Linear or OffsetL2 makes the outputs, these pull it back.
+
     directions: leading principal directions of the inputs, by default up to 10, of which each class has at least
     MEMBERS inputs each. members: inputs of each class over which the metric is averaged. Raises ValueError if a class
     has too few inputs or does not vary in one of the directions, or if the metric is singular.

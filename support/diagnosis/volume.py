@@ -59,10 +59,8 @@ class Volume(Part):
         details = f"{self.of}: {size} in the plane; predicted classes {listed(np.unique(self.predicted), 20)}."
         finding, brief = f"{where} the {size}; the predicted class never changes.", f"the {size}"
         if line:
-            at, largest = (
-                listed([f"{t:.2f}" for t in self.boundaries]),
-                f"largest at t = {v.argmax() / (len(v) - 1):.2f}",
-            )
+            at = listed([f"{t:.2f}" for t in self.boundaries])
+            largest = f"largest at t = {v.argmax() / (len(v) - 1):.2f}"
             ends = f"{_printed(v[0])} and {_printed(v[-1])} at the ends,\n{largest}"
             details = f"{self.of}: {size}, {ends}. The predicted class changes at t = {at or 'nowhere'}."
         if np.ptp(v) < SAME:
@@ -71,10 +69,8 @@ class Volume(Part):
         elif not line:
             finding = f"{where} the {size}."
         elif share is not None:
-            above = f"above that at {share:.0%} of the line"
-            finding = (
-                f"{where} the class changes at t = {at} (0 to 1). There the log-volume is {above}; it is {largest}."
-            )
+            above, changes = f"above that at {share:.0%} of the line", f"changes at t = {at} (0 to 1)"
+            finding = f"{where} the class {changes}. There the log-volume is {above}; it is {largest}."
             noise = "A place at random would be above 50%, and above 95% in one line of twenty."
             brief = f"the log-volume at its own boundary is {above}"
         advice = (
@@ -122,6 +118,8 @@ def volume(
     directions: int | None = None,
 ) -> Volume:
     """The log-volume that the layer before the head pulls back, along a line or in a plane of the inputs.
+
+    Where a layer of another kind than Linear or OffsetL2 makes the outputs, these pull it back.
 
     Args:
         ends: indices of two inputs for a line, or of three for a plane; by default the first two inputs of different

@@ -10,10 +10,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils import checkpoint
 
 from support.geometry import checks
 
@@ -131,14 +133,28 @@ def products(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
 
 @contextmanager
 def plain_attention() -> Iterator[None]:
-    """Attention in single operations: torch's fused ones have no forward mode, and hide their activations."""
-    fast = torch.backends.mha.get_fastpath_enabled()
+    """Attention in single operations: torch's fused ones have no forward mode, and hide their activations.
+
+    Reentrant checkpoints, which save memory in training and refuse `autograd.grad`, compute their parts directly.
+    """
+    fast, kept = torch.backends.mha.get_fastpath_enabled(), checkpoint.CheckpointFunction
     torch.backends.mha.set_fastpath_enabled(False)
+    checkpoint.CheckpointFunction = _Direct  # type: ignore[misc, assignment]
     try:
         with sdpa_kernel(SDPBackend.MATH):
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
+        checkpoint.CheckpointFunction = kept  # type: ignore[misc]
+
+
+class _Direct:
+    """Stands in for torch's reentrant checkpoint."""
+
+    @staticmethod
+    def apply(function: Callable, _preserve_random_state: bool, *arguments: Any) -> Any:
+        """What the function gives."""
+        return function(*arguments)
 
 
 @cache

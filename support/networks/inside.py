@@ -261,9 +261,13 @@ class Network:
     def features(self) -> tuple[str, Callable[[Tensor], Tensor]]:
         """A name for what enters the head, and the map from inputs (N, ...) to it, (N, m).
 
-        Raises ValueError where it does not have one row an input.
+        Of a model whose last layer is of another kind, such as a convolution, it is the map to the outputs. Raises
+        ValueError where what enters the head does not have one row an input.
         """
-        name, part = self.head()
+        try:
+            name, part = self.head()
+        except ValueError:
+            return "outputs", lambda x: self.run(x).flatten(1)
         for number in (1, 2)[: len(self.x)]:
             if len(self.at(part, self.x[:number])) != number:
                 raise ValueError(f"what enters the last layer, {name}, does not have one row an input")

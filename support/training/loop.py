@@ -26,6 +26,7 @@ from support.training.specs import Measurement, Spec, digest, diverged_at, recor
 
 SEEN = "curves."  # prefix of the measurements in a checkpoint
 STRETCH = 0.3  # seconds between checks of the clock and of Ctrl-C, and between reports
+STOP = threading.Event()  # set to stop every training of this process: only its main thread hears of Ctrl-C
 
 
 class Stopped(RuntimeError):
@@ -217,7 +218,11 @@ def each(step: Callable[[int], None]) -> Callable[[int, int], None]:
 class _Interrupt:
     """While active, the first Ctrl-C or SIGTERM only sets `asked`, so that training can stop at a checkpoint."""
 
-    asked = False
+    heard = False
+
+    @property
+    def asked(self) -> bool:
+        return self.heard or STOP.is_set()
 
     def __enter__(self):
         self.before = {}
@@ -227,9 +232,9 @@ class _Interrupt:
         return self
 
     def _note(self, number, frame):
-        if self.asked:  # the second one stops at once
+        if self.heard:  # the second one stops at once
             raise KeyboardInterrupt
-        self.asked = True
+        self.heard = True
 
     def __exit__(self, *_):
         for number, handler in self.before.items():

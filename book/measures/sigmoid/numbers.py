@@ -25,6 +25,7 @@ NUMBERS = {
 }  # fmt: skip
 NEAR = 0.05  # of a segment: a peak that is nearer counts as at the boundary
 MARGIN_GRID = 201  # points a side of the square
+AT_A_TIME = 1024  # points of it: what they give stays in the processor's cache
 GRID, LARGEST = 60, 0.05  # points a side of the square; the share of them that counts as having the largest volume
 
 
@@ -123,7 +124,8 @@ def margin(run: Any) -> float:
     """
     x, corners = square(MARGIN_GRID), torch.tensor([[-1, -1], [-1, 1], [1, -1], [1, 1]], dtype=torch.float64)
     w = weights(run, run.arrays["geometry_steps"][-1])
-    other = logits(w, corners).argmax(-1)[:, None] != logits(w, x).argmax(-1)
+    there = torch.cat([logits(w, some).argmax(-1) for some in x.split(AT_A_TIME)])
+    other = logits(w, corners).argmax(-1)[:, None] != there
     apart = torch.cdist(corners, x)[other]
     return float(apart.min()) if len(apart) else float("nan")
 
