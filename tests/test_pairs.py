@@ -88,7 +88,7 @@ def test_the_means_over_lines_are_the_numbers_that_are_compared(arms):
     for arm in arms(chapters.tables()):
         means = arm.pairs.groupby(level="seed").mean()
         for name in means.columns.intersection(arm.table.columns):
-            both = pd.concat([means[name], arm.table[name].astype(float)], axis=1, keys="ab").dropna()
+            both = pd.concat([means[name], arm.table[name].astype(float)], axis=1, keys=["a", "b"]).dropna()
             assert len(both) >= 4 and np.allclose(both["a"], both["b"]), (arm.name, name)
 
 
@@ -97,7 +97,9 @@ def test_networks_in_the_plane_share_their_lines():
         means = arm.pairs.groupby(level=["width", "seed"]).mean()
         for kind in arm.pairs.columns.get_level_values(1).unique():
             for name in ("effect", "contrast before", "nearer"):
-                both = pd.concat([means[name, kind], arm.table[name, kind].astype(float)], axis=1, keys="ab").dropna()
+                both = pd.concat(
+                    [means[name, kind], arm.table[name, kind].astype(float)], axis=1, keys=["a", "b"]
+                ).dropna()
                 assert len(both) and np.allclose(both["a"], both["b"]), (arm.name, name)
         wide = arm.pairs.xs(arm.pairs.index.get_level_values("width").max(), level="width")
         assert wide.index.get_level_values("each line").nunique() < len(wide) / 2

@@ -91,8 +91,8 @@ class Arm:
     evidence, protocol, command: the data, what the runs have in common, and how to train them, in words.
     shared: test points for each training point, where units are splits of the same data and so not independent.
     pairs: where networks share the pairs of images at which they are measured, the numbers of each pair: the columns
-        of the table that are means over pairs, the index with a further level, "line", "each line" or "pair"
-        (`over_pairs`). A mean is judged by the wider of the intervals over networks and over pairs.
+        of the table that are means over pairs, the index with a further level, "line", "each line" and so
+        on (`over_pairs`). A mean is judged by the wider of the intervals over networks and over pairs.
     """
 
     name: str
@@ -344,14 +344,14 @@ def over_pairs(part: Part, table: pd.DataFrame, pairs: pd.DataFrame, level: floa
 
     The index says which "line" a pair is, and then the units are the lines, each averaged over its networks. Where
     networks are compared that have different lines, or choose among so many that few have all, it says "each line",
-    and the lines are left out in turn (`_without_each`). Or it only has the number of the "pair" in its network. Then
+    or "each plane", and these are left out in turn (`_without_each`). Or it only has the number of the "pair" in its network. Then
     all networks are taken to have the same pairs, and cannot average away how these differ: the variance is that
     within a network.
     """
     counts = pd.Series(np.asarray(part.values(table), float), table.index).dropna().index
     own = pairs[pairs.index.droplevel(-1).isin(counts)]
     try:
-        if "each line" in own.index.names:
+        if str(own.index.names[-1]).startswith("each"):
             return _without_each(part, own, level)
         values = pd.Series(np.asarray(part.values(own), float), own.index).dropna()
     except KeyError:  # a number that a pair does not have
@@ -387,16 +387,16 @@ def _without_each(part: Part, pairs: pd.DataFrame, level: float) -> Estimate | N
         return None
     error = math.sqrt((n - 1) / n * float(((moved - moved.mean()) ** 2).sum()))
     half = stats.t.ppf((1 + level) / 2, n - 1) * error
-    return Estimate(value, value - half, value + half, n, level, "jackknife over lines")
+    return Estimate(value, value - half, value + half, n, level, "jackknife")
 
 
-def _wider(found: Estimate, pairs: Estimate | None) -> tuple[Estimate, str]:
-    """At each end the farther of the intervals over networks and over pairs, and both in words."""
+def _wider(found: Estimate, pairs: Estimate | None, what: str) -> tuple[Estimate, str]:
+    """At each end the farther of the intervals over networks and over pairs, and both in words; what: the pairs are."""
     if pairs is None or not math.isfinite(found.low):
         return found, ""
     networks, images = (interval({"low": e.low, "high": e.high, "threshold": None}) for e in (found, pairs))
     wider = replace(found, low=min(found.low, pairs.low), high=max(found.high, pairs.high))
-    return wider, f" (over networks{networks}, over {pairs.n} pairs of images{images})"
+    return wider, f" (over networks{networks}, over {pairs.n} {what}{images})"
 
 
 def units(part: Part, table: pd.DataFrame) -> np.ndarray:
@@ -424,7 +424,9 @@ def finding(
     how = {**part.how, "shared": shared} if splits and part.estimate == "mean" else part.how
     found, both = ESTIMATES[part.estimate](values, level, **how), ""
     if isinstance(shared, pd.DataFrame) and part.estimate == "mean":
-        found, both = _wider(found, over_pairs(part, table, shared, level))
+        each = str(shared.index.names[-1]).removeprefix("each ")
+        what = "pairs of images" if each in shared.index.names else f"{each}s"
+        found, both = _wider(found, over_pairs(part, table, shared, level), what)
     low, high = part.accepts
     inside = (low == -math.inf or found.low > low) and (high == math.inf or found.high < high)
     outside = found.high <= low or found.low >= high

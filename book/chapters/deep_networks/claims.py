@@ -250,7 +250,7 @@ def in_planes(tables: Tables) -> list[Arm]:
     """The networks that are measured in several planes of images, with the numbers of each plane."""
     arm, (study, _) = _arm(tables, "ResNet-34, 40 epochs"), ARMS["ResNet-34, 40 epochs"]
     several = {run.spec.seed: _of_planes(run) for run in tables.runs(tables.studies[study]) if run.spec.planes}
-    pairs = pd.concat(several, names=["seed", "each line"]) if several else None
+    pairs = pd.concat(several, names=["seed", "each plane"]) if several else None
     return [replace(arm, pairs=pairs)]
 
 

@@ -2,11 +2,15 @@
 
 The paper plots it and gives no number. Roundness is as that of the volume element (`numbers.unevenness`), but
 relative, because R has a sign and its size changes with the width. For structure that is adapted to the task we take
-the size of the rank correlation with the distance to the true boundary: R may be larger or smaller there.
+the size of the rank correlation with the distance to the true boundary: R may be larger or smaller there. This distance
+grows towards the corners of the square, and so does the distance from the origin, on which R of an untrained wide layer
+depends. So from it we take the mean of those with the same boundary turned by 90, 180 and 270 degrees, which map the
+grid to itself.
 """
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 import torch
 from scipy import stats
@@ -46,14 +50,21 @@ def unevenness(w: dict[str, Tensor]) -> float:
 
 
 def from_boundary(x: Tensor) -> Tensor:
-    """The distance of points (N, 2) to the sinusoidal boundary of `tasks.true_labels`, (N,)."""
-    at = torch.linspace(-1, 1, 4001, dtype=torch.float64)
-    return torch.cdist(x, torch.stack([at, 0.6 * torch.sin(7 * at - 1)], 1)).amin(1)
+    """The distance of points (N, 2) to the sinusoidal boundary of `tasks.true_labels`, and to it after each of three
+    quarter turns, (4, N)."""
+    at, found = torch.linspace(-1, 1, 4001, dtype=torch.float64), []
+    curve = torch.stack([at, 0.6 * torch.sin(7 * at - 1)], 1)
+    for _ in range(4):
+        found.append(torch.cdist(x, curve).amin(1))
+        curve = torch.stack([-curve[:, 1], curve[:, 0]], 1)
+    return torch.stack(found)
 
 
-def follows(values: Tensor, distance: Tensor) -> float:
-    """The size of the rank correlation of values with a distance, both (N,)."""
-    return abs(float(stats.spearmanr(values, distance).statistic))
+def follows(values: Tensor, distances: Tensor) -> float:
+    """The size of the rank correlation of values (N,) with the first of the distances, (4, N), minus the mean of its
+    sizes with the others."""
+    own, *turned = (abs(float(stats.spearmanr(values, distance).statistic)) for distance in distances)
+    return own - float(np.mean(turned))
 
 
 def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
@@ -63,7 +74,7 @@ def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
     rows: list[dict] = []
     keys: list[str] = []
     x = square(GRID)
-    distance = from_boundary(x)
+    distances = from_boundary(x)
     for name in ("XOR", "sinusoid"):
         study = STUDIES[ARMS[name]]
         for run in tables.runs(study):
@@ -75,8 +86,8 @@ def of_networks() -> tuple[pd.DataFrame, Iterable[str]]:
                 row["uneven"] = unevenness(after) if run.spec.width > 2 else None  # of two units R is 0
             else:
                 for when, w in ((" before", before), ("", after)):
-                    row[f"ricci{when}"] = follows(ricci(w, x), distance)
-                    row[f"volume{when}"] = follows(squared_volume(w, x), distance)
+                    row[f"ricci{when}"] = follows(ricci(w, x), distances)
+                    row[f"volume{when}"] = follows(squared_volume(w, x), distances)
             rows.append(row)
             keys.append(run.key)
     return pd.DataFrame(rows), keys
