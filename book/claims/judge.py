@@ -391,7 +391,7 @@ def _without_each(part: Part, pairs: pd.DataFrame, level: float) -> Estimate | N
 
 
 def _wider(found: Estimate, pairs: Estimate | None, what: str) -> tuple[Estimate, str]:
-    """At each end the farther of the intervals over networks and over pairs, and both in words; what: the pairs are."""
+    """At each end the farther of the intervals over networks and over pairs, `what` these are, and both in words."""
     if pairs is None or not math.isfinite(found.low):
         return found, ""
     networks, images = (interval({"low": e.low, "high": e.high, "threshold": None}) for e in (found, pairs))

@@ -520,7 +520,8 @@ CLAIMS = (
         arms=untrained_only),
     own("OWN-8-j", "Random classifiers of whitened features have more than half of it, too.", _of_fitting("whitened"),
         arms=untrained_only),
-    own("OWN-8-g", "ResNet-34 have more contrast than ResNet-10 that fit their training images about as well.",
+    own("OWN-8-g", "ResNet-34 of 20 epochs have more contrast than ResNet-10 of 40 epochs, which fit their training "
+        "images about as well.",
         mean("contrast of the deeper network minus that of the shallower: {:+.3f} nats per output",
              minus("deep contrast 4 after", "contrast 4 after"),
              "contrast of ResNet-34 of 20 epochs minus that of ResNet-10 of 40", only_if=(_AS_FITTED,)), arms=depths,

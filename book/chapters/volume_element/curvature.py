@@ -1,11 +1,12 @@
 """What the Ricci scalar of trained layers in the plane shows: how round it is, and whether it follows the boundary.
 
 The paper plots it and gives no number. Roundness is as that of the volume element (`numbers.unevenness`), but
-relative, because R has a sign and its size changes with the width. For structure that is adapted to the task we take
-the size of the rank correlation with the distance to the true boundary: R may be larger or smaller there. This distance
-grows towards the corners of the square, and so does the distance from the origin, on which R of an untrained wide layer
-depends. So from it we take the mean of those with the same boundary turned by 90, 180 and 270 degrees, which map the
-grid to itself.
+relative, because R has a sign and its size changes with the width.
+
+For structure that is adapted to the task we take the size of the rank correlation with the distance to the true
+boundary: R may be larger or smaller there. This distance grows towards the corners of the square, and so does that
+from the origin, on which R of an untrained wide layer depends. So from it we take the mean of those with the same
+boundary turned by 90, 180 and 270 degrees, which map the grid to itself.
 """
 
 from collections.abc import Iterable
