@@ -344,9 +344,9 @@ def over_pairs(part: Part, table: pd.DataFrame, pairs: pd.DataFrame, level: floa
 
     The index says which "line" a pair is, and then the units are the lines, each averaged over its networks. Where
     networks are compared that have different lines, or choose among so many that few have all, it says "each line",
-    or "each plane", and these are left out in turn (`_without_each`). Or it only has the number of the "pair" in its network. Then
-    all networks are taken to have the same pairs, and cannot average away how these differ: the variance is that
-    within a network.
+    or "each plane", and these are left out in turn (`_without_each`). Or it only has the number of the "pair" in its
+    network. Then all networks are taken to have the same pairs, and cannot average away how these differ: the
+    variance is that within a network.
     """
     counts = pd.Series(np.asarray(part.values(table), float), table.index).dropna().index
     own = pairs[pairs.index.droplevel(-1).isin(counts)]
