@@ -100,8 +100,8 @@ CLAIMS = (
         *law.sign_turns("ReLU2-Neg", "ReLU2", 10.0, 1000.0), arms=law.at_point("law-sign-digits", "law-sign-cifar")),
     # LAW-e asks for two signs. What the chapters say, that the lead comes and goes, is less, and had no row. Written
     # when the means of LAW-e were known.
-    own("LAW-g", "In each input scaling the lead of distances comes and goes with the step size: ReLU2-Neg is more than "
-        "ten points ahead of ReLU2 at 1,000, and less than that at 10.",
+    own("LAW-g", "In each input scaling the lead of distances comes and goes with the step size: ReLU2-Neg is more "
+        "than ten points ahead of ReLU2 at 1,000, and less than that at 10.",
         *lead_goes("ReLU2-Neg", "ReLU2", 10.0, 1000.0), arms=law.at_point("law-sign"), late=True),
     # LDM-5.2-a to LDM-5.3-e and LAW-a to LAW-d bear on it too
     claim("LDM-1-a", "section 7", "ReLU networks have a natural bias towards distances: ReLU2-Neg is more accurate "
