@@ -133,7 +133,8 @@ def each_width(name: str, number: str) -> Callable[[Tables], list[Arm]]:
         if not len(whole.table):
             return [whole]
         table = whole.table[number, "true"].astype(float).unstack("width")
-        return [replace(whole, table=table.set_axis([f"{width} units" for width in widths], axis=1))]
+        named = table.set_axis([f"{width} units" for width in widths], axis=1)
+        return [replace(whole, table=named, pairs=None)]  # these are no means over pairs
 
     return arms
 
