@@ -38,7 +38,17 @@ _AHEAD = [
     (_all(Abs_L2_Neg=89 + NARROW), "fails"),
     (_all(Abs_L2_Neg=90 + WIGGLE), "unclear"),
 ]
+
+
+def _kept(points: float, paper: float | None = None) -> dict:
+    """Differences of both forms, each with half of its interval, and the share of test points of the splits."""
+    gaps = {"OffsetL2": points, "OffsetL2, paper": points if paper is None else paper}
+    of = {(name, head): [x] for head, gap in gaps.items() for name, x in (("points", gap), ("half", 1.0))}
+    return of | {"shared": 0.25}
+
+
 OUTCOMES = {
+    "LDM-S-b": [(_kept(1.5), "holds"), (_kept(-1.5), "fails"), (_kept(1.5, -1.5), "fails"), (_kept(0.5), "unclear")],
     "LDM-6.4-a": _EQUAL,
     "LDM-6.4-a-0": _EQUAL,
     "LDM-6.4-b": _AVOIDS,

@@ -154,6 +154,21 @@ OUTCOMES = {
         (_round(2.0, 0.5, 0.6, 0.1), "fails"),
         (_round(2.0, 0.5 + 0.5 * WIGGLE, 0.5, 0.1), "unclear"),
     ],
+    "RG-I-m": [
+        (_round(0.0, 0.5, 0.2, 0.1), "holds"),
+        (_round(0.0, 0.5, 0.6, 0.1), "fails"),
+        (_round(0.0, 0.5 + 0.5 * WIGGLE, 0.5, 0.1), "unclear"),
+    ],
+    "RG-4-h": [
+        ({"ricci": 0.5 + 0.01 * WIGGLE, "ricci before": 0.3}, "holds"),
+        ({"ricci": 0.2 + 0.01 * WIGGLE, "ricci before": 0.3}, "fails"),
+        ({"ricci": 0.3 + 0.1 * WIGGLE, "ricci before": 0.3}, "unclear"),
+    ],
+    "RG-4-i": [
+        ({"volume": 0.8, "ricci": 0.5 + 0.01 * WIGGLE}, "holds"),
+        ({"volume": 0.3, "ricci": 0.5 + 0.01 * WIGGLE}, "fails"),
+        ({"volume": 0.5, "ricci": 0.5 + 0.1 * WIGGLE}, "unclear"),
+    ],
     "RG-I-a": _ACCURATE,
     "OWN-5-a": _ACCURATE,
     "RG-I-e": [

@@ -86,5 +86,12 @@ OUTCOMES = {
     ],
     "LAW-e": _SIGN,
     "LAW-f": _SIGN,
+    "LAW-g": [
+        (_gains(30, 5), "holds"),
+        (_gains(30, -20), "holds"),
+        (_gains(30, 20), "fails"),
+        (_gains(5, -20), "fails"),
+        (_gains(30, 10), "unclear"),
+    ],
     "LDM-1-a": [*lead("ReLU2_Neg", "ReLU2", 1), (acc(ReLU2_Neg=81 + WIDE, ReLU2=80.0), "unclear")],
 }

@@ -31,8 +31,9 @@ _FORMULAS = "The paper derives the formulas; we evaluate them in the stated case
 _SMALL = "The data sets and their sizes are the choice of this book."
 KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
     Kind(r"LDM-(T2-a|5-a|6\.4-f)", REPRODUCTION, ("Only printed numbers are compared; nothing is trained.",)),
-    Kind(r"LDM-(3\.4-a|6\.1-e|6\.4-e)", REPRODUCTION, ("We check what the paper says by computing it.",)),
+    Kind(r"LDM-(3\.4-a|6\.1-e|6\.4-[eg])", REPRODUCTION, ("We check what the paper says by computing it.",)),
     Kind(r"LDM-S-a", REPLICATION, (_STARTS, _BOTH, "Two pairs of networks stand for all.")),
+    Kind(r"LDM-S-b", REPLICATION, (_SMALL, "The heads stand behind a small encoder, and Adam trains them.")),
     Kind(r"LDM-5\.1-a-1", REPLICATION, (_STARTS, "The networks have an output bias, and their inputs are raw.")),
     Kind(
         r"LDM-(T[X35]-a|6\.2-[ab])",
@@ -67,7 +68,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
     ),
     Kind(r"RG-4-[abde]", REPLICATION, (_POINTS, _SINUSOID, _PAIRS)),
     Kind(
-        r"RG-4-[fg]",
+        r"RG-4-[f-i]",
         REPLICATION,
         (
             _POINTS,
@@ -76,7 +77,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
         ),
     ),
     Kind(r"RG-I-[bd]", REPLICATION, (_POINTS, _PAIRS)),
-    Kind(r"RG-I-l", REPLICATION, (_POINTS, "The volume element of many networks is measured on a circle.")),
+    Kind(r"RG-I-[lm]", REPLICATION, (_POINTS, "Many networks are measured on a circle; the paper shows maps.")),
     Kind(r"RG-I-a", REPLICATION, ("Images are divided by 255, and pixels that are always 0 are left out.",)),
     Kind(r"RG-I-e", REPLICATION, ("A sigmoid network on MNIST stands in for the paper's residual network.",)),
     Kind(
@@ -108,7 +109,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
             "Training uses Adam instead of SGD, and the views have no blur and no solarisation.",
         ),
     ),
-    Kind(r"RG-(3|C|D|E|F|G)-[a-g]|RG-I-k", REPRODUCTION, (_FORMULAS,)),
+    Kind(r"RG-(3|C|D|E|F|G)-[a-h]|RG-I-k", REPRODUCTION, (_FORMULAS,)),
     Kind(r"KER-1-(a|b(-2)?)", REPLICATION, (_SMALL,)),
     Kind(
         r"KER-2-[abf]",
@@ -116,7 +117,7 @@ KINDS = (  # every claim of a paper fits exactly one pattern; a test checks it
         (_SMALL, "The text that we have lacks the formula, and this is one of three readings."),
     ),
     Kind(r"KER-2-c", REPLICATION, (_SMALL,)),
-    Kind(r"KER-(2-d|3-b)", REPRODUCTION, (_FORMULAS,)),
+    Kind(r"KER-(1-f|2-d|3-b)", REPRODUCTION, (_FORMULAS,)),
 )
 FROM_PROTOCOL = {  # words of a row's protocol -> what differs where they stand there
     "10,000 of 60,000 training images": "The first 10,000 of the paper's 60,000 training images.",

@@ -43,7 +43,7 @@ class Part:
     says: a sentence with {} for the estimate. {name} is the mean of a column of the table, {count} and {n} are those
         of a share.
     values: table -> a value for each unit; two columns for a ratio of SDs, two or three (the last is held fixed) for
-        a rank correlation. A unit with NaN is left out.
+        a rank correlation, a mean and half of its interval for what is recorded so. A unit with NaN is left out.
     accepts: ends of the open interval of values that agree with the claim.
     asks: the condition in a few words.
     estimate: a key of ESTIMATES; how: its further arguments.
@@ -92,8 +92,8 @@ class Arm:
     evidence, protocol, command: the data, what the runs have in common, and how to train them, in words.
     shared: test points for each training point, where units are splits of the same data and so not independent.
     pairs: where networks share the pairs of images at which they are measured, the numbers of each pair: the columns
-        of the table that are means over pairs, the index with a further level, "line" or "pair" (`over_pairs`). A
-        mean is judged by the wider of the intervals over networks and over pairs.
+        of the table that are means over pairs, the index with a further level, "line", "each line" and so
+        on (`over_pairs`). A mean is judged by the wider of the intervals over networks and over pairs.
     """
 
     name: str
@@ -284,6 +284,12 @@ def from_printed(x: np.ndarray, level: float, mean: float, n: int, sd: float | N
     return Estimate(both.difference, *both.interval, min(both.n), level, "Welch")
 
 
+def recorded(x: np.ndarray, level: float, df: int) -> Estimate:
+    """A mean that is recorded with half the width of its 95% interval, by Student with df: x (1, 2)."""
+    value, half = x[0] * [1, stats.t.ppf((1 + level) / 2, df) / stats.t.ppf(0.975, df)]
+    return Estimate(float(value), float(value - half), float(value + half), df + 1, level, "t, as recorded")
+
+
 ESTIMATES: dict[str, Callable[..., Estimate]] = {
     "mean": mean,
     "share": share,
@@ -291,6 +297,7 @@ ESTIMATES: dict[str, Callable[..., Estimate]] = {
     "sd": sd,
     "rank": rank,
     "printed": from_printed,
+    "recorded": recorded,
 }
 
 
@@ -336,13 +343,17 @@ def number(x: float) -> float | None:
 def over_pairs(part: Part, table: pd.DataFrame, pairs: pd.DataFrame, level: float) -> Estimate | None:
     """The mean with Student's interval over the pairs of images; None for what is no mean over pairs.
 
-    The index says which "line" a pair is, and then the units are the lines, each averaged over its networks. Or it
-    only has the number of the "pair" in its network. Then all networks are taken to have the same pairs, and cannot
-    average away how these differ: the variance is that within a network.
+    The index says which "line" a pair is, and then the units are the lines, each averaged over its networks. Where
+    networks are compared that have different lines, or choose among so many that few have all, it says "each line",
+    or "each plane", and these are left out in turn (`_without_each`). Or it only has the number of the "pair" in its
+    network. Then all networks are taken to have the same pairs, and cannot average away how these differ: the
+    variance is that within a network.
     """
     counts = pd.Series(np.asarray(part.values(table), float), table.index).dropna().index
     own = pairs[pairs.index.droplevel(-1).isin(counts)]
     try:
+        if str(own.index.names[-1]).startswith("each"):
+            return _without_each(part, own, level)
         values = pd.Series(np.asarray(part.values(own), float), own.index).dropna()
     except KeyError:  # a number that a pair does not have
         return None
@@ -357,13 +368,36 @@ def over_pairs(part: Part, table: pd.DataFrame, pairs: pd.DataFrame, level: floa
     return Estimate(float(middle), float(middle - half), float(middle + half), n, level, "t, over pairs")
 
 
-def _wider(found: Estimate, pairs: Estimate | None) -> tuple[Estimate, str]:
-    """At each end the farther of the intervals over networks and over pairs, and both in words."""
+def _without_each(part: Part, pairs: pd.DataFrame, level: float) -> Estimate | None:
+    """The mean over networks with the interval of the jackknife (Tukey 1958) that leaves out each line in turn.
+
+    pairs: by network and line the numbers of which a network's are means, NaN where a network has not that line. A
+    line is left out of all networks that have it, and a network that has no other keeps it.
+    """
+    networks = pairs.groupby(level=[*range(pairs.index.nlevels - 1)], observed=True)
+    total, count = networks.transform("sum"), networks.transform("count")
+    there = pairs.notna()
+    means, fewer = total / count, (count - there).where(count > there, count)
+    without = (total - pairs.fillna(0).where(count > there, 0)) / fewer
+    change = pd.Series(np.asarray(part.values(without), float) - np.asarray(part.values(means), float), pairs.index)
+    value = float(np.mean(np.asarray(part.values(networks.mean()), float)))
+    moved = change.groupby(level=-1).sum() / networks.ngroups
+    moved = moved[moved != 0]  # lines of a number that this part does not ask change nothing
+    n = len(moved)
+    if n < 2 or not np.isfinite(moved).all():
+        return None
+    error = math.sqrt((n - 1) / n * float(((moved - moved.mean()) ** 2).sum()))
+    half = stats.t.ppf((1 + level) / 2, n - 1) * error
+    return Estimate(value, value - half, value + half, n, level, "jackknife")
+
+
+def _wider(found: Estimate, pairs: Estimate | None, what: str) -> tuple[Estimate, str]:
+    """At each end the farther of the intervals over networks and over pairs, `what` these are, and both in words."""
     if pairs is None or not math.isfinite(found.low):
         return found, ""
     networks, images = (interval({"low": e.low, "high": e.high, "threshold": None}) for e in (found, pairs))
     wider = replace(found, low=min(found.low, pairs.low), high=max(found.high, pairs.high))
-    return wider, f" (over networks{networks}, over {pairs.n} pairs of images{images})"
+    return wider, f" (over networks{networks}, over {pairs.n} {what}{images})"
 
 
 def units(part: Part, table: pd.DataFrame) -> np.ndarray:
@@ -391,7 +425,9 @@ def finding(
     how = {**part.how, "shared": shared} if splits and part.estimate == "mean" else part.how
     found, both = ESTIMATES[part.estimate](values, level, **how), ""
     if isinstance(shared, pd.DataFrame) and part.estimate == "mean":
-        found, both = _wider(found, over_pairs(part, table, shared, level))
+        each = str(shared.index.names[-1]).removeprefix("each ")
+        what = "pairs of images" if each in shared.index.names else f"{each}s"
+        found, both = _wider(found, over_pairs(part, table, shared, level), what)
     low, high = part.accepts
     inside = (low == -math.inf or found.low > low) and (high == math.inf or found.high < high)
     outside = found.high <= low or found.low >= high

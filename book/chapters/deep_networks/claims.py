@@ -2,9 +2,12 @@
 
 What is measured is said in `measures.residual.results`: of each network first the mean over its pairs, or triangles,
 then the mean over networks with its 95% interval. A log-volume is that of a stage's outputs, pooled to the same
-number in every stage, as the paper does; all numbers are in nats per output. A claim of several parts holds if all
-do, and fails if one fails, also after Holm's correction. Segments across a boundary are matched with segments of one
-class in pixel distance. Places are those of the trained network's boundary, before training as after.
+number in every stage, as the paper does; all numbers are in nats per output. Networks share their lines and planes,
+and a mean is judged by the wider of the intervals over networks and over these. No two networks share a triangle. Of
+the plane of RG-I-f and of most arms of RG-I-j there is one alone, for which no interval speaks. A claim of several
+parts holds if all do, and fails if one fails, also after Holm's correction. Segments across a boundary are matched
+with segments of one class in pixel distance. Places are those of the trained network's boundary, before training as
+after.
 
 As the paper says it:
 
@@ -103,11 +106,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from book.chapters.deep_networks.derived import SHUFFLED, TABLE
 from book.chapters.deep_networks.study import STUDIES
-from book.claims.judge import Arm, Part, amended, claim, own
+from book.claims.judge import Amendment, Arm, Part, amended, claim, own
 from book.measures.residual import numbers, own_boundaries, results
 from book.measures.residual.results import ResidualArm
 from book.measures.tables import Records, Tables
@@ -119,6 +123,7 @@ LEARNED = 99.0  # percent of training images, which the paper's networks exceed
 FULL = 99.0  # percent of images with full rank, above which rank is no problem
 AS_FITTED = 2.0  # points of training accuracy: networks with a smaller lag count as fitted about as well
 FITTED = 90.0  # percent of the shuffled training labels that a control must have learned
+_MIDDLE = "middle interpolated"
 STAGES = ("first", "second", "third", "fourth")
 STEPS = ((2, 1), (3, 1), (4, 1), (4, 2), (4, 3))  # from a stage to one below
 ARMS = {  # name -> study and activation
@@ -194,8 +199,71 @@ def by_stage(tables: Tables) -> list[Arm]:
 
 def depths(tables: Tables) -> list[Arm]:
     """`SHALLOW` networks, each with a `DEEP` one."""
-    pair = _arm(tables, DEEP), _arm(tables, SHALLOW)
-    return [numbers.together(*pair, "as well fitted", ("contrast 4 after", "train accuracy"))]
+    deep, shallow = _arm(tables, DEEP), _arm(tables, SHALLOW)
+    together = numbers.together(deep, shallow, "as well fitted", ("contrast 4 after", "train accuracy"))
+    if deep.pairs is None or shallow.pairs is None:
+        return [together]
+    seeds = dict(zip(_counted(deep), _counted(shallow), strict=False))  # in their order, as `numbers.together`
+    of_deep = deep.pairs[deep.pairs.index.get_level_values("seed").isin(seeds)].rename(index=seeds, level="seed")
+    return [replace(together, pairs=_of_both(shallow.pairs, of_deep, "deep"))]
+
+
+def _counted(arm: Arm) -> list[int]:
+    return arm.table.index[arm.table["effect 4 across after"].notna()].tolist()
+
+
+def _of_both(first: pd.DataFrame, second: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The numbers of the lines of two sides, by seed and "each line"; of the second with a name before them."""
+    sides = [side.rename_axis(["seed", "each line"]).groupby(level=[0, 1]).mean() for side in (first, second)]
+    return sides[0].join(sides[1].add_prefix(f"{name} "), how="outer")
+
+
+def true_and_shuffled(tables: Tables) -> list[Arm]:
+    """The networks of 5,000 images, with the lines of those with true and those with shuffled labels."""
+    arm, (study, _) = _arm(tables, "5,000 images"), ARMS["5,000 images"]
+    shuffled = tables.once(numbers.pairs_of, study, "shuffled")
+    known = arm.pairs is not None and shuffled is not None
+    return [replace(arm, pairs=_of_both(arm.pairs, shuffled, "shuffled") if known else None)]
+
+
+def of_untrained(tables: Tables) -> list[Arm]:
+    """Trained networks beside untrained ones, with the lines of the trained networks that cross in their middle.
+
+    Of the untrained networks only means over lines are kept, which here are the same whatever line is left out.
+    """
+    made = []
+    for arm in networks(*ALL_IMAGES, SHALLOW, untrained=TABLE)(tables):
+        study, several = tables.studies[ARMS[arm.name][0]], {}
+        for run in tables.runs(study):
+            if run.spec.activation == ARMS[arm.name][1] and run.spec.seed in arm.table.index:
+                lines = pd.Index(run.arrays["length"][results.ACROSS].astype(float).round(3), name="each line")
+                several[run.spec.seed] = pd.DataFrame({_MIDDLE: own_boundaries.in_the_middle(run)}, lines).dropna()
+        pairs = pd.concat(several, names=["seed"]) if several else None
+        if pairs is not None:
+            kept = [c for c in arm.table if c.endswith(" interpolated before")]
+            pairs = pairs.groupby(level=[0, 1]).mean().join(arm.table[kept], on="seed")
+        made.append(replace(arm, pairs=pairs))
+    return made
+
+
+def in_planes(tables: Tables) -> list[Arm]:
+    """The networks that are measured in several planes of images, with the numbers of each plane."""
+    arm, (study, _) = _arm(tables, "ResNet-34, 40 epochs"), ARMS["ResNet-34, 40 epochs"]
+    several = {run.spec.seed: _of_planes(run) for run in tables.runs(tables.studies[study]) if run.spec.planes}
+    pairs = pd.concat(several, names=["seed", "each plane"]) if several else None
+    return [replace(arm, pairs=pairs)]
+
+
+def _of_planes(run: Any) -> pd.DataFrame:
+    """A row for each plane, and the numbers of `numbers.measured` that are means over planes, after training."""
+    inside = results.in_triangle(run.spec.planes)
+    ranks = results.ranks_in_planes(run, inside)[results.AFTER]
+    found = pd.DataFrame({"rise": results.rises_in_planes(run)[results.AFTER], "rank": ranks})
+    found.loc[len(found)] = [math.nan, results.entropy_rank(run, results.in_triangle(run.spec.plane))[results.AFTER]]
+    across = [*(len(set(classes)) == 3 for classes in results.PLANES), True]
+    names = {"rise": "plane rise {} after", "rank": "entropy rank inside {} after"}
+    return pd.DataFrame({name.format(kind): found[number].where(np.equal(across, kind == "across"))
+                         for number, name in names.items() for kind in ("across", "alike")})  # fmt: skip
 
 
 # -- parts --------------------------------------------------------------------------------------------------------
@@ -287,7 +355,7 @@ def _of_fitting(kind: str) -> Part:
 def _over_untrained(classifier: str) -> Part:
     return mean(
         "contrast minus that of the untrained network at its own boundary: {:+.3f} nats per output",
-        minus("middle interpolated", f"{classifier} interpolated before"),
+        minus(_MIDDLE, f"{classifier} interpolated before"),
         "contrast minus that of the untrained network at its own boundary",
         absent="too few networks have enough pairs before and after training",
     )
@@ -296,7 +364,6 @@ def _over_untrained(classifier: str) -> Part:
 _FULL_RANK = mean("images with full rank: {:.1f}%", "full rank", "images with full rank", "%", (FULL, math.inf))
 _ALL_IMAGES = networks(*ALL_IMAGES)
 _ALL_SIZES = networks(*ALL_IMAGES, "ResNet-10, 40 epochs", "ResNet-34, full size")
-_OF_UNTRAINED = networks(*ALL_IMAGES, SHALLOW, untrained=TABLE)
 _SAME_PLACES = partial(
     amended,
     "Many boundaries of the untrained networks lay close to one image of the line, mostly the one with the larger "
@@ -314,6 +381,27 @@ _LINES = partial(
     "by the interval over networks alone",
     date="2026-11-28",
 )
+_LINES_TOO = (
+    "The networks share most of their lines, so now the wider of the intervals over networks and over lines judges. "
+    "Of the untrained networks only means over lines are kept, so here the lines of the trained ones count alone.",
+    "by the interval over networks alone",
+)
+_PLANES_SHARED = partial(
+    amended,
+    "All networks are measured in the same two planes of three classes and two of one. So an interval over networks "
+    "says nothing of other planes. Now the wider of the intervals over networks and over planes judges.",
+    "by the interval over networks alone",
+    date="2026-11-28",
+)
+
+
+def _and_lines(first: Amendment) -> Amendment:
+    """An amendment that came before, and that of the shared lines, as one."""
+    reason, rule = _LINES_TOO
+    return replace(first, date="2026-11-28", reason=f"{first.reason} {reason}",
+                   first_rule=f"{first.first_rule}; {rule}")  # fmt: skip
+
+
 _claim = partial(claim, source="zavatoneveth2025")
 _SAME_ENTROPY = partial(
     amended,
@@ -340,7 +428,7 @@ CLAIMS = (
            mean("half the rise between images of three classes minus that of one class: {:+.3f} nats per output",
                 half_minus("plane rise across after", "plane rise alike after"),
                 "half the rise across classes minus the rise in one", only_if=(_PLANE_RISES,)),
-           arms=networks("ResNet-34, 40 epochs")),
+           arms=in_planes, amended=_PLANES_SHARED("fails")),
     _claim("RG-5.1-c", "section 5.1",
            "After each stage the volume element is larger at the decision boundary than at the images.",
            *(mean(f"effect of the {word} stage: {{:+.3f}} nats per output", f"effect {s} across after",
@@ -402,7 +490,7 @@ CLAIMS = (
         mean("half the contrast minus that with shuffled labels: {:+.3f} nats per output",
              half_minus("gain 4", "shuffled gain 4"), "half the gain minus that with shuffled labels",
              only_if=(_learned("shuffled train accuracy", "shuffled labels", _NOT_LEARNED),)),
-        arms=networks("5,000 images")),
+        arms=true_and_shuffled, amended=_LINES("unclear")),
     own("OWN-8-d", "In networks that have learned their training images, at the places of the trained boundary "
         "training raises the volume element, relative to the images, by more than between images of one class.",
         _gain(only_if=(_TRUE_FITTED,)), arms=networks("5,000 images, new seeds")),
@@ -410,20 +498,22 @@ CLAIMS = (
         mean("rank correlation of entropy and log-volume minus that within one class: {:+.2f}",
              minus("entropy rank inside across after", "entropy rank inside alike after"),
              "rank correlation between three classes minus that within one class", ""),
-        arms=networks("ResNet-34, 40 epochs")),
+        arms=in_planes, amended=_PLANES_SHARED("holds")),
     own("OWN-8-f", "Trained networks have more contrast at their boundaries than the same networks, untrained, at "
         "boundaries of random linear classifiers of their features.",
-        _over_untrained("random"), arms=_OF_UNTRAINED, late=True, amended=_SAME_PLACES("unclear")),
+        _over_untrained("random"), arms=of_untrained, late=True, amended=_and_lines(_SAME_PLACES("unclear"))),
     own("OWN-8-h", "Trained networks have more contrast at their boundaries than the same networks, untrained, at "
         "boundaries of linear probes of their features.",
-        _over_untrained("probe"), arms=_OF_UNTRAINED, late=True, amended=_SAME_PLACES("fails")),
+        _over_untrained("probe"), arms=of_untrained, late=True, amended=_and_lines(_SAME_PLACES("fails"))),
     own("OWN-8-i", "Behind an untrained network probes of shuffled labels have, over random classifiers, more than "
         "half of the contrast that probes of true labels have over them.", _of_fitting("shuffled"),
         arms=untrained_only),
     own("OWN-8-j", "Random classifiers of whitened features have more than half of it, too.", _of_fitting("whitened"),
         arms=untrained_only),
-    own("OWN-8-g", "ResNet-34 have more contrast than ResNet-10 that fit their training images about as well.",
+    own("OWN-8-g", "ResNet-34 of 20 epochs have more contrast than ResNet-10 of 40 epochs, which fit their training "
+        "images about as well.",
         mean("contrast of the deeper network minus that of the shallower: {:+.3f} nats per output",
              minus("deep contrast 4 after", "contrast 4 after"),
-             "contrast of ResNet-34 of 20 epochs minus that of ResNet-10 of 40", only_if=(_AS_FITTED,)), arms=depths),
+             "contrast of ResNet-34 of 20 epochs minus that of ResNet-10 of 40", only_if=(_AS_FITTED,)), arms=depths,
+        amended=_LINES("holds")),
 )  # fmt: skip

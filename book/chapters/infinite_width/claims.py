@@ -254,6 +254,9 @@ CLAIMS = (
     _law("RG-D-c", "appendix D.2", "The squared volume element is a sum over minors of the weight matrix.",
          expansions.minors, "largest difference from a determinant: at most {value:.0e} of it",
          "30 random erf layers of 7 units, in 2, 3 and 4 dimensions"),
+    _law("RG-D-f", "appendix D.3", "In any number of dimensions the Ricci scalar is a sum over minors, too.",
+         expansions.minors_of_curvature, "largest difference from appendix C: at most {value:.0e} of R",
+         "30 random erf layers of 7 units, in 2, 3 and 4 dimensions"),
     _law("RG-D-d", "appendix D.1", "With two units and two inputs the Ricci scalar is 0.",
          expansions.two_units_are_flat, "largest |R|: at most {value:.0e}", "10 random erf layers"),
     _law("RG-D-e", "appendix D.4", "In two dimensions the squared volume of an erf layer is a sum of Gaussian "
@@ -263,6 +266,11 @@ CLAIMS = (
          expansions.differentiation_overestimates,
          "largest difference from the explicit formula: at most {value:.0e} of R", "10 random sigmoid layers of 10 "
          "units, float64 as in the paper"),
+    _law("RG-E-h", "appendix E", "The metric at infinite width is a factor times the identity, plus twice the "
+         "derivative of this factor by |x|^2 times the outer product of x with itself.",
+         expansions.metric_is_a_projection,
+         "largest rest: at most {value:.0e} of the metric",
+         "two derivatives of the kernel of erf and z^1 to z^4, in 2, 3 and 5 dimensions, with three bias variances"),
     _law("RG-E-a", "appendix E.2", "For erf, R falls with the distance from the origin.",
         partial(rising, wide(["erf"]), lambda layer, r: -layer.ricci(r)),
         "smallest fall from one distance to the next: {value:.1%} of R ({where})", _GRID),

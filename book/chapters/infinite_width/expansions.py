@@ -1,8 +1,9 @@
 """Checks of the formulas of appendices C and D, on random layers; a value is the largest error, or TOLERANCE."""
 
 import math
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations, product
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,7 +27,7 @@ def layers(units: int, dimensions: tuple[int, ...], activation: str) -> Iterator
             yield weight, bias, activation, torch.randn(d, generator=random, dtype=torch.float64)
 
 
-def _agree(pairs: Iterator[tuple[Tensor, Tensor]]) -> Worst:
+def _agree(pairs: Iterable[tuple[Tensor, Tensor]]) -> Worst:
     """Of what is found and what is wanted, relatively."""
     errors = [float(((found - wanted) / wanted).abs()) for found, wanted in pairs]
     return largest(errors, lambda i: "", TOLERANCE, TOLERANCE)
@@ -66,6 +67,73 @@ def minors() -> Worst:
             yield total, torch.linalg.det(oracle.metric(as_a_map(weight, bias), x))
 
     return _agree(sides())
+
+
+def minors_of_curvature() -> Worst:
+    """R in any number of dimensions from minors: with p = phi'^2 / n, a = phi' phi'' / n and M the minors,
+
+    R det(g)^2 = -sum_ij a_i a_j (sum_S p_S M_iS M_jS) (sum_T p_T M_ijT^2), over sets S of d - 1 units and T of d - 2.
+    """
+    pairs = []
+    for weight, bias, activation, x in layers(7, (2, 3, 4), "erf"):
+        n, d = weight.shape
+        p, a = oracle.unit_factors(weight, bias, activation, x)
+
+        def sets(size: int, n=n) -> Tensor:
+            return torch.tensor(list(combinations(range(n), size)), dtype=torch.long)
+
+        S, T, every = sets(d - 1), sets(d - 2), torch.cartesian_prod(torch.arange(n), torch.arange(n))
+        of_one = torch.cat([torch.arange(n)[:, None].expand(n, len(S))[..., None], S.expand(n, -1, -1)], 2)
+        of_two = torch.cat([every[:, None].expand(-1, len(T), -1), T.expand(len(every), -1, -1)], 2)
+        one, two = torch.linalg.det(weight[of_one]), torch.linalg.det(weight[of_two])  # (n, S), (n^2, T)
+        inverse, areas = (one * p[S].prod(1)) @ one.T, (two**2 @ p[T].prod(1)).view(n, n)
+        total = (torch.outer(a, a) * inverse * areas).sum()
+        wanted = geometry.shallow_ricci_scalar(weight, bias, activation, x)  # RG-C-a compares it with differentiation
+        pairs.append((-total / torch.linalg.det(oracle.metric(as_a_map(weight, bias), x)) ** 2, wanted))
+    return _agree(pairs)
+
+
+def kernel_of(activation: Any, bias_variance: float) -> Callable[[Tensor, Tensor], Tensor]:
+    """The NNGP kernel of erf, or of a monomial z^q of mean square 1, with weights of variance 1."""
+
+    def kernel(x: Tensor, y: Tensor) -> Tensor:
+        xx, xy, yy = (u @ v + bias_variance for u, v in ((x, x), (x, y), (y, y)))
+        if activation == "erf":
+            return 2 / math.pi * torch.asin(xy / ((1 + xx) * (1 + yy)).sqrt())
+        q, total = int(activation), torch.zeros((), dtype=torch.float64)
+        for k in range(q % 2, q + 1, 2):  # Isserlis: k of the q factors are paired with those of the other point
+            alone = math.prod(range(q - k - 1, 0, -2))
+            ways = (math.comb(q, k) * alone) ** 2 * math.factorial(k)
+            total = total + ways * xy**k * (xx * yy) ** ((q - k) // 2)
+        return total / math.prod(range(2 * q - 1, 0, -2))
+
+    return kernel
+
+
+def metric_is_a_projection(step: float = 1e-4) -> Worst:
+    """The metric of the NNGP kernel at x is A I + 2 A' x x', with A a function of |x|^2 and A' its derivative.
+
+    From two derivatives of the kernel, and a central difference for A'. Refuted by a layer and a point where it is
+    not; the value is the largest rest, relative to the metric.
+    """
+    random, errors = torch.Generator().manual_seed(0), []
+    for activation, d, bias in product(("erf", 1, 2, 3, 4), (2, 3, 5), (0.0, 0.25, 1.0)):
+        kernel = kernel_of(activation, bias)
+        x = torch.randn(d, generator=random, dtype=torch.float64)
+        x = x / x.norm() * (0.5 + 1.5 * torch.rand((), generator=random, dtype=torch.float64))
+        g, t = geometry.kernel_metric(kernel, x), float(x @ x)
+        A, before, after = (
+            float(torch.linalg.eigvalsh(_across(kernel, x * (s / t) ** 0.5))[0]) for s in (t, t - step, t + step)
+        )
+        rest = g - A * torch.eye(d, dtype=torch.float64) - (after - before) / step * torch.outer(x, x)
+        errors.append(float(rest.norm() / g.norm()))
+    return largest(errors, lambda i: "", TOLERANCE, TOLERANCE)
+
+
+def _across(kernel: Callable, x: Tensor) -> Tensor:
+    """The metric at x in the directions at right angles to x, (d - 1, d - 1)."""
+    basis = torch.linalg.qr(torch.cat([x[:, None], torch.eye(len(x), dtype=x.dtype)], 1))[0][:, 1:]
+    return basis.T @ geometry.kernel_metric(kernel, x) @ basis
 
 
 def two_units_are_flat() -> Worst:

@@ -59,6 +59,30 @@ def on_a_shell(radius: Callable = shell_radius, kernel: Callable = conformal) ->
     return Worst(bool(gaps[where] < 1e-3), max(gaps[where], 1e-3), where, len(gaps))
 
 
+def adds_rank_one(vectors: int = 6) -> Worst:
+    """The metric of an RBF kernel times h(x) h(y), h a sum of Gaussians round support vectors, is h^2 times the
+    metric of the RBF kernel plus the outer product of the gradient of h with itself.
+
+    From two derivatives of the kernel. Refuted by a point where it is not; the value is the largest relative rest.
+    """
+    gaps, generator = [], torch.Generator().manual_seed(0)
+    for d, ratio in product(DIMENSIONS, RATIOS):
+        sigma, tau = 1.0, ratio / math.sqrt(d)
+        points = torch.randn(1 + vectors, d, dtype=torch.float64, generator=generator) / math.sqrt(d)
+        x = points[0]
+
+        def h(x, v=points[1:], tau=tau):
+            return torch.exp(-((x - v) ** 2).sum(-1) / (2 * tau**2)).sum()
+
+        def kernel(a, b, h=h, sigma=sigma):
+            return h(a) * h(b) * torch.exp(-((a - b) ** 2).sum() / (2 * sigma**2))
+
+        found, slope = kernel_metric(kernel, x), torch.func.grad(h)(x)
+        wanted = h(x) ** 2 / sigma**2 * torch.eye(d, dtype=torch.float64) + torch.outer(slope, slope)
+        gaps.append(float((found - wanted).norm() / wanted.norm()))
+    return Worst(max(gaps) < TOLERANCE, max(*gaps, TOLERANCE), "", len(gaps))
+
+
 def flat() -> Worst:
     """The metric of a feature machine's kernel is the same multiple of M at every point.
 

@@ -205,6 +205,9 @@ CLAIMS = (
              "sigma / sqrt(d), and otherwise at the vector, where it does not exceed the plain kernel's if h is 1.",
              checks.on_a_shell, "maximiser and formula differ by at most {value:.0e} tau",
              "two derivatives of the kernel, maximised along a ray", source="own"),
+    _formula("KER-1-f", "appendix H.1", "Magnifying an RBF kernel scales its metric and adds a matrix of rank one.",
+             checks.adds_rank_one, "the two differ by at most {value:.0e} of the metric",
+             "two derivatives of the kernel, 6 random support vectors, in 2, 5 and 13 dimensions, five widths"),
     # Of equal errors the widest tau counts. On pairs of digits that decides: narrow ones often do as well.
     own("KER-1-e",
         "Cross-validation mostly chooses a tau for which the volume is largest around a support vector, not at it.",

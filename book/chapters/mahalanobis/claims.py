@@ -9,6 +9,11 @@ All trials count, also those that failed to learn the distance, since the paper 
 adds how many of those that did learn it say yes. MDX-2-a and MDX-2-b ask only the networks that learned the distance.
 A network that diverged says no to everything but failing.
 
+How close a match must be is our choice. MDX-1-a and MDX-1-b ask for an error below 1%, which no source names. In ten
+dimensions distances vary little, and a network may explain most of their variance and still err by some percent. So
+MDX-1-c and MDX-1-d ask for a share of the variance above 95%. This line was written when it was known that networks
+of d = 10 miss 1% by 6 to 7% of the mean distance, with a share of about 0.9, and before any trial was counted by it.
+
 Arms are dimensions, each once as the paper ran it, one Gaussian and one sample for all 20 trials ("d = 2"; the
 Gaussian is our own draw by the paper's rule), and once with a new Gaussian and a new sample in every trial ("d = 2,
 redrawn"; its trial 0 draws what the first arm draws).
@@ -23,9 +28,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
-from book.chapters.mahalanobis import landscape
+from book.chapters.mahalanobis import alignment, landscape
 from book.claims.judge import Amendment, Arm, Claim, Part, amended, claim, own
 from book.claims.verdicts import LEAST_SEEDS
 from book.measures.distances.numbers import by_trial
@@ -39,11 +46,14 @@ WHITE = 0.05  # relative Frobenius error against the precision is below
 CHANCE = 0.05  # at most this share of random rotations of the network's own rows does as well
 PAIRED = 0.5  # this share of the units stands in mirrored pairs that act as Abs, at least
 MOST = 0.5  # of the trials
+EXPLAINED = 0.95  # of the variance of the distances over points of the Gaussian
+ALIKE = 0.05  # of a cosine: a smaller difference counts as none, as the other shares above
 
 
 NETWORKS = ("MD_Abs", "MD_ReLU")
 LEARN, CENTRED_AND_WHITE, ON_THE_AXES = "learn the distance", "are centred and whiten", "beat their own rotations"
-PAIRED_UP, MISS = "have half of their units in such pairs", "miss it by more than Abs networks do"
+PAIRED_UP, EXPLAIN = "have half of their units in such pairs", f"explain {EXPLAINED:.0%} of the variance"
+MISS, MISS_RELU = "miss it by more than Abs networks do", "miss it by more than ReLU networks do"
 Answer = Callable[[pd.DataFrame, str], pd.Series]  # of a table and a network: of each trial, whether it is so
 ANSWERS: dict[str, Answer] = {
     LEARN: lambda t, network: t["error", network] < ERROR,
@@ -55,8 +65,11 @@ ANSWERS: dict[str, Answer] = {
     ON_THE_AXES: lambda t, network: t["eigenvector_cosine_own_p", network] <= CHANCE,
     # units in pairs that act as Abs, of d possible pairs
     PAIRED_UP: lambda t, network: t["abs_pairs", network] >= PAIRED * t["dimension", network],
-    # larger than that of the MD_Abs which started from the same weights, and no match
+    # the mean squared error on fresh points, against the variance of the distances
+    EXPLAIN: lambda t, network: t["test_mse", network] < (1 - EXPLAINED) * variance(t["dimension", network]),
+    # larger than that of the other network that started from the same weights, and no match
     MISS: lambda t, network: ~(t["error", network] < ERROR) & ~(t["error", network] <= t["error", "MD_Abs"]),
+    MISS_RELU: lambda t, network: ~(t["error", network] < ERROR) & ~(t["error", network] <= t["error", "MD_ReLU"]),
 }
 
 
@@ -74,6 +87,24 @@ def _arm(tables: Tables, name: str, study: str) -> Arm:
         return arm
     runs = table[["run", "minutes"]].stack(level=1, future_stack=True).droplevel(1).reset_index()
     return replace(arm, runs=runs)
+
+
+def aligned(tables: Tables) -> list[Arm]:
+    """The same with what `alignment` measures, a column for each number and network."""
+    command = f"python -m book records derive {alignment.TABLE}"
+    return [
+        replace(arm, table=alignment.table(ARMS[arm.name]) if len(arm.table) else arm.table, command=command)
+        for arm in arms(tables)
+    ]
+
+
+def variance(d: pd.Series) -> pd.Series:
+    """The variance of the Mahalanobis distance of a point of a Gaussian in d dimensions, which is that of a chi.
+
+    >>> [round(float(variance(d)), 3) for d in (2, 10, 100)]
+    [0.429, 0.488, 0.499]
+    """
+    return stats.chi.var(np.asarray(d, float))
 
 
 def most(network: str, so: str) -> Part:
@@ -188,6 +219,12 @@ CLAIMS = (
            most("MD_Abs", LEARN), late=True),
     _claim("MDX-1-b", "Overview", "Networks of ReLUs learn to give the Mahalanobis distance.",
            most("MD_ReLU", LEARN), late=True),
+    # another reading of "closely match", beside that of MDX-1-a and -b
+    _claim("MDX-1-c", "Overview",
+           "Networks of absolute values learn 95% of the variance of the Mahalanobis distance.",
+           most("MD_Abs", EXPLAIN), kind="variant", late=True),
+    _claim("MDX-1-d", "Overview", "Networks of ReLUs learn 95% of the variance of the Mahalanobis distance.",
+           most("MD_ReLU", EXPLAIN), kind="variant", late=True),
     _claim("MDX-2-a", _CENTRED_AND_WHITE,
            "Networks of absolute values that learn the distance are centred and whiten.",
            most_that_learn("MD_Abs", CENTRED_AND_WHITE), replaces=("MDX-3-a",), amended=_merged("mixed")),
@@ -199,6 +236,10 @@ CLAIMS = (
     _claim("MDX-4-b", "Eigenstructure Recovery",
            "The rows of networks of ReLUs, mirrored ones counted once, are eigenvectors of the covariance.",
            most("MD_ReLU", ON_THE_AXES), amended=_OWN_ROTATIONS),
+    _claim("MDX-4-c", "Eigenstructure Recovery",
+           "One over the squared lengths of the rows of networks of absolute values gives the eigenvalues.",
+           _most("Abs networks", ON_THE_AXES, lambda t: (t["eigenvalue p", "MD_Abs"] <= CHANCE).astype(float)),
+           arms=aligned, late=True),
     _claim("MDX-5-a", "ReLU Mirrored Weight Detection", "ReLUs form mirrored pairs that act as absolute values.",
            most("MD_ReLU", PAIRED_UP), late=True),
     _claim("MDX-5-b", "ReLU Mirrored Weight Detection",
@@ -206,6 +247,16 @@ CLAIMS = (
            most_that_learn("MD_ReLU", PAIRED_UP), late=True),
     _claim("MDX-6-a", "Model Architectures", "Sigmoids do not learn the distance well.",
            most("MD_Sigmoid", MISS), late=True),
+    _claim("MDX-6-b", "Model Architectures", "Sigmoids do worse than ReLUs, too.",
+           most("MD_Sigmoid", MISS_RELU), late=True),
+    # of the paper a summary says that Abs and ReLU are equivalent here, and proposes to compare their alignment
+    claim("MDX-7-a", "a summary of the paper by others, First Experiments",
+          "The rows of networks of absolute values and of ReLUs are aligned equally well with the eigenvectors.",
+          Part("mean cosine over that of their own rotations, Abs {excess, MD_Abs:+.3f} - ReLU "
+               "{excess, MD_ReLU:+.3f} = {:+.3f}",
+               lambda t: t["excess", "MD_Abs"] - t["excess", "MD_ReLU"], (-ALIKE, ALIKE),
+               asks=f"cosine over that of own rotations, Abs - ReLU within ±{ALIKE:g} (90% interval)", error=0.10),
+          arms=aligned, source="oursland2024", late=True),
     own("OWN-4-a",
         "Networks of absolute values learn the distance if the exact biases are within Adam's reach, and only then.",
         as_predicted(),

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from book.chapters.mahalanobis import alignment
 from book.chapters.mahalanobis.landscape import descend
 from book.measures.distances.results import DistanceArm, arms, weights
 from book.records.store import Store
@@ -41,4 +42,4 @@ def all_descents() -> tuple[pd.DataFrame, Iterable[str]]:
     return pd.concat([descents(arm) for arm in judged], ignore_index=True), [r.key for a in judged for r in a.records]
 
 
-DERIVED = {"mahalanobis-descents": all_descents}
+DERIVED = {"mahalanobis-descents": all_descents, alignment.TABLE: alignment.of_networks}

@@ -99,3 +99,24 @@ def gives_mahalanobis(dimensions: Sequence[int] = (2, 5, 10, 20), classes: int =
             true = (y * torch.linalg.solve(gaussian.covariance, y.T).T).sum(1).sqrt()
             worst = max(worst, float(((distance - true) / true).abs().max()))
     return Worst(worst < tolerance, max(worst, tolerance), "", classes * len(dimensions))
+
+
+def same_distance_as_rbf(dimensions: Sequence[int] = (2, 5, 10, 20), classes: int = 5, layers: int = 5,
+                         tolerance: float = 1e-6) -> Worst:  # fmt: skip
+    """exp(-sum_k p_k (x_k - mu_k)^2 / 2), with precisions p = alpha^2, is exp(-y^2 / 2) of OffsetL2's output y.
+
+    Refuted by a layer where the two distances differ, or put points or classes in another order. The value is the
+    largest relative difference, or `tolerance` where that is smaller.
+    """
+    random, worst, ordered = torch.Generator().manual_seed(0), 0.0, True
+    for d in (d for d in dimensions for _ in range(layers)):
+        head = OffsetL2(d, classes, "paper").double()
+        x = torch.randn(100, d, generator=random, dtype=torch.float64)
+        with torch.no_grad():
+            head.mu.copy_(torch.randn(classes, d, generator=random, dtype=torch.float64))
+            head.alpha.copy_(torch.rand(classes, d, generator=random, dtype=torch.float64) + 0.1)
+            y = head(x)
+            rbf = torch.exp(-0.5 * (head.alpha**2 * (x[:, None] - head.mu) ** 2).sum(-1))
+        ordered &= all(torch.equal(y.argsort(axis), rbf.argsort(axis, descending=True)) for axis in (0, 1))
+        worst = max(worst, float(((-2 * rbf.log()).sqrt() / y - 1).abs().max()))
+    return Worst(worst < tolerance and ordered, max(worst, tolerance), "", layers * len(dimensions))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 import torch
 
-from book.chapters.volume_element import ambiguous
+from book.chapters.volume_element import ambiguous, curvature, lines
 from book.measures.sigmoid.views import log_volume
 from support.networks.tasks import Task, task
 from support.training.sigmoid.specs import VolumeSpec
@@ -76,4 +76,4 @@ def pictures() -> tuple[pd.DataFrame, list[str]]:
     return pd.DataFrame(rows), []
 
 
-DERIVED = {TABLE: digits, PICTURES: pictures}
+DERIVED = {TABLE: digits, PICTURES: pictures, lines.TABLE: lines.of_networks, curvature.TABLE: curvature.of_networks}

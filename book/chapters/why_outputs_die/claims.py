@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 from book.chapters.why_outputs_die import law
@@ -43,6 +44,13 @@ def without_inactive(first: str, second: str) -> Part:
         "points",
         f"{first} without an inactive output loses < {CATASTROPHE:g} points",
     )
+
+
+def lead_goes(first: str, second: str, small: float, large: float) -> tuple[Part, Part]:
+    """`first` is more than CATASTROPHE points ahead of `second` at the large steps, and by less at the small ones."""
+    ahead, behind = law.sign_turns(first, second, small, large)
+    asks = f"{first} - {second} < {CATASTROPHE:g} points at rate x curvature {small:,g}"
+    return ahead, replace(behind, accepts=(-math.inf, CATASTROPHE), asks=asks)
 
 
 _NO_FAILURE = (
@@ -90,6 +98,11 @@ CLAIMS = (
         *law.sign_turns("ReLU2-Neg", "ReLU2", 10.0, 1000.0), arms=law.at_point("law-sign")),
     own("LAW-f", "On other data, too, the sign of the preference for distances turns with the step size.",
         *law.sign_turns("ReLU2-Neg", "ReLU2", 10.0, 1000.0), arms=law.at_point("law-sign-digits", "law-sign-cifar")),
+    # LAW-e asks for two signs. What the chapters say, that the lead comes and goes, is less, and had no row. Written
+    # when the means of LAW-e were known.
+    own("LAW-g", "In each input scaling the lead of distances comes and goes with the step size: ReLU2-Neg is more "
+        "than ten points ahead of ReLU2 at 1,000, and less than that at 10.",
+        *lead_goes("ReLU2-Neg", "ReLU2", 10.0, 1000.0), arms=law.at_point("law-sign"), late=True),
     # LDM-5.2-a to LDM-5.3-e and LAW-a to LAW-d bear on it too
     claim("LDM-1-a", "section 7", "ReLU networks have a natural bias towards distances: ReLU2-Neg is more accurate "
           "than ReLU2, however the two start and learn.",

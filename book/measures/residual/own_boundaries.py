@@ -253,6 +253,13 @@ def of_trained(run: Record) -> list[float]:
     return [counts.sum(), *means, np.nanstd(ends.astype(float)[:, counts]) / outputs(run)]
 
 
+def in_the_middle(run: Record) -> np.ndarray:
+    """(P,): "interpolated" of each pair of a trained network, NaN where the boundary is not in the middle part."""
+    t = run.arrays["crossing"].astype(float)
+    counts = (np.abs(t - 0.5) <= MIDDLE / 2) & np.isfinite(pair_contrasts(run)[AFTER])
+    return np.where(counts, pair_contrasts(run, interpolated=True)[AFTER], np.nan)
+
+
 def gains(runs: dict[int, Record], table: str, study: str, classifier: str) -> pd.DataFrame:
     """By seed the numbers after training minus those before it, of the networks that count in both."""
     return (after_training(runs) - before_training(table, study, classifier)).dropna(subset=["interpolated"])
