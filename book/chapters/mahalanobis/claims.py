@@ -210,7 +210,7 @@ def _merged(first_verdict: str) -> Amendment:
 
 
 def _claim(id: str, where: str, says: str, part: Part, **more: Any) -> Claim:
-    return claim(id, f"results, {where}", says, part, arms=arms, source="oursland2024", **more)
+    return claim(id, f"results, {where}", says, part, **{"arms": arms, "source": "oursland2024"} | more)
 
 
 _CENTRED_AND_WHITE = "Mean Centering Verification and Latent Space Sphericity Test"
