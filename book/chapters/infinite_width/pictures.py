@@ -47,8 +47,8 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide]):
     left.set_yticks([0.25, 0.5, 1, 2], ["1/4", "1/2", "1", "2"])
     left.minorticks_off()
     left.set(xlim=(0, 1.28 * end), xticks=range(int(end) + 1))
-    _surface(fig.add_subplot(grid[0, 1], projection="3d"), -1, NEGATIVE, "saddle: circles grow faster")
-    _surface(fig.add_subplot(grid[1, 1], projection="3d"), 1, POSITIVE, "sphere: they grow slower")
+    _surface(fig.add_subplot(grid[0, 1], projection="3d"), -1, NEGATIVE, "saddle: circles speed up")
+    _surface(fig.add_subplot(grid[1, 1], projection="3d"), 1, POSITIVE, "sphere: they slow down")
     return fig
 
 

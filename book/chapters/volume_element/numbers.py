@@ -113,6 +113,11 @@ NUMBERS = {
         _mean(NO_DECAY, WIDTH, "effect", "before_effect"),
         "nats",
     ),
+    "rise-within-a-class-without-decay": Number(
+        "change of the effect within a class on MNIST, without weight decay",
+        _mean(NO_DECAY, WIDTH, "same_effect", "before_same_effect"),
+        "nats",
+    ),
     "nearer-without-decay": Number(
         "change of nearness of peak and boundary on MNIST, without weight decay, in lengths of the line",
         _mean(NO_DECAY, WIDTH, "nearer", "before_nearer"),
