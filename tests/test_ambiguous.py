@@ -137,6 +137,6 @@ def test_the_figure_has_every_image_and_every_network():
     assert shown.shape == (16, 8) and shown[::4, ::4].tolist() == [
         [kinds[kind], kinds[kind] + 1] for kind in ("ambiguous", "clean", "decoded", "matched")
     ]
-    dots = [line.get_xdata() for line in right.lines if line.get_marker() == "o"]
+    dots = [line.get_xdata() for line in right.lines if line.get_marker() in ("o", "s")]
     assert np.allclose(dots, np.repeat([1, 3, 4, 1, 2, 4, 1, 1, 2], 5).reshape(9, 5))
     pyplot.close("all")

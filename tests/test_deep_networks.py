@@ -44,13 +44,13 @@ def test_clusters_lie_around_their_centres():
     assert torch.equal(labels.bincount(), torch.tensor([400, 400])) and ((x[:, 0] > 0).long() == labels).all()
 
 
-def test_the_colours_of_the_toys_maps_begin_at_their_lowest_percent():
-    networks = {"learner": [Ridge(0.5), Ridge(3.0)]}
-    maps = np.array([[clusters.volumes(network) for network in networks["learner"]]])
+def test_the_toys_maps_are_relative_to_the_clusters_and_begin_in_the_middle_of_the_colours():
+    networks = {"learner": [Ridge(0.0), Ridge(3.0)]}  # the first stretches all places alike
     made = clusters.turn(networks, steps=[0, 10])
-    assert [made["low"], made["high"]] == pytest.approx([np.quantile(maps, 0.01), maps.max()], abs=6e-4)
-    shown = np.frombuffer(base64.b64decode(made["maps"]), "u1").reshape(maps.shape)
-    assert shown.max() == 255 and 0 < (shown == 0).mean() < 0.05
+    at_clusters = np.log(1 + 3 / np.cosh(1) ** 2)
+    assert [made["low"], made["high"]] == pytest.approx([at_clusters - np.log(4), np.log(4) - at_clusters], abs=0.01)
+    flat, ridge = np.frombuffer(base64.b64decode(made["maps"]), "u1").reshape(1, 2, clusters.POINTS, -1)[0]
+    assert set(flat.ravel()) <= {127, 128} and ridge.max() >= 253 and ridge.min() < 128
 
 
 def test_lines_by_depth_show_the_means_of_their_networks():

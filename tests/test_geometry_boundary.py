@@ -276,7 +276,7 @@ def test_the_margin_of_a_straight_boundary_is_the_distance_to_the_nearest_corner
 
 
 def test_without_records_nothing_is_judged():
-    from_a_table = {"RG-6-a", "OWN-5-d", "OWN-5-e", "OWN-5-f"}
+    from_a_table = {"RG-6-a", "OWN-5-d", "OWN-5-e", "OWN-5-f", "RG-4-h", "RG-4-i", "RG-I-m"}
     verdicts = {row["id"]: row["verdict"] for row in chapters.ledger([], "08_volume_element")}
     assert verdicts.keys() == BY_ID.keys()
     assert {verdicts[name] for name in verdicts.keys() - from_a_table} == {"untested"}

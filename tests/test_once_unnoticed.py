@@ -58,7 +58,7 @@ def test_points_that_were_not_measured_do_not_count_as_ranks():
 @pytest.mark.parametrize(("apart", "near"), [(0.049, 1.0), (0.051, 0.0), (0.09, 0.0)])
 def test_near_the_boundary_is_within_a_twentieth_of_the_line(apart, near):
     run = SimpleNamespace(arrays={"peak": np.array([[0.5], [0.5 + apart]]), "crossing": np.array([0.5])})
-    arm = SimpleNamespace(runs={(5, "true", 0): run}, of=lambda width: pd.DataFrame(index=[0]))
+    arm = SimpleNamespace(counted=lambda width: [run])
     assert tables.near_the_boundary(arm, 5, -1) == near
 
 

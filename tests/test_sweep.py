@@ -205,7 +205,7 @@ def test_a_dry_run_trains_and_writes_nothing(store, cache, monkeypatch, capsys):
 def test_a_dry_run_downloads_nothing(name, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("BOOK_DATA", raising=False)
-    monkeypatch.setattr(sources, "_fetch", lambda *_: pytest.fail("it downloads"))
+    monkeypatch.setattr(sources, "_by_torchvision", lambda *_: pytest.fail("it downloads"))
     with pytest.raises(sources.DataError, match="left to do cannot be said without the images of mnist"):
         sweep.sweep(studies()[name], dry_run=True)
     assert sweep.sweep(studies()["law-sign-digits"], dry_run=True) == 0  # it needs none

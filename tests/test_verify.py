@@ -258,10 +258,14 @@ def test_a_volume_run_agrees_with_its_replay_and_another_seeds_does_not(tmp_path
     (run,) = Store(tmp_path)
     assert replay.replay(Store(tmp_path), run.key, 30, "cpu") == 0
     assert "the replays part by up to" in capsys.readouterr().out
-    again = {roll: volume.curves_again(run.spec, 30, "cpu", roll)[1]["train_loss"] for roll in (0, 1)}
+
+    def losses(spec, roll=0):
+        return volume.train([spec], 30, device="cpu", roll=roll)[0].arrays["train_loss"]
+
+    again = {roll: losses(run.spec, roll) for roll in (0, 1)}
     assert np.abs(again[0] - again[1]).max() < 1e-12  # on some processors both orders give the same digits
-    other = volume.curves_again(replace(run.spec, seed=1), 30, "cpu")[1]["train_loss"]
+    other = losses(replace(run.spec, seed=1))
     spread, distance, tolerance = replay.compare(other, list(again.values()), 1e-9, 10.0)
     assert (distance > tolerance).all()
-    multiplied(monkeypatch, volume, "curves_again", 1 + 1e-6)
+    multiplied(monkeypatch, volume, "train", 1 + 1e-6)
     assert replay.replay(Store(tmp_path), run.key, 30, "cpu") == 1

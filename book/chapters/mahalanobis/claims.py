@@ -102,7 +102,7 @@ def variance(d: pd.Series) -> pd.Series:
     """The variance of the Mahalanobis distance of a point of a Gaussian in d dimensions, which is that of a chi.
 
     >>> [round(float(variance(d)), 3) for d in (2, 10, 100)]
-    [0.429, 0.488, 0.499]
+    [0.429, 0.487, 0.499]
     """
     return stats.chi.var(np.asarray(d, float))
 
