@@ -9,7 +9,7 @@ from PIL import Image
 
 from book.records import files
 
-COLOURS = 64  # a picture of a figure takes a quarter of the space, and looks the same
+COLOURS = 32  # a picture of a figure takes a quarter of the space, and looks the same
 
 
 def picture(notebook: dict) -> tuple[str, dict] | None:
