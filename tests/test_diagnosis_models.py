@@ -29,6 +29,7 @@ from support.geometry.slices import principal
 from support.networks import given
 from support.networks.architectures import SIX
 from support.networks.inside import WIDE, Network, active_shares
+from support.networks.layers import OffsetL2
 
 ROOT = Path(support.__file__).parents[1]
 pytestmark = pytest.mark.filterwarnings("ignore:.*(weight_norm|nested_tensor|batching rule)")
@@ -236,10 +237,53 @@ def test_tokens_are_measured_from_their_embeddings_on():
 
 def test_tokens_that_also_make_a_mask_are_refused_with_what_to_do():
     tokens = torch.randint(0, 3, (60, 5), generator=torch.Generator().manual_seed(0))
-    with pytest.raises(
-        ValueError, match=r"tokens not only in its first Embedding \(a mask\?\); pass model.embedding"
-    ):
+    with pytest.raises(ValueError, match=r"tokens not only in one Embedding \(a mask\?\); pass model.embedding"):
         diagnose(tokens_model(mask=True), tokens, torch.arange(60) % 3)
+
+
+class Tokens(nn.Module):
+    """Positions and tokens are embedded, positions first; gives what `give` makes of the logits."""
+
+    def __init__(self, give=lambda logits: logits, seed=0):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.positions, self.embed = nn.Embedding(5, 4), nn.Embedding(50, 4)
+        self.hidden, self.head, self.give = nn.Linear(4, 24), nn.Linear(24, 3), give
+
+    def forward(self, tokens):
+        at = self.positions(torch.arange(tokens.shape[1]).expand(tokens.shape))
+        return self.give(self.head(torch.relu(self.hidden(at + self.embed(tokens))).mean(1)))
+
+
+def tokens():
+    return torch.randint(0, 50, (60, 5), generator=torch.Generator().manual_seed(0)), torch.arange(60) % 3
+
+
+def test_the_embedding_that_is_measured_from_is_that_of_the_tokens():
+    model, (x, y) = Tokens(), tokens()
+    torch.testing.assert_close(Network(model, x, y).x, model.embed(x).detach().double())
+
+
+def test_a_given_untrained_network_of_tokens_is_measured_at_the_same_embeddings():
+    model, before, (x, y) = Tokens(), Tokens(seed=1), tokens()
+    report = diagnose(model, x, y, untrained=before)
+    assert set(report.twins) == set(report.parts) and "could not be measured beside" not in report.summary
+    net = Network(model, x, y)
+    at = before.positions.weight + model.embed(x)
+    expected = before.head(torch.relu(before.hidden(at)).mean(1))
+    torch.testing.assert_close(net.twin(before).logits, expected.detach().double(), rtol=1e-5, atol=1e-6)
+    assert torch.equal(net.twin(copy.deepcopy(model)).logits, net.logits)
+
+
+@pytest.mark.parametrize("give, kind", [(lambda out: (out, None), "tuple"), (lambda out: {"logits": out}, "dict")])
+def test_a_model_of_tokens_that_gives_no_tensor_is_told_so(give, kind):
+    with pytest.raises(ValueError, match=f"the model gives {kind} in place of a tensor; wrap it to return one"):
+        diagnose(Tokens(give), *tokens())
+
+
+def test_tokens_as_floats_are_told_to_be_integers():
+    with pytest.raises(ValueError, match="has an Embedding: if these inputs are tokens, pass integers"):
+        diagnose(Tokens(), tokens()[0].float(), tokens()[1])
 
 
 # -- large inputs ----------------------------------------------------------------------------------------------------
@@ -499,6 +543,7 @@ def test_models_that_cannot_be_measured_are_refused_with_the_cause(model, messag
             "the labels are 4 words, and the model has 3 outputs",
         ),
         (lambda x: x.to(torch.complex64), None, "got torch.complex64"),
+        (lambda x: object(), None, "inputs must be numbers, got object: float"),
     ],
 )
 def test_data_that_cannot_be_measured_are_refused_with_the_cause(inputs, labels, message):
@@ -576,6 +621,8 @@ def test_a_shuffling_loader_keeps_its_generator_and_at_most_some_examples_are_re
     assert len(given.examples(source)[0]) == 30
     labels = given.examples(TensorDataset(torch.arange(120.0)[:, None], torch.arange(120) // 60))[1]
     assert labels.bincount().tolist() == [15, 15]  # a Dataset is often sorted by class
+    with pytest.raises(ValueError, match="a DataLoader holds its own labels; pass it alone, without labels"):
+        diagnose(mlp(), loader(), vectors()[1])
     with pytest.raises(ValueError, match="the TensorDataset cannot be read, wanted pairs"):
         diagnose(mlp(), TensorDataset(torch.rand(9, 20)))
 
@@ -772,6 +819,27 @@ def test_the_report_says_what_was_found_what_is_normal_and_what_to_do(tmp_path):
     assert page.startswith("<!doctype html>") and "http" not in page.replace("http://www.w3.org", "")
 
 
+@pytest.mark.parametrize("given_one", [False, True])
+def test_an_untrained_network_is_measured_by_the_same_quantity(given_one):
+    x, y = vectors()
+    relu = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
+    relu[0].bias.data[4:] = -100.0  # four units act, so the metric of more means than that is singular
+    fresh = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
+    report = diagnose(relu, x, y, untrained=fresh if given_one else None)
+    own, twin = report.parts["volume"], report.twins["volume"]
+    assert own.choice == twin.choice != {} and own.of == twin.of
+    assert report.parts["metrics"].directions == report.twins["metrics"].directions == 4
+
+
+def test_a_part_in_which_the_untrained_network_cannot_be_measured_costs_no_other():
+    x, y = vectors()
+    flat = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
+    flat[0].bias.data.fill_(-100.0)
+    report = diagnose(mlp(), x, y, untrained=flat)
+    assert {"units", "steps"} <= set(report.twins) and "volume" not in report.twins
+    assert "An untrained network could not be measured beside in part 5: " in report.summary
+
+
 def test_the_networks_of_the_book_beside_are_those_of_the_records():
     from book import chapters
     from book.measures.tables import Tables
@@ -796,7 +864,7 @@ def test_a_network_stands_beside_those_of_the_book_that_end_like_it():
     negated = nn.Sequential(*mlp(), nn.ReLU(), diagnosis_neg())
     found = diagnosis.hyperplanes(negated, x, y)
     assert found.words.book.startswith("in 20 ReLU2-Neg networks") and "nearest for 9.4" in found.words.book
-    assert "in 20 ReLU2-Neg networks of the book on MNIST, 0.2 of" in diagnosis.units(negated, x, y).words.book
+    assert "MNIST (fully connected, one hidden layer), 0.2 of" in diagnosis.units(negated, x, y).words.book
     flat = diagnose(negated, x, y, untrained=nn.Linear(20, 3))
     assert "untrained, the volume is the same everywhere." in " ".join(str(flat).split())
 
@@ -870,6 +938,63 @@ def test_a_unit_of_the_share_that_can_look_dead_does_so_in_one_draw_of_twenty():
     x, y = vectors()
     found = re.search(r"fewer than ([\d.]+)% of all can look dead", diagnosis.units(mlp(), x, y).words.noise)
     assert (1 - float(found[1]) / 100) ** len(x) == pytest.approx(0.05, abs=0.005)
+
+
+def test_the_share_that_can_look_dead_is_a_share_also_of_few_inputs():
+    x, y = vectors()
+    noise = diagnosis.units(mlp(), x[:3], y[:3]).words.noise
+    assert "In 3 inputs a unit that acts on fewer than 63% of all" in noise  # 0.37 cubed is 0.05
+
+
+def test_a_rate_is_no_advice_where_no_unit_looks_dead():
+    x, y = vectors()
+    model = mlp()
+    model[2].bias.data[1] = -100.0  # class 1 is never predicted
+    words = diagnosis.units(model, x, y).words
+    assert "Never predicted: 1." in words.finding and "lower rate" not in words.advice
+    rectified = nn.Sequential(*model, nn.ReLU())
+    assert "lower rate" in diagnosis.units(rectified, x, y).words.advice  # and there output 1 is dead
+
+
+def test_units_that_the_outputs_repeat_are_counted_once():
+    x, y = vectors()
+    for last in ((nn.ReLU(),), (nn.ReLU(), diagnosis_neg()), ()):
+        found = diagnosis.units(nn.Sequential(*mlp(), *last), x, y)
+        assert sum(row["units"] for row in found.counted.values()) == 19
+    assert "All 19 units" in found.words.finding and "only constant ones look dead" in found.words.noise
+
+
+def test_the_rule_of_a_reading_is_beside_it():
+    found = diagnosis.hyperplanes(mlp(), *vectors())
+    assert f"with p of at most {diagnosis.distances.LEVEL:g}" in found.words.noise
+
+
+def test_a_shift_of_all_outputs_is_named_where_the_last_layer_has_a_bias():
+    x, y = vectors()
+    said = "A number added to all outputs changes no probability"
+    bare = nn.Sequential(*mlp()[:2], nn.Linear(16, 3, bias=False))
+    assert said in diagnosis.hyperplanes(mlp(), x, y).words.noise
+    for model in (bare, nn.Sequential(*mlp(), nn.ReLU()), nn.Sequential(OffsetL2(20, 3), diagnosis_neg())):
+        assert said not in diagnosis.hyperplanes(model, x, y).words.noise
+    shifted = mlp()
+    shifted[2].bias.data += 20
+    assert diagnosis.hyperplanes(shifted, x, y).counts != diagnosis.hyperplanes(mlp(), x, y).counts
+
+
+def test_a_layer_of_distances_is_not_advised_where_there_is_one():
+    x, y = vectors()
+    words = diagnosis.hyperplanes(nn.Sequential(OffsetL2(20, 3), diagnosis_neg()), x, y).words
+    assert "replace the last Linear" not in words.advice
+    assert "replace the last Linear" in diagnosis.hyperplanes(mlp(), x, y).words.advice
+
+
+@pytest.mark.parametrize(
+    "euclid, reading, said", [(1.1, "no", "than Euclid's metric does"), (1.9, "partly", "Partly")]
+)
+def test_a_metric_that_is_no_nearer_than_euclids_is_not_partly_the_precision(euclid, reading, said):
+    own, true, shuffled = np.full(4, 1.6), np.full(9, 0.2), np.full(9, 2.0)
+    found = diagnosis.distances.Metrics("a layer", ("0",), 8, (40, 40), own, own, np.full(4, euclid), true, shuffled)
+    assert found.reading == reading and said in found.words.finding
 
 
 def test_a_large_dataset_is_read_at_even_distances():

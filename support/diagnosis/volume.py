@@ -1,7 +1,7 @@
 """The volume element of a model along a line or a plane of its inputs, and where its predicted class changes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ SAME = 1e-6  # nats within which a volume does not vary
 @dataclass(frozen=True)
 class Volume(Part):
     """Log-volumes in nats and predicted classes: (T,) along a line, (T, T) in a plane. between, ends: the inputs and
-    their indices.
+    their indices. choice: of outputs, singular values or directions, to be taken of another network, too.
     """
 
     of: str
@@ -33,6 +33,7 @@ class Volume(Part):
     predicted: np.ndarray
     between: tuple[str, ...] = ()
     ends: tuple[int, ...] = ()
+    choice: dict[str, int] = field(default_factory=dict)
     title = "Does it magnify space where the class changes?"
 
     @property
@@ -166,7 +167,10 @@ def volume(
     with torch.no_grad():
         predicted = torch.cat([net.scores(x) for x in groups]).argmax(1)
     between = tuple(f"input {i} (class {net.names[int(net.labels[i])]})" for i in indices)
-    return Volume(some + name, values.view(shape).numpy(), predicted.view(shape).numpy(), between, tuple(indices))
+    options = {"pooled": pooled, "first": first, "leading": leading, "directions": directions}
+    choice = {option: number for option, number in options.items() if number is not None}
+    numbers = values.view(shape).numpy(), predicted.view(shape).numpy()
+    return Volume(some + name, *numbers, between, tuple(indices), choice)
 
 
 def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | None, int | None], of: str) -> Tensor:
