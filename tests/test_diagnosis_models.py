@@ -969,16 +969,83 @@ def test_the_rule_of_a_reading_is_beside_it():
     assert f"with p of at most {diagnosis.distances.LEVEL:g}" in found.words.noise
 
 
-def test_a_shift_of_all_outputs_is_named_where_the_last_layer_has_a_bias():
+def test_a_reading_that_hangs_on_an_offset_is_named():
+    """A number added to all outputs changes nothing that a softmax sees."""
+    x, y = vectors(5)
+    model = nn.Sequential(nn.Linear(20, 5))
+    model[0].weight.data = torch.eye(20)[:5]
+    readings = {}
+    for shift in (0.0, -2.0, 50.0):
+        model[0].bias.data.fill_(shift)
+        found = diagnosis.hyperplanes(model, x, y)
+        readings[shift] = found.reading
+        np.testing.assert_allclose(found.relative.z, diagnosis.hyperplanes(mean_less(model), x, y).z, rtol=1e-5)
+        assert found.relative.reading == "intensities" and found.firm == (found.reading == "intensities")
+        assert ("hangs on an offset" in found.words.finding) != found.firm
+        assert ("also without their mean" in found.words.finding) == found.firm
+        assert (" (but hangs on an offset)" in found.words.brief) != found.firm
+    assert readings[0.0] == "intensities" and readings[-2.0] == "distances"
+
+
+def mean_less(model):
+    made = copy.deepcopy(model)
+    made[0].weight.data -= made[0].weight.data.mean(0)
+    made[0].bias.data -= made[0].bias.data.mean()
+    return made
+
+
+def test_a_layer_before_another_has_no_offset_that_is_not_seen():
     x, y = vectors()
-    said = "A number added to all outputs changes no probability"
-    bare = nn.Sequential(*mlp()[:2], nn.Linear(16, 3, bias=False))
-    assert said in diagnosis.hyperplanes(mlp(), x, y).words.noise
-    for model in (bare, nn.Sequential(*mlp(), nn.ReLU()), nn.Sequential(OffsetL2(20, 3), diagnosis_neg())):
-        assert said not in diagnosis.hyperplanes(model, x, y).words.noise
-    shifted = mlp()
-    shifted[2].bias.data += 20
-    assert diagnosis.hyperplanes(shifted, x, y).counts != diagnosis.hyperplanes(mlp(), x, y).counts
+    for model in (nn.Sequential(*mlp(), nn.ReLU()), nn.Sequential(OffsetL2(20, 3), diagnosis_neg()), mlp(1)):
+        labels = y if isinstance(model[0], OffsetL2) or len(model) == 4 else y.clamp(max=1)
+        found = diagnosis.hyperplanes(model, x, labels)
+        assert found.relative is None and "mean over outputs" not in found.words.finding
+
+
+def test_outputs_at_the_floor_of_their_layer_are_named():
+    x, y = vectors()
+    model = nn.Sequential(OffsetL2(20, 3), diagnosis_neg())
+    model[0].alpha.data[1] = -1.0
+    with pytest.raises(
+        ValueError, match="output 1 of 0 does not .* it stays at the floor of an OffsetL2, 1e-06, where"
+    ):
+        diagnosis.hyperplanes(model, x, y)
+
+
+def test_an_error_of_a_part_is_one_error():
+    x, y = vectors()
+    dead = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
+    dead[0].bias.data.fill_(-100.0)
+    for part in (diagnosis.hyperplanes, diagnosis.volume):
+        with pytest.raises(ValueError) as caught:
+            part(dead, x, y)
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_only_classes_among_the_labels_can_be_lost():
+    x, y = vectors(2)
+    assert set(diagnosis.units(mlp(10), x, y).never) <= {"0", "1"}
+
+
+def test_a_network_that_only_guesses_is_told_so():
+    x, y = vectors()
+    good = nn.Sequential(nn.Linear(20, 3))
+    good[0].weight.data = torch.eye(20)[:3]
+    said = "That is no better than always guessing the largest class"
+    assert said not in diagnose(good, x, y).summary
+    shuffled = y[torch.randperm(120, generator=torch.Generator().manual_seed(0))]
+    assert said in diagnose(good, x, shuffled).summary
+
+
+@pytest.mark.parametrize("there, answer", [(4.0, "Yes, on this line"), (2.5, "No more than by chance"), (0.0, "No")])
+def test_the_report_answers_its_question_on_the_volume_first(there, answer):
+    v = np.linspace(0, 3, 41)
+    v[20] = v[21] = there
+    words = Volume("a layer", v, (np.arange(41) > 20).astype(int), ("input 0 (class Ant)", "input 1 (class B)")).words
+    assert words.finding.startswith(
+        f"{answer}: between input 0 (class Ant) and input 1 (class B) the class changes at"
+    )
+    assert "lies between" in words.details
 
 
 def test_a_layer_of_distances_is_not_advised_where_there_is_one():

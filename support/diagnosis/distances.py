@@ -1,10 +1,12 @@
 """How a model measures: its classes and the hyperplanes of its outputs, and its metric against class precisions."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from support.arguments import whole
 from support.diagnosis.part import Part, Words, book_networks, reference
@@ -19,6 +21,7 @@ from support.words import listed, span
 LEVEL = 0.025  # share of shuffled labels that may lie as far out, on each side
 VARIANCE = 1e-10  # ratio of variances below which a class does not vary in a direction
 MEMBERS = 5  # inputs of a class that are needed for each direction, or for an SD
+AT_FLOOR = 1.01 * OffsetL2.FLOOR**0.5  # up to which a distance is the floor of its layer
 MOST_LISTED = 12  # classes that a picture names
 
 
@@ -28,8 +31,8 @@ class Hyperplanes(Part):
 
     shuffled: (draws,) outputs whose own class is nearest, with shuffled labels. p: the shares of these draws that
     lie as far on the side of distances, and of intensities. single: one output stands for two classes. like: the
-    network of the book that ends most like this one. measures: the layer is an OffsetL2. shifts: it is the last one
-    and has a bias.
+    network of the book that ends most like this one. measures: the layer is an OffsetL2. relative: the same of the
+    outputs less their mean over outputs, which is all that a softmax sees of a Linear; None behind another layer.
     """
 
     layer: str
@@ -40,7 +43,7 @@ class Hyperplanes(Part):
     single: bool = False
     like: str = "ReLU"
     measures: bool = False
-    shifts: bool = False
+    relative: "Hyperplanes | None" = None
     title = "Do its outputs act like distances or like intensities?"
 
     @property
@@ -55,6 +58,11 @@ class Hyperplanes(Part):
             if most > len(self.z) / 2 and p <= LEVEL and not self.single:
                 return reading
         return "neither"
+
+    @property
+    def firm(self) -> bool:
+        """Whether the reading stays without the mean over outputs, which a softmax cannot see."""
+        return self.relative is None or self.relative.reading == self.reading
 
     @property
     def words(self) -> Words:
@@ -82,16 +90,17 @@ class Hyperplanes(Part):
             f"shuffled labels (p = {min(self.p):.2g}). Distances need a lower one, intensities a higher one, "
             f"with p of at most {LEVEL:g}, and most outputs on that side."
         )
-        if self.shifts:
-            noise += (
-                " A number added to all outputs changes no probability of a softmax, but it moves these zero sets "
-                "and may change the reading."
-            )
+        finding = f"Of {len(self.z)} outputs, {counts}. As a whole they read as {self.reading}"
+        if self.relative is not None and self.firm:
+            finding += ", also without their mean over outputs, which a softmax cannot see"
+        elif self.relative is not None:
+            finding += ", but the reading hangs on an offset that a softmax cannot see: without their mean over "
+            finding += f"outputs they read as {self.relative.reading}"
         return Words(
-            f"Of {len(self.z)} outputs, {counts}. As a whole they read as {self.reading}.",
+            f"{finding}.",
             noise,
             advice,
-            f"{counts}, which reads as {self.reading}",
+            f"{counts}, which reads as {self.reading}{'' if self.firm else ' (but hangs on an offset)'}",
             details,
             f"{book_networks(book['runs'], self.like)} it is nearest for {book['nearest']:.2g} and farthest for "
             f"{book['farthest']:.2g} of 10 outputs on average",
@@ -128,20 +137,31 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
         values = torch.cat([-values.view(len(values), -1), values.view(len(values), -1)], 1)
     if values.ndim != 2 or len(values) != len(net.labels):
         raise ValueError(f"the last layer, {name}, has outputs {tuple(values.shape)}, not one a class")
-    last = torch.equal(values, net.logits)  # nothing follows this layer
+    softmax = isinstance(head, nn.Linear) and not net.single and torch.equal(values, net.logits)
     kept, classes, index = net.large(MEMBERS)
-    values = values[kept][:, classes]
     names = tuple(net.names[c] for c in classes)
+
+    def found(values: torch.Tensor) -> Hyperplanes:
+        z = chance.grouped_distances(values[kept][:, classes], index)
+        nearest, p = chance.nearest(z[1:]).sum(-1), chance.as_far(z)
+        return Hyperplanes(
+            name or "the model", names, z[0], nearest, p, net.single, net.like(), isinstance(head, OffsetL2)
+        )
+
     try:
-        z = chance.grouped_distances(values, index)
+        made = found(values)
     except ValueError as error:
-        output, of = (names[i] for i in error.args)
-        raise ValueError(f"output {output} of {name or 'the model'} does not vary within class {of}") from error
-    shuffled, measures = chance.nearest(z[1:]).sum(-1), isinstance(head, OffsetL2)
-    shifts = last and getattr(head, "bias", None) is not None
-    return Hyperplanes(
-        name or "the model", names, z[0], shuffled, chance.as_far(z), net.single, net.like(), measures, shifts
-    )
+        output, of = error.args
+        why = ""
+        if isinstance(head, OffsetL2) and float(values[kept][index == of][:, classes[output]].max()) <= AT_FLOOR:
+            why = f": it stays at the floor of an OffsetL2, {OffsetL2.FLOOR**0.5:g}"
+            why += ", where negative alphas lead; the form 'paper' has none" if head.form == "code" else ""
+        said = f"output {names[output]} of {name or 'the model'} does not vary within class {names[of]}{why}"
+        raise ValueError(said) from None
+    if softmax:
+        with suppress(ValueError):  # without their mean the outputs may not vary
+            made = replace(made, relative=found(values - values.mean(1, keepdim=True)))
+    return made
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from support.progress import Progress
 from support.words import counted
 
 FEW = 5  # inputs of each class at which the metric of an untrained network is taken
+BEYOND = 1.645  # SDs of a share that one guess in twenty exceeds
 MOST = 240  # characters of a reason
 STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem}h1{font-size:1.5rem}"
@@ -119,7 +120,12 @@ def diagnose(
     except Exception as error:
         notes.append(f"{unlike}: {reason(error)}")
     progress(1, 1)
-    accuracy = 100 * float((net.logits.argmax(1) == net.labels).double().mean())
+    right, largest = ((net.logits.argmax(1) == net.labels).double().mean(), net.labels.bincount().max() / len(net.x))
+    accuracy = 100 * float(right)
+    if right <= largest + BEYOND * (largest * (1 - largest) / len(net.x)) ** 0.5:
+        notes.insert(
+            0, "That is no better than always guessing the largest class: is it trained, are labels shuffled?"
+        )
     return Report(accuracy, found, missing, twins, _about(net), tuple(notes))
 
 

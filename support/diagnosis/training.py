@@ -18,7 +18,6 @@ from support.words import counted, listed
 FAR = 1.5  # decades from the nearest point of the map beyond which it says nothing
 RISKY = 0.2  # share of failing runs above which a lower rate is advised
 CHANCE = 0.05  # that a unit which acts as seldom as the report says looks dead
-MANY = 5  # inputs a class from which on each class should be predicted
 MOST_BARS = 20  # layers in a picture
 
 
@@ -116,12 +115,11 @@ class Units(Part):
 def units(model: Any, inputs: Any = None, labels: Any = None) -> Units:
     """The share of the inputs on which each unit is active, by layer (see `inside.active_shares`).
 
-    Classes that are never predicted are of all, or with fewer than MANY inputs a class, of those in the labels.
+    Classes that are never predicted are of those in the labels.
     """
     net = Network.of(model, inputs, labels)
     predicted = set(net.logits.argmax(1).tolist())
-    asked = range(len(net.names)) if len(net.x) >= MANY * len(net.names) else net.classes.tolist()
-    never = tuple(net.names[c] for c in asked if c not in predicted)
+    never = tuple(net.names[c] for c in net.classes.tolist() if c not in predicted)
     return Units(active_shares(net), never, len(net.x), net.like(), net.repeated)
 
 
