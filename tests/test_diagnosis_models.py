@@ -1076,6 +1076,11 @@ def test_few_inputs_of_many_classes_lose_no_class():
     assert set(diagnosis.units(mlp(100), x, y).never) <= {"0", "1", "2"}
 
 
+class Net(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Linear(20, 16), nn.Tanh(), nn.Linear(16, 3))
+
+
 def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch, capsys):
     x, y = vectors()
     monkeypatch.chdir(tmp_path)
@@ -1092,6 +1097,17 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
             assert capsys.readouterr().out.startswith(expected)
     assert "<details>" in (tmp_path / "page.html").read_text()
     torch.save(mlp().state_dict(), "weights.pt")
+    module.Net = Net
+    assert main(["diagnose", "own_nets:Net", "data.pt"]) == 0
+    assert capsys.readouterr().out.startswith("The class gave a new network, with random weights. Net, ")
+    trained, module.other = Net(), Net()
+    trained.load_state_dict(mlp().state_dict())
+    for model in ("own_nets:Net", "own_nets:other"):
+        assert main(["diagnose", model, "data.pt", "--rate", "0.1", "--weights", "weights.pt"]) == 0
+        assert capsys.readouterr().out == f"{diagnose(trained, x, y, rate=0.1)}\n"
+    torch.save(nn.Linear(2, 2).state_dict(), "foreign.pt")
+    assert main(["diagnose", "own_nets:Net", "data.pt", "--weights", "foreign.pt"]) == 2
+    assert capsys.readouterr().err.startswith("error: foreign.pt does not fit the model: Error(s) in loading")
     np.savez("other.npz", x=x.numpy())
     np.savez("objects.npz", inputs=np.array([{}]), labels=y.numpy())
     torch.save([1, 2, 3], "list.pt")
@@ -1106,7 +1122,7 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
     for model, data, error in (
         ("own_nets:none", "data.pt", "cannot be imported: module 'own_nets' has no attribute"),
         ("own_nets", "data.pt", "neither MODULE:MODEL"),
-        ("weights.pt", "data.pt", "weights.pt holds weights alone"),
+        ("weights.pt", "data.pt", "weights.pt holds weights alone; name the model as MODULE:MODEL, and"),
         ("model.pt", "other.npz", "other.npz holds x; wanted inputs and labels"),
         ("model.pt", "data.csv", "neither an .npz nor a .pt file"),
         ("gone.pt", "data.pt", "gone.pt: No such file"),
