@@ -1019,7 +1019,7 @@ def test_an_error_of_a_part_is_one_error():
     for part in (diagnosis.hyperplanes, diagnosis.volume):
         with pytest.raises(ValueError) as caught:
             part(dead, x, y)
-        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+        assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
 def test_only_classes_among_the_labels_can_be_lost():
