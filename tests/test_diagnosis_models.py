@@ -982,6 +982,7 @@ def test_a_reading_that_hangs_on_an_offset_is_named():
         np.testing.assert_allclose(found.relative.z, diagnosis.hyperplanes(mean_less(model), x, y).z, rtol=1e-5)
         assert found.relative.reading == "intensities" and found.firm == (found.reading == "intensities")
         assert ("hangs on an offset" in found.words.finding) != found.firm
+        assert ("read none alone" in found.words.advice) != found.firm
         assert ("also without their mean" in found.words.finding) == found.firm
         assert (" (but hangs on an offset)" in found.words.brief) != found.firm
     assert readings[0.0] == "intensities" and readings[-2.0] == "distances"

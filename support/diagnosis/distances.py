@@ -76,6 +76,11 @@ class Hyperplanes(Part):
             advice += "lies near its class."
         if self.reading == "distances":
             advice = "Read an output near 0 as 'this class'. Chapter 3 of the book shows how such hyperplanes lie."
+        if not self.firm:
+            advice = (
+                "Compare outputs with each other, and read none alone: a number added to all of them changes this "
+            )
+            advice += "reading, and no probability."
         book = reference(self.like)
         details = (
             f"Layer {self.layer}, classes {listed(self.classes)}. SDs of the class from the zero set, median (range):"
