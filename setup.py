@@ -3,8 +3,11 @@
 It reads the records, notebooks and pages of its clone, and its name is too common to put beside other projects.
 """
 
+from pathlib import Path
+
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.egg_info import egg_info
 
 
 class Library(build_py):
@@ -17,4 +20,13 @@ class Library(build_py):
             self.packages = [name for name in self.packages if name.split(".")[0] != "book"]
 
 
-setup(cmdclass={"build_py": Library})
+class Names(egg_info):
+    """Names the library alone as what is imported."""
+
+    def run(self):
+        """Writes the metadata, and top_level.txt once more."""
+        super().run()
+        (Path(self.egg_info) / "top_level.txt").write_text("support\n")
+
+
+setup(cmdclass={"build_py": Library, "egg_info": Names})

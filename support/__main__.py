@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +25,17 @@ def _loaded(place: str, load: Callable[[BinaryIO], Any]) -> Any:
         raise ValueError(f"{place} cannot be read: {' '.join(str(error).split()) or type(error).__name__}") from error
 
 
+def _named(place: str) -> Any:
+    """What "package.module:name" names."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def made_anew(place: str) -> bool:
+    """Whether the model at this place is a new one of a class, with random weights."""
+    return not place.endswith((".pt", ".pth")) and inspect.isclass(_named(place))
+
+
 def model_at(place: str) -> Any:
     """The module at "package.module:name", or what that function gives; or the one in a .pt file, which is unpickled.
 
@@ -34,13 +46,14 @@ def model_at(place: str) -> Any:
     if place.endswith((".pt", ".pth")):
         found = _loaded(place, lambda file: torch.load(file, map_location="cpu", weights_only=False))
         if isinstance(found, dict):
-            raise ValueError(f"{place} holds weights alone; save the whole module, or name it as MODULE:MODEL")
+            raise ValueError(
+                f"{place} holds weights alone; name the model as MODULE:MODEL, and pass --weights {place}"
+            )
         return found
-    module, colon, name = place.partition(":")
-    if not colon:
+    if ":" not in place:
         raise ValueError(f"{place!r} is neither MODULE:MODEL, such as my_project.nets:model, nor a .pt file")
     try:
-        found = getattr(importlib.import_module(module), name)
+        found = _named(place)
     except (ImportError, AttributeError, SyntaxError, ValueError) as error:
         raise ValueError(f"{place!r} cannot be imported: {error}") from error
     if isinstance(found, torch.nn.Module):
@@ -50,6 +63,17 @@ def model_at(place: str) -> Any:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{place!r} is no module and no function without arguments: {error}") from error
     return found()
+
+
+def weights_into(model: Any, place: str) -> None:
+    """Loads the weights, a state_dict in a .pt file, into the model. Raises ValueError for those of another one."""
+    import torch
+
+    held = _loaded(place, lambda file: torch.load(file, map_location="cpu", weights_only=True))
+    try:
+        model.load_state_dict(held)
+    except (RuntimeError, TypeError, AttributeError) as error:
+        raise ValueError(f"{place} does not fit the model: {' '.join(str(error).split())}") from error
 
 
 def data_at(place: str) -> tuple[Any, Any]:
@@ -81,6 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
         "model", help="MODULE:MODEL, a module or a function that gives one, or a .pt file (unpickled)"
     )
     diagnose.add_argument("data", help="a .npz or .pt file with inputs (N, ...) and labels (N,)")
+    diagnose.add_argument("--weights", metavar="FILE.pt", help="weights to load into the model, a state_dict")
     diagnose.add_argument("--rate", type=float, help="the learning rate")
     diagnose.add_argument("--save", metavar="FILE.html", help="also write the report as one HTML file")
     options = parser.parse_args(arguments)
@@ -92,7 +117,12 @@ def _diagnose(options: argparse.Namespace) -> None:
     page = Path(options.save).expanduser() if options.save else None
     if page and (page.is_dir() or not page.parent.is_dir()):  # before time is spent
         raise ValueError(f"cannot write the page {page}: it is a folder, or its folder does not exist")
-    report = support.diagnose(model_at(options.model), *data_at(options.data), rate=options.rate)
+    model = model_at(options.model)
+    if options.weights:
+        weights_into(model, options.weights)
+    report = support.diagnose(model, *data_at(options.data), rate=options.rate)
+    if made_anew(options.model) and not options.weights:
+        report = replace(report, about=f"The class gave a new network, with random weights. {report.about}")
     print(report)
     if page:
         print(f"\nWritten: {report.save(page)}")

@@ -112,6 +112,25 @@ def test_the_own_commit_is_named():
     assert git("rev-parse", "HEAD") == commit
 
 
+def test_a_project_with_packages_of_these_names_is_no_checkout(tmp_path):
+    for name in ("support", "book"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+    (tmp_path / "deeper").mkdir()
+    done = run("-c", "import support.checkout as c; print(c.OWN)", cwd=tmp_path / "deeper")
+    assert done.stdout.strip() == str(OWN), done.stderr
+
+
+def test_the_library_alone_works_with_a_checkout_as_its_folder(second, tmp_path):
+    """A script of a user's own, with the wheel, that is called in a clone."""
+    shutil.copytree(OWN / "support", tmp_path / "site" / "support", ignore=shutil.ignore_patterns("__pycache__"))
+    script = tmp_path / "script.py"
+    script.write_text("import support; print(support.__file__)")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run([sys.executable, script], cwd=second, env=environment, capture_output=True, text=True)
+    assert done.stdout.strip() == str(tmp_path / "site" / "support" / "__init__.py"), done.stderr
+
+
 def test_one_of_the_two_folders_makes_no_checkout(tmp_path):
     (tmp_path / "support").mkdir()
     (tmp_path / "support" / "__init__.py").touch()

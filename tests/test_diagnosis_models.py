@@ -29,6 +29,7 @@ from support.geometry.slices import principal
 from support.networks import given
 from support.networks.architectures import SIX
 from support.networks.inside import WIDE, Network, active_shares
+from support.networks.layers import OffsetL2
 
 ROOT = Path(support.__file__).parents[1]
 pytestmark = pytest.mark.filterwarnings("ignore:.*(weight_norm|nested_tensor|batching rule)")
@@ -236,10 +237,53 @@ def test_tokens_are_measured_from_their_embeddings_on():
 
 def test_tokens_that_also_make_a_mask_are_refused_with_what_to_do():
     tokens = torch.randint(0, 3, (60, 5), generator=torch.Generator().manual_seed(0))
-    with pytest.raises(
-        ValueError, match=r"tokens not only in its first Embedding \(a mask\?\); pass model.embedding"
-    ):
+    with pytest.raises(ValueError, match=r"tokens not only in one Embedding \(a mask\?\); pass model.embedding"):
         diagnose(tokens_model(mask=True), tokens, torch.arange(60) % 3)
+
+
+class Tokens(nn.Module):
+    """Positions and tokens are embedded, positions first; gives what `give` makes of the logits."""
+
+    def __init__(self, give=lambda logits: logits, seed=0):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.positions, self.embed = nn.Embedding(5, 4), nn.Embedding(50, 4)
+        self.hidden, self.head, self.give = nn.Linear(4, 24), nn.Linear(24, 3), give
+
+    def forward(self, tokens):
+        at = self.positions(torch.arange(tokens.shape[1]).expand(tokens.shape))
+        return self.give(self.head(torch.relu(self.hidden(at + self.embed(tokens))).mean(1)))
+
+
+def tokens():
+    return torch.randint(0, 50, (60, 5), generator=torch.Generator().manual_seed(0)), torch.arange(60) % 3
+
+
+def test_the_embedding_that_is_measured_from_is_that_of_the_tokens():
+    model, (x, y) = Tokens(), tokens()
+    torch.testing.assert_close(Network(model, x, y).x, model.embed(x).detach().double())
+
+
+def test_a_given_untrained_network_of_tokens_is_measured_at_the_same_embeddings():
+    model, before, (x, y) = Tokens(), Tokens(seed=1), tokens()
+    report = diagnose(model, x, y, untrained=before)
+    assert set(report.twins) == set(report.parts) and "could not be measured beside" not in report.summary
+    net = Network(model, x, y)
+    at = before.positions.weight + model.embed(x)
+    expected = before.head(torch.relu(before.hidden(at)).mean(1))
+    torch.testing.assert_close(net.twin(before).logits, expected.detach().double(), rtol=1e-5, atol=1e-6)
+    assert torch.equal(net.twin(copy.deepcopy(model)).logits, net.logits)
+
+
+@pytest.mark.parametrize("give, kind", [(lambda out: (out, None), "tuple"), (lambda out: {"logits": out}, "dict")])
+def test_a_model_of_tokens_that_gives_no_tensor_is_told_so(give, kind):
+    with pytest.raises(ValueError, match=f"the model gives {kind} in place of a tensor; wrap it to return one"):
+        diagnose(Tokens(give), *tokens())
+
+
+def test_tokens_as_floats_are_told_to_be_integers():
+    with pytest.raises(ValueError, match="has an Embedding: if these inputs are tokens, pass integers"):
+        diagnose(Tokens(), tokens()[0].float(), tokens()[1])
 
 
 # -- large inputs ----------------------------------------------------------------------------------------------------
@@ -499,6 +543,7 @@ def test_models_that_cannot_be_measured_are_refused_with_the_cause(model, messag
             "the labels are 4 words, and the model has 3 outputs",
         ),
         (lambda x: x.to(torch.complex64), None, "got torch.complex64"),
+        (lambda x: object(), None, "inputs must be numbers, got object: float"),
     ],
 )
 def test_data_that_cannot_be_measured_are_refused_with_the_cause(inputs, labels, message):
@@ -576,6 +621,8 @@ def test_a_shuffling_loader_keeps_its_generator_and_at_most_some_examples_are_re
     assert len(given.examples(source)[0]) == 30
     labels = given.examples(TensorDataset(torch.arange(120.0)[:, None], torch.arange(120) // 60))[1]
     assert labels.bincount().tolist() == [15, 15]  # a Dataset is often sorted by class
+    with pytest.raises(ValueError, match="a DataLoader holds its own labels; pass it alone, without labels"):
+        diagnose(mlp(), loader(), vectors()[1])
     with pytest.raises(ValueError, match="the TensorDataset cannot be read, wanted pairs"):
         diagnose(mlp(), TensorDataset(torch.rand(9, 20)))
 
@@ -772,6 +819,27 @@ def test_the_report_says_what_was_found_what_is_normal_and_what_to_do(tmp_path):
     assert page.startswith("<!doctype html>") and "http" not in page.replace("http://www.w3.org", "")
 
 
+@pytest.mark.parametrize("given_one", [False, True])
+def test_an_untrained_network_is_measured_by_the_same_quantity(given_one):
+    x, y = vectors()
+    relu = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
+    relu[0].bias.data[4:] = -100.0  # four units act, so the metric of more means than that is singular
+    fresh = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
+    report = diagnose(relu, x, y, untrained=fresh if given_one else None)
+    own, twin = report.parts["volume"], report.twins["volume"]
+    assert own.choice == twin.choice != {} and own.of == twin.of
+    assert report.parts["metrics"].directions == report.twins["metrics"].directions == 4
+
+
+def test_a_part_in_which_the_untrained_network_cannot_be_measured_costs_no_other():
+    x, y = vectors()
+    flat = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
+    flat[0].bias.data.fill_(-100.0)
+    report = diagnose(mlp(), x, y, untrained=flat)
+    assert {"units", "steps"} <= set(report.twins) and "volume" not in report.twins
+    assert "An untrained network could not be measured beside in part 5: " in report.summary
+
+
 def test_the_networks_of_the_book_beside_are_those_of_the_records():
     from book import chapters
     from book.measures.tables import Tables
@@ -796,7 +864,7 @@ def test_a_network_stands_beside_those_of_the_book_that_end_like_it():
     negated = nn.Sequential(*mlp(), nn.ReLU(), diagnosis_neg())
     found = diagnosis.hyperplanes(negated, x, y)
     assert found.words.book.startswith("in 20 ReLU2-Neg networks") and "nearest for 9.4" in found.words.book
-    assert "in 20 ReLU2-Neg networks of the book on MNIST, 0.2 of" in diagnosis.units(negated, x, y).words.book
+    assert "MNIST (fully connected, one hidden layer), 0.2 of" in diagnosis.units(negated, x, y).words.book
     flat = diagnose(negated, x, y, untrained=nn.Linear(20, 3))
     assert "untrained, the volume is the same everywhere." in " ".join(str(flat).split())
 
@@ -872,6 +940,131 @@ def test_a_unit_of_the_share_that_can_look_dead_does_so_in_one_draw_of_twenty():
     assert (1 - float(found[1]) / 100) ** len(x) == pytest.approx(0.05, abs=0.005)
 
 
+def test_the_share_that_can_look_dead_is_a_share_also_of_few_inputs():
+    x, y = vectors()
+    noise = diagnosis.units(mlp(), x[:3], y[:3]).words.noise
+    assert "In 3 inputs a unit that acts on fewer than 63% of all" in noise  # 0.37 cubed is 0.05
+
+
+def test_a_rate_is_no_advice_where_no_unit_looks_dead():
+    x, y = vectors()
+    model = mlp()
+    model[2].bias.data[1] = -100.0  # class 1 is never predicted
+    words = diagnosis.units(model, x, y).words
+    assert "Never predicted: 1." in words.finding and "lower rate" not in words.advice
+    rectified = nn.Sequential(*model, nn.ReLU())
+    assert "lower rate" in diagnosis.units(rectified, x, y).words.advice  # and there output 1 is dead
+
+
+def test_units_that_the_outputs_repeat_are_counted_once():
+    x, y = vectors()
+    for last in ((nn.ReLU(),), (nn.ReLU(), diagnosis_neg()), ()):
+        found = diagnosis.units(nn.Sequential(*mlp(), *last), x, y)
+        assert sum(row["units"] for row in found.counted.values()) == 19
+    assert "All 19 units" in found.words.finding and "only constant ones look dead" in found.words.noise
+
+
+def test_the_rule_of_a_reading_is_beside_it():
+    found = diagnosis.hyperplanes(mlp(), *vectors())
+    assert f"with p of at most {diagnosis.distances.LEVEL:g}" in found.words.noise
+
+
+def test_a_reading_that_hangs_on_an_offset_is_named():
+    """A number added to all outputs changes nothing that a softmax sees."""
+    x, y = vectors(5)
+    model = nn.Sequential(nn.Linear(20, 5))
+    model[0].weight.data = torch.eye(20)[:5]
+    readings = {}
+    for shift in (0.0, -2.0, 50.0):
+        model[0].bias.data.fill_(shift)
+        found = diagnosis.hyperplanes(model, x, y)
+        readings[shift] = found.reading
+        np.testing.assert_allclose(found.relative.z, diagnosis.hyperplanes(mean_less(model), x, y).z, rtol=1e-5)
+        assert found.relative.reading == "intensities" and found.firm == (found.reading == "intensities")
+        assert ("hangs on an offset" in found.words.finding) != found.firm
+        assert ("read none alone" in found.words.advice) != found.firm
+        assert ("also without their mean" in found.words.finding) == found.firm
+        assert (" (but hangs on an offset)" in found.words.brief) != found.firm
+    assert readings[0.0] == "intensities" and readings[-2.0] == "distances"
+
+
+def mean_less(model):
+    made = copy.deepcopy(model)
+    made[0].weight.data -= made[0].weight.data.mean(0)
+    made[0].bias.data -= made[0].bias.data.mean()
+    return made
+
+
+def test_a_layer_before_another_has_no_offset_that_is_not_seen():
+    x, y = vectors()
+    for model in (nn.Sequential(*mlp(), nn.ReLU()), nn.Sequential(OffsetL2(20, 3), diagnosis_neg()), mlp(1)):
+        labels = y if isinstance(model[0], OffsetL2) or len(model) == 4 else y.clamp(max=1)
+        found = diagnosis.hyperplanes(model, x, labels)
+        assert found.relative is None and "mean over outputs" not in found.words.finding
+
+
+def test_outputs_at_the_floor_of_their_layer_are_named():
+    x, y = vectors()
+    model = nn.Sequential(OffsetL2(20, 3), diagnosis_neg())
+    model[0].alpha.data[1] = -1.0
+    with pytest.raises(
+        ValueError, match="output 1 of 0 does not .* it stays at the floor of an OffsetL2, 1e-06, where"
+    ):
+        diagnosis.hyperplanes(model, x, y)
+
+
+def test_an_error_of_a_part_is_one_error():
+    x, y = vectors()
+    dead = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
+    dead[0].bias.data.fill_(-100.0)
+    for part in (diagnosis.hyperplanes, diagnosis.volume):
+        with pytest.raises(ValueError) as caught:
+            part(dead, x, y)
+        assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+def test_only_classes_among_the_labels_can_be_lost():
+    x, y = vectors(2)
+    assert set(diagnosis.units(mlp(10), x, y).never) <= {"0", "1"}
+
+
+def test_a_network_that_only_guesses_is_told_so():
+    x, y = vectors()
+    good = nn.Sequential(nn.Linear(20, 3))
+    good[0].weight.data = torch.eye(20)[:3]
+    said = "That is no better than always guessing the largest class"
+    assert said not in diagnose(good, x, y).summary
+    shuffled = y[torch.randperm(120, generator=torch.Generator().manual_seed(0))]
+    assert said in diagnose(good, x, shuffled).summary
+
+
+@pytest.mark.parametrize("there, answer", [(4.0, "Yes, on this line"), (2.5, "No more than by chance"), (0.0, "No")])
+def test_the_report_answers_its_question_on_the_volume_first(there, answer):
+    v = np.linspace(0, 3, 41)
+    v[20] = v[21] = there
+    words = Volume("a layer", v, (np.arange(41) > 20).astype(int), ("input 0 (class Ant)", "input 1 (class B)")).words
+    assert words.finding.startswith(
+        f"{answer}: between input 0 (class Ant) and input 1 (class B) the class changes at"
+    )
+    assert "lies between" in words.details
+
+
+def test_a_layer_of_distances_is_not_advised_where_there_is_one():
+    x, y = vectors()
+    words = diagnosis.hyperplanes(nn.Sequential(OffsetL2(20, 3), diagnosis_neg()), x, y).words
+    assert "replace the last Linear" not in words.advice
+    assert "replace the last Linear" in diagnosis.hyperplanes(mlp(), x, y).words.advice
+
+
+@pytest.mark.parametrize(
+    "euclid, reading, said", [(1.1, "no", "than Euclid's metric does"), (1.9, "partly", "Partly")]
+)
+def test_a_metric_that_is_no_nearer_than_euclids_is_not_partly_the_precision(euclid, reading, said):
+    own, true, shuffled = np.full(4, 1.6), np.full(9, 0.2), np.full(9, 2.0)
+    found = diagnosis.distances.Metrics("a layer", ("0",), 8, (40, 40), own, own, np.full(4, euclid), true, shuffled)
+    assert found.reading == reading and said in found.words.finding
+
+
 def test_a_large_dataset_is_read_at_even_distances():
     x, y = vectors()
     size = 3 * given.FIRST
@@ -882,6 +1075,11 @@ def test_a_large_dataset_is_read_at_even_distances():
 def test_few_inputs_of_many_classes_lose_no_class():
     x, y = vectors()
     assert set(diagnosis.units(mlp(100), x, y).never) <= {"0", "1", "2"}
+
+
+class Net(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Linear(20, 16), nn.Tanh(), nn.Linear(16, 3))
 
 
 def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch, capsys):
@@ -900,6 +1098,17 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
             assert capsys.readouterr().out.startswith(expected)
     assert "<details>" in (tmp_path / "page.html").read_text()
     torch.save(mlp().state_dict(), "weights.pt")
+    module.Net = Net
+    assert main(["diagnose", "own_nets:Net", "data.pt"]) == 0
+    assert capsys.readouterr().out.startswith("The class gave a new network, with random weights. Net, ")
+    trained, module.other = Net(), Net()
+    trained.load_state_dict(mlp().state_dict())
+    for model in ("own_nets:Net", "own_nets:other"):
+        assert main(["diagnose", model, "data.pt", "--rate", "0.1", "--weights", "weights.pt"]) == 0
+        assert capsys.readouterr().out == f"{diagnose(trained, x, y, rate=0.1)}\n"
+    torch.save(nn.Linear(2, 2).state_dict(), "foreign.pt")
+    assert main(["diagnose", "own_nets:Net", "data.pt", "--weights", "foreign.pt"]) == 2
+    assert capsys.readouterr().err.startswith("error: foreign.pt does not fit the model: Error(s) in loading")
     np.savez("other.npz", x=x.numpy())
     np.savez("objects.npz", inputs=np.array([{}]), labels=y.numpy())
     torch.save([1, 2, 3], "list.pt")
@@ -914,7 +1123,7 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
     for model, data, error in (
         ("own_nets:none", "data.pt", "cannot be imported: module 'own_nets' has no attribute"),
         ("own_nets", "data.pt", "neither MODULE:MODEL"),
-        ("weights.pt", "data.pt", "weights.pt holds weights alone"),
+        ("weights.pt", "data.pt", "weights.pt holds weights alone; name the model as MODULE:MODEL, and"),
         ("model.pt", "other.npz", "other.npz holds x; wanted inputs and labels"),
         ("model.pt", "data.csv", "neither an .npz nor a .pt file"),
         ("gone.pt", "data.pt", "gone.pt: No such file"),

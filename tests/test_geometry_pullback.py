@@ -392,6 +392,15 @@ def linear(d, m):
     return nn.Linear(d, m, dtype=torch.float64)
 
 
+@pytest.mark.parametrize("sure", [1.0, 5.0, 10.0, 15.0])
+def test_the_volume_of_a_softmax_is_that_of_one_rank_less(sure):
+    """The other eigenvalues of diag(p) - p p^T have the product m prod p."""
+    z = torch.tensor([sure, 0, 1, 2]).double()
+    expected = math.log(4) + torch.log_softmax(z, -1).sum()
+    found = log_volume_element(lambda z: torch.softmax(z, -1), z, rank=3)
+    assert float(found) == pytest.approx(float(expected), abs=1e-6)
+
+
 @pytest.mark.parametrize("f, x, message", [
     (linear(2, 3), torch.tensor([1, 2]), r"x must be float64 or float32, got torch.int64 of shape \(2,\)"),
     (linear(2, 3), torch.zeros(()), r"x must be one point, \(d,\), or a batch, \(N, d\), got shape \(\)"),
@@ -401,6 +410,7 @@ def linear(d, m):
     (linear(2, 3), torch.zeros(4, 3), r"f cannot take a point of shape \(3,\): .*shapes cannot be multiplied"),
     (lambda x: x.sqrt(), torch.zeros(3, 2), "df/dx is not finite everywhere on points 0 to 2"),
     (lambda x: x.float(), torch.zeros(2), "f gave torch.float32 at a torch.float64 point"),
+    (lambda x: nn.Linear(2, 3)(x), torch.zeros(2), r"dtype.*; points are torch.float64: pass the module"),
     (lambda x: x.sum(), torch.zeros(2), r"f must map one example, \(d,\) -> \(m,\), but gave \(\)"),
     (lambda x: (x, x), torch.zeros(2), "but gave tuple"),
     (nn.Sequential(linear(2, 3), nn.Dropout(0.5)), torch.zeros(2), r"Dropout\(.*\) is in training mode; call"),

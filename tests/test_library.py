@@ -68,9 +68,11 @@ def test_a_wheel_holds_the_library_and_works_with_the_core_alone(tmp_path):
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", tmp_path, source], check=True)
     (wheel,) = tmp_path.glob("*.whl")
+    (names,) = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/top_level.txt")]
+    assert zipfile.ZipFile(wheel).read(names) == b"support\n"
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     wanted = {p.relative_to(ROOT).as_posix() for p in (ROOT / "support").rglob("*.*") if "__pycache__" not in p.parts}
-    assert held == wanted and "support/diagnosis/first_steps.json" in held
+    assert held == wanted and {"support/diagnosis/first_steps.json", "support/py.typed"} <= held
     subprocess.run([*pip, "install", "--no-deps", "--target", target, wheel], check=True)
     hidden = beyond_the_core()
     assert {"pandas", "sklearn", "yaml", "dask", "pytest", "book"} <= hidden

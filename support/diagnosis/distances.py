@@ -1,23 +1,27 @@
 """How a model measures: its classes and the hyperplanes of its outputs, and its metric against class precisions."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from support.arguments import whole
-from support.diagnosis.part import Part, Words, reference
+from support.diagnosis.part import Part, Words, book_networks, reference
 from support.geometry import chance
 from support.geometry.class_metrics import Frame, metrics_of, mismatch
 from support.networks.given import undisturbed
 from support.networks.inside import Network
+from support.networks.layers import OffsetL2
 from support.progress import Progress
 from support.words import listed, span
 
 LEVEL = 0.025  # share of shuffled labels that may lie as far out, on each side
 VARIANCE = 1e-10  # ratio of variances below which a class does not vary in a direction
 MEMBERS = 5  # inputs of a class that are needed for each direction, or for an SD
+AT_FLOOR = 1.01 * OffsetL2.FLOOR**0.5  # up to which a distance is the floor of its layer
 MOST_LISTED = 12  # classes that a picture names
 
 
@@ -27,7 +31,8 @@ class Hyperplanes(Part):
 
     shuffled: (draws,) outputs whose own class is nearest, with shuffled labels. p: the shares of these draws that
     lie as far on the side of distances, and of intensities. single: one output stands for two classes. like: the
-    network of the book that ends most like this one.
+    network of the book that ends most like this one. measures: the layer is an OffsetL2. relative: the same of the
+    outputs less their mean over outputs, which is all that a softmax sees of a Linear; None behind another layer.
     """
 
     layer: str
@@ -37,6 +42,8 @@ class Hyperplanes(Part):
     p: tuple[float, float]
     single: bool = False
     like: str = "ReLU"
+    measures: bool = False
+    relative: "Hyperplanes | None" = None
     title = "Do its outputs act like distances or like intensities?"
 
     @property
@@ -53,14 +60,27 @@ class Hyperplanes(Part):
         return "neither"
 
     @property
+    def firm(self) -> bool:
+        """Whether the reading stays without the mean over outputs, which a softmax cannot see."""
+        return self.relative is None or self.relative.reading == self.reading
+
+    @property
     def words(self) -> Words:
         """Counts and reading, beside those of shuffled labels."""
         counts = "the own class is nearest for {} and farthest for {}".format(*self.counts)
-        ends, beyond = np.quantile(self.shuffled, [0.05, 0.95]), "further" if min(self.p) <= LEVEL else "no further"
+        ends, side = np.quantile(self.shuffled, [0.05, 0.95]), "lower" if self.p[0] < self.p[1] else "higher"
         sizes = np.abs(self.z).diagonal(), (np.abs(self.z) + np.diag(np.full(len(self.z), np.inf))).min(1)
         advice = "To make outputs distances to prototypes, replace the last Linear by `OffsetL2` and `Neg`."
+        if self.measures:
+            advice = "Nothing: its last layer is an `OffsetL2`. An output reads as a distance where its prototype "
+            advice += "lies near its class."
         if self.reading == "distances":
             advice = "Read an output near 0 as 'this class'. Chapter 3 of the book shows how such hyperplanes lie."
+        if not self.firm:
+            advice = (
+                "Compare outputs with each other, and read none alone: a number added to all of them changes this "
+            )
+            advice += "reading, and no probability."
         book = reference(self.like)
         details = (
             f"Layer {self.layer}, classes {listed(self.classes)}. SDs of the class from the zero set, median (range):"
@@ -69,15 +89,26 @@ class Hyperplanes(Part):
         if self.single:
             finding = "One output stands for two classes: its zero set is the boundary, so it has no reading."
             return Words(finding, "", advice, "one output has no reading", details)
+        noise = (
+            f"With shuffled labels the own class is nearest for {ends[0]:.0f} to {ends[1]:.0f} (90% of draws). "
+            f"The log distance of the own class less that of the others, averaged over outputs, is {side} than with "
+            f"shuffled labels (p = {min(self.p):.2g}). Distances need a lower one, intensities a higher one, "
+            f"with p of at most {LEVEL:g}, and most outputs on that side."
+        )
+        finding = f"Of {len(self.z)} outputs, {counts}. As a whole they read as {self.reading}"
+        if self.relative is not None and self.firm:
+            finding += ", also without their mean over outputs, which a softmax cannot see"
+        elif self.relative is not None:
+            finding += ", but the reading hangs on an offset that a softmax cannot see: without their mean over "
+            finding += f"outputs they read as {self.relative.reading}"
         return Words(
-            f"Of {len(self.z)} outputs, {counts}. As a whole they read as {self.reading}.",
-            f"With shuffled labels the own class is nearest for {ends[0]:.0f} to {ends[1]:.0f} (90% of draws); the "
-            f"true labels lie {beyond} out than chance (p = {min(self.p):.2g}).",
+            f"{finding}.",
+            noise,
             advice,
-            f"{counts}, which reads as {self.reading}",
+            f"{counts}, which reads as {self.reading}{'' if self.firm else ' (but hangs on an offset)'}",
             details,
-            f"in {book['runs']} {self.like} networks of the book on MNIST it is nearest for {book['nearest']:.2g} "
-            f"and farthest for {book['farthest']:.2g} of 10 outputs on average",
+            f"{book_networks(book['runs'], self.like)} it is nearest for {book['nearest']:.2g} and farthest for "
+            f"{book['farthest']:.2g} of 10 outputs on average",
         )
 
     def draw(self, ax: Any, twin: Any = None) -> None:
@@ -111,17 +142,31 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
         values = torch.cat([-values.view(len(values), -1), values.view(len(values), -1)], 1)
     if values.ndim != 2 or len(values) != len(net.labels):
         raise ValueError(f"the last layer, {name}, has outputs {tuple(values.shape)}, not one a class")
+    softmax = isinstance(head, nn.Linear) and not net.single and torch.equal(values, net.logits)
     kept, classes, index = net.large(MEMBERS)
-    values = values[kept][:, classes]
     names = tuple(net.names[c] for c in classes)
+
+    def found(values: torch.Tensor) -> Hyperplanes:
+        z = chance.grouped_distances(values[kept][:, classes], index)
+        nearest, p = chance.nearest(z[1:]).sum(-1), chance.as_far(z)
+        return Hyperplanes(
+            name or "the model", names, z[0], nearest, p, net.single, net.like(), isinstance(head, OffsetL2)
+        )
+
     try:
-        z = chance.grouped_distances(values, index)
+        made = found(values)
     except ValueError as error:
-        output, of = (names[i] for i in error.args)
-        raise ValueError(f"output {output} of {name or 'the model'} does not vary within class {of}") from error
-    return Hyperplanes(
-        name or "the model", names, z[0], chance.nearest(z[1:]).sum(-1), chance.as_far(z), net.single, net.like()
-    )
+        output, of = error.args
+        why = ""
+        if isinstance(head, OffsetL2) and float(values[kept][index == of][:, classes[output]].max()) <= AT_FLOOR:
+            why = f": it stays at the floor of an OffsetL2, {OffsetL2.FLOOR**0.5:g}"
+            why += ", where negative alphas lead; the form 'paper' has none" if head.form == "code" else ""
+        said = f"output {names[output]} of {name or 'the model'} does not vary within class {names[of]}{why}"
+        raise ValueError(said) from None
+    if softmax:
+        with suppress(ValueError):  # without their mean the outputs may not vary
+            made = replace(made, relative=found(values - values.mean(1, keepdim=True)))
+    return made
 
 
 @dataclass(frozen=True)
@@ -146,7 +191,7 @@ class Metrics(Part):
 
     @property
     def reading(self) -> str:
-        """yes: as near as the true precision; partly: nearer to the own class than to shuffled groups; or no.
+        """yes: as near as the true precision; partly: nearer than shuffled groups and than Euclid's metric; or no.
 
         unclear: with so few members, shuffled groups may be as near as the true precision.
         """
@@ -155,16 +200,18 @@ class Metrics(Part):
             return "unclear"
         if middle <= np.quantile(self.true, 0.95):
             return "yes"
-        return "partly" if middle < np.quantile(self.shuffled, 0.05) else "no"
+        return "partly" if middle < min(np.quantile(self.shuffled, 0.05), np.median(self.euclid)) else "no"
 
     @property
     def words(self) -> Words:
         """The median mismatch, beside what the true precision and shuffled groups score."""
+        by_chance = np.median(self.own) >= np.quantile(self.shuffled, 0.05)
+        worse = "groups of shuffled labels" if by_chance else "Euclid's metric does"
         say = {
             "yes": "Yes: near a class it stretches space as the class's precision does, as far as can be told",
             "unclear": "Not to be told: with so few inputs, shuffled groups score as the true precision would",
             "partly": "Partly: it fits the own class better than shuffled groups, but it is not the precision",
-            "no": "No: it fits the own class no better than groups of shuffled labels",
+            "no": f"No: it fits the own class no better than {worse}",
         }[self.reading]
         own, euclid, (few, many) = np.median(self.own), np.median(self.euclid), self.members
         (a, b), (c, d) = (np.quantile(values, [0.05, 0.95]) for values in (self.true, self.shuffled))
@@ -182,7 +229,7 @@ class Metrics(Part):
             f"for a Mahalanobis distance, median (range):\nown class {span(self.own)}, other classes "
             f"{span(self.others)}, Euclidean metric against the own class {span(self.euclid)}.\nIt is nearer than "
             f"Euclid's at {int((self.own < self.euclid).sum())} of {len(self.own)} classes.",
-            f"in {book['metric_runs']} networks of the book on MNIST it is {book['mismatch']:.2g} nats (Euclid's: "
+            f"{book_networks(book['metric_runs'])} it is {book['mismatch']:.2g} nats (Euclid's: "
             f"{book['euclid']:.2g}), in 20 directions",
         )
 

@@ -89,6 +89,11 @@ def normal(part: Part, twin: Part | None) -> str:
     return f"{text}." if text else ""
 
 
+def book_networks(runs: int, like: str = "") -> str:
+    """Which networks of the book a part names beside one of a reader, so that it is seen how unlike they are."""
+    return f"in {runs} {like} networks of the book on MNIST (fully connected, one hidden layer)".replace("  ", " ")
+
+
 @cache
 def reference(network: str) -> dict[str, Any]:
     """What the book's own networks of this kind have on standardised MNIST: means over runs, of ten outputs.

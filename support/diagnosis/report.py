@@ -4,16 +4,17 @@ import contextlib
 import html
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from support.diagnosis.distances import hyperplanes, metrics
+from support.diagnosis.distances import Metrics, hyperplanes, metrics
 from support.diagnosis.part import Part, normal, wrapped
 from support.diagnosis.training import steps, units
-from support.diagnosis.volume import volume
+from support.diagnosis.volume import Volume, volume
 from support.geometry import SingularMetric
 from support.networks.given import undisturbed
 from support.networks.inside import WIDE, Network
@@ -21,6 +22,7 @@ from support.progress import Progress
 from support.words import counted
 
 FEW = 5  # inputs of each class at which the metric of an untrained network is taken
+BEYOND = 1.645  # SDs of a share that one guess in twenty exceeds
 MOST = 240  # characters of a reason
 STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem}h1{font-size:1.5rem}"
@@ -82,6 +84,7 @@ def diagnose(
         labels: (N,), whole numbers from 0, or words.
         rate: the learning rate, to place the training on the book's map.
         untrained: the network before training, which is measured beside; by default one with fresh weights is drawn.
+            It is measured at the same inputs: for tokens, at the embeddings of `model`.
     Raises:
         ValueError: for inputs or labels that are not finite, do not fit, or have one class only, and for models that
             are random, scripted, or give outputs that are not finite. A part that cannot be measured is in `missing`.
@@ -101,18 +104,28 @@ def diagnose(
             found[name] = measure(net)
         except Exception as error:  # the model's own code runs in there
             missing[name] = reason(error)
-    ends = getattr(found.get("volume"), "ends", None)
-    measures |= {"volume": lambda net: _volume(net, ends), "metrics": lambda net: metrics(net, members=FEW)}
-    notes = list(net.notes)
+    if isinstance(own := found.get("volume"), Volume):  # the same quantity, or the two could not be compared
+        measures["volume"] = partial(volume, ends=own.ends, **own.choice)
+    if isinstance(own := found.get("metrics"), Metrics):
+        measures["metrics"] = partial(metrics, directions=own.directions, members=FEW)
+    notes, unlike = list(net.notes), "An untrained network could not be measured beside"
     try:
         twin = net.twin(untrained)
         for number, name in enumerate(found, len(measures)):
             progress(number, 2 * len(measures))
-            twins[name] = measures[name](twin)
+            try:
+                twins[name] = measures[name](twin)
+            except Exception as error:
+                notes.append(f"{unlike} in part {[*found].index(name) + 1}: {reason(error)}")
     except Exception as error:
-        notes.append(f"An untrained network could not be measured beside: {reason(error)}")
+        notes.append(f"{unlike}: {reason(error)}")
     progress(1, 1)
-    accuracy = 100 * float((net.logits.argmax(1) == net.labels).double().mean())
+    right, largest = ((net.logits.argmax(1) == net.labels).double().mean(), net.labels.bincount().max() / len(net.x))
+    accuracy = 100 * float(right)
+    if right <= largest + BEYOND * (largest * (1 - largest) / len(net.x)) ** 0.5:
+        notes.insert(
+            0, "That is no better than always guessing the largest class: is it trained, are labels shuffled?"
+        )
     return Report(accuracy, found, missing, twins, _about(net), tuple(notes))
 
 
@@ -135,14 +148,14 @@ def _about(net: Network) -> str:
     return f"{net.model._get_name()}, {counted(weights, 'weight')}{exact}; {data}{largest}"
 
 
-def _volume(net: Network, ends: Any = None) -> Part:
+def _volume(net: Network) -> Part:
     """The log-volume; where the metric is singular, of fewer means of outputs, singular values, or directions."""
     fewer: list[dict[str, Any]] = [{"directions": n} for n in (4, 2, 1)]
     if net.x[0].numel() <= WIDE:
         fewer = [{"pooled": n} for n in (16, 8, 4, 2)] + [{"leading": n} for n in (4, 2, 1)] + fewer
     with contextlib.suppress(SingularMetric):
-        return volume(net, ends=ends)
+        return volume(net)
     for choice in fewer:
         with contextlib.suppress(ValueError):  # also where the layer is not so wide
-            return volume(net, ends=ends, **choice)
+            return volume(net, **choice)
     raise SingularMetric("what enters the last layer does not vary along the line, as far as torch differentiates it")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from support.diagnosis.part import Part, Words, reference
+from support.diagnosis.part import Part, Words, book_networks, reference
 from support.networks.given import undisturbed
 from support.networks.inside import Network, active_shares, first_layer
 from support.training.classifiers.specs import output_counts
@@ -17,7 +17,7 @@ from support.words import counted, listed
 
 FAR = 1.5  # decades from the nearest point of the map beyond which it says nothing
 RISKY = 0.2  # share of failing runs above which a lower rate is advised
-MANY = 5  # inputs a class from which on each class should be predicted
+CHANCE = 0.05  # that a unit which acts as seldom as the report says looks dead
 MOST_BARS = 20  # layers in a picture
 
 
@@ -25,13 +25,15 @@ MOST_BARS = 20  # layers in a picture
 class Units(Part):
     """shares: layer -> (units,) share of the inputs on which a unit is active. never: classes that no input gets.
 
-    like: the network of the book that ends most like this one.
+    like: the network of the book that ends most like this one. repeated: the layer that the outputs are, but for
+    their sign, or "".
     """
 
     shares: dict[str, np.ndarray]
     never: tuple[str, ...]
     inputs: int
     like: str = "ReLU"
+    repeated: str = ""
     title = "Are units or classes dead?"
 
     @property
@@ -41,16 +43,26 @@ class Units(Part):
         return {name: {kind: int(count) for kind, count in row.items()} for name, row in counts.items()}
 
     @property
+    def counted(self) -> dict[str, dict[str, int]]:
+        """The table with each unit once."""
+        return {name: row for name, row in self.table.items() if name != self.repeated}
+
+    @property
     def words(self) -> Words:
         """Dead units and where most of them are, and classes that are never predicted."""
-        table = self.table
+        table = self.counted
         dead, every = (sum(row[kind] for row in table.values()) for kind in ("dead", "units"))
         finding = f"All {every:,} units act on some of these inputs."
         if dead:
             most = max(table, key=lambda name: table[name]["dead"])
             finding = f"{dead:,} of {every:,} units never act, {table[most]['dead']} of them in {most!r}."
         advice = "Nothing. A few dead units do no harm."
-        if table["outputs"]["dead"] or self.never:
+        if self.never and not dead:
+            advice = (
+                "Nothing here points at the rate, because no unit looks dead. If the network is trained, look at "
+            )
+            advice += "how often it saw these classes, and pass more inputs of each."
+        elif table["outputs"]["dead"] or self.never:
             advice = (
                 "If the network is trained, it lost a class. Is there a ReLU behind its outputs? If so, remove it; "
             )
@@ -58,20 +70,23 @@ class Units(Part):
         elif dead > 0.1 * every:
             advice = "Over one unit in ten is dead: a lower rate, or inputs scaled to mean 0, keeps more of them."
         never = f"Never predicted: {listed(self.never)}." if self.never else "Every class is predicted."
-        noise = (
-            f"In {self.inputs} inputs a unit that acts on fewer than {300 / self.inputs:.2g}% of all can look dead."
-        )
+        share = 100 * (1 - CHANCE ** (1 / self.inputs))
+        noise = f"In {self.inputs} inputs a unit that acts on fewer than {share:.2g}% of all can look dead."
+        if all((shares == 1).all() for shares in self.shares.values()):
+            noise += (
+                " These are 0 on no input, as those of Tanh and distances seldom are: only constant ones look dead."
+            )
         brief = f"{dead:,} of {every:,} units are dead, and {len(self.never)} of the classes are never predicted"
         book = reference(self.like)
-        networks = f"in {book['runs']} {self.like} networks of the book on MNIST"
-        known = f"{networks}, {book['dead']:.2g} of 10 outputs on average"
+        known = f"{book_networks(book['runs'], self.like)}, {book['dead']:.2g} of 10 outputs on average"
         return Words(f"{finding} {never}", noise, advice, brief, self.listing(), known)
 
     def listing(self) -> str:
         """The table as text, without layers whose units all act often."""
         kinds = ("units", "dead", "rare", "scarce")
-        rows = {n: row for n, row in self.table.items() if n == "outputs" or any(row[kind] for kind in kinds[1:])}
-        wide, silent = max(map(len, rows)), len(self.table) - len(rows)
+        table = self.counted
+        rows = {n: row for n, row in table.items() if n == "outputs" or any(row[kind] for kind in kinds[1:])}
+        wide, silent = max(map(len, rows)), len(table) - len(rows)
         lines = [" ".join(["".ljust(wide), *(kind.rjust(6) for kind in kinds)])]
         lines += [" ".join([n.ljust(wide), *(str(row[k]).rjust(6) for k in kinds)]) for n, row in rows.items()]
         lines += [f"{counted(silent, 'layer')} more without dead, rare or scarce units."] if silent else []
@@ -100,13 +115,12 @@ class Units(Part):
 def units(model: Any, inputs: Any = None, labels: Any = None) -> Units:
     """The share of the inputs on which each unit is active, by layer (see `inside.active_shares`).
 
-    Classes that are never predicted are of all, or with fewer than MANY inputs a class, of those in the labels.
+    Classes that are never predicted are of those in the labels.
     """
     net = Network.of(model, inputs, labels)
     predicted = set(net.logits.argmax(1).tolist())
-    asked = range(len(net.names)) if len(net.x) >= MANY * len(net.names) else net.classes.tolist()
-    never = tuple(net.names[c] for c in asked if c not in predicted)
-    return Units(active_shares(net), never, len(net.x), net.like())
+    never = tuple(net.names[c] for c in net.classes.tolist() if c not in predicted)
+    return Units(active_shares(net), never, len(net.x), net.like(), net.repeated)
 
 
 @cache
@@ -142,7 +156,8 @@ class Steps(Part):
         """The size of the steps, and what the map says of it."""
         plain = f"{self.layer}: curvature {self.curvature:.3g}, preactivations {self.preactivation:.2g} (RMS)."
         noise = (
-            f"The map is of MNIST, with six runs a point of {self.like}, its network that ends most like this one."
+            f"The map is of fully connected networks on MNIST, with six runs a point of {self.like}, the one that "
+            "ends most like yours. For other networks and data it is a guess."
         )
         advice = "Nothing. For the second axis, pass the network before training: the map shows runs by their start."
         brief = f"preactivations are {self.preactivation:.2g}"

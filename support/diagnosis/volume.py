@@ -1,7 +1,7 @@
 """The volume element of a model along a line or a plane of its inputs, and where its predicted class changes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,14 @@ from support.words import listed
 
 POOLED = 32  # outputs to which a wider layer is pooled by default
 DIRECTIONS = 8  # of the inputs, in which wide ones are measured
+RARE = 0.95  # share of a line's points that one place in twenty exceeds
 SAME = 1e-6  # nats within which a volume does not vary
 
 
 @dataclass(frozen=True)
 class Volume(Part):
     """Log-volumes in nats and predicted classes: (T,) along a line, (T, T) in a plane. between, ends: the inputs and
-    their indices.
+    their indices. choice: of outputs, singular values or directions, to be taken of another network, too.
     """
 
     of: str
@@ -33,6 +34,7 @@ class Volume(Part):
     predicted: np.ndarray
     between: tuple[str, ...] = ()
     ends: tuple[int, ...] = ()
+    choice: dict[str, int] = field(default_factory=dict)
     title = "Does it magnify space where the class changes?"
 
     @property
@@ -54,10 +56,10 @@ class Volume(Part):
     def words(self) -> Words:
         """Where the volume is largest, and how it is where the predicted class changes."""
         v, share, line = self.log_volume, self.exceeded, self.log_volume.ndim == 1
-        size = f"log-volume goes from {_printed(v.min())} to {_printed(v.max())} nats"
-        where, noise = f"Between {' and '.join(self.between)}" if line else "In the plane", ""
+        size = f"log-volume lies between {_printed(v.min())} and {_printed(v.max())} nats"
+        where, noise = f"between {' and '.join(self.between)}" if line else "in the plane", ""
         details = f"{self.of}: {size} in the plane; predicted classes {listed(np.unique(self.predicted), 20)}."
-        finding, brief = f"{where} the {size}; the predicted class never changes.", f"the {size}"
+        finding, brief = f"Not to be told: {where} the class never changes. The {size}.", f"the {size}"
         if line:
             at = listed([f"{t:.2f}" for t in self.boundaries])
             largest = f"largest at t = {v.argmax() / (len(v) - 1):.2f}"
@@ -65,12 +67,13 @@ class Volume(Part):
             details = f"{self.of}: {size}, {ends}. The predicted class changes at t = {at or 'nowhere'}."
         if np.ptp(v) < SAME:
             brief = "the volume is the same everywhere"
-            finding = f"{where} {brief}: the map is linear there."
+            finding = f"No: {where} {brief}, because the map is linear there."
         elif not line:
-            finding = f"{where} the {size}."
+            finding = f"In the plane the {size}."
         elif share is not None:
             above, changes = f"above that at {share:.0%} of the line", f"changes at t = {at} (0 to 1)"
-            finding = f"{where} the class {changes}. There the log-volume is {above}; it is {largest}."
+            answer = "Yes, on this line" if share > RARE else "No more than by chance" if share > 0.5 else "No"
+            finding = f"{answer}: {where} the class {changes}. There the log-volume is {above}; it is {largest}."
             noise = "A place at random would be above 50%, and above 95% in one line of twenty."
             brief = f"the log-volume at its own boundary is {above}"
         advice = (
@@ -166,7 +169,10 @@ def volume(
     with torch.no_grad():
         predicted = torch.cat([net.scores(x) for x in groups]).argmax(1)
     between = tuple(f"input {i} (class {net.names[int(net.labels[i])]})" for i in indices)
-    return Volume(some + name, values.view(shape).numpy(), predicted.view(shape).numpy(), between, tuple(indices))
+    options = {"pooled": pooled, "first": first, "leading": leading, "directions": directions}
+    choice = {option: number for option, number in options.items() if number is not None}
+    numbers = values.view(shape).numpy(), predicted.view(shape).numpy()
+    return Volume(some + name, *numbers, between, tuple(indices), choice)
 
 
 def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | None, int | None], of: str) -> Tensor:
@@ -186,7 +192,7 @@ def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | Non
         except SingularMetric as error:
             less = f"pooled={max(1, (pooled or first or len(one(part[0]))) // 2)}"
             hint = f"some outputs do not vary or are the same; pass {less}, or first= or leading="
-            raise SingularMetric(f"the metric of the {of} is singular: {hint} ({error})") from error
+            raise SingularMetric(f"the metric of the {of} is singular: {hint} ({error})") from None
         progress(len(torch.cat(values)), len(at))
     return torch.cat(values)
 
@@ -198,6 +204,6 @@ def _along(net: Network, f: Any, at: Tensor, U: Tensor, of: str) -> Tensor:
         try:
             found.append(log_volume_along(f, part, U))
         except SingularMetric as error:
-            raise SingularMetric(f"the metric of the {of} is singular: {error}; pass fewer directions=") from error
+            raise SingularMetric(f"the metric of the {of} is singular: {error}; pass fewer directions=") from None
         progress(net.batch * len(found), len(at))
     return torch.cat(found)

@@ -93,14 +93,16 @@ def outputs(f: Callable, x: Tensor) -> int:
         with torch.no_grad(), called_modules():
             y = f(x[0])
     except (RuntimeError, IndexError, TypeError) as error:
-        raise ValueError(f"f cannot take a point of shape {tuple(x[0].shape)}: {error}") from error
+        exact = f"; points are {x.dtype}: pass the module itself, or a function in this precision"
+        more = exact if "dtype" in str(error) or "type" in str(error) else ""
+        raise ValueError(f"f cannot take a point of shape {tuple(x[0].shape)}: {error}{more}") from error
     if not isinstance(y, Tensor) or y.ndim != 1 or not len(y):
         got = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(
             f"f must map one example, (d,) -> (m,), but gave {got} at a point of shape {tuple(x[0].shape)}"
         )
     if y.dtype != x.dtype:
-        raise ValueError(f"f gave {y.dtype} at a {x.dtype} point; its weights and constants must be {x.dtype}")
+        raise ValueError(f"f gave {y.dtype} at a {x.dtype} point; pass a module itself, or weights in {x.dtype}")
     return len(y)
 
 

@@ -53,7 +53,10 @@ def log_volume_element(f: Callable, x: Tensor, rank: int | None = None, leading:
 
     Args:
         f, x: as in `pullback_metric`.
-        rank: expected rank of J; by default min(m, d). A map that ends in a normalisation has one less.
+        rank: expected rank of J; by default min(m, d). A map that ends in a normalisation, such as a softmax, has one
+            less: pass it. The check sees J alone, and takes it as exact up to rounding of its largest value. Where f
+            itself subtracts numbers that are nearly the same, as a softmax does that is sure of a class, J holds
+            larger errors, and what should be 0 may pass as a small singular value.
         leading: instead of a rank, the number of largest singular values to take, without a check of the spectrum.
             Papers report it, but it is another quantity, because the small values dominate the volume.
     Returns:

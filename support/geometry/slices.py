@@ -20,7 +20,8 @@ class Plane:
 def line(a: Tensor, b: Tensor, points: int) -> Tensor:
     """Evenly spaced inputs from a to b, both included, shape (points, d).
 
-    a and b may have any shape, such as that of images; the line is then (points, ...).
+    a and b may have any shape, such as that of images; the line is then (points, ...). It is in float64, also between
+    inputs in float32.
     Raises ValueError for anchors of different shapes, and for fewer than two points.
 
     >>> line(torch.tensor([0.0]), torch.tensor([1.0]), 5).flatten().tolist()

@@ -54,7 +54,9 @@ def examples(inputs: Any, labels: Any = None) -> tuple[Tensor, Tensor, list[str]
     Raises:
         ValueError: for what cannot be read so, and for inputs that are not finite; the message says what to do.
     """
-    if isinstance(inputs, DataLoader | Dataset) and labels is None:
+    if isinstance(inputs, DataLoader | Dataset):
+        if labels is not None:
+            raise ValueError(f"a {type(inputs).__name__} holds its own labels; pass it alone, without labels")
         inputs, labels = _pairs(inputs)
     if inputs is None or labels is None:
         raise ValueError("a model needs inputs and labels")
@@ -115,7 +117,10 @@ def _tensor(name: str, value: Any) -> Tensor:
         value = value.toarray()
     array = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
     if array.dtype == object and not any(isinstance(v, str) for v in array.flat):  # a table of several number types
-        array = array.astype(float)
+        try:
+            array = array.astype(float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must be numbers, got {type(value).__name__}: {error}") from error
     if array.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} must be numbers, got {array.dtype} of shape {array.shape}, such as {array.flat[0]!r}"
@@ -177,7 +182,7 @@ def copy_of(model: Any, dtype: torch.dtype) -> tuple[nn.Module, str]:
 
 
 class FromEmbeddings(nn.Module):
-    """The model behind its first Embedding: a map of embeddings (N, T, E) in place of tokens (N, T)."""
+    """The model behind its Embedding of the tokens: a map of embeddings (N, T, E) in place of tokens (N, T)."""
 
     def __init__(self, model: nn.Module, embedding: nn.Module, tokens: Tensor):
         super().__init__()
@@ -195,29 +200,46 @@ class FromEmbeddings(nn.Module):
 def behind_embedding(model: nn.Module, tokens: Tensor) -> tuple[nn.Module, Tensor]:
     """The map from embeddings to outputs, and the embeddings of the tokens, (N, T) of whole numbers.
 
-    Raises ValueError for a model without an Embedding, and if it uses the tokens elsewhere, too, as for a mask.
+    The Embedding is the one that is called with the tokens, else the first that gives one row an input. Raises
+    ValueError for a model without one, and if it uses the tokens elsewhere, too, as for a mask.
     """
     how = "pass model.embedding(tokens) as inputs, and a module of what follows as the model"
-    seen: list[tuple[nn.Module, Tensor]] = []
+    seen: list[tuple[nn.Module, Tensor, bool]] = []
+
+    def note(part, arguments, named, made):
+        taken = [*arguments, *named.values()][0]
+        seen.append((part, made, taken.shape == tokens.shape and torch.equal(taken.to(tokens.dtype), tokens)))
+
     parts = [part for part in model.modules() if isinstance(part, nn.Embedding)]
     if not parts:
         number = "inputs must be float64 or float32"
         raise ValueError(f"{number}, got {tokens.dtype}; scale them as in training, for images x / 255")
     with ExitStack() as hooks, torch.no_grad():
         for part in parts:
-            hooks.enter_context(part.register_forward_hook(lambda part, _, made: seen.append((part, made))))
+            hooks.enter_context(part.register_forward_hook(note, with_kwargs=True))
         try:
             right = model(tokens.clone())
         except Exception as error:
             raise ValueError(f"the model cannot take inputs of shape {tuple(tokens.shape)}: {error}") from error
-    if not seen or len(seen[0][1]) != len(tokens) or any(part is seen[0][0] for part, _ in seen[1:]):
-        raise ValueError(f"tokens are measured from the first Embedding on, which this model does not allow; {how}")
-    rest = FromEmbeddings(model, seen[0][0], tokens[:1])
+    only_tensors(right)
+    rows = [(part, made, same) for part, made, same in seen if len(made) == len(tokens)]
+    embedding, embedded, _ = next((one for one in rows if one[2]), rows[0] if rows else (None, None, False))
+    if embedding is None or embedded is None:
+        raise ValueError(f"no Embedding of the model gives one row an input, so there is nothing to measure; {how}")
+    if sum(part is embedding for part, _, _ in seen) > 1:
+        raise ValueError(f"the model calls its Embedding of the tokens more than once; {how}")
+    rest = FromEmbeddings(model, embedding, tokens[:1])
     with torch.no_grad():
-        made = rest(seen[0][1].clone())
-    if not isinstance(right, Tensor) or not torch.allclose(made, right, 1e-4, 1e-6):
-        raise ValueError(f"the model uses its tokens not only in its first Embedding (a mask?); {how}")
-    return rest, seen[0][1]
+        made = rest(embedded.clone())
+    if not torch.allclose(made, right, 1e-4, 1e-6):
+        raise ValueError(f"the model uses its tokens not only in one Embedding (a mask?); {how}")
+    return rest, embedded
+
+
+def only_tensors(made: Any) -> None:
+    """Raises ValueError for outputs that are no tensor."""
+    if not isinstance(made, Tensor):
+        raise ValueError(f"the model gives {type(made).__name__} in place of a tensor; wrap it to return one")
 
 
 def untrained(model: nn.Module) -> nn.Module:

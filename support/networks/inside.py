@@ -49,6 +49,7 @@ class Network:
         self.dtype = torch.float64 if tokens or x[0].numel() <= WIDE else torch.float32
         self.model, note = given.copy_of(model, self.dtype)
         self.notes += [note] if note else []
+        self.tokens = x if tokens else None
         if tokens:
             with self._default():
                 self.model, x = given.behind_embedding(self.model, x)
@@ -78,12 +79,13 @@ class Network:
                     f" (a copy in {self.dtype} is measured)" if "dtype" in str(error) or "type" in str(error) else ""
                 )
                 kind = "" if str(error) else type(error).__name__
+                if self.tokens is None and any(isinstance(part, nn.Embedding) for part in self.model.modules()):
+                    cast = "; it has an Embedding: if these inputs are tokens, pass integers"
                 raise ValueError(f"the model cannot take {what}: {error}{kind}{cast}") from error
         first, again, alone = made
-        if not isinstance(first, Tensor):
-            raise ValueError(f"the model gives {type(first).__name__} in place of a tensor; wrap it to return one")
+        given.only_tensors(first)
         self.single = len(first) == len(some) and first[0].numel() == 1
-        self.last = self._last_activation(some[:1])
+        self.last, self.repeated = self._last_activation(some[:1])
         self.probability = self.single and self.last == "sigmoid"
         most, low = int(self.classes[-1]), int(self.classes[0])
         outputs = 2 if self.single else first.shape[-1]
@@ -118,11 +120,14 @@ class Network:
             return family
         return f"{family}2" if self.logits.min() >= 0 else f"{family}2-Neg" if self.logits.max() <= 0 else family
 
-    def _last_activation(self, x: Tensor) -> str:
+    def _last_activation(self, x: Tensor) -> tuple[str, str]:
+        """The last activation; its layer if the outputs are its values, or their negatives, and "" otherwise."""
         watch = _Watch(self.model)
         with torch.no_grad(), watch.modules, watch:
-            self.run(x)
-        return watch.last
+            made = self.run(x)
+        layer, values = watch.ended
+        same = values.shape == made.shape and torch.equal(values.abs(), made.abs())
+        return watch.last, layer if same else ""
 
     @classmethod
     def of(cls, model: Any, inputs: Any, labels: Any) -> "Network":
@@ -139,11 +144,15 @@ class Network:
     def twin(self, model: Any = None) -> "Network":
         """A network of the same inputs and labels with `model`, or else with this one untrained.
 
-        The statistics of its batch norms are those of the inputs. Raises ValueError as a Network does.
+        Of tokens the inputs of both are the embeddings of this one. The statistics of the batch norms of one that is
+        untrained here are those of the inputs. Raises ValueError as a Network does.
         """
         made = copy.copy(self)
         if model is not None:
             made.model = given.copy_of(model, self.dtype)[0]
+            if self.tokens is not None:
+                with made._default():
+                    made.model = given.behind_embedding(made.model, self.tokens)[0]
         else:
             made.model = given.untrained(self.model)
             norms = [
@@ -296,6 +305,7 @@ class _Watch(TorchDispatchMode):
         self.recurrent = {name for name, m in model.named_modules() if isinstance(m, nn.RNNBase | nn.RNNCellBase)}
         self.modules, self.calls, self.last = ModuleTracker(), Counter(), ""
         self.seen: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
+        self.ended = "", torch.empty(0)  # the last layer of `seen`, and its values
 
     def note(self, name: str, units: Tensor) -> None:
         """Sums up values (N, units, ...): the number of inputs on which each unit is active, and its range."""
@@ -315,7 +325,9 @@ class _Watch(TorchDispatchMode):
             self.calls[inside, name] += 1
             again = f" ({self.calls[inside, name]})" if self.calls[inside, name] > 1 else ""
             where = "" if inside.split(".")[-1] == name else f" {name}"
-            self.note(f"{inside}{where}{again}".strip(), made.mT if made.ndim == 3 and not self.channels else made)
+            layer = f"{inside}{where}{again}".strip()
+            self.note(layer, made.mT if made.ndim == 3 and not self.channels else made)
+            self.ended = layer, made.detach()
         return made
 
 
