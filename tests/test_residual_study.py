@@ -217,8 +217,8 @@ def record(spec, across=0.0, alike=0.0, before=(0.0, 0.0), stages=(1.0,) * 4, ha
         not_normalised[1, 0, place, 0, :, 2] = K * (there + jitter())
     not_normalised[:, :, 1, 0, raw_found:] = np.nan
     arrays = {
-        "steps": np.array([0, spec.epochs]), "crossing": crossing, "length": length, "segment_volume": volume, "segment_half": halves,
-        "segment_rank": rank,
+        "steps": np.array([0, spec.epochs]), "crossing": crossing, "length": length, "segment_volume": volume,
+        "segment_half": halves, "segment_rank": rank,
         "segment_measure": measures, "spectrum": np.zeros((2, 2, 2, K)), "triangle_volume": triangles,
         "plane_volume": np.stack([following(entropies, s) for s in entropy]),
         "plane_entropy": np.stack([entropies] * 2),

@@ -60,8 +60,9 @@ def test_a_picture_that_says_the_same_is_not_written_again(chapter):
     assert chapter[0].read_bytes() == before
 
 
-def test_a_picture_that_says_something_else_replaces_it(chapter):
+@pytest.mark.parametrize(("old", "new"), [("a bump", "a dip"), ("How to read it", "How it is read")])
+def test_a_picture_that_says_something_else_replaces_it(chapter, old, new):
     stills.keep(*chapter)
-    chapter[1].write_text(chapter[1].read_text().replace("a bump", "a dip"))
+    chapter[1].write_text(chapter[1].read_text().replace(old, new))
     assert stills.keep(*chapter)
-    assert stills.words(json.loads(chapter[0].read_text())) == "a dip"
+    assert any(new in text for text in stills.words(json.loads(chapter[0].read_text())))

@@ -344,7 +344,7 @@ def on_site(text: str) -> str:
 def stage() -> None:
     """Lays out the source of the site: configuration, prose, executed chapters, generated snippets."""
     shutil.rmtree(STAGED, ignore_errors=True)
-    shutil.copytree(ROOT / "book" / "pages", STAGED / "book")
+    shutil.copytree(ROOT / "book" / "pages", STAGED / "book", ignore=shutil.ignore_patterns(".*"))
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(ROOT / name, STAGED / name)
     for path in STAGED.glob("book/*.md"):

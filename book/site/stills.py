@@ -18,10 +18,10 @@ def picture(notebook: dict) -> tuple[str, dict] | None:
     return next(((cell["id"], output) for cell, output in shown if "image/png" in output.get("data", {})), None)
 
 
-def words(notebook: dict) -> str:
-    """What the first picture says to readers who cannot see it; "" if there is none."""
+def words(notebook: dict) -> tuple[str, str]:
+    """The caption of the first picture, and what it says to readers who cannot see it; empty if there is none."""
     found = picture(notebook)
-    return found[1]["metadata"]["image/png"]["alt"] if found else ""
+    return (found[1]["data"]["text/plain"], found[1]["metadata"]["image/png"]["alt"]) if found else ("", "")
 
 
 def keep(path: Path, executed: Path) -> bool:

@@ -40,7 +40,7 @@ def sign_turns() -> None:
     show(
         pictures.sign_turns_figure(leads()),
         name="fig-sign-turns",
-        title="Distances lead when the first steps are large, and not when they are small.",
+        title="Distances lead when the steps are large, and not when they are small.",
         caption="Test accuracy of ReLU2-Neg (distances) minus ReLU2 (amounts): pairs of networks (dots), mean and "
         "95% interval. Both scalings start from equally large preactivations. "
         f"(MNIST, first 10,000 images, 1,000 steps, {pairs} pairs of each kind)",
@@ -90,7 +90,7 @@ def atlas() -> None:
         pictures.phase_figure(runs, rates, OF_RELU, published),
         name="fig-map",
         title="Accuracy depends on step size and start, and a published setting is one point of the map.",
-        caption="Mean test accuracy by the sizes of the first steps and the first preactivations. Cross: the "
+        caption="Mean test accuracy by the sizes of the steps and of the first preactivations. Cross: the "
         "published learning rate. Dot: some runs diverged. "
         f"(MNIST, {rates.images:,} images, {rates.steps:,} steps, {runs['seed'].nunique()} seeds per point)",
         alt="Six heat maps, three networks by two scalings. ReLU2 is bright at step sizes of 10 and 100 from small "
