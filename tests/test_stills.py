@@ -60,9 +60,20 @@ def test_a_picture_that_says_the_same_is_not_written_again(chapter):
     assert chapter[0].read_bytes() == before
 
 
-@pytest.mark.parametrize(("old", "new"), [("a bump", "a dip"), ("How to read it", "How it is read")])
+@pytest.mark.parametrize(("old", "new"), [("a bump", "a dip"), ("A finding", "Another finding")])
 def test_a_picture_that_says_something_else_replaces_it(chapter, old, new):
     stills.keep(*chapter)
     chapter[1].write_text(chapter[1].read_text().replace(old, new))
     assert stills.keep(*chapter)
     assert any(new in text for text in stills.words(json.loads(chapter[0].read_text())))
+
+
+def test_a_caption_that_misses_images_changes_nothing(chapter):
+    stills.keep(*chapter)
+    chapter[1].write_text(chapter[1].read_text().replace("How to read it", "Without images. How to read it"))
+    assert not stills.keep(*chapter)
+
+
+def test_a_chapter_that_was_not_executed_is_named(chapter, tmp_path):
+    with pytest.raises(FileNotFoundError, match="source has not been executed: make book"):
+        stills.keep(chapter[0], tmp_path / "none.ipynb")

@@ -90,7 +90,7 @@ def agree() -> None:
 
 def chapters() -> list[Path]:
     """The notebooks of the chapters."""
-    return sorted((ROOT / "notebooks").glob("*.ipynb"))
+    return [ROOT / "notebooks" / f"{name}.ipynb" for name in notebooks()]
 
 
 def pictured(parameters: dict) -> None:

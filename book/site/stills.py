@@ -19,9 +19,14 @@ def picture(notebook: dict) -> tuple[str, dict] | None:
 
 
 def words(notebook: dict) -> tuple[str, str]:
-    """The caption of the first picture, and what it says to readers who cannot see it; empty if there is none."""
-    found = picture(notebook)
-    return (found[1]["data"]["text/plain"], found[1]["metadata"]["image/png"]["alt"]) if found else ("", "")
+    """The title of the first picture, and what it says to readers who cannot see it; empty if there is none.
+
+    The rest of a caption may say that images are not at hand here.
+    """
+    if not (found := picture(notebook)):
+        return "", ""
+    title = "".join(found[1]["data"]["text/plain"]).split("**")[1]
+    return title, found[1]["metadata"]["image/png"]["alt"]
 
 
 def keep(path: Path, executed: Path) -> bool:
@@ -29,6 +34,8 @@ def keep(path: Path, executed: Path) -> bool:
 
     Two pictures are the same if they say the same: the pixels hang on the machine's fonts.
     """
+    if not executed.exists():
+        raise FileNotFoundError(f"{path.stem} has not been executed: make book")
     notebook, copy = files.notebook(path), files.notebook(executed)
     if words(notebook) == words(copy):
         return False
