@@ -262,3 +262,12 @@ def test_a_layer_whose_slope_is_nan_says_where():
 def test_no_map_has_a_negative_variance():
     with pytest.raises(ValueError, match=r"got -1\.0 and 0\.0"):
         random_shallow_map(3, 2, torch.Generator(), -1.0)
+
+
+def test_the_ratio_of_gelu_overshoots_1_and_comes_back_from_below():
+    """So far out the curvature is positive again, though tiny: chapter 6 says so."""
+    from support.geometry.wide_layers import Wide
+
+    layer = Wide("gelu", 2)
+    assert (layer.ricci([1.0, 8.0, 10.0, 15.0]) > 0).all() and (layer.ricci([0.3, 4.0]) < 0).all()
+    assert layer.stretch_ratio([5.5]) < layer.stretch_ratio([10.0]) < layer.stretch_ratio([20.0]) < 1
