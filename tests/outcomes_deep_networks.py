@@ -117,6 +117,22 @@ OUTCOMES = {
             ({"random": -0.2, "probe": 0.2, kind: -0.2 + 0.01 * WIGGLE}, "fails"),
             ({"random": -0.2, "probe": 0.2, kind: NONE}, "unclear")]
        for id, kind in (("OWN-8-i", "shuffled"), ("OWN-8-j", "whitened"))},
+    "OWN-8-k": [
+        ({"middle one class before": -1 + 0.01 * WIGGLE, "dimmed one class before": -0.9}, "holds"),
+        ({"middle one class before": -1 + 0.01 * WIGGLE, "dimmed one class before": -0.5}, "fails"),
+        ({"middle one class before": -1 + NONE, "dimmed one class before": -0.7}, "unclear"),
+    ],
+    **{id: [({"middle one class after": 0.2 + 0.01 * WIGGLE, picture: holds}, "holds"),
+            ({"middle one class after": 0.2 + 0.01 * WIGGLE, picture: fails}, "fails"),
+            ({"middle one class after": 0.2 + 0.01 * WIGGLE, picture: 0.1 + NONE}, "unclear"),
+            ({"middle one class after": -0.2 + 0.01 * WIGGLE, picture: holds}, "void")]
+       for id, picture, holds, fails in (("OWN-8-l", "dimmed one class after", 0.19, 0.02),
+                                         ("OWN-8-m", "brightened one class after", 0.02, 0.19))},
+    "OWN-8-n": [
+        (dict.fromkeys(("dimmed two classes after", "dimmed one class after", "middle one class after"), 0.2)
+         | {"middle two classes after": 0.2 + more}, state)
+        for more, state in ((0.1 + 0.01 * WIGGLE, "holds"), (-0.1 + 0.01 * WIGGLE, "fails"), (NONE, "unclear"))
+    ],
     "OWN-8-g": [
         *(
             (columns | {"deep train accuracy": 93.5, "train accuracy": 93.3 + 0.1 * WIGGLE}, state)

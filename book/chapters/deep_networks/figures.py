@@ -4,16 +4,19 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
+import pandas as pd
 from torch import nn
 
 from book import chapters
 from book.chapters.deep_networks import pictures
 from book.chapters.deep_networks.claims import arms
+from book.chapters.deep_networks.derived import DIMMED, TRAINED
 from book.chapters.deep_networks.numbers import FEW, NETWORKS, NEW, rows
 from book.chapters.deep_networks.study import STUDIES
 from book.figures import film
 from book.figures.figures import show
-from book.measures.residual import clusters, lines, results, slopes
+from book.measures.residual import clusters, dimmed, lines, results, slopes
+from book.measures.residual.dimmed import PAIRS
 from book.measures.residual.results import ResidualArm
 from book.measures.residual.study import ResidualStudy
 from book.measures.tables import Records
@@ -85,6 +88,33 @@ def two_depths() -> None:
         "training lie above zero at both ends. They rise from about 31 to 62 percent in ResNet-34, and a little in "
         "ResNet-10.",
     )
+
+
+def pale() -> None:
+    """Whether the middle of two photographs is special, or only pale; of `dimmed.PICTURES`."""
+    strips = lines.photographs(recorded()["ResNet-34"].of().values())
+    few = "ResNet-10, 5,000 images"
+    panels = {
+        "ResNet-34,\nuntrained": _pictures(DIMMED, "ResNet-34", "before"),
+        "ResNet-10,\nuntrained": _pictures(DIMMED, "ResNet-10", "before"),
+        "ResNet-10,\ntrained": _pictures(TRAINED, few, "after"),
+    }
+    n = ", ".join(str(len(found)) for found in panels.values())
+    show(
+        pictures.pale_figure(panels, strips if strips is None else (strips[1][0], strips[1][-1])),
+        name="fig-deep-pale",
+        title="TITLE",
+        caption=f"{NO_IMAGES if strips is None else ''}Stretch over that at two photographs of one class: networks "
+        f"(dots, {PAIRS} pairs each), means with 95% intervals. Dimmed: a photograph with the contrast of the "
+        "middle. Brightened: the middle with that of the photographs. "
+        f"(CIFAR-10, JPEG copy; trained on 5,000 images; n = {n})",
+        alt="ALT",
+    )
+
+
+def _pictures(name: str, network: str, when: str) -> pd.DataFrame:
+    found = dimmed.table(name, network)
+    return pd.DataFrame({picture: found[f"{picture} one class {when}"] for picture in dimmed.PICTURES})
 
 
 def not_confirmed() -> None:

@@ -1,6 +1,6 @@
 """The figures of the chapter: black is after training, grey before; dashed is within one class."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,12 @@ from book.chapters.deep_networks.derived import TABLE
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import ACCENT, GREY
-from book.measures.residual import clusters, results
+from book.measures.residual import clusters, dimmed, results, slopes
 from book.measures.residual.own_boundaries import MEASURES, after_training, before_training
 from book.measures.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from book.records.store import Record
 from support import geometry
+from support.training.residual.learner import MEAN, SD
 
 STAGES = (1, 2, 3, 4)
 BEFORE_TRAINING = {  # classifiers of `own_boundaries`, in words
@@ -27,6 +28,11 @@ CLASSIFIERS = {  # of an untrained network, in words: from those that know least
     "whitened": "random,\nwhitened",
     "shuffled": "fitted to\nshuffled labels",
     "probe": "fitted to\nlabels",
+}
+PALE = {  # pictures of `dimmed.pictures`, in words
+    "dimmed": "one photo,\ndimmed",
+    "middle": "the middle\nof two",
+    "brightened": "the middle,\nbrightened",
 }
 LOOKS = ((BEFORE, GREY, "white", "before training"), (AFTER, "black", "black", "after training"))
 KINDS = ((ACROSS, "-", "across a boundary"), (ALIKE, "--", "within one class"))
@@ -148,6 +154,40 @@ def groups_figure(groups: dict[str, np.ndarray]):
         ax.set_title(title)
     axes[0].set_ylabel("effect (nats per output)")
     return fig
+
+
+def pale_figure(panels: Mapping[str, pd.DataFrame], photographs: tuple[np.ndarray, np.ndarray] | None):
+    """How much more than at photographs space is stretched at `dimmed.PICTURES`: networks (dots), mean, interval.
+
+    panels: title -> the networks, a column for each picture, in nats. photographs: two of one class, from 0 to 1,
+    whose pictures stand above the columns.
+    """
+    fig, axes = figures.subplots(1, len(panels), height=3.6)
+    for ax, (title, found) in zip(axes, panels.items(), strict=True):
+        for place, picture in enumerate(PALE):
+            values, x = found[picture].dropna().to_numpy(), place - 0.08
+            ax.plot(np.full(len(values), x - 0.12), values, "o", color=GREY, markersize=4, alpha=0.7)
+            if len(values) > 1:
+                mean = mean_interval(values)
+                ax.plot([x + 0.1, x + 0.1], [mean.low, mean.high], color="black", linewidth=2)
+                ax.plot(x + 0.1, mean.value, "o", color="black", markersize=6)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set_xlim(-0.5, len(PALE) - 0.5)
+        ax.set_xticks(range(len(PALE)), PALE.values(), fontsize=8)
+        ax.set_title(title, y=1.3 if photographs else 1.0)
+        slopes.percent_axis(ax.yaxis, ax.get_ylim(), (-80, -60, -40, -20, -10, 0, 5, 10, 20, 50, 100, 200))
+        for place, image in enumerate(_pale(*photographs) if photographs else ()):
+            thumbnail = ax.inset_axes((place / len(PALE) + 0.04, 1.03, 1 / len(PALE) - 0.08, 0.26))
+            thumbnail.imshow(image.clip(0, 1))
+            thumbnail.axis("off")
+    axes[0].set_ylabel("stretched more than at\nthe photographs (log scale)")
+    return fig
+
+
+def _pale(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+    """The pictures PALE of two photographs."""
+    made = dimmed.pictures(*(torch.from_numpy((x - MEAN) / SD)[None] for x in (a, b)))
+    return [made[picture][0].numpy() * SD + MEAN for picture in PALE]
 
 
 def profiles_figure(arm: ResidualArm):

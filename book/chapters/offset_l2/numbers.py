@@ -32,6 +32,10 @@ def _cost(place: str, scaling: str, data: str = "MNIST") -> pd.Series:
     return tests["accuracy"] - tests[place]
 
 
+def _right(_: Tables, column: str) -> float:
+    return float(_tests().loc["standardised", column].mean())
+
+
 def _moved(tables: Tables, scaling: str) -> pd.DataFrame:
     """The networks of study mnist-centres."""
     return centres.table(tables).query("inputs == @scaling")
@@ -82,6 +86,11 @@ NUMBERS = {
     "zero-standardised-most": Number(
         "largest mean loss of a kind of network with all centres at zero, standardised pixels",
         lambda _: _cost("at zero", "standardised").max(), "points"),
+    **{name: Number(
+        f"mean test accuracy of the networks whose weights are kept, standardised pixels, {words}",
+        partial(_right, column=column), "%")
+       for name, column, words in (("trained-standardised", "accuracy", "centres as trained"),
+                                   ("anew-standardised", "drawn anew", "with all centres drawn anew"))},
     **{f"farthest-{scaling}": Number(
         f"largest movement of a centre, {scaling} pixels, of the mean distance between two centres",
         partial(_farthest, scaling=scaling), "%")

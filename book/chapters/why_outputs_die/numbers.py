@@ -8,7 +8,7 @@ import pandas as pd
 
 from book.chapters.settings import SOURCE_RATE
 from book.chapters.why_outputs_die import figures, law
-from book.chapters.why_outputs_die.tables import PAIR, recorded, remedies
+from book.chapters.why_outputs_die.tables import PAIR, recorded
 from book.claims.numbers import Number
 from book.claims.statistics import Estimate, mean_interval
 from book.measures.classifiers import frames
@@ -54,10 +54,6 @@ def _reached(share: float) -> float:
     return float(sizes[rising][np.flatnonzero(shares["ReLU2"].mean(0)[rising] > share)[0]])
 
 
-def _ahead(tables: Tables, scaling: str) -> int:
-    return int((remedies(recorded(tables)).loc[scaling]["95% low"] > 0).sum())
-
-
 def _explained(tables: Tables, network: str) -> float:
     return law.explained(tables.once(law.runs, "mnist-rates"))[network]
 
@@ -91,10 +87,6 @@ NUMBERS = {
                            lambda _: _reached(0.03)),
     "half-lost": Number("step size of the warm-up from which more than half of ReLU2's outputs are inactive",
                         lambda _: _reached(0.5)),
-    **{f"ahead-{scaling}": Number(
-        f"of five recipes, number under which the interval of the lead lies above 0, {scaling} pixels",
-        partial(_ahead, scaling=scaling))
-       for scaling in BOTH},
     **{f"explained-{network.lower()}": Number(
         f"variance of accuracy that step size and start explain on the map, {network}",
         partial(_explained, network=network), "%")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import pandas as pd
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from book.measures.residual.places import CANDIDATES, SEARCHED
 from book.measures.residual.survey import settle
@@ -52,9 +52,14 @@ def _length(x: Tensor) -> Tensor:
 
 
 def effects(log_volume: Callable[[Tensor], Tensor], a: Tensor, b: Tensor) -> dict[str, float]:
-    """PICTURES: how far the mean of log_volume, (N, ...) -> (N,), there exceeds that at the images a and b."""
-    found = {name: float(log_volume(x).mean()) for name, x in pictures(a, b).items()}
-    return {name: found[name] - found["images"] for name in PICTURES}
+    """PICTURES: how far log_volume, (N, ...) -> (N,), there exceeds that at the images a and b; means over pairs.
+
+    A pair counts if the log-volumes of all its pictures are finite; "pairs" is the number of these.
+    """
+    found = {name: log_volume(x).view(len(x) // max(1, len(a)), len(a)).mean(0) for name, x in pictures(a, b).items()}
+    counts = torch.stack([*found.values()]).isfinite().all(0)
+    means = {name: float(of[counts].mean()) for name, of in found.items()}
+    return {"pairs": int(counts.sum())} | {name: means[name] - means["images"] for name in PICTURES}
 
 
 def measured(spec: ResidualSpec, dataset: Dataset, trained: bool) -> list[dict]:
@@ -92,16 +97,22 @@ def measured(spec: ResidualSpec, dataset: Dataset, trained: bool) -> list[dict]:
     for when, one in networks.items():
         row = {"seed": spec.seed, "when": when, "accuracy": one.accuracy(one.train_images, one.learned)[1]}
         for kind, (first, second) in zip(KINDS, ends, strict=True):
-            found = len(first) > 0  # else all numbers are missing
-            of = effects(_log_volume(one), normalised(first.float()), normalised(second.float())) if found else {}
-            rows.append(row | {"kind": kind, "pairs": len(first)} | of)
+            of = effects(_log_volume(one), normalised(first.float()), normalised(second.float()))
+            rows.append(row | {"kind": kind} | of)
     return rows
 
 
 def _log_volume(learner: Learner) -> Callable[[Tensor], Tensor]:
-    tap = nn.Sequential(*learner.network.tap(STAGES)).eval()
-    outputs = learner.network.fc.in_features
-    return lambda x: geometry.deep_log_volume_element(tap, x).double() / outputs
+    """The log-volume of the last stage in nats per output; NaN where the Jacobian lacks full rank."""
+    tap, outputs = learner.network.tap(STAGES).eval(), learner.network.fc.in_features
+
+    def at(x: Tensor) -> float:
+        try:
+            return float(geometry.deep_log_volume_element(tap, x)) / outputs
+        except geometry.SingularMetric:
+            return torch.nan
+
+    return lambda images: torch.tensor([at(x) for x in images], dtype=torch.float64)
 
 
 def table(name: str, network: str) -> pd.DataFrame:
