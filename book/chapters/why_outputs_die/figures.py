@@ -36,9 +36,10 @@ def warming_up() -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 def sign_turns() -> None:
     """The lead of ReLU2-Neg over ReLU2 at three step sizes, in both input scalings."""
-    pairs = leads().groupby(["size", "scaling"]).size().iloc[0]
+    pairs, rates = leads().groupby(["size", "scaling"]).size().iloc[0], chapters.studies()["mnist-rates"]
+    published = {scaling: rates.place(scaling, SOURCE_RATE)[0] for scaling in rates.scalings}
     show(
-        pictures.sign_turns_figure(leads()),
+        pictures.sign_turns_figure(leads(), published),
         name="fig-sign-turns",
         title="Distances lead when the steps are large, and not when they are small.",
         caption="Test accuracy of ReLU2-Neg (distances) minus ReLU2 (amounts): pairs of networks (dots), mean and "

@@ -1,5 +1,7 @@
 """The figures of the chapter."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -14,10 +16,11 @@ from book.measures.tables import wide
 from support.networks.architectures import SIX
 
 
-def sign_turns_figure(leads: pd.DataFrame) -> Figure:
+def sign_turns_figure(leads: pd.DataFrame, published: Mapping[str, float]) -> Figure:
     """The lead of ReLU2-Neg over ReLU2 against the step size: every pair of networks, mean and 95% interval.
 
-    leads: `law.leads`. Filled: raw inputs; hollow: standardised inputs.
+    leads: `law.leads`. Filled: raw inputs; hollow: standardised inputs. published: the step size of the published
+    rate by scaling, for the margins.
     """
     fig, ax = subplots(height=3.4)
     look, sizes = style("ReLU2-Neg"), sorted(leads["size"].unique())
@@ -35,6 +38,13 @@ def sign_turns_figure(leads: pd.DataFrame) -> Figure:
     ax.axhline(0, color="black", linewidth=0.8)
     for height, words in ((0.97, "distances lead"), (0.03, "amounts lead")):
         ax.text(0.01, height, words, transform=ax.transAxes, va="top" if height > 0.5 else "bottom", style="italic")
+    words_of = "published: {:,} on {} pixels".format
+    beyond = (
+        (0.01, 0.11, "left", "\u2190 " + words_of(round(published["standardised"], 2), "standardised")),
+        (0.99, 0.11, "right", words_of(round(published["raw"]), "raw") + " \u2192"),
+    )
+    for x, height, side, words in beyond:
+        ax.text(x, height, words, transform=ax.transAxes, ha=side, fontsize=8)
     ax.set_xticks(np.log10(sizes), [f"{size:,}" for size in sizes])
     ax.set(xlabel="step size of the first layer", ylabel="lead of distances (points)", ylim=(-100, 100))
     ax.grid(axis="x", visible=False)
