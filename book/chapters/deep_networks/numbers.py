@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from book.chapters.deep_networks import claims
-from book.chapters.deep_networks.derived import TABLE
+from book.chapters.deep_networks.derived import DIMMED, TABLE, TRAINED
 from book.claims.numbers import Number
-from book.measures.residual import numbers, results
+from book.measures.residual import dimmed, numbers, results
 from book.measures.tables import Tables
 from book.records import derived
 
@@ -38,6 +38,22 @@ def _own(when: str, column: str) -> Number:
     of = rows(NETWORKS["ResNet-34"], untrained=TABLE)
     says = "ResNet-34, boundary over matched place, both over the straight line between the ends"
     return _stretch(f"{says}: {when}", of, column)
+
+
+def _pictures(name: str, network: str, when: str, kind: str = "one class") -> dict[str, Number]:
+    """The stretch at each of `dimmed.PICTURES`, by a short name for the networks."""
+    table, short = (DIMMED, f"untrained-{network[-2:]}") if when == "before" else (TRAINED, "trained")
+    short += "" if kind == "one class" else "-two"
+
+    def of(_: Tables) -> pd.DataFrame:
+        return dimmed.table(table, network)
+
+    return {
+        f"{picture}-{short}": _stretch(
+            f"of {name} over photographs of {kind}: {picture}", of, f"{picture} {kind} {when}"
+        )
+        for picture in dimmed.PICTURES
+    }
 
 
 def _share_within(name: str) -> Number:
@@ -93,6 +109,15 @@ NUMBERS = {
         "of ResNet-34, 40 epochs, between three images of three classes", _LONG, "plane rise across after"
     ),
     "plane-alike": _stretch("of ResNet-34, 40 epochs, between three images of one", _LONG, "plane rise alike after"),
+    **_pictures("untrained ResNet-34", "ResNet-34", "before"),
+    **_pictures("untrained ResNet-10", "ResNet-10", "before"),
+    **_pictures("ResNet-10 trained on 5,000 images", "ResNet-10, 5,000 images", "after"),
+    **_pictures("ResNet-10 trained on 5,000 images", "ResNet-10, 5,000 images", "after", "two classes"),
+    "relu-before": _stretch(
+        f"of ResNet-10 with ReLU before training {_BOUNDARY}",
+        rows(NETWORKS["ResNet-10"], "relu"),
+        "effect 4 across before",
+    ),
     "first-rise": _stretch("that training adds to the boundary alone, 5,000 images", rows(FEW), "gain 4"),
     "shuffled-across": _stretch(f"with shuffled labels {_BOUNDARY}", rows(FEW, SHUFFLED), "effect 4 across after"),
     "shuffled-alike": _stretch(f"with shuffled labels {_MATCHED}", rows(FEW, SHUFFLED), "effect 4 alike after"),
