@@ -225,6 +225,7 @@ def test_tokens_are_measured_from_their_embeddings_on():
     model = tokens_model()
     report = diagnose(model, tokens, y)
     assert set(report.missing) == {"steps"} and "from their embeddings on" in flat(report)
+    assert flat(report).startswith("Any, ") and "features before parts.head" in flat(report)  # the model's own names
     assert len(report.twins) == len(report.parts)
     net = Network(model, tokens, y)
     torch.testing.assert_close(net.x, model.parts["embed"](tokens).detach().double())
@@ -986,6 +987,21 @@ def test_a_reading_that_hangs_on_an_offset_is_named():
         assert ("also without their mean" in found.words.finding) == found.firm
         assert (" (but hangs on an offset)" in found.words.brief) != found.firm
     assert readings[0.0] == "intensities" and readings[-2.0] == "distances"
+
+
+@pytest.mark.parametrize("shift", [0.0, -2.0])
+def test_two_outputs_are_never_read_firmly_and_the_report_says_why(shift):
+    """Without their mean they mirror each other: the own class is nearer for one, and farther for the other."""
+    x, y = vectors(2)
+    head = nn.Linear(20, 2)
+    head.weight.data, head.bias.data = torch.eye(20)[:2], torch.full((2,), shift)
+    found = diagnosis.hyperplanes(nn.Sequential(head), x, y)
+    assert found.reading == ("distances" if shift else "intensities") and found.relative.counts == (1, 1)
+    assert found.relative.reading == "neither" and found.words.finding.count("With two outputs") == 1
+    distances = diagnosis.hyperplanes(nn.Sequential(OffsetL2(20, 2), diagnosis_neg()), x, y)
+    several = diagnosis.hyperplanes(nn.Sequential(nn.Linear(20, 3)), x, y)  # of three outputs, two have inputs
+    for other in (distances, several, diagnosis.hyperplanes(mlp(1), x, y)):
+        assert not other.mirrored and "With two outputs" not in other.words.finding
 
 
 def mean_less(model):

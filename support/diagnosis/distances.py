@@ -65,6 +65,11 @@ class Hyperplanes(Part):
         return self.relative is None or self.relative.reading == self.reading
 
     @property
+    def mirrored(self) -> bool:
+        """Whether there are two outputs, of which without their mean one is the negative of the other."""
+        return self.relative is not None and len(self.z) == 2 and np.allclose(*self.relative.z * [[1], [-1]])
+
+    @property
     def words(self) -> Words:
         """Counts and reading, beside those of shuffled labels."""
         counts = "the own class is nearest for {} and farthest for {}".format(*self.counts)
@@ -101,6 +106,9 @@ class Hyperplanes(Part):
         elif self.relative is not None:
             finding += ", but the reading hangs on an offset that a softmax cannot see: without their mean over "
             finding += f"outputs they read as {self.relative.reading}"
+        if self.mirrored:
+            finding += ". With two outputs no reading can be firm: without their mean one is the negative of the "
+            finding += "other, and the same class is nearer to both"
         return Words(
             f"{finding}.",
             noise,

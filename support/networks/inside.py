@@ -52,7 +52,7 @@ class Network:
         self.tokens = x if tokens else None
         if tokens:
             with self._default():
-                self.model, x = given.behind_embedding(self.model, x)
+                self.embedding, x = given.embedding_of(self.model, x)
             self.dtype = torch.float64 if x[0].numel() <= WIDE else torch.float32
             self.model = self.model.to(self.dtype)
             self.notes.append("Tokens are measured from their embeddings on.")
@@ -152,7 +152,7 @@ class Network:
             made.model = given.copy_of(model, self.dtype)[0]
             if self.tokens is not None:
                 with made._default():
-                    made.model = given.behind_embedding(made.model, self.tokens)[0]
+                    made.embedding = given.embedding_of(made.model, self.tokens)[0]
         else:
             made.model = given.untrained(self.model)
             norms = [
@@ -182,6 +182,8 @@ class Network:
     def run(self, x: Tensor) -> Any:
         """What the model gives for inputs x, (N, ...), which it may change."""
         with self._default():
+            if self.tokens is not None:
+                return given.from_embedding(self.model, self.embedding, self.tokens[:1], x.clone())
             return self.model(x.clone())
 
     def scores(self, x: Tensor) -> Tensor:
