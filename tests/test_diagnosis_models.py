@@ -904,6 +904,19 @@ def test_the_twin_is_untrained_and_of_the_same_architecture():
     assert str(diagnose(model, x, y, untrained=before).twins["units"]) == str(diagnosis.units(model, x, y))
 
 
+def test_batch_norms_that_saw_no_batch_are_named():
+    """As in a network with random weights: without it, its numbers shrink from layer to layer."""
+    x, y = vectors()
+    model, norms = mlp(), (nn.BatchNorm1d(16), nn.BatchNorm1d(3))
+    model = nn.Sequential(model[0], norms[0], *model[1:], norms[1])
+    said = "have the statistics of the start, mean 0 and variance 1, so they standardise nothing."
+    assert f"2 batch norms still {said}" in diagnose(model, x, y).summary
+    model(x)
+    assert "batch norm" not in diagnose(model, x, y).summary
+    norms[0].reset_running_stats()
+    assert "1 batch norm still has the statistics" in diagnose(model, x, y).summary
+
+
 def test_a_map_is_read_for_the_network_that_ends_most_alike():
     x, y = vectors()
     outputs = {"ReLU": (), "ReLU2": (nn.ReLU(),), "ReLU2-Neg": (nn.ReLU(), diagnosis_neg()), "Abs2": (abs_layer(),)}
