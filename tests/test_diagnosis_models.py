@@ -282,6 +282,11 @@ def test_a_model_of_tokens_that_gives_no_tensor_is_told_so(give, kind):
         diagnose(Tokens(give), *tokens())
 
 
+def test_tokens_without_an_embedding_are_told_what_is_wanted():
+    with pytest.raises(ValueError, match="if they are tokens, the model needs an nn.Embedding"):
+        diagnose(nn.Sequential(nn.EmbeddingBag(50, 4), nn.Linear(4, 3)), *tokens())
+
+
 def test_tokens_as_floats_are_told_to_be_integers():
     with pytest.raises(ValueError, match="has an Embedding: if these inputs are tokens, pass integers"):
         diagnose(Tokens(), tokens()[0].float(), tokens()[1])
@@ -839,6 +844,7 @@ def test_a_part_in_which_the_untrained_network_cannot_be_measured_costs_no_other
     report = diagnose(mlp(), x, y, untrained=flat)
     assert {"units", "steps"} <= set(report.twins) and "volume" not in report.twins
     assert "An untrained network could not be measured beside in part 5: " in report.summary
+    assert "; pass" not in report.summary  # that would be an argument of `volume`
 
 
 def test_the_networks_of_the_book_beside_are_those_of_the_records():
@@ -993,6 +999,8 @@ def test_a_reading_that_hangs_on_an_offset_is_named():
         model[0].bias.data.fill_(shift)
         found = diagnosis.hyperplanes(model, x, y)
         readings[shift] = found.reading
+        for last in (nn.Softmax(1), nn.LogSoftmax(1)):
+            assert diagnosis.hyperplanes(nn.Sequential(*model, last), x, y).words.finding == found.words.finding
         np.testing.assert_allclose(found.relative.z, diagnosis.hyperplanes(mean_less(model), x, y).z, rtol=1e-5)
         assert found.relative.reading == "intensities" and found.firm == (found.reading == "intensities")
         assert ("hangs on an offset" in found.words.finding) != found.firm

@@ -206,8 +206,10 @@ def embedding_of(model: nn.Module, tokens: Tensor) -> tuple[str, Tensor]:
 
     parts = [part for part in model.modules() if isinstance(part, nn.Embedding)]
     if not parts:
-        number = "inputs must be float64 or float32"
-        raise ValueError(f"{number}, got {tokens.dtype}; scale them as in training, for images x / 255")
+        wanted = (
+            "scale them as in training, for images x / 255; or if they are tokens, the model needs an nn.Embedding"
+        )
+        raise ValueError(f"inputs must be float64 or float32, got {tokens.dtype}; {wanted}")
     with ExitStack() as hooks, torch.no_grad():
         for part in parts:
             hooks.enter_context(part.register_forward_hook(note, with_kwargs=True))
