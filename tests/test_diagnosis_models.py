@@ -976,6 +976,13 @@ def test_a_rate_is_no_advice_where_no_unit_looks_dead():
     assert "lower rate" in diagnosis.units(rectified, x, y).words.advice  # and there output 1 is dead
 
 
+def test_outputs_that_are_the_same_for_all_inputs_are_no_lost_class():
+    model = mlp()
+    nn.init.zeros_(model[2].weight)
+    words = diagnosis.units(model, *vectors()).words
+    assert words.advice.startswith("Nothing reaches the outputs") and "a lower rate" not in words.advice
+
+
 def test_units_that_the_outputs_repeat_are_counted_once():
     x, y = vectors()
     for last in ((nn.ReLU(),), (nn.ReLU(), diagnosis_neg()), ()):
