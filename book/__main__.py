@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     add = command("numbers", _numbers, text)
     add("chapter", nargs="?", help="a chapter, or the beginning of its name: 01")
     add("--update", action="store_true", help="rewrite numbers, never words, to what the records say")
+    command("pdf", _pdf, "print the essays of the built site into one PDF (needs Chromium)")
     command("pictures", _pictures, "put the first picture of each executed chapter into its notebook")
     add = command("changes", _changes, "print the verdicts that differ between two versions of the ledger")
     add("old", help="claims.json of a site, or what `claims --json` printed")
@@ -251,6 +252,12 @@ def _numbers(options):
     faults = [fault for page in pages for fault in numbers.faults(page)]
     print("".join(f"{fault}\n" for fault in faults) or "the records agree\n", end="")
     return 1 if faults else 0
+
+
+def _pdf(options):
+    from book.site import paper, publish
+
+    print(f"Written: {paper.pdf().relative_to(publish.ROOT)}")
 
 
 def _pictures(options):

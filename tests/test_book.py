@@ -66,6 +66,19 @@ def test_an_essay_is_short_and_ends_with_limits_three_sentences_and_exercises(na
     assert sentences and exercises.count("<details><summary>Answer</summary>\n\n") == 2
 
 
+@pytest.mark.parametrize("page", sorted(path.stem for path in (ROOT / "book" / "pages").glob("*.ipynb")))
+def test_formulas_and_references_of_the_other_notebooks_read_in_jupyterlab(page):
+    text = "\n".join(source for _, source in cells(f"book/pages/{page}", "markdown"))
+    code = "\n".join(source for _, source in cells(f"book/pages/{page}"))
+    assert not re.findall(r"\{(?:numref|eq|ref|doc)\}", code)
+    assert not re.findall(r"```\{math\}|^:label:|\{(?:numref|eq|ref|doc)\}", text, re.MULTILINE)
+    assert len(re.findall(r"^\$\$$", text, re.MULTILINE)) % 2 == 0
+    tags = [int(number) for number in re.findall(r"\\tag\{(\d+)\}", text)]
+    assert tags == list(range(1, len(tags) + 1)) and {*map(int, re.findall(r"quation \((\d+)\)", text + code))} == {
+        *tags
+    }
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_each_chapter_has_its_evidence(name):
     code = [source for _, source in cells(f"book/pages/evidence_{name[:2]}")]

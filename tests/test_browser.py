@@ -122,7 +122,9 @@ def test_links_lead_to_pages_and_anchors(visits):
 
 def test_sizes(browser):
     files = [path for path in chromium.SITE.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) <= 36 * MEGABYTE
+    apart = {"notebooks.zip": 10 * MEGABYTE, "essays.pdf": 10 * MEGABYTE}  # no page loads them
+    assert sum(path.stat().st_size for path in files if path.name not in apart) <= 36 * MEGABYTE
+    assert not [path for path in files if path.stat().st_size > apart.get(path.name, 36 * MEGABYTE)]
     sizes = {name: (chromium.SITE / name).stat().st_size for name in chromium.pages()}
     assert not {name: size for name, size in sizes.items() if size > 3 * MEGABYTE}
 
@@ -233,3 +235,12 @@ def test_a_page_prints_without_navigation(page, name):
     pdf = page.pdf(format="A4")
     assert pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") > 1
     assert len(pdf) < 30 * MEGABYTE
+
+
+def test_the_essays_are_one_pdf(tmp_path):
+    from book.site import paper
+
+    printed = paper.pdf(chromium.SITE, tmp_path / "essays.pdf").read_bytes()
+    assert printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") > 5 * len(paper.essays())
+    assert len(printed) < 10 * MEGABYTE and not (chromium.SITE / "notebooks" / "essays.html").exists()
+    assert b"(file:" not in printed  # no link to a file of this machine

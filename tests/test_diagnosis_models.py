@@ -225,6 +225,7 @@ def test_tokens_are_measured_from_their_embeddings_on():
     model = tokens_model()
     report = diagnose(model, tokens, y)
     assert set(report.missing) == {"steps"} and "from their embeddings on" in flat(report)
+    assert flat(report).startswith("Any, ") and "features before parts.head" in flat(report)  # the model's own names
     assert len(report.twins) == len(report.parts)
     net = Network(model, tokens, y)
     torch.testing.assert_close(net.x, model.parts["embed"](tokens).detach().double())
@@ -279,6 +280,11 @@ def test_a_given_untrained_network_of_tokens_is_measured_at_the_same_embeddings(
 def test_a_model_of_tokens_that_gives_no_tensor_is_told_so(give, kind):
     with pytest.raises(ValueError, match=f"the model gives {kind} in place of a tensor; wrap it to return one"):
         diagnose(Tokens(give), *tokens())
+
+
+def test_tokens_without_an_embedding_are_told_what_is_wanted():
+    with pytest.raises(ValueError, match="if they are tokens, the model needs an nn.Embedding"):
+        diagnose(nn.Sequential(nn.EmbeddingBag(50, 4), nn.Linear(4, 3)), *tokens())
 
 
 def test_tokens_as_floats_are_told_to_be_integers():
@@ -838,6 +844,7 @@ def test_a_part_in_which_the_untrained_network_cannot_be_measured_costs_no_other
     report = diagnose(mlp(), x, y, untrained=flat)
     assert {"units", "steps"} <= set(report.twins) and "volume" not in report.twins
     assert "An untrained network could not be measured beside in part 5: " in report.summary
+    assert "; pass" not in report.summary  # that would be an argument of `volume`
 
 
 def test_the_networks_of_the_book_beside_are_those_of_the_records():
@@ -903,6 +910,19 @@ def test_the_twin_is_untrained_and_of_the_same_architecture():
     assert str(diagnose(model, x, y, untrained=before).twins["units"]) == str(diagnosis.units(model, x, y))
 
 
+def test_batch_norms_that_saw_no_batch_are_named():
+    """As in a network with random weights: without it, its numbers shrink from layer to layer."""
+    x, y = vectors()
+    model, norms = mlp(), (nn.BatchNorm1d(16), nn.BatchNorm1d(3))
+    model = nn.Sequential(model[0], norms[0], *model[1:], norms[1])
+    said = "have the statistics of the start, mean 0 and variance 1, so they standardise nothing."
+    assert f"2 batch norms still {said}" in diagnose(model, x, y).summary
+    model(x)
+    assert "batch norm" not in diagnose(model, x, y).summary
+    norms[0].reset_running_stats()
+    assert "1 batch norm still has the statistics" in diagnose(model, x, y).summary
+
+
 def test_a_map_is_read_for_the_network_that_ends_most_alike():
     x, y = vectors()
     outputs = {"ReLU": (), "ReLU2": (nn.ReLU(),), "ReLU2-Neg": (nn.ReLU(), diagnosis_neg()), "Abs2": (abs_layer(),)}
@@ -956,6 +976,13 @@ def test_a_rate_is_no_advice_where_no_unit_looks_dead():
     assert "lower rate" in diagnosis.units(rectified, x, y).words.advice  # and there output 1 is dead
 
 
+def test_outputs_that_are_the_same_for_all_inputs_are_no_lost_class():
+    model = mlp()
+    nn.init.zeros_(model[2].weight)
+    words = diagnosis.units(model, *vectors()).words
+    assert words.advice.startswith("Nothing reaches the outputs") and "a lower rate" not in words.advice
+
+
 def test_units_that_the_outputs_repeat_are_counted_once():
     x, y = vectors()
     for last in ((nn.ReLU(),), (nn.ReLU(), diagnosis_neg()), ()):
@@ -979,6 +1006,8 @@ def test_a_reading_that_hangs_on_an_offset_is_named():
         model[0].bias.data.fill_(shift)
         found = diagnosis.hyperplanes(model, x, y)
         readings[shift] = found.reading
+        for last in (nn.Softmax(1), nn.LogSoftmax(1)):
+            assert diagnosis.hyperplanes(nn.Sequential(*model, last), x, y).words.finding == found.words.finding
         np.testing.assert_allclose(found.relative.z, diagnosis.hyperplanes(mean_less(model), x, y).z, rtol=1e-5)
         assert found.relative.reading == "intensities" and found.firm == (found.reading == "intensities")
         assert ("hangs on an offset" in found.words.finding) != found.firm
@@ -986,6 +1015,21 @@ def test_a_reading_that_hangs_on_an_offset_is_named():
         assert ("also without their mean" in found.words.finding) == found.firm
         assert (" (but hangs on an offset)" in found.words.brief) != found.firm
     assert readings[0.0] == "intensities" and readings[-2.0] == "distances"
+
+
+@pytest.mark.parametrize("shift", [0.0, -2.0])
+def test_two_outputs_are_never_read_firmly_and_the_report_says_why(shift):
+    """Without their mean they mirror each other: the own class is nearer for one, and farther for the other."""
+    x, y = vectors(2)
+    head = nn.Linear(20, 2)
+    head.weight.data, head.bias.data = torch.eye(20)[:2], torch.full((2,), shift)
+    found = diagnosis.hyperplanes(nn.Sequential(head), x, y)
+    assert found.reading == ("distances" if shift else "intensities") and found.relative.counts == (1, 1)
+    assert found.relative.reading == "neither" and found.words.finding.count("With two outputs") == 1
+    distances = diagnosis.hyperplanes(nn.Sequential(OffsetL2(20, 2), diagnosis_neg()), x, y)
+    several = diagnosis.hyperplanes(nn.Sequential(nn.Linear(20, 3)), x, y)  # of three outputs, two have inputs
+    for other in (distances, several, diagnosis.hyperplanes(mlp(1), x, y)):
+        assert not other.mirrored and "With two outputs" not in other.words.finding
 
 
 def mean_less(model):

@@ -448,3 +448,32 @@ def test_jupyterlab_asks_nothing_about_news_and_keeps_anchors(monkeypatch):
         found, _ = get_settings("/nowhere", str(schemas), "/nowhere", name, overrides)
         asked |= {key: found["schema"]["properties"][key]["default"] for key in overrides[name]}
     assert not fault and asked == {"fetchNews": "false", "checkForUpdates": False, "allowNamedProperties": True}
+
+
+@pytest.mark.parametrize("name", ["notebooks/02_why_outputs_die", "book/pages/evidence_02"])
+def test_a_notebook_that_was_run_and_saved_in_jupyterlab_is_the_stored_one(name, tmp_path):
+    """With the server's own way of saving. Edits of text and code are kept, results are not."""
+    from jupyter_server.services.contents.largefilemanager import LargeFileManager
+    from traitlets.config import PyFileConfigLoader
+
+    stored = (ROOT / f"{name}.ipynb").read_bytes()
+    for path in (f"{name}.ipynb", "mine.ipynb"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(stored)
+    config = PyFileConfigLoader("jupyter_server_config.py", path=str(ROOT / ".jupyter")).load_config()
+    manager = LargeFileManager(root_dir=str(tmp_path), config=config)
+
+    def saved(path, edit=lambda cells: None):
+        content = manager.get(path)["content"]
+        for number, cell in enumerate([c for c in content["cells"] if c["cell_type"] == "code"], 1):
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "printed here"}]
+            cell["execution_count"], cell["metadata"]["scrolled"] = number, True
+        content["metadata"]["language_info"]["version"] = "3.99"
+        edit(content["cells"])
+        manager.save({"type": "notebook", "format": "json", "content": content}, path)
+        return (tmp_path / path).read_bytes()
+
+    assert saved(f"{name}.ipynb") == stored
+    edited = saved(f"{name}.ipynb", lambda cells: cells[0].update(source="# Mine"))
+    assert b'"# Mine"' in edited and b"printed here" not in edited
+    assert b"printed here" in saved("mine.ipynb")

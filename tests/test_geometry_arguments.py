@@ -9,10 +9,14 @@ import torch
 from support.activations import ACTIVATIONS, function_of
 from support.geometry import (
     boundary,
+    line,
+    log_volume_element,
     nngp_log_volume_element,
     nngp_metric,
     ntk_metric,
     oracle,
+    pullback_metric,
+    ricci_scalar,
     shallow_log_volume_element,
     shallow_pullback_metric,
     shallow_ricci_scalar,
@@ -53,6 +57,24 @@ def test_the_tangent_kernel_takes_smooth_names_alone():
 def test_another_activation_is_refused_with_the_known_ones(wrong):
     with pytest.raises(ValueError, match=r"unknown activation .*; known: relu, abs, .*, or a function"):
         shallow_pullback_metric(WEIGHT, BIAS, wrong, X)
+
+
+def square(x):
+    return x**2 + x.flip(-1)
+
+
+@pytest.mark.parametrize("x", [[1, 2], [[1, 2], [3, 4]], (0.1, 0.2)], ids=str)
+def test_points_and_weights_are_taken_as_lists_of_numbers(x):
+    """Also whole ones, and each in double precision: 0.1 in float32 is another number."""
+    exact, weight, bias = torch.tensor(x, dtype=torch.float64), [[1, 2], [3, 4], [0, 1]], [0.1, 0, 1]
+    W, b = torch.tensor(weight).double(), torch.tensor(bias, dtype=torch.float64)
+    for measure in (pullback_metric, log_volume_element, ricci_scalar):
+        assert torch.equal(measure(square, x), measure(square, exact))
+    for measure in (shallow_pullback_metric, shallow_log_volume_element, shallow_ricci_scalar):
+        assert torch.equal(measure(weight, bias, "tanh", x), measure(W, b, "tanh", exact))
+    for measure in (nngp_metric, ntk_metric):
+        assert torch.equal(measure("erf", x), measure("erf", exact))
+    assert torch.equal(line([0, 0], [1, 2], 3), line(torch.zeros(2), torch.tensor([1.0, 2.0]), 3))
 
 
 # -- boundary -----------------------------------------------------------------------------------------------------

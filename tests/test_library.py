@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -109,6 +110,9 @@ def missing(command: str, root: Path = ROOT) -> str | None:
         return next((f"make {name}" for name in rest if f"\n{name}:" not in targets), None)
     if first.startswith(".") and not os.access(root / first, os.X_OK):
         return first
+    if rest[:2] == ["-m", "book"]:
+        known = (root / "book" / "__main__.py").read_text()
+        return None if f'command("{rest[2]}"' in known else rest[2]
     if first == ".ci/library":
         script = (root / first).read_text()
         return next((name for name in rest if f"\n    {name}) " not in script), None)
@@ -129,6 +133,7 @@ def test_workflows_call_what_exists(path):
 def test_a_call_of_something_else_is_found():
     assert missing("make site") == "make site" and missing(".ci/gone") == ".ci/gone"
     assert missing(".ci/library oldset") == "oldset" and missing("make book") is None
+    assert missing("python -m book pfd") == "pfd" and missing("python -m book pdf") is None
 
 
 def test_ci_calls_the_whole_check_and_pages_publish_the_site():
@@ -168,6 +173,20 @@ def test_issue_templates_are_forms_and_their_commands_exist(path):
             subprocess.run(
                 [sys.executable, "-m", "book", *words, "--help"], cwd=ROOT, check=True, capture_output=True
             )
+
+
+def test_the_checklist_of_a_release_calls_what_exists_and_ends_in_an_archive():
+    text = (ROOT / "RELEASING.md").read_text()
+    called = [command for command in re.findall(r"`([^`]+)`", text) if command.startswith(("python -m book", ".ci/"))]
+    assert len(called) >= 6 and [missing(command) for command in called] == [None] * len(called)
+    for wanted in ("git tag", "git archive", "DOI", "CITATION.cff", "essays.pdf", "Pages from GitHub Actions"):
+        assert wanted in text
+    assert all((ROOT / name).exists() for name in re.findall(r"`(\w+\.(?:toml|cff|md))`", text))
+
+
+def test_a_reader_on_windows_is_told_what_to_do():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    assert "On Windows use WSL, or (not tried) do without make: `pip install -c constraints.txt -e" in text
 
 
 def test_the_links_follow_from_one_address():

@@ -228,6 +228,15 @@ def killed_at(monkeypatch, moment, do):
     return False
 
 
+def test_what_is_no_file_is_never_replaced(tmp_path):
+    """As root a device such as /dev/stdout would be."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    for place in (pipe, tmp_path):
+        with pytest.raises(OSError, match="it is no file that could be written"):
+            files.atomically(place, "text")
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+
+
 def test_a_kill_at_any_moment_of_a_write_leaves_whole_records_or_none(tmp_path, monkeypatch):
     for moment in range(20):
         where = filled(tmp_path / str(moment), [7], weights=0)

@@ -2,15 +2,18 @@
 
 import json
 import re
+import zipfile
 
 import jsonschema
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
 from book import chapters
 from book.claims import cards, deviations
 from book.records.paths import HERE
-from book.site import accessible, data, linked
+from book.site import accessible, data, linked, paper
+from book.site.publish import PublishError
 
 TABLE = """<table border="1" class="dataframe"><thead><tr><th></th><th>rate</th></tr><tr><th>units</th><th> </th></tr>
 </thead><tbody><tr><th>ten</th><td>1</td></tr><tr><th scope="rowgroup">all</th><td>2</td></tr></tbody></table>"""
@@ -165,3 +168,45 @@ def test_parts_and_epilogue_show_a_figure_of_a_chapter(page):
     source = (HERE / "book" / "chapters" / chapter.partition("_")[2] / "figures.py").read_text(encoding="utf-8")
     (function,) = re.findall(rf'def (\w+)\([^)]*\) -> None:(?:(?!\ndef ).)*?name="{name}"', source, re.DOTALL)
     assert f"figures.{function}()" in (HERE / f"{chapter}.ipynb").read_text(encoding="utf-8")
+
+
+# -- to take along ------------------------------------------------------------------------------------------------
+
+
+def test_executed_notebooks_are_packed_with_results_and_nothing_of_the_machine(tmp_path):
+    shown = {
+        "output_type": "display_data",
+        "metadata": {"caption": "x"},
+        "data": {"image/svg+xml": "s", "image/png": "p"},
+    }
+    cell = {"cell_type": "code", "source": "1 + 1", "outputs": [shown], "metadata": {"tags": ["a"], "papermill": {}}}
+    copy = {"cells": [cell], "metadata": {"papermill": {"input_path": "/home/me"}, "kernelspec": {"name": "python3"}}}
+    (tmp_path / "one.ipynb").write_text(json.dumps(copy))
+    data.zipped(tmp_path / "all.zip", {"book/pages/evidence_01": tmp_path / "one.ipynb"})
+    with zipfile.ZipFile(tmp_path / "all.zip") as archive:
+        assert archive.namelist() == ["measured-geometry/book/pages/evidence_01.ipynb"]
+        held = json.loads(archive.read(archive.namelist()[0]))
+    assert held["cells"][0]["outputs"] == [{**shown, "metadata": {}, "data": {"image/svg+xml": "s"}}]
+    assert held["cells"][0]["metadata"] == {"tags": ["a"]} and held["metadata"] == {"kernelspec": {"name": "python3"}}
+
+
+def test_one_page_holds_all_essays_with_their_titles_and_open_answers(tmp_path):
+    text = """<head><link href="../a.css"></head><div class="bd-article-container"><div>navigation</div>
+    <article class="bd-article"><h1>Essay {}</h1><a href="../book/x.html#y">5</a> <a href="https://a.org">a</a>
+    <details><summary>Answer</summary></details><details class="hide"></details></article></div>"""
+    for page in paper.essays():
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{page}.html").write_text(text.format(page))
+    found = BeautifulSoup(paper.joined(tmp_path), "html.parser")
+    titles = [data.citation()["title"], *(f"Essay {page}" for page in paper.essays())]
+    assert [h1.string for h1 in found.select("article > h1")] == titles and len(titles) == 12
+    assert {a["href"] for a in found.select("a[href]")} == {"https://a.org"}
+    assert len(found.select("details[open]")) == 11 == len(found.select("details.hide:not([open])"))
+    assert found.select("link") and "navigation" not in found.text
+
+
+@pytest.mark.parametrize("browser, missing", [(None, "needs a browser"), ("chromium", "has no page notebooks/01_")])
+def test_a_pdf_that_cannot_be_made_says_what_is_missing(tmp_path, monkeypatch, browser, missing):
+    monkeypatch.setattr(paper.shutil, "which", lambda name: browser)
+    with pytest.raises(PublishError, match=missing):
+        paper.pdf(tmp_path)

@@ -182,7 +182,7 @@ def show(
     that a reader opens without trusting them, and for figures whose SVG would be too large.
 
     Args:
-        name: the figure's label in the book, lower case with hyphens ("fig-accuracy"); `{numref}` points to it.
+        name: the figure's label in the book, lower case with hyphens ("fig-accuracy"), to which a link may point.
         title: the finding in one sentence, which begins the caption in bold.
         caption: how to read the figure, then data set, number of runs, and what bars and bands are.
         alt: the shape of the figure and its finding, for readers who cannot see it.

@@ -5,6 +5,7 @@ may unpack to more than `MOST_BYTES`, and each failure is a `RecordError` that n
 """
 
 import contextlib
+import errno
 import gzip
 import hashlib
 import io
@@ -272,7 +273,12 @@ def probe(folder: Path, purpose: str, failure: type[Exception] = RecordError, hi
 
 
 def atomically(path: Path, content: bytes | str) -> None:
-    """Writes a file under a temporary name, flushes it to disk and renames it. Text is written as UTF-8."""
+    """Writes a file under a temporary name, flushes it to disk and renames it. Text is written as UTF-8.
+
+    Raises OSError for what is there and is no file, such as a device, which a renamed file would replace.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no file that could be written", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(temporary, "wb") as f:

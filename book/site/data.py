@@ -1,10 +1,11 @@
 """The claims and runs as files for programs, next to the pages: at the root of the site.
 
 `claims.json` has the ledger, explained and checked by `claims.schema.json`. `runs.csv` is the table of all runs,
-`runs.columns.csv` explains its columns.
+`runs.columns.csv` explains its columns. `notebooks.zip` holds the executed notebooks, for a reader of Jupyter.
 """
 
 import json
+import zipfile
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +14,7 @@ import yaml
 
 from book.claims import deviations, ledger
 from book.records import export
+from book.records.files import notebook
 from book.records.paths import HERE
 from book.records.store import Record
 
@@ -33,6 +35,26 @@ def write(folder: Path, rows: list[dict], records: Iterable[Record]) -> None:
     (folder / "claims.schema.json").write_text(schema, encoding="utf-8")
     (folder / "claims.json").write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     export.export(records, folder / "runs.csv")
+
+
+def zipped(path: Path, executed: dict[str, Path]) -> None:
+    """Packs executed notebooks with their results into a zip of one folder, where the links between them work.
+
+    executed: page, such as "notebooks/01_distance_or_intensity" -> the executed copy. A picture is kept once, and
+    nothing of the machine.
+    """
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for page, copy in executed.items():
+            content = notebook(copy)
+            content["metadata"].pop("papermill", None)
+            for cell in content["cells"]:
+                cell["metadata"] = {"tags": cell["metadata"].get("tags", [])}
+                for output in cell.get("outputs", []):
+                    if "image/svg+xml" in (held := output.get("data", {})):
+                        held.pop("image/png", None)
+                    if "metadata" in output:
+                        output["metadata"] = {}
+            archive.writestr(f"measured-geometry/{page}.ipynb", json.dumps(content, indent=1))
 
 
 def citation() -> dict:

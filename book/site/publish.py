@@ -373,6 +373,7 @@ def stage() -> None:
     rows = rooms.ledger()
     (generated / "ledger.html").write_text(cards.ledger(rows, rooms.titles()))
     data.write(generated / "root", rows, Store())
+    data.zipped(generated / "root" / "notebooks.zip", {p: EXECUTED / f"{Path(p).name}.ipynb" for p in notebooks})
     (generated / "cite.md").write_text(data.cite())
     shutil.copy(ROOT / "CHANGES.md", generated / "changes.md")
     chapters = {p: n for p, n in notebooks.items() if any("parameters" in _tags_of(cell) for cell in n["cells"])}

@@ -54,4 +54,4 @@ def _still(output: dict) -> dict:
     image.quantize(COLOURS).save(file, "PNG", optimize=True)
     data = {"image/png": base64.b64encode(file.getvalue()).decode(), "text/plain": output["data"]["text/plain"]}
     alt = {"image/png": {"alt": output["metadata"]["image/png"]["alt"]}}
-    return {"output_type": "display_data", "data": data, "metadata": alt}
+    return {"data": data, "metadata": alt, "output_type": "display_data"}  # sorted, as Jupyter saves it

@@ -32,7 +32,7 @@ class Hyperplanes(Part):
     shuffled: (draws,) outputs whose own class is nearest, with shuffled labels. p: the shares of these draws that
     lie as far on the side of distances, and of intensities. single: one output stands for two classes. like: the
     network of the book that ends most like this one. measures: the layer is an OffsetL2. relative: the same of the
-    outputs less their mean over outputs, which is all that a softmax sees of a Linear; None behind another layer.
+    outputs less their mean over outputs, which is all that a softmax sees of a Linear; None before another layer.
     """
 
     layer: str
@@ -63,6 +63,11 @@ class Hyperplanes(Part):
     def firm(self) -> bool:
         """Whether the reading stays without the mean over outputs, which a softmax cannot see."""
         return self.relative is None or self.relative.reading == self.reading
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether there are two outputs, of which without their mean one is the negative of the other."""
+        return self.relative is not None and len(self.z) == 2 and np.allclose(*self.relative.z * [[1], [-1]])
 
     @property
     def words(self) -> Words:
@@ -101,6 +106,9 @@ class Hyperplanes(Part):
         elif self.relative is not None:
             finding += ", but the reading hangs on an offset that a softmax cannot see: without their mean over "
             finding += f"outputs they read as {self.relative.reading}"
+        if self.mirrored:
+            finding += ". With two outputs no reading can be firm: without their mean one is the negative of the "
+            finding += "other, and the same class is nearer to both"
         return Words(
             f"{finding}.",
             noise,
@@ -142,7 +150,8 @@ def hyperplanes(model: Any, inputs: Any = None, labels: Any = None) -> Hyperplan
         values = torch.cat([-values.view(len(values), -1), values.view(len(values), -1)], 1)
     if values.ndim != 2 or len(values) != len(net.labels):
         raise ValueError(f"the last layer, {name}, has outputs {tuple(values.shape)}, not one a class")
-    softmax = isinstance(head, nn.Linear) and not net.single and torch.equal(values, net.logits)
+    ends = values, values.softmax(1), values.log_softmax(1)
+    softmax = isinstance(head, nn.Linear) and not net.single and any(torch.allclose(v, net.logits) for v in ends)
     kept, classes, index = net.large(MEMBERS)
     names = tuple(net.names[c] for c in classes)
 

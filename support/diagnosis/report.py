@@ -116,9 +116,10 @@ def diagnose(
             try:
                 twins[name] = measures[name](twin)
             except Exception as error:
-                notes.append(f"{unlike} in part {[*found].index(name) + 1}: {reason(error)}")
+                why = reason(error).partition("; pass")[0]  # no argument of the twin's own can be passed
+                notes.append(f"{unlike} in part {[*found].index(name) + 1}: {why}.")
     except Exception as error:
-        notes.append(f"{unlike}: {reason(error)}")
+        notes.append(f"{unlike}: {reason(error)}.")
     progress(1, 1)
     right, largest = ((net.logits.argmax(1) == net.labels).double().mean(), net.labels.bincount().max() / len(net.x))
     accuracy = 100 * float(right)

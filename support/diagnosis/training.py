@@ -62,6 +62,9 @@ class Units(Part):
                 "Nothing here points at the rate, because no unit looks dead. If the network is trained, look at "
             )
             advice += "how often it saw these classes, and pass more inputs of each."
+        elif table["outputs"]["dead"] == table["outputs"]["units"]:
+            advice = "Nothing reaches the outputs, which are the same for all inputs: the last layer may begin with "
+            advice += "weights of 0, as that of torchvision's ViT, or all units of a layer before it are dead."
         elif table["outputs"]["dead"] or self.never:
             advice = (
                 "If the network is trained, it lost a class. Is there a ReLU behind its outputs? If so, remove it; "

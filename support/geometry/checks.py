@@ -28,9 +28,17 @@ class NotFinite(ValueError):
     """A derivative or an output of the map is infinite or NaN at a point."""
 
 
+def tensor(value: Any) -> Tensor:
+    """The value as a tensor: lists of numbers in float64, tensors and arrays in their own type."""
+    return torch.as_tensor(value, dtype=torch.float64 if isinstance(value, list | tuple) else None)
+
+
 def real(name: str, value: Any) -> Tensor:
-    """The tensor in float64. Raises ValueError for integers, which are probably unscaled bytes, and for NaN."""
-    value = torch.as_tensor(value)
+    """The value in float64.
+
+    Raises ValueError for tensors and arrays of integers, which are probably unscaled bytes, and for NaN.
+    """
+    value = tensor(value)
     if value.dtype not in (torch.float64, torch.float32):
         raise ValueError(f"{name} must be float64 or float32, got {value.dtype} of shape {tuple(value.shape)}")
     value = value.detach().double()

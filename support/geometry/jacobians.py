@@ -31,7 +31,7 @@ def of_jacobians(f: Callable, x: Tensor, reduce: Callable[[Tensor, int], Tensor]
     Shape (N, ...), or (...) for one point. Raises NotFinite where df/dx is not finite, and ValueError where f changes
     its input in place and torch cannot differentiate that.
     """
-    x, shape = torch.as_tensor(x), (-1,)
+    x, shape = checks.tensor(x), (-1,)
     if x.ndim > 2:
         x, shape = x.flatten(1), x.shape[1:]
     x, single = checks.points(x)

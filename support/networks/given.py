@@ -181,24 +181,18 @@ def copy_of(model: Any, dtype: torch.dtype) -> tuple[nn.Module, str]:
     return made, f"{counted(dropped, 'hook')} of your own on its layers did not run." if dropped else ""
 
 
-class FromEmbeddings(nn.Module):
-    """The model behind its Embedding of the tokens: a map of embeddings (N, T, E) in place of tokens (N, T)."""
-
-    def __init__(self, model: nn.Module, embedding: nn.Module, tokens: Tensor):
-        super().__init__()
-        self.model, self.embedding, self.tokens = model, embedding, tokens
-
-    def forward(self, x: Tensor) -> Tensor:
-        """The model's outputs where the Embedding gives x; the tokens that it sees are always the same."""
-        self.embedding.forward = lambda *_, **__: x  # type: ignore[method-assign]
-        try:
-            return self.model(self.tokens.expand(len(x), *self.tokens.shape[1:]))
-        finally:
-            del self.embedding.forward
+def from_embedding(model: nn.Module, name: str, tokens: Tensor, x: Tensor) -> Any:
+    """What the model gives where its Embedding of this name gives x, (N, T, E), for all tokens the same, (1, T)."""
+    embedding = model.get_submodule(name)
+    embedding.forward = lambda *_, **__: x  # type: ignore[method-assign]
+    try:
+        return model(tokens.expand(len(x), *tokens.shape[1:]))
+    finally:
+        del embedding.forward
 
 
-def behind_embedding(model: nn.Module, tokens: Tensor) -> tuple[nn.Module, Tensor]:
-    """The map from embeddings to outputs, and the embeddings of the tokens, (N, T) of whole numbers.
+def embedding_of(model: nn.Module, tokens: Tensor) -> tuple[str, Tensor]:
+    """The name of the model's Embedding of the tokens, (N, T) of whole numbers, and what it gives for them.
 
     The Embedding is the one that is called with the tokens, else the first that gives one row an input. Raises
     ValueError for a model without one, and if it uses the tokens elsewhere, too, as for a mask.
@@ -212,8 +206,10 @@ def behind_embedding(model: nn.Module, tokens: Tensor) -> tuple[nn.Module, Tenso
 
     parts = [part for part in model.modules() if isinstance(part, nn.Embedding)]
     if not parts:
-        number = "inputs must be float64 or float32"
-        raise ValueError(f"{number}, got {tokens.dtype}; scale them as in training, for images x / 255")
+        wanted = (
+            "scale them as in training, for images x / 255; or if they are tokens, the model needs an nn.Embedding"
+        )
+        raise ValueError(f"inputs must be float64 or float32, got {tokens.dtype}; {wanted}")
     with ExitStack() as hooks, torch.no_grad():
         for part in parts:
             hooks.enter_context(part.register_forward_hook(note, with_kwargs=True))
@@ -228,12 +224,12 @@ def behind_embedding(model: nn.Module, tokens: Tensor) -> tuple[nn.Module, Tenso
         raise ValueError(f"no Embedding of the model gives one row an input, so there is nothing to measure; {how}")
     if sum(part is embedding for part, _, _ in seen) > 1:
         raise ValueError(f"the model calls its Embedding of the tokens more than once; {how}")
-    rest = FromEmbeddings(model, embedding, tokens[:1])
+    name = next(name for name, part in model.named_modules() if part is embedding)
     with torch.no_grad():
-        made = rest(embedded.clone())
+        made = from_embedding(model, name, tokens[:1], embedded.clone())
     if not torch.allclose(made, right, 1e-4, 1e-6):
         raise ValueError(f"the model uses its tokens not only in one Embedding (a mask?); {how}")
-    return rest, embedded
+    return name, embedded
 
 
 def only_tensors(made: Any) -> None:

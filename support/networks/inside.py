@@ -20,6 +20,7 @@ from support.geometry.slices import principal
 from support.networks import given
 from support.networks.layers import OffsetL2
 from support.progress import Progress
+from support.words import counted
 
 ACTIVATIONS = ("relu", "clamp_min", "threshold", "hardtanh", "leaky_relu", "elu", "gelu", "silu", "mish", "sigmoid")
 ACTIVATIONS += ("tanh", "softplus", "abs", "erf", "celu", "hardswish", "hardsigmoid", "hardshrink", "softshrink")
@@ -49,10 +50,16 @@ class Network:
         self.dtype = torch.float64 if tokens or x[0].numel() <= WIDE else torch.float32
         self.model, note = given.copy_of(model, self.dtype)
         self.notes += [note] if note else []
+        norms = [part for part in _norms(self.model) if not part.running_mean.any() and (part.running_var == 1).all()]
+        if norms:
+            some = f"{counted(len(norms), 'batch norm')} still {'has' if len(norms) == 1 else 'have'}"
+            self.notes.append(
+                f"{some} the statistics of the start, mean 0 and variance 1, so they standardise nothing."
+            )
         self.tokens = x if tokens else None
         if tokens:
             with self._default():
-                self.model, x = given.behind_embedding(self.model, x)
+                self.embedding, x = given.embedding_of(self.model, x)
             self.dtype = torch.float64 if x[0].numel() <= WIDE else torch.float32
             self.model = self.model.to(self.dtype)
             self.notes.append("Tokens are measured from their embeddings on.")
@@ -152,13 +159,10 @@ class Network:
             made.model = given.copy_of(model, self.dtype)[0]
             if self.tokens is not None:
                 with made._default():
-                    made.model = given.behind_embedding(made.model, self.tokens)[0]
+                    made.embedding = given.embedding_of(made.model, self.tokens)[0]
         else:
             made.model = given.untrained(self.model)
-            norms = [
-                part for part in made.model.modules() if isinstance(part, _BatchNorm) and part.track_running_stats
-            ]
-            for part in norms:
+            for part in (norms := _norms(made.model)):
                 part.momentum = None  # the mean over the batches
                 part.train()
             if norms and len(self.x) > 1:
@@ -182,6 +186,8 @@ class Network:
     def run(self, x: Tensor) -> Any:
         """What the model gives for inputs x, (N, ...), which it may change."""
         with self._default():
+            if self.tokens is not None:
+                return given.from_embedding(self.model, self.embedding, self.tokens[:1], x.clone())
             return self.model(x.clone())
 
     def scores(self, x: Tensor) -> Tensor:
@@ -286,6 +292,11 @@ class Network:
         """The layer's name with its kind: "0 (Linear)"."""
         kind = self.model.get_submodule(name)._get_name()
         return f"{name} ({kind})" if name else f"the model ({kind})"
+
+
+def _norms(model: nn.Module) -> list[Any]:
+    """The batch norms of a model that keep statistics."""
+    return [part for part in model.modules() if isinstance(part, _BatchNorm) and part.running_mean is not None]
 
 
 class _Seen(BaseException):
