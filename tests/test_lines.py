@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from book.figures import film
+from book.figures import figures, film
 from book.measures.residual import lines, slopes
 from book.measures.residual.lines import FILES, FRAMES, PLACES
 
@@ -75,7 +75,7 @@ def test_without_the_images_there_is_no_strip(tmp_path, monkeypatch):
 
 def test_an_axis_of_nats_is_labelled_with_percentages():
     fig, ax = pyplot.subplots()
-    slopes.percent_axis(ax.xaxis, (np.log(0.5), np.log(1.35)), slopes.PERCENTS)
+    figures.percent_axis(ax.xaxis, (np.log(0.5), np.log(1.35)), slopes.PERCENTS)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["−40%", "−20%", "0", "+30%"]
     assert np.exp(ax.get_xticks()) == pytest.approx([0.6, 0.8, 1, 1.3])
     pyplot.close(fig)

@@ -16,6 +16,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from book.claims.statistics import Estimate, mean_interval
@@ -140,6 +141,12 @@ def interval(ax: Axes, found: Estimate, height: float, look: dict, **bar) -> Non
     """Draws an estimate as a mark with this look, and its interval as a bar of the same colour."""
     ax.plot([found.low, found.high], [height, height], color=look["color"], **bar)
     ax.plot(found.value, height, **look | {"linestyle": "none"})
+
+
+def percent_axis(axis: Axis, limits: tuple[float, float], percents: Sequence[int]) -> None:
+    """Labels an axis of nats, between these limits, with the percentages that they mean."""
+    shown = [p for p in percents if limits[0] <= np.log1p(p / 100) <= limits[1]]
+    axis.set_ticks([np.log1p(p / 100) for p in shown], [f"{p:+d}%".replace("-", "−") if p else "0" for p in shown])
 
 
 def strip(ax: Axes, values_by_name: dict, within: tuple[float, float] = (-np.inf, np.inf)) -> None:

@@ -11,7 +11,7 @@ from book.chapters.deep_networks.derived import TABLE
 from book.claims.statistics import mean_interval
 from book.figures import figures
 from book.figures.figures import ACCENT, GREY
-from book.measures.residual import clusters, dimmed, results, slopes
+from book.measures.residual import clusters, dimmed, results
 from book.measures.residual.own_boundaries import MEASURES, after_training, before_training
 from book.measures.residual.results import ACROSS, AFTER, ALIKE, BEFORE, ResidualArm
 from book.records.store import Record
@@ -175,7 +175,7 @@ def pale_figure(panels: Mapping[str, pd.DataFrame], photographs: tuple[np.ndarra
         ax.set_xlim(-0.5, len(PALE) - 0.5)
         ax.set_xticks(range(len(PALE)), PALE.values(), fontsize=8)
         ax.set_title(title, y=1.3 if photographs else 1.0)
-        slopes.percent_axis(ax.yaxis, ax.get_ylim(), (-80, -60, -40, -20, -10, 0, 5, 10, 20, 50, 100, 200))
+        figures.percent_axis(ax.yaxis, ax.get_ylim(), (-80, -60, -40, -20, -10, 0, 5, 10, 20, 50, 100, 200))
         for place, image in enumerate(_pale(*photographs) if photographs else ()):
             thumbnail = ax.inset_axes((place / len(PALE) + 0.04, 1.03, 1 / len(PALE) - 0.08, 0.26))
             thumbnail.imshow(image.clip(0, 1))

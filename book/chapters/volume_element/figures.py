@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import numpy as np
 from torch import Tensor
 
 from book import chapters
@@ -72,9 +71,9 @@ def bumps() -> None:
         pictures.profiles_figure(panels),
         name="fig-volume-bumps",
         title="Between two images the bump is there before training, also if both are of one class.",
-        caption="Log-volume along lines between test images, minus the mean of their ends: mean over the lines of a "
-        f"network (thin), and over networks (thick). 100 nats are {np.expm1(100 / directions):.0%} for each of the "
-        f"{directions} directions. (MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs, "
+        caption="How much more a direction is stretched than at the ends of a line between two test images: means "
+        f"over {directions} directions and the lines of a network (thin), and over networks (thick). "
+        f"(MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs, "
         f"{len(mnist.networks())} networks with decay, {len(bare.networks())} without)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
         "slightly higher. After training without decay the solid one is much higher than before, and the dashed one "
@@ -121,7 +120,7 @@ def bumps_here(live: VolumeArm, scale: str) -> None:
         pictures.profiles_figure(pictures.epochs_of(live, 0, study.steps)),
         name="fig-volume-live",
         title="The bump between two images, by your parameters.",
-        caption="Log-volume along lines between test images, minus the mean of their ends. "
+        caption="How much more a direction is stretched than at the ends of lines between test images. "
         f"({study.protocol}, {study.widths[0]:,} units, n = {len(live.networks())}, {scale} scale)",
         alt="Two panels of bumps along lines between images, before and after training: solid for pairs of two "
         "classes, dashed for pairs of one class.",

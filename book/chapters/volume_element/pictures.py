@@ -118,8 +118,8 @@ def peaks_figure(arm: VolumeArm, width: int):
 
 
 def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]]):
-    """Mean log-volume along the pairs, minus that of their ends, of networks (thin) and of all (thick): across the
-    boundary (solid), and not (dashed).
+    """The mean stretch of a direction along the pairs, over that at their ends, of networks (thin) and of all
+    (thick): across the boundary (solid), and not (dashed).
 
     panels: title -> an arm of one width, and an epoch.
     """
@@ -127,14 +127,17 @@ def profiles_figure(panels: Mapping[str, tuple[VolumeArm, int]]):
     for ax, (title, (arm, epoch)) in zip(axes[0], panels.items(), strict=True):
         hue = "black" if epoch else GREY
         for name, line, label, shift in (("same_profile", "--", "one class", -5), ("profile", "-", "two classes", 5)):
-            profiles = np.array([run.arrays[name][at(run, epoch)] for run in arm.networks()])
+            profiles = np.array(
+                [run.arrays[name][at(run, epoch)] / run.arrays["spectrum"].shape[-1] for run in arm.networks()]
+            )
             t, mean = np.linspace(0, 1, profiles.shape[1]), profiles.mean(0)
             ax.plot(t, profiles.T, line, color=hue, linewidth=0.5, alpha=0.4)
             ax.plot(t, mean, line, color=hue, linewidth=2.2)
             ax.annotate(label, (0.5, mean[len(mean) // 2]), (0, shift), textcoords="offset points", ha="center",
                         va="bottom" if shift > 0 else "top", color=hue, bbox=figures.PLATE)  # fmt: skip
         ax.set(title=title, xticks=(0, 0.5, 1), xlabel="place on the line")
-    axes[0][0].set_ylabel(OVER_ENDS)
+    figures.percent_axis(axes[0][0].yaxis, axes[0][0].get_ylim(), range(-90, 500, 20))
+    axes[0][0].set_ylabel("stretched more than\nat the ends (log scale)")
     return fig
 
 

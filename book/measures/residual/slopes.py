@@ -1,9 +1,8 @@
 """Lines from the effect within one class to that across a boundary, before training and after it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.axis import Axis
 
 from book.claims.statistics import mean_interval
 from book.figures import figures
@@ -40,7 +39,7 @@ def slopes_figure(found: dict[str, np.ndarray], percent: bool = False):
     axes[0].set_ylabel("effect (nats per output)")
     if percent:
         low, high = axes[0].get_ylim()
-        percent_axis(axes[0].yaxis, (low, high), PERCENTS if high - low > 1 else range(-50, 60, 10))
+        figures.percent_axis(axes[0].yaxis, (low, high), PERCENTS if high - low > 1 else range(-50, 60, 10))
         axes[0].set_ylabel("stretched more than at\nthe two images (log scale)")
     name_times(axes[0])
     return fig
@@ -58,15 +57,9 @@ def rows_figure(found: Mapping[str, np.ndarray], label: str, height: float):
         figures.interval(ax, mean_interval(values), row + 0.15, look, linewidth=2)
     ax.axvline(0, color="black", linewidth=0.8)
     figures.name_rows(ax, found)
-    percent_axis(ax.xaxis, ax.get_xlim(), FINE)
+    figures.percent_axis(ax.xaxis, ax.get_xlim(), FINE)
     ax.set_xlabel(label)
     return fig
-
-
-def percent_axis(axis: Axis, limits: tuple[float, float], percents: Sequence[int]) -> None:
-    """Labels an axis of nats, between these limits, with the percentages that they mean."""
-    shown = [p for p in percents if limits[0] <= np.log1p(p / 100) <= limits[1]]
-    axis.set_ticks([np.log1p(p / 100) for p in shown], [f"{p:+d}%".replace("-", "−") if p else "0" for p in shown])
 
 
 def name_times(ax) -> None:
