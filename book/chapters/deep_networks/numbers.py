@@ -82,7 +82,7 @@ def _fitting_alone(tables: Tables) -> float:
     return float((means["shuffled"] - means["random"]) / (means["probe"] - means["random"]))
 
 
-_DEEP, _LONG, _SMALL = (rows(NETWORKS[name]) for name in ("ResNet-34", "ResNet-34, 40 epochs", "ResNet-10"))
+_DEEP, _SMALL = (rows(NETWORKS[name]) for name in ("ResNet-34", "ResNet-10"))
 _BOUNDARY, _MATCHED = "where the class changes", "at the matched place within one class"
 
 NUMBERS = {
@@ -105,10 +105,6 @@ NUMBERS = {
         "ten ResNet-34 untrained, contrast of probes of shuffled labels over random ones, as a share of that of true",
         _fitting_alone,
     ),
-    "plane-across": _stretch(
-        "of ResNet-34, 40 epochs, between three images of three classes", _LONG, "plane rise across after"
-    ),
-    "plane-alike": _stretch("of ResNet-34, 40 epochs, between three images of one", _LONG, "plane rise alike after"),
     **_pictures("untrained ResNet-34", "ResNet-34", "before"),
     **_pictures("untrained ResNet-10", "ResNet-10", "before"),
     **_pictures("ResNet-10 trained on 5,000 images", "ResNet-10, 5,000 images", "after"),

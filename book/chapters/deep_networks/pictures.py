@@ -30,9 +30,9 @@ CLASSIFIERS = {  # of an untrained network, in words: from those that know least
     "probe": "fitted to\nlabels",
 }
 PALE = {  # pictures of `dimmed.pictures`, in words
-    "dimmed": "one photo,\ndimmed",
-    "middle": "the middle\nof two",
-    "brightened": "the middle,\nbrightened",
+    "dimmed": "dimmed\nphoto",
+    "middle": "middle\nof two",
+    "brightened": "bright\nmiddle",
 }
 LOOKS = ((BEFORE, GREY, "white", "before training"), (AFTER, "black", "black", "after training"))
 KINDS = ((ACROSS, "-", "across a boundary"), (ALIKE, "--", "within one class"))
@@ -175,7 +175,8 @@ def pale_figure(panels: Mapping[str, pd.DataFrame], photographs: tuple[np.ndarra
         ax.set_xlim(-0.5, len(PALE) - 0.5)
         ax.set_xticks(range(len(PALE)), PALE.values(), fontsize=8)
         ax.set_title(title, y=1.3 if photographs else 1.0)
-        figures.percent_axis(ax.yaxis, ax.get_ylim(), (-80, -60, -40, -20, -10, 0, 5, 10, 20, 50, 100, 200))
+        low, high = ax.get_ylim()
+        figures.percent_axis(ax.yaxis, (low, high), range(-80, 40, 20) if high - low > 0.8 else range(-40, 20, 5))
         for place, image in enumerate(_pale(*photographs) if photographs else ()):
             thumbnail = ax.inset_axes((place / len(PALE) + 0.04, 1.03, 1 / len(PALE) - 0.08, 0.26))
             thumbnail.imshow(image.clip(0, 1))
