@@ -49,6 +49,9 @@ def test_a_chapter_is_an_essay(name):
     assert not any(calls(source, "say") or calls(source, "show") for _, source in code)
     assert sum(bool(line.strip()) for _, source in code for line in source.splitlines()) <= 120
     assert len(code[1][1].splitlines()) <= 14
+    first, second = map(ast.unparse, ast.parse(code[1][1]).body[:2])
+    assert first == "from book import chapters", "whose import is fast"
+    assert re.fullmatch(rf"settings = chapters\.(read|beside)\(globals\(\), '{name}'\)", second)
     assert sum(bool(calls(source, "chips")) for _, source in code) == 1
     assert calls(code[-1][1], "colophon")
 

@@ -59,9 +59,10 @@ def read(namespace: dict, notebook: str):
     Raises RuntimeError for a device that this machine lacks, whether or not anything will have to be trained on it.
     """
     from book.chapters import parameters
-    from support.training.machine import resolve_device
 
     found = parameters.read(namespace, settings_of(notebook))
+    from support.training.machine import resolve_device  # loads torch, which a wrong parameter need not wait for
+
     resolve_device(found.device)
     return found
 
