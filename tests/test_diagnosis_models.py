@@ -1281,3 +1281,26 @@ def test_geometry_loads_torch_and_numpy_alone():
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] []"
+
+
+class Again(nn.Module):
+    """A layer that is called twice, the second time for the outputs; another one lies between or before."""
+
+    def __init__(self, between):
+        super().__init__()
+        self.own, self.other, self.between = nn.Linear(20, 20), nn.Linear(20, 20), between
+
+    def forward(self, x):
+        first, second = (self.own, self.other) if self.between else (self.other, self.own)
+        return self.own(torch.tanh(second(torch.tanh(first(x)))))
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_a_last_layer_that_is_called_before_is_measured_at_its_last_call(between):
+    """captum#199: a hook sees each call of a layer, and which one is meant must be said."""
+    torch.manual_seed(0)
+    x = torch.randn(200, 20)
+    network = diagnosis.Network(Again(between), x, torch.arange(200) % 20)
+    name, features = network.features()
+    assert name == "features before own"
+    torch.testing.assert_close(network.model.own(features(network.x)), network.logits)

@@ -235,12 +235,15 @@ class Network:
             other = (self.labels != self.labels[right[0]]).nonzero()[:, 0].tolist()
         return right[0], other[0]
 
-    def ran(self, wanted: Callable[[nn.Module], bool]) -> dict[str, nn.Module]:
-        """The parts that are wanted by name, in the order in which they are called."""
+    def ran(self, wanted: Callable[[nn.Module], bool], last: bool = False) -> dict[str, nn.Module]:
+        """The parts that are wanted by name, in the order in which they are called first, or last."""
         found: dict[str, nn.Module] = {}
 
         def note(name):
-            return lambda part, _: found.setdefault(name, part) and None  # what a hook returns replaces the input
+            def called(part, _):
+                found[name] = found.pop(name, part) if last else found.get(name, part)
+
+            return called
 
         with ExitStack() as hooks, torch.no_grad():
             for name, part in self.model.named_modules():
@@ -251,7 +254,7 @@ class Network:
 
     def head(self) -> tuple[str, nn.Module]:
         """The last Linear or OffsetL2 and its name. Raises ValueError for a model without one for its outputs."""
-        if not (found := self.ran(lambda part: isinstance(part, nn.Linear | OffsetL2))):
+        if not (found := self.ran(lambda part: isinstance(part, nn.Linear | OffsetL2), last=True)):
             raise ValueError("the model has no Linear and no OffsetL2 layer, so it has no hyperplanes")
         name, part = list(found.items())[-1]
         made = self.at(part, self.x[:1], output=True)
@@ -261,7 +264,10 @@ class Network:
         return name, part
 
     def at(self, part: nn.Module, x: Tensor, output: bool = False, stop: bool = False) -> Tensor:
-        """The input, or the output, of a part of the model for inputs x, (N, ...). stop: nothing runs after it."""
+        """The input, or the output, of a part of the model for inputs x, (N, ...), at its last call.
+
+        stop: at its first call, and nothing runs after it.
+        """
         seen = []
 
         def note(_, arguments, named, made):
@@ -271,7 +277,7 @@ class Network:
 
         with part.register_forward_hook(note, with_kwargs=True), suppress(_Seen):
             self.run(x)
-        return seen[0]
+        return seen[-1]
 
     def features(self) -> tuple[str, Callable[[Tensor], Tensor]]:
         """A name for what enters the head, and the map from inputs (N, ...) to it, (N, m).
