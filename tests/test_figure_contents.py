@@ -194,7 +194,12 @@ def test_leads_stand_above_their_step_size_with_mean_and_interval():
         for s in ("raw", "standardised")
         for seed in range(3)
     ]
-    (ax,) = dying.sign_turns_figure(pd.DataFrame(rows, columns=["size", "scaling", "seed", "lead"])).axes
+    leads = pd.DataFrame(rows, columns=["size", "scaling", "seed", "lead"])
+    (ax,) = dying.sign_turns_figure(leads, {"raw": 2476.8, "standardised": 0.2491}).axes
+    assert [text.get_text() for text in ax.texts[2:]] == [
+        "\u2190 published: 0.25 on standardised pixels",
+        "published: 2,477 on raw pixels \u2192",
+    ]
     assert sorted(y for _, y in points(ax, ".")) == sorted(float(row[-1]) for row in rows)
     assert [line.get_label() for line in ax.lines if line.get_marker() == "^"] == [
         "raw inputs",

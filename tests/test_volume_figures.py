@@ -67,7 +67,8 @@ def test_every_pair_is_a_dot_at_its_boundary_and_peak():
 
 def test_profiles_of_both_kinds_of_pairs_and_their_means():
     def arrays(seed):
-        return {"geometry_steps": [0, 9], "profile": np.full((2, 3), 2.0 * seed), "same_profile": np.zeros((2, 3))}
+        profiles = {"profile": np.full((2, 3), 8.0 * seed), "same_profile": np.zeros((2, 3))}
+        return profiles | {"geometry_steps": [0, 9], "spectrum": np.zeros((2, 4))}  # four directions
 
     fig = pictures.profiles_figure(pictures.epochs_of(with_runs(2, arrays), 0, 9))
     thick = [line.get_ydata() for line in fig.axes[1].lines if line.get_linewidth() == 2.2]

@@ -30,7 +30,7 @@ def pictures(a: Tensor, b: Tensor) -> dict[str, Tensor]:
     """The pictures of normalised images a and b, (P, ...): the "images" and "dimmed" (2P, ...), the others (P, ...).
 
     >>> a, b = torch.tensor([[3.0, 4.0]]), torch.tensor([[3.0, -4.0]])
-    >>> {name: x.norm(dim=1).tolist() for name, x in pictures(a, b).items()}
+    >>> {name: x.norm(dim=1).round().tolist() for name, x in pictures(a, b).items()}
     {'images': [5.0, 5.0], 'middle': [3.0], 'dimmed': [3.0, 3.0], 'brightened': [5.0]}
     """
     images, middle = torch.cat([a, b]), (a + b) / 2
