@@ -66,7 +66,8 @@ def still(film: Film) -> Figure:
         ax.axhline(0, color="black", linewidth=0.6)
         ax.set(xticks=(0, 0.5, 1), xlabel="place on the line")
     axes[1][0].set_ylabel("stretched more than\nthe mean of the ends (%)")
-    figures.legend_below(fig, axes[1][0], 2)
+    axes[1][0].plot([], [], color="none", label=f"({film.name})")
+    figures.legend_below(fig, axes[1][0], 3)
     return fig
 
 

@@ -3,9 +3,11 @@
 import base64
 import io
 import json
+import textwrap
 from pathlib import Path
 
-from PIL import Image
+from matplotlib import font_manager
+from PIL import Image, ImageDraw, ImageFont
 
 from book.records import files
 
@@ -47,11 +49,24 @@ def keep(path: Path, executed: Path) -> bool:
     return True
 
 
+def captioned(image: Image.Image, text: str) -> Image.Image:
+    """The picture with its caption below, because a viewer shows nothing else of an output than its picture."""
+    font = ImageFont.truetype(font_manager.findfont("DejaVu Sans"), image.width // 62)  # Matplotlib's own
+    lines = textwrap.wrap(text, 100)
+    height = round(1.5 * font.size)
+    made = Image.new("RGB", (image.width, image.height + height * (len(lines) + 1)), "white")
+    made.paste(image, (0, 0))
+    draw = ImageDraw.Draw(made)
+    for number, line in enumerate(lines):
+        draw.text((font.size, image.height + height * (number + 0.5)), line, "black", font)
+    return made
+
+
 def _still(output: dict) -> dict:
-    """The output of a figure as a small PNG, with its caption."""
+    """The output of a figure as a small PNG, with its caption below."""
     image = Image.open(io.BytesIO(base64.b64decode(output["data"]["image/png"]))).convert("RGB")
-    file = io.BytesIO()
-    image.quantize(COLOURS).save(file, "PNG", optimize=True)
+    file, text = io.BytesIO(), "".join(output["data"]["text/plain"]).replace("**", "")
+    captioned(image, text).quantize(COLOURS).save(file, "PNG", optimize=True)
     data = {"image/png": base64.b64encode(file.getvalue()).decode(), "text/plain": output["data"]["text/plain"]}
     alt = {"image/png": {"alt": output["metadata"]["image/png"]["alt"]}}
     return {"data": data, "metadata": alt, "output_type": "display_data"}  # sorted, as Jupyter saves it

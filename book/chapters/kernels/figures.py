@@ -52,7 +52,11 @@ def petals_here(tau: float, scale: str) -> None:
 def _petals(taus: tuple[float, ...], name: str, title: str, caption: str, alt: str) -> None:
     flowers, kinds = derived.data("iris")
     x = magnified.standardised(flowers[:, 2:], np.arange(len(flowers)), together=False)
-    choices = {f"τ = {tau:g} σ/√d": magnified.Choice("support", 1.0, 10.0, tau) for tau in taus}
+    named = ("strong glass", "weak glass")  # the narrower hill is the stronger one
+    choices = {
+        f"{words} (τ = {tau:g} σ/√d)": magnified.Choice("support", 1.0, 10.0, tau)
+        for words, tau in zip(named, taus, strict=True)
+    }
     machines = {width: magnified.machine(x, kinds, choice) for width, choice in choices.items()}
     show(pictures.plane_figure(x, kinds, machines), name=name, title=title, caption=caption, alt=alt)
 

@@ -74,7 +74,8 @@ def bumps() -> None:
         caption="How much more a direction is stretched than at the ends of a line between two test images: means "
         f"over {directions} directions and the lines of a network (thin), and over networks (thick). "
         f"(MNIST, {mnist.study.steps} epochs, {mnist.study.pairs} pairs, "
-        f"{len(mnist.networks())} networks with decay, {len(bare.networks())} without)",
+        f"{len(mnist.networks())} networks with decay, {len(bare.networks())} without: those not seen when the rules "
+        "were written)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
         "slightly higher. After training without decay the solid one is much higher than before, and the dashed one "
         "about as high as before. With weight decay both are lower, the dashed one much more.",
