@@ -50,7 +50,10 @@ def test_the_first_picture_alone_is_kept_and_is_small(chapter):
         "image/png": {"alt": "a bump"}
     }
     assert len(output["data"]["image/png"]) < len(png()) / 3
-    assert Image.open(io.BytesIO(base64.b64decode(output["data"]["image/png"]))).size == (300, 300)
+    image = Image.open(io.BytesIO(base64.b64decode(output["data"]["image/png"])))
+    assert image.width == 300 and image.height > 300  # the caption stands below
+    below = np.asarray(image.convert("L"))[300:]
+    assert below.min() < 128 < below.mean()
 
 
 def test_a_picture_that_says_the_same_is_not_written_again(chapter):

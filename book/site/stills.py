@@ -6,12 +6,11 @@ import json
 import textwrap
 from pathlib import Path
 
-from matplotlib import font_manager
 from PIL import Image, ImageDraw, ImageFont
 
 from book.records import files
 
-COLOURS = 32  # a picture of a figure takes a quarter of the space, and looks the same
+COLOURS = 24  # a picture of a figure takes a quarter of the space, and looks the same
 
 
 def picture(notebook: dict) -> tuple[str, dict] | None:
@@ -51,6 +50,8 @@ def keep(path: Path, executed: Path) -> bool:
 
 def captioned(image: Image.Image, text: str) -> Image.Image:
     """The picture with its caption below, because a viewer shows nothing else of an output than its picture."""
+    from matplotlib import font_manager  # late, because it is slow
+
     font = ImageFont.truetype(font_manager.findfont("DejaVu Sans"), image.width // 62)  # Matplotlib's own
     lines = textwrap.wrap(text, 100)
     height = round(1.5 * font.size)
