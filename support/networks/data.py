@@ -114,7 +114,7 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     "digits" is part of scikit-learn and needs no network. The files of the next three are sought in `folder`
     (by default the environment variable BOOK_DATA): in MNIST/raw, FashionMNIST/raw or KMNIST/raw, then in the folder
     itself; "cifar10" in its cifar-10-batches-py. They are read packed; MNIST's also unpacked, because the digest of
-    their content is known. Nothing is written there. What is not there torchvision reads from the user's cache, and
+    their content is known. Nothing is written there. What is missing torchvision reads from the user's cache, and
     first downloads into it if necessary. "folder:PATH" reads the images in PATH/train/CLASS and PATH/test/CLASS, or
     those in PATH/CLASS with every fifth of them split off as the test; PATH is relative to the folder where the
     command was given (`folders.given`), or else to `folder`.

@@ -174,7 +174,7 @@ def _archives(place: Path) -> list[Path]:
 
 
 def _located(name: str, folder: str | Path | None) -> list[Path]:
-    """Where a data set of torchvision lies in the user's folder; nothing if it is not there, or without a folder.
+    """Where a data set of torchvision lies in the user's folder; nothing if it is missing, or without a folder.
 
     Raises DataError where there is no such folder, and where some of the files are missing.
     """

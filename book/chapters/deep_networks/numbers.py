@@ -40,22 +40,6 @@ def _own(when: str, column: str) -> Number:
     return _stretch(f"{says}: {when}", of, column)
 
 
-def _pictures(name: str, network: str, when: str, kind: str = "one class") -> dict[str, Number]:
-    """The stretch at each of `dimmed.PICTURES`, by a short name for the networks."""
-    table, short = (DIMMED, f"untrained-{network[-2:]}") if when == "before" else (TRAINED, "trained")
-    short += "" if kind == "one class" else "-two"
-
-    def of(_: Tables) -> pd.DataFrame:
-        return dimmed.table(table, network)
-
-    return {
-        f"{picture}-{short}": _stretch(
-            f"of {name} over photographs of {kind}: {picture}", of, f"{picture} {kind} {when}"
-        )
-        for picture in dimmed.PICTURES
-    }
-
-
 def _share_within(name: str) -> Number:
     def share(tables: Tables) -> float:
         table = rows(NETWORKS[name])(tables)
@@ -105,10 +89,19 @@ NUMBERS = {
         "ten ResNet-34 untrained, contrast of probes of shuffled labels over random ones, as a share of that of true",
         _fitting_alone,
     ),
-    **_pictures("untrained ResNet-34", "ResNet-34", "before"),
-    **_pictures("untrained ResNet-10", "ResNet-10", "before"),
-    **_pictures("ResNet-10 trained on 5,000 images", "ResNet-10, 5,000 images", "after"),
-    **_pictures("ResNet-10 trained on 5,000 images", "ResNet-10, 5,000 images", "after", "two classes"),
+    "dimmed-untrained-34": _stretch(
+        "of untrained ResNet-34 at photographs of one class, dimmed",
+        lambda _: dimmed.table(DIMMED, "ResNet-34"),
+        "dimmed one class before",
+    ),
+    **{
+        f"{picture}-trained": _stretch(
+            f"of ResNet-10 trained on 5,000 images, photographs of one class: {picture}",
+            lambda _: dimmed.table(TRAINED, "ResNet-10, 5,000 images"),
+            f"{picture} one class after",
+        )
+        for picture in dimmed.PICTURES
+    },
     "relu-before": _stretch(
         f"of ResNet-10 with ReLU before training {_BOUNDARY}",
         rows(NETWORKS["ResNet-10"], "relu"),

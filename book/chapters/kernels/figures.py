@@ -22,10 +22,13 @@ def ring() -> None:
     )
 
 
+TAU = "τ = {:g} σ/√d"  # in titles
+
+
 def petals() -> None:
     """A narrow and a wide factor h on the petals of iris."""
     _petals(
-        (0.5, 2.0),
+        {0.5: f"strong glass ({TAU})", 2.0: f"weak glass ({TAU})"},  # the narrower hill is the stronger one
         name="fig-magnified-plane",
         title="A strong glass magnifies a cloud of data, and a weak one hardly anything more than the rest.",
         caption="Log-volume of the magnified kernel over two inputs. Lines: boundaries of the second machine. Rings: "
@@ -39,7 +42,7 @@ def petals() -> None:
 def petals_here(tau: float, scale: str) -> None:
     """The same for a width that the reader has chosen, and for twice that."""
     _petals(
-        (tau, 2 * tau),
+        {tau: TAU, 2 * tau: TAU},
         name="fig-magnified-here",
         title="The width that you chose, and twice that.",
         caption="Log-volume of the magnified kernel over two inputs. "
@@ -49,14 +52,10 @@ def petals_here(tau: float, scale: str) -> None:
     )
 
 
-def _petals(taus: tuple[float, ...], name: str, title: str, caption: str, alt: str) -> None:
+def _petals(taus: dict[float, str], name: str, title: str, caption: str, alt: str) -> None:
     flowers, kinds = derived.data("iris")
     x = magnified.standardised(flowers[:, 2:], np.arange(len(flowers)), together=False)
-    named = ("strong glass", "weak glass")  # the narrower hill is the stronger one
-    choices = {
-        f"{words} (τ = {tau:g} σ/√d)": magnified.Choice("support", 1.0, 10.0, tau)
-        for words, tau in zip(named, taus, strict=True)
-    }
+    choices = {title.format(tau): magnified.Choice("support", 1.0, 10.0, tau) for tau, title in taus.items()}
     machines = {width: magnified.machine(x, kinds, choice) for width, choice in choices.items()}
     show(pictures.plane_figure(x, kinds, machines), name=name, title=title, caption=caption, alt=alt)
 
