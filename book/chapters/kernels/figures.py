@@ -7,6 +7,8 @@ from book.claims import claim
 from book.figures.figures import show
 from book.records.derived import table
 
+TAU = "τ = {:g} σ/√d"  # in titles
+
 
 def ring() -> None:
     """The volume around one support vector for three widths of h; readers can change the width."""
@@ -20,9 +22,6 @@ def ring() -> None:
         "hill that is brightest at the centre, without a ring.",
         turn=pictures.ring_turn(),
     )
-
-
-TAU = "τ = {:g} σ/√d"  # in titles
 
 
 def petals() -> None:
