@@ -36,7 +36,7 @@ def untrained_and_trained_figure(runs: pd.DataFrame) -> Figure:
     Rows: before training and after it, own class and others; a dot is one class and one hyperplane, in SDs, without
     sign. At the right the share within NEAR, which is shaded. runs: of one network.
     """
-    name = runs["architecture"].iloc[0]
+    hue = style(runs["architecture"].iloc[0])["color"]
     fig, several = panels(runs, 3.5)
     for ax, of_scaling in several:
         ax.axvspan(0, NEAR, color="#eeeeee", linewidth=0)
@@ -44,22 +44,19 @@ def untrained_and_trained_figure(runs: pd.DataFrame) -> Figure:
         ax.axhline(1.5, color="black", linewidth=0.8)
         z = [own_and_others(np.abs(class_distances(moments(of_scaling, step)))) for step in (0, None)]
         for row, size in enumerate(np.sort(each.ravel()) for pair in z for each in pair):
-            own, height = row % 2 == 0, row + 0.55 * (jitter(len(size)) - 0.5)
-            if own:
-                ax.plot(
-                    size, height, **style(name) | {"linestyle": "none", "marker": "o", "markersize": 3, "alpha": 0.7}
-                )
-            else:  # each dot a short stroke of one line: a thousand markers would make a large file
-                ends = np.stack([size, size + 0.01, np.full(len(size), np.nan)], 1).ravel()
-                ax.plot(ends, height.repeat(3), color="#999999", linewidth=1.4, solid_capstyle="round")
+            dots, words, width = (hue, hue, 3.4) if row % 2 == 0 else ("#999999", "#555555", 1.4)
+            # a dot is a short stroke of one line, because thousands of markers would make a large file
+            x = np.stack([size, size + 0.01, np.full(len(size), np.nan)], 1).ravel()
+            height = (row + 0.55 * (jitter(len(size)) - 0.5)).repeat(3)
+            ax.plot(
+                x, height, color=dots, linewidth=width, solid_capstyle="round", snap=False
+            )  # snapped, some vanish
             near = f"{100 * (size < NEAR).mean():.0f}% near"
-            look = {"color": style(name)["color"] if own else "#555555", "va": "center", "fontsize": 9}
-            ax.text(1.02, row, near, transform=ax.get_yaxis_transform(), **look)
+            ax.text(1.02, row, near, color=words, va="center", fontsize=9, transform=ax.get_yaxis_transform())
         ax.set(title=FINDINGS[of_scaling["scaling"].iloc[0]], xlabel="distance to the hyperplane\n(SDs of the class)")
-        ax.set(xlim=(0, None), xticks=range(7))
-        name_rows(
-            ax, ["before training:\nown class", "other classes", "after training:\nown class", "other classes"], 1
-        )
+        name_rows(ax, [f"{when} training:\nown class" if own else "other classes"
+                       for when in ("before", "after") for own in (True, False)], above=1)  # fmt: skip
+    several[0][0].set(xlim=(0, None), xticks=range(7))  # of both panels
     return fig
 
 
