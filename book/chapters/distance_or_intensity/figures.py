@@ -90,8 +90,8 @@ def lost_classes() -> None:
         name="fig-lost-classes",
         title="Each inactive output costs ReLU2 its class.",
         caption="Each square is one ReLU2 network. An output is inactive if it is active on under 1% of the test "
-        "images. Output 0 does not count, because it wins where all outputs are 0. Line: what would be left if each "
-        f"inactive output cost exactly its own class, and nothing else went wrong. ({about()})",
+        "images. Output 0 does not count, because it wins where all outputs are 0. Line or tick: what would be left "
+        f"if each inactive output cost exactly its own class, and nothing else went wrong. ({about()})",
         alt="Accuracy falls along a straight line with the number of inactive outputs. Networks on raw inputs lie on "
         "it at two to nine inactive outputs, those on standardised inputs at zero, one or two.",
         turn=pictures.lost_classes_turn(judged()[1], ("ReLU2",)),
