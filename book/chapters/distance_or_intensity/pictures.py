@@ -39,11 +39,12 @@ def meanings_figure(runs: pd.DataFrame) -> Figure:
             accuracy, lost = of_network["accuracy"].to_numpy(), (of_network["inactive"] > 0).to_numpy()
             height, mean = row + 0.4 * (jitter(len(accuracy)) - 0.5), accuracy.mean()
             look = style(of_network["architecture"].iloc[0]) | {"linestyle": "none", "alpha": 0.45}
-            named = {"label": "" if row else "one network"}
-            ax.plot(accuracy, height, **look | named | {"markeredgewidth": 0, "markersize": 5})
-            cross = {"color": "black", "marker": "x", "linestyle": "none", "markersize": 5.5, "zorder": 3}
-            ax.plot(accuracy[lost], height[lost], label="" if row else "some of its outputs stay at 0", **cross)
-            ax.plot([mean, mean], [row - 0.34, row + 0.34], color="black", label="" if row else "mean")
+            one, lost_outputs, bar = (
+                ("one network", "some of its outputs stay at 0", "mean") if row == 0 else ("",) * 3
+            )
+            ax.plot(accuracy, height, **look | {"markeredgewidth": 0, "markersize": 5, "label": one})
+            ax.plot(accuracy[lost], height[lost], "x", color="black", markersize=5.5, zorder=3, label=lost_outputs)
+            ax.plot([mean, mean], [row - 0.34, row + 0.34], color="black", label=bar)
             ax.text(1.02, row, f"{mean:.0f}%", transform=ax.get_yaxis_transform(), va="center")
         ax.set(title=FINDINGS[of_scaling["scaling"].iloc[0]], xlabel="test accuracy (%)", xlim=(0, 100))
         name_rows(ax, [f"{meaning}\n({name})" for name, meaning in MEANINGS.items()])
