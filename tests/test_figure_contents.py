@@ -56,6 +56,20 @@ def test_every_run_stands_at_its_accuracy_and_the_mean_below():
     assert ax.get_title(loc="left") == "raw inputs"
 
 
+def test_rows_say_what_outputs_mean_and_crosses_mark_lost_outputs():
+    runs = made(accuracies(ReLU=[90, 92], ReLU2=[90, 30], **{"ReLU2-Neg": [80, 90]}))
+    runs.loc[runs["accuracy"] == 30, "inactive"] = 60.0
+    (ax,) = one.meanings_figure(runs).axes
+    assert {x for x, _ in points(ax, "x")} == {30} and [y for _, y in points(ax, "x")] == [pytest.approx(1, abs=0.3)]
+    assert [sorted(x for x, _ in points(ax, mark)) for mark in "os^"] == [[90, 92], [30, 90], [80, 90]]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "any number\n(ReLU)",
+        "amounts\n(ReLU2)",
+        "distances\n(ReLU2-Neg)",
+    ]
+    assert [text.get_text() for text in ax.texts] == ["91%", "60%", "85%"]
+
+
 def test_curves_of_networks_that_differ_in_the_activation_share_a_panel():
     runs = made(accuracies(ReLU=[90, 80], Abs=[70, 60], ReLU2=[30, 20]))
     fig = one.curves_figure(runs)

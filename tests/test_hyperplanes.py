@@ -400,6 +400,17 @@ def test_places_are_drawn_before_and_after_training():
     assert [label.get_text() for label in ax.get_yticklabels()] == list(pictures.PLACES.values())
 
 
+def test_all_hyperplanes_are_drawn_untrained_and_trained_with_the_share_that_is_near():
+    of = by_network(runs_of((diagonal(3, 0.5), diagonal(-1.5, 5)), [80.0, 84.0]))["Abs2-Neg"]
+    of.loc[of.index[0], "record"].arrays["moments"][-1, 1, 0, 0, 0] = 0.25  # one own class of twenty, in the end
+    (ax,) = pictures.untrained_and_trained_figure(of).axes
+    dots = [line.get_xydata()[::3] for line in ax.lines if len(line.get_xydata()) > 2]
+    assert [sorted({*size}) for size, _ in (d.T for d in dots)] == [[3], [0.5], [0.25, 1.5], [5]]
+    assert [len(d) for d in dots] == [20, 180, 20, 180]
+    assert [d[:, 1].round().tolist() for d in dots] == [[row] * len(d) for row, d in enumerate(dots)]
+    assert [text.get_text() for text in ax.texts[1:]] == ["0% near", "100% near", "5% near", "0% near"]
+
+
 def test_distances_are_those_of_the_median_run():
     of = runs_of((diagonal(5, 0.5), diagonal(-1.5, 5)), [80.0, 84.0, 88.0])
     assert pictures.median_run(by_network(of)["Abs2-Neg"])["accuracy"].tolist() == [84.0]

@@ -431,3 +431,14 @@ def test_the_recurrent_encoder_reads_rows():
     encoder = heads.LastState(64)
     turned = torch.arange(64.0).view(1, 8, 8).transpose(1, 2).reshape(1, 64)
     assert not torch.allclose(encoder(torch.arange(64.0)[None]), encoder(turned))
+
+
+def test_bars_show_one_kind_before_and_after_its_centres_move_and_markers_what_each_kind_loses():
+    kinds = pd.DataFrame({"inputs": "raw", "network": L2})
+    found = kinds.assign(accuracy=[80.0, 82, 70, 72], mu_back=[80.0, 81, 70, 72])
+    tests = kinds.assign(**{"accuracy": [79.0, 81, 70, 72], "at zero": [60.0, 66, 60, 60], "drawn anew": 20.0})
+    (ax,) = pictures.elsewhere_figure(found, tests, L2[1]).axes
+    assert [bar.get_width() for bar in ax.patches] == [82, 81, 81, 81, 66, 20]
+    assert [text.get_text() for text in ax.texts] == ["82% → 81%", "81% → 66%", "81% → 20%"]
+    (ax,) = pictures.cost_figure(found, tests).axes
+    assert [line.get_xdata().tolist() for line in ax.lines[:2]] == [[0, 19, 59], [1, 15, 61]]

@@ -12,8 +12,6 @@ from book.measures.classifiers import frames, shared
 from book.measures.classifiers.study import Plan
 from support.networks.architectures import SIX
 
-OF_RELU = ("ReLU", "ReLU2", "ReLU2-Neg")
-
 
 @cache
 def judged() -> tuple[Plan, pd.DataFrame]:
@@ -27,18 +25,17 @@ def about() -> str:
 
 
 def accuracy() -> None:
-    """Test accuracy of every recorded network of ReLUs, in both input scalings; readers can turn it."""
+    """Test accuracy of every recorded network of ReLUs, in both input scalings, and which have lost outputs."""
     runs = judged()[1]
-    runs = runs[runs["architecture"].isin(OF_RELU)]
     show(
-        shared.accuracy_figure(runs, height=2.6),
+        pictures.meanings_figure(runs[runs["architecture"].isin(pictures.MEANINGS)]),
         name="fig-accuracy-relu",
-        title="Fed raw bytes, ReLU2 collapses and ReLU2-Neg does not. On standardised pixels it is "
-        "ReLU2-Neg that often fails.",
-        caption=f"Each dot is the test accuracy of one network, the bar its mean with the 95% interval. ({about()})",
-        alt="Two panels of dots. On raw inputs ReLU and ReLU2-Neg lie above 90 percent, and ReLU2 spreads from 10 to "
-        "73. On standardised inputs ReLU and ReLU2 lie near 89 and 86, and ReLU2-Neg spreads from 10 to 90.",
-        turn=shared.accuracy_turn(runs),
+        title="Amounts fail on raw bytes, distances on standardised pixels. Most that fail have lost outputs.",
+        caption=f"Cross: one or more of the network's ten outputs are 0 on over 99% of the test images. ({about()})",
+        alt="Two panels of marks in three rows. On raw bytes the networks of any number and of distances lie near "
+        "91 percent, but for one at 78. Those of amounts spread from 10 to 73, and all have a cross. On standardised "
+        "pixels those of any number and of amounts lie near 89, but for six of amounts, five of which have a cross. "
+        "Those of distances spread from 10 to 89, and eight of the nine low ones have a cross.",
     )
 
 
@@ -87,16 +84,17 @@ def outputs() -> None:
 
 
 def lost_classes() -> None:
-    """Accuracy of ReLU2 against the number of its inactive outputs."""
+    """Accuracy of ReLU2 against the number of its inactive outputs; readers can walk through its networks."""
     show(
         pictures.lost_classes_line(judged()[1]),
         name="fig-lost-classes",
         title="Each inactive output costs ReLU2 its class.",
         caption="Each square is one ReLU2 network. An output is inactive if it is active on under 1% of the test "
-        "images. Output 0 does not count, because it wins where all outputs are 0. Line: what would be left if each "
-        f"inactive output cost exactly its own class, and nothing else went wrong. ({about()})",
+        "images. Output 0 does not count, because it wins where all outputs are 0. Line or tick: what would be left "
+        f"if each inactive output cost exactly its own class, and nothing else went wrong. ({about()})",
         alt="Accuracy falls along a straight line with the number of inactive outputs. Networks on raw inputs lie on "
-        "it at two to nine inactive outputs, those on standardised inputs at zero or one.",
+        "it at two to nine inactive outputs, those on standardised inputs at zero, one or two.",
+        turn=pictures.lost_classes_turn(judged()[1], ("ReLU2",)),
     )
 
 

@@ -13,6 +13,7 @@ from book.figures.figures import (
     labels_apart,
     learning_curves,
     legend_below,
+    name_rows,
     step_axis,
     style,
     subplots,
@@ -21,6 +22,35 @@ from book.measures.classifiers.frames import active, by_network, by_scaling, cur
 from book.measures.classifiers.shared import panels, points_axis
 from support.networks.architectures import architecture
 from support.training.classifiers.specs import RARE, output_counts
+
+MEANINGS = {"ReLU": "any number", "ReLU2": "amounts", "ReLU2-Neg": "distances"}  # network -> its outputs
+FINDINGS = {"raw": "raw bytes:\namounts collapse", "standardised": "standardised pixels:\ndistances fall behind"}
+
+
+def meanings_figure(runs: pd.DataFrame) -> Figure:
+    """One panel an input scaling, one row for what outputs mean: every run's test accuracy, and their mean.
+
+    runs: of the networks in MEANINGS. A cross marks a run with an inactive output.
+    """
+    fig, several = panels(runs, 3.3)
+    for ax, of_scaling in several:
+        for row, of_network in enumerate(by_network(of_scaling).values()):
+            of_network = of_network.sort_values("accuracy")
+            accuracy, lost = of_network["accuracy"].to_numpy(), (of_network["inactive"] > 0).to_numpy()
+            height, mean = row + 0.4 * (jitter(len(accuracy)) - 0.5), accuracy.mean()
+            look = style(of_network["architecture"].iloc[0]) | {"linestyle": "none", "alpha": 0.45}
+            one, lost_outputs, bar = (
+                ("one network", "some of its outputs stay at 0", "mean") if row == 0 else ("",) * 3
+            )
+            ax.plot(accuracy, height, **look | {"markeredgewidth": 0, "markersize": 5, "label": one})
+            ax.plot(accuracy[lost], height[lost], "x", color="black", markersize=5.5, zorder=3, label=lost_outputs)
+            ax.plot([mean, mean], [row - 0.34, row + 0.34], color="black", label=bar)
+            ax.text(1.02, row, f"{mean:.0f}%", transform=ax.get_yaxis_transform(), va="center")
+        ax.set(title=FINDINGS[of_scaling["scaling"].iloc[0]], xlabel="test accuracy (%)", xlim=(0, 100))
+        name_rows(ax, [f"{meaning}\n({name})" for name, meaning in MEANINGS.items()])
+    several[0][0].set_ylabel("the outputs are")
+    legend_below(fig, several[0][0])
+    return fig
 
 
 def networks_figure():
@@ -164,12 +194,12 @@ def lost_classes_line(runs: pd.DataFrame) -> Figure:
     return fig
 
 
-def lost_classes_turn(runs: pd.DataFrame) -> dict:
+def lost_classes_turn(runs: pd.DataFrame, names: tuple[str, ...] = ("ReLU2", "ReLU2-Neg")) -> dict:
     """The runs of `lost_classes_figure`: a row for each place that has runs, and the expected accuracy as its bar."""
     rows, drawn = {}, []
     for panel, (_, of_scaling) in enumerate(by_scaling(runs)):
         for name, (places, expected) in lost_classes(of_scaling).items():
-            for place in np.unique(places):
+            for place in np.unique(places) if name in names else ():
                 lowest = "none inactive" if place == len(expected) - 1 else f"lowest inactive {place}"
                 row = f"{place} inactive" if name == "ReLU2" else lowest
                 rows[row] = (name, place)
@@ -187,10 +217,13 @@ def lost_classes_turn(runs: pd.DataFrame) -> dict:
         )
         for panel, row, name, there, expected in drawn
     ]
+    marks = {
+        "ReLU2": "Squares: ReLU2, by how many of the outputs 1 to 9 are inactive.",
+        "ReLU2-Neg": "Triangles: ReLU2-Neg, by the lowest inactive output.",
+    }
     look = (
-        "Point at a mark, or walk through the runs with the slider. Squares: ReLU2, by how many of the outputs "
-        "1 to 9 are inactive. Triangles: ReLU2-Neg, by the lowest inactive output. Ticks: expected accuracy, also "
-        "the number at the right. What to look for: runs far from their tick."
+        f"Point at a mark, or walk through the runs with the slider. {' '.join(marks[name] for name in names)} "
+        "Ticks: expected accuracy, also the number at the right. What to look for: runs far from their tick."
     )
     panels = [f"{scaling} inputs" for scaling in runs["scaling"].unique()]
     bar = "tick: expected accuracy, also the number at the right"

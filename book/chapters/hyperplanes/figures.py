@@ -22,15 +22,19 @@ def judged() -> tuple[Plan, pd.DataFrame]:
 
 
 def distances() -> None:
-    """How far each class is from each hyperplane of Abs2-Neg, in both input scalings."""
+    """How far all classes are from all hyperplanes of Abs2-Neg, before training and after it."""
+    plan, runs = judged()
+    runs = runs[runs["architecture"] == "Abs2-Neg"]
     show(
-        pictures.distances_figure(judged()[1], ("Abs2-Neg",)),
+        pictures.untrained_and_trained_figure(runs),
         name="fig-nearest-not-near",
-        title="Nearest is not near: on standardised pixels most hyperplanes miss their own class.",
-        caption="Each row is one output of Abs2-Neg: how far its hyperplane is from the centres of ten classes, in "
-        f"standard deviations (SD; dashed: one). The network of median accuracy. ({shared.about(*judged())})",
-        alt="Two panels of ten rows of dots. The orange dot, the own class, is the leftmost of nearly every row. On "
-        "raw inputs it is near zero. On standardised inputs it lies around one SD, and most dots beyond it.",
+        title="Nearest is not near: on standardised pixels training moves other classes away, and brings the own "
+        "class no nearer.",
+        caption="A dot is one hyperplane of Abs2-Neg, a network of distances, and one class. Near: within one "
+        f"standard deviation (SD). ({shared.about(plan, runs)})",
+        alt="Two panels with four rows of dots. Before training own and other classes spread alike, from zero to "
+        "three SDs or more. After training on raw bytes all own classes lie within one SD, and most others beyond "
+        "two. On standardised pixels the others lie beyond the own classes, but most of these lie beyond one SD.",
     )
 
 

@@ -6,10 +6,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from book.claims.statistics import mean_interval
-from book.figures.figures import HUES, labels_apart, landmarks, legend_below, step_axis, style, subplots
+from book.figures.figures import (
+    HUES,
+    jitter,
+    labels_apart,
+    landmarks,
+    legend_below,
+    name_rows,
+    step_axis,
+    style,
+    subplots,
+)
 from book.measures.classifiers.frames import by_network, by_scaling, curve, moments, recorded_steps
 from book.measures.classifiers.shared import CLASSES, panels
-from book.measures.classifiers.story import NEAR, class_distances, own_and_nearest_other, shares
+from book.measures.classifiers.story import NEAR, class_distances, own_and_nearest_other, own_and_others, shares
 
 PLACES = {  # network and share of its outputs that the claims ask, in words
     ("Abs2-Neg", "own nearest"): "Abs2-Neg:\nown class nearest",
@@ -17,6 +27,37 @@ PLACES = {  # network and share of its outputs that the claims ask, in words
     ("Abs2", "own farthest"): "Abs2:\nown class farthest",
     ("Abs2", "others near"): "Abs2: half of the\nothers within 1 SD",
 }
+FINDINGS = {"raw": "raw bytes:\nnearest, and near", "standardised": "standardised pixels:\nnearest, not near"}
+
+
+def untrained_and_trained_figure(runs: pd.DataFrame) -> Figure:
+    """One panel an input scaling: how far each hyperplane of all runs is from its own class and from all others.
+
+    Rows: before training and after it, own class and others; a dot is one class and one hyperplane, in SDs, without
+    sign. At the right the share within NEAR, which is shaded. runs: of one network.
+    """
+    hue = style(runs["architecture"].iloc[0])["color"]
+    fig, several = panels(runs, 3.5)
+    for ax, of_scaling in several:
+        ax.axvspan(0, NEAR, color="#eeeeee", linewidth=0)
+        ax.text(NEAR / 2, -0.72, "near", ha="center", va="center", fontsize=9)
+        ax.axhline(1.5, color="black", linewidth=0.8)
+        z = [own_and_others(np.abs(class_distances(moments(of_scaling, step)))) for step in (0, None)]
+        for row, size in enumerate(np.sort(each.ravel()) for pair in z for each in pair):
+            dots, words, width = (hue, hue, 3.4) if row % 2 == 0 else ("#999999", "#555555", 1.4)
+            # a dot is a short stroke of one line, because thousands of markers would make a large file
+            x = np.stack([size, size + 0.01, np.full(len(size), np.nan)], 1).ravel()
+            height = (row + 0.55 * (jitter(len(size)) - 0.5)).repeat(3)
+            ax.plot(
+                x, height, color=dots, linewidth=width, solid_capstyle="round", snap=False
+            )  # snapped, some vanish
+            near = f"{100 * (size < NEAR).mean():.0f}% near"
+            ax.text(1.02, row, near, color=words, va="center", fontsize=9, transform=ax.get_yaxis_transform())
+        ax.set(title=FINDINGS[of_scaling["scaling"].iloc[0]], xlabel="distance to the hyperplane\n(SDs of the class)")
+        name_rows(ax, [f"{when} training:\nown class" if own else "other classes"
+                       for when in ("before", "after") for own in (True, False)], above=1)  # fmt: skip
+    several[0][0].set(xlim=(0, None), xticks=range(7))  # of both panels
+    return fig
 
 
 def places_figure(runs: pd.DataFrame) -> Figure:

@@ -13,6 +13,7 @@ from book.records.store import Record
 from support.networks.data import Dataset
 from support.training.classifiers.ensemble import initial_weights
 
+SHOWN = "ReLU-L2-Neg"  # where one kind is shown: the usual activation, and a centre should be near its class
 PARTS = {  # column -> what is put back to its start in the trained network
     "accuracy": "nothing",
     "mu_back": "centres μ",

@@ -31,20 +31,20 @@ def looked() -> pd.DataFrame:
 
 
 def cost() -> None:
-    """What the recorded networks lose with their centres elsewhere."""
+    """How many images a kind of recorded network gets right with its centres elsewhere."""
     tests = derived.table("offset-l2-tests").query("data == 'MNIST' and training == 'after'")
     seeds, kept = looked().groupby(["inputs", "network"])["seed"].nunique().min(), tests["n"].min()
     show(
-        pictures.cost_figure(looked(), tests),
+        pictures.elsewhere_figure(looked(), tests, centres.SHOWN),
         name="fig-centres-cost",
-        title="Put back to their start, the centres cost next to nothing. New random ones do cost, on standardised "
+        title="The random centres of the start do as well as the trained ones. New ones do not, on standardised "
         "pixels.",
-        caption="Each marker is the mean of the trained networks of one kind (-Neg: near means 'my class'), after "
-        f"all their centres were moved. (MNIST, first 10,000 training images, 5,000 steps; top row {seeds} networks "
-        f"of each kind, others {kept})",
-        alt="Two panels with three rows. On raw inputs no marker leaves zero. On standardised inputs those for "
-        "centres back at their start lie near zero, those for centres at zero near ten points, and those for fresh "
-        "random centres between forty and sixty points.",
+        caption=f"Mean test accuracy of {centres.SHOWN}, in which near means “my class”, before and after all its "
+        f"centres were moved. (MNIST, first 10,000 training images, 5,000 steps; top row {seeds} networks, others "
+        f"{kept})",
+        alt="Two panels of three bars inside outlines. On raw bytes all bars fill their outline. On standardised "
+        "pixels the bar for centres back at their start fills it, that for centres at zero falls short of it by a "
+        "sixth, and that for new random numbers fills a quarter.",
     )
 
 

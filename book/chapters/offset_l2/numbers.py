@@ -7,6 +7,7 @@ import pandas as pd
 import torch
 
 from book.chapters.offset_l2 import centres
+from book.chapters.offset_l2.centres import SHOWN
 from book.claims.numbers import Number
 from book.measures.classifiers import frames
 from book.measures.classifiers.study import BOTH
@@ -33,7 +34,12 @@ def _cost(place: str, scaling: str, data: str = "MNIST") -> pd.Series:
 
 
 def _right(_: Tables, column: str) -> float:
-    return float(_tests().loc["standardised", column].mean())
+    return float(_tests().query("network == @SHOWN").loc["standardised", column])
+
+
+def _anew_in_others() -> pd.Series:
+    tests = _tests().query("network != @SHOWN").loc["standardised"]
+    return tests["accuracy"] - tests["drawn anew"]
 
 
 def _moved(tables: Tables, scaling: str) -> pd.DataFrame:
@@ -87,10 +93,16 @@ NUMBERS = {
         "largest mean loss of a kind of network with all centres at zero, standardised pixels",
         lambda _: _cost("at zero", "standardised").max(), "points"),
     **{name: Number(
-        f"mean test accuracy of the networks whose weights are kept, standardised pixels, {words}",
+        f"mean test accuracy of the {SHOWN} networks whose weights are kept, standardised pixels, {words}",
         partial(_right, column=column), "%")
        for name, column, words in (("trained-standardised", "accuracy", "centres as trained"),
                                    ("anew-standardised", "drawn anew", "with all centres drawn anew"))},
+    "anew-others-least": Number(
+        f"smallest mean loss of a kind of network but {SHOWN} with all centres drawn anew, standardised pixels",
+        lambda _: _anew_in_others().min(), "points"),
+    "anew-others-most": Number(
+        f"largest mean loss of a kind of network but {SHOWN} with all centres drawn anew, standardised pixels",
+        lambda _: _anew_in_others().max(), "points"),
     **{f"farthest-{scaling}": Number(
         f"largest movement of a centre, {scaling} pixels, of the mean distance between two centres",
         partial(_farthest, scaling=scaling), "%")

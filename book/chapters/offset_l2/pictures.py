@@ -30,7 +30,15 @@ from support.networks.architectures import L2, architecture
 from support.networks.layers import OffsetL2
 
 LEARNING = ("ReLU-Bias", "ReLU-L2", "Abs-Bias", "Abs-L2")
-PLACES = {"mu_back": "back at\ntheir start", "at zero": "all at zero", "drawn anew": "drawn anew"}  # of all centres
+PLACES = {  # of all centres
+    "mu_back": "back at their\nrandom start",
+    "at zero": "all at zero",
+    "drawn anew": "new random\nnumbers",
+}
+FINDINGS = {
+    "raw": "raw bytes:\nit needs no centres",
+    "standardised": "standardised pixels:\nit needs those of its start",
+}
 LEADS = (*((name, f"{name.split('-')[0]}-Bias") for name in L2), ("ReLU-L2", "ReLU-L2-Neg"), ("Abs-L2", "Abs-L2-Neg"))
 TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and where a prototype is (percent)
     "offset": ("offset", 1, 0),
@@ -40,21 +48,51 @@ TESTS = {  # column of `prototypes.reading` -> its line, percent per unit, and w
 }
 
 
+def elsewhere(looked: pd.DataFrame, tests: pd.DataFrame, name: str) -> np.ndarray:
+    """(places, 2) mean test accuracy of a kind of network as trained, and with all centres at each of PLACES.
+
+    looked: of `centres.table`; tests: of `prototypes.reading`, after training on the same images; of one scaling.
+    """
+    kinds = {place: tests if place in tests else looked for place in PLACES}
+    of = {place: table[table["network"] == name] for place, table in kinds.items()}
+    return np.array([table[["accuracy", place]].mean() for place, table in of.items()])
+
+
+def elsewhere_figure(looked: pd.DataFrame, tests: pd.DataFrame, name: str) -> Figure:
+    """Columns input scalings: test accuracy as trained (outlined), and with all centres elsewhere (filled).
+
+    looked, tests: see `elsewhere`; name: of the kind of network.
+    """
+    hue = style(name)["color"]
+    fig, several = panels(looked, 2.9, by="inputs")
+    for ax, of_scaling in several:
+        scaling = of_scaling["inputs"].iloc[0]
+        trained, moved = elsewhere(of_scaling, tests[tests["inputs"] == scaling], name).T
+        rows = np.arange(len(PLACES))
+        ax.barh(rows, trained, 0.56, facecolor="white", edgecolor="#555555", label="as trained")
+        ax.barh(rows, moved, 0.56, color=hue, label="with its centres moved")
+        for row, (before, after) in enumerate(zip(trained, moved, strict=True)):
+            told = f"{before:.0f}% → {after:.0f}%"
+            ax.text(1.02, row, told, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+        ax.set(title=FINDINGS[scaling], xlabel="test accuracy (%)", xlim=(0, 100))
+        name_rows(ax, PLACES.values())
+    several[0][0].set_ylabel("its ten centres")
+    legend_below(fig, several[0][0])
+    return fig
+
+
 def cost_figure(looked: pd.DataFrame, tests: pd.DataFrame) -> Figure:
     """Columns input scalings: what the test accuracy loses with all centres elsewhere, a marker a kind of network.
 
-    looked: of `centres.table`; tests: of `prototypes.reading`, after training on the same images.
+    looked, tests: see `elsewhere`.
     """
-    tests = tests.set_index(["inputs", "network"])
     fig, several = panels(looked, 2.5, by="inputs")
     for ax, of_scaling in several:
+        of_tests = tests[tests["inputs"] == of_scaling["inputs"].iloc[0]]
         for k, name in enumerate(L2):
-            of_start = of_scaling[of_scaling["network"] == name]
-            for row, place in enumerate(PLACES):
-                of = tests.loc[[(of_scaling["inputs"].iloc[0], name)]] if place in tests else of_start
-                label, at = name if row == 0 else None, row + 0.14 * (k - 1.5)
-                lost = (of["accuracy"] - of[place]).mean()
-                ax.plot(lost, at, label=label, clip_on=False, **style(name) | {"linestyle": "none"})
+            trained, moved = elsewhere(of_scaling, of_tests, name).T
+            at = np.arange(len(PLACES)) + 0.14 * (k - 1.5)
+            ax.plot(trained - moved, at, label=name, clip_on=False, **style(name) | {"linestyle": "none"})
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set(xlabel="accuracy lost (points)", xlim=(-3, 68))
         name_rows(ax, PLACES.values())

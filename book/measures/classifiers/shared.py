@@ -94,9 +94,9 @@ def points_axis(ax: Axes) -> None:
     ax.set_xticks([-10, -1, 0, 1, 10], ["-10", "-1", "0", "1", "10"])
 
 
-def accuracy_figure(runs: pd.DataFrame, height: float = 3.6) -> Figure:
+def accuracy_figure(runs: pd.DataFrame) -> Figure:
     """One panel an input scaling: every run's test accuracy with mean and interval, by architecture."""
-    fig, several = panels(runs, height, sharey=False)
+    fig, several = panels(runs, 3.6, sharey=False)
     for ax, of_scaling in several:
         strip(ax, {name: rows["accuracy"].to_numpy() for name, rows in by_network(of_scaling).items()}, (0, 100))
         ax.set_xlabel("test accuracy (%)")
