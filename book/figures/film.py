@@ -66,9 +66,9 @@ def still(film: Film) -> Figure:
             ax.plot(t, film.stretch[row, k], color=hue, linewidth=2.2, label=when)
             middle = float(np.interp(0.5, t, film.stretch[row, k]))
             ax.plot(0.5, middle, "o", color=hue)
-            ax.annotate(f"{middle:+.0f}%".replace("-", "\N{MINUS SIGN}"), (0.5, middle), (0, 6 if row else -6), color=hue,
-                        textcoords="offset points", ha="center", va="bottom" if row else "top", weight="bold",
-                        bbox=figures.PLATE)  # fmt: skip
+            look = {"ha": "center", "va": "bottom" if row else "top", "weight": "bold", "bbox": figures.PLATE}
+            words, shift = f"{middle:+.0f}%".replace("-", "\N{MINUS SIGN}"), (0, 6 if row else -6)
+            ax.annotate(words, (0.5, middle), shift, color=hue, textcoords="offset points", **look)
         ax.axhline(0, color="black", linewidth=0.6)
         ax.margins(y=0.12)
         ax.set_xticks((0, 0.5, 1), (first, "middle", last))

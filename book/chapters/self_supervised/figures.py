@@ -44,10 +44,12 @@ def between_images() -> None:
         name="fig-self-film",
         title="Without labels space is stretched between images of two classes, and nearly as much within one class.",
         caption=f"{NO_IMAGES if strips is None else ''}How much more a direction is stretched than at the two "
-        "images, for Barlow Twins first. Curves: means over networks and their 12 lines of each kind. On the left the "
-        f"class changes in the middle. Images: an example. ({recorded(STUDY).study.protocol}; Barlow Twins, SimCLR, labels: n = {counts})",
+        "images, for Barlow Twins first. Curves: means over networks and their 12 lines of each kind. On the left "
+        f"the class changes in the middle. Images: an example. ({recorded(STUDY).study.protocol}; Barlow Twins, "
+        f"SimCLR, labels: n = {counts})",
         alt="Two columns. Left, a line from a deer to a ship, right from a dog to another dog. Before training the "
-        "curves dip to about minus 23 percent. After training they rise to 18 percent on the left and 15 on the right.",
+        "curves dip to about minus 23 percent. After training they rise to 18 percent on the left and 15 on the "
+        "right.",
         turn=film.turn(films),
     )
 
