@@ -21,11 +21,12 @@ def stack(fig: Figure) -> bool:
     with colour bars, cannot be stacked.
     """
     cells: dict[tuple[int, int], list[Axes]] = {}  # (column, row) -> axes
-    rows = 1
+    rows, high = 1, {}  # and how many rows high each cell is
     for ax in fig.axes:
         if place := ax.get_subplotspec():
             cells.setdefault((place.colspan.start, place.rowspan.start), []).append(ax)
             rows = max(rows, place.rowspan.stop)
+            high[place.colspan.start, place.rowspan.start] = len(place.rowspan)
     panels = [ax for several in cells.values() for ax in several]
     maps = all(ax.get_aspect() != "auto" for ax in panels)
     bars = len(panels) < len(fig.axes)  # of colours
@@ -34,8 +35,7 @@ def stack(fig: Figure) -> bool:
     plain = not bars and not any(ax.get_xlabel() for ax in panels)
     columns = 2 if maps and plain and len(cells) > 2 else 1
     order = sorted(cells.items())
-    spans = [len(several[0].get_subplotspec().rowspan) for _, several in order]
-    heights = [max(spans[i : i + columns]) for i in range(0, len(spans), columns)]
+    heights = [max(high[cell] for cell, _ in order[i : i + columns]) for i in range(0, len(order), columns)]
     each = WIDTH / columns if maps else fig.get_figheight() / rows
     lines = 0  # of the names of rows in a panel
     grid = GridSpec(len(heights), columns, figure=fig, height_ratios=heights)
