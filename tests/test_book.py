@@ -46,6 +46,9 @@ def test_a_chapter_is_an_essay(name):
     assert re.match(r"# .+\?\n", text[0]), "the title is a question"
     assert [tags for tags, _ in code[:2]] == [{"parameters"}, {"setup"}]
     assert not any(tags & FOLDED for tags, _ in code)
+    stored = json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    folded = [c["metadata"]["tags"] for c in stored if c["metadata"].get("jupyter") == {"source_hidden": True}]
+    assert folded == [["parameters"], ["setup"]], "in JupyterLab, too, the picture follows the text"
     assert not any(calls(source, "say") or calls(source, "show") for _, source in code)
     assert sum(bool(line.strip()) for _, source in code for line in source.splitlines()) <= 120
     assert len(code[1][1].splitlines()) <= 14

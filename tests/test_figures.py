@@ -138,6 +138,16 @@ def test_on_a_phone_panels_stand_below_each_other_with_the_labels_that_they_shar
     assert len({round(box.x0) for box in boxes}) == 1 and all(box.x1 < fig.bbox.width for box in boxes)
 
 
+def test_a_panel_as_high_as_two_stays_so():
+    fig, axes = figures.subplots(2, 2, height=4)
+    left, grid = axes[0][0], axes[0][0].get_gridspec()
+    axes[1][0].remove()
+    left.set_subplotspec(grid[:, 0])
+    assert narrow.stack(fig) and fig.get_figheight() == 8
+    fig.canvas.draw()
+    assert left.get_position().height > 1.5 * axes[0][1].get_position().height
+
+
 def test_maps_come_in_pairs_and_what_cannot_be_stacked_stays_wide():
     fig, axes = figures.subplots(1, 3)
     for ax in axes:

@@ -101,7 +101,7 @@ def test_ratios_are_drawn_in_the_colour_of_the_sign_of_the_curvature():
     ratio = layers["GELU"].stretch_ratio(RADII).numpy()  # at the second and third distance it is on its way back
     assert drawn["GELU"][positive][1:] == pytest.approx(ratio[1:]) and np.isnan(drawn["GELU"][positive][0])
     assert drawn["GELU"][negative][0] == pytest.approx(ratio[0]) and np.isnan(drawn["GELU"][negative][2])
-    assert texts(ratios) == ["ReLU", "erf", "GELU"]
+    assert texts(ratios) == ["erf", "GELU returns to 1: sphere", "ReLU stays at 1", "leaving 1: saddle"]
     assert [len(ax.lines) for ax in (saddle, cap)] == [3, 3]
 
 

@@ -318,6 +318,15 @@ def test_a_film_tells_the_stretch_by_the_mean_of_the_nats_over_the_ends():
     assert [len(one["strips"]) for one in sample("film")["films"]] == [2, 0]
 
 
+def test_the_still_of_a_film_tells_the_stretch_in_the_middle():
+    nats = np.zeros((1, 2, 2, 3))
+    nats[0, :, 0, 1] = np.log([0.7, 1.62])
+    two, one = film.still(film.Film("a network", (("a", "b"), ("a", "c")), nats)).axes[2:]
+    assert [text.get_text() for text in two.texts] == ["\N{MINUS SIGN}30%", "+62%"]
+    assert [text.get_text() for text in one.texts] == ["+0%", "+0%"]
+    assert [label.get_text() for label in one.get_xticklabels()] == ["a", "middle", "c"]
+
+
 def test_the_turned_network_is_exact():
     turn = sample("whitening")
     np.testing.assert_allclose(np.array(turn["weight"]) @ turn["root"], np.eye(2), atol=1e-4)

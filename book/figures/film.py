@@ -48,7 +48,8 @@ def over_ends(log_volume: np.ndarray, directions: int) -> np.ndarray:
 
 
 def still(film: Film) -> Figure:
-    """A column for each line: its images, and the stretch before (grey) and after training (black)."""
+    """A column for each line: its images, and the stretch before (grey) and after training (black), with its value
+    in the middle."""
     fig, axes = figures.subplots(2, 2, height=3.4, squeeze=False, sharey="row", height_ratios=(1, 3.4))
     t = np.linspace(0, 1, film.nats.shape[-1])
     for k, title in enumerate(TITLES):
@@ -63,8 +64,16 @@ def still(film: Film) -> Figure:
             each = 100 * np.expm1(film.nats[:, row, k])
             ax.plot(t, each.T, color=hue, linewidth=0.4, alpha=0.4)
             ax.plot(t, film.stretch[row, k], color=hue, linewidth=2.2, label=when)
+            middle = float(np.interp(0.5, t, film.stretch[row, k]))
+            ax.plot(0.5, middle, "o", color=hue)
+            look = {"ha": "center", "va": "bottom" if row else "top", "weight": "bold", "bbox": figures.PLATE}
+            words, shift = f"{middle:+.0f}%".replace("-", "\N{MINUS SIGN}"), (0, 6 if row else -6)
+            ax.annotate(words, (0.5, middle), shift, color=hue, textcoords="offset points", **look)
         ax.axhline(0, color="black", linewidth=0.6)
-        ax.set(xticks=(0, 0.5, 1), xlabel="place on the line")
+        ax.margins(y=0.12)
+        ax.set_xticks((0, 0.5, 1), (first, "middle", last))
+        for label, side in zip(ax.get_xticklabels(), ("left", "center", "right"), strict=True):
+            label.set_ha(side)
     axes[1][0].set_ylabel("stretched more than\nthe mean of the ends (%)")
     axes[1][0].plot([], [], color="none", label=f"({film.name})")
     figures.legend_below(fig, axes[1][0], 3)

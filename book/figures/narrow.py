@@ -21,11 +21,12 @@ def stack(fig: Figure) -> bool:
     with colour bars, cannot be stacked.
     """
     cells: dict[tuple[int, int], list[Axes]] = {}  # (column, row) -> axes
-    rows = 1
+    rows, high = 1, {}  # and how many rows high each cell is
     for ax in fig.axes:
         if place := ax.get_subplotspec():
             cells.setdefault((place.colspan.start, place.rowspan.start), []).append(ax)
             rows = max(rows, place.rowspan.stop)
+            high[place.colspan.start, place.rowspan.start] = len(place.rowspan)
     panels = [ax for several in cells.values() for ax in several]
     maps = all(ax.get_aspect() != "auto" for ax in panels)
     bars = len(panels) < len(fig.axes)  # of colours
@@ -33,17 +34,18 @@ def stack(fig: Figure) -> bool:
         return False
     plain = not bars and not any(ax.get_xlabel() for ax in panels)
     columns = 2 if maps and plain and len(cells) > 2 else 1
-    below = -(-len(cells) // columns)
+    order = sorted(cells.items())
+    heights = [max(high[cell] for cell, _ in order[i : i + columns]) for i in range(0, len(order), columns)]
     each = WIDTH / columns if maps else fig.get_figheight() / rows
     lines = 0  # of the names of rows in a panel
-    grid = GridSpec(below, columns, figure=fig)
+    grid = GridSpec(len(heights), columns, figure=fig, height_ratios=heights)
     firsts: dict[int, Axes] = {}  # of each row, the panel with its labels
-    for number, ((_, row), several) in enumerate(sorted(cells.items())):
+    for number, ((_, row), several) in enumerate(order):
         for ax in several:
             ax.set_subplotspec(grid[divmod(number, columns)])
             lines = max(lines, _label(ax, firsts.setdefault(row, ax), LINE // columns))
     each = max(each, (lines and lines + 4) * LEADING)  # and four for the axis and the title
-    fig.set_size_inches(WIDTH, below * each + sum([_narrow(fig, legend) for legend in list(fig.legends)]))
+    fig.set_size_inches(WIDTH, sum(heights) * each + sum([_narrow(fig, legend) for legend in list(fig.legends)]))
     return True
 
 

@@ -21,7 +21,7 @@ def signs() -> None:
         "Blue: its curvature is negative. Red: positive. Thin: examples of the paper. (Formulas; two dimensions, "
         "weight variance 1, bias variance 0 or 1)",
         alt="The ratio of the two monomials rises from 1 and that of erf falls from 1, without turning back; all "
-        "three are blue. That of GELU rises in blue, and returns to 1 in red, from 0.5 on. "
+        "three are blue. That of GELU rises in blue, and returns to 1 in red, from 0.5 on. ReLU stays at 1. "
         "Beside it a blue saddle and a red cap, with circles.",
     )
 

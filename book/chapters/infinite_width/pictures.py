@@ -33,20 +33,21 @@ def signs_figure(radii: Tensor, layers: dict[str, Wide]):
         ax.remove()
     left = fig.add_subplot(grid[:, 0])
     left.hlines(1, 0, end, color="black", linewidth=0.8, linestyle="--")
-    ratios = {name: layer.stretch_ratio(radii).numpy() for name, layer in layers.items()}
-    heights = np.exp(figures.labels_apart(np.log([1, *(ratio[-1] for ratio in ratios.values())]), 0.38))
-    left.text(1.03 * end, heights[0], "ReLU", va="center", fontsize=9)
-    for (name, layer), height in zip(layers.items(), heights[1:], strict=True):
-        bold = name == list(layers)[-1]
+    for name, layer in layers.items():
+        bold, ratio = name == list(layers)[-1], layer.stretch_ratio(radii).numpy()
         positive = layer.ricci(radii).numpy() > 0
         for colour, where in ((NEGATIVE, ~positive), (POSITIVE, positive)):
             where = where | np.r_[False, where[:-1]]  # one point more, so that the pieces of a line meet
-            left.plot(radii, np.where(where, ratios[name], np.nan), color=colour, linewidth=3 if bold else 1.5)
-        left.text(1.03 * end, height, name, va="center", fontsize=9, weight="bold" if bold else None)
+            left.plot(radii, np.where(where, ratio, np.nan), color=colour, linewidth=3 if bold else 1.5)
+        if not bold:
+            left.text(1.03 * end, ratio[-1], name, va="center", color=NEGATIVE)
+    left.text(0.4 * end, 1.2, f"{list(layers)[-1]} returns to 1: sphere", color=POSITIVE, weight="bold", fontsize=9)
+    left.text(0.66 * end, 0.93, "ReLU stays at 1", va="top")
+    left.text(0.42 * end, 0.52, "leaving 1: saddle", color=NEGATIVE, weight="bold", fontsize=9)
     left.set(title="outward stretch / sideways stretch", xlabel="distance from the origin $|x|$", yscale="log")
     left.set_yticks([0.25, 0.5, 1, 2], ["1/4", "1/2", "1", "2"])
     left.minorticks_off()
-    left.set(xlim=(0, 1.28 * end), xticks=range(int(end) + 1))
+    left.set(xlim=(0, 1.25 * end), xticks=range(int(end) + 1))
     _surface(fig.add_subplot(grid[0, 1], projection="3d"), -1, NEGATIVE, "saddle: circles speed up")
     _surface(fig.add_subplot(grid[1, 1], projection="3d"), 1, POSITIVE, "sphere: they slow down")
     return fig

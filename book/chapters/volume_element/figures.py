@@ -50,7 +50,7 @@ def toy(log_volume: Callable[[Tensor], Tensor], pairs: Pairs) -> None:
         title="The contrast compares a boundary with a matched place that has none.",
         caption="Left: log-volume of one sigmoid unit. White: the boundary. Solid: a line between two classes. "
         "Dashed: its match within one class. Right: the log-volume along both, minus the mean of their ends. The "
-        "dots are the two effects.",
+        "dots are the two bumps.",
         alt="Left, a bright ridge along the line where the first coordinate is zero, crossed by a solid segment. "
         "Right, the log-volume along the solid segment has a bump at the boundary, and along the dashed one it has "
         "none. The contrast is their distance.",
@@ -61,7 +61,7 @@ def bumps() -> None:
     """The log-volume between images before training, after training without weight decay, and after it with decay."""
     mnist, bare = arm("MNIST"), arm("MNIST, no decay")
     panels = {"before training": (mnist, 0)}
-    for kind, words in ((bare, "no decay"), (mnist, "weight decay")):
+    for kind, words in ((bare, "without decay"), (mnist, "with decay")):
         panels[f"{words}: {kind.of(kind.study.widths[0])['test_accuracy'].mean():.0f}% right"] = (
             kind,
             kind.study.steps,
@@ -78,7 +78,7 @@ def bumps() -> None:
         "were written)",
         alt="Three panels with a solid and a dashed bump each. Before training both are high, and the solid one is "
         "slightly higher. After training without decay the solid one is much higher than before, and the dashed one "
-        "about as high as before. With weight decay both are lower, the dashed one much more.",
+        "about as high as before. With decay both are lower, the dashed one much more.",
     )
 
 

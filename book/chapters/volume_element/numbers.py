@@ -1,6 +1,8 @@
 """The numbers that the chapter's text quotes and that are no arm of a claim."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,7 +11,7 @@ from book.chapters.volume_element import ambiguity, results
 from book.chapters.volume_element import tables as measures
 from book.chapters.volume_element.results import VolumeArm
 from book.claims.numbers import Number
-from book.claims.statistics import mean_interval
+from book.claims.statistics import Estimate, mean_interval
 from book.measures.sigmoid.views import log_volume
 from book.measures.tables import Tables
 
@@ -17,15 +19,15 @@ WIDTH = 2000  # hidden units on MNIST
 NO_DECAY = "MNIST, no decay"
 
 
-def _of(task: str, value: Callable[[VolumeArm], object]) -> Callable[[Tables], object]:
+def _of(task: str, value: Callable[[VolumeArm], Any]) -> Callable[[Tables], Any]:
     """A number of a task, as a function of the tables of all studies."""
     return lambda tables: value(tables.once(results.recorded, task))
 
 
-def _mean(task: str, width: int, column: str, before: str = "") -> Callable[[Tables], object]:
+def _mean(task: str, width: int, column: str, before: str = "") -> Callable[[Tables], Estimate]:
     """Mean and interval of a column of `results.COLUMNS` over networks, minus that of another where one is named."""
 
-    def value(arm: VolumeArm) -> object:
+    def value(arm: VolumeArm) -> Estimate:
         found = arm.of(width)
         return mean_interval(found[column] - (found[before] if before else 0))
 
@@ -36,9 +38,16 @@ def _near(task: str, width: int, index: int) -> Callable[[Tables], object]:
     return _of(task, lambda arm: measures.near_the_boundary(arm, width, index))
 
 
-def _each_direction(arm: VolumeArm) -> float:
-    pixels = arm.networks()[0].arrays["spectrum"].shape[-1]
-    return float(np.exp(arm.of(WIDTH)["contrast"].mean() / pixels))
+def _percent(task: str, column: str, before: str = "") -> Callable[[Tables], Estimate]:
+    """The same on MNIST for one direction of the input, in percent."""
+
+    def value(tables: Tables) -> Estimate:
+        nats = _mean(task, WIDTH, column, before)(tables)
+        directions = tables.once(results.recorded, task).networks()[0].arrays["spectrum"].shape[-1]
+        low, mean, high = (100 * float(np.expm1(one / directions)) for one in (nats.low, nats.value, nats.high))
+        return replace(nats, value=mean, low=low, high=high)
+
+    return value
 
 
 def _above_a_crest(arm: VolumeArm) -> float:
@@ -47,6 +56,19 @@ def _above_a_crest(arm: VolumeArm) -> float:
     start, middle, end = log_volume(results.weights(run, run.spec.epochs), line)
     return float(middle - (start + end) / 2)
 
+
+TWICE = {  # in nats for the evidence, in percent for the text: name -> what it is, task, columns of the difference
+    "fall": ("change of the bump where the class changes, with decay", "MNIST", "effect", "before_effect"),
+    "fall-within-a-class": ("the same within a class", "MNIST", "same_effect", "before_same_effect"),
+    "contrast": ("contrast after training, with decay", "MNIST", "contrast"),
+    "rise-without-decay": (
+        "change of the bump where the class changes, without decay",
+        NO_DECAY,
+        "effect",
+        "before_effect",
+    ),
+    "rise-within-a-class-without-decay": ("the same within a class", NO_DECAY, "same_effect", "before_same_effect"),
+}
 
 NUMBERS = {
     "contrast-sinusoid-20": Number("contrast on the sinusoid, 20 units", _mean("sinusoid", 20, "contrast"), "nats"),
@@ -69,14 +91,11 @@ NUMBERS = {
         _near("sinusoid", 20, -1),
     ),
     "peak-at-the-boundary-before": Number("the same before training", _near("sinusoid", 20, 0)),
-    "fall-within-a-class": Number(
-        "change of the effect within a class on MNIST, with weight decay",
-        _mean("MNIST", WIDTH, "same_effect", "before_same_effect"),
-        "nats",
-    ),
-    "each-direction": Number(
-        "factor for each pixel that varies, to which the contrast on MNIST amounts", _of("MNIST", _each_direction)
-    ),
+    **{name: Number(f"{says}, MNIST", _mean(task, WIDTH, *of), "nats") for name, (says, task, *of) in TWICE.items()},
+    **{
+        f"{name}-percent": Number(f"{says}, MNIST, in each direction", _percent(task, *of), "%")
+        for name, (says, task, *of) in TWICE.items()
+    },
     "share-same-places": Number(
         "share of the contrast on MNIST that was there before training, at the places of the trained boundary",
         _of("MNIST", lambda arm: measures.share(arm.of(WIDTH)[["before_contrast", "contrast"]].to_numpy())),
@@ -108,16 +127,6 @@ NUMBERS = {
         _mean(NO_DECAY, WIDTH, "test_accuracy"),
         "%",
     ),
-    "rise-without-decay": Number(
-        "change of the effect at the boundary on MNIST, without weight decay",
-        _mean(NO_DECAY, WIDTH, "effect", "before_effect"),
-        "nats",
-    ),
-    "rise-within-a-class-without-decay": Number(
-        "change of the effect within a class on MNIST, without weight decay",
-        _mean(NO_DECAY, WIDTH, "same_effect", "before_same_effect"),
-        "nats",
-    ),
     "nearer-without-decay": Number(
         "change of nearness of peak and boundary on MNIST, without weight decay, in lengths of the line",
         _mean(NO_DECAY, WIDTH, "nearer", "before_nearer"),
@@ -135,5 +144,10 @@ NUMBERS = {
         "standard error of a network's contrast on MNIST over its pairs, mean over networks",
         _of("MNIST", measures.error_over_pairs),
         "nats",
+    ),
+    "errors-compared": Number(
+        "the second of these over the first",
+        _of("MNIST", lambda arm: measures.error_over_pairs(arm) / arm.of(WIDTH)["contrast"].sem()),
+        "times",
     ),
 }

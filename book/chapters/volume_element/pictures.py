@@ -266,7 +266,7 @@ def ambiguous_figure(arms: Sequence[Arm], examples: pd.DataFrame):
     left.spines[:].set_visible(False)
     left.tick_params(length=0)
     looks = [("before training", " before", arms[0], GREY, "o", "white")]
-    names = [arm.name.replace("without", "without decay") for arm in arms]
+    names = [arm.name.replace("weight ", "").replace("without", "without decay") for arm in arms]
     looks += [(name, "", arm, "black", mark, "black") for name, arm, mark in zip(names, arms, "os", strict=True)]
     others = list(rows)[1:]
     for row, than in enumerate(others):
@@ -297,7 +297,7 @@ def accuracy_figure(found: pd.DataFrame):
     for ax, width in zip(axes, widths, strict=True):
         own = values.xs(width, level="width")
         dots = ax.scatter(own["effect"], own["test accuracy"], c=own["margin"], s=20, **limits)
-        ax.set(title=f"{width} units", xlabel="effect at the boundary (nats)")
+        ax.set(title=f"{width} units", xlabel="bump at the boundary (nats)")
     axes[0].set_ylabel("right on the square (%)")
     fig.colorbar(dots, ax=list(axes), label="distance from the\nnearest training point", shrink=0.9)
     return fig

@@ -28,8 +28,9 @@ def table(log_volume: Callable[[Tensor, float], Tensor], lines: Pairs, ridges: S
     """What the measures of the chapter say of a ridge at each of these places."""
     rows = {}
     for c in ridges:
-        found = boundary.measure(lambda x, c=c: log_volume(x, c), lines, PLACES)
-        on_it = (found.peak - found.crossing).abs() < CLOSE
+        measured = boundary.measure(lambda x, c=c: log_volume(x, c), lines, PLACES)
+        on_it = (measured.peak - measured.crossing).abs() < CLOSE
         share = {"peak there (%)": 100 * float(on_it.double().mean())}
-        rows[f"ridge at {c:g}"] = boundary.summary(found.arrays()) | share
-    return pd.DataFrame(rows).T[["effect", "contrast", "peak there (%)"]].round(2)
+        rows[f"ridge at {c:g}"] = boundary.summary(measured.arrays()) | share
+    found = pd.DataFrame(rows).T.rename(columns={"effect": "bump"})
+    return found[["bump", "contrast", "peak there (%)"]].round(2)

@@ -360,9 +360,9 @@ kinds.units = (data, frame) => {
     const reach = Math.ceil(Math.max(1, ...along.map(Math.abs)));
     const profile = panel(at.second, { x: side, y: [-reach, reach], xticks: [-2, 0, 2], yticks: [-reach, 0, reach],
       title: "along the middle: sign R log(1 + |R|)" });
-    const circle = plane.line(list(121, i => polar(2 * PI * i / 120, 2 * b)), "turn-axis");
+    const circle = plane.line(list(121, i => polar(2 * PI * i / 120, 2 * b)), "turn-boundary turn-cased");
     frame.show(width, at.height, [plane.nodes, turn.map(plane, R.map(log), SIDE, -4, 4, "signed"),
-      plane.inside(circle, plane.line([[side[0], 0], [side[1], 0]], "turn-guide")),
+      plane.inside(circle, plane.line([[side[0], 0], [side[1], 0]], "turn-path turn-cased")),
       profile.nodes, profile.line([[side[0], 0], [side[1], 0]], "turn-thin"),
       [-2 * b, 2 * b].filter(v => b && Math.abs(v) < data.half).map(v => profile.upright(v, "turn-axis")),
       profile.inside(profile.line(line.map(([x], i) => [x, along[i]]), "turn-stroke"))]);
