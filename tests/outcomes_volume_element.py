@@ -171,6 +171,7 @@ OUTCOMES = {
     ],
     "RG-I-a": _ACCURATE,
     "OWN-5-a": _ACCURATE,
+    "OWN-5-g": [*_ACCURATE, of("holds", contrast=np.nan, train_accuracy=98 + WIGGLE, test_accuracy=97 + WIGGLE)],
     "RG-I-e": [
         of("holds", entropy_rank=0.5 + 0.01 * WIGGLE, entropy_rank_before=0.1),
         of("fails", entropy_rank=-0.5 + 0.01 * WIGGLE, entropy_rank_before=-0.9),

@@ -328,7 +328,7 @@ def outlook(blocks: list[Block], store: Store, dataset: Any, device: str = "auto
 
 def images_of(spec: Spec) -> str:
     """The name of the image data set that a run needs; "" for a run on drawn points."""
-    name = tasks.parse(spec.data)[0]
+    name = tasks.parse(spec.data)[0].removesuffix(tasks.BYTES)
     return "" if name in tasks.DRAWN or spec.experiment == "mahalanobis" else name
 
 

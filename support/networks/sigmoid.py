@@ -4,7 +4,8 @@ A network has L hidden layers of n units each, h_l = sigmoid(z_l), and its outpu
 
     z_1 = W_1 x + b_1,     z_l = (W_l h_(l-1) + b_l) / sqrt(n) above,
 
-and all weights and biases are drawn from N(0, 1). Most networks here are shallow, L = 1.
+and all weights and biases are drawn from N(0, 1), or as `torch.nn.Linear` draws them. Most networks here are shallow,
+L = 1.
 """
 
 from itertools import pairwise
@@ -16,13 +17,23 @@ from support.defaults import pinned
 
 
 @pinned()
-def initial_weights(inputs: int, width: int, classes: int, seed: int, layers: int = 1) -> dict[str, Tensor]:
-    """The weights before training, lowest layer first: W1 (n, d), b1 (n,), W2 (C or n, n), b2 and so on, float64."""
+def initial_weights(
+    inputs: int, width: int, classes: int, seed: int, layers: int = 1, start: str = "normal"
+) -> dict[str, Tensor]:
+    """The weights before training, lowest layer first: W1 (n, d), b1 (n,), W2 (C or n, n), b2 and so on, float64.
+
+    start: "normal", N(0, 1); or "torch", for the function that `torch.nn.Linear` layers start as: uniform within
+        1 / sqrt(fan in), and above the first layer sqrt(n) times as much, because z is divided by it.
+    """
     generator = torch.Generator().manual_seed(seed)
     weights = {}
     for number, (fan_in, fan_out) in enumerate(pairwise([inputs, *[width] * layers, classes]), 1):
         for name, shape in ((f"W{number}", (fan_out, fan_in)), (f"b{number}", (fan_out,))):
-            weights[name] = torch.randn(shape, generator=generator, dtype=torch.float64)
+            if start == "normal":
+                weights[name] = torch.randn(shape, generator=generator, dtype=torch.float64)
+            else:
+                within = fan_in**-0.5 if number == 1 else 1.0
+                weights[name] = within * (2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1)
     return weights
 
 

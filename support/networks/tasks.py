@@ -19,6 +19,7 @@ from support.networks.sources import check_known
 from support.words import suggest
 
 TEST_POINTS = 1000  # of the tasks in the plane
+BYTES = "-bytes"  # after the name of a data set of images: they are not divided by the largest byte
 DRAWN = {"xor": 4, "sinusoid": 400, "sinusoid-resampled": 400}  # training points
 
 
@@ -62,16 +63,16 @@ def task(name: str, seed: int = 0, folder: str | None = None) -> Task:
     """The named task: "xor", "sinusoid", "sinusoid-resampled" (new points for every seed) or a name of `data.load`.
 
     "-first-N" after a name keeps only the first N training points: few enough to be learned with shuffled labels.
-    Images are divided by the largest byte. They come from the training file, in an order drawn once: three quarters
-    for training, the rest for the test. Pixels that are 0 in all training images are left out. They would not change
-    the outputs, but only weight decay would act on their weights: within 9,000 steps Adam takes these below 1e-100,
-    and the volume element with them.
+    Images are divided by the largest byte, but for "-bytes" after the name of their data set. They come from the
+    training file, in an order drawn once: three quarters for training, the rest for the test. Pixels that are 0 in
+    all training images are left out. They would not change the outputs, but only weight decay would act on their
+    weights: within 9,000 steps Adam takes these below 1e-100, and the volume element with them.
     Raises ValueError for an N above the number of training points, and as `data.load` does.
     Source: Zavatone-Veth et al. 2025, sections I.1 and I.2, and their code.
     """
     whole, few = parse(name)
     if whole not in DRAWN:
-        check_known(whole, DRAWN)
+        check_known(whole.removesuffix(BYTES), DRAWN)
         return _images(whole, folder, few)
     found = _planar(whole, seed if resampled(whole) else 0)
     _check_few(name, few, len(found.train[0]))
@@ -91,12 +92,12 @@ def parse(name: str) -> tuple[str, int | None]:
 def title(name: str) -> str:
     """The task in words, for captions.
 
-    >>> title("mnist-first-1000")
-    'MNIST, first 1,000 training points'
+    >>> title("mnist-bytes-first-1000")
+    'MNIST, raw bytes, first 1,000 training points'
     """
     whole, few = parse(name)
     drawn = {"xor": "XOR", "sinusoid-resampled": "sinusoid, redrawn for every network"}
-    found = drawn.get(whole) or data.title(whole)
+    found = drawn.get(whole) or data.title(whole.removesuffix(BYTES)) + ", raw bytes" * whole.endswith(BYTES)
     return found if few is None else f"{found}, first {few:,} training points"
 
 
@@ -134,8 +135,8 @@ def _planar(name, seed):
 @cache
 @pinned()
 def _images(name, folder, few=None):
-    found = load(name, folder)
-    x = torch.from_numpy(found.train_images).double() / found.maximum
+    found = load(name.removesuffix(BYTES), folder)
+    x = torch.from_numpy(found.train_images).double() / (1 if name.endswith(BYTES) else found.maximum)
     labels = torch.from_numpy(found.train_labels)
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
     cut = math.floor(0.75 * len(x))

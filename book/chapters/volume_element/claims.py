@@ -48,9 +48,12 @@ something else than the weight decay keeps them below.
 
 A segment between two images of a class has on average another amount of ink than one across a boundary. OWN-5-c asks
 RG-4-b again with segments matched in ink as well: if it holds where RG-4-b does not, the contrast before training was
-one of ink. RG-I-e asks of each network, in the plane of three images, the rank correlation over all points of the
-entropy after training and the log-volume: positive, and larger than that of the same entropy and the log-volume
-before training. The paper says it of a residual network (I.3).
+one of ink. OWN-5-g asks whether it is the input instead: the paper names no preprocessing, and networks that are fed
+raw bytes and start as torch's layers do may learn the digits with the weight decay that the code has. Their units
+saturate, so the metric is singular in float64, and no volume element is asked for. RG-I-e asks of each network, in
+the plane of three images, the rank correlation over all points of the entropy after training and the log-volume:
+positive, and larger than that of the same entropy and the log-volume before training. The paper says it of a residual
+network (I.3).
 
 Four claims ask for images that could be either of two digits (`ambiguous` says how they are made, `ambiguity` has the
 rules). A network is measured at 32 lines between test images of two classes, with four images each, and its number is
@@ -68,14 +71,16 @@ When these rules were written, before the committed records, their authors had s
 width 10 on XOR after 200 epochs, two of width 20 on the sinusoid after 300, two on scikit-learn's digits after 50.
 The deep task was added after the records of XOR and of the sinusoid, and before its own; by then one network of it
 had been seen after 50 epochs. MNIST was cut into two tasks, 50 epochs with the control and 200 without, before either
-had a record; one network had been seen after its first epoch. RG-I-a was written when the first long network had
-been seen, and the two claims of our own when two networks without weight decay had been; these do not judge them.
-RG-5-a and RG-4-f were written when all their records were known. When OWN-5-c was written, no network had been
-measured with pairs matched in ink; when RG-I-e was, the plane of one network of each study on MNIST had been seen in
-figures. The controls with few points (30 of the sinusoid, 1,000 images) were chosen because one network of each, of
-seed 1000, learned its shuffled labels; their log-volume had not been measured. When RG-6-a and OWN-5-d to OWN-5-f
-were written, ambiguous images had been looked at and their ink and norm were known: on average they are fainter than
-clear ones. No log-volume of a decoded image had been measured.
+had a record; one network had been seen after its first epoch. RG-I-a was written when the first long network had been
+seen, and the two claims of our own when two networks without weight decay had been; these do not judge them. RG-5-a
+and RG-4-f were written when all their records were known. When OWN-5-c was written, no network had been measured with
+pairs matched in ink; when OWN-5-g was, one network of seed 1000 had been trained for 8 epochs (94.8% of test images
+right, 96.0% of training images, and a metric of lower rank), and a referee had seen 96.5% of another; when RG-I-e
+was, the plane of one network of each study on MNIST had been seen in figures. The controls with few points (30 of the
+sinusoid, 1,000 images) were chosen because one network of each, of seed 1000, learned its shuffled labels; their log-
+volume had not been measured. When RG-6-a and OWN-5-d to OWN-5-f were written, ambiguous images had been looked at and
+their ink and norm were known: on average they are fainter than clear ones. No log-volume of a decoded image had been
+measured.
 """
 
 from collections.abc import Callable
@@ -226,12 +231,22 @@ _AT_THE_BOUNDARY = (
     positive("the peak is nearer to the boundary than it was by {:+.3f} of the segment",
              "nearness, and its change with training,", change("nearer"), "of the segment"),
 )  # fmt: skip
-_ACCURATE = tuple(
-    positive(f"{name} accuracy minus 95%: {{:+.1f}} points", f"accuracies minus {ACCURACY:g}%",
-             partial(lambda x, t: (t[x, "true"] - ACCURACY).where(t["contrast", "true"].notna()), f"{side} accuracy"),
-             "points")
-    for side, name in (("test", "test"), ("train", "training"))
-)  # fmt: skip
+
+
+def _accurate(measured: bool = False) -> tuple[Part, ...]:
+    """Accuracies on test and training images minus ACCURACY. measured: only of networks that have a contrast."""
+
+    def values(side: str, t: pd.DataFrame) -> pd.Series:
+        return (t[f"{side} accuracy", "true"] - ACCURACY).where(t["contrast", "true"].notna() | (not measured))
+
+    return tuple(
+        positive(f"{name} accuracy minus 95%: {{:+.1f}} points", f"accuracies minus {ACCURACY:g}%",
+                 partial(values, side), "points")
+        for side, name in (("test", "test"), ("train", "training"))
+    )  # fmt: skip
+
+
+_ACCURATE = _accurate(measured=True)
 _CHECKED = tuple(replace(part, absent="the networks do not pass the paper's check", aside=True) for part in _ACCURATE)
 
 
@@ -433,6 +448,8 @@ CLAIMS = (
         amended=amended(*_PAIRS, "holds", **_TODAY)),
     own("OWN-5-c", "With pairs matched in ink as well, most of the contrast on MNIST came with training.",
         _NOT_BEFORE, arms=tasks("MNIST, same ink"), amended=amended(*_PAIRS, "unclear", **_TODAY)),
+    own("OWN-5-g", "Fed raw bytes, from torch's default start, networks on MNIST get more than 95% right.",
+        *_accurate(), arms=tasks("MNIST, raw bytes")),
     _claim("RG-I-e", "appendix I.3, of a residual network",
            "In a plane of images, the volume element is large where the entropy of the output is, and training adds "
            "to this.",

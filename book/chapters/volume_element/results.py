@@ -27,6 +27,7 @@ ARMS = {  # tasks on which the claims are judged, and their studies
     "sinusoid, 30 points": "volume-sinusoid-30",
     "MNIST, 1,000 images": "volume-mnist-1000",
     "MNIST, same ink": "volume-mnist-ink",
+    "MNIST, raw bytes": "volume-mnist-bytes",
     "XOR, fresh": "volume-xor-fresh",
     "sinusoid, fresh": "volume-sinusoid-fresh",
 }

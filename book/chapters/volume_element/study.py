@@ -11,7 +11,7 @@ from support.training.sigmoid.specs import VolumeSpec, recipe
 from support.training.sigmoid.training import geometry_steps
 from support.words import counted
 
-PAPERS_EPOCHS = {"mnist": 200}  # appendix I.2
+PAPERS_EPOCHS = {"mnist": 200, "mnist-bytes": 200}  # appendix I.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +36,7 @@ class VolumeStudy(Study):
     matched: str = "length"  # see VolumeSpec
     batch: int | None = None  # by default the paper's, as is
     decay: float | None = None  # the weight decay
+    start: str = "normal"  # see VolumeSpec
 
     def spec(self, digest: str, width: int, labels: str, seed: int) -> VolumeSpec:
         """The specification of one of the study's runs, with that digest of its data."""
@@ -56,7 +57,8 @@ class VolumeStudy(Study):
         optimiser = {"sgd": "SGD", "adam": "Adam"}[how["optimiser"]]
         step = f"{optimiser} with rate {how['rate']:g}, weight decay {how['decay']:g}, batch {how['batch']:,}"
         ink = ", matched in length and ink" if self.matched != "length" else ""
-        return f"{title(self.data)}{self._deep}, {self._epochs}, {step}, {self.pairs} pairs per network{ink}"
+        start = ", torch's default start" if self.start == "torch" else ""
+        return f"{title(self.data)}{self._deep}, {self._epochs}, {step}{start}, {self.pairs} pairs per network{ink}"
 
     @property
     def _epochs(self) -> str:
@@ -132,4 +134,8 @@ STUDIES = by_name(
     VolumeStudy("volume-mnist-ink", "mnist", 50, widths=(2000,), labels=("true",), seeds=5, seeds_per_block=1,
                 pairs=12, points=21, plane=30, planes=5, matched="length and ink",
                 title="2,000 hidden units on MNIST, 50 epochs, pairs matched in length and ink"),
+    # whether the paper's accuracy can be had with its weight decay; no volume element is asked for
+    VolumeStudy("volume-mnist-bytes", "mnist-bytes", 50, widths=(2000,), labels=("true",), first_seed=300, seeds=5,
+                seeds_per_block=1, pairs=1, points=3, start="torch",
+                title="2,000 hidden units on MNIST, raw bytes, torch's default start, 50 epochs"),
 )  # fmt: skip

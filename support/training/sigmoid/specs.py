@@ -14,6 +14,7 @@ RECIPES: dict[str, dict[str, Any]] = {  # Zavatone-Veth et al. 2025, appendix I,
     "mnist": {"optimiser": "adam", "rate": 1e-3, "momentum": 0.0, "decay": 1e-4, "batch": 1000},
 }
 KNOWN = {"labels": ("true", "shuffled"), "optimiser": ("sgd", "adam"), "matched": ("length", "length and ink")}
+KNOWN["start"] = ("normal", "torch")
 
 
 def recipe(data: str) -> dict:
@@ -38,6 +39,7 @@ class VolumeSpec(Spec):
     points: int = 25  # on each segment
     plane: int = 0  # points a side of the measured plane of images; 0: none
     matched: str = "length"  # in what the segments of a pair agree, see `boundary.find_pairs`
+    start: str = "normal"  # see `networks.sigmoid.initial_weights`
     experiment: str = "volume"
 
     def __post_init__(self):

@@ -39,7 +39,7 @@ class Stack:
         self.gradient, self.mean, self.square = (torch.zeros_like(self.parameters) for _ in range(3))
         self.layers, self.gradients = self._views(self.parameters), self._views(self.gradient)
         for m, seed in enumerate(self.seeds):
-            weights = initial_weights(inputs, spec.width, classes, seed, spec.layers)
+            weights = initial_weights(inputs, spec.width, classes, seed, spec.layers, spec.start)
             for number, (W, b) in enumerate(self.layers, 1):
                 W[m].copy_(weights[f"W{number}"].T)
                 b[m, 0].copy_(weights[f"b{number}"])
