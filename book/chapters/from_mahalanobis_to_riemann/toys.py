@@ -15,6 +15,7 @@ from book.measures import feature_machines
 from book.measures.distances.results import DistanceArm, weights
 from support.activations import ACTIVATIONS
 from support.geometry import boundary, pullback_metric
+from support.geometry.class_metrics import mismatch
 from support.networks.distance_networks import exact, module
 from support.networks.gaussians import DistanceData, Gaussian
 from support.networks.layers import Neg, OffsetL2
@@ -98,6 +99,12 @@ def network(data: Toy, title: str, seed: int = 0, steps: int = 400) -> nn.Sequen
         layers = [nn.Linear(2, HIDDEN), ACTIVATIONS[activation.lower()].module()]
         layers += [OffsetL2(HIDDEN, classes, "paper"), Neg()] if head == "OffsetL2" else [nn.Linear(HIDDEN, classes)]
     return trained(nn.Sequential(*layers).double(), data.x, data.labels, steps)
+
+
+def misfits(data: Toy, network: nn.Sequential) -> list[float]:
+    """The mismatch of the hidden layer's metric, its mean over each class, with that class, in nats."""
+    means = [pullback_metric(network[:2], data.x[data.labels == c]).mean(0) for c in range(len(data.gaussians))]
+    return [mismatch(mean, g.covariance).item() for mean, g in zip(means, data.gaussians, strict=True)]
 
 
 def trained(network: nn.Sequential, x: Tensor, labels: Tensor, steps: int) -> nn.Sequential:
