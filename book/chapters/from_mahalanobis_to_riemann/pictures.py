@@ -56,7 +56,8 @@ def turned_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
     The metrics are means over a class. The last panel has an arrow between the classes, and the first network's
     boundary. panels: title -> networks, the first of which is drawn bold; without one, the rulers of the classes.
     """
-    fig, axes = figures.subplots(1, len(panels), height=2.6, squeeze=False, sharex=True, sharey=True)
+    fig, axes = figures.subplots(1, len(panels), height=2.3, squeeze=False, sharex=True, sharey=True)
+    fig.set_layout_engine("compressed")
     for ax, (title, networks) in zip(axes[0], panels.items(), strict=True):
         for c, g in enumerate(data.gaussians):
             _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)

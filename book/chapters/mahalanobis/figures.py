@@ -65,8 +65,8 @@ def ends() -> None:
     counts = f"{sum(map(sum, networks))} of {sum(map(len, networks))}"
     data = learned[0][0]
     panels = {
-        "The hope\n✓ shape ✓ centre\n✓ axes": [(data, "MD_Abs", *exact(data.gaussian))],
-        f"Learned: {counts}\n✓ shape ✓ centre\n✗ axes: any angle": learned,
+        "The hope\n✓ shape, centre\n✓ axes": [(data, "MD_Abs", *exact(data.gaussian))],
+        f"Learned: {counts}\n✓ shape, centre\n✗ axes: any angle": learned,
         "Stuck: Abs\nblind to one\ndirection": drawn("MD_Abs", lambda errors: errors > ERROR)[:1],
         "Stuck: ReLU\nthree units share\nthe plane": drawn("MD_ReLU", lambda errors: errors.between(12, 13))[:1],
     }

@@ -93,7 +93,8 @@ def ends_figure(panels: dict[str, list[tuple]]):
 
     panels: title -> networks (data, network, W, b). The contours are those of the first, the dashed lines of all.
     """
-    fig, axes = figures.subplots(1, len(panels), height=3.0, squeeze=False)
+    fig, axes = figures.subplots(1, len(panels), height=2.7, squeeze=False)
+    fig.set_layout_engine("compressed")
     for ax, (title, networks) in zip(axes.flat, panels.items(), strict=True):
         plane(ax, *networks[0], points=60, width=1.6)
         for data, network, W, b in networks[1:]:
