@@ -58,7 +58,7 @@ def test_the_toy_is_learned_and_its_classes_are_where_they_are_said_to_be():
     means = {tuple(g.mean.tolist()) for g in data.gaussians}
     assert ends.shape == (3, 2, 2) and {tuple(e.tolist()) for e in ends.view(-1, 2)} == means
     small = toys.toy(members=60)
-    for title, network in toys.networks(small, hidden=16, steps=150).items():
+    for title, network in toys.networks(small, steps=150).items():
         assert (network(small.x).argmax(1) == small.labels).double().mean() > 0.95, title
 
 
@@ -128,8 +128,8 @@ def test_paths_run_between_their_ends_and_circles_cover_the_grid():
     for path, (a, b) in zip([line for line in ax.lines if line.get_linestyle() == "-"], ends, strict=True):
         assert path.get_xydata()[[0, -1]] == pytest.approx(torch.stack([a, b]).numpy())
     data = toys.toy(members=20)
-    networks = toys.networks(data, hidden=4, steps=2)
-    panels = pictures.toy_figure(data, networks, everywhere=True).axes
+    networks = toys.networks(data, steps=2)
+    panels = pictures.toy_figure(data, networks).axes
     assert [len(ax.patches) for ax in panels] == [3 + 81] * 3
     sizes = {(round(p.width, 9), round(p.height, 9)) for p in panels[0].patches[3:]}
     assert len(sizes) == 1  # absolute values have one metric everywhere
@@ -140,14 +140,31 @@ RULERS = toys.rulers(SINUSOID)
 
 
 def test_a_network_s_circle_has_the_area_of_the_class_and_abs_has_one_shape_for_all():
-    data = toys.toy()
-    ax, *others = pictures.toy_figure(data, toys.networks(data, steps=20)).axes
-    for one in (ax, *others):
-        classes, circles = one.patches[::2], one.patches[1::2]
+    data = toys.toy(toys.TWO)
+    panels = {title: [toys.network(data, f"{title}, linear head", steps=20)] for title in ("Abs", "tanh")}
+    wanted, *drawn = pictures.turned_figure(data, {"wanted": [], **panels}).axes
+    for ax in (wanted, *drawn):
+        classes, circles = ax.patches[:4:2], ax.patches[1:4:2]
         areas = [[patch.width * patch.height for patch in of] for of in (classes, circles)]
         assert areas[1] == pytest.approx(areas[0])
-    shapes = {one: [patch.width / patch.height for patch in one.patches[1::2]] for one in (ax, *others)}
-    assert np.ptp(shapes[ax]) < 1e-9 < min(np.ptp(shapes[one]) for one in others)
+    shapes = [[patch.width / patch.height for patch in ax.patches[1:4:2]] for ax in drawn]
+    assert np.ptp(shapes[0]) < 1e-9 < np.ptp(shapes[1])
+    assert [patch.angle for patch in wanted.patches[1::2]] == [patch.angle for patch in wanted.patches[::2]]
+
+
+def test_training_leads_away_from_the_rulers_of_classes_that_lie_end_to_end():
+    data = toys.toy(toys.TWO)
+    for seed in range(12):  # those of the picture
+        start, end = (toys.network(data, "ReLU, linear head", seed, steps) for steps in (0, 400))
+        assert sum(toys.misfits(data, end)) > sum(toys.misfits(data, start))
+
+
+def test_of_three_classes_some_are_nearer_after_training_and_none_is_fitted():
+    data = toys.toy()
+    start, end = (toys.networks(data, steps) for steps in (0, 400))
+    for title in start:
+        before, after = (np.array(toys.misfits(data, of[title])) for of in (start, end))
+        assert (after < before).any() and after.min() > 1, title
 
 
 def test_the_edge_is_where_the_classes_change_and_its_normals_are_across():

@@ -561,6 +561,20 @@ def test_errors_are_drawn_by_round():
     pyplot.close("all")
 
 
+def test_both_ideas_start_at_the_plain_kernel():
+    place = [(name, b, n) for name in ("toy", "digits", "MNIST, 1,000 images") for b in (0, 1) for n in range(6)]
+    rounds = pd.DataFrame(place, columns=["data", "block", "round"])
+    rounds["error"] = 20.0 - 3 * rounds["round"] + rounds["block"]
+    titles = {"a": "because", "b": "of", "c": "this"}
+    glass, toy, images = pictures.ideas_figure(machines_table(), rounds, titles).axes
+    assert [line.get_ydata().tolist() for line in glass.lines] == [[4.0, 3.0]] * 2
+    assert toy.lines[-1].get_ydata().tolist() == pytest.approx([20.5, 17.5, 14.5, 11.5, 8.5, 5.5])
+    assert len(images.lines) == 2 * 3  # two blocks and their mean, of MNIST and of the digits
+    assert [toy.get_title(loc="left"), toy.texts[-1].get_text()] == ["b", "of"]
+    assert [label.get_text() for label in toy.get_xticklabels()] == ["plain", "1", "2", "3", "4", "5"]
+    pyplot.close("all")
+
+
 def metrics_table():
     place = [("toy", b, s) for b in range(2) for s in features.STARTS]
     table = pd.DataFrame(place, columns=["data", "block", "start"])
@@ -597,7 +611,7 @@ def test_the_chapter_on_kernels_runs_with_small_parameters(tmp_path):
     code, notebook = run(tmp_path, "11_kernels", scale="smoke", task="wine")
     assert code == 0, notebook
     shown = figures_of(notebook)
-    assert {"fig-ring", "fig-magnified-errors", "fig-magnified-here", "fig-rounds"} <= shown.keys()
+    assert {"fig-ring", "fig-magnified-errors", "fig-magnified-here", "fig-ideas"} <= shown.keys()
     assert "smoke scale" in shown["fig-magnified-here"]["caption"]
 
 

@@ -83,17 +83,23 @@ def geodesics() -> None:
 
 
 def shapes() -> None:
-    """What three classifiers call round, at each of three classes, beside the shape of the class."""
-    toy = toys.toy()
+    """What twelve classifiers call round, before and after training, beside the shapes of their classes."""
+    toy, starts = toys.toy(toys.TWO), range(12)
+    before, after = ([toys.network(toy, "ReLU, linear head", s, steps) for s in starts] for steps in (0, 400))
+    panels = {
+        "Hypothesis:\nruler of the class": [],
+        "Before training:\nnearly round": before,
+        "After training:\nturned across": after,
+    }
     show(
-        pictures.toy_figure(toy, toys.networks(toy)),
+        pictures.turned_figure(toy, panels),
         name="fig-shapes",
-        title="A classifier does not learn the rulers of its classes: no panel's black ellipses all fit the grey "
-        "ones.",
-        caption="Grey: three classes. Black: the unit circle of the hidden layer's metric, its mean over the class, "
-        "drawn with the same area. Green: boundaries. (450 points, 32 units, Adam)",
-        alt="Three panels with three long grey ellipses that point in different directions, and black ellipses over "
-        "them. In the first panel all black ellipses are equal. In no panel do they cover the grey ones.",
+        title="Training turns the ruler of a layer across its classes, not along them.",
+        caption="Two long classes, end to end. Black: the unit circle of the hidden layer's metric, its mean over "
+        f"the class. Bold: one of {len(starts)} networks. (A toy, 300 points, 32 ReLUs, 400 steps of Adam)",
+        alt="Three panels with two long grey ellipses that point to each other. By the hypothesis black outlines lie "
+        "on them. Before training the outlines are nearly round. After it they are long across the grey ellipses, "
+        "and short along them, from class to class.",
     )
 
 

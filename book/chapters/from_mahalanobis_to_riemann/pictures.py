@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from torch import nn
 
 from book.chapters.from_mahalanobis_to_riemann.toys import Ruler, Toy, log_volume
@@ -12,6 +14,7 @@ from book.figures import figures
 from book.figures.figures import GREY
 from support.geometry import geodesic, pullback_metric, square
 from support.networks.architectures import architecture
+from support.networks.gaussians import Gaussian
 
 BOUNDARY, CLASS = "#009E73", "#cccccc"  # neither is the colour of an activation
 
@@ -47,31 +50,63 @@ def geodesics_figure(panels: dict[str, tuple]):
     return fig
 
 
-def toy_figure(data: Toy, networks: dict[str, nn.Sequential], everywhere: bool = False):
+def turned_figure(data: Toy, panels: dict[str, list[nn.Sequential]]):
+    """The ellipses of two classes, filled, and over them the unit circles of hidden layers, each with the same area.
+
+    The metrics are means over a class. The last panel has an arrow between the classes, and the first network's
+    boundary. panels: title -> networks, the first of which is drawn bold; without one, the rulers of the classes.
+    """
+    fig, axes = figures.subplots(1, len(panels), height=2.3, squeeze=False, sharex=True, sharey=True)
+    fig.set_layout_engine("compressed")
+    for ax, (title, networks) in zip(axes[0], panels.items(), strict=True):
+        for c, g in enumerate(data.gaussians):
+            _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
+            members = data.x[data.labels == c]
+            metrics = [pullback_metric(network[:2], members).mean(0) for network in networks] or [g.precision]
+            for number, metric in enumerate(metrics):
+                width = 0.4 if number else 2.0
+                _circles(ax, g.mean[None], metric[None], _longer(g, metric), fill=False, linewidth=width)
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-3.8, 3.8), ylim=(-2.3, 2.7))
+        ax.grid(visible=False)
+    _boundary(ax, networks[0])
+    low = [(float(g.mean[0]), -0.8) for g in data.gaussians]
+    ax.annotate("", low[1], low[0], arrowprops={"arrowstyle": "<->", "linewidth": 1.6})
+    ax.text(0, -1.0, "steps that tell\nthe classes apart", ha="center", va="top", fontsize=8, bbox=figures.PLATE)
+    looks = [Patch(color=CLASS), Line2D([], [], color="black", linewidth=2), Line2D([], [], color=BOUNDARY)]
+    names = ["shape of a class", "ruler of the hidden layer", "boundary"]
+    fig.legend(looks, names, loc="outside lower center", ncols=3)
+    return fig
+
+
+def toy_figure(data: Toy, networks: dict[str, nn.Sequential]):
     """One panel a network: the ellipse of each class, filled, and unit circles of the metric of the hidden layer.
 
-    These are of its mean over a class, with the area of the ellipse; or, everywhere, of the metric at the points of a
-    grid, with one length. The ellipses reach 1.5 standard deviations.
+    These are of the metric at the points of a grid, with one length. The ellipses reach 1.5 standard deviations.
     """
     fig, axes = figures.subplots(1, len(networks), height=2.5, squeeze=False, sharex=True, sharey=True)
-    plane, grid = (torch.cartesian_prod(side, side + 1.0) for side in (_side(4.2, 181), _side(3.8, 9)))
+    grid = torch.cartesian_prod(_side(3.8, 9), _side(3.8, 9) + 1.0)
     for ax, (title, network) in zip(axes[0], networks.items(), strict=True):
-        classes = network(plane).argmax(1).view(181, 181)
-        for c, g in enumerate(data.gaussians):
-            ax.contour(*plane.view(181, 181, 2).unbind(-1), classes == c, (0.5,), colors=BOUNDARY, linewidths=0.8)
-            drawn: list[tuple[torch.Tensor, dict[str, Any]]] = [(g.precision, {"color": CLASS})]
-            if not everywhere:
-                mean = pullback_metric(network[:2], data.x[data.labels == c]).mean(0)
-                drawn.append((mean, {"fill": False, "linewidth": 1.6}))
-            for metric, look in drawn:
-                least, most = torch.linalg.eigvalsh(metric).tolist()
-                longer = 1.5 * float(g.covariance.det()) ** 0.25 * (most / least) ** 0.25
-                _circles(ax, g.mean[None], metric[None], longer, **look)
-        if everywhere:
-            _circles(ax, grid, pullback_metric(network[:2], grid), 0.4, fill=False, linewidth=0.8)
+        _boundary(ax, network)
+        for g in data.gaussians:
+            _circles(ax, g.mean[None], g.precision[None], _longer(g, g.precision), color=CLASS)
+        _circles(ax, grid, pullback_metric(network[:2], grid), 0.4, fill=False, linewidth=0.8)
         ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlim=(-4.2, 4.2), ylim=(-3.2, 5.2))
         ax.grid(visible=False)
     return fig
+
+
+def _boundary(ax, network: nn.Sequential) -> None:
+    """Where the network changes its mind, in the plane of the toys."""
+    plane = torch.cartesian_prod(_side(4.2, 181), _side(4.2, 181) + 1.0)
+    classes = network(plane).argmax(1).view(181, 181)
+    for c in range(int(classes.max()) + 1):
+        ax.contour(*plane.view(181, 181, 2).unbind(-1), classes == c, (0.5,), colors=BOUNDARY, linewidths=0.8)
+
+
+def _longer(g: Gaussian, metric: torch.Tensor) -> float:
+    """The longer radius of a unit circle of the metric with the area of the Gaussian's ellipse."""
+    least, most = torch.linalg.eigvalsh(metric).tolist()
+    return 1.5 * float(g.covariance.det()) ** 0.25 * (most / least) ** 0.25
 
 
 def _side(half: float, points: int) -> torch.Tensor:

@@ -4,7 +4,7 @@ The rulers are metrics for one task with a curved boundary, the sinusoid of `net
 that is, the same at every point, and the one of a hidden layer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -15,14 +15,17 @@ from book.measures import feature_machines
 from book.measures.distances.results import DistanceArm, weights
 from support.activations import ACTIVATIONS
 from support.geometry import boundary, pullback_metric
+from support.geometry.class_metrics import mismatch
 from support.networks.distance_networks import exact, module
 from support.networks.gaussians import DistanceData, Gaussian
 from support.networks.layers import Neg, OffsetL2
 from support.networks.tasks import Task
 
-HIDDEN, STEPS = 32, 1000  # of the network on the sinusoid: tanh units, full-batch steps of Adam
+HIDDEN, STEPS = 32, 1000  # units of all networks; full-batch steps of Adam on the sinusoid
 PAIRS, POINTS = 48, 25  # pairs of test points, points on a segment
 UNTRAINED = "the same layer, untrained"
+THREE = (((-2.0, 0.0), 90), ((2.0, 0.5), 30), ((0.0, 3.0), -20))  # centres of classes, and where their length points
+TWO = (((-2.0, 1.0), 20), ((2.0, 1.0), -20))  # end to end: each points nearly to the other
 
 
 def maps(data: DistanceData, arm: DistanceArm) -> dict[str, nn.Module]:
@@ -56,7 +59,7 @@ def log_volume(f, x):
 
 
 class Toy(NamedTuple):
-    """Three Gaussian classes: points x (N, 2) and their labels, and the Gaussians."""
+    """Gaussian classes: points x (N, 2) and their labels, and the Gaussians."""
 
     x: Tensor
     labels: Tensor
@@ -68,30 +71,40 @@ class Toy(NamedTuple):
         return torch.stack([means, means.roll(1, 0)], 1)
 
 
-def toy(members: int = 150) -> Toy:
-    """Three long thin classes that point in different directions."""
+def toy(places: Sequence[tuple[tuple[float, float], float]] = THREE, members: int = 150) -> Toy:
+    """Long thin classes that point in different directions. places: centre of each, and its direction in degrees."""
     generator, x, gaussians = torch.Generator().manual_seed(0), [], []
-    for centre, degrees in (((-2.0, 0.0), 90), ((2.0, 0.5), 30), ((0.0, 3.0), -20)):
+    for centre, degrees in places:
         angle = torch.tensor(degrees * torch.pi / 180, dtype=torch.float64)
         along = torch.stack([angle.cos(), angle.sin()])
         axes = torch.stack([along, torch.stack([-along[1], along[0]])], 1) * torch.tensor([1.2, 0.3]).double()
         mean = torch.tensor(centre, dtype=torch.float64)
         x.append(mean + torch.randn(members, 2, generator=generator, dtype=torch.float64) @ axes.T)
         gaussians.append(Gaussian(mean, axes @ axes.T))
-    return Toy(torch.cat(x), torch.arange(3).repeat_interleave(members), tuple(gaussians))
+    return Toy(torch.cat(x), torch.arange(len(places)).repeat_interleave(members), tuple(gaussians))
 
 
-def networks(data: Toy, hidden: int = 32, steps: int = 400) -> dict[str, nn.Sequential]:
+def networks(data: Toy, steps: int = 400) -> dict[str, nn.Sequential]:
     """Title -> network of the toy, all from the same first layer."""
-    found = {}
-    for title in ("Abs, linear head", "tanh, linear head", "tanh, OffsetL2"):
-        activation, head = title.split(", ")
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            layers = [nn.Linear(2, hidden), ACTIVATIONS[activation.lower()].module()]
-            layers += [OffsetL2(hidden, 3, "paper"), Neg()] if head == "OffsetL2" else [nn.Linear(hidden, 3)]
-        found[title] = trained(nn.Sequential(*layers).double(), data.x, data.labels, steps)
-    return found
+    titles = "Abs, linear head", "tanh, linear head", "tanh, OffsetL2"
+    return {title: network(data, title, steps=steps) for title in titles}
+
+
+def network(data: Toy, title: str, seed: int = 0, steps: int = 400) -> nn.Sequential:
+    """A network of 32 units on the toy after these steps. title: its activation and head."""
+    activation, head = title.split(", ")
+    classes = len(data.gaussians)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        layers = [nn.Linear(2, HIDDEN), ACTIVATIONS[activation.lower()].module()]
+        layers += [OffsetL2(HIDDEN, classes, "paper"), Neg()] if head == "OffsetL2" else [nn.Linear(HIDDEN, classes)]
+    return trained(nn.Sequential(*layers).double(), data.x, data.labels, steps)
+
+
+def misfits(data: Toy, network: nn.Sequential) -> list[float]:
+    """The mismatch of the hidden layer's metric, its mean over each class, with that class, in nats."""
+    means = [pullback_metric(network[:2], data.x[data.labels == c]).mean(0) for c in range(len(data.gaussians))]
+    return [mismatch(mean, g.covariance).item() for mean, g in zip(means, data.gaussians, strict=True)]
 
 
 def trained(network: nn.Sequential, x: Tensor, labels: Tensor, steps: int) -> nn.Sequential:

@@ -7,7 +7,33 @@ from book.claims import claim
 from book.figures.figures import show
 from book.records.derived import table
 
+MNIST = "MNIST, 1,000 images"
 TAU = "τ = {:g} σ/√d"  # in titles
+
+
+def ideas() -> None:
+    """What both ideas do to the test error: magnifying, and learning directions."""
+    machines, rounds = table("kernel-machines"), table("kernel-rounds")
+    blocks = rounds.groupby("data")["block"].nunique()
+    show(
+        pictures.ideas_figure(
+            machines,
+            rounds,
+            {
+                "Magnify the boundary:\nno clear gain": "Why? On pairs of digits\nhardly any magnifying\nwas chosen.",
+                "Learn directions, toy:\nerrors fall": "Why? Only two of ten\ndirections matter.",
+                "Learn directions, images:\nerrors rise": "Why? Perhaps because\nmany directions matter.",
+            },
+        ),
+        name="fig-ideas",
+        title="Magnifying the boundary brings no clear gain. Learned directions help in a toy and hurt on images.",
+        caption="Thick: mean test errors. Thin: draws of the toy, disjoint sets of images. "
+        f"({pictures.described(machines)}. {blocks['toy']} draws. {blocks[MNIST]} sets of 1,000 images of MNIST, "
+        f"{blocks['digits']} of scikit-learn's small digits)",
+        alt="Three panels of test errors. Left, four nearly level lines from the plain to the magnified kernel, and "
+        "a dashed arrow that falls, the hope. Middle, errors of the toy fall steeply in two rounds of learning. "
+        "Right, errors on MNIST and on small digits rise with each round.",
+    )
 
 
 def ring() -> None:
@@ -70,22 +96,6 @@ def errors() -> None:
         f"training data. Dashed: the gain that our rule asks for. ({pictures.described(machines)})",
         alt="Left, the three kinds of machine have nearly the same error in each data set. Right, four intervals of "
         "the gain contain zero. Only that for pairs of digits ends left of the dashed line.",
-    )
-
-
-def rounds() -> None:
-    """The test error of feature machines after each update of M, on three data sets."""
-    shown = {"toy": "toy", "digits": "scikit-learn's digits", "MNIST, 1,000 images": "MNIST, 1,000 images"}
-    of = table("kernel-rounds").query("data in @shown").replace({"data": shown})
-    blocks = of.groupby("data", sort=False)["block"].nunique()
-    show(
-        pictures.rounds_figure(of),
-        name="fig-rounds",
-        title="Learning M cuts the error of the toy and raises that of images.",
-        caption="Test error by the number of updates of M. Thin: disjoint sets of data. Thick: mean. "
-        f"({', '.join(f'{name}: {n} sets' for name, n in blocks.items())})",
-        alt="Three panels of error by update. The toy falls steeply in two updates. The digits and MNIST rise with "
-        "each update.",
     )
 
 

@@ -11,7 +11,7 @@ from matplotlib.patheffects import withStroke
 
 from book.chapters.kernels import checks, derived, magnified
 from book.claims.statistics import mean_interval
-from book.figures.figures import labels_apart, name_rows, shades, subplots
+from book.figures.figures import GREY, labels_apart, name_rows, shades, subplots
 from support.geometry import conformal_rbf_log_volume_element
 
 LOOKS = {
@@ -20,6 +20,7 @@ LOOKS = {
     "random": {"marker": "s", "color": "#999999"},
 }
 LINES = ("#0072B2", "#D55E00", "#007A5A", "#777777")  # of data sets, apart from each other for the colour-blind too
+DASHED = {"arrowstyle": "->", "linestyle": "--", "color": GREY}
 NAMES = {"plain": "plain", "support": "magnified at support vectors", "random": "magnified at random inputs"}
 
 
@@ -198,6 +199,39 @@ def rounds_figure(table: pd.DataFrame):
     for line in axes:
         line[0].set_ylabel("test error (%)")
     fig.supxlabel("updates of M", fontsize=10)
+    return fig
+
+
+def ideas_figure(machines: pd.DataFrame, rounds: pd.DataFrame, titles: dict[str, str]):
+    """Test errors: of plain and magnified machines, and after each update of M on the toy and on images.
+
+    machines, rounds: rows of "kernel-machines" and "kernel-rounds". titles: title of a panel -> the reason, in it.
+    """
+    fig, axes = subplots(1, 3, height=3.4)
+    glass, toy, images = axes
+    means = machines.groupby("data", sort=False)[["plain", "support"]].mean()
+    for (name, pair), height in zip(means.iterrows(), labels_apart(means["support"], 0.5), strict=True):
+        glass.plot([0, 1], pair, "-o", color="black")
+        glass.text(1.1, height, name, va="center", fontsize=9)
+    glass.annotate("", (1, 0.3), (0, means["plain"].min()), arrowprops=DASHED)
+    glass.text(1.1, 0.3, "the hope", va="center", fontsize=9, color=GREY)
+    glass.set(xlim=(-0.2, 2.3), ylim=(0, 7), xlabel="kernel", ylabel="test error (%)")
+    glass.set_xticks([0, 1], ["plain", "magnified"])
+    for ax, several in ((toy, {"toy": ""}), (images, {"MNIST, 1,000 images": "MNIST", "digits": "small digits"})):
+        for name, label in several.items():
+            errors = rounds[rounds["data"] == name].pivot(index="round", columns="block", values="error")
+            mean, end = errors.mean(axis=1), errors.index.max()
+            ax.plot(errors.index, errors, color=GREY, linewidth=0.6)
+            ax.plot(mean, "-o", color="black")
+            words = {0: f"{mean[0]:.0f}%", end / 2: label, end: f"{mean[end]:.0f}%"}
+            for x, word in words.items():
+                top = errors.loc[int(x) : int(np.ceil(x))].to_numpy().max() + 0.6
+                ax.text(x, top, word, ha="center", fontsize=9, fontweight="normal" if word == label else "bold")
+        ax.set(xlim=(-0.5, end + 0.5), ylim=(0, 32), xlabel="round of learning")
+        ax.set_xticks(errors.index, ["plain", *errors.index[1:]])
+    for ax, (title, reason) in zip(axes, titles.items(), strict=True):
+        ax.set_title(title)
+        ax.text(0.03, 0.98, reason, transform=ax.transAxes, va="top", fontsize=9, style="italic")
     return fig
 
 

@@ -19,7 +19,7 @@ LOOKS = {  # the book's colour law: hue is the activation
 }
 NAMES = {network: network.removeprefix("MD_") for network in LOOKS}
 LEVELS = (1, 2, 3)  # Mahalanobis distances
-GREY = "#777777"
+GREY, HUE = "#777777", figures.HUES["abs"]
 
 
 def geometry_figure(arms: list[DistanceArm]):
@@ -45,13 +45,15 @@ def geometry_figure(arms: list[DistanceArm]):
     return fig
 
 
-def plane(ax, data: DistanceData, network: str, W, b, points: int = 150, arrows: bool = False) -> None:
+def plane(
+    ax, data: DistanceData, network: str, W, b, points: int = 150, arrows: bool = False, width: float = 0.7
+) -> None:
     """Points, true ellipses (grey) and learned contours at distances 1, 2, 3, and each unit's hyperplane, dashed.
 
     arrows: along each row w from the foot of the mean on its hyperplane, 1/|w| long, as an eigenvector's half axis.
+    width: of the dashed lines.
     """
-    mean, look = data.gaussian.mean, LOOKS[network]
-    half = 3.6 * data.gaussian.covariance.diagonal().sqrt().max()
+    mean, look, half = data.gaussian.mean, LOOKS[network], half_width(data)
     side = torch.linspace(-1, 1, 121, dtype=torch.float64) * half
     grid = torch.stack(torch.meshgrid(mean[0] + side, mean[1] + side, indexing="xy"), -1)
     with torch.no_grad():
@@ -61,17 +63,57 @@ def plane(ax, data: DistanceData, network: str, W, b, points: int = 150, arrows:
     ax.plot(x[:, 0], x[:, 1], ".", color="#bbbbbb", markersize=1.5)
     ax.contour(*where, data.gaussian.distance(grid).numpy(), LEVELS, colors="#777777", linewidths=0.8)
     ax.contour(*where, learned.numpy(), LEVELS, colors=look["color"], linewidths=1.2)
-    for w, offset in zip(W, b, strict=True):
-        foot = mean - (w @ mean + offset) / (w @ w) * w
-        along = torch.stack([-w[1], w[0]]) / w.norm() * 4 * half
-        ends = torch.stack([foot - along, foot + along])
-        ax.plot(ends[:, 0], ends[:, 1], "--", color=look["color"], linewidth=0.7)
+    for w, foot, ends in hyperplanes(data, W, b):
+        ax.plot(ends[:, 0], ends[:, 1], "--", color=look["color"], linewidth=width)
         if arrows:
             tip = foot + w / (w @ w)
             ax.annotate("", tip.tolist(), foot.tolist(), arrowprops={"arrowstyle": "->", "linewidth": 1.6})
     low, high = (mean - half).tolist(), (mean + half).tolist()
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xticks=[], yticks=[])
     ax.grid(visible=False)
+
+
+def half_width(data: DistanceData) -> torch.Tensor:
+    """Half the side of the square around the mean that a picture shows."""
+    return 3.6 * data.gaussian.covariance.diagonal().sqrt().max()
+
+
+def hyperplanes(data: DistanceData, W, b) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    """For each unit: its row, the foot of the mean on the line where it is 0, and its ends (2, 2), far outside."""
+    mean, found = data.gaussian.mean, []
+    for w, offset in zip(W, b, strict=True):
+        foot = mean - (w @ mean + offset) / (w @ w) * w
+        along = torch.stack([-w[1], w[0]]) / w.norm() * 4 * half_width(data)
+        found.append((w, foot, torch.stack([foot - along, foot + along])))
+    return found
+
+
+def ends_figure(panels: dict[str, list[tuple]]):
+    """Networks on one cloud in the plane, in one row, with the cloud's principal axes (black).
+
+    panels: title -> networks (data, network, W, b). The contours are those of the first, the dashed lines of all.
+    """
+    fig, axes = figures.subplots(1, len(panels), height=2.7, squeeze=False)
+    fig.set_layout_engine("compressed")
+    for ax, (title, networks) in zip(axes.flat, panels.items(), strict=True):
+        plane(ax, *networks[0], points=60, width=1.6)
+        for data, network, W, b in networks[1:]:
+            for _, foot, ends in hyperplanes(data, W, b):  # as far as the largest ellipse
+                way = ends - foot
+                ends = foot + max(LEVELS) / data.gaussian.distance(data.gaussian.mean + way)[:, None] * way
+                ax.plot(ends[:, 0], ends[:, 1], "--", color=LOOKS[network]["color"], linewidth=0.4)
+        data = networks[0][0]
+        mean, half = data.gaussian.mean, 0.95 * half_width(data)
+        for direction in data.gaussian.eigen[1]:
+            ends = torch.stack([mean - half * direction, mean + half * direction])
+            ax.plot(ends[:, 0], ends[:, 1], color="black", linewidth=2.6, zorder=1.9)
+        ax.set_title(title)
+    looks = {"axes of the cloud": ("-", "black", 2.2), "true distances": ("-", GREY, 0.8)}
+    looks |= {"learned": ("-", HUE, 1.2), "where a unit is 0": ("--", HUE, 1.6)}
+    for label, (line, colour, width) in looks.items():
+        axes[0][0].plot([], [], line, color=colour, linewidth=width, label=label)
+    figures.legend_below(fig, axes[0][0], 4)
+    return fig
 
 
 def rotations_turn(data: DistanceData, W: torch.Tensor) -> dict:
@@ -156,7 +198,7 @@ def descents_figure(table: pd.DataFrame):
     """
     networks = list(dict.fromkeys(table["network"]))
     columns = ["Adam", "Adam, then\n2nd order", "2nd order\ninstead"]  # in the order of BEGINS
-    fig, axes = figures.subplots(1, len(networks), height=2.9, squeeze=False, sharey=True)
+    fig, axes = figures.subplots(1, len(networks), height=3.0, squeeze=False, sharey=True)
     by_descent = table.assign(adam=table["adam"] < ERROR, error=table["error"] < ERROR).set_index("from")
     for ax, network in zip(axes[0], networks, strict=True):
         arms = by_descent[by_descent["network"] == network].groupby("arm", sort=False)
