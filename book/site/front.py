@@ -16,7 +16,7 @@ from support.geometry.boundary import along
 LINES = (0, 2)  # of `views.LINES`: from a 7 to a 6, and from a 6 to another 6
 FRAMES = 9
 MNIST = {  # study -> words for the menu
-    "volume-mnist-no-decay": "MNIST, no weight decay",
+    "volume-mnist-no-decay": "MNIST, without decay",
     "volume-mnist": "MNIST, the paper's weight decay",
 }
 CIFAR = {"deep-resnet34": "ResNet-34, CIFAR-10", "deep-resnet10": "ResNet-10, CIFAR-10"}
