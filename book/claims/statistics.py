@@ -7,6 +7,7 @@ are all equal have spread zero: intervals shrink to a point, t is 0 or infinite,
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy import special, stats
@@ -73,7 +74,7 @@ def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=
     method = "t" if method == "wider" and n < FEW else method
     made = []
     if method != "t":
-        made.append(_bootstrap(x, level, seed, resamples))
+        made.append(_bootstrap(tuple(x.tolist()), level, seed, resamples))
     if method != "bootstrap":
         made.append((*_t_interval(mean, sd / np.sqrt(n), n - 1, level), n, level, "t"))
     low, high = max(min(m[0] for m in made), within[0]), min(max(m[1] for m in made), within[1])
@@ -264,6 +265,7 @@ def _degenerate(value, sd, n, level):
     return Estimate(value, value, value, n, level, "none: all equal") if sd == 0 else None
 
 
+@lru_cache(maxsize=256)  # several rules ask for the same mean, each with and without Holm's correction
 def _bootstrap(x, level, seed, resamples):
     """(low, high, n, level, method) of the mean by BCa, or by percentiles where BCa is undefined."""
     for method in ("BCa", "percentile"):

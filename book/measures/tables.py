@@ -10,7 +10,7 @@ of network, a function of record and study that returns a dictionary of named nu
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import Any
@@ -88,7 +88,7 @@ def frame(study: Study, runs: Iterable[Any]) -> pd.DataFrame:
         measured = resolve_name(MEASURED[run.spec.experiment])
         about = {"run": getattr(run, "name", ""), "minutes": getattr(run, "minutes", 0.0)}
         diverged = run.diverged_at is not None and run.diverged_at <= study.steps
-        rows.append(asdict(run.spec) | about | {"diverged": diverged} | measured(run, study))
+        rows.append(run.spec.values | about | {"diverged": diverged} | measured(run, study))
     return pd.DataFrame(rows)
 
 
