@@ -164,9 +164,9 @@ def rank_correlation(x, y, given=None, level=0.95) -> Estimate:
     return Estimate(rho, float(low), float(high), n, level, "Fisher's z")
 
 
-def mean_error(sd: float, n: int, level: float = 0.95) -> float:
-    """Half the width of Student's interval of a printed mean of n values, from their population SD."""
-    return float(stats.t.ppf((1 + level) / 2, n - 1) * sd / np.sqrt(n - 1))
+def mean_error(sd: float, n: int) -> float:
+    """Half the width of Student's 95% interval of a printed mean of n values, from their population SD."""
+    return float(stats.t.ppf(0.975, n - 1) * sd / np.sqrt(n - 1))
 
 
 def t_test_p(t, df) -> float:
@@ -226,9 +226,9 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> Estimate:
     return Estimate(float(k / n), float(interval.low), float(interval.high), int(n), level, "Clopper-Pearson")
 
 
-def percent(k: int, n: int, level: float = 0.95) -> Estimate:
-    """The same in percent."""
-    found = clopper_pearson(k, n, level)
+def percent(k: int, n: int) -> Estimate:
+    """The same in percent, at a level of 95%."""
+    found = clopper_pearson(k, n)
     return replace(found, value=100 * found.value, low=100 * found.low, high=100 * found.high)
 
 

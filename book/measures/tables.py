@@ -92,12 +92,12 @@ def frame(study: Study, runs: Iterable[Any]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def wide(table: pd.DataFrame, number: str, by: str = "architecture", index: str = "seed") -> pd.DataFrame:
+def wide(table: pd.DataFrame, number: str) -> pd.DataFrame:
     """One number of the runs that did not diverge: a row for each seed, a column for each network."""
     sound = table[~table["diverged"].astype(bool)] if len(table) else table
     if not len(sound):
-        return pd.DataFrame(index=pd.Index([], name=index), dtype=float)
-    return sound.pivot(index=index, columns=by, values=number)
+        return pd.DataFrame(index=pd.Index([], name="seed"), dtype=float)
+    return sound.pivot(index="seed", columns="architecture", values=number)
 
 
 class Records(list):
