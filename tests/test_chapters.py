@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
@@ -243,4 +243,4 @@ def test_every_chapter_of_the_table_of_contents_declares_its_parameters():
         scope = {}
         exec("".join(cell["source"]), scope)
         parameters.check({k: v for k, v in scope.items() if k != "__builtins__"}, kind)
-        assert scope.keys() - {"__builtins__"} == kind.__dataclass_fields__.keys()
+        assert scope.keys() - {"__builtins__"} == {field.name for field in fields(kind)}

@@ -332,8 +332,8 @@ def test_a_chapter_takes_all_images_of_a_small_folder(pictures):
 
     pictures("")
     settings, given = chapters.settings_of("01_distance_or_intensity"), {"scale": "laptop", "data": "folder:pictures"}
-    assert settings.presets(given)["images"] == len(load("folder:pictures").train_images) == 24
-    assert settings.presets(given | {"images": 400})["images"] > 24
+    assert settings.defaults(given)["images"] == len(load("folder:pictures").train_images) == 24
+    assert settings.defaults(given | {"images": 400})["images"] > 24
 
 
 @pytest.mark.filterwarnings("ignore:Image size")

@@ -32,6 +32,7 @@ from support.geometry.boundary import (
     peak,
     summary,
 )
+from support.networks.sigmoid import initial_weights, logits
 from support.networks.tasks import true_labels
 
 POINTS = 41
@@ -273,6 +274,18 @@ def test_the_margin_of_a_straight_boundary_is_the_distance_to_the_nearest_corner
     arrays = {name: np.array([w, w]) for name, w in weights_.items()} | {"geometry_steps": np.array([0, 9])}
     run = SimpleNamespace(arrays=arrays, spec=SimpleNamespace(layers=1, label="made"))
     assert sigmoid.margin(run) == pytest.approx(0.5, abs=0.011)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 10, 11])  # of seed 1 all get one class
+def test_the_margin_is_that_of_the_whole_grid(seed):
+    """The nearest points are asked first, so that most of the grid need not be."""
+    w = initial_weights(2, 5, 2, seed)
+    arrays = {name: value.numpy()[None] for name, value in w.items()} | {"geometry_steps": np.array([9])}
+    run = SimpleNamespace(arrays=arrays, spec=SimpleNamespace(layers=1, label="made"))
+    x, corners = square(201), torch.tensor([[-1, -1], [-1, 1], [1, -1], [1, 1]], dtype=torch.float64)
+    other = logits(w, corners).argmax(-1)[:, None] != logits(w, x).argmax(-1)
+    apart = torch.cdist(corners, x)[other]
+    assert sigmoid.margin(run) == pytest.approx(float(apart.min()) if len(apart) else np.nan, nan_ok=True)
 
 
 def test_without_records_nothing_is_judged():

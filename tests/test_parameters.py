@@ -4,7 +4,7 @@ import json
 import math
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 import pytest
@@ -15,18 +15,16 @@ from book.chapters.parameters import Limits, ParameterError
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(parameters.Settings):
     """Of an imaginary chapter."""
+
+    presets = {"seeds": (2, 20, 50), "rate": 0.5, "data": "digits"}
 
     scale: Annotated[str, Limits(choices=("smoke", "laptop"))]
     data: str | None
     seeds: Annotated[int | None, Limits(least=1, most=100)]
     rate: Annotated[float | None, Limits(least=1e-12, most=1e6)]
     quick: bool
-
-    @staticmethod
-    def presets(given):
-        return {"seeds": {"smoke": 2, "laptop": 20}[given["scale"]], "rate": 0.5, "data": "digits"}
 
 
 GIVEN = {"scale": "smoke", "data": None, "seeds": None, "rate": None, "quick": False}
@@ -129,9 +127,9 @@ def test_other_names_in_the_notebook_do_not_matter():
 def test_every_chapter_has_complete_sizes_for_every_scale(chapter, scale):
     settings = chapters.settings_of(chapter)
     known = {"scale": scale, "device": "auto", "seed": 0, "tau": 1.0}
-    given = {name: known.get(name) for name in settings.__dataclass_fields__}
+    given = {field.name: known.get(field.name) for field in fields(settings)}
     read = parameters.read(given, settings)
-    sizes = {name: value for name, value in settings.presets(given).items() if name in given}
+    sizes = {name: value for name, value in settings.defaults(given).items() if name in given}
     assert sizes and all(getattr(read, name) == value is not None for name, value in sizes.items())
     count = next(name for name in ("seeds", "trials", "networks", "folds") if name in sizes)
     assert sizes[count] >= 2

@@ -32,19 +32,42 @@ class Limits:
 
 Scale = typing.Annotated[str, Limits(choices=SCALES)]
 Device = typing.Annotated[str, Limits(choices=("auto", "cpu", "cuda"))]
+Presets = dict[str, typing.Any]  # parameter -> its value, or a tuple of one for each of SCALES
 
 
-def read(namespace: dict, settings: type):
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of a chapter, its fields; None leaves a value to the scale.
+
+    presets: what stands for None.
+    """
+
+    presets: typing.ClassVar[Presets] = {}
+
+    scale: Scale
+
+    @classmethod
+    def defaults(cls, given: dict) -> dict:
+        """The values of parameters that were left at None; given: all parameters as they were given."""
+        return at_scale(cls.presets, given["scale"])
+
+
+def at_scale(presets: Presets, scale: str) -> dict:
+    """The values at a scale, by parameter."""
+    at = SCALES.index(scale)
+    return {name: value[at] if isinstance(value, tuple) else value for name, value in presets.items()}
+
+
+def read(namespace: dict, settings: type[Settings]):
     """The chapter's settings, complete and checked.
 
     Args:
         namespace: the notebook's globals().
-        settings: a dataclass whose fields are the parameters; a field's Limits stand in `Annotated[type, Limits]`.
-            Its `presets(given)` returns what the scale says for parameters that were left at None.
+        settings: its fields are the parameters; a field's Limits stand in `Annotated[type, Limits]`.
     Raises:
         ParameterError: repeats the name and value that were given, and suggests the nearest name.
     """
-    hints = typing.get_type_hints(settings, include_extras=True)
+    hints = _hints(settings)
     for name in _assigned(namespace, set(hints)):
         if name not in hints:
             raise ParameterError(f"unknown parameter {name!r}{suggest(name, hints)}")
@@ -52,16 +75,22 @@ def read(namespace: dict, settings: type):
     if missing:
         raise ParameterError(f"the parameters cell does not set {', '.join(missing)}; run it first")
     given = {name: _checked(name, namespace[name], hint) for name, hint in hints.items()}
-    filled = settings.presets(given) | {name: value for name, value in given.items() if value is not None}
-    return settings(**{f.name: filled.get(f.name) for f in fields(settings)})
+    filled = settings.defaults(given) | {name: value for name, value in given.items() if value is not None}
+    return settings(**{name: filled.get(name) for name in hints})
 
 
-def check(given: dict, *settings: type) -> None:
+def _hints(settings: type[Settings]) -> dict[str, typing.Any]:
+    """The annotation of each parameter."""
+    hints = typing.get_type_hints(settings, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(settings)}
+
+
+def check(given: dict, *settings: type[Settings]) -> None:
     """Checks parameters that are about to be passed to notebooks, as `read` will; raises ParameterError.
 
     Each must be known to one of the settings at least, and fit all that know it.
     """
-    hints = [typing.get_type_hints(s, include_extras=True) for s in settings]
+    hints = [_hints(s) for s in settings]
     for name, value in given.items():
         theirs = [h[name] for h in hints if name in h]
         if not theirs:

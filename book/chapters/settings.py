@@ -1,10 +1,9 @@
 """Parameters that chapters on classifiers share, how a chapter trains its own runs, and a rate for any data set."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from book.chapters.parameters import Device, Limits, Scale
+from book.chapters.parameters import Device, Limits, Presets, Settings, at_scale
 from book.measures.classifiers.frames import seeds, trained
 from book.measures.classifiers.study import Plan, Recipe
 from book.records.paths import COMMITTED
@@ -22,10 +21,14 @@ Seeds = Annotated[int | None, Limits(least=1, most=1000)]
 
 
 @dataclass(frozen=True)
-class ClassifierSettings(ABC):
-    """Parameters of the chapters that train classifiers; None leaves a value to the scale."""
+class ClassifierSettings(Settings):
+    """Parameters of the chapters that train classifiers.
 
-    scale: Scale
+    presets: of a data set like MNIST. digits: what differs for the 1,437 digits.
+    """
+
+    digits: ClassVar[Presets] = {}
+
     data: str | None
     images: Count
     seeds: Seeds
@@ -35,18 +38,13 @@ class ClassifierSettings(ABC):
     data_folder: str | None
 
     @classmethod
-    def presets(cls, given: dict) -> dict:
+    def defaults(cls, given: dict) -> dict:
         """What the scale says, for the data set that was asked for; of a small folder of images all."""
         data = given["data"] or ("mnist" if given["scale"] == "paper" else "digits")
-        images, seeds, steps = cls.sizes(small=data == "digits")[given["scale"]]
+        found = at_scale(cls.presets | (cls.digits if data == "digits" else {}), given["scale"])
         if data.startswith("folder:") and given.get("images") is None:
-            images = min(images, len(load(data, given.get("data_folder")).train_images))
-        return {"data": data, "images": images, "seeds": seeds, "steps": steps}
-
-    @staticmethod
-    @abstractmethod
-    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
-        """Images, seeds and steps by scale; small: of the 1,437 digits, else of a data set like MNIST."""
+            found["images"] = min(found["images"], len(load(data, given.get("data_folder")).train_images))
+        return {"data": data} | found
 
     @property
     def recipe(self) -> Recipe:
@@ -90,10 +88,9 @@ class ClassifierSettings(ABC):
 
 
 @dataclass(frozen=True)
-class TrainedHere:
-    """Parameters of the chapters that train networks on images for some epochs; None leaves a value to the scale."""
+class TrainedHere(Settings):
+    """Parameters of the chapters that train networks on images for some epochs."""
 
-    scale: Scale
     data: str | None
     seeds: Count
     epochs: Count

@@ -14,7 +14,7 @@ import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -81,7 +81,7 @@ class Part:
         return ends[0] if len(ends) == 1 else (ends[0], ends[1]) if ends else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one arm equals no other, so that what was judged of it can be looked up
 class Arm:
     """Units that are judged together.
 
@@ -141,7 +141,7 @@ class Worst(NamedTuple):
     cases: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Claim:
     """A sentence, its place in the paper, its parts, and the arms on which it is asked.
 
@@ -375,12 +375,20 @@ def _without_each(part: Part, pairs: pd.DataFrame, level: float) -> Estimate | N
     line is left out of all networks that have it, and a network that has no other keeps it.
     """
     networks = pairs.groupby(level=[*range(pairs.index.nlevels - 1)], observed=True)
-    total, count = networks.transform("sum"), networks.transform("count")
-    there = pairs.notna()
-    means, fewer = total / count, (count - there).where(count > there, count)
-    without = (total - pairs.fillna(0).where(count > there, 0)) / fewer
-    change = pd.Series(np.asarray(part.values(without), float) - np.asarray(part.values(means), float), pairs.index)
-    value = float(np.mean(np.asarray(part.values(networks.mean()), float)))
+    at, numbers = networks.ngroup().to_numpy(), pairs.to_numpy(float)  # by numpy: pandas takes three times as long
+    there, numbers = ~np.isnan(numbers), np.nan_to_num(numbers)
+    total, count = np.zeros((2, networks.ngroups, pairs.shape[1]))
+    np.add.at(total, at, numbers)
+    np.add.at(count, at, there)
+    with np.errstate(invalid="ignore"):  # 0 / 0 of a number that a network has nowhere
+        means, others = total / count, count[at] > there
+        fewer = (total[at] - numbers * others) / (count[at] - there * others)
+
+    def asked(rows: np.ndarray) -> np.ndarray:
+        return np.asarray(part.values(pd.DataFrame(rows, columns=pairs.columns)), float)
+
+    change = pd.Series(asked(fewer) - asked(means)[at], pairs.index)
+    value = float(np.mean(asked(means)))
     moved = change.groupby(level=-1).sum() / networks.ngroups
     moved = moved[moved != 0]  # lines of a number that this part does not ask change nothing
     n = len(moved)
@@ -667,6 +675,7 @@ def _recorded(arm: Arm) -> int:
     return len(arm.table) if arm.n is None else arm.n
 
 
+@lru_cache(maxsize=64)  # those of one claim, which are judged again for Holm's correction
 def _in_arm(claim: Claim, arm: Arm, looks: int = 1) -> Finding:
     recorded, needed = _recorded(arm), arm.needed or claim.least
     if recorded < needed:

@@ -7,6 +7,7 @@ are all equal have spread zero: intervals shrink to a point, t is 0 or infinite,
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy import special, stats
@@ -73,7 +74,7 @@ def mean_interval(x, level=0.95, method="wider", within=(-np.inf, np.inf), seed=
     method = "t" if method == "wider" and n < FEW else method
     made = []
     if method != "t":
-        made.append(_bootstrap(x, level, seed, resamples))
+        made.append(_bootstrap(tuple(x.tolist()), level, seed, resamples))
     if method != "bootstrap":
         made.append((*_t_interval(mean, sd / np.sqrt(n), n - 1, level), n, level, "t"))
     low, high = max(min(m[0] for m in made), within[0]), min(max(m[1] for m in made), within[1])
@@ -163,9 +164,9 @@ def rank_correlation(x, y, given=None, level=0.95) -> Estimate:
     return Estimate(rho, float(low), float(high), n, level, "Fisher's z")
 
 
-def mean_error(sd: float, n: int, level: float = 0.95) -> float:
-    """Half the width of Student's interval of a printed mean of n values, from their population SD."""
-    return float(stats.t.ppf((1 + level) / 2, n - 1) * sd / np.sqrt(n - 1))
+def mean_error(sd: float, n: int) -> float:
+    """Half the width of Student's 95% interval of a printed mean of n values, from their population SD."""
+    return float(stats.t.ppf(0.975, n - 1) * sd / np.sqrt(n - 1))
 
 
 def t_test_p(t, df) -> float:
@@ -225,9 +226,9 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> Estimate:
     return Estimate(float(k / n), float(interval.low), float(interval.high), int(n), level, "Clopper-Pearson")
 
 
-def percent(k: int, n: int, level: float = 0.95) -> Estimate:
-    """The same in percent."""
-    found = clopper_pearson(k, n, level)
+def percent(k: int, n: int) -> Estimate:
+    """The same in percent, at a level of 95%."""
+    found = clopper_pearson(k, n)
     return replace(found, value=100 * found.value, low=100 * found.low, high=100 * found.high)
 
 
@@ -264,6 +265,7 @@ def _degenerate(value, sd, n, level):
     return Estimate(value, value, value, n, level, "none: all equal") if sd == 0 else None
 
 
+@lru_cache(maxsize=256)  # several rules ask for the same mean, each with and without Holm's correction
 def _bootstrap(x, level, seed, resamples):
     """(low, high, n, level, method) of the mean by BCa, or by percentiles where BCa is undefined."""
     for method in ("BCa", "percentile"):

@@ -89,9 +89,9 @@ def learning_curves(ax: Axes, steps: Sequence[int] | np.ndarray, curves: np.ndar
     ax.plot(steps, curves.mean(axis=0), label=name, markevery=landmarks(steps), **look)
 
 
-def landmarks(steps: np.ndarray, count: int = 7) -> list[int]:
-    """Indices of about `count` steps for markers, evenly spread on a logarithmic axis."""
-    wanted = np.geomspace(max(steps[0], 1), max(steps[-1], 1), count)
+def landmarks(steps: np.ndarray) -> list[int]:
+    """Indices of about seven steps for markers, evenly spread on a logarithmic axis."""
+    wanted = np.geomspace(max(steps[0], 1), max(steps[-1], 1), 7)
     return sorted({int(np.abs(steps - w).argmin()) for w in wanted})
 
 

@@ -10,7 +10,7 @@ of network, a function of record and study that returns a dictionary of named nu
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import Any
@@ -88,16 +88,16 @@ def frame(study: Study, runs: Iterable[Any]) -> pd.DataFrame:
         measured = resolve_name(MEASURED[run.spec.experiment])
         about = {"run": getattr(run, "name", ""), "minutes": getattr(run, "minutes", 0.0)}
         diverged = run.diverged_at is not None and run.diverged_at <= study.steps
-        rows.append(asdict(run.spec) | about | {"diverged": diverged} | measured(run, study))
+        rows.append(run.spec.values | about | {"diverged": diverged} | measured(run, study))
     return pd.DataFrame(rows)
 
 
-def wide(table: pd.DataFrame, number: str, by: str = "architecture", index: str = "seed") -> pd.DataFrame:
+def wide(table: pd.DataFrame, number: str) -> pd.DataFrame:
     """One number of the runs that did not diverge: a row for each seed, a column for each network."""
     sound = table[~table["diverged"].astype(bool)] if len(table) else table
     if not len(sound):
-        return pd.DataFrame(index=pd.Index([], name=index), dtype=float)
-    return sound.pivot(index=index, columns=by, values=number)
+        return pd.DataFrame(index=pd.Index([], name="seed"), dtype=float)
+    return sound.pivot(index="seed", columns="architecture", values=number)
 
 
 class Records(list):

@@ -73,7 +73,8 @@ def axes(weight: Tensor, log1: Tensor, start: int = 0) -> Axes:
     free = log1.new_zeros(N, n, d)  # -inf in the rows and columns that are taken
     for rank in range(d):
         size = W.abs().log() + log1[..., None] + free
-        unit, a = torch.unravel_index(size.flatten(1).argmax(1), (n, d))
+        best = size.flatten(1).argmax(1)
+        unit, a = best // d, best % d  # torch.unravel_index would import sympy
         pivot = W[at, unit, a]
         lost = ~(size[at, unit, a].isfinite() & (pivot.abs() > 4 * d * EPS * length[unit]))
         if lost.any():

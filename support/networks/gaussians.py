@@ -9,6 +9,7 @@ Layout: points x (N, d), distances y (N,); mean (d,), covariance (d, d).
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -114,14 +115,34 @@ def title(name: str) -> str:
     return f"{FAMILIES[family]} in {d} dimensions" + (", redrawn in every trial" if resampled else "")
 
 
+def _random(distribution: Callable, seed: int, role: str, *shape: int) -> torch.Tensor:
+    return distribution(shape, generator=initial(seed, f"mahalanobis {role}", shape), dtype=torch.float64)
+
+
+@pinned()
+def gaussian_of(name: str, trial: int = 0) -> Gaussian:
+    """The Gaussian of the data of this name.
+
+    mean ~ U(-10, 10)^d. A ~ N(0, 1)^{d x d}; covariance = (A A^T + 1e-3 I), divided by its largest eigenvalue. The
+    family "singular" leaves out the last column of A and adds 1e-6 I instead; "centred" has mean 0.
+    """
+    family, d, resampled = parse(name)
+    seed = trial if resampled else 0
+    mean, A = 20 * _random(torch.rand, seed, "mean", d) - 10, _random(torch.randn, seed, "covariance", d, d)
+    if family == "centred":
+        mean = torch.zeros_like(mean)
+    A, ridge = (A[:, :-1], 1e-6) if family == "singular" else (A, 1e-3)
+    covariance = A @ A.T + ridge * torch.eye(d, dtype=torch.float64)
+    return Gaussian(mean, covariance / torch.linalg.eigvalsh(covariance)[-1])
+
+
 @lru_cache(maxsize=2)
 @pinned()
 def draw(name: str, samples: int, trial: int = 0) -> DistanceData:
-    """The data of this name: the Gaussian, and samples for training, validation and test.
+    """The data of this name: its `gaussian_of`, and samples for training, validation and test.
 
-    mean ~ U(-10, 10)^d. A ~ N(0, 1)^{d x d}; covariance = (A A^T + 1e-3 I), divided by its largest eigenvalue. The
-    family "singular" leaves out the last column of A and adds 1e-6 I instead; "student" has the same covariance as
-    scale matrix, but points from a multivariate t with 3 degrees of freedom; "centred" has mean 0.
+    The family "student" has the covariance as scale matrix, but points from a multivariate t with 3 degrees of
+    freedom.
 
     Args:
         name: see the module's text.
@@ -133,23 +154,15 @@ def draw(name: str, samples: int, trial: int = 0) -> DistanceData:
     whole("samples", samples, 1)
     seed = trial if resampled else 0
 
-    def random(distribution, role, *shape):
-        return distribution(shape, generator=initial(seed, f"mahalanobis {role}", shape), dtype=torch.float64)
-
-    mean, A = 20 * random(torch.rand, "mean", d) - 10, random(torch.randn, "covariance", d, d)
-    if family == "centred":
-        mean = torch.zeros_like(mean)
-    A, ridge = (A[:, :-1], 1e-6) if family == "singular" else (A, 1e-3)
-    covariance = A @ A.T + ridge * torch.eye(d, dtype=torch.float64)
-    gaussian = Gaussian(mean, covariance / torch.linalg.eigvalsh(covariance)[-1])
+    gaussian = gaussian_of(name, seed)
     factor = torch.linalg.cholesky(gaussian.covariance)
 
     def sample(role, n):
-        deviation = random(torch.randn, role, n, d) @ factor.T
+        deviation = _random(torch.randn, seed, role, n, d) @ factor.T
         if family == "student":
-            chi_squared = random(torch.randn, f"{role} tails", n, FREEDOM).square().sum(1, keepdim=True)
+            chi_squared = _random(torch.randn, seed, f"{role} tails", n, FREEDOM).square().sum(1, keepdim=True)
             deviation *= (FREEDOM / chi_squared).sqrt()
-        x = mean + deviation
+        x = gaussian.mean + deviation
         return x, gaussian.distance(x)
 
     return DistanceData(

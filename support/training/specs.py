@@ -9,8 +9,8 @@ import math
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
-from functools import cached_property
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,14 +50,14 @@ class Spec(ABC):
         change old keys, and an experiment that extends another has its own keys. A whole number in a field of floats
         counts as a float, so equal specifications have equal keys.
         """
-        # the class that introduced a field comes last
-        lines = (fields(c) for c in type(self).__mro__ if is_dataclass(c))
-        default = {f.name: f.default for several in lines for f in several if f.default is not MISSING}
-        values = asdict(self)
-        for f in fields(self):
-            if f.type in (float, float | None) and isinstance(values[f.name], int):
-                values[f.name] = float(values[f.name])
+        default, floats = _introduced(type(self))
+        values = {k: float(v) if k in floats and isinstance(v, int) else v for k, v in self.values.items()}
         return digest({k: v for k, v in values.items() if k not in default or v != default[k]})
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The fields by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def question(self) -> "Spec":
@@ -67,7 +67,7 @@ class Spec(ABC):
     def unchecked(self, **values) -> "Spec":
         """A copy with other values of some fields. They are not checked."""
         other = object.__new__(type(self))
-        other.__dict__.update({f.name: getattr(self, f.name) for f in fields(self)} | values)
+        other.__dict__.update(self.values | values)
         return other
 
     @property
@@ -119,6 +119,14 @@ class Spec(ABC):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and (0 < value < math.inf or (or_0 and value == 0))):
                 raise ValueError(f"{name} must be {wanted}, not {value!r}")
+
+
+@cache
+def _introduced(kind: type[Spec]) -> tuple[dict[str, Any], set[str]]:
+    """The default values of the fields, each of the class that introduced it, and the names of those of floats."""
+    lines = (fields(c) for c in kind.__mro__ if is_dataclass(c))  # the class that introduced a field comes last
+    default = {f.name: f.default for several in lines for f in several if f.default is not MISSING}
+    return default, {f.name for f in fields(kind) if f.type in (float, float | None)}
 
 
 @dataclass(frozen=True)

@@ -16,22 +16,21 @@ DEPTH = 10
 
 @dataclass(frozen=True)
 class Settings(TrainedHere):
-    """Parameters of the chapter; None leaves a value to the scale.
+    """Parameters of the chapter.
 
     They are those of the residual networks that the chapter trains. CIFAR-10 takes hours, so its networks come from
     committed records.
     """
 
+    presets = {"data": "digits", "depth": DEPTH, "activation": "gelu", "seeds": (2, 2, 5), "epochs": (2, 8, 20)}
+
     depth: Annotated[int | None, Limits(choices=tuple(DEPTHS))]
     activation: Annotated[str | None, Limits(choices=tuple(ACTIVATIONS))]
 
-    @staticmethod
-    def presets(given: dict) -> dict:
-        """Which images, how many networks, and for how many epochs."""
-        sizes = {"smoke": (2, 2), "laptop": (2, 8), "paper": (5, 20)}
-        width = OUTPUTS // outputs(given["depth"] or DEPTH, 1)
-        own = {"data": "digits", "depth": DEPTH, "width": width, "activation": "gelu"}
-        return own | dict(zip(("seeds", "epochs"), sizes[given["scale"]], strict=True))
+    @classmethod
+    def defaults(cls, given: dict) -> dict:
+        """What the scale says, and a width that gives OUTPUTS."""
+        return super().defaults(given) | {"width": OUTPUTS // outputs(given["depth"] or DEPTH, 1)}
 
     def images(self) -> ResidualStudy:
         """Residual networks on these images, trained without augmentation or weight decay."""

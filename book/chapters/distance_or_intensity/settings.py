@@ -8,13 +8,8 @@ from support.networks.architectures import SIX
 class Settings(ClassifierSettings):
     """Parameters of chapter 1."""
 
-    @staticmethod
-    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
-        return {
-            "smoke": (400, 2, 60),
-            "laptop": (1437 if small else 2000, 5 if small else 3, 400),
-            "paper": (1437 if small else PAPER_IMAGES, 20, 5000),
-        }
+    presets = {"images": (400, 2000, PAPER_IMAGES), "seeds": (2, 3, 20), "steps": (60, 400, 5000)}
+    digits = {"images": (400, 1437, 1437), "seeds": (2, 5, 20)}
 
     def plan(self) -> Plan:
         """The six architectures in both input scalings."""

@@ -5,22 +5,17 @@ from dataclasses import replace
 from book.chapters.from_mahalanobis_to_riemann.study import STUDIES, MetricPlan
 from book.chapters.settings import ClassifierSettings
 
+STUDY = STUDIES["mnist-metric"]
+
 
 class Settings(ClassifierSettings):
     """Parameters of the chapter that joins the Mahalanobis distance and the volume element."""
 
-    @staticmethod
-    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
-        study = STUDIES["mnist-metric"]
-        return {
-            "smoke": (600, 2, 40),
-            "laptop": (1437 if small else 4000, 4 if small else 3, 300),
-            "paper": (1437 if small else study.images, study.seeds, study.steps),
-        }
+    presets = {"images": (600, 4000, STUDY.images), "seeds": (2, 3, STUDY.seeds), "steps": (40, 300, STUDY.steps)}
+    digits = {"images": (600, 1437, 1437), "seeds": (2, 4, STUDY.seeds)}
 
     def plan(self) -> MetricPlan:
         """Linear and OffsetL2 heads behind Abs and ReLU, by the study's recipe."""
-        study = STUDIES["mnist-metric"]
-        recipe = replace(study.recipes[0], rate=self.rate or study.recipes[0].rate)
-        options = self.common("chapter 7") | {"scalings": study.scalings}
-        return MetricPlan(architectures=study.architectures, recipes=(recipe,), **options)
+        recipe = replace(STUDY.recipes[0], rate=self.rate or STUDY.recipes[0].rate)
+        options = self.common("chapter 7") | {"scalings": STUDY.scalings}
+        return MetricPlan(architectures=STUDY.architectures, recipes=(recipe,), **options)

@@ -9,13 +9,8 @@ FOUR = ("Abs2", "Abs2-Neg", "ReLU2", "ReLU2-Neg")  # the networks of which the p
 class Settings(ClassifierSettings):
     """Parameters of chapter 3."""
 
-    @staticmethod
-    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
-        return {
-            "smoke": (300, 2, 50),
-            "laptop": (700 if small else 1000, 5 if small else 3, 1000),
-            "paper": (1000 if small else PAPER_IMAGES, 20, 5000),
-        }
+    presets = {"images": (300, 1000, PAPER_IMAGES), "seeds": (2, 3, 20), "steps": (50, 1000, 5000)}
+    digits = {"images": (300, 700, 1000), "seeds": (2, 5, 20)}
 
     def plan(self) -> Plan:
         """The four constrained networks."""

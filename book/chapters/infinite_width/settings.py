@@ -3,14 +3,19 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from book.chapters.parameters import Limits, Scale
+from book.chapters import parameters
+from book.chapters.parameters import Limits
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Parameters of chapter 6, which trains nothing and reads no data; None leaves a value to the scale."""
+class Settings(parameters.Settings):
+    """Parameters of chapter 6, which trains nothing and reads no data.
 
-    scale: Scale
+    networks, widest: how many random layers, and how wide. points: distances from the origin.
+    """
+
+    presets = {"activation": "erf", "networks": (10, 100, 1000), "widest": (64, 1024, 4096), "points": (8, 24, 48)}
+
     networks: Annotated[int | None, Limits(least=2)]
     widest: Annotated[int | None, Limits(least=64)]
     points: Annotated[int | None, Limits(least=5)]
@@ -18,12 +23,6 @@ class Settings:
     seed: Annotated[int, Limits(least=0)]
 
     data, device = "none", "cpu"
-
-    @staticmethod
-    def presets(given: dict) -> dict:
-        """How many random layers, how wide, and at how many distances from the origin."""
-        sizes = {"smoke": (10, 64, 8), "laptop": (100, 1024, 24), "paper": (1000, 4096, 48)}
-        return {"activation": "erf"} | dict(zip(("networks", "widest", "points"), sizes[given["scale"]], strict=True))
 
     @property
     def seeds(self) -> int:

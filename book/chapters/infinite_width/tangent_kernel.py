@@ -58,15 +58,20 @@ class Tangent(Wide):
         return quantity(self.activation, at, self.weight_variance, self.bias_variance, train_biases=self.biased)
 
 
+@cache
+def _nodes(axes: int) -> tuple[Tensor, Tensor]:
+    """The nodes of the grid, (N, axes), and their shares of a normal distribution, (N,)."""
+    density = torch.exp(-(NODES**2) / 2)
+    grids = (torch.cartesian_prod(*[values] * axes) for values in (NODES, density / density.sum()))
+    return next(grids), next(grids).prod(1)
+
+
 def mean_metric(layer: Tangent, x: Tensor, stretch: float = 1.0) -> Tensor:
     """The metric (d, d) at x, (d,), as the mean over units of the metric of their gradients; trapezoidal rule.
 
     No symmetry enters: the nodes lie on a square grid. stretch: factor of the first weight; 1 is the layer itself.
     """
-    density = torch.exp(-(NODES**2) / 2)
-    axes = layer.d + layer.biased
-    grid = torch.cartesian_prod(*[NODES] * axes)
-    p = torch.cartesian_prod(*[density / density.sum()] * axes).prod(1)
+    grid, p = _nodes(layer.d + layer.biased)
     W = grid[:, : layer.d] * layer.weight_variance**0.5
     W[:, 0] *= stretch
     b = grid[:, -1] * layer.bias_variance**0.5 if layer.biased else 0.0

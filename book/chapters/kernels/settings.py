@@ -3,15 +3,20 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from book.chapters import parameters
 from book.chapters.kernels.derived import FOLDS, PAIRED, REPETITIONS, TABLES
-from book.chapters.parameters import Limits, Scale
+from book.chapters.parameters import Limits
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Parameters of the chapter on kernels; None leaves a value to the scale."""
+class Settings(parameters.Settings):
+    """Parameters of the chapter on kernels.
 
-    scale: Scale
+    task: the data set, which is split into so many folds so often.
+    """
+
+    presets = {"task": "iris", "repetitions": (1, 1, REPETITIONS), "folds": (2, FOLDS, FOLDS)}
+
     task: Annotated[str | None, Limits(choices=(*TABLES, PAIRED))]
     repetitions: Annotated[int | None, Limits(least=1)]
     folds: Annotated[int | None, Limits(least=2)]
@@ -19,12 +24,6 @@ class Settings:
     seed: Annotated[int, Limits(least=0)]
 
     device = "cpu"
-
-    @staticmethod
-    def presets(given: dict) -> dict:
-        """The data set, and how often it is split into how many folds."""
-        sizes = {"smoke": (1, 2), "laptop": (1, FOLDS), "paper": (REPETITIONS, FOLDS)}
-        return {"task": "iris"} | dict(zip(("repetitions", "folds"), sizes[given["scale"]], strict=True))
 
     @property
     def data(self) -> str:

@@ -38,7 +38,7 @@ from book.claims.verdicts import LEAST_SEEDS
 from book.measures.distances.numbers import by_trial
 from book.measures.distances.results import ARMS, weights
 from book.measures.tables import Tables
-from support.networks.gaussians import parse
+from support.networks.gaussians import gaussian_of, parse
 
 ERROR = 1.0  # percent of the mean distance: the root mean squared error on fresh points is below
 OFFSET = 0.05  # standard deviations: half of a network's hyperplanes pass the mean at less
@@ -148,7 +148,7 @@ def trials(tables: Tables, name: str) -> pd.DataFrame:
     within = {}
     for run in tables.runs(study):
         _, bias = weights(run, 0)
-        way = landscape.required_move(run.spec.draw().gaussian, bias)
+        way = landscape.required_move(gaussian_of(run.spec.data, run.spec.seed), bias)
         within[run.spec.seed] = way <= landscape.reach(study.steps, run.spec.rate)
     return table.set_index("seed").assign(**{"within reach": within}).sort_index()
 

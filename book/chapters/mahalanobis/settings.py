@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from book.chapters.parameters import Device, Limits, Scale
+from book.chapters import parameters
+from book.chapters.parameters import Device, Limits
 from book.chapters.settings import Count
 from book.measures.distances.results import runs_of
 from book.measures.distances.study import STUDIES as DISTANCE_STUDIES
@@ -14,18 +15,17 @@ from book.records.sweep import ensure, live_folder
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Parameters of the chapter on the Mahalanobis distance; None leaves a value to the scale."""
+class Settings(parameters.Settings):
+    """Parameters of the chapter on the Mahalanobis distance."""
 
-    scale: Scale
     dimension: Annotated[int | None, Limits(choices=(2, 10, 100))]
     trials: Count
     epochs: Count
     samples: Annotated[int | None, Limits(least=10)]
     device: Device
 
-    @staticmethod
-    def presets(given: dict) -> dict:
+    @classmethod
+    def defaults(cls, given: dict) -> dict:
         """The study's own sizes, for the dimension that was asked for; fewer at smoke scale."""
         dimension = given["dimension"] or 2
         study = DISTANCE_STUDIES[f"mahalanobis-{dimension}"]

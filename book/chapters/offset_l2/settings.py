@@ -5,18 +5,14 @@ from book.chapters.settings import ClassifierSettings
 from book.measures.classifiers.study import Plan, Recipe
 from support.networks.architectures import L2, SIX_BIAS
 
+STUDY = STUDIES["mnist-l2"]
+
 
 class Settings(ClassifierSettings):
     """Parameters of chapter 4; its networks trained by Adam take half of the steps."""
 
-    @staticmethod
-    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
-        study = STUDIES["mnist-l2"]
-        return {
-            "smoke": (400, 2, 40),
-            "laptop": (1000 if small else 2000, 3, 300),
-            "paper": (1437 if small else study.images, study.seeds, study.steps),
-        }
+    presets = {"images": (400, 2000, STUDY.images), "seeds": (2, 3, STUDY.seeds), "steps": (40, 300, STUDY.steps)}
+    digits = {"images": (400, 1000, 1437)}
 
     def plan(self) -> Plan:
         """The ten networks of the paper's Table 5."""

@@ -11,18 +11,12 @@ NARROW = 4  # channels of the first stage for small images
 
 @dataclass(frozen=True)
 class Settings(TrainedHere):
-    """Parameters of the chapter; None leaves a value to the scale.
+    """Parameters of the chapter.
 
     They are those of the encoders that the chapter trains. CIFAR-10 takes hours, and is not trained here.
     """
 
-    @staticmethod
-    def presets(given: dict) -> dict:
-        """Which images, how many encoders of each objective, and for how many epochs."""
-        sizes = {"smoke": (2, 1), "laptop": (2, 3), "paper": (5, 30)}
-        return {"data": "digits", "width": NARROW} | dict(
-            zip(("seeds", "epochs"), sizes[given["scale"]], strict=True)
-        )
+    presets = {"data": "digits", "width": NARROW, "seeds": (2, 2, 5), "epochs": (1, 3, 30)}
 
     def images(self) -> ResidualStudy:
         """Encoders of these images with both objectives, and the same networks trained with labels."""

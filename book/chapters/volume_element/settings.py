@@ -11,16 +11,13 @@ from support.networks.tasks import task
 
 @dataclass(frozen=True)
 class Settings(TrainedHere):
-    """Parameters of chapter 8; None leaves a value to the scale.
+    """Parameters of chapter 8.
 
     They are those of the networks on images that the chapter trains; MNIST takes hours. All else comes from committed
     records.
     """
 
-    @staticmethod
-    def presets(given: dict) -> dict:
-        """Which images, and how many networks."""
-        return {"data": given["data"] or "digits", "seeds": 2 if given["scale"] == "smoke" else 10}
+    presets = {"data": "digits", "seeds": (2, 10, 10)}
 
     def images(self) -> VolumeStudy:
         """Networks on images, by the recipe of MNIST; small data sets in batches of 100, ten steps per epoch."""

@@ -7,18 +7,14 @@ from book.chapters.why_outputs_die.study import REMEDIES, STUDIES
 from book.measures.classifiers.study import Plan, Recipe
 from support.networks.architectures import SMOOTH
 
+STUDY = STUDIES["mnist-remedies"]
+
 
 class Settings(ClassifierSettings):
     """Parameters of the chapter on dead outputs."""
 
-    @staticmethod
-    def sizes(small: bool) -> dict[str, tuple[int, int, int]]:
-        study = STUDIES["mnist-remedies"]
-        return {
-            "smoke": (400, 2, 40),
-            "laptop": (1000 if small else 2000, 5 if small else 3, 250),
-            "paper": (1437 if small else study.images, study.seeds, study.steps),
-        }
+    presets = {"images": (400, 2000, STUDY.images), "seeds": (2, 3, STUDY.seeds), "steps": (40, 250, STUDY.steps)}
+    digits = {"images": (400, 1000, 1437), "seeds": (2, 5, STUDY.seeds)}
 
     @property
     def remedies(self) -> dict[str, Recipe]:

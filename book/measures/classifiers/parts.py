@@ -100,9 +100,9 @@ def in_studies(
     return arms
 
 
-def each_network(*networks: str, study: str, scaling: str = "raw") -> Callable[[Tables], list[Arm]]:
-    """Every one of these networks by itself is an arm."""
-    return lambda tables: [arm(tables, study, scaling, (name,), factors={"network": name}) for name in networks]
+def each_network(*networks: str, study: str) -> Callable[[Tables], list[Arm]]:
+    """Every one of these networks by itself is an arm, with raw inputs."""
+    return lambda tables: [arm(tables, study, "raw", (name,), factors={"network": name}) for name in networks]
 
 
 # -- parts --------------------------------------------------------------------------------------------------------
@@ -148,15 +148,15 @@ def recovers(first: str, second: str, least: float = CATASTROPHE, baseline: str 
     return lead(first, second, least, asks=asks, only_if=(lead(baseline, second, least, says=says, absent=absent),))
 
 
-def more_variable(first: str, second: str, times: float = SPREAD) -> Part:
-    """The SD of `first` over seeds is more than `times` that of `second`, by a bootstrap that does not pair them."""
+def more_variable(first: str, second: str) -> Part:
+    """The SD of `first` over seeds exceeds SPREAD times that of `second`, by a bootstrap that does not pair them."""
     (mean, sd), (_, other) = _printed(first, second)
     return Part(
         f"SD {first} / SD {second} = {{:.1f}}",
         lambda t: t["accuracy"][[first, second]],
-        (times, math.inf),
+        (SPREAD, math.inf),
         "times",
-        f"SD {first} / SD {second} > {times:g}",
+        f"SD {first} / SD {second} > {SPREAD:g}",
         "sd",
         printed=math.nan if math.isnan(mean) else sd / other,
     )

@@ -8,7 +8,7 @@ The same plan is what a notebook's cell, the command line and a cluster's worker
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -35,7 +35,7 @@ class Recipe:
 
     def __str__(self):
         usual = {f.name: f.default for f in fields(self)}
-        said = [f"{name.replace('_', ' ')} {value}" for name, value in asdict(self).items() if value != usual[name]]
+        said = [f"{name.replace('_', ' ')} {value}" for name, value in vars(self).items() if value != usual[name]]
         return ", ".join(said)
 
 
@@ -62,7 +62,7 @@ class Plan(Study):
 
         dataset: None leaves its digest open. recipe: the plan's first, if none is given.
         """
-        digest, how = dataset.digest[:16] if dataset else "", asdict(recipe or self.recipes[0])
+        digest, how = dataset.digest[:16] if dataset else "", vars(recipe or self.recipes[0])
         own = {"architecture": architecture, "seed": seed, "scaling": scaling, "data_digest": digest}
         return self.specified(self.specification, **own, **how)
 

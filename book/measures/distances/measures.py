@@ -38,10 +38,10 @@ def best(validation_errors) -> int:
 # Pairs of ReLUs: relu(z)^2 + relu(-z)^2 = z^2, so a pair w' = -w, b' = -b acts as one Abs unit
 
 
-def mirrored_pairs(W, cosine: float = MIRRORED) -> list[tuple[int, int]]:
+def mirrored_pairs(W) -> list[tuple[int, int]]:
     """Pairs of rows in opposite directions, as in the paper: the first match in order, every row used once."""
     unit = W / W.norm(dim=1, keepdim=True)
-    opposite, used, pairs = (unit @ unit.T < cosine).tolist(), set(), []
+    opposite, used, pairs = (unit @ unit.T < MIRRORED).tolist(), set(), []
     for i, row in enumerate(opposite):
         match = next((j for j in range(i + 1, len(row)) if row[j] and j not in used), None)
         if i not in used and match is not None:
@@ -68,13 +68,13 @@ def pair_mismatch(W, b, gaussian: Gaussian, pairs) -> dict[str, np.ndarray]:
     return {name: value.numpy() for name, value in found.items()}
 
 
-def abs_pairs(W, b, gaussian: Gaussian, cosine: float = MIRRORED) -> list[tuple[int, int]]:
+def abs_pairs(W, b, gaussian: Gaussian) -> list[tuple[int, int]]:
     """The mirrored pairs that really act as an Abs unit: length and bias match as closely as the direction must.
 
     A cosine of -0.999 is a "direction" of sqrt(2 (1 - 0.999)) = 0.045 in `pair_mismatch`; the other two must be below
     that as well.
     """
-    pairs, most = mirrored_pairs(W, cosine), (2 * (1 + cosine)) ** 0.5
+    pairs, most = mirrored_pairs(W), (2 * (1 + MIRRORED)) ** 0.5
     worst = np.max(list(pair_mismatch(W, b, gaussian, pairs).values()), axis=0)
     return [pair for pair, mismatch in zip(pairs, worst, strict=True) if mismatch < most]
 

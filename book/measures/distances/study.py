@@ -48,7 +48,7 @@ class DistanceStudy(Study):
         return draw(self.data, self.samples)
 
     def questions(self) -> list[DistanceSpec]:
-        return [self._spec(network, seed) for network in self.networks for seed in self.all_seeds]
+        return [self._spec(network, seed) for seed in self.all_seeds for network in self.networks]
 
     def _spec(self, network, seed, digest=""):
         return self.specified(DistanceSpec, network=network, data_digest=digest, seed=seed)

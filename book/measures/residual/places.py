@@ -32,11 +32,11 @@ PLANES = (
 ENDS_AND_CROSSING = [0, -2, -1]  # of the points along a segment
 
 
-def lattice(parts: int = PARTS) -> Tensor:
+def lattice() -> Tensor:
     """Barycentric coordinates, (L, 3), of the points of a triangle's lattice; the corners come first."""
-    inner = [(i, j, parts - i - j) for i in range(parts + 1) for j in range(parts + 1 - i)]
-    inner.sort(key=lambda point: max(point) < parts)
-    return torch.tensor(inner, dtype=torch.float32) / parts
+    inner = [(i, j, PARTS - i - j) for i in range(PARTS + 1) for j in range(PARTS + 1 - i)]
+    inner.sort(key=lambda point: max(point) < PARTS)
+    return torch.tensor(inner, dtype=torch.float32) / PARTS
 
 
 POINTS = len(lattice())  # in a triangle

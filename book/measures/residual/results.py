@@ -63,7 +63,7 @@ def changes(run: Record) -> np.ndarray:
 
     At the boundary, at the matched places in one class, and at the ends of the segments of both kinds.
     """
-    few = _of_stage(run, 4)[..., ENDS_AND_CROSSING]
+    few = _last_stage(run)[..., ENDS_AND_CROSSING]
     change = few[AFTER] - few[BEFORE]  # (kind, P, 3)
     return np.array(
         [finite_mean(change[ACROSS, :, 2]), finite_mean(change[ALIKE, :, 2]), finite_mean(change[..., :2].ravel())]
@@ -76,21 +76,21 @@ def learned_contrast(effects: np.ndarray) -> np.ndarray:
     return contrast[..., AFTER, :] - contrast[..., BEFORE, :]
 
 
-def pair_effects(run: Record, interpolated: bool = False, stage: int = 4) -> np.ndarray:
-    """(2, 2, P) [network, kind, pair]: effects of a stage, in nats per output.
+def pair_effects(run: Record, interpolated: bool = False) -> np.ndarray:
+    """(2, 2, P) [network, kind, pair]: effects of the last stage, in nats per output.
 
     interpolated: over the straight line between both ends, at the place of the boundary, instead of over their mean.
     """
-    few = _of_stage(run, stage)[..., ENDS_AND_CROSSING]
+    few = _last_stage(run)[..., ENDS_AND_CROSSING]
     if not interpolated:
         return _of_pairs(few)
     t = run.arrays["crossing"].astype(float)
     return few[..., 2] - (1 - t) * few[..., 0] - t * few[..., 1]
 
 
-def pair_contrasts(run: Record, interpolated: bool = False, stage: int = 4) -> np.ndarray:
+def pair_contrasts(run: Record, interpolated: bool = False) -> np.ndarray:
     """(2, P) [network, pair]: the effect across the boundary minus that of the matched line."""
-    effect = pair_effects(run, interpolated, stage)
+    effect = pair_effects(run, interpolated)
     return effect[:, ACROSS] - effect[:, ALIKE]
 
 
@@ -103,7 +103,7 @@ def over_mirror(run: Record) -> np.ndarray:
     """
     from scipy.interpolate import CubicSpline
 
-    profile, t = _of_stage(run, 4)[..., :-1], run.arrays["crossing"].astype(float)
+    profile, t = _last_stage(run)[..., :-1], run.arrays["crossing"].astype(float)
     grid = np.linspace(0, 1, profile.shape[-1])
     profile = profile - profile[..., :1] * (1 - grid) - profile[..., -1:] * grid
     found = np.full(profile.shape[:-1], np.nan)
@@ -114,9 +114,9 @@ def over_mirror(run: Record) -> np.ndarray:
     return found
 
 
-def _of_stage(run: Record, stage: int) -> np.ndarray:
-    """(2, 2, P, T + 1): log-volumes of a stage in nats per output."""
-    return run.arrays["segment_volume"][:, stage - 1].astype(float) / outputs(run)
+def _last_stage(run: Record) -> np.ndarray:
+    """(2, 2, P, T + 1): log-volumes of the last stage in nats per output."""
+    return run.arrays["segment_volume"][:, 3].astype(float) / outputs(run)
 
 
 def by_line(runs: Iterable[Record], of: Callable[[Record], np.ndarray]) -> dict[float, np.ndarray]:
