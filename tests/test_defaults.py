@@ -17,7 +17,6 @@ from support.defaults import pinned
 from support.networks import gaussians, tasks
 from support.networks.draws import initial
 from support.training import loop
-from support.training.classifiers import products
 from support.training.classifiers.ensemble import initial_weights
 from support.training.residual import training as residual
 from support.training.residual.learner import Learner
@@ -103,17 +102,9 @@ def bits(values: dict) -> dict:
     return {name: (value.dtype.str, value.shape, value.tobytes()) for name, value in found.items()}
 
 
-@pytest.fixture(autouse=True)
-def same_routine(monkeypatch):
-    """Of two equally fast routines the first is taken; otherwise two runs could take two."""
-    monkeypatch.setattr(products, "rate", lambda *_: 1.0)
-
-
 @pytest.fixture(scope="module")
 def usual():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(products, "rate", lambda *_: 1.0)
-        return {study.name: trained(study) for study in STUDIES}
+    return {study.name: trained(study) for study in STUDIES}
 
 
 def test_every_kind_of_run_is_here(usual):
