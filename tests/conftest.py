@@ -1,14 +1,17 @@
 """Fixtures shared by the tests."""
 
+import contextlib
 import gzip
 import os
 import sys
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from book.records import kept
 from support.networks import data, sources
+from support.training.classifiers import products
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does: before torch, and for children
 
@@ -23,10 +26,27 @@ def closed_figures():
 
 @pytest.fixture(autouse=True, scope="session")
 def kept_rows(tmp_path_factory):
-    """Rows of the ledger that tests keep stay among themselves; the processes of one run share them."""
-    own = tmp_path_factory.getbasetemp()
+    """Rows of the ledger that tests keep stay among themselves. The processes of one run share them, and one judges
+    while the others wait: it takes a processor half a minute."""
+    own, read = tmp_path_factory.getbasetemp(), kept.rows
+    folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    alone = FileLock(folder / "ledger.lock")
+
+    def rows():
+        with contextlib.nullcontext() if kept.known() else alone:
+            return read()
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "FOLDER", (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "ledger")
+        patch.setattr(kept, "FOLDER", folder / "ledger")
+        patch.setattr(kept, "rows", rows)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def same_routine():
+    """Of two routines for products in float32 the first is taken, without the second that it takes to time both."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(products, "rate", lambda *_: 1.0)
         yield
 
 

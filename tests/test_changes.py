@@ -84,24 +84,77 @@ def test_another_file_is_refused_in_one_line(tmp_path, capsys, content):
     assert "No such file" in capsys.readouterr().err
 
 
-def test_changes_md_leads_from_the_first_verdicts_to_those_of_today():
-    """Whoever moves a verdict writes the row: `python -m book changes OLD` prints all but why."""
-    lines = (HERE / "CHANGES.md").read_text(encoding="utf-8").splitlines()
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+# -- CHANGES.md ---------------------------------------------------------------------------------------------------
+
+RELEASED = Path(__file__).with_name("released.json")  # verdict -> claims that had it at the last release
+
+
+def write_released() -> None:
+    """Holds the verdicts of today: whatever moves from now on must be told."""
+    rows = chapters.ledger()
+    lines = [f'"{word}": {json.dumps([r["id"] for r in rows if r["verdict"] == word])}' for word in VERDICTS]
+    RELEASED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def moves(text: str) -> list[list[str]]:
+    """The cells of the rows of CHANGES.md, without the head."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert tuple(cells[0]) == changes.HEAD
-    verdicts = json.loads(Path(__file__).with_name("claim_ids.json").read_text())
-    for claim, before, now, date, what, why in cells[2:]:
+    return cells[2:]
+
+
+def untold(rows: list[list[str]], before: dict[str, str], today: dict[str, str]) -> list[str]:
+    """Faults: claims of `before`, the last release, whose verdict is another today without a row that says so, and
+    rows that do not follow from the one before. A claim that is newer than the release needs no row."""
+    found, last = [], {}
+    for claim, was, now, *_ in rows:
         name = claim.split(" (merged into ")[0]
-        assert verdicts.get(name) == before, f"{claim}: it was {verdicts.get(name)}, not {before}"
-        assert now in VERDICTS and now != before and re.fullmatch(r"\d{4}-\d\d-\d\d", date) and what, claim
+        if last.get(name, was) != was:
+            found.append(f"{name}: it was {last[name]}, not {was}")
+        last[name] = now
+    said = before | last
+    return found + [f"{name}: {said[name]} is the last that is told, the ledger says {word}"
+                    for name, word in today.items() if said.get(name, word) != word]  # fmt: skip
+
+
+def test_a_verdict_that_moved_since_the_release_is_told():
+    rows = [["A-1", "holds", "fails"], ["A-1", "fails", "mixed"], ["A-0 (merged into A-1)", "holds", "mixed"]]
+    before, now = {"A-1": "holds", "A-2": "holds"}, {"A-1": "mixed", "A-2": "holds", "NEW-1": "fails"}
+    assert untold(rows, before, now) == []
+    assert untold(rows[:1], before, now) == ["A-1: fails is the last that is told, the ledger says mixed"]
+    assert untold([], before, now) == ["A-1: holds is the last that is told, the ledger says mixed"]
+    assert untold(rows[1:2] + rows[:1], before, now)[0] == "A-1: it was mixed, not holds"
+
+
+def test_changes_md_tells_every_verdict_that_moved():
+    """Whoever moves a verdict writes the row: `python -m book changes OLD` prints all but why."""
+    rows = moves((HERE / "CHANGES.md").read_text(encoding="utf-8"))
+    released = json.loads(RELEASED.read_text(encoding="utf-8"))
+    before = {name: word for word, several in released.items() for name in several}
+    ledger = chapters.ledger()
+    today = {row["id"]: row["verdict"] for row in ledger}
+    faults = untold(rows, before, today)
+    assert not faults, "\n".join(faults)
+    for claim, was, now, date, what, why in rows:
+        assert now in VERDICTS and now != was and re.fullmatch(r"\d{4}-\d\d-\d\d", date) and what, claim
         assert len(why.split()) >= 5 and why.endswith("."), claim
-        verdicts[name] = now
-    dates = [row[3] for row in cells[2:]]
+    dates = [row[3] for row in rows]
     assert dates == sorted(dates)
-    today = {row["id"]: row["verdict"] for row in chapters.ledger()}
-    found = [f"{name}: CHANGES.md says {verdicts.get(name)}, the ledger {word}" for name, word in today.items()
-             if verdicts.get(name) != word]  # fmt: skip
-    assert not found, "\n".join(found)
-    amended = {row["id"]: row["amended"]["first_verdict"] for row in chapters.ledger() if row["amended"]}
-    told = {row[0] for row in cells[2:]}
-    assert not {name for name, first in amended.items() if first != today[name]} - told
+    amended = {row["id"]: row["amended"]["first_verdict"] for row in ledger if row["amended"]}
+    assert not {name for name, first in amended.items() if first != today[name]} - {row[0] for row in rows}
+
+
+def test_an_id_is_never_dropped():
+    """What a release or CHANGES.md names is a claim, or was merged into one and stays in its `replaces`."""
+    claims = [claim for several in chapters.claims().values() for claim in several]
+    now, merged = {claim.id for claim in claims}, {name for claim in claims for name in claim.replaces}
+    assert not now & merged
+    told = (HERE / "CHANGES.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\b(?:KER|LAW|LDM|MDX|OWN|RG)-(?:[A-Z\d.]+-)?[a-z]\b(?:-\d)?", told))
+    released = json.loads(RELEASED.read_text(encoding="utf-8"))
+    assert named | {name for several in released.values() for name in several} <= now | merged
+
+
+if __name__ == "__main__":
+    write_released()

@@ -91,18 +91,13 @@ def test_unpacked_inside_another_repository_it_names_no_commit(second):
     own |= {"GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_EMAIL": "a@b.c"}
     for words in (["init", "-q"], ["add", "second/support"], ["commit", "-qm", "outer"]):
         subprocess.run(["git", *words], cwd=outer, env=os.environ | own, check=True)
-    asked = "import support.training.machine as m; from book.site.accounts import built"
-    asked += "\nprint(m.environment()['commit'], 'commit' in built())"
-    for hook in (
-        {},
-        {"GIT_DIR": str(outer / ".git")},
-        {"GIT_DIR": str(outer / ".git"), "GIT_WORK_TREE": str(second)},
-    ):
-        environment = os.environ | {"PYTHONPATH": str(second)} | hook
-        done = subprocess.run(
-            [sys.executable, "-c", asked], cwd=second, env=environment, capture_output=True, text=True
-        )
-        assert done.stdout == "None False\n", done.stderr
+    asked = f"""import os, support.training.machine as m; from book.site.accounts import built
+for hook in {{}}, {{"GIT_DIR": {str(outer / ".git")!r}}}, {{"GIT_WORK_TREE": {str(second)!r}}}:
+    os.environ |= hook; m._commit.cache_clear()
+    print(m.environment()["commit"], "commit" in built())"""
+    environment = os.environ | {"PYTHONPATH": str(second)}
+    done = subprocess.run([sys.executable, "-c", asked], cwd=second, env=environment, capture_output=True, text=True)
+    assert done.stdout == 3 * "None False\n", done.stderr
     (outer / ".git").rename(outer / "git")
 
 

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from book.__main__ import main
 from book.chapters.distance_or_intensity import claims as one
 from book.chapters.why_outputs_die.claims import started
 from book.claims import verdicts
-from book.claims.judge import judge, printed
+from book.claims.judge import Worst, judge, printed
 from book.claims.ledger import details
 from book.claims.verdicts import KINDS, LEAST_SEEDS, VERDICTS
 from book.measures.classifiers import frames, parts
@@ -217,13 +216,6 @@ def test_claims_are_unique_and_complete():
         assert (c.kind == "own") == (c.source == "own")
 
 
-def test_every_id_that_was_ever_used_is_a_claim_or_was_merged_into_one():
-    """Whoever cites an old id finds what became of it."""
-    ever = json.loads(Path(__file__).with_name("claim_ids.json").read_text())
-    now, merged = set(CLAIMS), {name for claim in CLAIMS.values() for name in claim.replaces}
-    assert now | merged == set(ever) and not now & merged and len(set(ever)) == len(ever)
-
-
 def strict(text):
     def refuse(word):
         raise ValueError(f"{word} is not JSON")
@@ -244,7 +236,17 @@ def a_few(tmp_path_factory):
 
 @pytest.fixture
 def some_records(a_few, monkeypatch):
-    """A few records are the committed ones. Their rows are kept apart: a folder keeps those of one set of records."""
+    """A few records are the committed ones. Their rows are kept apart: a folder keeps those of one set of records.
+
+    Formulas take longer than all else, so their result is made up, but for that of what is printed."""
+    claims = {
+        name: [
+            replace(c, check=lambda: Worst(True, 1.0, "here", 1)) if c.check and c.on == "formulas" else c
+            for c in several
+        ]
+        for name, several in chapters.claims().items()
+    }
+    monkeypatch.setattr(chapters, "claims", lambda: claims)
     monkeypatch.setattr(paths, "COMMITTED", a_few / "records")
     monkeypatch.setattr(kept, "FOLDER", a_few / "ledger")
 

@@ -35,6 +35,7 @@ class Ridge(nn.Module):
 def test_the_toys_effect_is_that_of_a_map_with_a_ridge_on_the_boundary():
     ends = np.log(1 + 3 / np.cosh(1) ** 2)
     assert clusters.effect(Ridge(3.0)).tolist() == pytest.approx([np.log(4) - ends, 0])
+    assert clusters.effect(torch.exp).tolist() == pytest.approx([0, 0])  # log-volume x1 + x2: both ends count
 
 
 def test_clusters_lie_around_their_centres():

@@ -17,7 +17,6 @@ from support.defaults import pinned
 from support.networks import gaussians, tasks
 from support.networks.draws import initial
 from support.training import loop
-from support.training.classifiers import products
 from support.training.classifiers.ensemble import initial_weights
 from support.training.residual import training as residual
 from support.training.residual.learner import Learner
@@ -75,13 +74,18 @@ def rounded():
         torch.set_float32_matmul_precision("highest")
 
 
-OTHERS = {
-    "float64": double,
-    "meta": elsewhere,
-    "within meta": lambda: torch.device("meta"),
-    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
-    "rounded products": rounded,
-}
+def autocast():
+    return torch.autocast("cpu", torch.bfloat16)
+
+
+@contextlib.contextmanager
+def types():
+    """All at once: a trainer that is not protected from one of them gives other bits."""
+    with double(), rounded(), autocast():
+        yield
+
+
+OTHERS = {"types": types, "meta": elsewhere, "within meta": lambda: torch.device("meta")}
 
 
 def trained(study):
@@ -98,17 +102,9 @@ def bits(values: dict) -> dict:
     return {name: (value.dtype.str, value.shape, value.tobytes()) for name, value in found.items()}
 
 
-@pytest.fixture(autouse=True)
-def same_routine(monkeypatch):
-    """Of two equally fast routines the first is taken; otherwise two runs could take two."""
-    monkeypatch.setattr(products, "rate", lambda *_: 1.0)
-
-
 @pytest.fixture(scope="module")
 def usual():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(products, "rate", lambda *_: 1.0)
-        return {study.name: trained(study) for study in STUDIES}
+    return {study.name: trained(study) for study in STUDIES}
 
 
 def test_every_kind_of_run_is_here(usual):
@@ -182,7 +178,7 @@ def test_afterwards_everything_is_as_before():
         raise ValueError
 
     with contextlib.ExitStack() as stack:
-        for other in (double, elsewhere, rounded, OTHERS["autocast"]):
+        for other in (double, elsewhere, rounded, autocast):
             stack.enter_context(other())
         with pytest.raises(ValueError):
             inside()

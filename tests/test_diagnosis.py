@@ -128,6 +128,20 @@ def test_dead_and_rare_units_are_counted_also_behind_functions():
     assert found.never == ("1",)  # 2 is no label
 
 
+@pytest.mark.parametrize(
+    ("dead", "advice"), [(0, "Nothing."), (10, "Nothing."), (11, "Over one unit in ten is dead")]
+)
+def test_a_lower_rate_is_advised_where_over_a_tenth_of_the_units_are_dead(dead, advice):
+    shares = {"hidden": np.r_[np.zeros(dead), np.ones(90 - dead)], "outputs": np.ones(10)}
+    assert diagnosis.training.Units(shares, (), 50).words.advice.startswith(advice)
+
+
+@pytest.mark.parametrize(("p", "side"), [((0.01, 0.99), "lower"), ((0.99, 0.01), "higher")])
+def test_the_side_on_which_a_layer_lies_is_that_of_the_smaller_p(p, side):
+    found = diagnosis.distances.Hyperplanes("head", ("a", "b", "c"), np.eye(3), np.arange(4), p)
+    assert f"is {side} than with shuffled labels (p = 0.01)" in found.words.noise
+
+
 def test_a_channel_is_active_where_it_is_active_anywhere():
     x, y = torch.full((10, 1, 3, 3), -1.0), torch.arange(10) % 2
     x[4, 0, 1, 1] = 1

@@ -109,6 +109,7 @@ def test_arms_without_spread_and_rules_that_no_interval_decides_are_left_out():
         Claim("A-1", "", "", (part,)),
         Claim("A-2", "", "", (never_dead("Abs2"),)),
         Claim("A-3", "", "", (part,), lambda _: [Arm("raw", pd.DataFrame(), {}, shared=0.25)]),
+        Claim("A-4", "", "", (replace(part, estimate="rank"),)),
     ]
     rows = [{"id": claim.id, "arms": [raw, alike, void, other, single, two]} for claim in claims]
     simulated = error_rates.simulated(claims, rows)

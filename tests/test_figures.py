@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from book.figures import figures, narrow
-from support.networks.architectures import TABLE
+from support.networks.architectures import TABLE, Architecture
 
 
 @pytest.fixture
@@ -46,7 +46,10 @@ def test_hue_is_the_activation_and_line_the_output():
             assert (figures.style(name)["linestyle"], figures.style(name)["marker"]) == (line, marker)
 
 
-def test_no_two_architectures_look_the_same():
+def test_no_two_architectures_look_the_same(monkeypatch):
+    """Nor two of activations that the book does not have."""
+    for activation in ("made up", "made up as well"):
+        monkeypatch.setitem(TABLE, activation, Architecture(activation, activation))
     looks = {str(figures.style(name)) for name in TABLE}
     assert len(looks) == len(TABLE)
 

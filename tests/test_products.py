@@ -9,6 +9,7 @@ from support.training.classifiers.products import (
     ROUTINES,
     Products,
     choose,
+    rate,
     relative_error,
 )
 
@@ -75,10 +76,11 @@ def test_the_probe_takes_the_fastest_honest_routine(found, chosen, monkeypatch):
     assert str({name: tuple(probe[name].values()) for name in probe}) == str(found)  # both stay on record
 
 
-def test_the_routine_chosen_on_this_machine_is_honest():
+def test_the_routine_chosen_on_this_machine_is_honest(monkeypatch):
+    monkeypatch.setattr(products, "rate", rate)  # the measured one
     p, probe = choose("fp32", torch.device("cpu"), seconds=0.05)
     assert probe.keys() == ROUTINES.keys()
-    assert all(entry["gflops"] > 0 for entry in probe.values())
+    assert all(0 < entry["gflops"] != 1 for entry in probe.values())
     assert probe[p.routine]["error"] <= FP32_ERROR
 
 
@@ -89,7 +91,7 @@ def test_float64_has_no_choice_but_a_measured_error():
 
 
 def test_a_rate_is_measured_where_there_is_no_choice_too():
-    assert 0 < products.rate(Products("float64"), *products.sample(torch.device("cpu")), seconds=0.02) < 5000
+    assert 0 < rate(Products("float64"), *products.sample(torch.device("cpu")), seconds=0.02) < 5000
 
 
 def test_the_global_switches_are_put_back_even_after_an_error():

@@ -247,6 +247,10 @@ def test_colophon_states_data_scale_seeds_device_and_time(monkeypatch):
     chapter = notebook(cell, support={"seconds": 61.2})
     account = accounts.build_account({"notebooks/01_x": chapter})
     assert "| digits | laptop | 20 | cpu |" in account and "61 s" in account
+    last = {"support": {"colophon": metadata["support"]["colophon"] | {"seeds": "7"}}}
+    outputs = [{"output_type": "display_data", "data": bundle, "metadata": of} for of in (metadata, last)]
+    account = accounts.build_account({"notebooks/01_x": notebook(code("", outputs), support={"seconds": 61.2})})
+    assert "| digits | laptop | 7 | cpu |" in account  # of two the last counts
     monkeypatch.setattr(time, "time", lambda: 0.0)  # a clock that was set back
     publish.colophon(Settings())
     assert ", 0 s since the kernel started" in told[-1][0]["text/html"]

@@ -1,6 +1,7 @@
 """Residual networks: training against a plain loop, augmentation, objectives, probe, places, volumes, resume."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -41,6 +42,12 @@ DATA = made_up()
 
 def spec(**changes):
     return ResidualSpec.of(DATA, **({"seed": 0} | SMALL | changes))
+
+
+@cache
+def whole(**changes):
+    """The measurement of a run without a stop; tests change nothing of it."""
+    return train([spec(**changes)], data=DATA, device="cpu")[0]
 
 
 def test_batch_norm_settles_also_for_large_batches(monkeypatch):
@@ -463,8 +470,8 @@ def test_without_normalisation_the_network_sees_the_images_as_they_are():
 
 @pytest.mark.parametrize("objective", ["barlow", "simclr"])
 def test_a_self_supervised_encoder_has_probes_and_more_measures(objective):
-    one = spec(objective=objective, **VIEWS)
-    (m,) = train([one], data=DATA, device="cpu")
+    m = whole(objective=objective, **VIEWS)
+    one = m.spec
     assert m.arrays["objective"].shape == (3,) and np.isfinite(m.arrays["objective"]).all()
     assert m.arrays["segment_measure"].shape == (2, 6, 2, 2, 3) and m.arrays["probe_test_accuracy"].shape == (2,)
     final = one.final_numbers(m.arrays)
@@ -488,11 +495,10 @@ def test_a_run_that_was_stopped_goes_on_bit_for_bit(changes, tmp_path):
             break
         except Stopped as stopped:
             stops.append(str(stopped))
-    (whole,) = train([one], data=DATA, device="cpu")
     assert len(stops) == 10 and "at step 10 of" in stops[-1]  # eight batches, then points
-    for name, array in whole.arrays.items():
+    for name, array in whole(**changes).arrays.items():
         assert np.array_equal(resumed.arrays[name], array, equal_nan=True), name
-    assert all(torch.equal(resumed.weights[name], value) for name, value in whole.weights.items())
+    assert all(torch.equal(resumed.weights[name], value) for name, value in whole(**changes).weights.items())
 
 
 def test_a_run_may_continue_on_another_device_and_says_so(tmp_path):
@@ -511,9 +517,8 @@ def test_a_run_may_continue_on_another_device_and_says_so(tmp_path):
         train([one], minutes=0, **here)
     assert checkpoints.read(path, identity).note["threads"] == own
     (moved,) = train([one], **here)
-    (whole,) = train([one], data=DATA, device="cpu")
     assert (moved.begun["device"], moved.begun["steps"]) == ("cuda", 2) and moved.division["device"] == "cpu"
-    for name, array in whole.arrays.items():
+    for name, array in whole().arrays.items():
         assert np.array_equal(moved.arrays[name], array, equal_nan=True), name
 
 
@@ -525,7 +530,7 @@ def test_a_run_that_moves_while_it_is_measured_is_measured_from_its_first_point(
     """With other rounding the places may be others. Here the values of one place are spoilt instead."""
     one, path = spec(), tmp_path / "block.safetensors"
     here = {"data": DATA, "device": "cpu", "checkpoint": path}
-    batches, (whole,) = one.epochs * one.batches, train([one], data=DATA, device="cpu")
+    batches = one.epochs * one.batches
     for _ in range(batches + 3):
         with pytest.raises(Stopped):
             train([one], minutes=0, **here)
@@ -536,7 +541,7 @@ def test_a_run_that_moves_while_it_is_measured_is_measured_from_its_first_point(
     saved.tensors["values"][0, 0] += 1
     checkpoints.write(path, identity, elsewhere, saved.tensors)
     (again,) = train([one], **here)
-    for name, array in whole.arrays.items():
+    for name, array in whole().arrays.items():
         assert np.array_equal(again.arrays[name], array, equal_nan=True), name
 
 

@@ -187,25 +187,21 @@ def test_a_networks_neighbours_in_its_block_do_not_matter():
 # -- laws ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scaling", ["unit", "standardised"])
 @pytest.mark.parametrize("name", list(TABLE))
-def test_scaling_the_inputs_is_scaling_the_first_layer(name, scaling, monkeypatch):
+def test_scaling_the_inputs_is_scaling_the_first_layer(name, monkeypatch):
     """Inputs times c = first-layer weights times c with their rate times c squared; all else unchanged."""
     c, dataset, affine = 8.0, tiny(), Dataset.affine  # a power of 2, exact in float32
-    base = spec(name, dataset, scaling=scaling, rate=0.01, first_weight_rate=0.002)
-
-    def trained(s):
-        return train([s], dataset, 20)[0]
-
+    base = [spec(name, dataset, scaling=s, rate=0.01, first_weight_rate=0.002) for s in ("unit", "standardised")]
+    scaled = [replace(one, first_weight_rate=0.002 * c**2, first_weight_scale=c) for one in base]
+    unsquared = [replace(one, first_weight_scale=c) for one in base]
     with monkeypatch.context() as patch:
         patch.setattr(Dataset, "affine", lambda self, word: tuple(c * v for v in affine(self, word)))
-        inputs = trained(base)
-
-    weights = trained(replace(base, first_weight_rate=0.002 * c**2, first_weight_scale=c))
-    without = trained(replace(base, first_weight_scale=c))
-    assert_same(weights, inputs, c)
-    with pytest.raises(AssertionError):  # the square is not for show
-        assert_same(without, inputs, c)
+        inputs = train(base, dataset, 20)
+    found = train(scaled + unsquared, dataset, 20)
+    for weights, without, expected in zip(found[:2], found[2:], inputs, strict=True):
+        assert_same(weights, expected, c)
+        with pytest.raises(AssertionError):  # the square is not for show
+            assert_same(without, expected, c)
 
 
 def assert_same(weights, inputs, c):

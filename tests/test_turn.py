@@ -36,7 +36,7 @@ from book.measures.classifiers.frames import trained
 from book.measures.residual import clusters
 from book.measures.tables import Tables
 from book.records.paths import HERE
-from book.site import live_network, offline
+from book.site import front, live_network, offline
 from support import geometry
 from support.geometry import wide_layers
 from support.networks import distance_networks, gaussians
@@ -307,6 +307,20 @@ def test_the_plane_of_two_outputs_keeps_their_distances(seed):
 
 def test_both_lines_through_the_map_keep_their_ends():
     assert sample("volume")["segments"] == [[[-1.0, -1.0], [1.0, 1.0]], [[1.2, -1.2], [1.4, -1.3]]]
+
+
+def test_the_films_of_the_front_page_are_of_the_first_and_the_last_step(monkeypatch):
+    """Of two networks with 2 directions, whose volume on line k at step s is s (k + 1) in the middle and 0 at ends."""
+    volume = np.zeros((3, 3, 5))
+    volume[:, :, 2] = np.outer([0, 1, 2], [1, 2, 3])
+    arrays = {"line_volume": volume, "corners": np.eye(4), "test_accuracy": np.array([10.0, 96.0]),
+              "spectrum": np.zeros((1, 2))}  # fmt: skip
+    run = SimpleNamespace(arrays=arrays)
+    monkeypatch.setattr(front, "_runs", lambda study: [run, run])
+    shown = front.mnist("volume-mnist")
+    assert shown.nats.shape == (2, 2, 2, 5) and shown.name.endswith("(96% right)")
+    assert shown.nats[0, :, :, 2].tolist() == [[0, 0], [1, 3]]  # before and after, lines 0 and 2
+    assert shown.strips.shape == (2, front.FRAMES, 2, 2) and shown.strips.max() == 1
 
 
 def test_a_film_tells_the_stretch_by_the_mean_of_the_nats_over_the_ends():

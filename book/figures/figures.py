@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from book.claims.statistics import Estimate, mean_interval
 from book.figures import narrow, turns
 from book.words import without_tags
-from support.networks.architectures import architecture
+from support.networks.architectures import TABLE, architecture
 
 STYLE = Path(__file__).with_name("book.mplstyle")
 WIDTH = 7.0  # inches
@@ -30,7 +30,8 @@ LARGEST_SVG = 400_000  # bytes; a larger figure is shown as PNG
 COORDINATES = re.compile(rb' (?:d|x|y)="[^"]*"')
 DIGITS = re.compile(rb"(\.\d\d)\d+")  # hundredths of a point are enough
 
-HUES = {"relu": "#0072B2", "abs": "#D55E00", "silu": "#777777"}
+HUES = {"relu": "#0072B2", "abs": "#D55E00", "gelu": "black", "silu": "#777777"}
+SPARE = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # of further activations, in the order of the table
 GREY, ACCENT = "#888888", "#D55E00"  # what is compared with, and what to look at
 PLATE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # behind words that lie on data
 OUTPUTS = {  # (head, whether there is an output activation, negated) -> line, marker
@@ -51,7 +52,8 @@ def style(name: str) -> dict:
     ('#D55E00', ':', '^')
     """
     a = architecture(name)
-    hue = HUES.get(a.hidden, "black")
+    further = [hidden for hidden in dict.fromkeys(b.hidden for b in TABLE.values()) if hidden not in HUES]
+    hue = HUES.get(a.hidden) or SPARE[further.index(a.hidden) % len(SPARE)]
     line, marker = OUTPUTS[a.head, a.output is not None, a.negated]
     face = "white" if a.output_bias or a.form == "paper" else hue
     return {"color": hue, "linestyle": line, "marker": marker, "markerfacecolor": face}
