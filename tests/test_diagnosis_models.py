@@ -25,6 +25,7 @@ from support.__main__ import main
 from support.diagnosis.volume import Volume
 from support.geometry import chance, log_volume_element
 from support.geometry.class_metrics import mismatch
+from support.geometry.jacobians import missed
 from support.geometry.slices import principal
 from support.networks import given
 from support.networks.architectures import SIX
@@ -306,6 +307,82 @@ def wide():
         x,
         y,
     )
+
+
+STEPS = {
+    "detach": lambda h: 2 * h.detach(),
+    "data": lambda h: 2 * h.data,
+    "round": lambda h: (20 * h).round() / 10,
+    "int": lambda h: (20 * h).int().to(h.dtype) / 10,
+}
+
+
+def stepping(step):
+    torch.manual_seed(0)
+    how = lambda p, x: p["head"]((p["plain"](x) + step(p["stepped"](x))).tanh())  # noqa: E731
+    return Any(how, plain=nn.Linear(20, 16), stepped=nn.Linear(20, 16), head=nn.Linear(16, 3))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_that_torch_does_not_differentiate_costs_the_parts_with_derivatives(step):
+    report = diagnose(stepping(STEPS[step]), *vectors())
+    assert set(report.missing) == {"metrics", "volume"}
+    assert all("is a step detached" in why and len(why) < 240 for why in report.missing.values())
+
+
+def test_a_step_without_gradients_is_differentiated_forward():
+    def double(h):
+        return 2 * h
+
+    found, right = (diagnose(stepping(step), *vectors()) for step in (torch.no_grad()(double), double))
+    assert found.missing == {} and found.parts["volume"].choice == {"directions": 4}
+    assert np.allclose(found.parts["metrics"].own, right.parts["metrics"].own)
+    volume = diagnosis.volume(stepping(double), *vectors(), directions=4)
+    assert np.allclose(found.parts["volume"].log_volume, volume.log_volume)
+    with pytest.raises(ValueError, match="under torch.no_grad"):
+        diagnosis.volume(stepping(torch.no_grad()(double)), *vectors())
+
+
+def steep():
+    """Ten layers of ReLU, ten times as steep: it bends often between two inputs."""
+    torch.manual_seed(0)
+    layers = [nn.Linear(20, 32), nn.ReLU(), *[part for _ in range(9) for part in (nn.Linear(32, 32), nn.ReLU())]]
+    for part in layers[::2]:
+        nn.init.normal_(part.weight, std=(2 / part.in_features) ** 0.5)
+        nn.init.normal_(part.bias)
+    layers[0].weight.data *= 10
+    return nn.Sequential(*layers, nn.Linear(32, 3))
+
+
+def pooling():
+    torch.manual_seed(0)
+    kinds = nn.Unflatten(1, (1, 4, 5)), nn.Conv2d(1, 8, 2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 3)
+    return nn.Sequential(*kinds)
+
+
+@pytest.mark.parametrize("make", [steep, pooling, lambda: stepping(lambda h: 2 * h)])
+def test_kinks_are_no_steps(make):
+    x, y = vectors()
+    for scale in (1e-3, 1, 30):
+        net = Network(make(), scale * x, y)
+        net.trust(*net.features(), forward=True)
+        net.trust(*net.features(), forward=False)
+        assert {value for key, value in net.kept.items() if key[0] == "missed"} == {0.0}
+
+
+@pytest.mark.parametrize("forward", [False, True])
+def test_the_share_of_a_change_that_derivatives_miss(forward):
+    x, u = torch.tensor([[0.0, 0.0], [0.1, 0.0]]).double(), torch.tensor([[1.0, 0.0], [0.4, 2.0]]).double()
+
+    def shares(f, parts=4, batch=256):
+        return missed(f, x, u, parts, batch, forward)
+
+    assert shares(lambda x: x.abs() + 3 * x, 2)[0] < 1e-12
+    assert shares(lambda x: x**3, 64, 3)[0] == pytest.approx(1 / 64**2)  # the error of the midpoint rule
+    assert shares(lambda x: 3 * x.detach() + x, 4, 3).tolist() == pytest.approx([0.75, 0.75])
+    assert shares(lambda x: x.sign()).tolist() == [1, 1]
+    assert shares(lambda x: x**2).isnan().tolist() == [True, False]
+    assert shares(torch.zeros_like).isnan().all()
 
 
 def test_wide_inputs_are_measured_in_their_leading_directions():

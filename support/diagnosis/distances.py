@@ -288,6 +288,7 @@ def metrics(
     if (key := ("frame", k)) not in net.kept:
         net.kept[key] = _frame(x.flatten(1).double(), index, k)
     frame, shuffled = net.kept[key]
+    net.trust(name, f, forward=True)
     progress = Progress("metric", unit="batch")
     G = metrics_of(f, x, index, frame.basis, members, progress, net.batch)
     S = frame.covariances
