@@ -365,9 +365,8 @@ def test_kinks_are_no_steps(make):
     x, y = vectors()
     for scale in (1e-3, 1, 30):
         net = Network(make(), scale * x, y)
-        net.trust(*net.features(), forward=True)
-        net.trust(*net.features(), forward=False)
-        assert {value for key, value in net.kept.items() if key[0] == "missed"} == {0.0}
+        f = net.features()[1]
+        assert net._missed(f, forward=False) == net._missed(f, forward=True) == 0
 
 
 @pytest.mark.parametrize("forward", [False, True])
@@ -543,6 +542,15 @@ def test_nothing_of_the_reader_is_altered():
     assert [dict(part._forward_hooks) for part in model.modules()] == hooks
     assert torch.equal(torch.get_rng_state(), states[0]) and random.getstate() == states[2]
     assert (np.random.get_state()[1] == states[1]).all() and torch.get_default_dtype() == torch.float32
+
+
+def test_a_model_and_data_made_in_inference_mode_are_measured():
+    x, y = vectors()
+    with torch.inference_mode():
+        model, inputs, labels = nn.Sequential(*mlp(), nn.BatchNorm1d(3)), x.clone(), y.clone()
+    right = nn.Sequential(*mlp(), nn.BatchNorm1d(3))
+    assert str(diagnose(model, inputs, labels, 0.1)) == str(diagnose(right, x, y, 0.1))
+    assert str(diagnose(model.double(), inputs, labels, 0.1)) == str(diagnose(right.double(), x, y, 0.1))
 
 
 def test_modes_of_the_session_do_not_matter():

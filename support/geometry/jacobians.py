@@ -164,13 +164,16 @@ def missed(f: Callable, x: Tensor, u: Tensor, parts: int, batch: int, forward: b
 def plain_attention() -> Iterator[None]:
     """Attention in single operations: torch's fused ones have no forward mode, and hide their activations.
 
+    It leaves inference mode, in which nothing is differentiated in reverse, and keeps whether gradients are taken.
+
     Reentrant checkpoints, which save memory in training and refuse `autograd.grad`, compute their parts directly.
     """
     fast, kept = torch.backends.mha.get_fastpath_enabled(), checkpoint.CheckpointFunction
     torch.backends.mha.set_fastpath_enabled(False)
     checkpoint.CheckpointFunction = _Direct  # type: ignore[misc, assignment]
+    gradients = torch.is_grad_enabled()
     try:
-        with sdpa_kernel(SDPBackend.MATH):
+        with sdpa_kernel(SDPBackend.MATH), torch.inference_mode(False), torch.set_grad_enabled(gradients):
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
@@ -209,7 +212,7 @@ def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
         return tensor
 
     noted = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
-    with checks.called_modules() as called, torch.enable_grad(), noted:
+    with checks.called_modules() as called, torch.inference_mode(False), torch.enable_grad(), noted:
         y = f(x.clone().requires_grad_().clone())  # the last one because f may work in place
     own = {p.untyped_storage().data_ptr() for module in called for p in module.parameters()}
     return y, [size for storage, size in saved if storage not in own]

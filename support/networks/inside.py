@@ -304,8 +304,14 @@ class Network:
     def trust(self, name: str, f: Callable[[Tensor], Tensor], forward: bool) -> None:
         """Raises Misled where the derivatives that torch takes of the features f are not those of f.
 
-        forward: of `products`, else in reverse mode. Not seen are jumps that few of the inputs are near to.
+        forward: of `products`, else in reverse mode, which misses more. Jumps near few of the inputs are not seen.
         """
+        if (share := self._missed(f, False)) and (not forward or (share := self._missed(f, True))):
+            cause = "is a step detached, under torch.no_grad() or .data, rounded, or so steep that it jumps?"
+            raise Misled(f"torch's derivatives miss {share:.0%} of how the {name} change between inputs: {cause}")
+
+    def _missed(self, f: Callable[[Tensor], Tensor], forward: bool) -> float:
+        """The median share of the changes of f that its derivatives miss, if it is gross, else 0."""
         if (key := ("missed", forward)) not in self.kept:
             self.kept[key], x = 0.0, self.x[: SEGMENTS + 1]
             with suppress(Exception):  # of the model's own code, or there is no such derivative
@@ -315,9 +321,7 @@ class Network:
                         break
                 else:
                     self.kept[key] = share
-        if share := self.kept[key]:
-            cause = "is a step detached, under torch.no_grad() or .data, rounded, or so steep that it jumps?"
-            raise Misled(f"torch's derivatives miss {share:.0%} of how the {name} change between inputs: {cause}")
+        return self.kept[key]
 
     def kind(self, name: str) -> str:
         """The layer's name with its kind: "0 (Linear)"."""
