@@ -142,7 +142,7 @@ def rounded_apart(text: str, numbers: Mapping) -> list[str]:
         if abs(high.value - low[0].value - low[1].value) > 1e-3 * unit or not low[1].value:
             continue  # no difference
         if any(one.unit != unit for one in three):
-            continue  # a coarser difference cannot be further off; finer numbers than another nobody subtracts from it
+            continue  # a coarser difference is never further off, and from a coarser number nobody subtracts
         if abs(high.shown - low[0].shown - low[1].shown) > 1e-9:
             first, second, third = (one.text for one in three)
             faults.append(f"{first}, {second} and {third} are printed, and one is the difference of the others")
