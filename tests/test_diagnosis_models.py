@@ -491,6 +491,18 @@ def test_the_true_precision_reads_as_one_and_its_score_with_few_members_is_besid
     assert diagnosis.metrics(model, x, y).reading in ("no", "partly")
 
 
+def test_few_directions_of_many_tell_nothing_of_a_true_precision():
+    """The precision of 12 values, restricted to two directions, is not the precision in these."""
+    generator = torch.Generator().manual_seed(0)
+    L, y = torch.randn(12, 12, generator=generator), torch.arange(3).repeat_interleave(10)
+    x = torch.randn(len(y), 12, generator=generator) @ L.T
+    model = nn.Sequential(nn.Linear(12, 12, bias=False), nn.Linear(12, 3))
+    model[0].weight.data = torch.linalg.inv(L)
+    found = diagnosis.metrics(model, x, y)
+    assert found.reading == "unclear" and "only 2 of 12 directions" in found.words.finding
+    assert "Pass more inputs" in found.words.advice
+
+
 def test_the_score_of_a_true_precision_is_that_of_drawn_members():
     torch.manual_seed(0)
     drawn = [float(mismatch(torch.eye(3).double(), torch.randn(15, 3).double().T.cov())) for _ in range(400)]
