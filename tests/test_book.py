@@ -77,7 +77,8 @@ def test_formulas_and_references_of_the_other_notebooks_read_in_jupyterlab(page)
     text = "\n".join(source for _, source in cells(f"book/pages/{page}", "markdown"))
     code = "\n".join(source for _, source in cells(f"book/pages/{page}"))
     assert not re.findall(r"\{(?:numref|eq|ref|doc)\}", code)
-    assert not re.findall(r"```\{math\}|^:label:|\{(?:numref|eq|ref|doc)\}", text, re.MULTILINE)
+    directives = r"^```\{|^:label:|^\([\w-]+\)=$|\{(?:numref|eq|ref|doc)\}"
+    assert not re.findall(directives, text, re.MULTILINE), "it reads without MyST"
     assert len(re.findall(r"^\$\$$", text, re.MULTILINE)) % 2 == 0
     tags = [int(number) for number in re.findall(r"\\tag\{(\d+)\}", text)]
     assert tags == list(range(1, len(tags) + 1)) and {*map(int, re.findall(r"quation \((\d+)\)", text + code))} == {

@@ -25,6 +25,7 @@ from support.__main__ import main
 from support.diagnosis.volume import Volume
 from support.geometry import chance, log_volume_element
 from support.geometry.class_metrics import mismatch
+from support.geometry.jacobians import missed
 from support.geometry.slices import principal
 from support.networks import given
 from support.networks.architectures import SIX
@@ -308,6 +309,81 @@ def wide():
     )
 
 
+STEPS = {
+    "detach": lambda h: 2 * h.detach(),
+    "data": lambda h: 2 * h.data,
+    "round": lambda h: (20 * h).round() / 10,
+    "int": lambda h: (20 * h).int().to(h.dtype) / 10,
+}
+
+
+def stepping(step):
+    torch.manual_seed(0)
+    how = lambda p, x: p["head"]((p["plain"](x) + step(p["stepped"](x))).tanh())  # noqa: E731
+    return Any(how, plain=nn.Linear(20, 16), stepped=nn.Linear(20, 16), head=nn.Linear(16, 3))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_that_torch_does_not_differentiate_costs_the_parts_with_derivatives(step):
+    report = diagnose(stepping(STEPS[step]), *vectors())
+    assert set(report.missing) == {"metrics", "volume"}
+    assert all("is a step detached" in why and len(why) < 240 for why in report.missing.values())
+
+
+def test_a_step_without_gradients_is_differentiated_forward():
+    def double(h):
+        return 2 * h
+
+    found, right = (diagnose(stepping(step), *vectors()) for step in (torch.no_grad()(double), double))
+    assert found.missing == {} and found.parts["volume"].choice == {"directions": 4}
+    assert np.allclose(found.parts["metrics"].own, right.parts["metrics"].own)
+    volume = diagnosis.volume(stepping(double), *vectors(), directions=4)
+    assert np.allclose(found.parts["volume"].log_volume, volume.log_volume)
+    with pytest.raises(ValueError, match="under torch.no_grad"):
+        diagnosis.volume(stepping(torch.no_grad()(double)), *vectors())
+
+
+def steep():
+    """Ten layers of ReLU, ten times as steep: it bends often between two inputs."""
+    torch.manual_seed(0)
+    layers = [nn.Linear(20, 32), nn.ReLU(), *[part for _ in range(9) for part in (nn.Linear(32, 32), nn.ReLU())]]
+    for part in layers[::2]:
+        nn.init.normal_(part.weight, std=(2 / part.in_features) ** 0.5)
+        nn.init.normal_(part.bias)
+    layers[0].weight.data *= 10
+    return nn.Sequential(*layers, nn.Linear(32, 3))
+
+
+def pooling():
+    torch.manual_seed(0)
+    kinds = nn.Unflatten(1, (1, 4, 5)), nn.Conv2d(1, 8, 2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 3)
+    return nn.Sequential(*kinds)
+
+
+@pytest.mark.parametrize("make", [steep, pooling, lambda: stepping(lambda h: 2 * h)])
+def test_kinks_are_no_steps(make):
+    x, y = vectors()
+    for scale in (1e-3, 1, 30):
+        net = Network(make(), scale * x, y)
+        f = net.features()[1]
+        assert net._missed(f, forward=False) == net._missed(f, forward=True) == 0
+
+
+@pytest.mark.parametrize("forward", [False, True])
+def test_the_share_of_a_change_that_derivatives_miss(forward):
+    x, u = torch.tensor([[0.0, 0.0], [0.1, 0.0]]).double(), torch.tensor([[1.0, 0.0], [0.4, 2.0]]).double()
+
+    def shares(f, parts=4, batch=256):
+        return missed(f, x, u, parts, batch, forward)
+
+    assert shares(lambda x: x.abs() + 3 * x, 2)[0] < 1e-12
+    assert shares(lambda x: x**3, 64, 3)[0] == pytest.approx(1 / 64**2)  # the error of the midpoint rule
+    assert shares(lambda x: 3 * x.detach() + x, 4, 3).tolist() == pytest.approx([0.75, 0.75])
+    assert shares(lambda x: x.sign()).tolist() == [1, 1]
+    assert shares(lambda x: x**2).isnan().tolist() == [True, False]
+    assert shares(torch.zeros_like).isnan().all()
+
+
 def test_wide_inputs_are_measured_in_their_leading_directions():
     model, x, y = wide()
     assert x[0].numel() > WIDE
@@ -415,6 +491,18 @@ def test_the_true_precision_reads_as_one_and_its_score_with_few_members_is_besid
     assert diagnosis.metrics(model, x, y).reading in ("no", "partly")
 
 
+def test_few_directions_of_many_tell_nothing_of_a_true_precision():
+    """The precision of 12 values, restricted to two directions, is not the precision in these."""
+    generator = torch.Generator().manual_seed(0)
+    L, y = torch.randn(12, 12, generator=generator), torch.arange(3).repeat_interleave(10)
+    x = torch.randn(len(y), 12, generator=generator) @ L.T
+    model = nn.Sequential(nn.Linear(12, 12, bias=False), nn.Linear(12, 3))
+    model[0].weight.data = torch.linalg.inv(L)
+    found = diagnosis.metrics(model, x, y)
+    assert found.reading == "unclear" and "only 2 of 12 directions" in found.words.finding
+    assert "Pass more inputs" in found.words.advice
+
+
 def test_the_score_of_a_true_precision_is_that_of_drawn_members():
     torch.manual_seed(0)
     drawn = [float(mismatch(torch.eye(3).double(), torch.randn(15, 3).double().T.cov())) for _ in range(400)]
@@ -466,6 +554,15 @@ def test_nothing_of_the_reader_is_altered():
     assert [dict(part._forward_hooks) for part in model.modules()] == hooks
     assert torch.equal(torch.get_rng_state(), states[0]) and random.getstate() == states[2]
     assert (np.random.get_state()[1] == states[1]).all() and torch.get_default_dtype() == torch.float32
+
+
+def test_a_model_and_data_made_in_inference_mode_are_measured():
+    x, y = vectors()
+    with torch.inference_mode():
+        model, inputs, labels = nn.Sequential(*mlp(), nn.BatchNorm1d(3)), x.clone(), y.clone()
+    right = nn.Sequential(*mlp(), nn.BatchNorm1d(3))
+    assert str(diagnose(model, inputs, labels, 0.1)) == str(diagnose(right, x, y, 0.1))
+    assert str(diagnose(model.double(), inputs, labels, 0.1)) == str(diagnose(right.double(), x, y, 0.1))
 
 
 def test_modes_of_the_session_do_not_matter():

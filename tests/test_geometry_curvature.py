@@ -346,3 +346,16 @@ def test_second_derivatives_that_are_not_finite_are_refused():
 def test_smooth_layers_give_no_warning():
     net = nn.Sequential(nn.Linear(2, 6), nn.Tanh(), nn.Linear(6, 4), nn.GELU(), nn.Softplus()).double()
     assert ricci_scalar(net, torch.tensor([0.3, -0.2])) != 0
+
+
+@pytest.mark.parametrize(
+    "norm", [torch.norm, torch.linalg.norm, lambda z: z.norm(dim=0), lambda z: torch.dist(z, 0 * z)]
+)
+def test_the_centre_of_a_norm_is_named_in_a_warning(norm, recwarn):
+    def paraboloid(x):
+        return torch.cat([x, norm(x)[None] ** 2])
+
+    assert ricci_scalar(paraboloid, torch.tensor([[0.5, 0.0], [1e-6, 0.0]]))[1] == pytest.approx(8)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="point 1: a norm is 0"):
+        ricci_scalar(paraboloid, torch.tensor([[0.5, 0.0], [0.0, 0.0]]))

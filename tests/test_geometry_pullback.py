@@ -621,3 +621,51 @@ def test_attention_has_a_metric_in_both_modes():
         J = torch.stack([torch.autograd.functional.jacobian(lambda p, m=module: m(p[None])[0], point) for point in x])
         torch.testing.assert_close(geometry.pullback_metric(module, x), J.mT @ J)
     assert torch.backends.mha.get_fastpath_enabled()
+
+
+# Batches and modes
+
+
+def test_a_batch_norm_without_statistics_is_refused():
+    """Also behind a function: one input alone has no such outputs."""
+    norm = nn.BatchNorm1d(3, track_running_stats=False)
+    net = nn.Sequential(nn.Linear(3, 3), norm, nn.Linear(3, 4)).double().eval()
+    x = torch.rand(5, 3, dtype=torch.float64)
+    for f in (net, lambda x: net(x[None])[0]):
+        for measure in (pullback_metric, log_volume_element, ricci_scalar, path_length):
+            with pytest.raises(ValueError, match="no running statistics"):
+                measure(f, x)
+    with pytest.raises(ValueError, match="no running statistics"):
+        geometry.deep_log_volume_element(net, x)
+    with pytest.raises(ValueError, match="no running statistics"):
+        pullback.log_volume_along(net, x, torch.eye(3, dtype=torch.float64))
+
+
+class LastState(nn.LSTM):
+    def forward(self, x):
+        return super().forward(x[:, None])[0][:, -1]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Tanh()), lambda: LastState(2, 4)]
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_inference_mode_changes_no_number(make, inside):
+    """Of points, of weights, of both, and of the call."""
+    measures = [pullback_metric, log_volume_element]
+    nets, points = [], []
+    for mode in (False, True):
+        with torch.inference_mode(mode):
+            for _ in range(2):
+                torch.manual_seed(0)
+                nets.append(make().eval())
+            points.append(torch.rand(3, 2))
+    nets[3].double()
+    if not isinstance(nets[0], nn.LSTM):  # which cannot be batched
+        measures += [path_length, ricci_scalar, geometry.deep_log_volume_element]
+    expected = [torch.as_tensor(measure(nets[0], points[0])).double() for measure in measures]
+    with torch.inference_mode(inside):
+        for net in nets[1:]:
+            for x in (points[0], points[1], points[0] + 0):
+                for measure, right in zip(measures, expected, strict=True):
+                    assert torch.allclose(torch.as_tensor(measure(net, x)).double(), right, rtol=1e-5), measure

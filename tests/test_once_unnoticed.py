@@ -16,7 +16,9 @@ from book.measures.classifiers import shared
 from book.measures.residual import results
 from book.site import check
 from support.networks.sigmoid import logits
+from support.networks.tasks import task
 from support.training.classifiers.specs import MetricSpec
+from support.training.sigmoid.specs import VolumeSpec
 
 
 def test_a_change_is_the_second_network_minus_the_first():
@@ -91,3 +93,4 @@ def test_a_network_may_be_measured_at_a_single_pair():
     for wrong in ({"pairs": 0}, {"points": 2}):
         with pytest.raises(ValueError, match="must be a whole number of at least"):
             MetricSpec(**common, rate=0.1, **wrong)
+    assert VolumeSpec.of(task("sinusoid"), 7, 3, 0, pairs=1, points=3).pairs == 1

@@ -70,6 +70,15 @@ def test_finish_moves_captions_to_the_cell_and_hides_parameters():
     assert "papermill" not in finished["metadata"] and "papermill" not in injected
 
 
+def test_plain_markdown_becomes_a_label_a_glossary_and_a_last_line_on_the_site():
+    text = '<a id="words"></a>\n\n## Glossary\n\n**arm**: One condition.\n\n**nat**: A unit of *logs*.'
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)}]
+    terms = "```{glossary}\n:sorted:\n\narm\n  One condition.\n\nnat\n  A unit of *logs*.\n```"
+    made, end = publish.directed(notebook(*cells))["cells"]
+    assert made["source"] == f"(words)=\n## Glossary\n\n{terms}" and "_generated/built.md" in end["source"]
+    assert len(publish.directed(notebook(code("colophon(settings)")))["cells"]) == 1
+
+
 def test_a_folded_figure_is_named_by_its_title():
     facts = FIGURE | {"caption": "**It falls.** Accuracy of 20 runs."}
     (cell,) = publish.finish(notebook(code("figures.show(...)", [shown(facts)], tags=["hide-cell"])))["cells"]

@@ -139,10 +139,11 @@ def rounded_apart(text: str, numbers: Mapping) -> list[str]:
     for three in itertools.combinations({(one.name, one.text): one for one in _printed(text, numbers)}.values(), 3):
         high, *low = sorted(three, key=lambda one: -one.value)
         unit = max(one.unit for one in three)
-        coarse = sum(one.unit == unit for one in three)
-        if abs(high.value - low[0].value - low[1].value) > 1e-3 * unit or not low[1].value or coarse == 2:
-            continue  # no difference, or one between numbers of different precision, which nobody subtracts
-        if abs(high.shown - low[0].shown - low[1].shown) > (unit / 2 if coarse == 1 else 0) + 1e-9:
+        if abs(high.value - low[0].value - low[1].value) > 1e-3 * unit or not low[1].value:
+            continue  # no difference
+        if any(one.unit != unit for one in three):
+            continue  # a coarser difference is never further off, and from a coarser number nobody subtracts
+        if abs(high.shown - low[0].shown - low[1].shown) > 1e-9:
             first, second, third = (one.text for one in three)
             faults.append(f"{first}, {second} and {third} are printed, and one is the difference of the others")
     return faults

@@ -336,6 +336,24 @@ def finish(notebook: dict) -> dict:
     return notebook
 
 
+def directed(notebook: dict) -> dict:
+    """Puts MyST in place of the plain Markdown that a notebook has instead; changes and returns it.
+
+    An anchor becomes a label, the list under "Glossary" a glossary, and the last lines say how the page was built.
+    """
+    for cell in (cell for cell in notebook["cells"] if _is_text(cell)):
+        text = re.sub(r'^<a id="([a-z0-9-]+)"></a>\n', r"(\1)=", "".join(cell["source"]), flags=re.MULTILINE)
+        head, heading, terms = text.partition("## Glossary\n\n")
+        if heading:
+            terms = re.sub(r"^\*\*(.+?)\*\*: ", r"\1\n  ", terms, flags=re.MULTILINE)
+            text = f"{head}{heading}```{{glossary}}\n:sorted:\n\n{terms}\n```"
+        cell["source"] = text
+    if not any("colophon(" in "".join(cell["source"]) for cell in notebook["cells"]):
+        end = "```{include} ../_generated/built.md\n```"
+        notebook["cells"].append({"cell_type": "markdown", "id": "built", "metadata": {}, "source": end})
+    return notebook
+
+
 def on_site(text: str) -> str:
     """Paths of the checkout as paths of the site, where the pages lie beside the chapters."""
     return text.replace("book/pages/", "book/").replace("../../notebooks/", "../notebooks/")
@@ -357,7 +375,7 @@ def stage() -> None:
     for page in pages():
         if executed(page):
             copy = files.notebook(EXECUTED / f"{Path(page).name}.ipynb")
-            notebooks[page] = linked.in_notebook(finish(copy), str(Path(page).parent))
+            notebooks[page] = linked.in_notebook(directed(finish(copy)), str(Path(page).parent))
             for figure in (item for cell in notebooks[page]["cells"] for item in declared(cell, "name")):
                 if svg := figure.pop("narrow", ""):
                     (narrow / f"{figure['name']}.svg").write_text(svg)

@@ -21,6 +21,7 @@ from support.words import listed, span
 LEVEL = 0.025  # share of shuffled labels that may lie as far out, on each side
 VARIANCE = 1e-10  # ratio of variances below which a class does not vary in a direction
 MEMBERS = 5  # inputs of a class that are needed for each direction, or for an SD
+LEAST = 5  # directions; in fewer of many the exact precision may not be recognised
 AT_FLOOR = 1.01 * OffsetL2.FLOOR**0.5  # up to which a distance is the floor of its layer
 MOST_LISTED = 12  # classes that a picture names
 
@@ -196,16 +197,25 @@ class Metrics(Part):
     true: np.ndarray
     shuffled: np.ndarray
     like: str = "ReLU"
+    inputs: int = 0  # values of an input
     title = "Does it measure Mahalanobis distances?"
+
+    @property
+    def few(self) -> bool:
+        """Whether for want of inputs only so few directions are compared that a precision need not show in them.
+
+        The precision of all values of the inputs, restricted to some directions, is not the precision in these.
+        """
+        return self.directions < min(LEAST, self.inputs) and self.members[0] < LEAST * MEMBERS
 
     @property
     def reading(self) -> str:
         """yes: as near as the true precision; partly: nearer than shuffled groups and than Euclid's metric; or no.
 
-        unclear: with so few members, shuffled groups may be as near as the true precision.
+        unclear: with so few members, shuffled groups may be as near as the true precision, or the directions are few.
         """
         middle = np.median(self.own)
-        if np.quantile(self.shuffled, 0.05) <= np.quantile(self.true, 0.95):
+        if self.few or np.quantile(self.shuffled, 0.05) <= np.quantile(self.true, 0.95):
             return "unclear"
         if middle <= np.quantile(self.true, 0.95):
             return "yes"
@@ -216,16 +226,18 @@ class Metrics(Part):
         """The median mismatch, beside what the true precision and shuffled groups score."""
         by_chance = np.median(self.own) >= np.quantile(self.shuffled, 0.05)
         worse = "groups of shuffled labels" if by_chance else "Euclid's metric does"
+        few_directions = f"only {self.directions} of {self.inputs} directions can be compared"
+        why = few_directions if self.few else "shuffled groups score as the true precision would"
         say = {
             "yes": "Yes: near a class it stretches space as the class's precision does, as far as can be told",
-            "unclear": "Not to be told: with so few inputs, shuffled groups score as the true precision would",
+            "unclear": f"Not to be told: with so few inputs a class {why}",
             "partly": "Partly: it fits the own class better than shuffled groups, but it is not the precision",
             "no": f"No: it fits the own class no better than {worse}",
         }[self.reading]
         own, euclid, (few, many) = np.median(self.own), np.median(self.euclid), self.members
         (a, b), (c, d) = (np.quantile(values, [0.05, 0.95]) for values in (self.true, self.shuffled))
         book = reference(self.like)
-        scarce = self.directions < 5 or self.reading == "unclear"
+        scarce = self.directions < LEAST or self.reading == "unclear"
         return Words(
             f"{say}. The mismatch is {own:.2g} nats (median of {len(self.own)} classes; Euclid's: {euclid:.2g}).",
             f"With {few if few == many else f'{few} to {many}'} inputs a class the true precision would score "
@@ -288,6 +300,7 @@ def metrics(
     if (key := ("frame", k)) not in net.kept:
         net.kept[key] = _frame(x.flatten(1).double(), index, k)
     frame, shuffled = net.kept[key]
+    net.trust(name, f, forward=True)
     progress = Progress("metric", unit="batch")
     G = metrics_of(f, x, index, frame.basis, members, progress, net.batch)
     S = frame.covariances
@@ -306,7 +319,17 @@ def metrics(
     true = chance.true_mismatch(tuple(counts.tolist()), k)
     few = int(counts.min()), int(counts.max())
     return Metrics(
-        name, tuple(net.names[c] for c in classes), k, few, own, others, euclid, true, by_chance, net.like()
+        name,
+        tuple(net.names[c] for c in classes),
+        k,
+        few,
+        own,
+        others,
+        euclid,
+        true,
+        by_chance,
+        net.like(),
+        x[0].numel(),
     )
 
 

@@ -17,7 +17,7 @@ from support.diagnosis.training import steps, units
 from support.diagnosis.volume import Volume, volume
 from support.geometry import SingularMetric
 from support.networks.given import undisturbed
-from support.networks.inside import WIDE, Network
+from support.networks.inside import WIDE, Misled, Network
 from support.progress import Progress
 from support.words import counted
 
@@ -150,13 +150,23 @@ def _about(net: Network) -> str:
 
 
 def _volume(net: Network) -> Part:
-    """The log-volume; where the metric is singular, of fewer means of outputs, singular values, or directions."""
+    """The log-volume; where the metric is singular, of fewer means of outputs, singular values, or directions.
+
+    These last are taken in forward mode, and so serve where reverse mode is misled, too.
+    """
     fewer: list[dict[str, Any]] = [{"directions": n} for n in (4, 2, 1)]
     if net.x[0].numel() <= WIDE:
         fewer = [{"pooled": n} for n in (16, 8, 4, 2)] + [{"leading": n} for n in (4, 2, 1)] + fewer
-    with contextlib.suppress(SingularMetric):
+    misled = None
+    try:
         return volume(net)
+    except Misled as error:
+        misled = error
+    except SingularMetric:
+        pass
     for choice in fewer:
         with contextlib.suppress(ValueError):  # also where the layer is not so wide
             return volume(net, **choice)
-    raise SingularMetric("what enters the last layer does not vary along the line, as far as torch differentiates it")
+    raise misled or SingularMetric(
+        "what enters the last layer does not vary along the line, as far as torch differentiates it"
+    )

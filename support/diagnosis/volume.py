@@ -154,6 +154,7 @@ def volume(
     flat = [net.x[i].flatten() for i in indices]
     at = line(flat[0], flat[1], points) if len(flat) == 2 else plane(flat[0], flat[1], flat[2], points).points
     at = at.reshape(-1, flat[0].numel())
+    net.trust(name, f, directions is not None or flat[0].numel() < (pooled or first or width))
     if directions is not None:
         whole("directions", directions, 1)
         U = net.directions(min(directions, width))

@@ -12,11 +12,13 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.nn.modules.pooling import _AdaptiveMaxPoolNd, _MaxPoolNd
+from torch.overrides import TorchFunctionMode
 
 from support.activations import Abs
 
 RECTIFIERS = (nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.RReLU, nn.Threshold, Abs)
 POOLS = (_MaxPoolNd, _AdaptiveMaxPoolNd, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
+NORMS = ("norm", "linalg_norm", "linalg_vector_norm", "linalg_matrix_norm", "pairwise_distance", "dist", "std")
 PIECEWISE_LINEAR = (*RECTIFIERS, nn.Hardtanh, nn.Hardsigmoid, nn.Hardshrink, nn.Softshrink, *POOLS)
 
 
@@ -41,7 +43,8 @@ def real(name: str, value: Any) -> Tensor:
     value = tensor(value)
     if value.dtype not in (torch.float64, torch.float32):
         raise ValueError(f"{name} must be float64 or float32, got {value.dtype} of shape {tuple(value.shape)}")
-    value = value.detach().double()
+    with torch.inference_mode(False):  # a tensor of that mode takes part in no derivative
+        value = (value.clone() if value.is_inference() else value).detach().double()
     if not value.isfinite().all():
         raise ValueError(f"{name} of shape {tuple(value.shape)} is not finite everywhere")
     return value
@@ -58,13 +61,15 @@ def points(x: Tensor) -> tuple[Tensor, bool]:
 def of_one_point(f: Callable, shape: tuple[int, ...] = (-1,), dtype: torch.dtype = torch.float64) -> Callable:
     """f as a map of one flat point, (d,) -> (m,). A module takes a batch, so it gets a batch of one.
 
-    shape: of the point that f takes, if it is not flat. Of a module of another precision a copy in dtype is taken.
+    shape: of the point that f takes, if it is not flat. Of a module of another precision, or made in inference
+    mode, a copy in dtype is taken.
     Raises ValueError when called, if the module does not give (1, m).
     """
     if not isinstance(f, nn.Module):
         return lambda point: f(point.clone().view(point.shape if shape == (-1,) else shape))  # f may work in place
     module = f
-    if any(t.is_floating_point() and t.dtype != dtype for t in [*f.parameters(), *f.buffers()]):
+    held = [*f.parameters(), *f.buffers()]
+    if any(t.is_floating_point() and (t.dtype != dtype or _of_inference(t)) for t in held):
         module = copied(f, dtype)
 
     def alone(point):
@@ -78,6 +83,14 @@ def of_one_point(f: Callable, shape: tuple[int, ...] = (-1,), dtype: torch.dtype
     return alone
 
 
+def _of_inference(value: Tensor) -> bool:
+    """Whether the tensor was made in inference mode, and has no versions, even if its values were replaced since."""
+    try:
+        return value._version < 0
+    except RuntimeError:
+        return True
+
+
 def copied(module: nn.Module, dtype: torch.dtype) -> nn.Module:
     """A copy of the module with all its real tensors in this precision; the module itself stays as it is.
 
@@ -85,13 +98,17 @@ def copied(module: nn.Module, dtype: torch.dtype) -> nn.Module:
     """
     held = [t for part in module.modules() for t in vars(part).values() if isinstance(t, Tensor) and not t.is_leaf]
     try:  # tensors made by an operation, such as those of weight norm, refuse to be copied: they are handed over
-        made = copy.deepcopy(module, {id(t): t.detach().clone() for t in held}).to(dtype)
+        with torch.inference_mode(False):
+            made = copy.deepcopy(module, {id(t): t.detach().clone() for t in held}).to(dtype)
     except Exception as error:  # whatever the module holds
         raise ValueError(f"the module cannot be copied: {error}") from error
     for part in made.modules():
         for name, value in vars(part).items():
             if isinstance(value, Tensor) and value.is_floating_point():
                 vars(part)[name] = value.detach().to(dtype)
+        for name, value in part._buffers.items():
+            if value is not None and _of_inference(value):  # only parameters lose that mode in a copy
+                part._buffers[name] = value.clone()
     return made
 
 
@@ -102,7 +119,9 @@ def outputs(f: Callable, x: Tensor) -> int:
             y = f(x[0])
     except (RuntimeError, IndexError, TypeError) as error:
         exact = f"; points are {x.dtype}: pass the module itself, or a function in this precision"
-        more = exact if "dtype" in str(error) or "type" in str(error) else ""
+        if "nference" in str(error):
+            exact = "; f holds tensors made in inference mode: clone them, or pass the module itself"
+        more = exact if any(word in str(error) for word in ("dtype", "type", "nference")) else ""
         raise ValueError(f"f cannot take a point of shape {tuple(x[0].shape)}: {error}{more}") from error
     if not isinstance(y, Tensor) or y.ndim != 1 or not len(y):
         got = tuple(y.shape) if isinstance(y, Tensor) else type(y).__name__
@@ -118,23 +137,60 @@ def outputs(f: Callable, x: Tensor) -> int:
 def called_modules() -> Iterator[list[nn.Module]]:
     """The modules that are called within, in a list that grows, however a function may hold them.
 
-    Raises ValueError before a dropout or batch norm in training mode does anything.
+    Raises ValueError before a dropout or batch norm in training mode does anything, and before a batch norm without
+    running statistics.
     """
     called: list[nn.Module] = []
 
     def note(module, arguments):
         if module.training and isinstance(module, (_DropoutNd, _BatchNorm)):
             raise ValueError(f"{module!r} is in training mode; call .eval() on the module first")
+        if isinstance(module, _BatchNorm) and module.running_mean is None:
+            raise ValueError(
+                f"{module!r} has no running statistics: its outputs depend on the other inputs of a batch"
+            )
         called.append(module)
 
     with register_module_forward_pre_hook(note):
         yield called
 
 
-def warn_of_kinks(f: Callable, point: Tensor) -> None:
-    """Warns if f calls a module at the point, (d,), that is a piecewise linear activation or a max-pooling."""
-    with torch.no_grad(), called_modules() as called:
-        f(point)
+class _Norms(TorchFunctionMode):
+    """Notes of each norm that a function takes whether it is 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.zeros = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        if getattr(func, "__name__", "") in NORMS:
+            self.zeros.append((made == 0).any())
+        return made
+
+
+def warn_of_kinks(f: Callable, x: Tensor) -> None:
+    """Warns if f calls a module that is a piecewise linear activation or a max-pooling, or takes a norm that is 0.
+
+    x: (N, d). The modules are those that f calls at the first point.
+    """
+    with torch.no_grad(), called_modules() as called, _Norms() as norms:
+        f(x[0])
+    if norms.zeros:  # seldom: other maps do not pay for it
+
+        def zero(point):
+            with _Norms() as norms:
+                f(point)
+            return torch.stack(norms.zeros).any()
+
+        with torch.no_grad():
+            centres = torch.vmap(zero)(x).nonzero()[:, 0].tolist()
+        if centres:
+            warnings.warn(
+                f"point {centres[0]}: a norm is 0, and torch takes its second derivatives as 0 there, so that the "
+                "curvature of a squared norm is wrong; write it as z.square().sum()",
+                stacklevel=3,
+            )
     if kinked := next((module for module in called if isinstance(module, PIECEWISE_LINEAR)), None):
         warnings.warn(
             f"{kinked} is piecewise linear, so the map is not smooth: its second derivatives are taken as 0 there, "

@@ -26,7 +26,8 @@ def ricci_scalar(f: Callable, x: Tensor) -> Tensor:
 
     A map with kinks has no Ricci scalar there, and the second derivatives of a piecewise linear activation are 0
     between them: a network of Linear and ReLU gives 0 at every point. A warning names such a layer if it is a
-    module. A function that is no module, such as `torch.relu` in a lambda, cannot be seen.
+    module. A function that is no module, such as `torch.relu` in a lambda, cannot be seen. At the centre of a norm,
+    where it is 0, torch takes its second derivatives as 0, also those of its square: a warning names the point.
 
     Args:
         f: smooth map of one example, (d,) -> (m,) with m >= d, used as it is: no 1/sqrt(m) is added. A module takes
@@ -37,7 +38,8 @@ def ricci_scalar(f: Callable, x: Tensor) -> Tensor:
     Raises:
         ValueError: for d > m, at a point where df/dx has rank below d, and as `pullback_metric`.
     Warns:
-        UserWarning: for a module with ReLU, LeakyReLU, PReLU, Hardtanh, Abs, a max-pooling or the like.
+        UserWarning: for a module with ReLU, LeakyReLU, PReLU, Hardtanh, Abs, a max-pooling or the like, and for a
+            norm of 0.
     Source: the Gauss equation; any textbook of Riemannian geometry.
 
     >>> sphere = lambda x: torch.cat([x, (1 - x @ x).sqrt()[None]])
@@ -47,7 +49,7 @@ def ricci_scalar(f: Callable, x: Tensor) -> Tensor:
     x, single = checks.points(x)
     f = checks.of_one_point(f)
     m, d = checks.outputs(f, x), x.shape[1]
-    checks.warn_of_kinks(f, x[0])
+    checks.warn_of_kinks(f, x)
     if d > m:
         raise ValueError(f"curvature needs at least as many outputs as inputs, got m = {m} < d = {d}")
     parts = []

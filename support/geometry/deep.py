@@ -5,6 +5,8 @@ So its rows are computed a few at a time, without a graph of the parameters, and
 free memory. Networks may be in float32, as they are trained, but all factorisations are in float64.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -65,7 +67,7 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
     x = _points(x)[0].to(_precision(module))
     f = checks.of_one_point(module, x.shape[1:], x.dtype)
     m = checks.outputs(f, x.flatten(1))
-    rows = chunk_size or affordable_rows(module, x[:1], m)
+    rows = chunk_size or affordable_rows(f, x[0].flatten(), m)
     found = []
     for point in x.flatten(1):
         while True:
@@ -79,9 +81,9 @@ def jacobian_triangles(module: nn.Module, x: Tensor, chunk_size: int | None = No
     return torch.stack(found)
 
 
-def affordable_rows(module: nn.Module, x: Tensor, m: int) -> int:
-    """How many of the m rows of the Jacobian at x, a batch of one, to compute at a time by default."""
-    saved = saved_bytes(module, x)[1]
+def affordable_rows(f: Callable, x: Tensor, m: int) -> int:
+    """How many of the m rows of the Jacobian of f at x, one input as f takes it, to compute at a time by default."""
+    saved = saved_bytes(f, x)[1]
     memory = free_memory(x.device) // 4
     memory = min(memory, MOST) if x.device.type == "cpu" else memory
     return min(m, max(1, (memory - sum(saved)) // (ROW * max(saved))))

@@ -131,17 +131,49 @@ def products(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
         return torch.stack(rows, -1).detach()
 
 
+def missed(f: Callable, x: Tensor, u: Tensor, parts: int, batch: int, forward: bool) -> Tensor:
+    """The shares of the changes of f from x - u / 2 to x + u / 2 that its derivatives miss, (N,).
+
+    f: map of a batch, (N, ...) -> (N, m); x, u: (N, ...). Derivatives of `products`, or in reverse mode, are
+    taken in the middle of so many parts. Their sum tends to the change with more of them also across kinks, but not
+    across jumps, nor where f detaches something. NaN where f changes by no more than rounding.
+    """
+
+    def at(t):
+        return (x + t.to(x).view(-1, *[1] * x.ndim) * u).flatten(0, 1).split(batch)
+
+    with torch.no_grad():
+        low, high = torch.cat([f(points) for points in at(torch.tensor([-0.5, 0.5]))]).double().chunk(2)
+    change, found = high - low, []
+    ways = u.repeat(parts, *[1] * (u.ndim - 1)).split(batch), change.repeat(parts, 1).split(batch)
+    for points, along, across in zip(at((torch.arange(parts) + 0.5) / parts - 0.5), *ways, strict=True):
+        if forward:
+            found.append((products(f, points, along[None])[..., 0].double() * across).sum(1))
+            continue
+        with torch.enable_grad():
+            points = points.detach().requires_grad_()
+            value = (f(points).double() * across).sum()
+            slope = torch.autograd.grad(value, points, allow_unused=True)[0] if value.requires_grad else None
+        found.append((torch.zeros_like(points) if slope is None else slope.double() * along).flatten(1).sum(1))
+    rounding = 1000 * torch.finfo(x.dtype).eps * high.norm(dim=1)
+    share = torch.cat(found).view(parts, -1).double().mean(0) / change.square().sum(1) - 1
+    return share.abs().where(change.norm(dim=1) > rounding, torch.nan)
+
+
 @contextmanager
 def plain_attention() -> Iterator[None]:
     """Attention in single operations: torch's fused ones have no forward mode, and hide their activations.
+
+    It leaves inference mode, in which nothing is differentiated in reverse, and keeps whether gradients are taken.
 
     Reentrant checkpoints, which save memory in training and refuse `autograd.grad`, compute their parts directly.
     """
     fast, kept = torch.backends.mha.get_fastpath_enabled(), checkpoint.CheckpointFunction
     torch.backends.mha.set_fastpath_enabled(False)
     checkpoint.CheckpointFunction = _Direct  # type: ignore[misc, assignment]
+    gradients = torch.is_grad_enabled()
     try:
-        with sdpa_kernel(SDPBackend.MATH):
+        with sdpa_kernel(SDPBackend.MATH), torch.inference_mode(False), torch.set_grad_enabled(gradients):
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
@@ -180,7 +212,7 @@ def saved_bytes(f: Callable, x: Tensor) -> tuple[Tensor, list[int]]:
         return tensor
 
     noted = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
-    with checks.called_modules() as called, torch.enable_grad(), noted:
+    with checks.called_modules() as called, torch.inference_mode(False), torch.enable_grad(), noted:
         y = f(x.clone().requires_grad_().clone())  # the last one because f may work in place
     own = {p.untyped_storage().data_ptr() for module in called for p in module.parameters()}
     return y, [size for storage, size in saved if storage not in own]

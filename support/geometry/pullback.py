@@ -12,7 +12,7 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
-from support.geometry.checks import NotFinite, SingularMetric
+from support.geometry.checks import NotFinite, SingularMetric, called_modules
 from support.geometry.jacobians import groups, of_jacobians, products
 from support.geometry.shallow import EPS, axes, layer, scaled
 
@@ -29,7 +29,9 @@ def pullback_metric(f: Callable, x: Tensor) -> Tensor:
 
     Args:
         f: map of one example, (d,) -> (m,), used as it is: no 1/sqrt(m) is added. A module takes a batch, (N, d) ->
-            (N, m), in eval mode if it has dropout or batch norm; one in float32 is copied in float64.
+            (N, m), in eval mode if it has dropout or batch norm, with running statistics; one in float32 is copied in
+            float64. Outputs may depend on no other input of a batch, and no step may be detached, rounded or within
+            `torch.no_grad()`: torch then differentiates another map. (`support.diagnose` looks for both.)
         x: input point, shape (d,), or a batch, (N, d); unit: that of the data after scaling. With more axes, x is a
             batch of images, (N, ...): f then takes one image, and d is the number of its values. So one image is
             x[None]. (`deep_log_volume_element` takes three axes as one image.)
@@ -90,12 +92,14 @@ def log_volume_along(f: Callable, x: Tensor, directions: Tensor) -> Tensor:
     """Log of the volume element in k directions alone, (N,), natural log, of a map of a batch, (N, ...) -> (N, m).
 
     x: (N, ...), float64 or float32. directions: orthonormal columns, (D, k), k <= m. Only k derivatives are taken, so
-    that D may be large. Raises SingularMetric where f does not vary in some of them, and NotFinite.
+    that D may be large. Raises SingularMetric where f does not vary in some of them, NotFinite, and ValueError for a
+    batch norm without running statistics or in training mode.
 
     >>> log_volume_along(lambda x: 3 * x, torch.zeros(1, 4), torch.eye(4)[:, :2]).exp().round().tolist()
     [9.0]
     """
-    J = products(f, x, directions.T.reshape(-1, *x.shape[1:])).double()
+    with called_modules():
+        J = products(f, x, directions.T.reshape(-1, *x.shape[1:])).double()
     if not J.isfinite().all():
         raise NotFinite("df/dx is not finite everywhere")
     sizes = torch.linalg.svdvals(J)
