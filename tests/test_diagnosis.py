@@ -332,6 +332,26 @@ def test_the_volume_in_a_plane_of_images():
     found.plot()
 
 
+@pytest.mark.parametrize(
+    ("options", "of"),
+    [
+        ({}, "features before 2"),
+        ({"pooled": 5}, "5 means of the 6 features before 2"),
+        ({"first": 5}, "first 5 of the 6 features before 2"),
+        ({"leading": 1}, "1 largest singular value of the features before 2"),
+        ({"first": 5, "leading": 3}, "3 largest singular values of the first 5 of the 6 features before 2"),
+        ({"directions": 2}, "features before 2 in 2 leading directions of the inputs"),
+    ],
+)
+@pytest.mark.parametrize("ends", [None, (0, 1), (0, 1, 2)])
+def test_every_printed_volume_names_the_choice_that_made_it(data, model, options, of, ends):
+    found = diagnosis.volume(model, *data, ends=ends, points=5, **options)
+    for text in (found.words.finding, found.words.details):
+        assert f"log-volume of the {of} " in text
+    assert found.plot().axes[0].get_title() == of
+    assert found.choice == options
+
+
 def test_a_singular_metric_says_what_to_choose(data):
     model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
     model[0].bias.data.fill_(-100.0)
@@ -350,6 +370,7 @@ def test_a_singular_metric_says_what_to_choose(data):
         ({"pooled": 7}, "pooled must be from 1 to 6, the outputs of the layer, not 7"),
         ({"first": 0}, "first must be from 1 to 6"),
         ({"first": 4, "pooled": 5}, "pooled=5 and first=4: pass one of them"),
+        ({"directions": 2, "leading": 1}, "directions=2 and leading=1: pass one of them"),
     ],
 )
 def test_a_choice_that_cannot_be(data, model, options, message):
