@@ -934,6 +934,21 @@ def test_an_untrained_network_is_measured_by_the_same_quantity(given_one):
     assert report.parts["metrics"].directions == report.twins["metrics"].directions == 4
 
 
+def test_the_report_advises_the_call_that_it_made_and_that_call_serves():
+    x, y = vectors()
+    relu = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
+    relu[0].bias.data[4:] = -100.0
+    part = diagnose(relu, x, y).parts["volume"]
+    call = re.search(r"`(diagnosis\.volume\(.*\))`", part.words.advice)[1]
+    assert part.choice and call in part.page()
+    again = eval(call.replace("...", "relu, x, y").replace("(i, j)", repr(part.ends)), globals() | locals())
+    np.testing.assert_array_equal(again.log_volume, part.log_volume)
+    assert again.of == part.of
+    with pytest.raises(ValueError, match="singular"):
+        diagnosis.volume(relu, x, y, ends=part.ends)
+    assert "ends=(i, j))`" in diagnosis.volume(mlp(), x, y).words.advice
+
+
 def test_a_part_in_which_the_untrained_network_cannot_be_measured_costs_no_other():
     x, y = vectors()
     flat = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))

@@ -78,9 +78,10 @@ class Volume(Part):
             finding = f"{answer}: {where} the class {changes}. There the {named} is {above}; it is {largest}."
             noise = "A place at random would be above 50%, and above 95% in one line of twenty."
             brief = f"the same log-volume at its own boundary is {above}"
+        chosen = "".join(f", {option}={number}" for option, number in self.choice.items())
         advice = (
-            "One line is an example: try others with `diagnosis.volume(..., ends=(i, j))`. Chapters 8 and 9 of the "
-            "book measure many, against lines without a boundary."
+            f"One line is an example: try others with `diagnosis.volume(..., ends=(i, j){chosen})`. Chapters 8 and 9 "
+            "of the book measure many, against lines without a boundary."
         )
         return Words(finding, noise, advice, brief, details)
 
