@@ -927,6 +927,7 @@ def test_an_untrained_network_is_measured_by_the_same_quantity(given_one):
     x, y = vectors()
     relu = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
     relu[0].bias.data[4:] = -100.0  # four units act, so the metric of more means than that is singular
+    torch.manual_seed(0)
     fresh = nn.Sequential(nn.Linear(20, 24), nn.ReLU(), nn.Linear(24, 3))
     report = diagnose(relu, x, y, untrained=fresh if given_one else None)
     own, twin = report.parts["volume"], report.twins["volume"]
@@ -951,12 +952,28 @@ def test_the_report_advises_the_call_that_it_made_and_that_call_serves():
 
 def test_a_part_in_which_the_untrained_network_cannot_be_measured_costs_no_other():
     x, y = vectors()
-    flat = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
-    flat[0].bias.data.fill_(-100.0)
-    report = diagnose(mlp(), x, y, untrained=flat)
+    off = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
+    off[0].bias.data.fill_(-100.0)
+    report = diagnose(mlp(), x, y, untrained=off)
     assert {"units", "steps"} <= set(report.twins) and "volume" not in report.twins
-    assert "An untrained network could not be measured beside in part 5: " in report.summary
-    assert "; pass" not in report.summary  # that would be an argument of `volume`
+    said = "What is normal: an untrained network could not be measured beside: the metric of the features before 2 is"
+    assert f"{said} singular" in flat(report).partition("5. Does it magnify")[2] and "beside" not in report.summary
+    assert said.partition(": ")[2] in report._repr_html_().partition("Does it magnify")[2]
+    assert "; pass" not in report.lost["volume"]  # that would be an argument of `volume`
+
+
+@pytest.mark.parametrize("width", [16, 64])
+def test_a_choice_is_found_that_serves_a_trained_and_an_untrained_network_alike(width):
+    """A LayerNorm ties its outputs. Its gains hide that from means of outputs, but at the start they are 1."""
+    torch.manual_seed(0)
+    x, y = torch.randn(60, 40), torch.arange(60) % 3
+    net = nn.Sequential(nn.Linear(40, 64), nn.Tanh(), nn.Linear(64, width), nn.LayerNorm(width), nn.Linear(width, 3))
+    net[3].weight.data.uniform_(0.2, 2.0)
+    report = diagnose(net, x, y)
+    own, twin = report.parts["volume"], report.twins["volume"]
+    assert report.lost == report.missing == {} and own.of == twin.of and own.ends == twin.ends
+    assert own.choice == twin.choice == {"first": 15 if width == 16 else 31}
+    np.testing.assert_array_equal(own.log_volume, diagnosis.volume(net, x, y, ends=own.ends, **own.choice).log_volume)
 
 
 def test_the_networks_of_the_book_beside_are_those_of_the_records():
