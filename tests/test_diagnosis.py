@@ -356,11 +356,24 @@ def test_a_singular_metric_says_what_to_choose(data):
     model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
     model[0].bias.data.fill_(-100.0)
     model[0].bias.data[:2] = 100.0
-    with pytest.raises(SingularMetric, match="singular: some outputs do not vary .* pass pooled=3, or first="):
+    with pytest.raises(
+        SingularMetric, match="singular: some outputs do not vary, .* pass pooled=3, first=4 for such"
+    ):
         diagnosis.volume(model, *data)
     assert "first 2 of the 6 features before 2" in str(diagnosis.volume(model, *data, first=2))
     assert diagnosis.volume(model, *data, leading=2).log_volume.shape == (25,)
     assert diagnose(model, *data).missing == {}
+
+
+def test_outputs_that_a_normalisation_ties_are_named_as_tied_and_the_advice_serves(data):
+    """No output is constant and no two are the same, but their sum is constant."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 3))
+    with pytest.raises(
+        SingularMetric, match="tied by a linear relation, as after a LayerNorm; .* first=2 for such a tie"
+    ):
+        diagnosis.volume(model, *data)
+    assert np.isfinite(diagnosis.volume(model, *data, first=2).log_volume).all()
 
 
 @pytest.mark.parametrize(

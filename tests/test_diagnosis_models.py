@@ -972,7 +972,7 @@ def test_a_choice_is_found_that_serves_a_trained_and_an_untrained_network_alike(
     report = diagnose(net, x, y)
     own, twin = report.parts["volume"], report.twins["volume"]
     assert report.lost == report.missing == {} and own.of == twin.of and own.ends == twin.ends
-    assert own.choice == twin.choice == {"first": 15 if width == 16 else 31}
+    assert own.choice == twin.choice == {"first": 14 if width == 16 else 30}
     np.testing.assert_array_equal(own.log_volume, diagnosis.volume(net, x, y, ends=own.ends, **own.choice).log_volume)
 
 

@@ -105,8 +105,9 @@ def diagnose(
             found[name] = measure(net)
         except Exception as error:  # the model's own code runs in there
             missing[name] = reason(error)
+    ends = None
     if isinstance(own := found.get("volume"), Volume):  # the same quantity, or the two could not be compared
-        measures["volume"] = partial(volume, ends=own.ends, **own.choice)
+        ends, measures["volume"] = own.ends, partial(volume, ends=own.ends, **own.choice)
     if isinstance(own := found.get("metrics"), Metrics):
         measures["metrics"] = partial(metrics, directions=own.directions, members=FEW)
     notes = list(net.notes)
@@ -120,7 +121,7 @@ def diagnose(
                 lost[name] = reason(error).partition("; pass")[0]  # no argument of the twin's own can be passed
         if "volume" in lost:
             with contextlib.suppress(Exception):  # that there is no choice which serves both is said already
-                twins["volume"], found["volume"] = _volumes([twin, net], found["volume"].ends)
+                twins["volume"], found["volume"] = _volumes([twin, net], ends)
                 del lost["volume"]
     except Exception as error:
         notes.append(f"An untrained network could not be measured beside: {reason(error)}.")
@@ -156,13 +157,14 @@ def _about(net: Network) -> str:
 def _volumes(nets: list[Network], ends: tuple[int, ...] | None = None) -> list[Volume]:
     """The log-volumes of all the networks by one choice, the first that serves; of less where the metric is singular.
 
-    One output less serves after a normalisation, which ties them. Means, singular values and directions serve where
-    units are off. Directions are taken in forward mode, and so serve where reverse mode is misled, too.
+    Two outputs less serve after a LayerNorm, which fixes the sum of all and, but for its eps, that of their squares.
+    Means, singular values and directions serve where units are off. Directions are taken in forward mode, and so
+    serve where reverse mode is misled, too.
     """
     misled, width = None, nets[0].features()[1](nets[0].x[:1]).shape[1]
     fewer: list[dict[str, Any]] = [{"directions": n} for n in (4, 2, 1)]
     if nets[0].x[0].numel() <= WIDE:
-        few = [{"first": min(width, POOLED) - 1}, *({"pooled": n} for n in (16, 8, 4, 2))]
+        few = [{"first": min(width, POOLED) - 2}, *({"pooled": n} for n in (16, 8, 4, 2))]
         fewer = few + [{"leading": n} for n in (4, 2, 1)] + fewer
 
     def alike(**choice: int) -> list[Volume]:

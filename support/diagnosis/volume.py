@@ -199,8 +199,9 @@ def _whole(net: Network, f: Any, at: Tensor, choice: tuple[int | None, int | Non
         try:
             values.append(log_volume_element(one, part, leading=leading))
         except SingularMetric as error:
-            less = f"pooled={max(1, (pooled or first or len(one(part[0]))) // 2)}"
-            hint = f"some outputs do not vary or are the same; pass {less}, or first= or leading="
+            number = pooled or first or len(one(part[0]))
+            why = "some outputs do not vary, are the same, or are tied by a linear relation, as after a LayerNorm"
+            hint = f"{why}; pass pooled={max(1, number // 2)}, first={max(1, number - 2)} for such a tie, or leading="
             raise SingularMetric(f"the metric of the {of} is singular: {hint} ({error})") from None
         progress(len(torch.cat(values)), len(at))
     return torch.cat(values)
