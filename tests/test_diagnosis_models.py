@@ -1077,6 +1077,19 @@ def test_a_class_changes_midway_between_two_points_and_there_the_volume_is_ranke
     assert line.exceeded == 0.8  # below 3, the mean of both sides, at four of five points
 
 
+@pytest.mark.parametrize("top, near", [(10, False), (11, True), (12, True), (13, False)])
+def test_a_rank_is_told_in_points_and_a_neighbour_on_the_line_is_the_same_place(top, near):
+    v = np.linspace(0, 1, 25)
+    v[[11, 12, top]] = 3, 3, 9
+    found = Volume("a layer", v, (np.arange(25) > 11).astype(int), ("input 0", "input 1"))
+    words = found.words
+    lower = 22 if top in (10, 13) else 24
+    assert f"above that at {lower} of the line's 25 points" in words.finding and "%" not in words.finding
+    assert words.brief.endswith(f"{lower} of the line's 25 points")
+    assert words.finding.endswith("at a change to within a step of the line.") == near
+    assert f"largest at t = {top / 24:.2f}" in words.finding and "at a change" not in words.details
+
+
 @pytest.mark.parametrize("fails, advice", [(0.25, "Scale the inputs"), (0.2, "Scale the inputs"), (0.19, "Nothing")])
 def test_a_lower_rate_is_advised_where_one_run_in_five_fails(fails, advice, monkeypatch):
     monkeypatch.setattr(diagnosis.training, "_map", lambda: ([1.0], [1.0], {(1.0, 1.0): {"ReLU": fails}}))

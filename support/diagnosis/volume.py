@@ -73,10 +73,13 @@ class Volume(Part):
         elif not line:
             finding = f"In the plane the {named} {size}."
         elif share is not None:
-            above, changes = f"above that at {share:.0%} of the line", f"changes at t = {at} (0 to 1)"
+            lower = f"{round(share * len(v))} of the line's {len(v)} points"
+            above, changes = f"above that at {lower}", f"changes at t = {at} (0 to 1)"
+            if np.isclose(np.abs(self.boundaries - v.argmax() / (len(v) - 1)).min(), 0.5 / (len(v) - 1)):
+                largest += ", at a change to within a step of the line"
             answer = "Yes, on this line" if share > RARE else "No more than by chance" if share > 0.5 else "No"
             finding = f"{answer}: {where} the class {changes}. There the {named} is {above}; it is {largest}."
-            noise = "A place at random would be above 50%, and above 95% in one line of twenty."
+            noise = "A place at random would be above half of them, and above 95% of them on one line of twenty."
             brief = f"the same log-volume at its own boundary is {above}"
         chosen = "".join(f", {option}={number}" for option, number in self.choice.items())
         advice = (
