@@ -1329,6 +1329,19 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
         assert line.startswith("error: ") and error in line
 
 
+def test_a_file_of_more_than_tensors_is_refused_in_one_sentence_that_says_what_to_save(asked, tmp_path, capsys):
+    _, model, data = asked
+    torch.save({"inputs": np.zeros((4, 20)), "labels": [0, 1, 0, 1]}, tmp_path / "arrays.pt")
+    arrays = str(tmp_path / "arrays.pt")
+    for arguments, said in (
+        ((model, data, "--weights", model), "but a torch.nn.modules.*; if it is a whole model, save its state_dict"),
+        ((model, arrays), "but a numpy.*; save inputs and labels as tensors, or as arrays in an .npz"),
+    ):
+        assert main(["diagnose", *arguments]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert re.search(said, line) and len(line) < 300 and line.isprintable()
+
+
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     """Arguments for a report on a small network."""
