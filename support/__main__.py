@@ -57,6 +57,10 @@ def model_at(place: str) -> Any:
         return found
     if ":" not in place:
         raise ValueError(f"{place!r} is neither MODULE:MODEL, such as my_project.nets:model, nor a .pt file")
+    module, _, name = place.partition(":")
+    if module.endswith(".py"):
+        stem = Path(module).stem
+        raise ValueError(f"{place!r} names a file; name the module, {stem}:{name}, in the folder of {stem}.py")
     try:
         found = _named(place)
     except (ImportError, AttributeError, SyntaxError, ValueError) as error:

@@ -237,6 +237,33 @@ def test_tokens_are_measured_from_their_embeddings_on():
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+class Placed(nn.Module):
+    """Tokens with learned places."""
+
+    def __init__(self):
+        super().__init__()
+        self.word, self.place, self.head = nn.Embedding(9, 4), nn.Embedding(5, 4), nn.Linear(4, 2)
+
+    def forward(self, tokens):
+        return self.head(torch.tanh(self.word(input=tokens) + self.place(torch.arange(tokens.shape[1]))).mean(1))
+
+
+@pytest.mark.parametrize(
+    "low, high, length, said",
+    [
+        (0, 12, 5, "word has rows 0 to 8, and the model asks for 12"),
+        (-1, 8, 5, "word has rows 0 to 8, and the model asks for -1"),
+        (0, 8, 7, "place has rows 0 to 4, and the model asks for 6"),
+    ],
+)
+def test_tokens_that_an_embedding_has_no_row_for_are_named(low, high, length, said):
+    tokens = torch.arange(60 * length).view(60, length) % (high + 1)
+    tokens[3, 1] = low if low else high
+    with pytest.raises(ValueError, match=f"cannot take inputs of shape .*; {said}$"):
+        diagnose(Placed(), tokens, torch.arange(60) % 2)
+    assert set(diagnose(Placed(), tokens.clamp(0, 8)[:, :5], torch.arange(60) % 2).missing) == {"steps"}
+
+
 def test_tokens_that_also_make_a_mask_are_refused_with_what_to_do():
     tokens = torch.randint(0, 3, (60, 5), generator=torch.Generator().manual_seed(0))
     with pytest.raises(ValueError, match=r"tokens not only in one Embedding \(a mask\?\); pass model.embedding"):
@@ -1209,6 +1236,13 @@ def test_an_error_of_a_part_is_one_error():
         assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
+@pytest.mark.parametrize("layers, said", [(1, "1 more layer without"), (2, "2 more layers without")])
+def test_layers_whose_units_all_act_are_counted_in_one_line(layers, said):
+    x, y = vectors()
+    model = nn.Sequential(nn.Linear(20, 16), *(nn.Tanh() for _ in range(layers)), nn.Linear(16, 3))
+    assert f"\n{said} dead, rare or scarce units.\n" in diagnosis.units(model, x, y).listing()
+
+
 def test_only_classes_among_the_labels_can_be_lost():
     x, y = vectors(2)
     assert set(diagnosis.units(mlp(10), x, y).never) <= {"0", "1"}
@@ -1309,6 +1343,7 @@ def test_the_command_line_writes_what_the_function_returns(tmp_path, monkeypatch
     for model, data, error in (
         ("own_nets:none", "data.pt", "cannot be imported: module 'own_nets' has no attribute"),
         ("own_nets", "data.pt", "neither MODULE:MODEL"),
+        ("here/not_python.py:net", "data.pt", "name the module, not_python:net, in the folder of not_python.py"),
         ("weights.pt", "data.pt", "weights.pt holds weights alone; name the model as MODULE:MODEL, and"),
         ("model.pt", "other.npz", "other.npz holds x; wanted inputs and labels"),
         ("model.pt", "data.csv", "neither an .npz nor a .pt file"),
