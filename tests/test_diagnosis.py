@@ -219,18 +219,28 @@ def test_the_first_step_of_a_convolution_by_hand():
     assert found.preactivation == pytest.approx(float(made.square().mean().sqrt().detach()))
 
 
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
 @pytest.mark.parametrize("mode", ["zeros", "circular", "reflect", "replicate"])
 def test_the_first_step_pads_as_the_convolution_does(mode):
     model, (x, y) = cnn(), images()
-    model[0] = nn.Conv2d(1, 4, (3, 3), padding=(1, 1), padding_mode=mode, bias=False)
-    made = model[0].double()(x.double())
-    assert diagnosis.steps(model, x, y).preactivation == pytest.approx(float(made.square().mean().sqrt().detach()))
+    for size, padding in ((3, (1, 1)), (3, "same"), (2, "same"), (1, "valid")):
+        model[0] = nn.Conv2d(1, 4, size, padding=padding, padding_mode=mode, bias=False)
+        made = model[0].double()(x.double())
+        assert diagnosis.steps(model, x, y).preactivation == pytest.approx(
+            float(made.square().mean().sqrt().detach())
+        )
 
 
 @pytest.mark.parametrize("first", [nn.Conv1d(3, 5, 2), nn.ConvTranspose1d(3, 5, 2)])
 def test_a_first_layer_of_another_kind_is_not_passed_over(first):
-    with pytest.raises(ValueError, match="the first layer is Conv.*; only a Linear or a Conv2d without groups"):
+    with pytest.raises(ValueError, match="the first layer is Conv.*1d; only a Linear or a Conv2d with groups=1"):
         diagnosis.steps(A(first), torch.rand(6, 3, 4), torch.arange(6) % 2)
+
+
+def test_a_first_convolution_in_groups_is_named_as_such():
+    model = nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.Flatten(), nn.Linear(16, 2))
+    with pytest.raises(ValueError, match="the first layer is Conv2d with groups=2; only "):
+        diagnosis.steps(model, torch.rand(6, 2, 4, 4), torch.arange(6) % 2)
 
 
 # -- hyperplanes and metric ---------------------------------------------------------------------------------------
