@@ -157,14 +157,14 @@ def _about(net: Network) -> str:
 def _volumes(nets: list[Network], ends: tuple[int, ...] | None = None) -> list[Volume]:
     """The log-volumes of all the networks by one choice, the first that serves; of less where the metric is singular.
 
-    Two outputs less serve after a LayerNorm, which fixes the sum of all and, but for its eps, that of their squares.
-    Means, singular values and directions serve where units are off. Directions are taken in forward mode, and so
-    serve where reverse mode is misled, too.
+    Means, singular values and directions serve where units are off. Two outputs less serve after a LayerNorm, which
+    fixes the sum of all, and so of all means, and, but for its eps, that of their squares. Directions are taken in
+    forward mode, and so serve where reverse mode is misled, too.
     """
     misled, width = None, nets[0].features()[1](nets[0].x[:1]).shape[1]
     fewer: list[dict[str, Any]] = [{"directions": n} for n in (4, 2, 1)]
     if nets[0].x[0].numel() <= WIDE:
-        few = [{"first": min(width, POOLED) - 2}, *({"pooled": n} for n in (16, 8, 4, 2))]
+        few = [*({"pooled": n} for n in (16, 8, 4, 2)), {"first": min(width, POOLED) - 2}]
         fewer = few + [{"leading": n} for n in (4, 2, 1)] + fewer
 
     def alike(**choice: int) -> list[Volume]:
